@@ -1,0 +1,174 @@
+//! What a commit changes. The store writes it, the fleet folds it in, replicas pass it on: one form for all three.
+//!
+//! Ids are small numbers chosen by whoever plans the change. That is safe because a commit names the revision that it was
+//! planned against, and the store refuses it when the world has moved on.
+
+use std::sync::Arc;
+
+use crate::access::{App, Audit, JoinToken, Login, User};
+use crate::event::Event;
+use crate::group::ProcessGroup;
+use crate::spec::Probe;
+use crate::{
+    AgentId, Flag, FullName, Host, Labels, Namespace, Op, OpId, Outcome, Spec, TaskId, UnixMillis,
+};
+
+/// The number of a commit. Gap-free: revision n + 1 is the commit after n.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision(pub u64);
+
+impl Revision {
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl std::fmt::Display for Revision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "r{}", self.0)
+    }
+}
+
+macro_rules! id_type {
+    ($(#[$doc:meta])* $type:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $type(pub u32);
+
+        impl $type {
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+id_type!(
+    /// A host that anybody has ever named.
+    HostId
+);
+id_type!(
+    /// A (namespace, name) pair.
+    NameId
+);
+id_type!(
+    /// A spec with its labels, shared by every process that uses it.
+    DefinitionId
+);
+id_type!(
+    /// One registered process. Used again after it is gone.
+    ProcessId
+);
+
+/// A row is the whole new state of its thing: writing it twice is as good as once.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Changes {
+    pub hosts: Vec<HostRow>,
+    pub names: Vec<NameRow>,
+    pub definitions: Vec<DefinitionRow>,
+    pub definitions_gone: Vec<DefinitionId>,
+    pub processes: Vec<ProcessRow>,
+    pub processes_gone: Vec<ProcessId>,
+    pub groups: Vec<GroupRow>,
+    pub tasks: Vec<TaskRow>,
+    pub targets: Vec<TargetRow>,
+    pub outcomes: Vec<OutcomeRow>,
+    pub events: Vec<EventRow>,
+    pub apps: Vec<App>,
+    pub apps_gone: Vec<String>,
+    pub users: Vec<User>,
+    pub users_gone: Vec<String>,
+    pub logins: Vec<Login>,
+    pub logins_gone: Vec<[u8; 32]>,
+    pub join_tokens: Vec<JoinToken>,
+    pub join_tokens_gone: Vec<String>,
+    pub audit: Vec<Audit>,
+}
+
+impl Changes {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostRow {
+    pub id: HostId,
+    pub host: Host,
+    pub agent_id: Option<AgentId>,
+    /// Never, when it was only named in a request.
+    pub enrolled_at: UnixMillis,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameRow {
+    pub id: NameId,
+    pub name: FullName,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct DefinitionRow {
+    pub id: DefinitionId,
+    pub name: NameId,
+    pub spec: Arc<Spec>,
+    pub labels: Arc<Labels>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessRow {
+    pub id: ProcessId,
+    pub host: HostId,
+    pub name: NameId,
+    pub definition: DefinitionId,
+    pub flag: Flag,
+    pub managed: bool,
+    pub registered_at: UnixMillis,
+    /// The revision that registered it: tells a process from an earlier one of the same name.
+    pub incarnation: Revision,
+}
+
+/// All process groups of a namespace on a host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupRow {
+    pub host: HostId,
+    pub namespace: Namespace,
+    pub groups: Vec<ProcessGroup>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRow {
+    pub id: TaskId,
+    pub created_at: UnixMillis,
+    pub app: String,
+    pub user: String,
+}
+
+/// One target as asked for. Its end is an [`OutcomeRow`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct TargetRow {
+    pub op_id: OpId,
+    pub op: Op,
+    /// None when the caller named an agent or an address that nobody knows or could read.
+    pub host: Option<HostId>,
+    pub process: Arc<FullName>,
+    /// What stands before `:namespace:name` in the caller's key.
+    pub key_prefix: Box<str>,
+    /// For operations that look without a registration.
+    pub probe: Option<Arc<Probe>>,
+    /// When silence becomes an end.
+    pub deadline: UnixMillis,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutcomeRow {
+    pub op_id: OpId,
+    pub outcome: Outcome,
+}
+
+/// An event as the server received it. (host, seq) is unique, so that a repeated one is the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRow {
+    pub host: HostId,
+    pub seq: u64,
+    pub event: Event,
+}

@@ -1,0 +1,49 @@
+//! What is wrong with a value that somebody gave: which field, and the rule that it breaks.
+
+use std::fmt;
+
+/// A refused input: the field as the caller wrote it, and the rule in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid {
+    pub field: String,
+    pub rule: String,
+}
+
+impl Invalid {
+    pub fn new(field: impl Into<String>, rule: impl Into<String>) -> Self {
+        Self {
+            field: field.into(),
+            rule: rule.into(),
+        }
+    }
+
+    /// The field is needed and was absent, null or empty.
+    pub fn required(field: impl Into<String>) -> Self {
+        Self::new(field, "is required")
+    }
+
+    /// The same complaint, seen from one level further out.
+    pub fn within(self, outer: &str) -> Self {
+        match self.field.is_empty() {
+            true => Self {
+                field: outer.to_owned(),
+                rule: self.rule,
+            },
+            false => Self {
+                field: format!("{outer}.{}", self.field),
+                rule: self.rule,
+            },
+        }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.field.is_empty() {
+            true => f.write_str(&self.rule),
+            false => write!(f, "{}: {}", self.field, self.rule),
+        }
+    }
+}
+
+impl std::error::Error for Invalid {}

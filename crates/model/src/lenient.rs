@@ -1,0 +1,176 @@
+//! How callers of the GSE family write values: numbers as strings, null for absent, any scalar as a label.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{Deserializer, Error, Visitor};
+use serde::{Deserialize, de};
+
+/// `3`, `3.0`, `"3"`; null, `""` and absence are none.
+pub fn int<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    deserializer.deserialize_any(IntVisitor)
+}
+
+struct IntVisitor;
+
+impl<'de> Visitor<'de> for IntVisitor {
+    type Value = Option<i64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number")
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Some(value))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
+        i64::try_from(value)
+            .map(Some)
+            .map_err(|_| E::custom("is too large"))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
+        match value.fract() == 0.0 && value.abs() < 9e15 {
+            true => Ok(Some(value as i64)),
+            false => Err(E::custom(format!("must be a whole number, not {value}"))),
+        }
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {
+        match value.trim() {
+            "" => Ok(None),
+            text => text
+                .parse()
+                .map(Some)
+                .map_err(|_| E::custom(format!("must be a whole number, not {text:?}"))),
+        }
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+/// `30`, `30.5`, `"30.5"`; null, `""` and absence are none.
+pub fn float<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Number(f64),
+        Text(String),
+    }
+    match Option::<Form>::deserialize(deserializer)
+        .map_err(|_| D::Error::custom("must be a number"))?
+    {
+        None => Ok(None),
+        Some(Form::Number(n)) => Ok(Some(n)),
+        Some(Form::Text(text)) if text.trim().is_empty() => Ok(None),
+        Some(Form::Text(text)) => text
+            .trim()
+            .parse()
+            .map(Some)
+            .map_err(|_| D::Error::custom(format!("must be a number, not {text:?}"))),
+    }
+}
+
+/// A JSON object whose values are any scalars, kept as text; null values are left out.
+pub fn labels<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Scalar {
+        Text(String),
+        Bool(bool),
+        Number(serde_json::Number),
+        Null(()),
+    }
+    let pairs = Option::<BTreeMap<String, serde_json::Value>>::deserialize(deserializer)?
+        .unwrap_or_default();
+    let mut labels = BTreeMap::new();
+    for (key, value) in pairs {
+        let scalar = Scalar::deserialize(value).map_err(|_| {
+            D::Error::custom(format!(
+                "the value of {key:?} must be a string, number or boolean"
+            ))
+        })?;
+        let text = match scalar {
+            Scalar::Text(text) => text,
+            Scalar::Bool(flag) => flag.to_string(),
+            Scalar::Number(number) => number.to_string(),
+            Scalar::Null(()) => continue,
+        };
+        labels.insert(key, text);
+    }
+    Ok(labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Sample {
+        #[serde(default, deserialize_with = "int")]
+        n: Option<i64>,
+        #[serde(default, deserialize_with = "float")]
+        f: Option<f64>,
+        #[serde(default, deserialize_with = "labels")]
+        l: BTreeMap<String, String>,
+    }
+
+    fn read(text: &str) -> Result<Sample, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    #[test]
+    fn numbers_come_in_every_form() {
+        for text in [
+            r#"{"n":3,"f":3}"#,
+            r#"{"n":"3","f":"3"}"#,
+            r#"{"n":3.0,"f":3.0}"#,
+        ] {
+            let sample = read(text).unwrap();
+            assert_eq!((sample.n, sample.f), (Some(3), Some(3.0)), "{text}");
+        }
+        for text in [
+            r#"{"n":null,"f":null,"l":null}"#,
+            r#"{"n":"","f":""}"#,
+            "{}",
+        ] {
+            let sample = read(text).unwrap();
+            assert_eq!(
+                (sample.n, sample.f, sample.l.len()),
+                (None, None, 0),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for text in [
+            r#"{"n":"x"}"#,
+            r#"{"n":1.5}"#,
+            r#"{"n":[]}"#,
+            r#"{"n":true}"#,
+            r#"{"f":{}}"#,
+            r#"{"f":"x"}"#,
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn labels_take_any_scalar() {
+        let sample = read(r#"{"l":{"a":"x","b":1,"c":true,"d":null}}"#).unwrap();
+        let pairs: Vec<_> = sample
+            .l
+            .iter()
+            .map(|(k, v)| (k.as_str(), v.as_str()))
+            .collect();
+        assert_eq!(pairs, [("a", "x"), ("b", "1"), ("c", "true")]);
+        assert!(read(r#"{"l":{"a":[1]}}"#).is_err());
+    }
+}

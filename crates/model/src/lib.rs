@@ -1,0 +1,25 @@
+//! The words of Muster: hosts, names, specs, statuses, operations, changes.
+//!
+//! Everything here is plain data. Parsing is validating: a value that exists is right. The crate does no I/O, reads no
+//! clock and knows nothing of async, so that every other crate can share it.
+
+pub mod access;
+pub mod change;
+pub mod event;
+pub mod group;
+pub mod host;
+pub mod invalid;
+pub mod lenient;
+pub mod name;
+pub mod operation;
+pub mod spec;
+pub mod status;
+pub mod time;
+
+pub use host::{AgentId, Host};
+pub use invalid::Invalid;
+pub use name::{FullName, Labels, Namespace, ProcessName};
+pub use operation::{Code, Op, OpId, Outcome, TaskId};
+pub use spec::Spec;
+pub use status::{Flag, State, Status};
+pub use time::UnixMillis;

@@ -1,0 +1,195 @@
+//! Namespaces, process names and labels.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Invalid;
+
+/// The longest namespace or process name, in bytes.
+pub const MAX_NAME_LEN: usize = 128;
+/// How many labels one process may carry.
+pub const MAX_LABELS: usize = 64;
+/// The longest label key or value, in bytes.
+pub const MAX_LABEL_LEN: usize = 1024;
+
+/// Any language's letters are fine; what would make a key or a path ambiguous is not.
+fn check(field: &str, text: &str) -> Result<(), Invalid> {
+    if text.is_empty() {
+        return Err(Invalid::required(field));
+    }
+    if text.len() > MAX_NAME_LEN {
+        return Err(Invalid::new(
+            field,
+            format!("must be at most {MAX_NAME_LEN} bytes"),
+        ));
+    }
+    if text
+        .chars()
+        .any(|c| c.is_control() || c.is_whitespace() || matches!(c, ':' | '/'))
+    {
+        return Err(Invalid::new(
+            field,
+            "must not hold blanks, control characters, ':' or '/'",
+        ));
+    }
+    Ok(())
+}
+
+macro_rules! name_type {
+    ($(#[$doc:meta])* $type:ident, $field:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $type(Box<str>);
+
+        impl $type {
+            pub fn parse(text: &str) -> Result<Self, Invalid> {
+                check($field, text).map(|()| Self(text.into()))
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $type {
+            type Error = Invalid;
+
+            fn try_from(text: String) -> Result<Self, Invalid> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(name: $type) -> Self {
+                name.0.into()
+            }
+        }
+    };
+}
+
+name_type!(
+    /// Groups processes; also the unit of access.
+    Namespace, "namespace"
+);
+name_type!(
+    /// What its user calls a process within a namespace.
+    ProcessName, "name"
+);
+
+/// namespace + name: a process wherever it runs. Written `namespace/name`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FullName {
+    pub namespace: Namespace,
+    pub name: ProcessName,
+}
+
+impl FullName {
+    pub fn parse(namespace: &str, name: &str) -> Result<Self, Invalid> {
+        Ok(Self {
+            namespace: Namespace::parse(namespace)?,
+            name: ProcessName::parse(name)?,
+        })
+    }
+}
+
+impl fmt::Display for FullName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl FromStr for FullName {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let (namespace, name) = text.split_once('/').ok_or_else(|| {
+            Invalid::new("process", format!("must be NAMESPACE/NAME, not {text:?}"))
+        })?;
+        Self::parse(namespace, name)
+    }
+}
+
+impl TryFrom<String> for FullName {
+    type Error = Invalid;
+
+    fn try_from(text: String) -> Result<Self, Invalid> {
+        text.parse()
+    }
+}
+
+impl From<FullName> for String {
+    fn from(name: FullName) -> Self {
+        name.to_string()
+    }
+}
+
+/// Free key-value pairs of a process; callers may send any JSON scalar as a value, kept as text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Labels(BTreeMap<String, String>);
+
+impl Labels {
+    pub fn parse(pairs: BTreeMap<String, String>) -> Result<Self, Invalid> {
+        if pairs.len() > MAX_LABELS {
+            return Err(Invalid::new(
+                "labels",
+                format!("must be at most {MAX_LABELS} pairs"),
+            ));
+        }
+        for (key, value) in &pairs {
+            if key.is_empty() || key.len() > MAX_LABEL_LEN || value.len() > MAX_LABEL_LEN {
+                return Err(Invalid::new(
+                    format!("labels.{}", key.chars().take(40).collect::<String>()),
+                    format!(
+                        "key and value must be at most {MAX_LABEL_LEN} bytes, the key not empty"
+                    ),
+                ));
+            }
+        }
+        Ok(Self(pairs))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_names_read_back_what_they_print() {
+        let name: FullName = "gse/proc-test".parse().unwrap();
+        assert_eq!(name.to_string(), "gse/proc-test");
+        assert!("gse".parse::<FullName>().is_err());
+        assert!("a/b/c".parse::<FullName>().is_err());
+        assert!("业务/进程".parse::<FullName>().is_ok());
+    }
+
+    #[test]
+    fn names_that_would_make_a_key_ambiguous_are_refused() {
+        for bad in ["", "a:b", "a b", "a\nb", &"x".repeat(129)] {
+            assert_eq!(
+                Namespace::parse(bad).unwrap_err().field,
+                "namespace",
+                "{bad:?}"
+            );
+        }
+    }
+}

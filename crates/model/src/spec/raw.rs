@@ -1,0 +1,586 @@
+//! Specs as callers send them: every field optional, several spellings, several forms of a number.
+
+use serde::{Deserialize, Serialize};
+
+use super::{AutoType, Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport};
+use crate::group::RawProcessGroup;
+use crate::{Invalid, lenient};
+
+/// The longest command, in bytes.
+pub const MAX_COMMAND_LEN: usize = 16 * 1024;
+/// The longest path, in bytes (PATH_MAX less its NUL).
+pub const MAX_PATH_LEN: usize = 4095;
+/// The longest time that a policy may ask for: one day.
+pub const MAX_SECS: i64 = 86_400;
+/// How many configuration files one spec may watch.
+pub const MAX_CONFIG_FILES: usize = 64;
+
+/// Which rules apply: the documents demand more of a registration than of a spec that rides on an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    /// `resource` and `monitor_policy.auto_type` must be there.
+    Registering,
+    /// They may be left out.
+    Inline,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RawSpec {
+    pub identity: Option<RawIdentity>,
+    pub control: Option<RawCommands>,
+    pub resource: Option<RawLimits>,
+    pub monitor_policy: Option<RawPolicy>,
+    /// The GSE 2.0 spelling of `monitor_policy`.
+    pub alive_monitor_policy: Option<RawPolicy>,
+    pub warn_report_policy: Option<RawWarnReport>,
+    pub configmap: Option<Vec<Option<RawConfigFile>>>,
+    pub process_group: Option<Vec<RawProcessGroup>>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RawIdentity {
+    pub index_key: Option<String>,
+    pub proc_name: Option<String>,
+    pub setup_path: Option<String>,
+    pub pid_path: Option<String>,
+    pub config_path: Option<String>,
+    pub log_path: Option<String>,
+    pub user: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RawCommands {
+    pub start_cmd: Option<String>,
+    pub stop_cmd: Option<String>,
+    pub restart_cmd: Option<String>,
+    pub reload_cmd: Option<String>,
+    pub kill_cmd: Option<String>,
+    pub version_cmd: Option<String>,
+    pub health_cmd: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RawLimits {
+    #[serde(deserialize_with = "lenient::float")]
+    pub cpu: Option<f64>,
+    #[serde(deserialize_with = "lenient::float")]
+    pub mem: Option<f64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub fd: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub disk: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub disk_io: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub net: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub net_io: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RawPolicy {
+    #[serde(deserialize_with = "lenient::int")]
+    pub auto_type: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub start_check_secs: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub stop_check_secs: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub start_retries: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub start_interval: Option<i64>,
+    pub crontab_rule: Option<String>,
+    /// The documents' own slip for `crontab_rule`, which callers copy.
+    pub crotab_rule: Option<String>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub op_timeout: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RawWarnReport {
+    #[serde(deserialize_with = "lenient::int")]
+    pub report_id: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RawConfigFile {
+    pub path: Option<String>,
+    pub md5: Option<String>,
+}
+
+impl RawSpec {
+    /// Checks everything and fills in the defaults. Errors name the field from `identity` inwards.
+    pub fn complete(self, given: Given) -> Result<Spec, Invalid> {
+        let identity = self.identity.ok_or_else(|| Invalid::required("identity"))?;
+        let policy = self.monitor_policy.or(self.alive_monitor_policy);
+        if given == Given::Registering {
+            let resource = self
+                .resource
+                .as_ref()
+                .ok_or_else(|| Invalid::required("resource"))?;
+            if resource.cpu.is_none() {
+                return Err(Invalid::required("resource.cpu"));
+            }
+            if resource.mem.is_none() {
+                return Err(Invalid::required("resource.mem"));
+            }
+            let policy = policy
+                .as_ref()
+                .ok_or_else(|| Invalid::required("monitor_policy"))?;
+            if policy.auto_type.is_none() {
+                return Err(Invalid::required("monitor_policy.auto_type"));
+            }
+            if self.control.is_none() {
+                return Err(Invalid::required("control"));
+            }
+        }
+        Ok(Spec {
+            identity: identity.complete().map_err(|e| e.within("identity"))?,
+            control: self
+                .control
+                .unwrap_or_default()
+                .complete()
+                .map_err(|e| e.within("control"))?,
+            resource: self
+                .resource
+                .unwrap_or_default()
+                .complete()
+                .map_err(|e| e.within("resource"))?,
+            monitor_policy: policy
+                .unwrap_or_default()
+                .complete()
+                .map_err(|e| e.within("monitor_policy"))?,
+            warn_report_policy: WarnReport {
+                report_id: self
+                    .warn_report_policy
+                    .and_then(|w| w.report_id)
+                    .unwrap_or(0),
+            },
+            configmap: complete_configmap(self.configmap.unwrap_or_default())?,
+        })
+    }
+
+    /// As much as a query or the end of managing needs; wrong values are refused, missing ones are not.
+    pub fn probe(self) -> Result<Probe, Invalid> {
+        let identity = self.identity.unwrap_or_default();
+        let within = |e: Invalid| e.within("identity");
+        Ok(Probe {
+            proc_name: optional_file_name("proc_name", identity.proc_name).map_err(within)?,
+            setup_path: optional_path("setup_path", identity.setup_path).map_err(within)?,
+            pid_path: optional_path("pid_path", identity.pid_path).map_err(within)?,
+            user: optional_user("user", identity.user).map_err(within)?,
+            version_cmd: command("version_cmd", self.control.unwrap_or_default().version_cmd)
+                .map_err(|e| e.within("control"))?,
+        })
+    }
+}
+
+impl RawIdentity {
+    fn complete(self) -> Result<Identity, Invalid> {
+        Ok(Identity {
+            index_key: self.index_key.unwrap_or_default(),
+            proc_name: required(
+                "proc_name",
+                optional_file_name("proc_name", self.proc_name)?,
+            )?,
+            setup_path: required("setup_path", optional_path("setup_path", self.setup_path)?)?,
+            pid_path: required("pid_path", optional_path("pid_path", self.pid_path)?)?,
+            config_path: optional_path("config_path", self.config_path)?,
+            log_path: optional_path("log_path", self.log_path)?,
+            user: required("user", optional_user("user", self.user)?)?,
+        })
+    }
+}
+
+impl RawCommands {
+    fn complete(self) -> Result<Commands, Invalid> {
+        Ok(Commands {
+            start_cmd: command("start_cmd", self.start_cmd)?,
+            stop_cmd: command("stop_cmd", self.stop_cmd)?,
+            restart_cmd: command("restart_cmd", self.restart_cmd)?,
+            reload_cmd: command("reload_cmd", self.reload_cmd)?,
+            kill_cmd: command("kill_cmd", self.kill_cmd)?,
+            version_cmd: command("version_cmd", self.version_cmd)?,
+            health_cmd: command("health_cmd", self.health_cmd)?,
+        })
+    }
+}
+
+impl RawLimits {
+    fn complete(self) -> Result<Limits, Invalid> {
+        Ok(Limits {
+            cpu: percent("cpu", self.cpu)?,
+            mem: percent("mem", self.mem)?,
+            fd: whole("fd", self.fd)?,
+            disk: whole("disk", self.disk.or(self.disk_io))?,
+            net: whole("net", self.net.or(self.net_io))?,
+        })
+    }
+}
+
+impl RawPolicy {
+    fn complete(self) -> Result<Policy, Invalid> {
+        let defaults = Policy::default();
+        let auto_type = match self.auto_type {
+            None => defaults.auto_type,
+            Some(number) => u8::try_from(number)
+                .map_err(|_| "must be 0 (periodic), 1 (resident) or 2 (one-shot)".to_owned())
+                .and_then(AutoType::try_from)
+                .map_err(|rule| Invalid::new("auto_type", rule))?,
+        };
+        let crontab_rule = [self.crontab_rule, self.crotab_rule]
+            .into_iter()
+            .flatten()
+            .map(|rule| rule.trim().to_owned())
+            .find(|rule| !rule.is_empty())
+            .unwrap_or_default();
+        check_crontab(auto_type, &crontab_rule)?;
+        Ok(Policy {
+            auto_type,
+            start_check_secs: secs(
+                "start_check_secs",
+                self.start_check_secs,
+                defaults.start_check_secs,
+            )?,
+            stop_check_secs: secs(
+                "stop_check_secs",
+                self.stop_check_secs,
+                defaults.stop_check_secs,
+            )?,
+            start_retries: secs("start_retries", self.start_retries, defaults.start_retries)?,
+            start_interval: secs(
+                "start_interval",
+                self.start_interval,
+                defaults.start_interval,
+            )?,
+            crontab_rule,
+            // No command can end in no time, so 0 can only mean that the caller has no opinion.
+            op_timeout: secs(
+                "op_timeout",
+                self.op_timeout.filter(|n| *n != 0),
+                defaults.op_timeout,
+            )?,
+        })
+    }
+}
+
+/// A rule is needed only by a periodic process, but a wrong one is refused wherever it stands.
+fn check_crontab(auto_type: AutoType, rule: &str) -> Result<(), Invalid> {
+    if rule.is_empty() {
+        return match auto_type {
+            AutoType::Periodic => Err(Invalid::new(
+                "crontab_rule",
+                "is required when auto_type is 0 (periodic)",
+            )),
+            AutoType::Resident | AutoType::OneShot => Ok(()),
+        };
+    }
+    let five_fields = rule.starts_with('@') || rule.split_whitespace().count() == 5;
+    let parsed = croner::parser::CronParser::new().parse(rule);
+    match (five_fields, parsed) {
+        (true, Ok(_)) => Ok(()),
+        (false, _) => Err(Invalid::new(
+            "crontab_rule",
+            "must have five fields: minute hour day month weekday",
+        )),
+        (true, Err(error)) => Err(Invalid::new(
+            "crontab_rule",
+            format!("is no crontab rule: {error}"),
+        )),
+    }
+}
+
+fn complete_configmap(entries: Vec<Option<RawConfigFile>>) -> Result<Vec<ConfigFile>, Invalid> {
+    if entries.len() > MAX_CONFIG_FILES {
+        return Err(Invalid::new(
+            "configmap",
+            format!("must be at most {MAX_CONFIG_FILES} files"),
+        ));
+    }
+    let mut files = Vec::new();
+    for (index, entry) in entries.into_iter().enumerate() {
+        let entry = entry.unwrap_or_default();
+        let at = |e: Invalid| e.within(&format!("configmap[{index}]"));
+        let path = optional_path("path", entry.path).map_err(at)?;
+        let md5 = entry.md5.unwrap_or_default().trim().to_ascii_lowercase();
+        if path.is_empty() && md5.is_empty() {
+            continue; // The documents' own example sends an empty pair.
+        }
+        if path.is_empty() {
+            return Err(at(Invalid::required("path")));
+        }
+        if md5.len() != 32 || !md5.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(at(Invalid::new("md5", "must be 32 hexadecimal digits")));
+        }
+        files.push(ConfigFile { path, md5 });
+    }
+    Ok(files)
+}
+
+fn required(field: &str, text: String) -> Result<String, Invalid> {
+    match text.is_empty() {
+        true => Err(Invalid::required(field)),
+        false => Ok(text),
+    }
+}
+
+fn optional_path(field: &str, path: Option<String>) -> Result<String, Invalid> {
+    let path = path.unwrap_or_default();
+    if path.is_empty() {
+        return Ok(path);
+    }
+    if !path.starts_with('/') {
+        return Err(Invalid::new(field, "must be an absolute path"));
+    }
+    if path.len() > MAX_PATH_LEN || path.contains('\0') {
+        return Err(Invalid::new(
+            field,
+            format!("must be at most {MAX_PATH_LEN} bytes without NUL"),
+        ));
+    }
+    Ok(path)
+}
+
+fn optional_file_name(field: &str, name: Option<String>) -> Result<String, Invalid> {
+    let name = name.unwrap_or_default();
+    if name.contains(['/', '\0']) || name == "." || name == ".." || name.len() > 255 {
+        return Err(Invalid::new(
+            field,
+            "must be the base name of a file, without '/'",
+        ));
+    }
+    Ok(name)
+}
+
+fn optional_user(field: &str, user: Option<String>) -> Result<String, Invalid> {
+    let user = user.unwrap_or_default();
+    let mut bytes = user.bytes();
+    let starts_well = bytes
+        .next()
+        .is_none_or(|b| b.is_ascii_alphabetic() || b == b'_');
+    let goes_on_well =
+        bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$'));
+    match starts_well && goes_on_well && user.len() <= 64 {
+        true => Ok(user),
+        false => Err(Invalid::new(
+            field,
+            format!(
+                "must be a user name (a letter or '_', then letters, digits, '_', '-', '.'), not {user:?}"
+            ),
+        )),
+    }
+}
+
+fn command(field: &str, text: Option<String>) -> Result<String, Invalid> {
+    let text = text.unwrap_or_default();
+    match text.len() <= MAX_COMMAND_LEN && !text.contains('\0') {
+        true => Ok(text.trim().to_owned()),
+        false => Err(Invalid::new(
+            field,
+            format!("must be at most {MAX_COMMAND_LEN} bytes without NUL"),
+        )),
+    }
+}
+
+fn percent(field: &str, value: Option<f64>) -> Result<f64, Invalid> {
+    let value = value.unwrap_or(0.0);
+    match (0.0..=100.0).contains(&value) {
+        true => Ok(value),
+        false => Err(Invalid::new(
+            field,
+            "must be a percentage from 0 (no limit) to 100",
+        )),
+    }
+}
+
+fn whole(field: &str, value: Option<i64>) -> Result<u64, Invalid> {
+    u64::try_from(value.unwrap_or(0))
+        .map_err(|_| Invalid::new(field, "must be 0 (no limit) or more"))
+}
+
+fn secs(field: &str, value: Option<i64>, default: u32) -> Result<u32, Invalid> {
+    match value {
+        None => Ok(default),
+        Some(n) if (0..=MAX_SECS).contains(&n) => Ok(n as u32),
+        Some(_) => Err(Invalid::new(field, format!("must be from 0 to {MAX_SECS}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn example() -> Value {
+        json!({
+            "identity": {"index_key": "", "proc_name": "proc-test", "setup_path": "/data/gsetest/",
+                "pid_path": "/data/gsetest/proc-test.pid", "config_path": "/data/gsetest/proc-test.conf",
+                "log_path": "/data/gsetest/logs/", "user": "root"},
+            "control": {"start_cmd": "./start.sh", "stop_cmd": "./stop.sh"},
+            "resource": {"cpu": 10.0, "mem": 10.0, "fd": 10000, "disk": 100, "net": 0},
+            "monitor_policy": {"auto_type": 1, "start_check_secs": 5, "stop_check_secs": 5, "start_retries": 3,
+                "start_interval": 20, "crotab_rule": ""},
+            "warn_report_policy": {"report_id": 0},
+            "configmap": [{"path": "", "md5": ""}],
+        })
+    }
+
+    fn with(pointer: &str, value: Value) -> Value {
+        let mut spec = example();
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        spec.pointer_mut(parent).unwrap()[key] = value;
+        spec
+    }
+
+    fn complete(spec: Value, given: Given) -> Result<Spec, Invalid> {
+        serde_json::from_value::<RawSpec>(spec)
+            .unwrap()
+            .complete(given)
+    }
+
+    #[test]
+    fn the_documented_example_is_read_whole() {
+        let spec = complete(example(), Given::Registering).unwrap();
+        assert_eq!(spec.identity.setup_path, "/data/gsetest/");
+        assert_eq!(spec.control.start_cmd, "./start.sh");
+        assert_eq!(
+            (spec.resource.cpu, spec.resource.fd, spec.resource.disk),
+            (10.0, 10_000, 100)
+        );
+        assert_eq!(
+            (
+                spec.monitor_policy.start_retries,
+                spec.monitor_policy.start_interval
+            ),
+            (3, 20)
+        );
+        assert_eq!(spec.monitor_policy.op_timeout, 60);
+        assert!(spec.configmap.is_empty());
+    }
+
+    #[test]
+    fn what_is_stored_reads_back_equal() {
+        let spec = complete(example(), Given::Registering).unwrap();
+        assert_eq!(serde_json::from_str::<Spec>(&spec.to_json()).unwrap(), spec);
+    }
+
+    #[test]
+    fn nulls_are_as_good_as_absence() {
+        let mut policy = example()["monitor_policy"].clone();
+        for value in policy.as_object_mut().unwrap().values_mut() {
+            *value = Value::Null;
+        }
+        let spec = complete(with("/monitor_policy", policy), Given::Inline).unwrap();
+        assert_eq!(spec.monitor_policy, Policy::default());
+    }
+
+    #[test]
+    fn both_spellings_of_a_field_work() {
+        let mut spec = example();
+        spec["alive_monitor_policy"] = spec["monitor_policy"].take();
+        spec["resource"] = json!({"cpu": "1", "mem": 2, "disk_io": 3, "net_io": "4"});
+        let spec = complete(spec, Given::Registering).unwrap();
+        assert_eq!(spec.monitor_policy.start_interval, 20);
+        assert_eq!(
+            (spec.resource.cpu, spec.resource.disk, spec.resource.net),
+            (1.0, 3, 4)
+        );
+        let cron = json!({"auto_type": 0, "crotab_rule": "*/5 * * * *"});
+        assert_eq!(
+            complete(with("/monitor_policy", cron), Given::Registering)
+                .unwrap()
+                .monitor_policy
+                .crontab_rule,
+            "*/5 * * * *"
+        );
+    }
+
+    #[test]
+    fn each_bad_field_is_named_with_its_rule() {
+        for (pointer, value, message) in [
+            (
+                "/identity/setup_path",
+                json!("data"),
+                "identity.setup_path: must be an absolute path",
+            ),
+            (
+                "/identity/pid_path",
+                json!(""),
+                "identity.pid_path: is required",
+            ),
+            (
+                "/identity/proc_name",
+                json!("a/b"),
+                "identity.proc_name: must be the base name of a file, without '/'",
+            ),
+            ("/resource/cpu", Value::Null, "resource.cpu: is required"),
+            (
+                "/resource/mem",
+                json!(101),
+                "resource.mem: must be a percentage from 0 (no limit) to 100",
+            ),
+            (
+                "/resource/fd",
+                json!(-1),
+                "resource.fd: must be 0 (no limit) or more",
+            ),
+            (
+                "/monitor_policy/auto_type",
+                json!(3),
+                "monitor_policy.auto_type: must be 0 (periodic), 1 (resident) or 2 (one-shot)",
+            ),
+            (
+                "/monitor_policy/start_interval",
+                json!(-5),
+                "monitor_policy.start_interval: must be from 0 to 86400",
+            ),
+            (
+                "/monitor_policy/auto_type",
+                json!(0),
+                "monitor_policy.crontab_rule: is required when auto_type is 0 (periodic)",
+            ),
+            (
+                "/monitor_policy/crontab_rule",
+                json!("* * * * * *"),
+                "monitor_policy.crontab_rule: must have five fields: minute hour day month weekday",
+            ),
+            (
+                "/configmap",
+                json!([{"path": "/a", "md5": "xyz"}]),
+                "configmap[0].md5: must be 32 hexadecimal digits",
+            ),
+        ] {
+            assert_eq!(
+                complete(with(pointer, value), Given::Registering)
+                    .unwrap_err()
+                    .to_string(),
+                message
+            );
+        }
+        let error = complete(with("/identity/user", json!("a b")), Given::Registering).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("identity.user: must be a user name"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_probe_needs_next_to_nothing() {
+        let raw: RawSpec = serde_json::from_value(
+            json!({"identity": {"proc_name": "x", "user": null}, "monitor_policy": null}),
+        )
+        .unwrap();
+        assert_eq!(raw.probe().unwrap().proc_name, "x");
+        assert_eq!(RawSpec::default().probe().unwrap(), Probe::default());
+    }
+}

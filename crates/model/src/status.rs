@@ -1,0 +1,129 @@
+//! What is wanted of a process and what it is.
+
+use serde::{Deserialize, Serialize};
+
+use crate::UnixMillis;
+
+/// What is wanted: the numbers are the API's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub enum Flag {
+    #[default]
+    Unregistered = 0,
+    Running = 1,
+    Stopped = 2,
+}
+
+impl TryFrom<u8> for Flag {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Self, String> {
+        match number {
+            0 => Ok(Self::Unregistered),
+            1 => Ok(Self::Running),
+            2 => Ok(Self::Stopped),
+            other => Err(format!("{other} is no flag: 0, 1 or 2")),
+        }
+    }
+}
+
+impl From<Flag> for u8 {
+    fn from(flag: Flag) -> Self {
+        flag as u8
+    }
+}
+
+/// What is, as far as anybody knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// No agent has said anything about it yet.
+    #[default]
+    Unknown,
+    Running,
+    Stopped,
+}
+
+impl State {
+    /// The GSE dialects know only 0 unregistered, 1 running, 2 stopped; what nobody has seen is not running there.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Running => 1,
+            Self::Unknown | Self::Stopped => 2,
+        }
+    }
+
+    pub fn from_number(number: u8) -> Self {
+        match number {
+            1 => Self::Running,
+            2 => Self::Stopped,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The live status of one process, as its agent sees it. One writer: the agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    pub state: State,
+    /// −1 when not running.
+    pub pid: i32,
+    pub version: String,
+    pub started_at: UnixMillis,
+    pub reported_at: UnixMillis,
+    /// Percent of the whole machine, over the process and its descendants.
+    pub cpu: f32,
+    pub mem: f32,
+    pub fd: u32,
+    /// Bytes under `log_path`.
+    pub disk: u64,
+    /// Bytes per second over its TCP sockets.
+    pub net: u64,
+    /// Why it is as it is; empty when there is nothing to say.
+    pub message: String,
+}
+
+impl Default for Status {
+    fn default() -> Self {
+        Self {
+            state: State::Unknown,
+            pid: -1,
+            version: String::new(),
+            started_at: UnixMillis::NEVER,
+            reported_at: UnixMillis::NEVER,
+            cpu: 0.0,
+            mem: 0.0,
+            fd: 0,
+            disk: 0,
+            net: 0,
+            message: String::new(),
+        }
+    }
+}
+
+/// How a run or a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+    /// It ended while nobody could ask for its code.
+    Unseen,
+}
+
+impl Exit {
+    pub fn is_success(self) -> bool {
+        self == Self::Code(0)
+    }
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exited with code {code}"),
+            Self::Signal(signal) => write!(f, "killed by signal {signal}"),
+            Self::Unseen => f.write_str("exited, code unknown"),
+        }
+    }
+}
