@@ -1,1 +1,56 @@
-//! supervisor
+//! The keeper: real processes, kept as wanted. Knows nothing of the network.
+//!
+//! The path of an operation: [`Request`] → the process's pure state machine (`machine`) → actions → `os` → what happened →
+//! the machine again → [`Notice`]. What must survive the agent goes through a [`Ledger`] before it is done.
+
+use std::sync::Arc;
+
+use model::event::Event;
+use model::spec::Probe;
+use model::{Flag, FullName, Op, OpId, Outcome, Spec, Status, UnixMillis};
+
+/// What the agent asks of the supervisor.
+#[derive(Debug)]
+pub enum Request {
+    /// Hold this process from now on. For an incarnation held already, only the spec is replaced.
+    Hold(Hold),
+    /// Forget it and leave it running. Operations under way on it end first.
+    Forget(FullName),
+    /// Run an operation; a repeated id that is still known is not run again.
+    Operate(Operation),
+    /// The server has these results: their records may go.
+    Acknowledge(Vec<OpId>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hold {
+    pub name: FullName,
+    pub incarnation: u64,
+    pub spec: Arc<Spec>,
+    /// Count only for an incarnation that is not held yet.
+    pub flag: Flag,
+    pub managed: bool,
+    pub registered_at: UnixMillis,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operation {
+    pub id: OpId,
+    pub process: FullName,
+    pub op: Op,
+    /// Where to look when the process is not held.
+    pub probe: Option<Probe>,
+    /// Not begun by then, it is not begun at all.
+    pub deadline: UnixMillis,
+}
+
+/// What the supervisor tells the agent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// The status of a process changed.
+    Status(FullName, Status),
+    /// An operation ended. Its end is in the ledger already.
+    Ended(OpId, Outcome),
+    /// Something happened by itself. It is in the ledger already, with this number.
+    Event(u64, Event),
+}

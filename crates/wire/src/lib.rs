@@ -1,1 +1,26 @@
-//! wire
+//! What agents and servers say to each other: frames, their bytes, their limits.
+//!
+//! The path of a frame: [`Up`] or [`Down`] → protobuf → four bytes of length in front → a TLS connection whose ALPN is
+//! [`ALPN`]. Each lane is latest-wins or acknowledged, so any frame may be lost or repeated. This crate knows no socket.
+
+pub mod codec;
+pub mod down;
+pub mod enrol;
+pub mod host;
+pub mod up;
+pub mod version;
+
+pub use codec::{Codec, WireError};
+pub use down::{Ack, Bye, Command, Desired, DesiredProcess, Down, DownKind, Welcome};
+pub use up::{EventFrame, Hello, ProcessStatus, Report, ResultFrame, Up, UpKind};
+
+/// The protocol's name in the TLS handshake.
+pub const ALPN: &[u8] = b"muster/1";
+/// The longest frame, checked before anything is allocated for it.
+pub const MAX_FRAME: usize = 4 * 1024 * 1024;
+/// How much of a large thing (specs, statuses) one frame carries before the rest goes into the next.
+pub const FRAME_BUDGET: usize = 256 * 1024;
+/// How often an agent that has nothing to say sends an empty report.
+pub const HEARTBEAT_SECS: u64 = 10;
+/// How long a peer may be silent before the connection counts as dead.
+pub const SILENCE_SECS: u64 = 35;

@@ -1,0 +1,159 @@
+//! Four bytes of length, then a protobuf message. The length is checked before anything is reserved for it.
+
+use std::marker::PhantomData;
+
+use bytes::{Buf, BufMut, BytesMut};
+use prost::Message;
+use tokio_util::codec::{Decoder, Encoder};
+
+use crate::MAX_FRAME;
+
+const LENGTH: usize = 4;
+
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    #[error("a frame of {len} bytes is longer than the limit of {limit}")]
+    TooLong { len: usize, limit: usize },
+    #[error("a frame that is no message")]
+    Malformed(#[from] prost::DecodeError),
+    #[error("the connection failed")]
+    Io(#[from] std::io::Error),
+}
+
+/// Reads frames of type `In` and writes frames of type `Out`.
+#[derive(Debug)]
+pub struct Codec<In, Out> {
+    limit: usize,
+    types: PhantomData<fn(Out) -> In>,
+}
+
+impl<In, Out> Codec<In, Out> {
+    pub fn new() -> Self {
+        Self::with_limit(MAX_FRAME)
+    }
+
+    /// A tighter limit, for peers that have not yet shown who they are.
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            limit: limit.min(MAX_FRAME),
+            types: PhantomData,
+        }
+    }
+}
+
+impl<In, Out> Default for Codec<In, Out> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<In: Message + Default, Out> Decoder for Codec<In, Out> {
+    type Item = In;
+    type Error = WireError;
+
+    fn decode(&mut self, bytes: &mut BytesMut) -> Result<Option<In>, WireError> {
+        let Some(header) = bytes.first_chunk::<LENGTH>() else {
+            return Ok(None);
+        };
+        let len = u32::from_be_bytes(*header) as usize;
+        if len > self.limit {
+            return Err(WireError::TooLong {
+                len,
+                limit: self.limit,
+            });
+        }
+        if bytes.len() < LENGTH + len {
+            bytes.reserve(LENGTH + len - bytes.len());
+            return Ok(None);
+        }
+        bytes.advance(LENGTH);
+        Ok(Some(In::decode(bytes.split_to(len))?))
+    }
+}
+
+impl<In, Out: Message> Encoder<Out> for Codec<In, Out> {
+    type Error = WireError;
+
+    fn encode(&mut self, message: Out, bytes: &mut BytesMut) -> Result<(), WireError> {
+        let len = message.encoded_len();
+        if len > self.limit {
+            return Err(WireError::TooLong {
+                len,
+                limit: self.limit,
+            });
+        }
+        bytes.reserve(LENGTH + len);
+        bytes.put_u32(len as u32);
+        message.encode_raw(bytes);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{ProptestConfig, any, prop, proptest};
+
+    use super::*;
+    use crate::{Down, Up, UpKind};
+
+    fn encode<M: Message>(message: M) -> BytesMut {
+        let mut bytes = BytesMut::new();
+        Codec::<Up, M>::new().encode(message, &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_length_over_the_limit_is_refused_before_anything_is_reserved() {
+        let mut bytes = BytesMut::from(&[0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3][..]);
+        let before = bytes.capacity();
+        let error = Codec::<Up, Down>::new().decode(&mut bytes).unwrap_err();
+        assert!(matches!(error, WireError::TooLong { .. }), "{error}");
+        assert_eq!(bytes.capacity(), before);
+    }
+
+    #[test]
+    fn a_frame_over_the_limit_is_not_sent() {
+        let hello = crate::Hello {
+            hostname: "x".repeat(200),
+            ..Default::default()
+        };
+        let mut codec = Codec::<Down, Up>::with_limit(100);
+        assert!(codec.encode(hello.into(), &mut BytesMut::new()).is_err());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn any_bytes_leave_the_decoder_alive(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let mut buffer = BytesMut::from(&bytes[..]);
+            let mut codec = Codec::<Up, Down>::new();
+            while let Ok(Some(_)) = codec.decode(&mut buffer) {}
+            // The same bytes behind a right length reach the protobuf decoder, too.
+            let mut framed = BytesMut::new();
+            framed.put_u32(bytes.len() as u32);
+            framed.put_slice(&bytes);
+            if let Ok(Some(Up { kind: Some(UpKind::Report(report)) })) = codec.decode(&mut framed) {
+                for status in report.statuses {
+                    let _ = status.full_name();
+                    let _ = status.into_status();
+                }
+            }
+        }
+
+        #[test]
+        fn frames_cut_anywhere_come_out_whole(cut in 0usize..200, seq in any::<u64>()) {
+            let event = crate::EventFrame { seq, reason: "r".repeat(100), ..Default::default() };
+            let bytes = encode(Up::from(event.clone()));
+            let cut = cut.min(bytes.len());
+            let mut codec = Codec::<Up, Down>::new();
+            let mut buffer = BytesMut::from(&bytes[..cut]);
+            let first = codec.decode(&mut buffer).unwrap();
+            assert_eq!(first.is_some(), cut == bytes.len());
+            buffer.extend_from_slice(&bytes[cut..]);
+            let whole = first.or_else(|| codec.decode(&mut buffer).unwrap());
+            assert_eq!(whole, Some(Up::from(event)));
+            assert!(buffer.is_empty());
+        }
+    }
+}

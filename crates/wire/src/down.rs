@@ -1,0 +1,235 @@
+//! Frames from a server to an agent: what should be.
+
+use model::{FullName, Invalid, Labels, Spec};
+
+use crate::up::OpRef;
+
+/// Any frame that a server sends.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Down {
+    #[prost(oneof = "DownKind", tags = "1, 2, 3, 4, 5")]
+    pub kind: Option<DownKind>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+pub enum DownKind {
+    #[prost(message, tag = "1")]
+    Welcome(Welcome),
+    #[prost(message, tag = "2")]
+    Desired(Desired),
+    #[prost(message, tag = "3")]
+    Command(Command),
+    #[prost(message, tag = "4")]
+    Ack(Ack),
+    #[prost(message, tag = "5")]
+    Bye(Bye),
+}
+
+impl From<Welcome> for Down {
+    fn from(frame: Welcome) -> Self {
+        Self {
+            kind: Some(DownKind::Welcome(frame)),
+        }
+    }
+}
+
+impl From<Desired> for Down {
+    fn from(frame: Desired) -> Self {
+        Self {
+            kind: Some(DownKind::Desired(frame)),
+        }
+    }
+}
+
+impl From<Command> for Down {
+    fn from(frame: Command) -> Self {
+        Self {
+            kind: Some(DownKind::Command(frame)),
+        }
+    }
+}
+
+impl From<Ack> for Down {
+    fn from(frame: Ack) -> Self {
+        Self {
+            kind: Some(DownKind::Ack(frame)),
+        }
+    }
+}
+
+impl From<Bye> for Down {
+    fn from(frame: Bye) -> Self {
+        Self {
+            kind: Some(DownKind::Bye(frame)),
+        }
+    }
+}
+
+/// Answer to a hello.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Welcome {
+    #[prost(uint32, tag = "1")]
+    pub version: u32,
+    #[prost(int64, tag = "2")]
+    pub server_time_ms: i64,
+    #[prost(string, tag = "3")]
+    pub server_version: String,
+}
+
+/// Which processes the agent should hold.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Desired {
+    /// This and the following frames until `last` name everything: what they do not name is forgotten.
+    #[prost(bool, tag = "1")]
+    pub full: bool,
+    /// Ends a full list.
+    #[prost(bool, tag = "2")]
+    pub last: bool,
+    #[prost(message, repeated, tag = "3")]
+    pub processes: Vec<DesiredProcess>,
+    #[prost(message, repeated, tag = "4")]
+    pub forget: Vec<NameRef>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct NameRef {
+    #[prost(string, tag = "1")]
+    pub namespace: String,
+    #[prost(string, tag = "2")]
+    pub name: String,
+}
+
+impl NameRef {
+    pub fn new(name: &FullName) -> Self {
+        Self {
+            namespace: name.namespace.as_str().to_owned(),
+            name: name.name.as_str().to_owned(),
+        }
+    }
+
+    pub fn full_name(&self) -> Result<FullName, Invalid> {
+        FullName::parse(&self.namespace, &self.name)
+    }
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct DesiredProcess {
+    #[prost(message, optional, tag = "1")]
+    pub name: Option<NameRef>,
+    /// Tells this registration from an earlier one of the same name.
+    #[prost(uint64, tag = "2")]
+    pub incarnation: u64,
+    /// [`Spec::to_json`].
+    #[prost(string, tag = "3")]
+    pub spec_json: String,
+    /// Labels as a JSON object.
+    #[prost(string, tag = "4")]
+    pub labels_json: String,
+    /// What the server last recorded. Counts only for an incarnation that the agent does not hold yet: after that,
+    /// operations decide, and the agent's own journal remembers.
+    #[prost(uint32, tag = "5")]
+    pub flag: u32,
+    #[prost(bool, tag = "6")]
+    pub managed: bool,
+    #[prost(int64, tag = "7")]
+    pub registered_at_ms: i64,
+}
+
+impl DesiredProcess {
+    pub fn full_name(&self) -> Result<FullName, Invalid> {
+        self.name
+            .as_ref()
+            .ok_or_else(|| Invalid::required("name"))?
+            .full_name()
+    }
+
+    pub fn spec(&self) -> Result<Spec, Invalid> {
+        serde_json::from_str(&self.spec_json).map_err(|e| Invalid::new("spec", e.to_string()))
+    }
+
+    pub fn labels(&self) -> Result<Labels, Invalid> {
+        serde_json::from_str(&self.labels_json).map_err(|e| Invalid::new("labels", e.to_string()))
+    }
+}
+
+/// One operation. Executed at most once, however often it arrives.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Command {
+    #[prost(message, optional, tag = "1")]
+    pub op: Option<OpRef>,
+    #[prost(message, optional, tag = "2")]
+    pub name: Option<NameRef>,
+    /// [`model::Op::number`].
+    #[prost(uint32, tag = "3")]
+    pub op_type: u32,
+    /// A [`model::spec::Probe`] as JSON, for a query of what is not registered; else empty.
+    #[prost(string, tag = "4")]
+    pub probe_json: String,
+    /// After this the server calls the target terminated; an operation not begun by then is not begun.
+    #[prost(int64, tag = "5")]
+    pub deadline_ms: i64,
+}
+
+/// What the server has stored and the agent may forget.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Ack {
+    #[prost(message, repeated, tag = "1")]
+    pub results: Vec<OpRef>,
+    /// Every event up to this one; 0 for none.
+    #[prost(uint64, tag = "2")]
+    pub events_through: u64,
+}
+
+/// The server ends the connection and says why.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Bye {
+    #[prost(string, tag = "1")]
+    pub reason: String,
+    /// Trying again is of no use before somebody changes something.
+    #[prost(bool, tag = "2")]
+    pub permanent: bool,
+}
+
+/// Summary of what an agent holds: independent of order, and 0 for nothing.
+pub fn held_digest<'a>(processes: impl Iterator<Item = (&'a FullName, u64, u64)>) -> u64 {
+    processes.fold(0, |digest, (name, incarnation, definition_hash)| {
+        digest ^ held_hash(name, incarnation, definition_hash)
+    })
+}
+
+/// One process's part of [`held_digest`].
+pub fn held_hash(name: &FullName, incarnation: u64, definition_hash: u64) -> u64 {
+    let mut hash = Fnv::new();
+    hash.write(name.namespace.as_str().as_bytes());
+    hash.write(&[0]);
+    hash.write(name.name.as_str().as_bytes());
+    hash.write(&incarnation.to_le_bytes());
+    hash.write(&definition_hash.to_le_bytes());
+    // FNV's high bits move little for short inputs; spread them so that XOR does not cancel neighbours.
+    let mixed = (hash.0 ^ (hash.0 >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed ^ (mixed >> 29)
+}
+
+/// The same text on both sides gives the same number.
+pub fn definition_hash(spec_json: &str, labels_json: &str) -> u64 {
+    let mut hash = Fnv::new();
+    hash.write(spec_json.as_bytes());
+    hash.write(&[0]);
+    hash.write(labels_json.as_bytes());
+    hash.0
+}
+
+/// FNV-1a, because the number must be the same in every build and for ever.
+struct Fnv(u64);
+
+impl Fnv {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Frames from an agent to its server: what is.
+
+use model::status::Exit;
+use model::{FullName, Invalid, Outcome, State, Status, UnixMillis};
+
+/// Any frame that an agent sends.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Up {
+    #[prost(oneof = "UpKind", tags = "1, 2, 3, 4")]
+    pub kind: Option<UpKind>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+pub enum UpKind {
+    #[prost(message, tag = "1")]
+    Hello(Hello),
+    #[prost(message, tag = "2")]
+    Report(Report),
+    #[prost(message, tag = "3")]
+    Result(ResultFrame),
+    #[prost(message, tag = "4")]
+    Event(EventFrame),
+}
+
+impl From<Hello> for Up {
+    fn from(frame: Hello) -> Self {
+        Self {
+            kind: Some(UpKind::Hello(frame)),
+        }
+    }
+}
+
+impl From<Report> for Up {
+    fn from(frame: Report) -> Self {
+        Self {
+            kind: Some(UpKind::Report(frame)),
+        }
+    }
+}
+
+impl From<ResultFrame> for Up {
+    fn from(frame: ResultFrame) -> Self {
+        Self {
+            kind: Some(UpKind::Result(frame)),
+        }
+    }
+}
+
+impl From<EventFrame> for Up {
+    fn from(frame: EventFrame) -> Self {
+        Self {
+            kind: Some(UpKind::Event(frame)),
+        }
+    }
+}
+
+/// First frame of a connection.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Hello {
+    #[prost(uint32, tag = "1")]
+    pub oldest: u32,
+    #[prost(uint32, tag = "2")]
+    pub newest: u32,
+    #[prost(string, tag = "3")]
+    pub agent_version: String,
+    #[prost(uint32, tag = "4")]
+    pub cloud: u32,
+    #[prost(string, tag = "5")]
+    pub ip: String,
+    #[prost(string, tag = "6")]
+    pub agent_id: String,
+    /// [`crate::down::held_digest`] over what the agent holds: equal to the server's, nothing needs to be sent.
+    #[prost(fixed64, tag = "7")]
+    pub held_digest: u64,
+    /// Operations that the agent has taken and not yet ended, or ended and not yet seen acknowledged.
+    #[prost(message, repeated, tag = "8")]
+    pub held_ops: Vec<OpRef>,
+    /// Whether it runs as root: as an ordinary user it can run that user's processes only.
+    #[prost(bool, tag = "9")]
+    pub root: bool,
+    #[prost(string, tag = "10")]
+    pub hostname: String,
+    #[prost(string, tag = "11")]
+    pub kernel: String,
+    #[prost(uint32, tag = "12")]
+    pub cores: u32,
+    #[prost(uint64, tag = "13")]
+    pub memory_kib: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
+pub struct OpRef {
+    #[prost(fixed64, tag = "1")]
+    pub task: u64,
+    #[prost(uint32, tag = "2")]
+    pub ordinal: u32,
+}
+
+impl From<model::OpId> for OpRef {
+    fn from(id: model::OpId) -> Self {
+        Self {
+            task: id.task.number(),
+            ordinal: id.ordinal,
+        }
+    }
+}
+
+impl From<OpRef> for model::OpId {
+    fn from(op: OpRef) -> Self {
+        Self {
+            task: model::TaskId::from_number(op.task),
+            ordinal: op.ordinal,
+        }
+    }
+}
+
+/// Statuses that changed; empty, it is the heartbeat. The first one of a connection names every process held.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Report {
+    #[prost(message, repeated, tag = "1")]
+    pub statuses: Vec<ProcessStatus>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ProcessStatus {
+    #[prost(string, tag = "1")]
+    pub namespace: String,
+    #[prost(string, tag = "2")]
+    pub name: String,
+    /// 0 unknown, 1 running, 2 stopped.
+    #[prost(uint32, tag = "3")]
+    pub state: u32,
+    #[prost(sint32, tag = "4")]
+    pub pid: i32,
+    #[prost(string, tag = "5")]
+    pub version: String,
+    #[prost(int64, tag = "6")]
+    pub started_at_ms: i64,
+    #[prost(int64, tag = "7")]
+    pub reported_at_ms: i64,
+    #[prost(float, tag = "8")]
+    pub cpu: f32,
+    #[prost(float, tag = "9")]
+    pub mem: f32,
+    #[prost(uint32, tag = "10")]
+    pub fd: u32,
+    #[prost(uint64, tag = "11")]
+    pub disk: u64,
+    #[prost(uint64, tag = "12")]
+    pub net: u64,
+    #[prost(string, tag = "13")]
+    pub message: String,
+}
+
+impl ProcessStatus {
+    pub fn new(name: &FullName, status: &Status) -> Self {
+        Self {
+            namespace: name.namespace.as_str().to_owned(),
+            name: name.name.as_str().to_owned(),
+            state: match status.state {
+                State::Unknown => 0,
+                State::Running => 1,
+                State::Stopped => 2,
+            },
+            pid: status.pid,
+            version: status.version.clone(),
+            started_at_ms: status.started_at.0,
+            reported_at_ms: status.reported_at.0,
+            cpu: status.cpu,
+            mem: status.mem,
+            fd: status.fd,
+            disk: status.disk,
+            net: status.net,
+            message: status.message.clone(),
+        }
+    }
+
+    pub fn full_name(&self) -> Result<FullName, Invalid> {
+        FullName::parse(&self.namespace, &self.name)
+    }
+
+    pub fn into_status(self) -> Status {
+        Status {
+            state: match self.state {
+                1 => State::Running,
+                2 => State::Stopped,
+                _ => State::Unknown,
+            },
+            pid: self.pid,
+            version: self.version,
+            started_at: UnixMillis(self.started_at_ms),
+            reported_at: UnixMillis(self.reported_at_ms),
+            cpu: self.cpu,
+            mem: self.mem,
+            fd: self.fd,
+            disk: self.disk,
+            net: self.net,
+            message: self.message,
+        }
+    }
+}
+
+/// How an operation ended. Sent again until it is acknowledged.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ResultFrame {
+    #[prost(message, optional, tag = "1")]
+    pub op: Option<OpRef>,
+    /// A [`model::Outcome`] as JSON: the form in which it is stored.
+    #[prost(bytes = "vec", tag = "2")]
+    pub outcome_json: Vec<u8>,
+}
+
+impl ResultFrame {
+    pub fn new(id: model::OpId, outcome: &Outcome) -> Self {
+        let outcome_json = serde_json::to_vec(outcome).expect("an outcome has only string keys");
+        Self {
+            op: Some(id.into()),
+            outcome_json,
+        }
+    }
+
+    pub fn outcome(&self) -> Result<Outcome, Invalid> {
+        serde_json::from_slice(&self.outcome_json)
+            .map_err(|e| Invalid::new("outcome", e.to_string()))
+    }
+}
+
+/// Something that happened on the host. Sent again until a sequence number at or above its own is acknowledged.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct EventFrame {
+    /// Rises by one with each event of this agent's journal, for ever.
+    #[prost(uint64, tag = "1")]
+    pub seq: u64,
+    #[prost(int64, tag = "2")]
+    pub at_ms: i64,
+    #[prost(string, tag = "3")]
+    pub namespace: String,
+    #[prost(string, tag = "4")]
+    pub name: String,
+    /// As in [`model::event::EventKind::as_str`].
+    #[prost(string, tag = "5")]
+    pub kind: String,
+    #[prost(string, tag = "6")]
+    pub reason: String,
+    #[prost(sint32, optional, tag = "7")]
+    pub exit_code: Option<i32>,
+    #[prost(sint32, optional, tag = "8")]
+    pub exit_signal: Option<i32>,
+}
+
+impl EventFrame {
+    pub fn new(seq: u64, event: &model::event::Event) -> Self {
+        Self {
+            seq,
+            at_ms: event.at.0,
+            namespace: event.process.namespace.as_str().to_owned(),
+            name: event.process.name.as_str().to_owned(),
+            kind: event.kind.as_str().to_owned(),
+            reason: event.reason.clone(),
+            exit_code: match event.exit {
+                Some(Exit::Code(code)) => Some(code),
+                _ => None,
+            },
+            exit_signal: match event.exit {
+                Some(Exit::Signal(signal)) => Some(signal),
+                _ => None,
+            },
+        }
+    }
+
+    pub fn event(&self) -> Result<model::event::Event, Invalid> {
+        Ok(model::event::Event {
+            at: UnixMillis(self.at_ms),
+            process: FullName::parse(&self.namespace, &self.name)?,
+            kind: model::event::EventKind::parse(&self.kind).ok_or_else(|| {
+                Invalid::new("kind", format!("{:?} is no kind of event", self.kind))
+            })?,
+            reason: self.reason.clone(),
+            exit: match (self.exit_code, self.exit_signal) {
+                (Some(code), _) => Some(Exit::Code(code)),
+                (None, Some(signal)) => Some(Exit::Signal(signal)),
+                (None, None) => None,
+            },
+        })
+    }
+}

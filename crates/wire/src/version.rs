@@ -1,0 +1,29 @@
+//! Which protocol versions this build speaks, and how two builds agree.
+//!
+//! | version | since | what changed |
+//! |---|---|---|
+//! | 1 | 0.1.0 | first |
+
+/// The oldest version that is still understood.
+pub const OLDEST: u32 = 1;
+/// The version that is preferred.
+pub const NEWEST: u32 = 1;
+
+/// The newest version that both sides speak.
+pub fn agree(their_oldest: u32, their_newest: u32) -> Option<u32> {
+    let common = NEWEST.min(their_newest);
+    (common >= OLDEST && common >= their_oldest).then_some(common)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_common_version_is_spoken() {
+        assert_eq!(agree(OLDEST, NEWEST), Some(NEWEST));
+        assert_eq!(agree(0, NEWEST + 7), Some(NEWEST));
+        assert_eq!(agree(NEWEST + 1, NEWEST + 2), None);
+        assert_eq!(agree(0, 0), None);
+    }
+}
