@@ -1,7 +1,7 @@
 //! The keeper: real processes, kept as wanted. Knows nothing of the network.
 //!
 //! The path of an operation: [`Request`] → the process's pure state machine (`machine`) → actions → `os` → what happened →
-//! the machine again → [`Notice`]. What must survive the agent goes through a [`Ledger`] before it is done.
+//! the machine again → [`Notice`]. What must survive the agent is in the journal before it is done.
 
 use std::sync::Arc;
 
@@ -19,7 +19,9 @@ pub enum Request {
     /// Run an operation; a repeated id that is still known is not run again.
     Operate(Operation),
     /// The server has these results: their records may go.
-    Acknowledge(Vec<OpId>),
+    AcknowledgeResults(Vec<OpId>),
+    /// The server has every event up to this number.
+    AcknowledgeEvents(u64),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +29,8 @@ pub struct Hold {
     pub name: FullName,
     pub incarnation: u64,
     pub spec: Arc<Spec>,
+    /// Opaque: kept with the process so that the agent can tell the server what it holds.
+    pub definition_hash: u64,
     /// Count only for an incarnation that is not held yet.
     pub flag: Flag,
     pub managed: bool,
@@ -49,8 +53,19 @@ pub struct Operation {
 pub enum Notice {
     /// The status of a process changed.
     Status(FullName, Status),
-    /// An operation ended. Its end is in the ledger already.
+    /// An operation ended. Its end is in the journal already.
     Ended(OpId, Outcome),
-    /// Something happened by itself. It is in the ledger already, with this number.
+    /// Something happened by itself. It is in the journal already, with this number.
     Event(u64, Event),
+}
+
+/// What an agent that was here before left behind.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    pub held: Vec<Hold>,
+    /// Operations taken and not ended: they go on.
+    pub under_way: Vec<OpId>,
+    /// Ended, and not acknowledged by the server yet.
+    pub results: Vec<(OpId, Outcome)>,
+    pub events: Vec<(u64, Event)>,
 }
