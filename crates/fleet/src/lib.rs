@@ -1,1 +1,309 @@
-//! fleet
+//! The picture of the whole fleet in memory: every query is answered from here.
+//!
+//! What should be arrives as [`Changes`], in the order of their revisions ([`Fleet::apply`]); what is arrives as statuses
+//! ([`Fleet::observe`]). Processes are kept in columns, so that a million of them fit in little room, and found through a
+//! hash table and bitmaps. The crate does no I/O and reads no clock.
+
+use std::sync::Arc;
+
+use model::change::{Changes, DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
+use model::group::ProcessGroup;
+use model::{AgentId, FullName, Host, Labels, Namespace, Spec, Status, UnixMillis};
+
+mod columns;
+mod definitions;
+mod hosts;
+mod names;
+mod query;
+mod row;
+mod shards;
+
+pub use definitions::Definition;
+pub use hosts::{AgentInfo, HostView, Link};
+pub use query::{Filter, Page};
+pub use row::Row;
+
+use columns::Columns;
+use definitions::Definitions;
+use hosts::Hosts;
+use names::Names;
+
+#[derive(Debug, Default)]
+pub struct Fleet {
+    revision: Revision,
+    hosts: Hosts,
+    names: Names,
+    definitions: Definitions,
+    columns: Columns,
+    groups: hashbrown::HashMap<(HostId, Namespace), Arc<[ProcessGroup]>>,
+}
+
+/// What one status report did to the picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Observed {
+    /// Running, stopped, another run or another message: worth telling watchers.
+    Changed(ProcessId),
+    /// Only figures moved.
+    Refreshed(ProcessId),
+    /// Nobody registered it here: an agent may be a moment behind.
+    NotRegistered,
+}
+
+impl Fleet {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The last commit that is part of this picture.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Folds a commit in. Commits are applied in order, each once.
+    pub fn apply(&mut self, revision: Revision, changes: &Changes) {
+        debug_assert!(revision >= self.revision, "commits are applied in order");
+        self.revision = revision;
+        for row in &changes.hosts {
+            self.hosts.put(row);
+        }
+        for row in &changes.names {
+            self.names.put(row);
+        }
+        for row in &changes.definitions {
+            self.definitions.put(row);
+            self.names.add_definition(row.name, row.id);
+        }
+        for id in &changes.processes_gone {
+            self.remove_process(*id);
+        }
+        for row in &changes.processes {
+            self.put_process(row);
+        }
+        for id in &changes.definitions_gone {
+            if let Some(name) = self.definitions.remove(*id) {
+                self.names.remove_definition(name, *id);
+            }
+        }
+        for row in &changes.groups {
+            let key = (row.host, row.namespace.clone());
+            match row.groups.is_empty() {
+                true => drop(self.groups.remove(&key)),
+                false => drop(self.groups.insert(key, row.groups.as_slice().into())),
+            }
+        }
+    }
+
+    fn put_process(&mut self, row: &ProcessRow) {
+        match self.columns.identity(row.id) {
+            // The same process: its spec, flag or managed changed.
+            Some((host, name)) if (host, name) == (row.host, row.name) => {
+                let before = self.columns.definition(row.id);
+                self.definitions.release(before);
+                self.definitions.retain(row.definition);
+                if self.columns.incarnation(row.id) != row.incarnation {
+                    self.columns.forget_status(row.id);
+                }
+                self.columns.update(row);
+            }
+            other => {
+                if other.is_some() {
+                    self.remove_process(row.id);
+                }
+                let first = self.hosts.first_process(row.host);
+                self.columns.insert(row, first);
+                self.hosts.link_process(row.host, row.id);
+                self.names.add_process(row.name, row.id);
+                self.definitions.retain(row.definition);
+            }
+        }
+    }
+
+    fn remove_process(&mut self, id: ProcessId) {
+        let Some((host, name)) = self.columns.identity(id) else {
+            return;
+        };
+        self.definitions.release(self.columns.definition(id));
+        self.names.remove_process(name, id);
+        let first = self.hosts.first_process(host);
+        let first = self.columns.remove(id, first);
+        self.hosts.unlink_process(host, first);
+    }
+
+    /// Takes in what an agent says about one of its processes.
+    pub fn observe(&mut self, host: HostId, name: &FullName, status: Status) -> Observed {
+        let Some(id) = self
+            .names
+            .find(name)
+            .and_then(|name| self.columns.find(host, name))
+        else {
+            return Observed::NotRegistered;
+        };
+        match self.columns.observe(id, status) {
+            true => Observed::Changed(id),
+            false => Observed::Refreshed(id),
+        }
+    }
+
+    /// Records that a host's agent came or went.
+    pub fn set_link(&mut self, host: HostId, link: Link) {
+        self.hosts.set_link(host, link);
+    }
+
+    /// Records what an agent said about itself.
+    pub fn set_agent_info(&mut self, host: HostId, info: AgentInfo) {
+        self.hosts.set_info(host, info);
+    }
+
+    pub fn host_id(&self, host: &Host) -> Option<HostId> {
+        self.hosts.find(host)
+    }
+
+    pub fn host_of_agent(&self, agent: &AgentId) -> Option<HostId> {
+        self.hosts.find_agent(agent)
+    }
+
+    pub fn host(&self, id: HostId) -> Option<HostView<'_>> {
+        self.hosts.view(id)
+    }
+
+    /// Every host that anybody ever named, by id.
+    pub fn hosts(&self) -> impl Iterator<Item = HostView<'_>> {
+        self.hosts.iter()
+    }
+
+    pub fn n_hosts(&self) -> usize {
+        self.hosts.len()
+    }
+
+    pub fn n_processes(&self) -> usize {
+        self.columns.len()
+    }
+
+    pub fn name_id(&self, name: &FullName) -> Option<NameId> {
+        self.names.find(name)
+    }
+
+    /// One process by where it is and what it is called.
+    pub fn process(&self, host: HostId, name: NameId) -> Option<Row<'_>> {
+        self.columns.find(host, name).and_then(|id| self.row(id))
+    }
+
+    pub fn row(&self, id: ProcessId) -> Option<Row<'_>> {
+        Row::new(self, id)
+    }
+
+    /// Every process of a host.
+    pub fn processes_of(&self, host: HostId) -> impl Iterator<Item = Row<'_>> {
+        let mut next = self.hosts.first_process(host);
+        std::iter::from_fn(move || {
+            let id = next?;
+            next = self.columns.next_in_host(id);
+            self.row(id)
+        })
+    }
+
+    /// Every host where a process of this name is registered.
+    pub fn processes_named(&self, name: NameId) -> impl Iterator<Item = Row<'_>> {
+        self.names
+            .processes(name)
+            .into_iter()
+            .flatten()
+            .filter_map(|id| self.row(ProcessId(id)))
+    }
+
+    pub fn namespaces(&self) -> impl Iterator<Item = (&Namespace, u64)> {
+        self.names.namespaces()
+    }
+
+    /// A definition of this name with exactly this content.
+    pub fn find_definition(
+        &self,
+        name: NameId,
+        spec: &Spec,
+        labels: &Labels,
+    ) -> Option<DefinitionId> {
+        self.names.definitions(name).iter().copied().find(|id| {
+            self.definitions
+                .get(*id)
+                .is_some_and(|d| *d.spec == *spec && *d.labels == *labels)
+        })
+    }
+
+    pub fn definition(&self, id: DefinitionId) -> Option<&Definition> {
+        self.definitions.get(id)
+    }
+
+    /// How many processes use it.
+    pub fn definition_users(&self, id: DefinitionId) -> u32 {
+        self.definitions.users(id)
+    }
+
+    pub fn groups(&self, host: HostId, namespace: &Namespace) -> &[ProcessGroup] {
+        self.groups
+            .get(&(host, namespace.clone()))
+            .map_or(&[], |groups| groups)
+    }
+
+    /// Ids that a plan against this very revision may give to new things.
+    pub fn fresh_ids(&self) -> FreshIds {
+        FreshIds {
+            next_host: self.hosts.next_id(),
+            next_name: self.names.next_id(),
+            next_definition: self.definitions.next_id(),
+            free_definitions: self.definitions.free_ids(),
+            next_process: self.columns.next_id(),
+            free_processes: self.columns.free_ids(),
+        }
+    }
+}
+
+/// Hands out ids that are free at one revision: used ones first, so that columns stay dense.
+#[derive(Debug, Clone)]
+pub struct FreshIds {
+    next_host: u32,
+    next_name: u32,
+    next_definition: u32,
+    free_definitions: Vec<u32>,
+    next_process: u32,
+    free_processes: Vec<u32>,
+}
+
+impl FreshIds {
+    pub fn host(&mut self) -> HostId {
+        HostId(step(&mut self.next_host))
+    }
+
+    pub fn name(&mut self) -> NameId {
+        NameId(step(&mut self.next_name))
+    }
+
+    pub fn definition(&mut self) -> DefinitionId {
+        DefinitionId(
+            self.free_definitions
+                .pop()
+                .unwrap_or_else(|| step(&mut self.next_definition)),
+        )
+    }
+
+    pub fn process(&mut self) -> ProcessId {
+        ProcessId(
+            self.free_processes
+                .pop()
+                .unwrap_or_else(|| step(&mut self.next_process)),
+        )
+    }
+}
+
+fn step(next: &mut u32) -> u32 {
+    let id = *next;
+    *next += 1;
+    id
+}
+
+/// Whole seconds in 32 bits: enough until 2106, and half the room.
+fn to_secs(at: UnixMillis) -> u32 {
+    at.secs().clamp(0, i64::from(u32::MAX)) as u32
+}
+
+#[cfg(test)]
+mod tests;

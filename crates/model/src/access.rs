@@ -44,10 +44,9 @@ pub struct App {
 }
 
 impl App {
-    pub fn may_touch(&self, namespace: &Namespace) -> bool {
-        self.namespaces
-            .as_ref()
-            .is_none_or(|allowed| allowed.contains(namespace))
+    /// An app that is trusted with users' names in every namespace is trusted with apps, users and tokens, too.
+    pub fn is_admin(&self) -> bool {
+        self.trusted && self.namespaces.is_none()
     }
 }
 
@@ -100,6 +99,10 @@ pub struct JoinToken {
 pub struct Caller {
     pub app: String,
     pub user: String,
+    /// Namespaces that the app may touch; none named means all.
+    pub namespaces: Option<Vec<Namespace>>,
+    /// May change apps, users and tokens.
+    pub admin: bool,
     pub from: Option<IpAddr>,
     pub request_id: String,
 }
@@ -110,9 +113,17 @@ impl Caller {
         Self {
             app: "muster".into(),
             user: "system".into(),
+            namespaces: None,
+            admin: true,
             from: None,
             request_id: String::new(),
         }
+    }
+
+    pub fn may_touch(&self, namespace: &Namespace) -> bool {
+        self.namespaces
+            .as_ref()
+            .is_none_or(|allowed| allowed.contains(namespace))
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod change;
+pub mod digest;
 pub mod event;
 pub mod group;
 pub mod host;

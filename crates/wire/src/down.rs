@@ -4,6 +4,8 @@ use model::{FullName, Invalid, Labels, Spec};
 
 use crate::up::OpRef;
 
+pub use model::digest::{definition_hash, held_digest, held_hash};
+
 /// Any frame that a server sends.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Down {
@@ -188,48 +190,4 @@ pub struct Bye {
     /// Trying again is of no use before somebody changes something.
     #[prost(bool, tag = "2")]
     pub permanent: bool,
-}
-
-/// Summary of what an agent holds: independent of order, and 0 for nothing.
-pub fn held_digest<'a>(processes: impl Iterator<Item = (&'a FullName, u64, u64)>) -> u64 {
-    processes.fold(0, |digest, (name, incarnation, definition_hash)| {
-        digest ^ held_hash(name, incarnation, definition_hash)
-    })
-}
-
-/// One process's part of [`held_digest`].
-pub fn held_hash(name: &FullName, incarnation: u64, definition_hash: u64) -> u64 {
-    let mut hash = Fnv::new();
-    hash.write(name.namespace.as_str().as_bytes());
-    hash.write(&[0]);
-    hash.write(name.name.as_str().as_bytes());
-    hash.write(&incarnation.to_le_bytes());
-    hash.write(&definition_hash.to_le_bytes());
-    // FNV's high bits move little for short inputs; spread them so that XOR does not cancel neighbours.
-    let mixed = (hash.0 ^ (hash.0 >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    mixed ^ (mixed >> 29)
-}
-
-/// The same text on both sides gives the same number.
-pub fn definition_hash(spec_json: &str, labels_json: &str) -> u64 {
-    let mut hash = Fnv::new();
-    hash.write(spec_json.as_bytes());
-    hash.write(&[0]);
-    hash.write(labels_json.as_bytes());
-    hash.0
-}
-
-/// FNV-1a, because the number must be the same in every build and for ever.
-struct Fnv(u64);
-
-impl Fnv {
-    fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
 }

@@ -3,6 +3,13 @@
 //! The agent trusts the server by the fingerprint of its CA, which is part of the join token, and the server trusts the
 //! agent by the token's secret. Written as one length-delimited frame each way.
 
+/// The protocol's name in the TLS handshake: on the same port as [`crate::ALPN`], but without a client certificate.
+pub const ALPN: &[u8] = b"muster-enrol/1";
+/// The longest frame of this conversation: the peers do not know each other yet.
+pub const MAX_FRAME: usize = 64 * 1024;
+/// The name in the server's certificate, wherever it listens.
+pub const SERVER_NAME: &str = "muster-server";
+
 /// What separates the parts of a join token.
 const SEPARATOR: char = '.';
 

@@ -1,0 +1,41 @@
+//! Why a request was not carried out, by what the caller can do about it.
+
+use model::{Invalid, TaskId};
+use store::StoreError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// The request is wrong; nothing was changed.
+    #[error("{0}")]
+    Invalid(#[from] Invalid),
+    /// The caller may not do this.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The credentials are missing or wrong.
+    #[error("{0}")]
+    Unauthenticated(String),
+    #[error("task {0} does not exist or is no longer kept")]
+    NoSuchTask(TaskId),
+    /// Something else that was named does not exist.
+    #[error("{0}")]
+    NotFound(String),
+    /// It exists already.
+    #[error("{0}")]
+    Conflict(String),
+    /// The app asks faster than it may; try again after this many milliseconds.
+    #[error("app {app} may make {limit} requests per second: try again in {retry_after_ms} ms")]
+    TooFast {
+        app: String,
+        limit: u32,
+        retry_after_ms: u64,
+    },
+    /// Trying again later may help; nothing was changed.
+    #[error("the store is not available")]
+    Unavailable(#[source] StoreError),
+}
+
+impl From<StoreError> for ControlError {
+    fn from(error: StoreError) -> Self {
+        Self::Unavailable(error)
+    }
+}

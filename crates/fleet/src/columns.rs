@@ -1,0 +1,324 @@
+//! Processes in columns: blocks of [`BLOCK`] rows, one array per field, so that a row costs what it holds and no more.
+//!
+//! A block exists while one of its rows does. Texts (version, message) are beside the columns, because most are empty.
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use model::change::{DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
+use model::{Flag, State, Status};
+use roaring::RoaringBitmap;
+use std::hash::BuildHasher;
+
+use crate::to_secs;
+
+/// Rows in a block; also the size of a status shard in the store.
+pub(crate) const BLOCK: usize = 1024;
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug)]
+pub(crate) struct Block {
+    live: u32,
+    pub(crate) host: [u32; BLOCK],
+    pub(crate) name: [u32; BLOCK],
+    pub(crate) definition: [u32; BLOCK],
+    next_in_host: [u32; BLOCK],
+    pub(crate) incarnation: [u64; BLOCK],
+    pub(crate) registered_at: [u32; BLOCK],
+    wanted: [Wanted; BLOCK],
+    pub(crate) state: [State; BLOCK],
+    pub(crate) pid: [i32; BLOCK],
+    pub(crate) started_at: [u32; BLOCK],
+    pub(crate) reported_at: [u32; BLOCK],
+    pub(crate) cpu: [f32; BLOCK],
+    pub(crate) mem: [f32; BLOCK],
+    pub(crate) fd: [u32; BLOCK],
+    pub(crate) disk: [u64; BLOCK],
+    pub(crate) net: [u64; BLOCK],
+}
+
+/// Flag and managed in one byte; 0 marks a free row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Wanted(u8);
+
+impl Wanted {
+    const FREE: Self = Self(0);
+
+    fn new(flag: Flag, managed: bool) -> Self {
+        Self(u8::from(flag) | u8::from(managed) << 2 | 1 << 3)
+    }
+
+    fn flag(self) -> Flag {
+        Flag::try_from(self.0 & 3).unwrap_or_default()
+    }
+
+    fn managed(self) -> bool {
+        self.0 & 4 != 0
+    }
+}
+
+impl Block {
+    fn new() -> Box<Self> {
+        Box::new(Self {
+            live: 0,
+            host: [0; BLOCK],
+            name: [0; BLOCK],
+            definition: [0; BLOCK],
+            next_in_host: [NONE; BLOCK],
+            incarnation: [0; BLOCK],
+            registered_at: [0; BLOCK],
+            wanted: [Wanted::FREE; BLOCK],
+            state: [State::Unknown; BLOCK],
+            pid: [-1; BLOCK],
+            started_at: [0; BLOCK],
+            reported_at: [0; BLOCK],
+            cpu: [0.0; BLOCK],
+            mem: [0.0; BLOCK],
+            fd: [0; BLOCK],
+            disk: [0; BLOCK],
+            net: [0; BLOCK],
+        })
+    }
+
+    pub(crate) fn is_live(&self, at: usize) -> bool {
+        self.wanted[at] != Wanted::FREE
+    }
+
+    pub(crate) fn flag(&self, at: usize) -> Flag {
+        self.wanted[at].flag()
+    }
+
+    pub(crate) fn managed(&self, at: usize) -> bool {
+        self.wanted[at].managed()
+    }
+
+    fn write(&mut self, at: usize, row: &ProcessRow) {
+        self.host[at] = row.host.0;
+        self.name[at] = row.name.0;
+        self.definition[at] = row.definition.0;
+        self.incarnation[at] = row.incarnation.0;
+        self.registered_at[at] = to_secs(row.registered_at);
+        self.wanted[at] = Wanted::new(row.flag, row.managed);
+    }
+
+    fn clear_status(&mut self, at: usize) {
+        self.state[at] = State::Unknown;
+        self.pid[at] = -1;
+        (self.started_at[at], self.reported_at[at]) = (0, 0);
+        (self.cpu[at], self.mem[at]) = (0.0, 0.0);
+        (self.fd[at], self.disk[at], self.net[at]) = (0, 0, 0);
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Texts {
+    pub(crate) version: Box<str>,
+    pub(crate) message: Box<str>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) blocks: Vec<Option<Box<Block>>>,
+    by_key: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    texts: HashMap<ProcessId, Texts>,
+    free: RoaringBitmap,
+    next_id: u32,
+    len: usize,
+    /// Blocks whose statuses moved since they were last saved.
+    pub(crate) dirty: RoaringBitmap,
+}
+
+pub(crate) fn place(id: ProcessId) -> (usize, usize) {
+    (id.index() / BLOCK, id.index() % BLOCK)
+}
+
+impl Columns {
+    pub(crate) fn block(&self, id: ProcessId) -> Option<(&Block, usize)> {
+        let (block, at) = place(id);
+        let block = self.blocks.get(block)?.as_deref()?;
+        block.is_live(at).then_some((block, at))
+    }
+
+    fn block_mut(&mut self, id: ProcessId) -> Option<(&mut Block, usize)> {
+        let (block, at) = place(id);
+        let block = self.blocks.get_mut(block)?.as_deref_mut()?;
+        block.is_live(at).then_some((block, at))
+    }
+
+    pub(crate) fn identity(&self, id: ProcessId) -> Option<(HostId, NameId)> {
+        self.block(id)
+            .map(|(block, at)| (HostId(block.host[at]), NameId(block.name[at])))
+    }
+
+    pub(crate) fn definition(&self, id: ProcessId) -> DefinitionId {
+        DefinitionId(
+            self.block(id)
+                .map_or(NONE, |(block, at)| block.definition[at]),
+        )
+    }
+
+    pub(crate) fn incarnation(&self, id: ProcessId) -> Revision {
+        Revision(
+            self.block(id)
+                .map_or(0, |(block, at)| block.incarnation[at]),
+        )
+    }
+
+    pub(crate) fn next_in_host(&self, id: ProcessId) -> Option<ProcessId> {
+        let (block, at) = self.block(id)?;
+        Some(block.next_in_host[at])
+            .filter(|next| *next != NONE)
+            .map(ProcessId)
+    }
+
+    pub(crate) fn texts(&self, id: ProcessId) -> Option<&Texts> {
+        self.texts.get(&id)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn next_id(&self) -> u32 {
+        self.next_id
+    }
+
+    pub(crate) fn free_ids(&self) -> Vec<u32> {
+        // Taken from the end, so the smallest come out first.
+        self.free.iter().rev().collect()
+    }
+
+    pub(crate) fn find(&self, host: HostId, name: NameId) -> Option<ProcessId> {
+        self.by_key
+            .find(self.hasher.hash_one((host.0, name.0)), |id| {
+                self.identity(ProcessId(*id)) == Some((host, name))
+            })
+            .map(|id| ProcessId(*id))
+    }
+
+    /// Adds a row that was free; `first` is the head of its host's list.
+    pub(crate) fn insert(&mut self, row: &ProcessRow, first: Option<ProcessId>) {
+        let (index, at) = place(row.id);
+        if self.blocks.len() <= index {
+            self.blocks.resize_with(index + 1, || None);
+        }
+        // Ids that were jumped over are free.
+        if row.id.0 >= self.next_id {
+            self.free.insert_range(self.next_id..row.id.0);
+            self.next_id = row.id.0 + 1;
+        } else {
+            self.free.remove(row.id.0);
+        }
+        let block = self.blocks[index].get_or_insert_with(Block::new);
+        block.write(at, row);
+        block.clear_status(at);
+        block.next_in_host[at] = first.map_or(NONE, |first| first.0);
+        block.live += 1;
+        self.len += 1;
+        let (blocks, hasher) = (&self.blocks, &self.hasher);
+        self.by_key
+            .insert_unique(hasher.hash_one((row.host.0, row.name.0)), row.id.0, |id| {
+                hash_of(hasher, blocks, *id)
+            });
+    }
+
+    pub(crate) fn update(&mut self, row: &ProcessRow) {
+        if let Some((block, at)) = self.block_mut(row.id) {
+            block.write(at, row);
+        }
+    }
+
+    /// Takes a row out and answers the new head of its host's list.
+    pub(crate) fn remove(&mut self, id: ProcessId, first: Option<ProcessId>) -> Option<ProcessId> {
+        let (host, name) = self.identity(id)?;
+        let hash = self.hasher.hash_one((host.0, name.0));
+        if let Ok(entry) = self.by_key.find_entry(hash, |other| *other == id.0) {
+            entry.remove();
+        }
+        let first = self.unchain(id, first);
+        self.texts.remove(&id);
+        let (index, at) = place(id);
+        if let Some(block) = self.blocks[index].as_deref_mut() {
+            block.wanted[at] = Wanted::FREE;
+            block.live -= 1;
+            if block.live == 0 {
+                self.blocks[index] = None;
+            }
+        }
+        self.dirty.insert(index as u32);
+        self.free.insert(id.0);
+        self.len -= 1;
+        first
+    }
+
+    fn unchain(&mut self, id: ProcessId, first: Option<ProcessId>) -> Option<ProcessId> {
+        let after = self.next_in_host(id);
+        if first == Some(id) {
+            return after;
+        }
+        let mut cursor = first;
+        while let Some(current) = cursor {
+            cursor = self.next_in_host(current);
+            if cursor == Some(id)
+                && let Some((block, at)) = self.block_mut(current)
+            {
+                block.next_in_host[at] = after.map_or(NONE, |after| after.0);
+                break;
+            }
+        }
+        first
+    }
+
+    pub(crate) fn forget_status(&mut self, id: ProcessId) {
+        self.texts.remove(&id);
+        if let Some((block, at)) = self.block_mut(id) {
+            block.clear_status(at);
+        }
+    }
+
+    /// Writes a status; true when more than figures changed.
+    pub(crate) fn observe(&mut self, id: ProcessId, status: Status) -> bool {
+        self.dirty.insert((id.index() / BLOCK) as u32);
+        let Some((block, at)) = self.block_mut(id) else {
+            return false;
+        };
+        let started_at = to_secs(status.started_at);
+        let moved = block.state[at] != status.state
+            || block.pid[at] != status.pid
+            || block.started_at[at] != started_at;
+        block.state[at] = status.state;
+        block.pid[at] = status.pid;
+        block.started_at[at] = started_at;
+        block.reported_at[at] = to_secs(status.reported_at);
+        block.cpu[at] = status.cpu;
+        block.mem[at] = status.mem;
+        block.fd[at] = status.fd;
+        block.disk[at] = status.disk;
+        block.net[at] = status.net;
+        let texts = Texts {
+            version: status.version.into(),
+            message: status.message.into(),
+        };
+        moved | self.set_texts(id, texts)
+    }
+
+    /// True when they differ from what was there.
+    pub(crate) fn set_texts(&mut self, id: ProcessId, texts: Texts) -> bool {
+        match (self.texts.get(&id), texts == Texts::default()) {
+            (None, true) => false,
+            (Some(_), true) => self.texts.remove(&id).is_some(),
+            (Some(before), false) if *before == texts => false,
+            (Some(_) | None, false) => {
+                self.texts.insert(id, texts);
+                true
+            }
+        }
+    }
+}
+
+fn hash_of(hasher: &DefaultHashBuilder, blocks: &[Option<Box<Block>>], id: u32) -> u64 {
+    let (block, at) = place(ProcessId(id));
+    match &blocks[block] {
+        Some(block) => hasher.hash_one((block.host[at], block.name[at])),
+        None => 0,
+    }
+}

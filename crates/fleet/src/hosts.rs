@@ -1,0 +1,185 @@
+//! Hosts, and the agents on them.
+
+use std::sync::Arc;
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use model::change::{HostId, HostRow, ProcessId};
+use model::{AgentId, Host, UnixMillis};
+use std::hash::BuildHasher;
+
+/// Whether a host's agent can be reached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Link {
+    /// It never has been, as far as this server knows.
+    #[default]
+    Never,
+    Up {
+        since: UnixMillis,
+    },
+    Down {
+        since: UnixMillis,
+    },
+}
+
+impl Link {
+    pub fn is_up(self) -> bool {
+        matches!(self, Self::Up { .. })
+    }
+}
+
+/// What an agent says about itself when it connects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentInfo {
+    pub version: String,
+    pub root: bool,
+    pub hostname: String,
+    pub kernel: String,
+    pub cores: u32,
+    pub memory_kib: u64,
+}
+
+#[derive(Debug)]
+struct HostCell {
+    row: HostRow,
+    link: Link,
+    info: Option<Arc<AgentInfo>>,
+    first_process: Option<ProcessId>,
+    n_processes: u32,
+}
+
+/// One host as a reader sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct HostView<'a> {
+    pub id: HostId,
+    pub host: Host,
+    pub agent_id: Option<&'a AgentId>,
+    pub enrolled_at: UnixMillis,
+    pub link: Link,
+    pub info: Option<&'a AgentInfo>,
+    pub n_processes: u32,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    cells: Vec<Option<HostCell>>,
+    by_host: HashTable<u32>,
+    by_agent: HashMap<AgentId, HostId>,
+    hasher: DefaultHashBuilder,
+    len: usize,
+}
+
+impl Hosts {
+    pub(crate) fn put(&mut self, row: &HostRow) {
+        let index = row.id.index();
+        if self.cells.len() <= index {
+            self.cells.resize_with(index + 1, || None);
+        }
+        if let Some(cell) = &mut self.cells[index] {
+            if let Some(before) = &cell.row.agent_id {
+                self.by_agent.remove(before);
+            }
+            cell.row = row.clone();
+        } else {
+            self.cells[index] = Some(HostCell {
+                row: row.clone(),
+                link: Link::Never,
+                info: None,
+                first_process: None,
+                n_processes: 0,
+            });
+            self.len += 1;
+            let (cells, hasher) = (&self.cells, &self.hasher);
+            self.by_host
+                .insert_unique(hasher.hash_one(row.host), row.id.0, |id| {
+                    hash_of(hasher, cells, *id)
+                });
+        }
+        if let Some(agent) = &row.agent_id {
+            self.by_agent.insert(agent.clone(), row.id);
+        }
+    }
+
+    pub(crate) fn find(&self, host: &Host) -> Option<HostId> {
+        self.by_host
+            .find(self.hasher.hash_one(host), |id| {
+                self.cells[*id as usize]
+                    .as_ref()
+                    .is_some_and(|cell| cell.row.host == *host)
+            })
+            .map(|id| HostId(*id))
+    }
+
+    pub(crate) fn find_agent(&self, agent: &AgentId) -> Option<HostId> {
+        self.by_agent.get(agent).copied()
+    }
+
+    pub(crate) fn view(&self, id: HostId) -> Option<HostView<'_>> {
+        let cell = self.cell(id)?;
+        Some(HostView {
+            id,
+            host: cell.row.host,
+            agent_id: cell.row.agent_id.as_ref(),
+            enrolled_at: cell.row.enrolled_at,
+            link: cell.link,
+            info: cell.info.as_deref(),
+            n_processes: cell.n_processes,
+        })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = HostView<'_>> {
+        (0..self.cells.len() as u32).filter_map(|id| self.view(HostId(id)))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn next_id(&self) -> u32 {
+        self.cells.len() as u32
+    }
+
+    pub(crate) fn set_link(&mut self, id: HostId, link: Link) {
+        if let Some(cell) = self.cell_mut(id) {
+            cell.link = link;
+        }
+    }
+
+    pub(crate) fn set_info(&mut self, id: HostId, info: AgentInfo) {
+        if let Some(cell) = self.cell_mut(id) {
+            cell.info = Some(Arc::new(info));
+        }
+    }
+
+    pub(crate) fn first_process(&self, id: HostId) -> Option<ProcessId> {
+        self.cell(id)?.first_process
+    }
+
+    pub(crate) fn link_process(&mut self, id: HostId, process: ProcessId) {
+        if let Some(cell) = self.cell_mut(id) {
+            cell.first_process = Some(process);
+            cell.n_processes += 1;
+        }
+    }
+
+    pub(crate) fn unlink_process(&mut self, id: HostId, first: Option<ProcessId>) {
+        if let Some(cell) = self.cell_mut(id) {
+            cell.first_process = first;
+            cell.n_processes -= 1;
+        }
+    }
+
+    fn cell(&self, id: HostId) -> Option<&HostCell> {
+        self.cells.get(id.index())?.as_ref()
+    }
+
+    fn cell_mut(&mut self, id: HostId) -> Option<&mut HostCell> {
+        self.cells.get_mut(id.index())?.as_mut()
+    }
+}
+
+fn hash_of(hasher: &DefaultHashBuilder, cells: &[Option<HostCell>], id: u32) -> u64 {
+    match &cells[id as usize] {
+        Some(cell) => hasher.hash_one(cell.row.host),
+        None => 0,
+    }
+}

@@ -1,0 +1,122 @@
+//! (namespace, name) pairs: which processes and definitions go by them.
+
+use hashbrown::HashMap;
+use model::change::{DefinitionId, NameId, NameRow, ProcessId};
+use model::{FullName, Namespace};
+use roaring::RoaringBitmap;
+
+#[derive(Debug)]
+struct NameCell {
+    name: FullName,
+    definitions: Vec<DefinitionId>,
+    processes: RoaringBitmap,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    cells: Vec<Option<NameCell>>,
+    by_name: HashMap<FullName, NameId>,
+    by_namespace: HashMap<Namespace, RoaringBitmap>,
+}
+
+impl Names {
+    pub(crate) fn put(&mut self, row: &NameRow) {
+        let index = row.id.index();
+        if self.cells.len() <= index {
+            self.cells.resize_with(index + 1, || None);
+        }
+        if self.cells[index].is_none() {
+            self.cells[index] = Some(NameCell {
+                name: row.name.clone(),
+                definitions: Vec::new(),
+                processes: RoaringBitmap::new(),
+            });
+            self.by_name.insert(row.name.clone(), row.id);
+        }
+    }
+
+    pub(crate) fn find(&self, name: &FullName) -> Option<NameId> {
+        self.by_name.get(name).copied()
+    }
+
+    pub(crate) fn get(&self, id: NameId) -> Option<&FullName> {
+        self.cell(id).map(|cell| &cell.name)
+    }
+
+    pub(crate) fn next_id(&self) -> u32 {
+        self.cells.len() as u32
+    }
+
+    pub(crate) fn add_definition(&mut self, id: NameId, definition: DefinitionId) {
+        if let Some(cell) = self.cell_mut(id)
+            && !cell.definitions.contains(&definition)
+        {
+            cell.definitions.push(definition);
+        }
+    }
+
+    pub(crate) fn remove_definition(&mut self, id: NameId, definition: DefinitionId) {
+        if let Some(cell) = self.cell_mut(id) {
+            cell.definitions.retain(|other| *other != definition);
+        }
+    }
+
+    pub(crate) fn definitions(&self, id: NameId) -> &[DefinitionId] {
+        self.cell(id).map_or(&[], |cell| &cell.definitions)
+    }
+
+    pub(crate) fn add_process(&mut self, id: NameId, process: ProcessId) {
+        let Some(cell) = self.cells.get_mut(id.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        cell.processes.insert(process.0);
+        match self.by_namespace.get_mut(&cell.name.namespace) {
+            Some(processes) => drop(processes.insert(process.0)),
+            None => {
+                let processes = RoaringBitmap::from_iter([process.0]);
+                self.by_namespace
+                    .insert(cell.name.namespace.clone(), processes);
+            }
+        }
+    }
+
+    pub(crate) fn remove_process(&mut self, id: NameId, process: ProcessId) {
+        let Some(cell) = self.cells.get_mut(id.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        cell.processes.remove(process.0);
+        if let Some(processes) = self.by_namespace.get_mut(&cell.name.namespace) {
+            processes.remove(process.0);
+        }
+    }
+
+    pub(crate) fn processes(&self, id: NameId) -> Option<&RoaringBitmap> {
+        self.cell(id).map(|cell| &cell.processes)
+    }
+
+    pub(crate) fn processes_in(&self, namespace: &Namespace) -> Option<&RoaringBitmap> {
+        self.by_namespace.get(namespace)
+    }
+
+    pub(crate) fn all_processes(&self) -> RoaringBitmap {
+        self.by_namespace
+            .values()
+            .fold(RoaringBitmap::new(), |all, one| all | one)
+    }
+
+    /// Namespaces that hold processes, and how many.
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = (&Namespace, u64)> {
+        self.by_namespace
+            .iter()
+            .map(|(namespace, processes)| (namespace, processes.len()))
+            .filter(|(_, n)| *n > 0)
+    }
+
+    fn cell(&self, id: NameId) -> Option<&NameCell> {
+        self.cells.get(id.index())?.as_ref()
+    }
+
+    fn cell_mut(&mut self, id: NameId) -> Option<&mut NameCell> {
+        self.cells.get_mut(id.index())?.as_mut()
+    }
+}

@@ -1,0 +1,147 @@
+//! One process as a reader sees it: columns, definition and host brought together without copying.
+
+use std::borrow::Cow;
+
+use model::change::{DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
+use model::{Flag, FullName, Labels, State, UnixMillis};
+
+use crate::columns::Block;
+use crate::{Definition, Fleet, HostView, Link};
+
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    fleet: &'a Fleet,
+    id: ProcessId,
+    block: &'a Block,
+    at: usize,
+    name: &'a FullName,
+    definition: &'a Definition,
+    host: HostView<'a>,
+}
+
+impl<'a> Row<'a> {
+    pub(crate) fn new(fleet: &'a Fleet, id: ProcessId) -> Option<Self> {
+        let (block, at) = fleet.columns.block(id)?;
+        Some(Self {
+            fleet,
+            id,
+            block,
+            at,
+            name: fleet.names.get(NameId(block.name[at]))?,
+            definition: fleet.definitions.get(DefinitionId(block.definition[at]))?,
+            host: fleet.hosts.view(HostId(block.host[at]))?,
+        })
+    }
+
+    pub fn id(&self) -> ProcessId {
+        self.id
+    }
+
+    pub fn host(&self) -> HostView<'a> {
+        self.host
+    }
+
+    pub fn name(&self) -> &'a FullName {
+        self.name
+    }
+
+    pub fn labels(&self) -> &'a Labels {
+        &self.definition.labels
+    }
+
+    pub fn definition(&self) -> &'a Definition {
+        self.definition
+    }
+
+    pub fn flag(&self) -> Flag {
+        self.block.flag(self.at)
+    }
+
+    pub fn managed(&self) -> bool {
+        self.block.managed(self.at)
+    }
+
+    pub fn incarnation(&self) -> Revision {
+        Revision(self.block.incarnation[self.at])
+    }
+
+    pub fn registered_at(&self) -> UnixMillis {
+        UnixMillis::from_secs(i64::from(self.block.registered_at[self.at]))
+    }
+
+    pub fn state(&self) -> State {
+        self.block.state[self.at]
+    }
+
+    /// −1 when not running.
+    pub fn pid(&self) -> i32 {
+        self.block.pid[self.at]
+    }
+
+    pub fn started_at(&self) -> UnixMillis {
+        UnixMillis::from_secs(i64::from(self.block.started_at[self.at]))
+    }
+
+    pub fn reported_at(&self) -> UnixMillis {
+        UnixMillis::from_secs(i64::from(self.block.reported_at[self.at]))
+    }
+
+    pub fn cpu(&self) -> f32 {
+        self.block.cpu[self.at]
+    }
+
+    pub fn mem(&self) -> f32 {
+        self.block.mem[self.at]
+    }
+
+    pub fn fd(&self) -> u32 {
+        self.block.fd[self.at]
+    }
+
+    pub fn disk(&self) -> u64 {
+        self.block.disk[self.at]
+    }
+
+    pub fn net(&self) -> u64 {
+        self.block.net[self.at]
+    }
+
+    pub fn version(&self) -> &'a str {
+        self.fleet
+            .columns
+            .texts(self.id)
+            .map_or("", |texts| &texts.version)
+    }
+
+    /// What the agent said; while the agent is away, that and since when.
+    pub fn message(&self) -> Cow<'a, str> {
+        let said = self
+            .fleet
+            .columns
+            .texts(self.id)
+            .map_or("", |texts| &*texts.message);
+        let away = match self.host.link {
+            Link::Up { .. } => return Cow::Borrowed(said),
+            Link::Never => "no agent has connected from this host yet".to_owned(),
+            Link::Down { since } => format!("agent offline since {}", since.to_rfc3339()),
+        };
+        match said.is_empty() {
+            true => Cow::Owned(away),
+            false => Cow::Owned(format!("{away}; before that: {said}")),
+        }
+    }
+
+    /// The durable part, to plan a change of it.
+    pub fn to_change(&self) -> ProcessRow {
+        ProcessRow {
+            id: self.id,
+            host: self.host.id,
+            name: NameId(self.block.name[self.at]),
+            definition: DefinitionId(self.block.definition[self.at]),
+            flag: self.flag(),
+            managed: self.managed(),
+            registered_at: self.registered_at(),
+            incarnation: self.incarnation(),
+        }
+    }
+}

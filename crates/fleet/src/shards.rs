@@ -1,0 +1,180 @@
+//! Statuses as bytes, block by block, so that a restart does not show blanks until every agent has reported again.
+//!
+//! A shard is a format byte, then one entry per process that has ever reported. Each entry carries the incarnation of its
+//! process: statuses of a process that is gone are not given to its successor.
+
+use model::change::ProcessId;
+use model::{State, UnixMillis};
+
+use crate::columns::{BLOCK, Texts};
+use crate::{Fleet, Link};
+
+const FORMAT: u8 = 1;
+/// Shards with this bit hold when agents were last seen, not statuses.
+const HOSTS: u32 = 1 << 31;
+const HOSTS_PER_SHARD: u32 = 4096;
+
+impl Fleet {
+    /// Shards that moved since the last call, encoded. An empty one may be deleted.
+    pub fn take_dirty_shards(&mut self) -> Vec<(u32, Vec<u8>)> {
+        let dirty = std::mem::take(&mut self.columns.dirty);
+        dirty
+            .into_iter()
+            .map(|shard| (shard, self.encode_shard(shard)))
+            .collect()
+    }
+
+    /// When each agent was last here. Few and small: written whole.
+    pub fn link_shards(&self, now: UnixMillis) -> Vec<(u32, Vec<u8>)> {
+        let mut shards: Vec<(u32, Vec<u8>)> = Vec::new();
+        for host in self.hosts() {
+            let since = match host.link {
+                Link::Never => continue,
+                Link::Up { .. } => now,
+                Link::Down { since } => since,
+            };
+            let number = HOSTS | (host.id.0 / HOSTS_PER_SHARD);
+            if shards.last().is_none_or(|(last, _)| *last != number) {
+                shards.push((number, vec![FORMAT]));
+            }
+            if let Some((_, bytes)) = shards.last_mut() {
+                bytes.extend(host.id.0.to_le_bytes());
+                bytes.extend(since.0.to_le_bytes());
+            }
+        }
+        shards
+    }
+
+    fn encode_shard(&self, shard: u32) -> Vec<u8> {
+        let Some(block) = self
+            .columns
+            .blocks
+            .get(shard as usize)
+            .and_then(|block| block.as_deref())
+        else {
+            return Vec::new();
+        };
+        let mut bytes = vec![FORMAT];
+        for at in (0..BLOCK).filter(|at| block.is_live(*at) && block.reported_at[*at] != 0) {
+            let texts = self
+                .columns
+                .texts(ProcessId(shard * BLOCK as u32 + at as u32));
+            bytes.extend((at as u16).to_le_bytes());
+            bytes.extend(block.incarnation[at].to_le_bytes());
+            bytes.push(match block.state[at] {
+                State::Unknown => 0,
+                State::Running => 1,
+                State::Stopped => 2,
+            });
+            bytes.extend(block.pid[at].to_le_bytes());
+            bytes.extend(block.started_at[at].to_le_bytes());
+            bytes.extend(block.reported_at[at].to_le_bytes());
+            bytes.extend(block.cpu[at].to_le_bytes());
+            bytes.extend(block.mem[at].to_le_bytes());
+            bytes.extend(block.fd[at].to_le_bytes());
+            bytes.extend(block.disk[at].to_le_bytes());
+            bytes.extend(block.net[at].to_le_bytes());
+            for text in [
+                texts.map_or("", |t| &*t.version),
+                texts.map_or("", |t| &*t.message),
+            ] {
+                let text = &text[..text.floor_char_boundary(usize::from(u16::MAX))];
+                bytes.extend((text.len() as u16).to_le_bytes());
+                bytes.extend(text.as_bytes());
+            }
+        }
+        bytes
+    }
+
+    /// Gives back what a shard remembers. Bytes that make no sense are left alone: agents will report again.
+    pub fn restore_shard(&mut self, shard: u32, bytes: &[u8]) {
+        let mut reader = Reader(bytes);
+        if reader.u8() != Some(FORMAT) {
+            return;
+        }
+        if shard & HOSTS != 0 {
+            while let (Some(host), Some(at)) = (reader.u32(), reader.u64()) {
+                self.set_link(
+                    model::change::HostId(host),
+                    Link::Down {
+                        since: UnixMillis(at as i64),
+                    },
+                );
+            }
+            return;
+        }
+        while self.restore_entry(shard, &mut reader).is_some() {}
+    }
+
+    fn restore_entry(&mut self, shard: u32, reader: &mut Reader<'_>) -> Option<()> {
+        let at = usize::from(reader.u16()?);
+        let incarnation = reader.u64()?;
+        let state = State::from_number(reader.u8()?);
+        let (pid, started_at, reported_at) = (reader.u32()? as i32, reader.u32()?, reader.u32()?);
+        let (cpu, mem, fd) = (
+            f32::from_bits(reader.u32()?),
+            f32::from_bits(reader.u32()?),
+            reader.u32()?,
+        );
+        let (disk, net) = (reader.u64()?, reader.u64()?);
+        let texts = Texts {
+            version: reader.text()?.into(),
+            message: reader.text()?.into(),
+        };
+        if at >= BLOCK {
+            return None;
+        }
+        let block = self
+            .columns
+            .blocks
+            .get_mut(shard as usize)?
+            .as_deref_mut()?;
+        if block.is_live(at) && block.incarnation[at] == incarnation {
+            block.state[at] = state;
+            block.pid[at] = pid;
+            block.started_at[at] = started_at;
+            block.reported_at[at] = reported_at;
+            (block.cpu[at], block.mem[at]) = (cpu, mem);
+            block.fd[at] = fd;
+            (block.disk[at], block.net[at]) = (disk, net);
+            self.columns
+                .set_texts(ProcessId(shard * BLOCK as u32 + at as u32), texts);
+        }
+        Some(())
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (head, tail) = self.0.split_at_checked(len)?;
+        self.0 = tail;
+        Some(head)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let len = usize::from(self.u16()?);
+        std::str::from_utf8(self.take(len)?).ok()
+    }
+}
