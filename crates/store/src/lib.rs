@@ -1,1 +1,152 @@
-//! store
+//! Durable truth: everything that must survive a crash, and the only place that speaks SQL.
+//!
+//! # The path of a change
+//!
+//! `control` plans [`Changes`] against the revision that its fleet shows. [`Store::commit`] writes them in one transaction,
+//! but only if that revision is still the head; every row carries the new one. So commit order is revision order without
+//! gaps, and [`Store::changes_since`] is complete by construction: that is how other replicas follow.
+//!
+//! The crate knows nothing of agents, HTTP or what a change means. [`Store`] is concrete; engines are private.
+
+mod engine;
+mod error;
+mod sql;
+mod sqlite;
+
+use std::sync::Arc;
+
+use model::access::Audit;
+use model::change::{Changes, Revision, TargetRow, TaskRow};
+use model::{Outcome, TaskId, UnixMillis};
+
+pub use error::{Cause, StoreError};
+
+/// A handle on the store; clones share it.
+#[derive(Debug, Clone)]
+pub struct Store(Arc<dyn engine::Engine>);
+
+/// What a starting server needs in memory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Loaded {
+    pub revision: Revision,
+    /// Every live row. Of tasks only the open ones, with all their targets and outcomes. No audit, no events.
+    pub changes: Changes,
+    /// The last snapshot of each shard, by number.
+    pub status: Vec<(u32, Vec<u8>)>,
+}
+
+/// A task with each target, in ordinal order, and how it ended if it has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTask {
+    pub task: TaskRow,
+    pub targets: Vec<(TargetRow, Option<Outcome>)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskSummary {
+    pub task: TaskRow,
+    pub n_targets: u32,
+    pub n_ended: u32,
+    pub n_ok: u32,
+}
+
+/// Which part of the audit trail to read. What is None does not filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditPage {
+    pub limit: u32,
+    /// The last id of the page before.
+    pub before: Option<u64>,
+    pub app: Option<String>,
+    pub user: Option<String>,
+    pub action: Option<String>,
+}
+
+/// Ids grow with time.
+pub type AuditRow = (u64, Audit);
+
+impl Store {
+    /// Opens `sqlite:/path/to/file.db`, creating it (mode 0600) and bringing its schema up to date.
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        engine::open(url).await.map(Self)
+    }
+
+    /// Reads everything that a server keeps in memory, as of one revision.
+    pub async fn load(&self) -> Result<Loaded, StoreError> {
+        self.0.load().await
+    }
+
+    /// The revision of the last commit; 0 before the first.
+    pub async fn head(&self) -> Result<Revision, StoreError> {
+        self.0.head().await
+    }
+
+    /// Writes all changes or none, if the head is still `planned_at`; otherwise [`StoreError::Moved`].
+    ///
+    /// Durable when it returns. Within one commit `*_gone` comes before rows, and of two rows with one key the later
+    /// counts. An event that is already there is left as it is. An outcome whose target is not there is dropped.
+    pub async fn commit(
+        &self,
+        planned_at: Revision,
+        changes: &Changes,
+    ) -> Result<Revision, StoreError> {
+        self.0.commit(planned_at, changes).await
+    }
+
+    /// Everything that changed after `since`, and the revision that this leads to; no audit.
+    ///
+    /// A thing that went and came back under the same id appears as a row only.
+    pub async fn changes_since(&self, since: Revision) -> Result<(Revision, Changes), StoreError> {
+        self.0.changes_since(since).await
+    }
+
+    pub async fn task(&self, id: TaskId) -> Result<Option<StoredTask>, StoreError> {
+        self.0.task(id).await
+    }
+
+    /// Newest first, continuing before a task of the page before.
+    pub async fn tasks(
+        &self,
+        limit: u32,
+        before: Option<TaskId>,
+    ) -> Result<Vec<TaskSummary>, StoreError> {
+        self.0.tasks(limit, before).await
+    }
+
+    /// Newest first.
+    pub async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditRow>, StoreError> {
+        self.0.audit(page).await
+    }
+
+    pub async fn setting(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.0.setting(key).await
+    }
+
+    /// Answers the value that is there now: whoever races, all see the same.
+    pub async fn put_setting_if_absent(
+        &self,
+        key: &str,
+        value: &[u8],
+    ) -> Result<Vec<u8>, StoreError> {
+        self.0.put_setting_if_absent(key, value).await
+    }
+
+    /// Replaces the snapshots of these shards; an empty one deletes. Takes no revision: this is soft state.
+    pub async fn save_status(&self, shards: &[(u32, Vec<u8>)]) -> Result<(), StoreError> {
+        self.0.save_status(shards).await
+    }
+
+    /// Forgets what is old: ended tasks and events from before `before`, logins that expired before it, and tombstones up
+    /// to a revision. Whoever still stands at an earlier revision must load everything again.
+    pub async fn purge(
+        &self,
+        before: UnixMillis,
+        tombstones_through: Revision,
+    ) -> Result<(), StoreError> {
+        self.0.purge(before, tombstones_through).await
+    }
+
+    /// Waits for what is under way and closes. Calls after it answer [`StoreError::Unavailable`].
+    pub async fn close(&self) {
+        self.0.close().await;
+    }
+}

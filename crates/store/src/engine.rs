@@ -1,0 +1,45 @@
+//! What an engine promises, and the one list of engines.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use model::change::{Changes, Revision};
+use model::{TaskId, UnixMillis};
+
+use crate::{AuditPage, AuditRow, Loaded, StoreError, StoredTask, TaskSummary, sqlite::Sqlite};
+
+/// The methods of [`crate::Store`]; their promises are written there.
+#[async_trait]
+pub(crate) trait Engine: Send + Sync + std::fmt::Debug {
+    async fn load(&self) -> Result<Loaded, StoreError>;
+    async fn head(&self) -> Result<Revision, StoreError>;
+    async fn commit(&self, planned_at: Revision, changes: &Changes)
+    -> Result<Revision, StoreError>;
+    async fn changes_since(&self, since: Revision) -> Result<(Revision, Changes), StoreError>;
+    async fn task(&self, id: TaskId) -> Result<Option<StoredTask>, StoreError>;
+    async fn tasks(
+        &self,
+        limit: u32,
+        before: Option<TaskId>,
+    ) -> Result<Vec<TaskSummary>, StoreError>;
+    async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditRow>, StoreError>;
+    async fn setting(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
+    async fn put_setting_if_absent(&self, key: &str, value: &[u8]) -> Result<Vec<u8>, StoreError>;
+    async fn save_status(&self, shards: &[(u32, Vec<u8>)]) -> Result<(), StoreError>;
+    async fn purge(
+        &self,
+        before: UnixMillis,
+        tombstones_through: Revision,
+    ) -> Result<(), StoreError>;
+    async fn close(&self);
+}
+
+/// The scheme of the URL chooses the engine.
+pub(crate) async fn open(url: &str) -> Result<Arc<dyn Engine>, StoreError> {
+    match url.split_once(':') {
+        Some(("sqlite", path)) if !path.is_empty() => Ok(Arc::new(Sqlite::open(path).await?)),
+        _ => Err(StoreError::Unsupported {
+            url: url.to_owned(),
+        }),
+    }
+}

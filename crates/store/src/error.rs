@@ -1,0 +1,52 @@
+//! What can go wrong with the store, by what a caller can do about it.
+
+use model::change::Revision;
+
+/// The layer below, kept for whoever prints the whole chain.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Fold in what is new and plan again.
+    #[error("the change was planned against an older state: the head is now {head}")]
+    Moved { head: Revision },
+    /// Load everything again.
+    #[error("the changes since {since} are no longer all known: load everything again")]
+    TooOld { since: Revision },
+    /// Nothing was opened: the configuration must change.
+    #[error("{url:?} names no store: write sqlite:/path/to/file.db")]
+    Unsupported { url: String },
+    /// Nothing was opened: the binary is older than the data.
+    #[error(
+        "the store has schema version {found}, this program knows {known} at most: use a newer muster"
+    )]
+    TooNew { found: i64, known: i64 },
+    /// A row that no version of this program wrote. A human must look.
+    #[error("row {id} of table {table} cannot be read")]
+    Corrupt {
+        table: &'static str,
+        id: String,
+        #[source]
+        source: Cause,
+    },
+    /// Full disk, lost connection, I/O error. Nothing was written; trying again later may work.
+    #[error("the store is not available")]
+    Unavailable {
+        #[source]
+        source: Cause,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn unavailable(source: impl Into<Cause>) -> Self {
+        Self::Unavailable {
+            source: source.into(),
+        }
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(source: sqlx::Error) -> Self {
+        Self::unavailable(source)
+    }
+}

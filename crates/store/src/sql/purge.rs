@@ -1,0 +1,89 @@
+//! Forgetting what is old.
+
+use model::UnixMillis;
+use model::change::Revision;
+use sqlx::{AssertSqlSafe, QueryBuilder};
+
+use super::rows::int;
+use super::{Connection, Db};
+use crate::StoreError;
+
+/// Targets that one transaction deletes, about: writers wait no longer than that takes.
+const MAX_TARGETS: i64 = 50_000;
+const MAX_TASKS: i64 = 1_000;
+
+/// Deletes tombstones, logins and events, and says so in the counter.
+pub(crate) async fn rows(
+    conn: &mut Connection,
+    before: UnixMillis,
+    through: Revision,
+) -> Result<(), StoreError> {
+    let tables = [
+        "definitions",
+        "processes",
+        "process_groups",
+        "apps",
+        "users",
+        "join_tokens",
+        "logins",
+    ];
+    for table in tables {
+        let delete = format!("DELETE FROM {table} WHERE gone = 1 AND revision <= $1");
+        sqlx::query(AssertSqlSafe(delete))
+            .bind(int(through.0))
+            .execute(&mut *conn)
+            .await?;
+    }
+    sqlx::query("UPDATE revision SET purged_through = $1 WHERE one = 1 AND purged_through < $1")
+        .bind(int(through.0))
+        .execute(&mut *conn)
+        .await?;
+    for delete in [
+        "DELETE FROM logins WHERE expires_at <> 0 AND expires_at < $1",
+        "DELETE FROM events WHERE at < $1",
+    ] {
+        sqlx::query(delete)
+            .bind(before.0)
+            .execute(&mut *conn)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Deletes some ended tasks with all that belongs to them; answers whether there may be more.
+pub(crate) async fn tasks(conn: &mut Connection, before: UnixMillis) -> Result<bool, StoreError> {
+    let old: Vec<(i64, i64)> = sqlx::query_as(
+        "SELECT id, n_targets FROM tasks WHERE created_at < $1 AND n_ended >= n_targets LIMIT $2",
+    )
+    .bind(before.0)
+    .bind(MAX_TASKS)
+    .fetch_all(&mut *conn)
+    .await?;
+    let mut n_targets = 0;
+    let some = old
+        .iter()
+        .take_while(|(_, n)| {
+            let room = n_targets < MAX_TARGETS;
+            n_targets += n;
+            room
+        })
+        .map(|(id, _)| *id)
+        .collect::<Vec<_>>();
+    if some.is_empty() {
+        return Ok(false);
+    }
+    for delete in [
+        "DELETE FROM outcomes WHERE task IN (",
+        "DELETE FROM targets WHERE task IN (",
+        "DELETE FROM tasks WHERE id IN (",
+    ] {
+        let mut query = QueryBuilder::<Db>::new(delete);
+        let mut list = query.separated(", ");
+        some.iter().for_each(|id| {
+            list.push_bind(*id);
+        });
+        let query = query.push(")").build().persistent(false);
+        query.execute(&mut *conn).await?;
+    }
+    Ok(true)
+}

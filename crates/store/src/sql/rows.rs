@@ -1,0 +1,111 @@
+//! Many rows in few statements.
+//!
+//! Multi-row VALUES come in a handful of sizes only, so that each statement is prepared once and then found in the
+//! connection's cache.
+
+use std::cmp::Ordering;
+
+use model::change::Revision;
+use sqlx::QueryBuilder;
+use sqlx::query_builder::Separated;
+
+use super::{Connection, Db, Row, Wanted};
+use crate::StoreError;
+
+/// Rows per statement. SQLite takes 32,766 parameters: 1024 rows of up to 31 columns.
+const CHUNKS: [usize; 6] = [1024, 256, 64, 16, 4, 1];
+
+pub(crate) type Tuple<'a> = Separated<'a, Db, &'static str>;
+
+/// Cuts rows into the pieces that statements are made for.
+pub(crate) fn chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let size = CHUNKS.into_iter().find(|size| *size <= rows.len())?;
+        let (chunk, rest) = rows.split_at(size);
+        rows = rest;
+        Some(chunk)
+    })
+}
+
+/// In the order of their keys, and of equal keys only the last: PostgreSQL takes no key twice in one statement, and every
+/// B-tree likes order.
+pub(crate) fn ordered<T>(rows: &[T], compare: impl Fn(&T, &T) -> Ordering) -> Vec<&T> {
+    let mut rows: Vec<&T> = rows.iter().collect();
+    rows.sort_by(|a, b| compare(a, b));
+    rows.dedup_by(|later, earlier| {
+        let same = compare(later, earlier) == Ordering::Equal;
+        if same {
+            *earlier = *later;
+        }
+        same
+    });
+    rows
+}
+
+/// `head` VALUES (…), (…) `tail`, as often as it takes.
+pub(crate) async fn insert<T>(
+    conn: &mut Connection,
+    head: &str,
+    tail: &str,
+    rows: &[T],
+    mut bind: impl FnMut(&mut Tuple<'_>, &T),
+) -> Result<(), StoreError> {
+    for chunk in chunks(rows) {
+        let mut query = values(head, chunk, &mut bind);
+        query.push(tail).build().execute(&mut *conn).await?;
+    }
+    Ok(())
+}
+
+/// `head` VALUES (…), (…) with everything bound, open for more.
+pub(crate) fn values<T>(
+    head: &str,
+    chunk: &[T],
+    mut bind: impl FnMut(&mut Tuple<'_>, &T),
+) -> QueryBuilder<Db> {
+    let mut query = QueryBuilder::new(head);
+    query.push_values(chunk, |mut tuple, row| bind(&mut tuple, row));
+    query
+}
+
+/// `update`, gone = 1, revision = … WHERE `key` IN (…), as often as it takes.
+pub(crate) async fn bury<T>(
+    conn: &mut Connection,
+    update: &str,
+    key: &'static str,
+    revision: Revision,
+    keys: &[T],
+    bind: impl Fn(&mut Tuple<'_>, &T),
+) -> Result<(), StoreError> {
+    for chunk in chunks(keys) {
+        let mut query = QueryBuilder::<Db>::new(update);
+        query.push(", gone = 1, revision = ");
+        query.push_bind(int(revision.0));
+        query.push(" WHERE gone = 0 AND ").push(key).push(" IN (");
+        let mut list = query.separated(", ");
+        chunk.iter().for_each(|key| bind(&mut list, key));
+        query.push(")");
+        query.build().execute(&mut *conn).await?;
+    }
+    Ok(())
+}
+
+/// Runs `select` with the condition that picks what is wanted.
+pub(crate) async fn fetch(
+    conn: &mut Connection,
+    select: &'static str,
+    live: &'static str,
+    wanted: Wanted,
+) -> Result<Vec<Row>, StoreError> {
+    let mut query = QueryBuilder::<Db>::new(select);
+    match wanted {
+        Wanted::Live => query.push(live),
+        Wanted::Since(since) => query.push(" WHERE revision > ").push_bind(int(since.0)),
+    };
+    Ok(query.build().fetch_all(conn).await?)
+}
+
+/// SQL has no unsigned numbers; the bits survive the round trip.
+pub(crate) fn int(number: u64) -> i64 {
+    number.cast_signed()
+}

@@ -1,0 +1,26 @@
+//! Settings: a few values that are decided once and then kept, such as the CA's key.
+
+use super::Connection;
+use crate::StoreError;
+
+pub(crate) async fn read(conn: &mut Connection, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    Ok(
+        sqlx::query_scalar("SELECT body FROM settings WHERE id = $1")
+            .bind(key)
+            .fetch_optional(conn)
+            .await?,
+    )
+}
+
+pub(crate) async fn put_if_absent(
+    conn: &mut Connection,
+    key: &str,
+    value: &[u8],
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO settings (id, body) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING")
+        .bind(key)
+        .bind(value)
+        .execute(conn)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! Snapshots of soft state, one blob per shard.
+
+use super::Connection;
+use super::fields::Fields;
+use crate::StoreError;
+
+pub(crate) async fn save(conn: &mut Connection, shard: u32, body: &[u8]) -> Result<(), StoreError> {
+    let query = match body {
+        [] => sqlx::query("DELETE FROM status WHERE shard = $1").bind(i64::from(shard)),
+        _ => sqlx::query(
+            "INSERT INTO status (shard, body) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET body = excluded.body",
+        )
+        .bind(i64::from(shard))
+        .bind(body),
+    };
+    query.execute(conn).await?;
+    Ok(())
+}
+
+pub(crate) async fn read(conn: &mut Connection) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
+    let rows = sqlx::query("SELECT shard, body FROM status ORDER BY shard")
+        .fetch_all(conn)
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let fields = Fields {
+                table: "status",
+                n_keys: 1,
+                row,
+            };
+            Ok((fields.number(0)?, fields.get(1)?))
+        })
+        .collect()
+}

@@ -1,0 +1,120 @@
+//! Tasks, each with its counts: how many targets, how many ended, how many well.
+
+pub(crate) mod outcome;
+pub(crate) mod target;
+
+use std::collections::HashMap;
+
+use model::change::{Revision, TaskRow};
+use model::{TaskId, UnixMillis};
+
+use super::fields::Fields;
+use super::rows::{fetch, insert, int, ordered};
+use super::{Connection, Row, Wanted};
+use crate::{StoreError, StoredTask, TaskSummary};
+
+pub(crate) async fn write(
+    conn: &mut Connection,
+    revision: Revision,
+    rows: &[TaskRow],
+) -> Result<(), StoreError> {
+    insert(
+        conn,
+        "INSERT INTO tasks (id, created_at, app, user_name, revision) ",
+        " ON CONFLICT (id) DO UPDATE SET created_at = excluded.created_at, app = excluded.app, \
+         user_name = excluded.user_name, revision = excluded.revision",
+        &ordered(rows, |a, b| a.id.cmp(&b.id)),
+        |tuple, row| {
+            tuple
+                .push_bind(int(row.id.number()))
+                .push_bind(row.created_at.0)
+                .push_bind(row.app.as_str())
+                .push_bind(row.user.as_str())
+                .push_bind(int(revision.0));
+        },
+    )
+    .await
+}
+
+/// Live tasks are those with a target that has not ended.
+pub(crate) async fn read(
+    conn: &mut Connection,
+    wanted: Wanted,
+) -> Result<Vec<TaskRow>, StoreError> {
+    let select = "SELECT id, created_at, app, user_name FROM tasks";
+    let rows = fetch(conn, select, " WHERE n_ended < n_targets", wanted).await?;
+    rows.iter().map(decode).collect()
+}
+
+pub(crate) async fn one(
+    conn: &mut Connection,
+    id: TaskId,
+) -> Result<Option<StoredTask>, StoreError> {
+    let row = sqlx::query("SELECT id, created_at, app, user_name FROM tasks WHERE id = $1")
+        .bind(int(id.number()))
+        .fetch_optional(&mut *conn)
+        .await?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let targets = target::of_task(conn, id).await?;
+    let mut outcomes: HashMap<_, _> = outcome::of_task(conn, id)
+        .await?
+        .into_iter()
+        .map(|row| (row.op_id, row.outcome))
+        .collect();
+    Ok(Some(StoredTask {
+        task: decode(&row)?,
+        targets: targets
+            .into_iter()
+            .map(|target| {
+                let outcome = outcomes.remove(&target.op_id);
+                (target, outcome)
+            })
+            .collect(),
+    }))
+}
+
+pub(crate) async fn list(
+    conn: &mut Connection,
+    limit: u32,
+    before: Option<TaskId>,
+) -> Result<Vec<TaskSummary>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT id, created_at, app, user_name, n_targets, n_ended, n_ok FROM tasks WHERE id < $1 \
+         ORDER BY id DESC LIMIT $2",
+    )
+    .bind(before.map_or(i64::MAX, |id| int(id.number())))
+    .bind(i64::from(limit))
+    .fetch_all(conn)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            let fields = fields(row);
+            Ok(TaskSummary {
+                task: decode(row)?,
+                n_targets: fields.number(4)?,
+                n_ended: fields.number(5)?,
+                n_ok: fields.number(6)?,
+            })
+        })
+        .collect()
+}
+
+fn fields(row: &Row) -> Fields<'_> {
+    Fields {
+        table: "tasks",
+        n_keys: 1,
+        row,
+    }
+}
+
+fn decode(row: &Row) -> Result<TaskRow, StoreError> {
+    let fields = fields(row);
+    Ok(TaskRow {
+        id: TaskId::from_number(fields.unsigned(0)?),
+        created_at: UnixMillis(fields.get(1)?),
+        app: fields.text(2)?,
+        user: fields.text(3)?,
+    })
+}

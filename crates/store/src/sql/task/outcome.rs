@@ -1,0 +1,177 @@
+//! Outcomes, in a table of their own: writing one touches neither the target nor its neighbours.
+//!
+//! The counts of a task move by the difference that a write makes, so that an outcome that replaces another is not
+//! counted twice, and none costs a walk over its task.
+
+use std::collections::{BTreeMap, HashSet};
+
+use model::change::{OutcomeRow, Revision};
+use model::{Code, OpId, TaskId};
+use sqlx::QueryBuilder;
+
+use super::super::fields::Fields;
+use super::super::rows::{Tuple, chunks, fetch, insert, int, ordered, values};
+use super::super::{Connection, Db, Row, Wanted};
+use crate::StoreError;
+
+pub(crate) async fn write(
+    conn: &mut Connection,
+    revision: Revision,
+    rows: &[OutcomeRow],
+) -> Result<(), StoreError> {
+    let mut rows = ordered(rows, |a, b| a.op_id.cmp(&b.op_id));
+    let mut counts = known(conn, &rows).await?;
+    if counts.values().map(|count| count.known).sum::<i64>() != rows.len() as i64 {
+        let there = targets_there(conn, &rows).await?;
+        rows.retain(|row| there.contains(&row.op_id));
+    }
+    for row in &rows {
+        if let Some(count) = counts.get_mut(&int(row.op_id.task.number())) {
+            count.ok += i64::from(row.outcome.code == Code::OK);
+        }
+    }
+    insert(
+        conn,
+        "INSERT INTO outcomes (task, ordinal, code, body, revision) ",
+        " ON CONFLICT (task, ordinal) DO UPDATE SET code = excluded.code, body = excluded.body, \
+         revision = excluded.revision",
+        &rows,
+        |tuple, row| {
+            let body = serde_json::to_string(&row.outcome).expect("outcomes have only string keys");
+            bind_key(tuple, row);
+            tuple
+                .push_bind(i64::from(row.outcome.code.0))
+                .push_bind(body)
+                .push_bind(int(revision.0));
+        },
+    )
+    .await?;
+    add(conn, &Vec::from_iter(counts)).await
+}
+
+/// What a write does to the counts of one task.
+#[derive(Debug, Default)]
+struct Count {
+    /// Rows whose target is there.
+    known: i64,
+    /// Of these, how many had an outcome before, and a good one.
+    had: i64,
+    had_ok: i64,
+    /// How many are good now.
+    ok: i64,
+}
+
+async fn known(
+    conn: &mut Connection,
+    rows: &[&OutcomeRow],
+) -> Result<BTreeMap<i64, Count>, StoreError> {
+    let mut counts = BTreeMap::<i64, Count>::new();
+    for chunk in chunks(rows) {
+        let mut query = values(
+            "SELECT t.task, count(*), count(o.code), count(CASE WHEN o.code = 0 THEN 1 END) FROM (",
+            chunk,
+            |tuple, row| bind_key(tuple, row),
+        );
+        query.push(
+            ") AS v CROSS JOIN targets AS t LEFT JOIN outcomes AS o ON o.task = t.task AND o.ordinal = t.ordinal \
+             WHERE t.task = v.column1 AND t.ordinal = v.column2 GROUP BY t.task",
+        );
+        let found: Vec<(i64, i64, i64, i64)> = query.build_query_as().fetch_all(&mut *conn).await?;
+        for (task, known, had, had_ok) in found {
+            let count = counts.entry(task).or_default();
+            count.known += known;
+            count.had += had;
+            count.had_ok += had_ok;
+        }
+    }
+    Ok(counts)
+}
+
+/// The slow way, for the rare write that names targets which are no longer there.
+async fn targets_there(
+    conn: &mut Connection,
+    rows: &[&OutcomeRow],
+) -> Result<HashSet<OpId>, StoreError> {
+    let mut there = HashSet::new();
+    for chunk in chunks(rows) {
+        let mut query = values("SELECT t.task, t.ordinal FROM (", chunk, |tuple, row| {
+            bind_key(tuple, row)
+        });
+        query.push(
+            ") AS v CROSS JOIN targets AS t WHERE t.task = v.column1 AND t.ordinal = v.column2",
+        );
+        for row in &query.build().fetch_all(&mut *conn).await? {
+            there.insert(op_id(&Fields {
+                table: "targets",
+                n_keys: 2,
+                row,
+            })?);
+        }
+    }
+    Ok(there)
+}
+
+async fn add(conn: &mut Connection, counts: &[(i64, Count)]) -> Result<(), StoreError> {
+    for chunk in chunks(counts) {
+        let mut query = values(
+            "UPDATE tasks SET n_ended = n_ended + v.column2, n_ok = n_ok + v.column3 FROM (",
+            chunk,
+            |tuple, (task, count)| {
+                tuple
+                    .push_bind(*task)
+                    .push_bind(count.known - count.had)
+                    .push_bind(count.ok - count.had_ok);
+            },
+        );
+        query.push(") AS v WHERE tasks.id = v.column1");
+        query.build().execute(&mut *conn).await?;
+    }
+    Ok(())
+}
+
+fn bind_key(tuple: &mut Tuple<'_>, row: &OutcomeRow) {
+    tuple
+        .push_bind(int(row.op_id.task.number()))
+        .push_bind(i64::from(row.op_id.ordinal));
+}
+
+const SELECT: &str = "SELECT task, ordinal, body FROM outcomes";
+
+/// Live outcomes are all those of open tasks.
+pub(crate) async fn read(
+    conn: &mut Connection,
+    wanted: Wanted,
+) -> Result<Vec<OutcomeRow>, StoreError> {
+    let open = " WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets)";
+    let rows = fetch(conn, SELECT, open, wanted).await?;
+    rows.iter().map(decode).collect()
+}
+
+pub(crate) async fn of_task(
+    conn: &mut Connection,
+    id: TaskId,
+) -> Result<Vec<OutcomeRow>, StoreError> {
+    let mut query = QueryBuilder::<Db>::new(SELECT);
+    query.push(" WHERE task = ").push_bind(int(id.number()));
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter().map(decode).collect()
+}
+
+fn decode(row: &Row) -> Result<OutcomeRow, StoreError> {
+    let fields = Fields {
+        table: "outcomes",
+        n_keys: 2,
+        row,
+    };
+    Ok(OutcomeRow {
+        op_id: op_id(&fields)?,
+        outcome: fields.json(2)?,
+    })
+}
+
+fn op_id(fields: &Fields<'_>) -> Result<OpId, StoreError> {
+    Ok(OpId {
+        task: TaskId::from_number(fields.unsigned(0)?),
+        ordinal: fields.number(1)?,
+    })
+}

@@ -1,0 +1,168 @@
+//! Targets as they were asked for, clustered by task.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use model::change::{HostId, Revision, TargetRow};
+use model::spec::Probe;
+use model::{FullName, Op, OpId, TaskId, UnixMillis};
+use sqlx::QueryBuilder;
+
+use super::super::fields::Fields;
+use super::super::rows::{chunks, fetch, insert, int, ordered};
+use super::super::{Connection, Db, Row, Wanted};
+use crate::StoreError;
+
+pub(crate) async fn write(
+    conn: &mut Connection,
+    revision: Revision,
+    rows: &[TargetRow],
+) -> Result<(), StoreError> {
+    let mut probes = LastText::default();
+    let mut names = LastText::default();
+    insert(
+        conn,
+        "INSERT INTO targets (task, ordinal, op, host, process, key_prefix, probe, deadline, revision) ",
+        " ON CONFLICT (task, ordinal) DO UPDATE SET op = excluded.op, host = excluded.host, \
+         process = excluded.process, key_prefix = excluded.key_prefix, probe = excluded.probe, \
+         deadline = excluded.deadline, revision = excluded.revision",
+        &ordered(rows, |a, b| a.op_id.cmp(&b.op_id)),
+        |tuple, row| {
+            let probe = row.probe.as_ref().map(|probe| probes.of(probe, probe_json));
+            tuple
+                .push_bind(int(row.op_id.task.number()))
+                .push_bind(i64::from(row.op_id.ordinal))
+                .push_bind(i64::from(row.op.number()))
+                .push_bind(row.host.map(|host| i64::from(host.0)))
+                .push_bind(names.of(&row.process, FullName::to_string))
+                .push_bind(&*row.key_prefix)
+                .push_bind(probe)
+                .push_bind(row.deadline.0)
+                .push_bind(int(revision.0));
+        },
+    )
+    .await?;
+    count(conn, rows).await
+}
+
+/// Sets the number of targets of each task that got some.
+async fn count(conn: &mut Connection, rows: &[TargetRow]) -> Result<(), StoreError> {
+    let tasks: BTreeSet<i64> = rows
+        .iter()
+        .map(|row| int(row.op_id.task.number()))
+        .collect();
+    for chunk in chunks(&Vec::from_iter(tasks)) {
+        let mut query = QueryBuilder::<Db>::new(
+            "UPDATE tasks SET n_targets = (SELECT count(*) FROM targets WHERE targets.task = tasks.id) WHERE id IN (",
+        );
+        let mut list = query.separated(", ");
+        chunk.iter().for_each(|id| {
+            list.push_bind(*id);
+        });
+        query.push(")").build().execute(&mut *conn).await?;
+    }
+    Ok(())
+}
+
+fn probe_json(probe: &Probe) -> String {
+    serde_json::to_string(probe).expect("probes have only string keys")
+}
+
+/// Targets of one request share their name and probe: the text is made once, not once per target.
+struct LastText<T>(Option<(Arc<T>, Arc<str>)>);
+
+impl<T> Default for LastText<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> LastText<T> {
+    fn of(&mut self, value: &Arc<T>, text: impl FnOnce(&T) -> String) -> Arc<str> {
+        match &self.0 {
+            Some((known, text)) if Arc::ptr_eq(known, value) => text.clone(),
+            _ => {
+                let text: Arc<str> = text(value).into();
+                self.0 = Some((value.clone(), text.clone()));
+                text
+            }
+        }
+    }
+}
+
+const SELECT: &str =
+    "SELECT task, ordinal, op, host, process, key_prefix, probe, deadline FROM targets";
+
+/// Live targets are all those of open tasks.
+pub(crate) async fn read(
+    conn: &mut Connection,
+    wanted: Wanted,
+) -> Result<Vec<TargetRow>, StoreError> {
+    let open = " WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets)";
+    decode(&fetch(conn, SELECT, open, wanted).await?)
+}
+
+pub(crate) async fn of_task(
+    conn: &mut Connection,
+    id: TaskId,
+) -> Result<Vec<TargetRow>, StoreError> {
+    let mut query = QueryBuilder::<Db>::new(SELECT);
+    query.push(" WHERE task = ").push_bind(int(id.number()));
+    query.push(" ORDER BY ordinal");
+    decode(&query.build().fetch_all(conn).await?)
+}
+
+fn decode(rows: &[Row]) -> Result<Vec<TargetRow>, StoreError> {
+    let mut name: Option<(&str, Arc<FullName>)> = None;
+    let mut probe: Option<(&str, Arc<Probe>)> = None;
+    rows.iter()
+        .map(|row| {
+            let fields = Fields {
+                table: "targets",
+                n_keys: 2,
+                row,
+            };
+            let process = shared(&mut name, fields.get(4)?, |text| {
+                text.parse().map_err(|e: model::Invalid| fields.corrupt(e))
+            })?;
+            let probe = match fields.get::<Option<&str>>(6)? {
+                None => None,
+                Some(text) => Some(shared(&mut probe, text, |text| {
+                    serde_json::from_str(text).map_err(|e| fields.corrupt(e))
+                })?),
+            };
+            Ok(TargetRow {
+                op_id: OpId {
+                    task: TaskId::from_number(fields.unsigned(0)?),
+                    ordinal: fields.number(1)?,
+                },
+                op: Op::from_number(fields.get(2)?)
+                    .ok_or_else(|| fields.corrupt("its op is unknown"))?,
+                host: match fields.get::<Option<i64>>(3)? {
+                    None => None,
+                    Some(_) => Some(HostId(fields.number(3)?)),
+                },
+                process,
+                key_prefix: fields.text(5)?.into(),
+                probe,
+                deadline: UnixMillis(fields.get(7)?),
+            })
+        })
+        .collect()
+}
+
+/// Rows in a row that say the same share one value.
+fn shared<'r, T>(
+    last: &mut Option<(&'r str, Arc<T>)>,
+    text: &'r str,
+    parse: impl FnOnce(&str) -> Result<T, StoreError>,
+) -> Result<Arc<T>, StoreError> {
+    match last {
+        Some((known, value)) if *known == text => Ok(value.clone()),
+        _ => {
+            let value = Arc::new(parse(text)?);
+            *last = Some((text, value.clone()));
+            Ok(value)
+        }
+    }
+}

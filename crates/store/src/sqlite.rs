@@ -1,0 +1,244 @@
+//! SQLite: one file, one writer, a few readers.
+//!
+//! WAL with synchronous = FULL: a commit is on the disk when it returns, and readers never wait for the writer.
+
+mod migrate;
+mod transaction;
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use model::change::{Changes, Revision};
+use model::{TaskId, UnixMillis};
+use sqlx::ConnectOptions;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+
+use crate::engine::Engine;
+use crate::sql::{self, Wanted};
+use crate::{AuditPage, AuditRow, Loaded, StoreError, StoredTask, TaskSummary};
+use transaction::Transaction;
+
+/// Connections that only read.
+const READERS: u32 = 4;
+/// How long a call waits for its turn, or for another process that holds the file.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Prepared statements kept by a connection: every table in every chunk size.
+const STATEMENTS: usize = 256;
+const PAGE_BYTES: u32 = 8192;
+/// Negative: KiB.
+const CACHE: &str = "-65536";
+/// Pages that the log gathers before they are copied into the file, in the commit that reaches the number.
+const CHECKPOINT_PAGES: &str = "4000";
+/// What the log file shrinks to afterwards.
+const LOG_BYTES: &str = "67108864";
+
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    writer: SqlitePool,
+    readers: SqlitePool,
+}
+
+impl Sqlite {
+    /// `path` is what follows `sqlite:`, with or without the two slashes of a URL.
+    pub(crate) async fn open(path: &str) -> Result<Self, StoreError> {
+        let path = Path::new(path.strip_prefix("//").unwrap_or(path));
+        create(path).map_err(StoreError::unavailable)?;
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(false)
+            .busy_timeout(PATIENCE)
+            .page_size(PAGE_BYTES)
+            .pragma("cache_size", CACHE)
+            .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+            .pragma("journal_size_limit", LOG_BYTES)
+            .statement_cache_capacity(STATEMENTS)
+            .disable_statement_logging();
+        let writer = pool(1, options.clone().thread_name(|_| "store-writer".into())).await?;
+        let mut conn = Transaction::begin_write(&writer).await?;
+        migrate::migrate(&mut conn).await?;
+        conn.commit().await?;
+        let readers = pool(
+            READERS,
+            options
+                .pragma("query_only", "on")
+                .thread_name(|n| format!("store-reader-{n}")),
+        )
+        .await?;
+        Ok(Self { writer, readers })
+    }
+}
+
+async fn pool(size: u32, options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
+    Ok(SqlitePoolOptions::new()
+        .max_connections(size)
+        .acquire_timeout(PATIENCE)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+        .connect_with(options)
+        .await?)
+}
+
+/// Secrets' hashes live in it: nobody else may read the file. Its log takes the same mode from it.
+fn create(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+    }
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .map(drop)
+}
+
+#[async_trait]
+impl Engine for Sqlite {
+    async fn load(&self) -> Result<Loaded, StoreError> {
+        let mut tx = Transaction::begin_read(&self.readers).await?;
+        let revision = sql::revision::read(&mut tx).await?.head;
+        let mut changes = sql::read(&mut tx, Wanted::Live).await?;
+        sql::process::read(&mut tx, Wanted::Live, &mut changes).await?;
+        changes.tasks = sql::task::read(&mut tx, Wanted::Live).await?;
+        changes.targets = sql::task::target::read(&mut tx, Wanted::Live).await?;
+        changes.outcomes = sql::task::outcome::read(&mut tx, Wanted::Live).await?;
+        let status = sql::status::read(&mut tx).await?;
+        tx.commit().await?;
+        Ok(Loaded {
+            revision,
+            changes,
+            status,
+        })
+    }
+
+    async fn head(&self) -> Result<Revision, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        Ok(sql::revision::read(&mut conn).await?.head)
+    }
+
+    async fn commit(
+        &self,
+        planned_at: Revision,
+        changes: &Changes,
+    ) -> Result<Revision, StoreError> {
+        let mut tx = Transaction::begin_write(&self.writer).await?;
+        match sql::revision::advance(&mut tx, planned_at).await {
+            Ok(revision) => {
+                sql::write(&mut tx, revision, changes).await?;
+                tx.commit().await?;
+                Ok(revision)
+            }
+            Err(moved) => {
+                tx.roll_back().await?;
+                Err(moved)
+            }
+        }
+    }
+
+    async fn changes_since(&self, since: Revision) -> Result<(Revision, Changes), StoreError> {
+        let mut tx = Transaction::begin_read(&self.readers).await?;
+        let position = sql::revision::read(&mut tx).await?;
+        let changes = if position.head == since {
+            Ok(Changes::default())
+        } else if since < position.purged_through || since > position.head {
+            Err(StoreError::TooOld { since })
+        } else {
+            since_in(&mut tx, since).await
+        };
+        tx.commit().await?;
+        Ok((position.head, changes?))
+    }
+
+    async fn task(&self, id: TaskId) -> Result<Option<StoredTask>, StoreError> {
+        let mut tx = Transaction::begin_read(&self.readers).await?;
+        let task = sql::task::one(&mut tx, id).await?;
+        tx.commit().await?;
+        Ok(task)
+    }
+
+    async fn tasks(
+        &self,
+        limit: u32,
+        before: Option<TaskId>,
+    ) -> Result<Vec<TaskSummary>, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        sql::task::list(&mut conn, limit, before).await
+    }
+
+    async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditRow>, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        sql::audit::page(&mut conn, page).await
+    }
+
+    async fn setting(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        sql::setting::read(&mut conn, key).await
+    }
+
+    async fn put_setting_if_absent(&self, key: &str, value: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let mut tx = Transaction::begin_write(&self.writer).await?;
+        sql::setting::put_if_absent(&mut tx, key, value).await?;
+        let there = sql::setting::read(&mut tx, key).await?;
+        tx.commit().await?;
+        Ok(there.unwrap_or_else(|| value.to_vec()))
+    }
+
+    async fn save_status(&self, shards: &[(u32, Vec<u8>)]) -> Result<(), StoreError> {
+        let mut tx = Transaction::begin_write(&self.writer).await?;
+        for (shard, body) in shards {
+            sql::status::save(&mut tx, *shard, body).await?;
+        }
+        tx.commit().await
+    }
+
+    async fn purge(
+        &self,
+        before: UnixMillis,
+        tombstones_through: Revision,
+    ) -> Result<(), StoreError> {
+        let mut tx = Transaction::begin_write(&self.writer).await?;
+        let head = sql::revision::read(&mut tx).await?.head;
+        sql::purge::rows(&mut tx, before, tombstones_through.min(head)).await?;
+        tx.commit().await?;
+        loop {
+            let mut tx = Transaction::begin_write(&self.writer).await?;
+            let more = sql::purge::tasks(&mut tx, before).await?;
+            tx.commit().await?;
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn close(&self) {
+        self.readers.close().await;
+        // Last, so that it copies the log into the file.
+        self.writer.close().await;
+    }
+}
+
+async fn since_in(conn: &mut sql::Connection, since: Revision) -> Result<Changes, StoreError> {
+    let wanted = Wanted::Since(since);
+    let mut changes = sql::read(conn, wanted).await?;
+    sql::process::read(conn, wanted, &mut changes).await?;
+    changes.tasks = sql::task::read(conn, wanted).await?;
+    changes.targets = sql::task::target::read(conn, wanted).await?;
+    changes.outcomes = sql::task::outcome::read(conn, wanted).await?;
+    changes.events = sql::event::read(conn, since).await?;
+    Ok(changes)
+}
