@@ -1,0 +1,33 @@
+//! What a server is told before it starts. Everything here is right already: bad values never get this far.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+#[derive(Clone)]
+pub struct Config {
+    /// Where the store, the certificates and the local CLI's credentials are.
+    pub data: PathBuf,
+    /// Where the API listens.
+    pub http: SocketAddr,
+    /// Where agents connect.
+    pub agents: SocketAddr,
+    /// None: SQLite in the data directory.
+    pub store_url: Option<String>,
+    /// Fixed values for the first app and the first join token; made up when absent.
+    pub app_code: Option<String>,
+    pub app_secret: Option<String>,
+    pub join_token: Option<String>,
+}
+
+/// Secrets stay out of logs.
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config")
+            .field("data", &self.data)
+            .field("http", &self.http)
+            .field("agents", &self.agents)
+            .field("store_url", &self.store_url)
+            .field("app_code", &self.app_code)
+            .finish_non_exhaustive()
+    }
+}
