@@ -1,0 +1,118 @@
+//! When to try again. Full jitter, so that a fleet does not come back all at once; pure, so that chance is an argument.
+
+use std::time::Duration;
+
+/// The widest window.
+const MAX: Duration = Duration::from_secs(30);
+/// The first window after an attempt that failed.
+const FAILED: Duration = Duration::from_millis(500);
+/// The first window after a session: a server that restarts is back soon.
+const LOST: Duration = Duration::from_secs(1);
+/// A session this long was a good one.
+const GOOD: Duration = Duration::from_secs(60);
+/// The least wait after a refusal that only a person can mend.
+const REFUSED: Duration = Duration::from_secs(60);
+
+/// What the last attempt came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// No session came about.
+    Failed,
+    /// There was a session, and it ended after this time.
+    Lost(Duration),
+    /// The server said that trying again is of no use for now.
+    Refused,
+}
+
+#[derive(Debug, Default)]
+pub struct Backoff {
+    /// Attempts without a session since the last session.
+    failures: u32,
+    /// Sessions in a row that were not good ones.
+    short_sessions: u32,
+}
+
+impl Backoff {
+    /// How long to wait now. `chance` lies in 0..1.
+    pub fn delay(&mut self, attempt: Attempt, chance: f64) -> Duration {
+        match attempt {
+            Attempt::Failed => {
+                let window = widened(FAILED, self.failures);
+                self.failures = self.failures.saturating_add(1);
+                window.mul_f64(chance)
+            }
+            Attempt::Lost(lasted) => {
+                self.failures = 0;
+                if lasted >= GOOD {
+                    self.short_sessions = 0;
+                }
+                let window = widened(LOST, self.short_sessions);
+                self.short_sessions = self.short_sessions.saturating_add(1);
+                window.mul_f64(chance)
+            }
+            Attempt::Refused => REFUSED + MAX.mul_f64(chance),
+        }
+    }
+}
+
+fn widened(first: Duration, times: u32) -> Duration {
+    first.saturating_mul(1 << times.min(16)).min(MAX)
+}
+
+/// A number in 0..1.
+pub fn chance() -> f64 {
+    use ring::rand::SecureRandom;
+    let mut bytes = [0; 4];
+    match ring::rand::SystemRandom::new().fill(&mut bytes) {
+        Ok(()) => f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX),
+        Err(_) => 0.5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALMOST_ONE: f64 = 1.0;
+
+    #[test]
+    fn windows_double_up_to_30_seconds() {
+        let mut backoff = Backoff::default();
+        let waits: Vec<u64> = (0..9)
+            .map(|_| backoff.delay(Attempt::Failed, ALMOST_ONE).as_millis() as u64)
+            .collect();
+        assert_eq!(
+            waits,
+            [500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000]
+        );
+        assert_eq!(backoff.delay(Attempt::Failed, 0.0), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_lost_session_is_sought_again_within_a_second() {
+        let mut backoff = Backoff::default();
+        for _ in 0..20 {
+            backoff.delay(Attempt::Failed, 0.5);
+        }
+        let lost = Attempt::Lost(Duration::from_secs(61));
+        assert!(backoff.delay(lost, ALMOST_ONE) <= Duration::from_secs(1));
+        assert!(backoff.delay(Attempt::Failed, ALMOST_ONE) <= Duration::from_millis(500));
+    }
+
+    #[test]
+    fn sessions_that_never_last_widen_the_window_until_one_does() {
+        let mut backoff = Backoff::default();
+        let short = Attempt::Lost(Duration::from_secs(1));
+        let waits: Vec<u64> = (0..6)
+            .map(|_| backoff.delay(short, ALMOST_ONE).as_secs())
+            .collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 30]);
+        let good = Attempt::Lost(Duration::from_secs(60));
+        assert_eq!(backoff.delay(good, ALMOST_ONE).as_secs(), 1);
+    }
+
+    #[test]
+    fn a_refusal_waits_a_minute_at_least() {
+        assert!(Backoff::default().delay(Attempt::Refused, 0.0) >= Duration::from_secs(60));
+    }
+}

@@ -1,0 +1,190 @@
+//! What an agent is told before it starts: flag, else environment variable, else file, else default.
+//!
+//! Every value is text until it has been checked, so that one rule serves all three sources and a complaint can name the
+//! one that it came from. Nothing is opened here but the file itself.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use model::{AgentId, Invalid};
+use wire::enrol::JoinToken;
+
+mod address;
+mod source;
+
+pub use address::ServerAddress;
+pub use source::ConfigError;
+
+use crate::log::{LogFormat, LogLevel};
+use source::Sources;
+
+const DEFAULT_DATA: &str = "/var/lib/muster-agent";
+
+/// Shown below `--help`.
+pub const EXAMPLES: &str = "\
+Examples:
+  First start, with the token that the server printed:
+    MUSTER_JOIN_TOKEN=… muster-agent --server 10.0.0.1:7801 --data /var/lib/muster-agent --ip 10.0.0.7
+  Later starts need neither token nor address of the host:
+    muster-agent --server 10.0.0.1:7801
+  From a file (keys: server, data, ip, cloud_id, agent_id, join, log, log_format; at the top or in a table [agent]):
+    muster-agent --config /etc/muster/agent.toml
+  What would it use?
+    muster-agent --config /etc/muster/agent.toml --print-config
+
+A flag wins over its environment variable, that over the file, that over the default.
+Stopping the agent leaves every process running.";
+
+/// The flags, as `muster-agent` and `muster agent` share them.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct AgentArgs {
+    /// Where the server listens for agents; several, separated by commas, are tried in order [env: MUSTER_SERVER]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
+    pub server: Vec<String>,
+    /// Where identity and journal are kept [env: MUSTER_AGENT_DATA] [default: /var/lib/muster-agent]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<String>,
+    /// The address that this host is known by; needed once, for enrolment [env: MUSTER_IP]
+    #[arg(long, value_name = "IP")]
+    pub ip: Option<String>,
+    /// The cloud area that this host lies in [env: MUSTER_CLOUD_ID] [default: 0]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub cloud_id: Option<String>,
+    /// An id for this agent; without it the server chooses one [env: MUSTER_AGENT_ID]
+    #[arg(long, value_name = "ID")]
+    pub agent_id: Option<String>,
+    /// Token for enrolment; better given in the environment, where other users cannot read it [env: MUSTER_JOIN_TOKEN]
+    #[arg(long, value_name = "TOKEN")]
+    pub join: Option<String>,
+    /// A TOML file with the same settings [env: MUSTER_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<String>,
+    /// off, error, warn, info, debug or trace [env: MUSTER_LOG] [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// text or json [env: MUSTER_LOG_FORMAT] [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<String>,
+    /// Print the resulting configuration as TOML, without secrets, and leave
+    #[arg(long)]
+    pub print_config: bool,
+}
+
+/// A configuration in which every value is right.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentConfig {
+    /// At least one; tried in order.
+    pub servers: Vec<ServerAddress>,
+    pub data: PathBuf,
+    /// Needed for enrolment only: an enrolled agent knows who it is.
+    pub ip: Option<IpAddr>,
+    pub cloud: Option<u32>,
+    pub agent_id: Option<AgentId>,
+    pub join: Option<Join>,
+    pub log: LogLevel,
+    pub log_format: LogFormat,
+}
+
+/// A join token that does not show itself in logs.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Join(pub JoinToken);
+
+impl fmt::Debug for Join {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Join(***)")
+    }
+}
+
+impl AgentConfig {
+    /// Settles every value. `env` answers for one variable of the environment.
+    pub fn resolve(
+        args: &AgentArgs,
+        env: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let sources = Sources::open(args.config.as_deref(), &env)?;
+        let given = (!args.server.is_empty()).then(|| args.server.join(","));
+        Ok(Self {
+            servers: sources
+                .pick(
+                    "server",
+                    "MUSTER_SERVER",
+                    given.as_deref(),
+                    address::parse_list,
+                )?
+                .ok_or_else(|| ConfigError::missing("server", "MUSTER_SERVER"))?,
+            data: sources
+                .pick(
+                    "data",
+                    "MUSTER_AGENT_DATA",
+                    args.data.as_deref(),
+                    parse_data,
+                )?
+                .unwrap_or_else(|| DEFAULT_DATA.into()),
+            ip: sources.pick("ip", "MUSTER_IP", args.ip.as_deref(), model::host::parse_ip)?,
+            cloud: sources.pick(
+                "cloud_id",
+                "MUSTER_CLOUD_ID",
+                args.cloud_id.as_deref(),
+                parse_cloud,
+            )?,
+            agent_id: sources.pick(
+                "agent_id",
+                "MUSTER_AGENT_ID",
+                args.agent_id.as_deref(),
+                AgentId::parse,
+            )?,
+            join: sources.pick("join", "MUSTER_JOIN_TOKEN", args.join.as_deref(), |text| {
+                JoinToken::parse(text).map(Join)
+            })?,
+            log: sources
+                .pick("log", "MUSTER_LOG", args.log.as_deref(), LogLevel::parse)?
+                .unwrap_or_default(),
+            log_format: sources
+                .pick(
+                    "log_format",
+                    "MUSTER_LOG_FORMAT",
+                    args.log_format.as_deref(),
+                    LogFormat::parse,
+                )?
+                .unwrap_or_default(),
+        })
+    }
+
+    /// The configuration as a file that would give it again, but for the secret.
+    pub fn to_toml(&self) -> String {
+        let mut table = toml::Table::new();
+        let servers = self.servers.iter().map(|s| s.to_string().into()).collect();
+        table.insert("server".into(), toml::Value::Array(servers));
+        table.insert("data".into(), self.data.display().to_string().into());
+        if let Some(ip) = self.ip {
+            table.insert("ip".into(), ip.to_string().into());
+        }
+        if let Some(cloud) = self.cloud {
+            table.insert("cloud_id".into(), i64::from(cloud).into());
+        }
+        if let Some(id) = &self.agent_id {
+            table.insert("agent_id".into(), id.to_string().into());
+        }
+        if self.join.is_some() {
+            table.insert("join".into(), "***".into());
+        }
+        table.insert("log".into(), self.log.as_str().into());
+        table.insert("log_format".into(), self.log_format.as_str().into());
+        table.to_string()
+    }
+}
+
+fn parse_data(text: &str) -> Result<PathBuf, Invalid> {
+    match text.trim().is_empty() {
+        true => Err(Invalid::required("data")),
+        false => Ok(text.into()),
+    }
+}
+
+fn parse_cloud(text: &str) -> Result<u32, Invalid> {
+    text.trim()
+        .parse()
+        .map_err(|_| Invalid::new("cloud_id", format!("must be a whole number, not {text:?}")))
+        .and_then(model::host::parse_cloud)
+}

@@ -1,0 +1,100 @@
+//! From an address to a TLS connection that speaks our protocol.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ClientConfig;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::config::ServerAddress;
+use crate::tls;
+
+/// How long a server may take to accept, and again to shake hands.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    #[error("{server} cannot be reached")]
+    Unreachable {
+        server: ServerAddress,
+        source: io::Error,
+    },
+    #[error("{server} is not the server that this agent trusts, or does not trust this agent")]
+    Tls {
+        server: ServerAddress,
+        source: io::Error,
+    },
+    #[error("{server} does not speak {protocol}: is it the address for agents?")]
+    Protocol {
+        server: ServerAddress,
+        protocol: String,
+    },
+}
+
+impl ConnectError {
+    /// Whether the server showed another CA than the join token names.
+    pub(crate) fn is_wrong_ca(&self) -> bool {
+        let Self::Tls { source, .. } = self else {
+            return false;
+        };
+        source.get_ref().and_then(|e| e.downcast_ref()).is_some_and(
+            |e: &rustls::Error| matches!(e, rustls::Error::General(text) if text == tls::WRONG_CA),
+        )
+    }
+}
+
+/// The first of the servers that answers; else what the last one said.
+pub async fn connect(
+    servers: &[ServerAddress],
+    config: &Arc<ClientConfig>,
+) -> Result<TlsStream<TcpStream>, ConnectError> {
+    let (last, others) = servers
+        .split_last()
+        .expect("a configuration names a server");
+    for server in others {
+        match connect_one(server, config).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => tracing::debug!(%error, "trying the next server"),
+        }
+    }
+    connect_one(last, config).await
+}
+
+async fn connect_one(
+    server: &ServerAddress,
+    config: &Arc<ClientConfig>,
+) -> Result<TlsStream<TcpStream>, ConnectError> {
+    let unreachable = |source| ConnectError::Unreachable {
+        server: server.clone(),
+        source,
+    };
+    let stream = timeout(
+        CONNECT_TIMEOUT,
+        TcpStream::connect((server.host(), server.port())),
+    )
+    .await
+    .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    .map_err(unreachable)?;
+    stream.set_nodelay(true).map_err(unreachable)?;
+
+    let protocol = config.alpn_protocols.first().cloned().unwrap_or_default();
+    let handshake = TlsConnector::from(Arc::clone(config)).connect(tls::server_name(), stream);
+    let stream = timeout(CONNECT_TIMEOUT, handshake)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        .map_err(|source| ConnectError::Tls {
+            server: server.clone(),
+            source,
+        })?;
+    match stream.get_ref().1.alpn_protocol() == Some(&protocol) {
+        true => Ok(stream),
+        false => Err(ConnectError::Protocol {
+            server: server.clone(),
+            protocol: String::from_utf8_lossy(&protocol).into_owned(),
+        }),
+    }
+}

@@ -1,0 +1,127 @@
+//! The data directory: private to the agent, used by one agent at a time, its files replaced whole or not at all.
+
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+
+const LOCK: &str = "lock";
+
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    #[error("the data directory {path} cannot be used")]
+    Unusable { path: PathBuf, source: io::Error },
+    #[error(
+        "the data directory {path} is in use by another agent (process {holder}): stop that one, or give this one its own --data"
+    )]
+    InUse { path: PathBuf, holder: String },
+}
+
+/// A data directory that nobody else uses while this value lives.
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    /// Holds the lock; the kernel releases it with the last descriptor, however the agent ends.
+    _lock: File,
+}
+
+impl DataDir {
+    pub fn open(path: &Path) -> Result<Self, DataError> {
+        let unusable = |source| DataError::Unusable {
+            path: path.into(),
+            source,
+        };
+        let lock = create(path).map_err(unusable)?;
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                let mut holder = String::new();
+                let _unreadable = (&lock).take(20).read_to_string(&mut holder);
+                return Err(DataError::InUse {
+                    path: path.into(),
+                    holder: holder.trim().to_owned(),
+                });
+            }
+            Err(errno) => return Err(unusable(errno.into())),
+        }
+        lock.set_len(0).map_err(unusable)?;
+        writeln!(&lock, "{}", std::process::id()).map_err(unusable)?;
+        Ok(Self {
+            path: path.into(),
+            _lock: lock,
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file's text, or none where there is no such file.
+    pub fn read(&self, name: &str) -> io::Result<Option<String>> {
+        match std::fs::read_to_string(self.path.join(name)) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Replaces the file durably: after a crash it holds the old text or the new one. Only its owner may read it.
+    pub fn replace(&self, name: &str, text: &str) -> io::Result<()> {
+        let new = self.path.join(format!("{name}.new"));
+        let _left_by_a_crash = std::fs::remove_file(&new);
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&new, self.path.join(name))?;
+        File::open(&self.path)?.sync_all()
+    }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path.join(LOCK))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_serves_one_agent_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b");
+        let first = DataDir::open(&path).unwrap();
+        let error = DataDir::open(&path).unwrap_err().to_string();
+        assert!(error.contains(&std::process::id().to_string()), "{error}");
+        drop(first);
+        DataDir::open(&path).unwrap();
+    }
+
+    #[test]
+    fn files_and_directory_are_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        let data = DataDir::open(&path).unwrap();
+        data.replace("secret", "one").unwrap();
+        data.replace("secret", "two").unwrap();
+        assert_eq!(data.read("secret").unwrap().unwrap(), "two");
+        assert_eq!(data.read("other").unwrap(), None);
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&path), 0o700);
+        assert_eq!(mode(&path.join("secret")), 0o600);
+        assert_eq!(mode(&path.join(LOCK)), 0o600);
+    }
+}

@@ -1,0 +1,154 @@
+//! Enrolment: the join token for a certificate, once in an agent's life.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use model::{AgentId, Host};
+use rcgen::{CertificateParams, KeyPair, SanType};
+use rustls_pki_types::CertificateDer;
+use tokio::time::timeout;
+use tokio_util::codec::Framed;
+use wire::WireError;
+use wire::enrol::{Enrol, Enrolled, JoinToken};
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::config::ServerAddress;
+use crate::connect::{ConnectError, connect};
+use crate::identity::{self, Identity};
+use crate::tls::{self, TlsError};
+
+/// How long the server may take to sign.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
+#[derive(Debug, thiserror::Error)]
+pub enum EnrolError {
+    #[error("no connection for enrolment")]
+    Connect(#[from] ConnectError),
+    #[error("the connection failed during enrolment")]
+    Wire(#[from] WireError),
+    #[error("the server closed the connection or stayed silent during enrolment")]
+    NoAnswer,
+    #[error(
+        "the server's CA is not the one that the join token names: nothing was sent. Is the address right, and the token of this server?"
+    )]
+    WrongCa(#[source] ConnectError),
+    #[error("the server refused to enrol this agent: {0}")]
+    Refused(String),
+    #[error("the server's answer is wrong: {0}")]
+    BadAnswer(&'static str),
+    #[error("the request for a certificate cannot be made")]
+    Request(#[from] rcgen::Error),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+impl EnrolError {
+    /// Whether it is of use to try again without anybody changing something.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Connect(_) | Self::Wire(_) | Self::NoAnswer)
+    }
+}
+
+/// One attempt. The secret is sent only to a server whose CA the token names, or to anyone where it names none.
+pub async fn enrol(
+    servers: &[ServerAddress],
+    token: &JoinToken,
+    host: Host,
+    agent_id: Option<&AgentId>,
+    key: &KeyPair,
+) -> Result<Identity, EnrolError> {
+    let question = Enrol {
+        token: token.secret.clone(),
+        cloud: host.cloud,
+        ip: host.ip.to_string(),
+        agent_id: agent_id.map(ToString::to_string).unwrap_or_default(),
+        csr_der: request(host, key)?,
+    };
+    let (config, introduced) = tls::enrolment_config(token.ca_sha256)?;
+    let stream = connect(servers, &config)
+        .await
+        .map_err(|error| match error.is_wrong_ca() {
+            true => EnrolError::WrongCa(error),
+            false => EnrolError::Connect(error),
+        })?;
+    let ca = introduced
+        .ca()
+        .ok_or(EnrolError::BadAnswer("the server showed no CA"))?;
+    if token.ca_sha256.is_none() {
+        tracing::warn!(
+            ca_sha256 = hex(&tls::sha256(&ca)),
+            "the join token names no CA: trusting the server on first use"
+        );
+    }
+
+    let codec = wire::Codec::<Enrolled, Enrol>::with_limit(wire::enrol::MAX_FRAME);
+    let mut framed = Framed::new(stream, codec);
+    let conversation = async {
+        framed.send(question).await?;
+        framed.next().await.transpose()
+    };
+    let answer = timeout(ANSWER_TIMEOUT, conversation)
+        .await
+        .map_err(|_| EnrolError::NoAnswer)??
+        .ok_or(EnrolError::NoAnswer)?;
+    accept(answer, ca, host, key)
+}
+
+/// Checks that the certificate is for us, and that it comes from the CA that the connection showed.
+fn accept(
+    answer: Enrolled,
+    ca: CertificateDer<'static>,
+    host: Host,
+    key: &KeyPair,
+) -> Result<Identity, EnrolError> {
+    if !answer.refused.is_empty() {
+        return Err(EnrolError::Refused(answer.refused));
+    }
+    if answer.ca_der != ca.as_ref() {
+        return Err(EnrolError::BadAnswer(
+            "its CA is not the one of the connection",
+        ));
+    }
+    let (_, certificate) = X509Certificate::from_der(&answer.certificate_der)
+        .map_err(|_| EnrolError::BadAnswer("no certificate"))?;
+    if certificate.public_key().subject_public_key.data.as_ref() != key.public_key_raw() {
+        return Err(EnrolError::BadAnswer("the certificate is for another key"));
+    }
+    if host_of(&certificate) != Some(host) {
+        return Err(EnrolError::BadAnswer("the certificate is for another host"));
+    }
+    let agent_id =
+        AgentId::parse(&answer.agent_id).map_err(|_| EnrolError::BadAnswer("no agent id"))?;
+    Ok(Identity {
+        host,
+        agent_id,
+        key: identity::key_der(key),
+        certificate: answer.certificate_der.into(),
+        ca,
+    })
+}
+
+fn host_of(certificate: &X509Certificate<'_>) -> Option<Host> {
+    let names = certificate.subject_alternative_name().ok()??;
+    names
+        .value
+        .general_names
+        .iter()
+        .find_map(|name| match name {
+            GeneralName::URI(uri) => wire::host::from_uri(uri),
+            _ => None,
+        })
+}
+
+fn request(host: Host, key: &KeyPair) -> Result<Vec<u8>, rcgen::Error> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    let uri = wire::host::to_uri(&host);
+    params.subject_alt_names = vec![SanType::URI(uri.as_str().try_into()?)];
+    Ok(params.serialize_request(key)?.der().to_vec())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

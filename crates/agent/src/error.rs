@@ -1,0 +1,58 @@
+//! Why an agent stops.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use crate::config::ConfigError;
+use crate::data::DataError;
+use crate::enrol::EnrolError;
+use crate::identity::IdentityError;
+use crate::keeper::SupervisorGone;
+use crate::tls::TlsError;
+
+/// What somebody has to mend before it is of use to start again.
+const MEND_FIRST: u8 = 2;
+
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error(transparent)]
+    Enrol(#[from] EnrolError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error(transparent)]
+    SupervisorGone(#[from] SupervisorGone),
+    #[error("the agent cannot run here")]
+    Io(#[from] io::Error),
+}
+
+impl AgentError {
+    /// Says the whole chain on standard error, once, and gives the exit code that goes with it.
+    pub fn print(&self) -> ExitCode {
+        let _nobody_listens = writeln!(io::stderr(), "muster agent: {}", chain(self));
+        match self {
+            Self::Config(_) | Self::Data(_) | Self::Identity(_) | Self::Enrol(_) => {
+                ExitCode::from(MEND_FIRST)
+            }
+            _ => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

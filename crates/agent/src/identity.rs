@@ -1,0 +1,195 @@
+//! Who this agent is: its key, the certificate that the server's CA signed for it, and that CA.
+//!
+//! The key is made and stored before anything is sent, so that an enrolment cut off half-way is repeated with the same
+//! key. Certificate, CA, host and agent id are one file, so that they are there together or not at all.
+
+use std::io;
+
+use base64::Engine as _;
+use model::{AgentId, Host, UnixMillis};
+use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use serde::{Deserialize, Serialize};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::config::AgentConfig;
+use crate::data::DataDir;
+
+const KEY_FILE: &str = "agent-key.pem";
+const IDENTITY_FILE: &str = "identity.toml";
+/// How long before its end a certificate is spoken of.
+const EXPIRY_WARNING_MS: i64 = 30 * 24 * 3600 * 1000;
+
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    #[error("the agent's identity cannot be read or written")]
+    Io(#[from] io::Error),
+    #[error(
+        "{file} in the data directory is damaged ({what}): remove it and enrol again with --join TOKEN"
+    )]
+    Damaged { file: &'static str, what: String },
+    #[error(
+        "this data directory is enrolled as {enrolled}, not as {asked}: give the agent a new --data directory and enrol it with --join TOKEN, or start it as {enrolled}"
+    )]
+    Other { enrolled: String, asked: String },
+    #[error(
+        "this data directory is not enrolled: give --join TOKEN (or MUSTER_JOIN_TOKEN, or `join` in the file)"
+    )]
+    NoToken,
+    #[error("--ip (or MUSTER_IP, or `ip` in the file): is required to enrol")]
+    NoIp,
+}
+
+/// An enrolled agent.
+#[derive(Debug)]
+pub struct Identity {
+    pub host: Host,
+    pub agent_id: AgentId,
+    pub key: PrivateKeyDer<'static>,
+    pub certificate: CertificateDer<'static>,
+    pub ca: CertificateDer<'static>,
+}
+
+/// What a data directory says, held against what the configuration asks.
+#[derive(Debug)]
+pub enum Standing {
+    Enrolled(Identity),
+    /// To be enrolled as this host, with this key.
+    Stranger {
+        host: Host,
+        key: KeyPair,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    host: Host,
+    agent_id: AgentId,
+    certificate: String,
+    ca: String,
+}
+
+/// Settles who this agent is. A key is made where there is none.
+pub fn settle(data: &DataDir, config: &AgentConfig) -> Result<Standing, IdentityError> {
+    if let Some(identity) = load(data)? {
+        identity.check(config)?;
+        return Ok(Standing::Enrolled(identity));
+    }
+    if config.join.is_none() {
+        return Err(IdentityError::NoToken);
+    }
+    let ip = config.ip.ok_or(IdentityError::NoIp)?;
+    Ok(Standing::Stranger {
+        host: Host::new(config.cloud.unwrap_or(0), ip),
+        key: load_or_make_key(data)?,
+    })
+}
+
+/// Keeps what enrolment gave.
+pub fn store(data: &DataDir, identity: &Identity) -> Result<(), IdentityError> {
+    let stored = Stored {
+        host: identity.host,
+        agent_id: identity.agent_id.clone(),
+        certificate: to_pem(&identity.certificate),
+        ca: to_pem(&identity.ca),
+    };
+    let text = toml::to_string(&stored).map_err(io::Error::other)?;
+    Ok(data.replace(IDENTITY_FILE, &text)?)
+}
+
+fn load(data: &DataDir) -> Result<Option<Identity>, IdentityError> {
+    let Some(text) = data.read(IDENTITY_FILE)? else {
+        return Ok(None);
+    };
+    let damaged = |what: &str| IdentityError::Damaged {
+        file: IDENTITY_FILE,
+        what: what.to_owned(),
+    };
+    let stored: Stored = toml::from_str(&text).map_err(|e| damaged(e.message()))?;
+    let key = load_key(data)?.ok_or_else(|| damaged("its key is gone"))?;
+    let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes());
+    Ok(Some(Identity {
+        host: stored.host,
+        agent_id: stored.agent_id,
+        key: key_der(&key),
+        certificate: certificate(&stored.certificate).map_err(|_| damaged("certificate"))?,
+        ca: certificate(&stored.ca).map_err(|_| damaged("ca"))?,
+    }))
+}
+
+impl Identity {
+    /// An enrolled agent speaks for one host only: asked to be another, it refuses.
+    fn check(&self, config: &AgentConfig) -> Result<(), IdentityError> {
+        let asked = Host::new(
+            config.cloud.unwrap_or(self.host.cloud),
+            config.ip.unwrap_or(self.host.ip),
+        );
+        if asked != self.host {
+            return Err(IdentityError::Other {
+                enrolled: format!("host {}", self.host),
+                asked: format!("host {asked}"),
+            });
+        }
+        match &config.agent_id {
+            Some(id) if *id != self.agent_id => Err(IdentityError::Other {
+                enrolled: format!("agent {}", self.agent_id),
+                asked: format!("agent {id}"),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Identity {
+    /// There is no renewal by itself yet, so somebody has to know in time.
+    pub(crate) fn warn_before_expiry(&self, now: UnixMillis) {
+        let Ok((_, certificate)) = X509Certificate::from_der(&self.certificate) else {
+            return;
+        };
+        let until = UnixMillis::from_secs(certificate.validity().not_after.timestamp());
+        if until.0.saturating_sub(now.0) < EXPIRY_WARNING_MS {
+            tracing::warn!(
+                until = until.to_rfc3339(),
+                "the certificate expires: enrol this host again with a new --data directory"
+            );
+        }
+    }
+}
+
+pub(crate) fn key_der(key: &KeyPair) -> PrivateKeyDer<'static> {
+    PrivatePkcs8KeyDer::from(key.serialize_der()).into()
+}
+
+fn load_or_make_key(data: &DataDir) -> Result<KeyPair, IdentityError> {
+    if let Some(key) = load_key(data)? {
+        return Ok(key);
+    }
+    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(io::Error::other)?;
+    data.replace(KEY_FILE, &key.serialize_pem())?;
+    Ok(key)
+}
+
+fn load_key(data: &DataDir) -> Result<Option<KeyPair>, IdentityError> {
+    data.read(KEY_FILE)?
+        .map(|pem| {
+            KeyPair::from_pem(&pem).map_err(|_| IdentityError::Damaged {
+                file: KEY_FILE,
+                what: "no private key".into(),
+            })
+        })
+        .transpose()
+}
+
+fn to_pem(der: &CertificateDer<'_>) -> String {
+    let text = base64::engine::general_purpose::STANDARD.encode(der);
+    let lines: Vec<&str> = (0..text.len())
+        .step_by(64)
+        .map(|at| &text[at..text.len().min(at + 64)])
+        .collect();
+    format!(
+        "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+        lines.join("\n")
+    )
+}

@@ -1,0 +1,100 @@
+//! What the agent says about itself, on standard error.
+
+use model::Invalid;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    #[default]
+    Info,
+    Debug,
+    Trace,
+}
+
+impl LogLevel {
+    const ALL: [Self; 6] = [
+        Self::Off,
+        Self::Error,
+        Self::Warn,
+        Self::Info,
+        Self::Debug,
+        Self::Trace,
+    ];
+
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let text = text.trim();
+        Self::ALL
+            .into_iter()
+            .find(|level| level.as_str().eq_ignore_ascii_case(text))
+            .ok_or_else(|| {
+                let rule = format!("must be off, error, warn, info, debug or trace, not {text:?}");
+                Invalid::new("log", rule)
+            })
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+
+    fn filter(self) -> LevelFilter {
+        match self {
+            Self::Off => LevelFilter::OFF,
+            Self::Error => LevelFilter::ERROR,
+            Self::Warn => LevelFilter::WARN,
+            Self::Info => LevelFilter::INFO,
+            Self::Debug => LevelFilter::DEBUG,
+            Self::Trace => LevelFilter::TRACE,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+impl LogFormat {
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        match text.trim() {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            other => Err(Invalid::new(
+                "log_format",
+                format!("must be text or json, not {other:?}"),
+            )),
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// Sends the process's log to standard error. Does nothing where a log is set up already.
+pub fn init(level: LogLevel, format: LogFormat) {
+    use std::io::IsTerminal;
+    let log = fmt()
+        .with_max_level(level.filter())
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    let _already_set_up = match format {
+        LogFormat::Text => log.with_target(false).try_init(),
+        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    };
+}

@@ -1,0 +1,200 @@
+//! What the server wants held, as requests to the supervisor.
+//!
+//! Pure: frames in, requests out, in the order in which they must arrive. One bad entry costs itself only.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use model::{Code, Flag, FullName, Invalid, Op, OpId, Outcome, UnixMillis};
+use supervisor::{Hold, Operation, Request};
+use wire::down::definition_hash;
+use wire::{Command, Desired, DesiredProcess};
+
+/// What the agent holds, as far as the server needs to know it.
+#[derive(Debug, Default)]
+pub struct Held {
+    processes: HashMap<FullName, Registration>,
+    /// While a full list is coming in: what it has named so far.
+    named: Option<HashSet<FullName>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Registration {
+    incarnation: u64,
+    definition_hash: u64,
+}
+
+impl Held {
+    pub fn new(recovered: &[Hold]) -> Self {
+        let registered = |hold: &Hold| {
+            let registration = Registration {
+                incarnation: hold.incarnation,
+                definition_hash: hold.definition_hash,
+            };
+            (hold.name.clone(), registration)
+        };
+        Self {
+            processes: recovered.iter().map(registered).collect(),
+            named: None,
+        }
+    }
+
+    pub fn contains(&self, name: &FullName) -> bool {
+        self.processes.contains_key(name)
+    }
+
+    pub fn len(&self) -> usize {
+        self.processes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.processes.is_empty()
+    }
+
+    /// The summary that tells the server whether it needs to send anything.
+    pub fn digest(&self) -> u64 {
+        wire::down::held_digest(
+            self.processes
+                .iter()
+                .map(|(name, is)| (name, is.incarnation, is.definition_hash)),
+        )
+    }
+
+    /// A new connection: half a list of the old one is worth nothing.
+    pub fn rewind(&mut self) {
+        self.named = None;
+    }
+
+    /// What the supervisor must do so that this frame is true.
+    pub fn apply(&mut self, frame: Desired) -> Vec<Request> {
+        if frame.full && self.named.is_none() {
+            self.named = Some(HashSet::new());
+        }
+        let mut requests = Vec::new();
+        for process in &frame.processes {
+            match self.hold(process) {
+                Ok(hold) => requests.extend(hold.map(Request::Hold)),
+                Err(invalid) => {
+                    tracing::warn!(process = ?process.name, %invalid, "not held: the server sent a bad entry");
+                }
+            }
+        }
+        for name in &frame.forget {
+            match name.full_name() {
+                Ok(name) => requests.extend(self.forget(name)),
+                Err(invalid) => {
+                    tracing::warn!(process = ?name, %invalid, "nothing to forget: the server sent a bad name");
+                }
+            }
+        }
+        if frame.last
+            && let Some(named) = self.named.take()
+        {
+            let unnamed: Vec<FullName> = self
+                .processes
+                .keys()
+                .filter(|name| !named.contains(*name))
+                .cloned()
+                .collect();
+            requests.extend(unnamed.into_iter().filter_map(|name| self.forget(name)));
+        }
+        requests
+    }
+
+    /// None when it is held just so already.
+    fn hold(&mut self, process: &DesiredProcess) -> Result<Option<Hold>, Invalid> {
+        let name = process.full_name()?;
+        // Named is named, even when the rest of the entry is bad: what runs by the old spec is not forgotten for that.
+        if let Some(named) = &mut self.named {
+            named.insert(name.clone());
+        }
+        let registration = Registration {
+            incarnation: process.incarnation,
+            definition_hash: definition_hash(&process.spec_json, &process.labels_json),
+        };
+        if self.processes.get(&name) == Some(&registration) {
+            return Ok(None);
+        }
+        let hold = Hold {
+            name: name.clone(),
+            incarnation: registration.incarnation,
+            spec: Arc::new(process.spec()?),
+            definition_hash: registration.definition_hash,
+            flag: flag(process.flag)?,
+            managed: process.managed,
+            registered_at: UnixMillis(process.registered_at_ms),
+        };
+        self.processes.insert(name, registration);
+        Ok(Some(hold))
+    }
+
+    fn forget(&mut self, name: FullName) -> Option<Request> {
+        if let Some(named) = &mut self.named {
+            named.remove(&name);
+        }
+        self.processes.remove(&name).map(|_| Request::Forget(name))
+    }
+}
+
+fn flag(number: u32) -> Result<Flag, Invalid> {
+    u8::try_from(number)
+        .map_err(|_| format!("{number} is no flag: 0, 1 or 2"))
+        .and_then(Flag::try_from)
+        .map_err(|rule| Invalid::new("flag", rule))
+}
+
+/// Reads a command. What cannot be an operation has ended already, and this is how.
+pub fn operation(
+    id: OpId,
+    command: &Command,
+    clock: ClockOffset,
+    now: UnixMillis,
+) -> Result<Operation, Outcome> {
+    let Some(op) = Op::from_number(command.op_type.into()) else {
+        let message = format!("unknown op type {}", command.op_type);
+        return Err(Outcome::plain(Code::UNKNOWN_OP, message, now));
+    };
+    let refused = |invalid: Invalid| Outcome::plain(Code::INVALID, invalid.to_string(), now);
+    let name = command
+        .name
+        .as_ref()
+        .ok_or_else(|| refused(Invalid::required("name")))?;
+    let probe = match command.probe_json.as_str() {
+        "" => None,
+        json => {
+            let probe = serde_json::from_str(json);
+            Some(probe.map_err(|e| refused(Invalid::new("probe", e.to_string())))?)
+        }
+    };
+    Ok(Operation {
+        id,
+        process: name.full_name().map_err(refused)?,
+        op,
+        probe,
+        deadline: clock.to_local(command.deadline_ms),
+    })
+}
+
+/// How far the server's clock is ahead of this host's. Deadlines are the server's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClockOffset {
+    ahead_ms: i64,
+}
+
+impl ClockOffset {
+    pub fn new(server: UnixMillis, local: UnixMillis) -> Self {
+        let ahead_ms = match server {
+            UnixMillis::NEVER => 0,
+            server => server.0.saturating_sub(local.0),
+        };
+        Self { ahead_ms }
+    }
+
+    /// 0 means that there is none.
+    fn to_local(self, server_ms: i64) -> UnixMillis {
+        match server_ms {
+            0 => UnixMillis(i64::MAX),
+            at => UnixMillis(at.saturating_sub(self.ahead_ms)),
+        }
+    }
+}

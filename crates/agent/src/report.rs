@@ -1,0 +1,166 @@
+//! The latest status of each process, and which of them the server has not heard yet.
+//!
+//! Latest-wins: however long the server is away, one status per process is kept. A change of state goes out at once, so
+//! many at once go out together; usage figures may wait for company.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use model::{FullName, Status};
+use prost::Message;
+use tokio::time::Instant;
+use wire::{ProcessStatus, Report};
+
+/// How long a change of state waits for others.
+const STATE_WAITS: Duration = Duration::from_millis(5);
+/// How long mere figures wait. How often they come is the supervisor's choice.
+const USAGE_WAITS: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Default)]
+pub struct Statuses {
+    latest: HashMap<FullName, Latest>,
+    /// Names of those that are dirty, and perhaps of some that have been forgotten since.
+    dirty: Vec<FullName>,
+    due: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Latest {
+    status: Status,
+    dirty: bool,
+}
+
+impl Statuses {
+    pub fn update(&mut self, name: FullName, status: Status, now: Instant) {
+        let known = self.latest.get(&name);
+        let waits = match known.is_some_and(|known| same_but_for_usage(&known.status, &status)) {
+            true => USAGE_WAITS,
+            false => STATE_WAITS,
+        };
+        if !known.is_some_and(|known| known.dirty) {
+            self.dirty.push(name.clone());
+        }
+        let due = now + waits;
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+        let dirty = true;
+        self.latest.insert(name, Latest { status, dirty });
+    }
+
+    pub fn forget(&mut self, name: &FullName) {
+        self.latest.remove(name);
+    }
+
+    /// A new connection: its server has heard nothing.
+    pub fn rewind(&mut self, now: Instant) {
+        self.dirty = self.latest.keys().cloned().collect();
+        self.latest
+            .values_mut()
+            .for_each(|known| known.dirty = true);
+        self.due = (!self.dirty.is_empty()).then_some(now);
+    }
+
+    /// When the next report should go out, if there is anything to report.
+    pub fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// As much as one frame carries; the rest stays due.
+    pub fn take(&mut self, budget: usize) -> Option<Report> {
+        let mut report = Report::default();
+        let mut size = 0;
+        while size < budget
+            && let Some(name) = self.dirty.pop()
+        {
+            let Some(known) = self.latest.get_mut(&name).filter(|known| known.dirty) else {
+                continue;
+            };
+            known.dirty = false;
+            let status = ProcessStatus::new(&name, &known.status);
+            size += status.encoded_len();
+            report.statuses.push(status);
+        }
+        if self.dirty.is_empty() {
+            self.dirty = Vec::new();
+            self.due = None;
+        }
+        (!report.statuses.is_empty()).then_some(report)
+    }
+}
+
+/// Whether nothing changed that anybody waits for.
+fn same_but_for_usage(old: &Status, new: &Status) -> bool {
+    old.state == new.state
+        && old.pid == new.pid
+        && old.started_at == new.started_at
+        && old.version == new.version
+        && old.message == new.message
+}
+
+#[cfg(test)]
+mod tests {
+    use model::State;
+
+    use super::*;
+
+    fn name(n: usize) -> FullName {
+        FullName::parse("gse", &format!("p{n}")).unwrap()
+    }
+
+    fn running(cpu: f32) -> Status {
+        Status {
+            state: State::Running,
+            pid: 7,
+            cpu,
+            ..Status::default()
+        }
+    }
+
+    #[test]
+    fn only_the_latest_status_of_a_process_is_sent() {
+        let (mut statuses, now) = (Statuses::default(), Instant::now());
+        statuses.update(name(1), running(1.0), now);
+        statuses.update(name(1), running(2.0), now);
+        let report = statuses.take(1000).unwrap();
+        assert_eq!(report.statuses.len(), 1);
+        assert_eq!(report.statuses[0].cpu, 2.0);
+        assert_eq!(statuses.take(1000), None);
+        assert_eq!(statuses.due(), None);
+    }
+
+    #[test]
+    fn a_change_of_state_is_due_at_once_and_figures_may_wait() {
+        let (mut statuses, now) = (Statuses::default(), Instant::now());
+        statuses.update(name(1), running(1.0), now);
+        assert_eq!(statuses.due(), Some(now + STATE_WAITS));
+        statuses.take(1000);
+        statuses.update(name(1), running(2.0), now);
+        assert_eq!(statuses.due(), Some(now + USAGE_WAITS));
+        statuses.update(name(1), Status::default(), now);
+        assert_eq!(statuses.due(), Some(now + STATE_WAITS));
+    }
+
+    #[test]
+    fn a_long_report_is_cut_into_frames_and_complete() {
+        let (mut statuses, now) = (Statuses::default(), Instant::now());
+        (0..100).for_each(|n| statuses.update(name(n), running(1.0), now));
+        while statuses.take(200).is_some() {}
+        statuses.rewind(now);
+        let mut seen = Vec::new();
+        while let Some(report) = statuses.take(200) {
+            assert!(report.encoded_len() < 400);
+            seen.extend(report.statuses.into_iter().map(|s| s.name));
+        }
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), 100);
+    }
+
+    #[test]
+    fn a_forgotten_process_is_not_reported() {
+        let (mut statuses, now) = (Statuses::default(), Instant::now());
+        statuses.update(name(1), running(1.0), now);
+        statuses.forget(&name(1));
+        assert_eq!(statuses.take(1000), None);
+        assert_eq!(statuses.due(), None);
+    }
+}

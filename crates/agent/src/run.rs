@@ -1,0 +1,224 @@
+//! The boot order, in one place: configuration → data directory → who we are → supervisor → enrolment → sessions.
+//!
+//! Everything runs on one thread, as parts of one future: a panic in any of them ends the agent, and starting again is
+//! the tested way on. Leaving touches no process.
+
+use std::io::Write;
+use std::time::Duration;
+
+use rcgen::KeyPair;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::backoff::{Attempt, Backoff, chance};
+use crate::config::{AgentArgs, AgentConfig};
+use crate::connect::connect;
+use crate::data::DataDir;
+use crate::enrol::enrol;
+use crate::error::{AgentError, chain};
+use crate::facts::Facts;
+use crate::hand::Hand;
+use crate::identity::{self, Identity, IdentityError, Standing};
+use crate::session::{Ended, Speaker, Why, talk};
+use crate::{log, tls};
+
+/// The whole of `muster-agent` and `muster agent`.
+pub fn command(args: AgentArgs) -> Result<(), AgentError> {
+    let config = AgentConfig::resolve(&args, |name| std::env::var(name).ok())?;
+    if args.print_config {
+        std::io::stdout().write_all(config.to_toml().as_bytes())?;
+        return Ok(());
+    }
+    log::init(config.log, config.log_format);
+    run(config)
+}
+
+/// Runs an agent on this thread until SIGTERM or SIGINT.
+pub fn run(config: AgentConfig) -> Result<(), AgentError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let stop = CancellationToken::new();
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let agent = run_until(config, stop.clone());
+        tokio::pin!(agent);
+        tokio::select! {
+            result = &mut agent => return result,
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        stop.cancel();
+        agent.await
+    })
+}
+
+/// Runs an agent until `stop`, which leaves every process running.
+pub async fn run_until(config: AgentConfig, stop: CancellationToken) -> Result<(), AgentError> {
+    let data = DataDir::open(&config.data)?;
+    let standing = identity::settle(&data, &config)?;
+    raise_descriptor_limit();
+    let _ = (&standing, &stop, Duration::ZERO);
+    unimplemented!("supervisor")
+}
+
+/// Everything between the supervisor and the server: enrolment where it is needed, then one session after the other.
+pub async fn speak(
+    config: &AgentConfig,
+    data: &DataDir,
+    standing: Standing,
+    hand: &mut Hand,
+    stop: &CancellationToken,
+) -> Result<(), AgentError> {
+    let identity = match standing {
+        Standing::Enrolled(identity) => identity,
+        Standing::Stranger { host, key } => {
+            let enrolment = Enrolment {
+                config,
+                data,
+                host,
+                key,
+            };
+            match enrolment.run(hand, stop).await? {
+                Some(identity) => identity,
+                None => return Ok(()),
+            }
+        }
+    };
+    identity.warn_before_expiry(crate::session::now());
+    let config_tls = tls::session_config(&identity)?;
+    let speaker = Speaker {
+        host: identity.host,
+        agent_id: identity.agent_id,
+        facts: Facts::read(),
+    };
+    tracing::info!(host = %speaker.host, agent_id = %speaker.agent_id, held = hand.n_held(), "agent runs");
+
+    let mut backoff = Backoff::default();
+    loop {
+        let connected = tokio::select! {
+            gone = hand.attend() => return Err(gone.into()),
+            () = stop.cancelled() => return Ok(()),
+            connected = connect(&config.servers, &config_tls) => connected,
+        };
+        let attempt = match connected {
+            Ok(stream) => match judge(talk(stream, &speaker, hand, stop).await?) {
+                Some(attempt) => attempt,
+                None => return Ok(()),
+            },
+            Err(error) => {
+                tracing::warn!(error = %chain(&error), "no session");
+                Attempt::Failed
+            }
+        };
+        let delay = backoff.delay(attempt, chance());
+        tracing::debug!(
+            delay_ms = delay.as_millis() as u64,
+            "waiting before the next try"
+        );
+        if wait(delay, hand, stop).await?.is_leaving() {
+            return Ok(());
+        }
+    }
+}
+
+/// Says how a session ended and what that means for the next one; none when the agent is leaving.
+fn judge(ended: Ended) -> Option<Attempt> {
+    let Ended { why, lasted } = ended;
+    match &why {
+        Why::Leaving => return None,
+        Why::Bye {
+            reason,
+            permanent: true,
+        } => {
+            tracing::error!(
+                reason,
+                "the server will not have this agent until somebody changes something; processes go on as they are"
+            );
+            return Some(Attempt::Refused);
+        }
+        _ => tracing::warn!(error = %chain(&why), "session ended; processes go on as they are"),
+    }
+    Some(lasted.map_or(Attempt::Failed, Attempt::Lost))
+}
+
+/// Getting a certificate, however long the server is away.
+struct Enrolment<'a> {
+    config: &'a AgentConfig,
+    data: &'a DataDir,
+    host: model::Host,
+    key: KeyPair,
+}
+
+impl Enrolment<'_> {
+    /// None when the agent is leaving.
+    async fn run(
+        &self,
+        hand: &mut Hand,
+        stop: &CancellationToken,
+    ) -> Result<Option<Identity>, AgentError> {
+        let token = self.config.join.as_ref().ok_or(IdentityError::NoToken)?;
+        let agent_id = self.config.agent_id.as_ref();
+        let mut backoff = Backoff::default();
+        loop {
+            let enrolled = tokio::select! {
+                gone = hand.attend() => return Err(gone.into()),
+                () = stop.cancelled() => return Ok(None),
+                enrolled = enrol(&self.config.servers, &token.0, self.host, agent_id, &self.key) => enrolled,
+            };
+            match enrolled {
+                Ok(identity) => {
+                    identity::store(self.data, &identity)?;
+                    tracing::info!(host = %identity.host, agent_id = %identity.agent_id, "enrolled");
+                    return Ok(Some(identity));
+                }
+                Err(error) if error.is_passing() => {
+                    tracing::warn!(error = %chain(&error), "not enrolled yet");
+                }
+                Err(error) => return Err(error.into()),
+            }
+            let delay = backoff.delay(Attempt::Failed, chance());
+            if wait(delay, hand, stop).await?.is_leaving() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+enum Waited {
+    Through,
+    Leaving,
+}
+
+impl Waited {
+    fn is_leaving(&self) -> bool {
+        matches!(self, Self::Leaving)
+    }
+}
+
+/// Lets time pass while the supervisor is served.
+async fn wait(
+    delay: Duration,
+    hand: &mut Hand,
+    stop: &CancellationToken,
+) -> Result<Waited, AgentError> {
+    tokio::select! {
+        gone = hand.attend() => Err(gone.into()),
+        () = stop.cancelled() => Ok(Waited::Leaving),
+        () = tokio::time::sleep(delay) => Ok(Waited::Through),
+    }
+}
+
+/// Watching many processes takes many descriptors.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, "the limit of open files stays at {:?}", limit.current);
+    }
+}

@@ -1,0 +1,238 @@
+//! One connection: hello, welcome, then both lanes until one side ends it.
+//!
+//! Generic over the stream, so that tests need no sockets. Nothing here waits for one thing only: reading, writing and
+//! the supervisor go on beside each other, so that a slow server never holds up a process.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use model::{AgentId, Host, UnixMillis};
+use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::codec::FramedRead;
+use tokio_util::sync::CancellationToken;
+use wire::{Codec, Down, DownKind, Hello, Report, Up, Welcome, WireError, version};
+
+mod writer;
+
+use crate::facts::Facts;
+use crate::hand::Hand;
+use crate::keeper::SupervisorGone;
+use crate::reconcile::ClockOffset;
+use writer::Writer;
+
+const HEARTBEAT: Duration = Duration::from_secs(wire::HEARTBEAT_SECS);
+const SILENCE: Duration = Duration::from_secs(wire::SILENCE_SECS);
+/// How long saying goodbye may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Who speaks.
+#[derive(Debug, Clone)]
+pub struct Speaker {
+    pub host: Host,
+    pub agent_id: AgentId,
+    pub facts: Facts,
+}
+
+/// How a session ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub why: Why,
+    /// How long it lasted after the welcome; none when there was no welcome.
+    pub lasted: Option<Duration>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Why {
+    #[error("the agent is leaving")]
+    Leaving,
+    #[error("the server closed the connection")]
+    Closed,
+    #[error("the server has been silent for {} s", SILENCE.as_secs())]
+    Silent,
+    #[error("the server ended the session: {reason}")]
+    Bye { reason: String, permanent: bool },
+    #[error("the connection failed")]
+    Wire(#[from] WireError),
+    #[error("the server chose protocol version {0}, which this agent does not speak")]
+    Version(u32),
+    #[error("the server did not begin with a welcome")]
+    NoWelcome,
+}
+
+/// Talks until the connection ends, one way or another.
+pub async fn talk<S>(
+    stream: S,
+    speaker: &Speaker,
+    hand: &mut Hand,
+    stop: &CancellationToken,
+) -> Result<Ended, SupervisorGone>
+where
+    S: AsyncRead + AsyncWrite,
+{
+    let (read, write) = tokio::io::split(stream);
+    let mut session = Session {
+        hand,
+        reader: FramedRead::new(read, Codec::new()),
+        writer: Writer::new(write),
+        heard_at: Instant::now(),
+        welcomed: None,
+    };
+    session.hand.rewind();
+    let why = match session.writer.queue(hello(speaker, session.hand).into()) {
+        Ok(()) => session.run(stop).await?,
+        Err(error) => error.into(),
+    };
+    let _gone_already = timeout(CLOSE_TIMEOUT, session.writer.close()).await;
+    Ok(Ended {
+        why,
+        lasted: session.welcomed.map(|welcomed| welcomed.since.elapsed()),
+    })
+}
+
+fn hello(speaker: &Speaker, hand: &Hand) -> Hello {
+    Hello {
+        oldest: version::OLDEST,
+        newest: version::NEWEST,
+        agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+        cloud: speaker.host.cloud,
+        ip: speaker.host.ip.to_string(),
+        agent_id: speaker.agent_id.to_string(),
+        held_digest: hand.held_digest(),
+        held_ops: hand.held_ops(),
+        root: speaker.facts.root,
+        hostname: speaker.facts.hostname.clone(),
+        kernel: speaker.facts.kernel.clone(),
+        cores: speaker.facts.cores,
+        memory_kib: speaker.facts.memory_kib,
+    }
+}
+
+struct Session<'a, S> {
+    hand: &'a mut Hand,
+    reader: FramedRead<ReadHalf<S>, Codec<Down, Up>>,
+    writer: Writer<WriteHalf<S>>,
+    heard_at: Instant,
+    welcomed: Option<Welcomed>,
+}
+
+#[derive(Clone, Copy)]
+struct Welcomed {
+    since: Instant,
+    clock: ClockOffset,
+}
+
+impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
+    async fn run(&mut self, stop: &CancellationToken) -> Result<Why, SupervisorGone> {
+        loop {
+            if let Err(error) = self.fill(Instant::now()) {
+                return Ok(error.into());
+            }
+            let wake_at = self.wake_at();
+            tokio::select! {
+                () = stop.cancelled() => return Ok(Why::Leaving),
+                turn = self.hand.turn() => turn?,
+                // A server that asks faster than the supervisor takes has to wait.
+                frame = self.reader.next(), if self.hand.is_idle() => {
+                    self.heard_at = Instant::now();
+                    match self.take(frame) {
+                        Ok(()) => {}
+                        Err(why) => return Ok(why),
+                    }
+                }
+                written = self.writer.progress(), if self.writer.is_busy() => {
+                    if let Err(error) = written {
+                        return Ok(Why::Wire(error.into()));
+                    }
+                }
+                () = sleep_until(wake_at) => {}
+            }
+            if !self.hand.is_idle() {
+                self.heard_at = Instant::now();
+            } else if self.heard_at.elapsed() >= SILENCE {
+                return Ok(Why::Silent);
+            }
+        }
+    }
+
+    /// Queues what should be sent now, as much as there is room for.
+    fn fill(&mut self, now: Instant) -> Result<(), WireError> {
+        if self.welcomed.is_none() {
+            return Ok(());
+        }
+        while self.writer.has_room()
+            && let Some(frame) = self.hand.next_frame(now)
+        {
+            self.writer.queue(frame)?;
+        }
+        if now >= self.writer.queued_at() + HEARTBEAT && !self.writer.is_busy() {
+            self.writer.queue(Report::default().into())?;
+        }
+        Ok(())
+    }
+
+    fn wake_at(&self) -> Instant {
+        let silent_at = self.heard_at + SILENCE;
+        if self.welcomed.is_none() || self.writer.is_busy() {
+            return silent_at;
+        }
+        let heartbeat_at = self.writer.queued_at() + HEARTBEAT;
+        let report_at = self.hand.due().unwrap_or(heartbeat_at);
+        silent_at.min(heartbeat_at).min(report_at)
+    }
+
+    fn take(&mut self, frame: Option<Result<Down, WireError>>) -> Result<(), Why> {
+        let frame = frame.ok_or(Why::Closed)??;
+        let Some(welcomed) = self.welcomed else {
+            return match frame.kind {
+                Some(DownKind::Welcome(welcome)) => self.welcome(&welcome),
+                Some(DownKind::Bye(bye)) => Err(bye.into()),
+                _ => Err(Why::NoWelcome),
+            };
+        };
+        match frame.kind {
+            Some(DownKind::Desired(desired)) => self.hand.desired(desired),
+            Some(DownKind::Command(command)) => {
+                self.hand.command(&command, welcomed.clock, now());
+            }
+            Some(DownKind::Ack(ack)) => self.hand.acknowledge(ack),
+            Some(DownKind::Bye(bye)) => return Err(bye.into()),
+            // A newer server may say more than we understand.
+            Some(DownKind::Welcome(_)) | None => {}
+        }
+        Ok(())
+    }
+
+    fn welcome(&mut self, welcome: &Welcome) -> Result<(), Why> {
+        if !(version::OLDEST..=version::NEWEST).contains(&welcome.version) {
+            return Err(Why::Version(welcome.version));
+        }
+        tracing::info!(server_version = welcome.server_version, "session begins");
+        self.welcomed = Some(Welcomed {
+            since: Instant::now(),
+            clock: ClockOffset::new(UnixMillis(welcome.server_time_ms), now()),
+        });
+        // With nothing to report the first report is empty, and says just that.
+        match self.hand.due() {
+            Some(_) => Ok(()),
+            None => Ok(self.writer.queue(Report::default().into())?),
+        }
+    }
+}
+
+impl From<wire::Bye> for Why {
+    fn from(bye: wire::Bye) -> Self {
+        Self::Bye {
+            reason: bye.reason,
+            permanent: bye.permanent,
+        }
+    }
+}
+
+/// The host's clock.
+pub(crate) fn now() -> UnixMillis {
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    UnixMillis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}

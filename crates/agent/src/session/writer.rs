@@ -1,0 +1,72 @@
+//! The sending half of a session: frames wait in a small buffer and go out while other things happen.
+
+use std::io;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::time::Instant;
+use tokio_util::codec::Encoder;
+use wire::{Codec, Down, Up, WireError};
+
+/// With this much waiting, further frames stay where they are. One frame may exceed it.
+const ROOM: usize = 64 * 1024;
+
+pub(super) struct Writer<W> {
+    half: W,
+    codec: Codec<Down, Up>,
+    buffer: BytesMut,
+    is_flushed: bool,
+    queued_at: Instant,
+}
+
+impl<W: AsyncWrite + Unpin> Writer<W> {
+    pub(super) fn new(half: W) -> Self {
+        Self {
+            half,
+            codec: Codec::new(),
+            buffer: BytesMut::new(),
+            is_flushed: true,
+            queued_at: Instant::now(),
+        }
+    }
+
+    pub(super) fn queue(&mut self, frame: Up) -> Result<(), WireError> {
+        self.codec.encode(frame, &mut self.buffer)?;
+        self.is_flushed = false;
+        self.queued_at = Instant::now();
+        Ok(())
+    }
+
+    /// When the last frame was queued.
+    pub(super) fn queued_at(&self) -> Instant {
+        self.queued_at
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.buffer.len() < ROOM
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        !self.is_flushed
+    }
+
+    /// Writes some of what waits. May be cancelled without loss.
+    pub(super) async fn progress(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            self.half.flush().await?;
+            self.is_flushed = true;
+            // An agent stays small between two long reports.
+            self.buffer = BytesMut::new();
+            return Ok(());
+        }
+        match self.half.write_buf(&mut self.buffer).await? {
+            0 => Err(io::ErrorKind::WriteZero.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells the peer that nothing more will come. What still waits is sent on the next connection.
+    pub(super) async fn close(&mut self) -> io::Result<()> {
+        self.half.shutdown().await
+    }
+}

@@ -1,0 +1,151 @@
+//! Whom the agent trusts: before enrolment the CA that the join token names, afterwards that CA alone.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::version::TLS13;
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+use crate::identity::Identity;
+
+/// Resumption tickets kept: an agent talks to one server.
+const MAX_TICKETS: usize = 2;
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the agent's certificates cannot be used: remove identity.toml from the data directory and enrol again"
+)]
+pub struct TlsError(#[from] rustls::Error);
+
+/// For sessions: certificates both ways.
+pub fn session_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    roots.add(identity.ca.clone())?;
+    let mut config = ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&TLS13])?
+        .with_root_certificates(roots)
+        .with_client_auth_cert(vec![identity.certificate.clone()], identity.key.clone_key())?;
+    config.alpn_protocols = vec![wire::ALPN.to_vec()];
+    config.resumption = Resumption::in_memory_sessions(MAX_TICKETS);
+    Ok(Arc::new(config))
+}
+
+/// For enrolment: the agent has no certificate yet and knows the server by the fingerprint of its CA, if at all.
+pub(crate) fn enrolment_config(
+    ca_sha256: Option<[u8; 32]>,
+) -> Result<(Arc<ClientConfig>, Arc<Introduced>), TlsError> {
+    let provider = provider();
+    let introduced = Arc::new(Introduced {
+        ca_sha256,
+        provider: Arc::clone(&provider),
+        ca: Mutex::new(None),
+    });
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::clone(&introduced) as Arc<dyn ServerCertVerifier>)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![wire::enrol::ALPN.to_vec()];
+    config.resumption = Resumption::disabled();
+    Ok((Arc::new(config), introduced))
+}
+
+/// The name that every server's certificate carries, wherever it listens.
+pub(crate) fn server_name() -> ServerName<'static> {
+    ServerName::try_from(wire::enrol::SERVER_NAME).expect("the constant is a DNS name")
+}
+
+pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
+    digest.as_ref().try_into().expect("SHA-256 has 32 bytes")
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// Accepts a server whose chain shows a CA with the right fingerprint, and whose own certificate that CA signed. Without
+/// a fingerprint any CA will do, and is remembered. TLS sends nothing of ours before this has said yes.
+#[derive(Debug)]
+pub(crate) struct Introduced {
+    ca_sha256: Option<[u8; 32]>,
+    provider: Arc<CryptoProvider>,
+    ca: Mutex<Option<CertificateDer<'static>>>,
+}
+
+impl Introduced {
+    /// The CA of the server that was accepted last.
+    pub(crate) fn ca(&self) -> Option<CertificateDer<'static>> {
+        self.ca
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn find_ca<'a>(
+        &self,
+        chain: &'a [CertificateDer<'a>],
+    ) -> Result<&'a CertificateDer<'a>, rustls::Error> {
+        let (found, complaint) = match self.ca_sha256 {
+            Some(wanted) => (chain.iter().find(|ca| sha256(ca) == wanted), WRONG_CA),
+            None => (chain.last(), "the server shows no CA"),
+        };
+        found.ok_or_else(|| rustls::Error::General(complaint.into()))
+    }
+}
+
+/// How a refusal by fingerprint is told from other trouble.
+pub(crate) const WRONG_CA: &str = "the server shows no CA with the fingerprint of the join token";
+
+impl ServerCertVerifier for Introduced {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let ca = self.find_ca(intermediates)?.clone().into_owned();
+        let mut roots = RootCertStore::empty();
+        roots.add(ca.clone())?;
+        let verified = WebPkiServerVerifier::builder_with_provider(
+            Arc::new(roots),
+            Arc::clone(&self.provider),
+        )
+        .build()
+        .map_err(|e| rustls::Error::General(e.to_string()))?
+        .verify_server_cert(end_entity, &[], server_name, ocsp_response, now)?;
+        *self.ca.lock().unwrap_or_else(PoisonError::into_inner) = Some(ca);
+        Ok(verified)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, cert, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, cert, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
