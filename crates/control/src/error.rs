@@ -12,8 +12,8 @@ pub enum ControlError {
     #[error("{0}")]
     Forbidden(String),
     /// The credentials are missing or wrong.
-    #[error("{0}")]
-    Unauthenticated(String),
+    #[error("{message}")]
+    Unauthenticated { lacks: Lacks, message: String },
     #[error("task {0} does not exist or is no longer kept")]
     NoSuchTask(TaskId),
     /// Something else that was named does not exist.
@@ -29,6 +29,9 @@ pub enum ControlError {
         limit: u32,
         retry_after_ms: u64,
     },
+    /// More is under way than this server takes on; nothing was changed.
+    #[error("{0}")]
+    Busy(String),
     /// Trying again later may help; nothing was changed.
     #[error("the store is not available")]
     Unavailable(#[source] StoreError),
@@ -38,4 +41,15 @@ impl From<StoreError> for ControlError {
     fn from(error: StoreError) -> Self {
         Self::Unavailable(error)
     }
+}
+
+/// Which part of the credentials is at fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lacks {
+    /// Nothing was presented.
+    Credentials,
+    /// The app is unknown, or its secret is wrong.
+    App,
+    /// The user is not logged in, or the app may not name one.
+    User,
 }

@@ -178,6 +178,19 @@ impl Columns {
         self.len
     }
 
+    pub(crate) fn n_running(&self) -> usize {
+        let running = |block: &Block| {
+            let rows = block.state.iter().zip(&block.wanted);
+            rows.filter(|(state, wanted)| **state == State::Running && **wanted != Wanted::FREE)
+                .count()
+        };
+        self.blocks
+            .iter()
+            .flatten()
+            .map(|block| running(block))
+            .sum()
+    }
+
     pub(crate) fn next_id(&self) -> u32 {
         self.next_id
     }

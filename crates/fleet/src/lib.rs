@@ -179,6 +179,15 @@ impl Fleet {
         self.columns.len()
     }
 
+    /// Counted column by column: a few microseconds per hundred thousand.
+    pub fn n_running(&self) -> usize {
+        self.columns.n_running()
+    }
+
+    pub fn name(&self, id: NameId) -> Option<&FullName> {
+        self.names.get(id)
+    }
+
     pub fn name_id(&self, name: &FullName) -> Option<NameId> {
         self.names.find(name)
     }

@@ -24,6 +24,13 @@ impl Fleet {
             .collect()
     }
 
+    /// Puts a shard back on the list, when it could not be saved.
+    pub fn mark_dirty(&mut self, shard: u32) {
+        if shard & HOSTS == 0 {
+            self.columns.dirty.insert(shard);
+        }
+    }
+
     /// When each agent was last here. Few and small: written whole.
     pub fn link_shards(&self, now: UnixMillis) -> Vec<(u32, Vec<u8>)> {
         let mut shards: Vec<(u32, Vec<u8>)> = Vec::new();

@@ -1,0 +1,281 @@
+//! Who calls: checking credentials, and keeping apps, users, logins and join tokens.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::{Mutex, OnceLock, PoisonError, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Instant;
+
+use model::access::{App, Caller, JoinToken, Login, SecretHash, User};
+use model::change::Changes;
+use model::{Namespace, UnixMillis};
+
+use crate::{Control, ControlError, Lacks, now, secrets};
+
+mod keys;
+
+pub use keys::FirstKeys;
+
+/// What the caller presented, before anybody checked it.
+#[derive(Clone, Default)]
+pub struct Credentials {
+    pub app_code: Option<String>,
+    pub app_secret: Option<String>,
+    /// A login session.
+    pub token: Option<String>,
+    pub username: Option<String>,
+}
+
+/// Secrets stay out of logs.
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Credentials")
+            .field("app_code", &self.app_code)
+            .field("username", &self.username)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Everybody who may call, in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Access {
+    pub(crate) apps: BTreeMap<String, App>,
+    pub(crate) users: BTreeMap<String, User>,
+    pub(crate) logins: HashMap<[u8; 32], Login>,
+    pub(crate) join_tokens: BTreeMap<String, JoinToken>,
+    rates: Mutex<HashMap<String, Bucket>>,
+}
+
+impl Access {
+    pub(crate) fn apply(&mut self, changes: &Changes) {
+        self.apps.extend(
+            changes
+                .apps
+                .iter()
+                .map(|app| (app.code.clone(), app.clone())),
+        );
+        changes
+            .apps_gone
+            .iter()
+            .for_each(|code| drop(self.apps.remove(code)));
+        self.users.extend(
+            changes
+                .users
+                .iter()
+                .map(|user| (user.name.clone(), user.clone())),
+        );
+        changes
+            .users_gone
+            .iter()
+            .for_each(|name| drop(self.users.remove(name)));
+        self.logins.extend(
+            changes
+                .logins
+                .iter()
+                .map(|login| (login.token_sha256, login.clone())),
+        );
+        changes
+            .logins_gone
+            .iter()
+            .for_each(|token| drop(self.logins.remove(token)));
+        self.join_tokens.extend(
+            changes
+                .join_tokens
+                .iter()
+                .map(|token| (token.id.clone(), token.clone())),
+        );
+        changes
+            .join_tokens_gone
+            .iter()
+            .for_each(|id| drop(self.join_tokens.remove(id)));
+    }
+
+    fn login(&self, token: &str, at: UnixMillis) -> Option<&Login> {
+        self.logins
+            .get(&secrets::sha256(token))
+            .filter(|login| login.expires_at > at)
+    }
+
+    /// Takes one request out of the app's allowance.
+    fn spend(&self, app: &App) -> Result<(), ControlError> {
+        if app.rate_limit == 0 {
+            return Ok(());
+        }
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket = rates
+            .entry(app.code.clone())
+            .or_insert_with(|| Bucket::full(app.rate_limit));
+        bucket
+            .spend(app.rate_limit, Instant::now())
+            .map_err(|retry_after_ms| ControlError::TooFast {
+                app: app.code.clone(),
+                limit: app.rate_limit,
+                retry_after_ms,
+            })
+    }
+}
+
+/// Allows one second's worth at once and refills evenly.
+#[derive(Debug)]
+struct Bucket {
+    tokens: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    fn full(per_second: u32) -> Self {
+        Self {
+            tokens: f64::from(per_second),
+            at: Instant::now(),
+        }
+    }
+
+    /// The error is how many milliseconds to wait.
+    fn spend(&mut self, per_second: u32, at: Instant) -> Result<(), u64> {
+        let rate = f64::from(per_second);
+        let passed = at.saturating_duration_since(self.at).as_secs_f64();
+        self.tokens = (self.tokens + passed * rate).min(rate);
+        self.at = at;
+        if self.tokens >= 1.0 {
+            self.tokens -= 1.0;
+            return Ok(());
+        }
+        Err((((1.0 - self.tokens) / rate) * 1000.0).ceil() as u64)
+    }
+}
+
+impl Control {
+    pub(crate) fn access(&self) -> RwLockReadGuard<'_, Access> {
+        self.0.access.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn access_mut(&self) -> RwLockWriteGuard<'_, Access> {
+        self.0
+            .access
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Checks the app's secret and rate, and that its user is logged in or may be named by this app.
+    ///
+    /// A login alone, without an app, is a person at the native API or the console.
+    pub fn authenticate(
+        &self,
+        credentials: &Credentials,
+        from: Option<IpAddr>,
+        request_id: &str,
+    ) -> Result<Caller, ControlError> {
+        let lacks = |lacks, message: String| Err(ControlError::Unauthenticated { lacks, message });
+        let access = self.access();
+        let login = credentials
+            .token
+            .as_deref()
+            .filter(|token| !token.is_empty());
+        let login = login.map(|token| access.login(token, now()));
+        let Some(code) = credentials
+            .app_code
+            .as_deref()
+            .filter(|code| !code.is_empty())
+        else {
+            return match login {
+                Some(Some(login)) => Ok(Caller {
+                    app: String::new(),
+                    user: login.user.clone(),
+                    namespaces: None,
+                    admin: false,
+                    from,
+                    request_id: request_id.to_owned(),
+                }),
+                Some(None) => lacks(
+                    Lacks::User,
+                    "bk_token: is no login, or has expired".to_owned(),
+                ),
+                None => lacks(Lacks::Credentials, "bk_app_code: is required".to_owned()),
+            };
+        };
+        let secret = credentials.app_secret.as_deref().unwrap_or_default();
+        if secret.is_empty() {
+            return lacks(Lacks::Credentials, "bk_app_secret: is required".to_owned());
+        }
+        let app = access.apps.get(code);
+        // An unknown app takes as long as a wrong secret, and is answered alike.
+        let right = secrets::verify(app.map_or(nobody(), |app| &app.secret), secret);
+        let Some(app) = app.filter(|_| right) else {
+            return lacks(
+                Lacks::App,
+                format!("app {code:?} is unknown or its bk_app_secret is wrong"),
+            );
+        };
+        access.spend(app)?;
+        let username = credentials
+            .username
+            .as_deref()
+            .filter(|name| !name.is_empty());
+        let user = match (login, username) {
+            (Some(Some(login)), _) => login.user.clone(),
+            (Some(None), None) => {
+                return lacks(
+                    Lacks::User,
+                    "bk_token: is no login, or has expired".to_owned(),
+                );
+            }
+            (_, Some(name)) if app.trusted => model::access::parse_handle("bk_username", name)?,
+            (_, Some(_)) => {
+                let message =
+                    format!("bk_username: app {code:?} may not name a user; it needs a bk_token");
+                return lacks(Lacks::User, message);
+            }
+            (None, None) => {
+                return lacks(
+                    Lacks::User,
+                    "one of bk_token and bk_username is required".to_owned(),
+                );
+            }
+        };
+        Ok(Caller {
+            app: app.code.clone(),
+            user,
+            namespaces: app.namespaces.clone(),
+            admin: app.is_admin(),
+            from,
+            request_id: request_id.to_owned(),
+        })
+    }
+}
+
+/// A hash that no secret has: what an unknown app is compared with.
+fn nobody() -> &'static SecretHash {
+    static NOBODY: OnceLock<SecretHash> = OnceLock::new();
+    NOBODY.get_or_init(|| secrets::hash_secret(&secrets::new_secret()))
+}
+
+pub(crate) fn check_namespace(caller: &Caller, namespace: &Namespace) -> Result<(), ControlError> {
+    match caller.may_touch(namespace) {
+        true => Ok(()),
+        false => Err(ControlError::Forbidden(format!(
+            "app {:?} may not touch namespace {:?}",
+            caller.app,
+            namespace.as_str()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_bucket_allows_a_burst_and_then_the_rate() {
+        let mut bucket = Bucket::full(10);
+        let start = bucket.at;
+        assert!((0..10).all(|_| bucket.spend(10, start).is_ok()));
+        assert_eq!(bucket.spend(10, start), Err(100));
+        assert_eq!(bucket.spend(10, start + Duration::from_millis(100)), Ok(()));
+        assert!(
+            bucket
+                .spend(10, start + Duration::from_millis(150))
+                .is_err()
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! Plan, commit, fold in: the one way in which anything durable changes.
+//!
+//! A plan is a pure function of the fleet at one revision. The store takes the changes only if that is still the head; if
+//! another replica was faster, its commits are folded in and the plan is made again.
+
+use fleet::Fleet;
+use model::change::{Changes, HostId, NameId, Revision};
+use store::StoreError;
+
+use crate::access::Access;
+use crate::{Control, ControlError};
+
+/// What a plan may look at.
+#[derive(Debug)]
+pub(crate) struct World<'a> {
+    pub(crate) fleet: &'a Fleet,
+    pub(crate) access: &'a Access,
+    /// The revision that the commit will have.
+    pub(crate) revision: Revision,
+}
+
+impl Control {
+    /// Carries a plan out. Answers when it is durable and visible; a plan without changes is answered at once.
+    ///
+    /// The work goes on even if the caller goes away: a commit that reached the store is always folded in.
+    pub(crate) async fn commit<T, P>(&self, plan: P) -> Result<T, ControlError>
+    where
+        T: Send + 'static,
+        P: FnMut(&World<'_>) -> Result<(Changes, T), ControlError> + Send + 'static,
+    {
+        let control = self.clone();
+        let work = tokio::spawn(async move { control.commit_here(plan).await });
+        match work.await {
+            Ok(answer) => answer,
+            Err(ended) => match ended.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(ControlError::Busy("the server is stopping".to_owned())),
+            },
+        }
+    }
+
+    async fn commit_here<T, P>(&self, mut plan: P) -> Result<T, ControlError>
+    where
+        P: FnMut(&World<'_>) -> Result<(Changes, T), ControlError>,
+    {
+        let _turn = self.0.committing.lock().await;
+        loop {
+            let (head, changes, answer) = {
+                let fleet = self.fleet();
+                let access = self.access();
+                let head = fleet.revision();
+                let world = World {
+                    fleet: &fleet,
+                    access: &access,
+                    revision: head.next(),
+                };
+                let (changes, answer) = plan(&world)?;
+                (head, changes, answer)
+            };
+            if changes.is_empty() {
+                return Ok(answer);
+            }
+            match self.0.store.commit(head, &changes).await {
+                Ok(revision) => {
+                    self.fold(revision, &changes);
+                    self.0.counters.commits.add(1);
+                    return Ok(answer);
+                }
+                Err(StoreError::Moved { .. }) => self.catch_up(head).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Folds in what other replicas committed after `head`.
+    async fn catch_up(&self, head: Revision) -> Result<(), ControlError> {
+        let (revision, changes) = self.0.store.changes_since(head).await?;
+        self.fold(revision, &changes);
+        Ok(())
+    }
+
+    /// Makes a commit visible: to readers first, then to waiting agents and watchers.
+    fn fold(&self, revision: Revision, changes: &Changes) {
+        let desired: Vec<(HostId, NameId)> = {
+            let mut fleet = self.fleet_mut();
+            let moved = desired_changes(&fleet, changes);
+            fleet.apply(revision, changes);
+            moved
+        };
+        self.access_mut().apply(changes);
+        let ended = self.0.tasks.apply(changes);
+        self.0.sessions.desire(&desired);
+        self.0.sessions.dispatch(changes);
+        self.tell_of_tasks(changes, &ended);
+    }
+}
+
+/// Which agents should hear of which processes: those whose spec or existence changed, not those whose flag did.
+fn desired_changes(fleet: &Fleet, changes: &Changes) -> Vec<(HostId, NameId)> {
+    let gone = changes
+        .processes_gone
+        .iter()
+        .filter_map(|id| fleet.row(*id))
+        .map(|row| {
+            let change = row.to_change();
+            (change.host, change.name)
+        });
+    let put = changes.processes.iter().filter(|row| {
+        fleet.process(row.host, row.name).is_none_or(|before| {
+            let before = before.to_change();
+            (before.definition, before.incarnation) != (row.definition, row.incarnation)
+        })
+    });
+    gone.chain(put.map(|row| (row.host, row.name))).collect()
+}

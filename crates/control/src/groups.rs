@@ -1,0 +1,131 @@
+//! Process groups: stored per namespace and host.
+
+use std::collections::HashSet;
+
+use model::access::{Audit, Caller};
+use model::change::GroupRow;
+use model::group::ProcessGroup;
+use model::{AgentId, Code, Namespace};
+
+use crate::access::check_namespace;
+use crate::ask::resolve;
+use crate::register::Draft;
+use crate::{Answer, Asked, Control, ControlError, now};
+
+impl Control {
+    /// Replaces the groups of a namespace on each host; an empty list takes them away.
+    pub async fn set_groups(
+        &self,
+        caller: &Caller,
+        namespace: &Namespace,
+        hosts: Vec<Asked>,
+        groups: Vec<ProcessGroup>,
+    ) -> Result<Vec<Answer>, ControlError> {
+        check_namespace(caller, namespace)?;
+        let (caller, namespace, at) = (caller.clone(), namespace.clone(), now());
+        self.commit(move |world| {
+            let mut draft = Draft::new(world, at);
+            let mut seen = HashSet::new();
+            let mut answers = Vec::with_capacity(hosts.len());
+            for asked in &hosts {
+                let host = match resolve(draft.fleet, asked) {
+                    Ok(host) => host,
+                    Err(refusal) => {
+                        answers.push(refusal);
+                        continue;
+                    }
+                };
+                if !seen.insert(host) {
+                    continue;
+                }
+                let id = draft.host(host);
+                if draft.fleet.groups(id, &namespace) != groups {
+                    let (namespace, groups) = (namespace.clone(), groups.clone());
+                    draft.changes.groups.push(GroupRow {
+                        host: id,
+                        namespace,
+                        groups,
+                    });
+                }
+                answers.push(Answer {
+                    key_prefix: asked.key_prefix.clone(),
+                    host: Some(host),
+                    code: Code::OK,
+                    message: "success".to_owned(),
+                });
+            }
+            let detail = format!("{} groups on {} hosts", groups.len(), seen.len());
+            draft.audit(Audit::new(
+                &caller,
+                at,
+                "set_groups",
+                namespace.to_string(),
+                detail,
+            ));
+            Ok((draft.finish(), answers))
+        })
+        .await
+    }
+
+    /// Gives hosts the ids that 2.0 callers will name them by; one answer per host.
+    pub async fn set_agent_ids(
+        &self,
+        caller: &Caller,
+        hosts: Vec<(Asked, AgentId)>,
+    ) -> Result<Vec<Answer>, ControlError> {
+        let (caller, at) = (caller.clone(), now());
+        self.commit(move |world| {
+            let mut draft = Draft::new(world, at);
+            let answers = hosts
+                .iter()
+                .map(|(asked, agent)| draft.set_agent_id(asked, agent))
+                .collect();
+            let detail = format!("{} of {} hosts", draft.changes.hosts.len(), hosts.len());
+            draft.audit(Audit::new(&caller, at, "set_agent_ids", "hosts", detail));
+            Ok((draft.finish(), answers))
+        })
+        .await
+    }
+}
+
+impl Draft<'_> {
+    fn set_agent_id(&mut self, asked: &Asked, agent: &AgentId) -> Answer {
+        let host = match resolve(self.fleet, asked) {
+            Ok(host) => host,
+            Err(refusal) => return refusal,
+        };
+        let answer = |code, message: String| Answer {
+            key_prefix: asked.key_prefix.clone(),
+            host: Some(host),
+            code,
+            message,
+        };
+        let Some(view) = self.fleet.host_id(&host).and_then(|id| self.fleet.host(id)) else {
+            return answer(Code::INVALID, format!("host {host} is not known"));
+        };
+        let drafted = self
+            .changes
+            .hosts
+            .iter()
+            .any(|row| row.agent_id.as_ref() == Some(agent) && row.id != view.id);
+        let taken = self
+            .fleet
+            .host_of_agent(agent)
+            .is_some_and(|owner| owner != view.id);
+        if taken || drafted {
+            return answer(
+                Code::INVALID,
+                format!("agent id {agent} belongs to another host"),
+            );
+        }
+        if view.agent_id != Some(agent) {
+            self.changes.hosts.push(model::change::HostRow {
+                id: view.id,
+                host,
+                agent_id: Some(agent.clone()),
+                enrolled_at: view.enrolled_at,
+            });
+        }
+        answer(Code::OK, "success".to_owned())
+    }
+}

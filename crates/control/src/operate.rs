@@ -1,0 +1,249 @@
+//! Operating: a task with one target per process, durable before the answer, dispatched right after it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::access::{Audit, Caller};
+use model::change::{OutcomeRow, TargetRow, TaskRow};
+use model::operation::GRACE_SECS;
+use model::spec::{Policy, Probe};
+use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
+
+use crate::access::check_namespace;
+use crate::ask::resolve;
+use crate::register::{Content, Draft};
+use crate::tasks::{MAX_OPEN_TARGETS, Tasks};
+use crate::{Asked, Control, ControlError, Mode, now, secrets};
+
+/// One line of an operate request; operate_proc_multi has many.
+#[derive(Debug, Clone)]
+pub struct Operate {
+    pub name: FullName,
+    pub op: Op,
+    pub with: With,
+    pub hosts: Vec<Asked>,
+}
+
+/// What an operation goes by.
+#[derive(Debug, Clone)]
+pub enum With {
+    /// The spec that was registered before; else 851.
+    Registered,
+    /// This spec, stored as an update is.
+    Spec(Box<Spec>, Labels),
+    /// As much as a query needs; nothing is stored.
+    Probe(Probe),
+}
+
+impl Control {
+    /// Durable when it answers; every key of the result exists from then on.
+    pub async fn operate(
+        &self,
+        caller: &Caller,
+        requests: Vec<Operate>,
+    ) -> Result<TaskId, ControlError> {
+        for request in &requests {
+            check_namespace(caller, &request.name.namespace)?;
+        }
+        if requests.iter().all(|request| request.hosts.is_empty()) {
+            return Err(Invalid::new("hosts", "must not be empty").into());
+        }
+        let n_asked: usize = requests.iter().map(|request| request.hosts.len()).sum();
+        if self.0.tasks.n_open().1 + n_asked > MAX_OPEN_TARGETS {
+            return Err(ControlError::Busy(format!(
+                "{MAX_OPEN_TARGETS} operations are under way already: try again when some have ended"
+            )));
+        }
+        let lines: Vec<Line> = requests.into_iter().map(Line::new).collect();
+        let (caller, at) = (caller.clone(), now());
+        let control = self.clone();
+        let id = self
+            .commit(move |world| {
+                let id = TaskId::new(at, secrets::random_u32());
+                let mut plan = Plan {
+                    draft: Draft::new(world, at),
+                    tasks: &control.0.tasks,
+                    id,
+                    keys: HashMap::new(),
+                };
+                for (index, line) in lines.iter().enumerate() {
+                    plan.add(index, line)?;
+                }
+                Ok((plan.finish(&caller, &lines), id))
+            })
+            .await?;
+        self.0.counters.operations.add(n_asked as u64);
+        Ok(id)
+    }
+}
+
+/// A request line with what all its targets share.
+#[derive(Debug)]
+struct Line {
+    name: Arc<FullName>,
+    op: Op,
+    hosts: Vec<Asked>,
+    content: Option<Content>,
+    probe: Option<Arc<Probe>>,
+}
+
+impl Line {
+    fn new(request: Operate) -> Self {
+        let (content, probe) = match request.with {
+            With::Registered => (None, None),
+            With::Spec(spec, labels) if request.op.stores_spec() => {
+                (Some(Content::new(*spec, labels)), None)
+            }
+            With::Spec(spec, _) => (None, Some(Arc::new(Probe::from(&*spec)))),
+            With::Probe(probe) => (None, Some(Arc::new(probe))),
+        };
+        Self {
+            name: Arc::new(request.name),
+            op: request.op,
+            hosts: request.hosts,
+            content,
+            probe,
+        }
+    }
+}
+
+/// A process on a host, or on whatever could not be read as one.
+type Key = (Result<Host, Box<str>>, Arc<FullName>);
+
+struct Plan<'a> {
+    draft: Draft<'a>,
+    tasks: &'a Tasks,
+    id: TaskId,
+    /// Each process is one target, whoever names it twice.
+    keys: HashMap<Key, Op>,
+}
+
+impl Plan<'_> {
+    fn add(&mut self, index: usize, line: &Line) -> Result<(), Invalid> {
+        if let Some(content) = &line.content {
+            self.draft
+                .register(&line.name, content, &line.hosts, Mode::Update);
+        }
+        for asked in &line.hosts {
+            let resolved = resolve(self.draft.fleet, asked);
+            let place = resolved
+                .as_ref()
+                .copied()
+                .map_err(|_| asked.key_prefix.clone());
+            match self.keys.insert((place, line.name.clone()), line.op) {
+                None => {}
+                Some(op) if op == line.op => continue,
+                Some(op) => {
+                    return Err(Invalid::new(
+                        format!("proc_operate_req[{index}]"),
+                        format!(
+                            "{} on {} is to {} and to {op} in one request",
+                            line.name, asked.key_prefix, line.op
+                        ),
+                    ));
+                }
+            }
+            match resolved {
+                Ok(host) => self.target(line, asked, host),
+                Err(refusal) => {
+                    let outcome = Outcome::plain(refusal.code, refusal.message, self.draft.at);
+                    self.push(line, asked, None, None, self.draft.at, Some(outcome));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn target(&mut self, line: &Line, asked: &Asked, host: Host) {
+        let id = self.draft.host(host);
+        let fleet = self.draft.fleet;
+        let registered = fleet
+            .name_id(&line.name)
+            .and_then(|name| fleet.process(id, name));
+        let policy = match (&line.content, &registered) {
+            (Some(content), _) => content.spec.monitor_policy.clone(),
+            (None, Some(row)) => row.definition().spec.monitor_policy.clone(),
+            (None, None) => Policy::default(),
+        };
+        let known = line.content.is_some() || registered.is_some();
+        let connected = fleet.host(id).is_some_and(|view| view.link.is_up());
+        let refused = match (known, line.op, &line.probe) {
+            (false, Op::Query | Op::Unmanage, Some(_)) | (true, _, _) => None,
+            (false, _, _) => Some((Code::NOT_REGISTERED, "process is not registered".to_owned())),
+        };
+        let ended = refused
+            .or_else(|| {
+                (!connected).then(|| {
+                    (
+                        Code::NO_CONNECTION,
+                        format!("can not find connection by ip {}", host.ip),
+                    )
+                })
+            })
+            // Nobody manages what nobody registered.
+            .or_else(|| {
+                (!known && line.op == Op::Unmanage).then(|| (Code::OK, "success".to_owned()))
+            });
+        let outcome = ended.map(|(code, message)| Outcome::plain(code, message, self.draft.at));
+        let deadline = self.deadline(id, line, &policy);
+        let probe = line.probe.clone().filter(|_| !known);
+        self.push(line, asked, Some(id), probe, deadline, outcome);
+    }
+
+    /// Its own bound, after whatever is under way on the same process.
+    fn deadline(&self, host: model::change::HostId, line: &Line, policy: &Policy) -> UnixMillis {
+        let begins = self
+            .tasks
+            .latest_deadline(host, &line.name)
+            .unwrap_or(self.draft.at)
+            .max(self.draft.at);
+        begins.plus_millis(i64::from(line.op.bound_secs(policy).saturating_add(GRACE_SECS)) * 1000)
+    }
+
+    fn push(
+        &mut self,
+        line: &Line,
+        asked: &Asked,
+        host: Option<model::change::HostId>,
+        probe: Option<Arc<Probe>>,
+        deadline: UnixMillis,
+        outcome: Option<Outcome>,
+    ) {
+        let op_id = OpId {
+            task: self.id,
+            ordinal: self.draft.changes.targets.len() as u32,
+        };
+        self.draft.changes.targets.push(TargetRow {
+            op_id,
+            op: line.op,
+            host,
+            process: line.name.clone(),
+            key_prefix: asked.key_prefix.clone(),
+            probe,
+            deadline,
+        });
+        if let Some(outcome) = outcome {
+            self.draft
+                .changes
+                .outcomes
+                .push(OutcomeRow { op_id, outcome });
+        }
+    }
+
+    fn finish(mut self, caller: &Caller, lines: &[Line]) -> model::change::Changes {
+        self.draft.changes.tasks.push(TaskRow {
+            id: self.id,
+            created_at: self.draft.at,
+            app: caller.app.clone(),
+            user: caller.user.clone(),
+        });
+        let object = match lines {
+            [line] => format!("{} {}", line.op, line.name),
+            lines => format!("{} operations", lines.len()),
+        };
+        let detail = format!("{}: {} targets", self.id, self.draft.changes.targets.len());
+        self.draft
+            .audit(Audit::new(caller, self.draft.at, "operate", object, detail));
+        self.draft.finish()
+    }
+}

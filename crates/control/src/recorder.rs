@@ -1,0 +1,202 @@
+//! Writes down how targets ended and what happened, many in one commit, and acknowledges only then.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::change::{Changes, EventRow, HostId, OutcomeRow, ProcessId, ProcessRow};
+use model::{Code, Host, OpId, Outcome};
+use tokio::sync::{mpsc, watch};
+
+use crate::commit::World;
+use crate::sessions::Outbox;
+use crate::tasks::Task;
+use crate::{Control, Happening, stopped};
+
+/// How many records one commit takes.
+const BATCH: usize = 4096;
+/// How long to wait before the store is tried again.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// Something that an agent, or a deadline, wants on record.
+#[derive(Debug)]
+pub(crate) enum Record {
+    Result {
+        host: HostId,
+        op: OpId,
+        outcome: Outcome,
+        outbox: Arc<Outbox>,
+    },
+    /// Silence that became an end.
+    Overdue { op: OpId, outcome: Outcome },
+    Event {
+        row: EventRow,
+        address: Host,
+        outbox: Arc<Outbox>,
+    },
+}
+
+/// Runs until told to stop and the queue is empty.
+pub(crate) async fn run(
+    control: Control,
+    mut records: mpsc::Receiver<Record>,
+    mut stop: watch::Receiver<bool>,
+) {
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        tokio::select! {
+            n = records.recv_many(&mut batch, BATCH) => if n == 0 { return },
+            () = stopped(&mut stop) => {
+                records.close();
+                while records.recv_many(&mut batch, BATCH).await > 0 {
+                    control.record(std::mem::take(&mut batch), &mut stop).await;
+                }
+                return;
+            }
+        }
+        control.record(std::mem::take(&mut batch), &mut stop).await;
+    }
+}
+
+impl Control {
+    /// Makes a batch durable, however long the store is away; gives up only when told to stop.
+    async fn record(&self, batch: Vec<Record>, stop: &mut watch::Receiver<bool>) {
+        let batch = Arc::new(batch);
+        let mut tasks = HashMap::new();
+        loop {
+            match self.try_record(&batch, &mut tasks).await {
+                Ok(()) => break,
+                Err(error) => {
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "results wait: cannot record them"
+                    );
+                    if *stop.borrow() {
+                        return;
+                    }
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(RETRY) => {}
+                () = stopped(stop) => {}
+            }
+        }
+        self.acknowledge(&batch);
+    }
+
+    async fn try_record(
+        &self,
+        batch: &Arc<Vec<Record>>,
+        tasks: &mut HashMap<model::TaskId, Option<Arc<Task>>>,
+    ) -> Result<(), crate::ControlError> {
+        for record in batch.iter() {
+            let (Record::Result { op, .. } | Record::Overdue { op, .. }) = record else {
+                continue;
+            };
+            if tasks.contains_key(&op.task) {
+                continue;
+            }
+            let task = match self.find_task(op.task).await {
+                Ok(task) => Some(task),
+                Err(crate::ControlError::NoSuchTask(_)) => None,
+                Err(error) => return Err(error),
+            };
+            tasks.insert(op.task, task);
+        }
+        let (batch, tasks) = (batch.clone(), tasks.clone());
+        self.commit(move |world| Ok((plan(world, &batch, &tasks), ())))
+            .await
+    }
+
+    fn acknowledge(&self, batch: &[Record]) {
+        for record in batch {
+            match record {
+                Record::Result { op, outbox, .. } => {
+                    self.0.counters.results.add(1);
+                    outbox.acknowledge(&[*op], 0);
+                }
+                Record::Event {
+                    row,
+                    address,
+                    outbox,
+                } => {
+                    self.0.counters.events.add(1);
+                    outbox.acknowledge(&[], row.seq);
+                    self.tell(Happening::Event {
+                        host: *address,
+                        event: row.event.clone(),
+                    });
+                }
+                Record::Overdue { .. } => {}
+            }
+        }
+    }
+}
+
+/// What a batch changes. An agent speaks only for its own host; a target ends once, except that an agent's late answer
+/// replaces the end that silence gave it.
+fn plan(
+    world: &World<'_>,
+    batch: &[Record],
+    tasks: &HashMap<model::TaskId, Option<Arc<Task>>>,
+) -> Changes {
+    let mut changes = Changes::default();
+    let mut ended: HashMap<OpId, Code> = HashMap::new();
+    let mut processes: HashMap<ProcessId, ProcessRow> = HashMap::new();
+    for record in batch {
+        let (op, outcome, from) = match record {
+            Record::Event { row, .. } => {
+                changes.events.push(row.clone());
+                continue;
+            }
+            Record::Result {
+                host, op, outcome, ..
+            } => (*op, outcome, Some(*host)),
+            Record::Overdue { op, outcome } => (*op, outcome, None),
+        };
+        let Some(Some(task)) = tasks.get(&op.task) else {
+            continue;
+        };
+        let Some(target) = task.target(op) else {
+            continue;
+        };
+        let before = ended
+            .get(&op)
+            .copied()
+            .or_else(|| task.outcome(op).map(|outcome| outcome.code));
+        let may_end = match before {
+            None => true,
+            Some(Code::TERMINATED) => from.is_some(),
+            Some(_) => false,
+        };
+        if !may_end || from.is_some_and(|host| target.host != Some(host)) {
+            continue;
+        }
+        if ended.insert(op, outcome.code).is_some() {
+            // Silence and answer in one batch: the answer counts.
+            changes.outcomes.retain(|row| row.op_id != op);
+        }
+        changes.outcomes.push(OutcomeRow {
+            op_id: op,
+            outcome: outcome.clone(),
+        });
+        let fleet = world.fleet;
+        let row = target
+            .host
+            .zip(fleet.name_id(&target.process))
+            .and_then(|(host, name)| fleet.process(host, name));
+        if let Some(row) = row {
+            let now = processes.entry(row.id()).or_insert_with(|| row.to_change());
+            now.flag = outcome.flag.unwrap_or(now.flag);
+            now.managed = outcome.managed.unwrap_or(now.managed);
+        }
+    }
+    let moved = processes.into_values().filter(|now| {
+        world
+            .fleet
+            .row(now.id)
+            .is_some_and(|row| (row.flag(), row.managed()) != (now.flag, now.managed))
+    });
+    changes.processes.extend(moved);
+    changes
+}

@@ -1,0 +1,294 @@
+//! Registering: a spec for many hosts, durable before the answer.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use fleet::{Fleet, FreshIds};
+use model::access::{Audit, Caller};
+use model::change::{
+    Changes, DefinitionId, HostId, HostRow, NameId, NameRow, ProcessRow, Revision,
+};
+use model::{Code, Flag, FullName, Host, Labels, Spec, UnixMillis};
+
+use crate::access::check_namespace;
+use crate::ask::resolve;
+use crate::commit::World;
+use crate::{Answer, Asked, Control, ControlError, now};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// An equal registration is fine, a different one is refused with 850.
+    Register,
+    /// Creates or replaces.
+    Update,
+}
+
+#[derive(Debug, Clone)]
+pub struct Registration {
+    pub name: FullName,
+    pub labels: Labels,
+    pub spec: Spec,
+    pub hosts: Vec<Asked>,
+    pub mode: Mode,
+}
+
+impl Control {
+    /// One answer per host, in the order of the request; a host named twice is answered once.
+    pub async fn register(
+        &self,
+        caller: &Caller,
+        request: Registration,
+    ) -> Result<Vec<Answer>, ControlError> {
+        check_namespace(caller, &request.name.namespace)?;
+        let (caller, at) = (caller.clone(), now());
+        let content = Content::new(request.spec, request.labels);
+        self.commit(move |world| {
+            let mut draft = Draft::new(world, at);
+            let answers = draft.register(&request.name, &content, &request.hosts, request.mode);
+            let action = match request.mode {
+                Mode::Register => "register",
+                Mode::Update => "update",
+            };
+            let n_ok = answers
+                .iter()
+                .filter(|answer| answer.code == Code::OK)
+                .count();
+            let detail = format!("{n_ok} of {} hosts", answers.len());
+            draft.audit(Audit::new(
+                &caller,
+                at,
+                action,
+                request.name.to_string(),
+                detail,
+            ));
+            Ok((draft.finish(), answers))
+        })
+        .await
+    }
+}
+
+/// A spec with its labels, shared by everything that a plan makes of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Content {
+    pub(crate) spec: Arc<Spec>,
+    pub(crate) labels: Arc<Labels>,
+}
+
+impl Content {
+    pub(crate) fn new(spec: Spec, labels: Labels) -> Self {
+        Self {
+            spec: Arc::new(spec),
+            labels: Arc::new(labels),
+        }
+    }
+}
+
+/// Changes in the making, on top of a fleet that does not know of them yet.
+#[derive(Debug)]
+pub(crate) struct Draft<'a> {
+    pub(crate) fleet: &'a Fleet,
+    pub(crate) changes: Changes,
+    pub(crate) at: UnixMillis,
+    revision: Revision,
+    ids: FreshIds,
+    new_hosts: HashMap<Host, HostId>,
+    new_names: HashMap<FullName, NameId>,
+    /// Processes that this draft has already decided about.
+    put: HashMap<(HostId, NameId), usize>,
+    /// How many users each definition loses.
+    released: HashMap<DefinitionId, u32>,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(world: &World<'a>, at: UnixMillis) -> Self {
+        Self {
+            fleet: world.fleet,
+            changes: Changes::default(),
+            at,
+            revision: world.revision,
+            ids: world.fleet.fresh_ids(),
+            new_hosts: Default::default(),
+            new_names: Default::default(),
+            put: Default::default(),
+            released: Default::default(),
+        }
+    }
+
+    /// Adds a line to the trail, if there is anything to tell.
+    pub(crate) fn audit(&mut self, audit: Audit) {
+        if !self.changes.is_empty() {
+            self.changes.audit.push(audit);
+        }
+    }
+
+    /// The changes, with definitions that nobody uses any more taken out.
+    pub(crate) fn finish(mut self) -> Changes {
+        let mut gained: HashMap<DefinitionId, u32> = Default::default();
+        for row in &self.changes.processes {
+            *gained.entry(row.definition).or_default() += 1;
+        }
+        for (definition, lost) in self.released {
+            let users =
+                self.fleet.definition_users(definition) + gained.get(&definition).unwrap_or(&0);
+            if users == lost {
+                self.changes.definitions_gone.push(definition);
+            }
+        }
+        self.changes
+    }
+
+    /// One process fewer uses it.
+    pub(crate) fn release(&mut self, definition: DefinitionId) {
+        *self.released.entry(definition).or_default() += 1;
+    }
+
+    pub(crate) fn host(&mut self, host: Host) -> HostId {
+        if let Some(id) = self
+            .fleet
+            .host_id(&host)
+            .or_else(|| self.new_hosts.get(&host).copied())
+        {
+            return id;
+        }
+        let id = self.ids.host();
+        self.new_hosts.insert(host, id);
+        self.changes.hosts.push(HostRow {
+            id,
+            host,
+            agent_id: None,
+            enrolled_at: UnixMillis::NEVER,
+        });
+        id
+    }
+
+    fn name(&mut self, name: &FullName) -> NameId {
+        if let Some(id) = self
+            .fleet
+            .name_id(name)
+            .or_else(|| self.new_names.get(name).copied())
+        {
+            return id;
+        }
+        let id = self.ids.name();
+        self.new_names.insert(name.clone(), id);
+        self.changes.names.push(NameRow {
+            id,
+            name: name.clone(),
+        });
+        id
+    }
+
+    fn definition(&mut self, name: NameId, content: &Content) -> DefinitionId {
+        let drafted = self.changes.definitions.iter().rev().find(|row| {
+            row.name == name && *row.spec == *content.spec && *row.labels == *content.labels
+        });
+        if let Some(row) = drafted {
+            return row.id;
+        }
+        self.fleet
+            .find_definition(name, &content.spec, &content.labels)
+            .unwrap_or_else(|| {
+                let id = self.ids.definition();
+                let (spec, labels) = (content.spec.clone(), content.labels.clone());
+                self.changes.definitions.push(model::change::DefinitionRow {
+                    id,
+                    name,
+                    spec,
+                    labels,
+                });
+                id
+            })
+    }
+
+    pub(crate) fn register(
+        &mut self,
+        name: &FullName,
+        content: &Content,
+        hosts: &[Asked],
+        mode: Mode,
+    ) -> Vec<Answer> {
+        let mut seen = HashSet::with_capacity(hosts.len());
+        let mut answers = Vec::with_capacity(hosts.len());
+        let mut definition = None;
+        for asked in hosts {
+            let host = match resolve(self.fleet, asked) {
+                Ok(host) => host,
+                Err(refusal) => {
+                    if seen.insert(Err(asked.key_prefix.clone())) {
+                        answers.push(refusal);
+                    }
+                    continue;
+                }
+            };
+            if !seen.insert(Ok(host)) {
+                continue;
+            }
+            let (name, definition) = *definition.get_or_insert_with(|| {
+                let name = self.name(name);
+                (name, self.definition(name, content))
+            });
+            let (code, message) = match self.put(host, name, definition, mode) {
+                true => (Code::OK, "success"),
+                false => (
+                    Code::EXISTS,
+                    "Fail to register, for the process info already exists.",
+                ),
+            };
+            let key_prefix = asked.key_prefix.clone();
+            answers.push(Answer {
+                key_prefix,
+                host: Some(host),
+                code,
+                message: message.to_owned(),
+            });
+        }
+        self.drop_unused_definition(definition.map(|(_, definition)| definition));
+        answers
+    }
+
+    /// False when another spec is registered there and may not be replaced.
+    fn put(&mut self, host: Host, name: NameId, definition: DefinitionId, mode: Mode) -> bool {
+        let host = self.host(host);
+        if let Some(index) = self.put.get(&(host, name)) {
+            self.changes.processes[*index].definition = definition;
+            return true;
+        }
+        let row = match self.fleet.process(host, name).map(|row| row.to_change()) {
+            Some(before) if before.definition == definition => return true,
+            Some(_) if mode == Mode::Register => return false,
+            Some(before) => {
+                self.release(before.definition);
+                ProcessRow {
+                    definition,
+                    ..before
+                }
+            }
+            None => ProcessRow {
+                id: self.ids.process(),
+                host,
+                name,
+                definition,
+                flag: Flag::Stopped,
+                managed: false,
+                registered_at: self.at,
+                incarnation: self.revision,
+            },
+        };
+        self.put.insert((host, name), self.changes.processes.len());
+        self.changes.processes.push(row);
+        true
+    }
+
+    /// A definition that was drafted for nobody (every key was refused) is not written.
+    fn drop_unused_definition(&mut self, definition: Option<DefinitionId>) {
+        let Some(definition) = definition else { return };
+        if !self
+            .changes
+            .processes
+            .iter()
+            .any(|row| row.definition == definition)
+        {
+            self.changes.definitions.retain(|row| row.id != definition);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What agents say: statuses at once into the fleet, results and events to the recorder.
+
+use fleet::Observed;
+use model::change::EventRow;
+use wire::{EventFrame, Report, ResultFrame, Up, UpKind};
+
+use crate::recorder::Record;
+use crate::sessions::{Refused, Session};
+use crate::{Happening, now};
+
+impl Session {
+    /// Takes in one frame. Waits when too much is waiting to be recorded, which slows this agent and no other.
+    pub async fn take(&self, frame: Up) -> Result<(), Refused> {
+        let refuse = |reason: &str| Refused {
+            reason: reason.to_owned(),
+            permanent: false,
+        };
+        match frame.kind {
+            Some(UpKind::Report(report)) => self.report(report),
+            Some(UpKind::Result(result)) => self.result(result).await,
+            Some(UpKind::Event(event)) => self.event(event).await,
+            Some(UpKind::Hello(_)) => Err(refuse("a second hello")),
+            // A kind that a newer agent knows: it is told our version and can do without.
+            None => Ok(()),
+        }
+    }
+
+    fn report(&self, report: Report) -> Result<(), Refused> {
+        self.control.0.counters.reports.add(1);
+        if report.statuses.is_empty() {
+            self.outbox.answer_heartbeat();
+            return Ok(());
+        }
+        let at = now();
+        let mut changed = Vec::new();
+        {
+            let mut fleet = self.control.fleet_mut();
+            for status in report.statuses {
+                let name = status.full_name().map_err(|e| malformed(&e.to_string()))?;
+                let mut status = status.into_status();
+                // The server's clock, so that ages mean the same for every host.
+                status.reported_at = at;
+                if let Observed::Changed(id) = fleet.observe(self.host, &name, status) {
+                    changed.push(id);
+                }
+            }
+        }
+        if self.control.has_watchers() {
+            let fleet = self.control.fleet();
+            for row in changed.into_iter().filter_map(|id| fleet.row(id)) {
+                self.control.tell(Happening::Status {
+                    process: row.name().clone(),
+                    host: self.address,
+                    state: row.state(),
+                    pid: row.pid(),
+                    message: row.message().into_owned(),
+                    at,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    async fn result(&self, frame: ResultFrame) -> Result<(), Refused> {
+        let op = frame
+            .op
+            .ok_or_else(|| malformed("a result without an operation"))?
+            .into();
+        let outcome = frame.outcome().map_err(|e| malformed(&e.to_string()))?;
+        self.record(Record::Result {
+            host: self.host,
+            op,
+            outcome,
+            outbox: self.outbox.clone(),
+        })
+        .await
+    }
+
+    async fn event(&self, frame: EventFrame) -> Result<(), Refused> {
+        let event = frame.event().map_err(|e| malformed(&e.to_string()))?;
+        let row = EventRow {
+            host: self.host,
+            seq: frame.seq,
+            event,
+        };
+        self.record(Record::Event {
+            row,
+            address: self.address,
+            outbox: self.outbox.clone(),
+        })
+        .await
+    }
+
+    async fn record(&self, record: Record) -> Result<(), Refused> {
+        let stopping = || Refused {
+            reason: "the server is stopping".to_owned(),
+            permanent: false,
+        };
+        self.control
+            .0
+            .records
+            .send(record)
+            .await
+            .map_err(|_| stopping())
+    }
+}
+
+fn malformed(what: &str) -> Refused {
+    Refused {
+        reason: format!("malformed frame: {what}"),
+        permanent: false,
+    }
+}

@@ -1,0 +1,72 @@
+//! Soft state to disk now and then, so that a restart does not show blanks; and old tasks out of the store.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::{Control, now, stopped};
+
+/// How often statuses that moved are saved.
+const SAVE_EVERY: Duration = Duration::from_secs(5);
+/// How many saves there are between two purges: about one an hour.
+const SAVES_PER_PURGE: u32 = 720;
+/// How long tasks stay readable after they were made. Callers are promised a day.
+const KEEP_TASKS_MS: i64 = 2 * 24 * 3600 * 1000;
+/// How many revisions of tombstones are kept for replicas that were away.
+const KEEP_TOMBSTONES: u64 = 100_000;
+
+pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
+    let mut saves = 0_u32;
+    loop {
+        let last = tokio::select! {
+            () = tokio::time::sleep(SAVE_EVERY) => false,
+            () = stopped(&mut stop) => true,
+        };
+        if let Err(error) = control.save_soft_state().await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "statuses were not saved; trying again"
+            );
+        }
+        if last {
+            return;
+        }
+        saves += 1;
+        if saves.is_multiple_of(SAVES_PER_PURGE)
+            && let Err(error) = control.purge().await
+        {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "old tasks were not purged; trying again"
+            );
+        }
+    }
+}
+
+impl Control {
+    async fn save_soft_state(&self) -> Result<(), store::StoreError> {
+        let mut shards = self.fleet_mut().take_dirty_shards();
+        if shards.is_empty() {
+            return Ok(());
+        }
+        shards.extend(self.fleet().link_shards(now()));
+        let saved = self.0.store.save_status(&shards).await;
+        if saved.is_err() {
+            let mut fleet = self.fleet_mut();
+            shards
+                .iter()
+                .for_each(|(shard, _)| fleet.mark_dirty(*shard));
+        }
+        saved
+    }
+
+    async fn purge(&self) -> Result<(), store::StoreError> {
+        let head = self.fleet().revision();
+        let tombstones = model::change::Revision(head.0.saturating_sub(KEEP_TOMBSTONES));
+        self.0
+            .store
+            .purge(now().plus_millis(-KEEP_TASKS_MS), tombstones)
+            .await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,286 @@
+//! Tasks in memory: every open one, and recently ended ones while there is room.
+//!
+//! The store has them all. What is here makes polls cheap, tells which operations an agent still owes, and when silence
+//! becomes an end.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use model::change::{Changes, HostId, TargetRow, TaskRow};
+use model::{Code, FullName, OpId, Outcome, TaskId, UnixMillis};
+use tokio::sync::{Notify, watch};
+
+use crate::task::TaskView;
+
+/// How much memory ended tasks may take before the oldest are left to the store.
+const MAX_ENDED_BYTES: usize = 256 * 1024 * 1024;
+/// How many targets may be under way at once.
+pub(crate) const MAX_OPEN_TARGETS: usize = 2_000_000;
+
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    table: Mutex<Table>,
+    /// Wakes whoever waits for the next deadline.
+    pub(crate) deadlines_moved: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    tasks: HashMap<TaskId, Arc<Task>>,
+    open_by_host: HashMap<HostId, BTreeSet<OpId>>,
+    deadlines: BTreeSet<(UnixMillis, OpId)>,
+    ended: VecDeque<(TaskId, usize)>,
+    ended_bytes: usize,
+}
+
+/// One task; its targets never change, its outcomes arrive one by one.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) row: TaskRow,
+    pub(crate) targets: Vec<TargetRow>,
+    progress: Mutex<Progress>,
+    /// How many targets have ended, for those who wait.
+    pub(crate) n_ended: watch::Sender<usize>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Progress {
+    pub(crate) outcomes: Vec<Option<Arc<Outcome>>>,
+    pub(crate) n_ended: usize,
+    pub(crate) n_ok: usize,
+    /// Made once for all polls between two changes.
+    pub(crate) view: Option<Arc<TaskView>>,
+}
+
+/// How far a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) id: TaskId,
+    pub(crate) n_targets: usize,
+    pub(crate) n_ended: usize,
+    pub(crate) n_ok: usize,
+}
+
+impl Task {
+    pub(crate) fn new(row: TaskRow, targets: Vec<TargetRow>) -> Self {
+        let outcomes = vec![None; targets.len()];
+        let progress = Progress {
+            outcomes,
+            n_ended: 0,
+            n_ok: 0,
+            view: None,
+        };
+        Self {
+            row,
+            targets,
+            progress: Mutex::new(progress),
+            n_ended: watch::channel(0).0,
+        }
+    }
+
+    pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ordinals are positions.
+    pub(crate) fn target(&self, op: OpId) -> Option<&TargetRow> {
+        self.targets.get(op.ordinal as usize)
+    }
+
+    pub(crate) fn outcome(&self, op: OpId) -> Option<Arc<Outcome>> {
+        self.progress().outcomes.get(op.ordinal as usize)?.clone()
+    }
+
+    /// Sets or replaces an outcome; true when it is the target's first.
+    pub(crate) fn end(&self, op: OpId, outcome: Outcome) -> bool {
+        let mut progress = self.progress();
+        let progress = &mut *progress;
+        let Some(slot) = progress.outcomes.get_mut(op.ordinal as usize) else {
+            return false;
+        };
+        let before = slot.replace(Arc::new(outcome));
+        let is_ok = slot
+            .as_ref()
+            .is_some_and(|outcome| outcome.code == Code::OK);
+        let was_ok = before
+            .as_ref()
+            .is_some_and(|outcome| outcome.code == Code::OK);
+        progress.n_ok = progress.n_ok + usize::from(is_ok) - usize::from(was_ok);
+        progress.n_ended += usize::from(before.is_none());
+        progress.view = None;
+        self.n_ended.send_replace(progress.n_ended);
+        before.is_none()
+    }
+
+    fn bytes(&self) -> usize {
+        let outcome = |outcome: &Arc<Outcome>| {
+            let ran = outcome
+                .ran
+                .as_ref()
+                .map_or(0, |ran| ran.output.len() + ran.command.len());
+            400 + outcome.message.len() + ran
+        };
+        self.progress()
+            .outcomes
+            .iter()
+            .flatten()
+            .map(outcome)
+            .sum::<usize>()
+            + self.targets.len() * 200
+    }
+
+    fn ended(&self) -> Ended {
+        let progress = self.progress();
+        Ended {
+            id: self.row.id,
+            n_targets: self.targets.len(),
+            n_ended: progress.n_ended,
+            n_ok: progress.n_ok,
+        }
+    }
+}
+
+impl Tasks {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn get(&self, id: TaskId) -> Option<Arc<Task>> {
+        self.table().tasks.get(&id).cloned()
+    }
+
+    /// Folds a commit in, and says how far each task that it touched is now.
+    pub(crate) fn apply(&self, changes: &Changes) -> Vec<Ended> {
+        if changes.tasks.is_empty() && changes.outcomes.is_empty() {
+            return Vec::new();
+        }
+        let mut table = self.table();
+        let mut touched = BTreeSet::new();
+        let mut targets: HashMap<TaskId, Vec<TargetRow>> = HashMap::new();
+        for target in &changes.targets {
+            targets
+                .entry(target.op_id.task)
+                .or_default()
+                .push(target.clone());
+        }
+        for row in &changes.tasks {
+            let mut targets = targets.remove(&row.id).unwrap_or_default();
+            targets.sort_by_key(|target| target.op_id);
+            for target in &targets {
+                table.open(target);
+            }
+            table
+                .tasks
+                .insert(row.id, Arc::new(Task::new(row.clone(), targets)));
+            touched.insert(row.id);
+        }
+        for row in &changes.outcomes {
+            let Some(task) = table.tasks.get(&row.op_id.task).cloned() else {
+                continue;
+            };
+            task.end(row.op_id, row.outcome.clone());
+            if let Some(target) = task.target(row.op_id) {
+                table.close(target);
+            }
+            touched.insert(row.op_id.task);
+        }
+        let ended: Vec<Ended> = touched
+            .iter()
+            .filter_map(|id| table.tasks.get(id))
+            .map(|task| task.ended())
+            .collect();
+        for task in ended.iter().filter(|task| task.n_ended == task.n_targets) {
+            table.retire(task.id);
+        }
+        drop(table);
+        self.deadlines_moved.notify_one();
+        ended
+    }
+
+    /// What an agent still owes, in the order in which it was asked.
+    pub(crate) fn open_on(&self, host: HostId) -> Vec<OpId> {
+        let table = self.table();
+        table
+            .open_by_host
+            .get(&host)
+            .map(|ops| ops.iter().copied().collect())
+            .unwrap_or_default()
+    }
+
+    /// When the last operation that is under way on this process must have ended.
+    pub(crate) fn latest_deadline(&self, host: HostId, process: &FullName) -> Option<UnixMillis> {
+        let table = self.table();
+        let ops = table.open_by_host.get(&host)?;
+        let targets = ops
+            .iter()
+            .filter_map(|op| table.tasks.get(&op.task)?.target(*op));
+        targets
+            .filter(|target| *target.process == *process)
+            .map(|target| target.deadline)
+            .max()
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<UnixMillis> {
+        self.table().deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Targets whose time is over, at most `limit` of them.
+    pub(crate) fn overdue(&self, now: UnixMillis, limit: usize) -> Vec<OpId> {
+        let table = self.table();
+        let overdue = table.deadlines.iter().take_while(|(at, _)| *at <= now);
+        overdue.take(limit).map(|(_, op)| *op).collect()
+    }
+
+    /// (tasks, targets) under way.
+    pub(crate) fn n_open(&self) -> (usize, usize) {
+        let table = self.table();
+        (table.tasks.len() - table.ended.len(), table.deadlines.len())
+    }
+}
+
+impl Table {
+    fn open(&mut self, target: &TargetRow) {
+        self.deadlines.insert((target.deadline, target.op_id));
+        if let Some(host) = target.host {
+            self.open_by_host
+                .entry(host)
+                .or_default()
+                .insert(target.op_id);
+        }
+    }
+
+    fn close(&mut self, target: &TargetRow) {
+        self.deadlines.remove(&(target.deadline, target.op_id));
+        let Some(host) = target.host else { return };
+        if let Some(ops) = self.open_by_host.get_mut(&host) {
+            ops.remove(&target.op_id);
+            if ops.is_empty() {
+                self.open_by_host.remove(&host);
+            }
+        }
+    }
+
+    /// Keeps an ended task while there is room, and lets the oldest go.
+    fn retire(&mut self, id: TaskId) {
+        let Some(task) = self.tasks.get(&id) else {
+            return;
+        };
+        if !self
+            .ended
+            .iter()
+            .rev()
+            .take(1000)
+            .any(|(other, _)| *other == id)
+        {
+            let bytes = task.bytes();
+            self.ended.push_back((id, bytes));
+            self.ended_bytes += bytes;
+        }
+        while self.ended_bytes > MAX_ENDED_BYTES
+            && let Some((oldest, bytes)) = self.ended.pop_front()
+        {
+            self.tasks.remove(&oldest);
+            self.ended_bytes -= bytes;
+        }
+    }
+}

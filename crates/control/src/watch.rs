@@ -1,0 +1,139 @@
+//! Telling watchers what happens, and counting it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use model::change::Changes;
+use model::event::Event;
+use model::{FullName, Host, Namespace, State, TaskId, UnixMillis};
+use tokio::sync::broadcast;
+
+use crate::Control;
+use crate::tasks::Ended;
+
+/// What watchers are told. A slow watcher misses some and is told so by the channel.
+#[derive(Debug, Clone)]
+pub enum Happening {
+    Status {
+        process: FullName,
+        host: Host,
+        state: State,
+        pid: i32,
+        message: String,
+        at: UnixMillis,
+    },
+    Task {
+        id: TaskId,
+        n_targets: usize,
+        n_ended: usize,
+        n_ok: usize,
+        namespaces: Vec<Namespace>,
+    },
+    Agent {
+        host: Host,
+        up: bool,
+        at: UnixMillis,
+    },
+    Event {
+        host: Host,
+        event: Event,
+    },
+}
+
+/// Figures for `/metrics`.
+#[derive(Debug, Clone, Default)]
+pub struct Figures {
+    pub revision: u64,
+    pub n_hosts: usize,
+    pub n_agents_up: usize,
+    pub n_processes: usize,
+    pub n_running: usize,
+    pub n_tasks_open: usize,
+    pub n_targets_open: usize,
+    pub commits: u64,
+    pub reports: u64,
+    pub results: u64,
+    pub events: u64,
+    pub operations: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn add(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) commits: Counter,
+    pub(crate) reports: Counter,
+    pub(crate) results: Counter,
+    pub(crate) events: Counter,
+    pub(crate) operations: Counter,
+}
+
+impl Control {
+    pub fn watch(&self) -> broadcast::Receiver<Arc<Happening>> {
+        self.0.watchers.subscribe()
+    }
+
+    pub(crate) fn has_watchers(&self) -> bool {
+        self.0.watchers.receiver_count() > 0
+    }
+
+    pub(crate) fn tell(&self, happening: Happening) {
+        if self.has_watchers() {
+            // Nobody listening any more is no fault.
+            let _ = self.0.watchers.send(Arc::new(happening));
+        }
+    }
+
+    pub(crate) fn tell_of_tasks(&self, changes: &Changes, ended: &[Ended]) {
+        if !self.has_watchers() || (changes.tasks.is_empty() && ended.is_empty()) {
+            return;
+        }
+        for task in ended {
+            let targets = self.0.tasks.get(task.id);
+            let namespaces: BTreeSet<Namespace> = targets
+                .iter()
+                .flat_map(|task| &task.targets)
+                .map(|target| target.process.namespace.clone())
+                .collect();
+            self.tell(Happening::Task {
+                id: task.id,
+                n_targets: task.n_targets,
+                n_ended: task.n_ended,
+                n_ok: task.n_ok,
+                namespaces: namespaces.into_iter().collect(),
+            });
+        }
+    }
+
+    pub fn figures(&self) -> Figures {
+        let (n_tasks_open, n_targets_open) = self.0.tasks.n_open();
+        let counters = &self.0.counters;
+        let fleet = self.fleet();
+        Figures {
+            revision: fleet.revision().0,
+            n_hosts: fleet.n_hosts(),
+            n_agents_up: fleet.hosts().filter(|host| host.link.is_up()).count(),
+            n_processes: fleet.n_processes(),
+            n_running: fleet.n_running(),
+            n_tasks_open,
+            n_targets_open,
+            commits: counters.commits.get(),
+            reports: counters.reports.get(),
+            results: counters.results.get(),
+            events: counters.events.get(),
+            operations: counters.operations.get(),
+        }
+    }
+}
