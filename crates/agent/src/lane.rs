@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(lane.acknowledge(|n| [2, 3, 9].contains(n)), [2, 3]);
         lane.rewind();
         assert_eq!(sent(&mut lane), [1, 4, 5]);
-        assert_eq!(sent(&mut lane), []);
+        assert!(sent(&mut lane).is_empty());
     }
 
     #[test]

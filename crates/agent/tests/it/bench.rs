@@ -1,0 +1,170 @@
+//! An agent's hand with plain queues where the supervisor would be, and frames to talk to it.
+
+use std::sync::Arc;
+
+use agent::facts::Facts;
+use agent::hand::Hand;
+use agent::keeper::Keeper;
+use agent::session::{Ended, Speaker, talk};
+use futures_util::{SinkExt, StreamExt};
+use model::spec::{Commands, Identity, Limits, Policy, WarnReport};
+use model::{Code, FullName, Host, OpId, Outcome, Spec, State, Status, TaskId, UnixMillis};
+use supervisor::{Hold, Notice, Recovered, Request};
+use tokio::io::DuplexStream;
+use tokio::sync::mpsc;
+use tokio_util::codec::Framed;
+use tokio_util::sync::CancellationToken;
+use wire::down::NameRef;
+use wire::{Codec, Command, DesiredProcess, Down, Hello, Up, UpKind, Welcome};
+
+/// What stands in for the supervisor.
+pub(crate) struct Keep {
+    pub(crate) requests: mpsc::Receiver<Request>,
+    pub(crate) notices: mpsc::Sender<Notice>,
+}
+
+pub(crate) fn hand(recovered: Recovered, room: usize) -> (Hand, Keep) {
+    let (request_tx, requests) = mpsc::channel(room);
+    let (notices, notice_rx) = mpsc::channel(room);
+    let hand = Hand::new(recovered, Keeper::new(request_tx, notice_rx));
+    (hand, Keep { requests, notices })
+}
+
+/// The server's end of an in-memory connection.
+pub(crate) type Server = Framed<DuplexStream, Codec<Up, Down>>;
+
+/// Runs one session of `hand` against `script`; the session ends when the script drops its end or by itself.
+pub(crate) async fn session<T>(
+    hand: &mut Hand,
+    buffer: usize,
+    script: impl AsyncFnOnce(Server) -> T,
+) -> (Ended, T) {
+    let (near, far) = tokio::io::duplex(buffer);
+    let stop = CancellationToken::new();
+    let speaker = speaker();
+    let (ended, value) = tokio::join!(
+        talk(near, &speaker, hand, &stop),
+        script(Framed::new(far, Codec::new()))
+    );
+    (ended.unwrap(), value)
+}
+
+pub(crate) fn speaker() -> Speaker {
+    Speaker {
+        host: host(),
+        agent_id: model::AgentId::parse("a-1").unwrap(),
+        facts: Facts {
+            root: true,
+            hostname: "box".into(),
+            kernel: "6.1".into(),
+            cores: 2,
+            memory_kib: 1024,
+        },
+    }
+}
+
+pub(crate) fn host() -> Host {
+    "3:10.0.0.7".parse().unwrap()
+}
+
+/// Reads the hello and answers it.
+pub(crate) async fn welcome(server: &mut Server) -> Hello {
+    let Some(UpKind::Hello(hello)) = receive(server).await else {
+        panic!("the first frame is no hello");
+    };
+    let welcome = Welcome {
+        version: 1,
+        ..Welcome::default()
+    };
+    send(server, welcome).await;
+    hello
+}
+
+pub(crate) async fn send(server: &mut Server, frame: impl Into<Down>) {
+    server.send(frame.into()).await.unwrap();
+}
+
+pub(crate) async fn receive(server: &mut Server) -> Option<UpKind> {
+    server.next().await?.unwrap().kind
+}
+
+pub(crate) fn name(text: &str) -> FullName {
+    text.parse().unwrap()
+}
+
+pub(crate) fn op(n: u64) -> OpId {
+    OpId {
+        task: TaskId::from_number(n),
+        ordinal: 1,
+    }
+}
+
+pub(crate) fn outcome(n: u64) -> Outcome {
+    Outcome::plain(Code::OK, format!("result {n}"), UnixMillis(5))
+}
+
+pub(crate) fn running(pid: i32) -> Status {
+    Status {
+        state: State::Running,
+        pid,
+        ..Status::default()
+    }
+}
+
+pub(crate) fn spec() -> Spec {
+    Spec {
+        identity: Identity {
+            index_key: String::new(),
+            proc_name: "sleep".into(),
+            setup_path: "/tmp".into(),
+            pid_path: "/tmp/sleep.pid".into(),
+            config_path: String::new(),
+            log_path: String::new(),
+            user: "root".into(),
+        },
+        control: Commands {
+            start_cmd: "sleep 1000".into(),
+            ..Commands::default()
+        },
+        resource: Limits::default(),
+        monitor_policy: Policy::default(),
+        warn_report_policy: WarnReport::default(),
+        configmap: Vec::new(),
+    }
+}
+
+pub(crate) fn desired(full_name: &str, incarnation: u64) -> DesiredProcess {
+    DesiredProcess {
+        name: Some(NameRef::new(&name(full_name))),
+        incarnation,
+        spec_json: spec().to_json(),
+        labels_json: "{}".into(),
+        flag: 2,
+        managed: false,
+        registered_at_ms: 1,
+    }
+}
+
+/// The same process as the journal would give it back.
+pub(crate) fn recovered(full_name: &str, incarnation: u64) -> Hold {
+    let process = desired(full_name, incarnation);
+    Hold {
+        name: name(full_name),
+        incarnation,
+        spec: Arc::new(spec()),
+        definition_hash: wire::down::definition_hash(&process.spec_json, &process.labels_json),
+        flag: model::Flag::Stopped,
+        managed: false,
+        registered_at: UnixMillis(1),
+    }
+}
+
+pub(crate) fn command(id: OpId, op_type: u32) -> Command {
+    Command {
+        op: Some(id.into()),
+        name: Some(NameRef::new(&name("gse/p"))),
+        op_type,
+        probe_json: String::new(),
+        deadline_ms: 0,
+    }
+}

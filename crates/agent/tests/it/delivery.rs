@@ -1,0 +1,162 @@
+//! Whatever happens to connections, every result and event arrives, and none again once it is acknowledged.
+
+use std::collections::BTreeSet;
+
+use futures_util::SinkExt;
+use model::event::{Event, EventKind};
+use model::{OpId, UnixMillis};
+use proptest::prelude::{Just, Strategy, prop, prop_oneof, proptest};
+use supervisor::{Notice, Recovered, Request};
+use wire::{Ack, UpKind};
+
+use crate::bench::{Keep, Server, hand, name, op, outcome, receive, session, welcome};
+
+const ROOM: usize = 256;
+
+/// What happens on one connection.
+#[derive(Debug, Clone)]
+enum Step {
+    /// An operation ends, and something happens by itself.
+    News,
+    /// The server reads a frame.
+    Read,
+    /// The server acknowledges all that it has.
+    Acknowledge,
+}
+
+fn connections() -> impl Strategy<Value = Vec<Vec<Step>>> {
+    let step =
+        prop_oneof![3 => Just(Step::News), 4 => Just(Step::Read), 1 => Just(Step::Acknowledge)];
+    prop::collection::vec(prop::collection::vec(step, 0..25), 1..8)
+}
+
+#[derive(Default)]
+struct World {
+    made: u64,
+    results: BTreeSet<u64>,
+    events: BTreeSet<u64>,
+    /// What the supervisor was told to forget.
+    forgotten: BTreeSet<u64>,
+    events_forgotten: u64,
+}
+
+impl World {
+    async fn news(&mut self, keep: &Keep) {
+        self.made += 1;
+        let event = Event {
+            at: UnixMillis(1),
+            process: name("gse/p"),
+            kind: EventKind::ProcessExit,
+            reason: String::new(),
+            exit: None,
+        };
+        let ended = Notice::Ended(op(self.made), outcome(self.made));
+        keep.notices.send(ended).await.unwrap();
+        keep.notices
+            .send(Notice::Event(self.made, event))
+            .await
+            .unwrap();
+    }
+
+    fn read(&mut self, frame: UpKind) {
+        match frame {
+            UpKind::Result(result) => {
+                let id = OpId::from(result.op.unwrap());
+                assert!(
+                    !self.forgotten.contains(&id.task.number()),
+                    "{id} was acknowledged"
+                );
+                self.results.insert(id.task.number());
+            }
+            UpKind::Event(event) => {
+                assert!(
+                    event.seq > self.events_forgotten,
+                    "{} was acknowledged",
+                    event.seq
+                );
+                // In order, without gaps: an acknowledgement covers all before it.
+                let gap = (1..event.seq).find(|seq| !self.events.contains(seq));
+                assert_eq!(gap, None);
+                self.events.insert(event.seq);
+            }
+            _ => {}
+        }
+    }
+
+    async fn acknowledge(&mut self, server: &mut Server) {
+        let ack = Ack {
+            results: self.results.iter().map(|n| op(*n).into()).collect(),
+            events_through: self.events.last().copied().unwrap_or(0),
+        };
+        // The agent may have gone by now, and will hear it another time.
+        let _gone = server.send(ack.into()).await;
+    }
+
+    fn forget(&mut self, keep: &mut Keep) {
+        while let Ok(request) = keep.requests.try_recv() {
+            match request {
+                Request::AcknowledgeResults(ids) => {
+                    self.forgotten.extend(ids.iter().map(|id| id.task.number()));
+                }
+                Request::AcknowledgeEvents(through) => self.events_forgotten = through,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+async fn play(connections: Vec<Vec<Step>>) {
+    let (mut hand, mut keep) = hand(Recovered::default(), ROOM);
+    let mut world = World::default();
+    for steps in connections {
+        session(&mut hand, 512, async |mut server| {
+            welcome(&mut server).await;
+            for step in steps {
+                match step {
+                    Step::News => world.news(&keep).await,
+                    Step::Read => {
+                        let Some(frame) = receive(&mut server).await else {
+                            return;
+                        };
+                        world.read(frame);
+                    }
+                    Step::Acknowledge => world.acknowledge(&mut server).await,
+                }
+            }
+        })
+        .await;
+        // What was acknowledged on a connection that was lost may be sent again; what the supervisor forgot may not.
+        world.forget(&mut keep);
+    }
+    session(&mut hand, 512, async |mut server| {
+        welcome(&mut server).await;
+        let all = world.made as usize;
+        while world.results.len() < all || world.events.len() < all {
+            let frame = receive(&mut server).await.unwrap();
+            world.read(frame);
+        }
+        world.acknowledge(&mut server).await;
+        // Until all of it has been forgotten: waiting on what the supervisor hears.
+        while world.made > 0 && world.events_forgotten < world.made {
+            world.forget(&mut keep);
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    session(&mut hand, 512, async |mut server| {
+        assert!(welcome(&mut server).await.held_ops.is_empty());
+    })
+    .await;
+}
+
+proptest! {
+    #[test]
+    fn every_result_arrives_and_none_again_once_it_is_acknowledged(connections in connections()) {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap()
+            .block_on(play(connections));
+    }
+}

@@ -1,0 +1,304 @@
+//! Who an agent is, whom it trusts, and what it does about it, over real TLS.
+
+use std::path::Path;
+
+use agent::config::{Join, ServerAddress};
+use agent::data::DataDir;
+use agent::identity::{self, IdentityError, Standing};
+use agent::run::speak;
+use agent::{AgentConfig, AgentError};
+use futures_util::{SinkExt, StreamExt};
+use supervisor::{Notice, Recovered};
+use tokio_util::sync::CancellationToken;
+use wire::enrol::{Enrolled, JoinToken};
+use wire::{Ack, Bye, UpKind};
+
+use crate::bench::{hand, host, name, op, outcome, recovered, running};
+use crate::peer::{Ca, Peer, SECRET};
+
+fn config(data: &Path, server: &str, join: Option<JoinToken>) -> AgentConfig {
+    AgentConfig {
+        servers: vec![ServerAddress::parse(server).unwrap()],
+        data: data.into(),
+        ip: Some(host().ip),
+        cloud: Some(host().cloud),
+        agent_id: None,
+        join: join.map(Join),
+        log: Default::default(),
+        log_format: Default::default(),
+    }
+}
+
+/// Runs an agent over stand-in queues until the script ends or the agent does.
+async fn agent<T>(config: &AgentConfig, script: impl Future<Output = T>) -> Result<T, AgentError> {
+    let data = DataDir::open(&config.data)?;
+    let standing = identity::settle(&data, config)?;
+    let (mut hand, _keep) = hand(Recovered::default(), 8);
+    let stop = CancellationToken::new();
+    tokio::select! {
+        ended = speak(config, &data, standing, &mut hand, &stop) => {
+            ended?;
+            panic!("an agent ends only with an error");
+        }
+        value = script => Ok(value),
+    }
+}
+
+#[tokio::test]
+async fn an_agent_enrols_once_and_then_speaks_for_its_host() {
+    let dir = tempfile::tempdir().unwrap();
+    let ca = Ca::new();
+    let peer = Peer::start(&ca).await;
+    let first = config(dir.path(), &peer.address(), Some(ca.token()));
+    let (enrol, certified, hello) = agent(&first, async {
+        let enrol = peer.enrol(&ca).await;
+        let (_, certified, hello) = peer.welcome().await;
+        (enrol, certified, hello)
+    })
+    .await
+    .unwrap();
+    assert_eq!(enrol.token, SECRET);
+    assert_eq!((enrol.cloud, enrol.ip.as_str()), (3, "10.0.0.7"));
+    assert_eq!(certified, host());
+    assert_eq!(hello.agent_id, "chosen-by-server");
+
+    // Later it needs neither token nor address.
+    let mut later = config(dir.path(), &peer.address(), None);
+    (later.ip, later.cloud) = (None, None);
+    let hello = agent(&later, async { peer.welcome().await.2 })
+        .await
+        .unwrap();
+    assert_eq!((hello.cloud, hello.ip.as_str()), (3, "10.0.0.7"));
+}
+
+#[tokio::test]
+async fn a_server_with_another_ca_does_not_learn_the_secret() {
+    let dir = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (Ca::new(), Ca::new());
+    let peer = Peer::start(&theirs).await;
+    let config = config(dir.path(), &peer.address(), Some(ours.token()));
+    let accepted = std::cell::Cell::new(false);
+    let error = agent(&config, async {
+        // The handshake fails on the agent's side: not one byte of ours is readable.
+        accepted.set(peer.accept().await.is_ok());
+        std::future::pending::<()>().await;
+    })
+    .await
+    .unwrap_err();
+    assert!(error.to_string().contains("nothing was sent"), "{error}");
+    assert!(!accepted.get());
+}
+
+#[tokio::test]
+async fn a_ca_that_is_shown_but_did_not_sign_is_not_enough() {
+    // The impostor shows the right CA beside a certificate that its own CA signed.
+    let dir = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (Ca::new(), Ca::new());
+    let impostor = Peer::start_showing(&theirs, &ours).await;
+    let config = config(dir.path(), &impostor.address(), Some(ours.token()));
+    let learnt = agent(&config, async { impostor.accept().await.is_ok() }).await;
+    assert!(!learnt.unwrap());
+}
+
+#[tokio::test]
+async fn without_a_fingerprint_the_first_server_is_trusted_and_no_other_afterwards() {
+    let dir = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (Ca::new(), Ca::new());
+    let peer = Peer::start(&ours).await;
+    let bare = JoinToken {
+        secret: SECRET.into(),
+        ca_sha256: None,
+    };
+    let first = config(dir.path(), &peer.address(), Some(bare));
+    agent(&first, async {
+        peer.enrol(&ours).await;
+        peer.welcome().await;
+    })
+    .await
+    .unwrap();
+
+    let other = Peer::start(&theirs).await;
+    let later = config(dir.path(), &other.address(), None);
+    let accepted = agent(&later, async { other.accept().await.is_ok() }).await;
+    assert!(!accepted.unwrap());
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_for_this_agent_is_refused() {
+    let (ca, theirs) = (Ca::new(), Ca::new());
+    let cases: [(&str, &dyn Fn(&mut Enrolled)); 4] = [
+        ("no such token", &|answer| {
+            answer.refused = "no such token".into()
+        }),
+        ("CA", &|answer| {
+            answer.ca_der = theirs.sign(&some_request()).ca_der;
+        }),
+        ("another key", &|answer| {
+            answer.certificate_der = ca.sign(&some_request()).certificate_der;
+        }),
+        ("no agent id", &|answer| answer.agent_id = String::new()),
+    ];
+    for (words, spoil) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let peer = Peer::start(&ca).await;
+        let config = config(dir.path(), &peer.address(), Some(ca.token()));
+        let error = agent(&config, async {
+            let (mut connection, question) = peer.accept_enrolment().await;
+            let mut answer = ca.sign(&question);
+            spoil(&mut answer);
+            connection.send(answer).await.unwrap();
+            std::future::pending::<()>().await;
+        })
+        .await
+        .unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(!dir.path().join("identity.toml").exists());
+    }
+}
+
+fn some_request() -> wire::enrol::Enrol {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let request = rcgen::CertificateParams::default().serialize_request(&key);
+    wire::enrol::Enrol {
+        csr_der: request.unwrap().der().to_vec(),
+        ..Default::default()
+    }
+}
+
+#[tokio::test]
+async fn an_enrolled_directory_is_no_other_host() {
+    let dir = tempfile::tempdir().unwrap();
+    let ca = Ca::new();
+    let peer = Peer::start(&ca).await;
+    let enrolled = config(dir.path(), &peer.address(), Some(ca.token()));
+    agent(&enrolled, async {
+        peer.enrol(&ca).await;
+        peer.welcome().await;
+    })
+    .await
+    .unwrap();
+
+    let changes: [fn(&mut AgentConfig); 3] = [
+        |config| config.ip = Some("10.0.0.8".parse().unwrap()),
+        |config| config.cloud = Some(4),
+        |config| config.agent_id = Some(model::AgentId::parse("else").unwrap()),
+    ];
+    for change in changes {
+        let mut other = enrolled.clone();
+        change(&mut other);
+        let data = DataDir::open(dir.path()).unwrap();
+        let error = identity::settle(&data, &other).unwrap_err();
+        assert!(matches!(error, IdentityError::Other { .. }), "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("is enrolled as") && text.contains("--data"),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn without_token_or_address_a_stranger_is_told_what_to_give() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = DataDir::open(dir.path()).unwrap();
+    let mut config = config(dir.path(), "h:1", None);
+    let error = identity::settle(&data, &config).unwrap_err().to_string();
+    assert!(error.contains("--join"), "{error}");
+    config.join = Some(Join(Ca::new().token()));
+    config.ip = None;
+    let error = identity::settle(&data, &config).unwrap_err().to_string();
+    assert!(error.contains("--ip"), "{error}");
+}
+
+#[tokio::test]
+async fn an_enrolment_cut_off_is_repeated_with_the_same_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let ca = Ca::new();
+    let peer = Peer::start(&ca).await;
+    let config = config(dir.path(), &peer.address(), Some(ca.token()));
+    let key = || {
+        let data = DataDir::open(dir.path()).unwrap();
+        match identity::settle(&data, &config).unwrap() {
+            Standing::Stranger { key, .. } => key.serialize_der(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let before = key();
+    agent(&config, async { drop(peer.accept_enrolment().await) })
+        .await
+        .unwrap();
+    assert_eq!(key(), before);
+}
+
+#[tokio::test]
+async fn the_supervisor_is_served_while_there_is_no_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let ca = Ca::new();
+    let address = Peer::start(&ca).await.address();
+    let config = config(dir.path(), &address, Some(ca.token()));
+    let data = DataDir::open(&config.data).unwrap();
+    let standing = identity::settle(&data, &config).unwrap();
+    let held = vec![recovered("gse/p", 1)];
+    let (mut hand, keep) = hand(
+        Recovered {
+            held,
+            ..Recovered::default()
+        },
+        1,
+    );
+    let stop = CancellationToken::new();
+    let script = async {
+        for pid in 0..100 {
+            let status = Notice::Status(name("gse/p"), running(pid));
+            keep.notices.send(status).await.unwrap();
+        }
+        keep.notices
+            .send(Notice::Ended(op(1), outcome(1)))
+            .await
+            .unwrap();
+        // Only now a server comes, goes, and comes back.
+        let peer = Peer::start_at(&ca, &address).await;
+        peer.enrol(&ca).await;
+        drop(peer.welcome().await);
+        let (mut session, _, hello) = peer.welcome().await;
+        assert_eq!(hello.held_ops.len(), 1);
+        let mut seen = Vec::new();
+        while seen.len() < 2 {
+            match session.next().await.unwrap().unwrap().kind.unwrap() {
+                UpKind::Report(report) => seen.push(format!("pid {}", report.statuses[0].pid)),
+                UpKind::Result(result) => seen.push(result.outcome().unwrap().message),
+                other => panic!("{other:?}"),
+            }
+        }
+        session.send(Ack::default().into()).await.unwrap();
+        assert_eq!(seen, ["pid 99", "result 1"]);
+        stop.cancel();
+    };
+    let (ended, ()) = tokio::join!(speak(&config, &data, standing, &mut hand, &stop), script);
+    ended.unwrap();
+}
+
+#[tokio::test]
+async fn a_refused_agent_waits_long_and_still_leaves_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let ca = Ca::new();
+    let peer = Peer::start(&ca).await;
+    let config = config(dir.path(), &peer.address(), Some(ca.token()));
+    let data = DataDir::open(&config.data).unwrap();
+    let standing = identity::settle(&data, &config).unwrap();
+    let (mut hand, _keep) = hand(Recovered::default(), 1);
+    let stop = CancellationToken::new();
+    let script = async {
+        peer.enrol(&ca).await;
+        let (mut session, ..) = peer.welcome().await;
+        let bye = Bye {
+            reason: "revoked".into(),
+            permanent: true,
+        };
+        session.send(bye.into()).await.unwrap();
+        while session.next().await.is_some_and(|frame| frame.is_ok()) {}
+        stop.cancel();
+    };
+    let (ended, ()) = tokio::join!(speak(&config, &data, standing, &mut hand, &stop), script);
+    ended.unwrap();
+}

@@ -1,0 +1,170 @@
+//! What the server wants held, against what the supervisor is asked.
+
+use agent::reconcile::{ClockOffset, Held, operation};
+use model::{Code, Op, UnixMillis};
+use supervisor::Request;
+use wire::Desired;
+use wire::down::NameRef;
+
+use crate::bench::{command, desired, name, op, recovered};
+
+fn full(names: &[&str], last: bool) -> Desired {
+    Desired {
+        full: true,
+        last,
+        processes: names.iter().map(|name| desired(name, 1)).collect(),
+        forget: Vec::new(),
+    }
+}
+
+fn increment(names: &[&str], forget: &[&str]) -> Desired {
+    Desired {
+        full: false,
+        last: false,
+        processes: names.iter().map(|name| desired(name, 1)).collect(),
+        forget: forget.iter().map(|n| NameRef::new(&name(n))).collect(),
+    }
+}
+
+/// `+name` for hold, `-name` for forget.
+fn shown(requests: &[Request]) -> Vec<String> {
+    let mut shown: Vec<String> = requests
+        .iter()
+        .map(|request| match request {
+            Request::Hold(hold) => format!("+{}", hold.name),
+            Request::Forget(name) => format!("-{name}"),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    shown.sort();
+    shown
+}
+
+#[test]
+fn a_full_list_over_several_frames_forgets_only_what_none_of_them_names() {
+    let mut held = Held::new(&[
+        recovered("n/a", 1),
+        recovered("n/b", 1),
+        recovered("n/old", 1),
+    ]);
+    assert_eq!(shown(&held.apply(full(&["n/a"], false))), [""; 0]);
+    assert_eq!(shown(&held.apply(full(&["n/c"], false))), ["+n/c"]);
+    assert_eq!(shown(&held.apply(full(&["n/b"], true))), ["-n/old"]);
+    assert_eq!(held.len(), 3);
+}
+
+#[test]
+fn half_a_full_list_forgets_nothing() {
+    let mut held = Held::new(&[recovered("n/a", 1), recovered("n/b", 1)]);
+    held.apply(full(&["n/a"], false));
+    held.rewind();
+    assert_eq!(shown(&held.apply(full(&["n/a", "n/b"], true))), [""; 0]);
+}
+
+#[test]
+fn an_empty_full_list_forgets_everything() {
+    let mut held = Held::new(&[recovered("n/a", 1)]);
+    assert_eq!(shown(&held.apply(full(&[], true))), ["-n/a"]);
+    assert_eq!(held.digest(), 0);
+}
+
+#[test]
+fn increments_hold_and_forget_by_name() {
+    let mut held = Held::default();
+    assert_eq!(
+        shown(&held.apply(increment(&["n/a", "n/b"], &[]))),
+        ["+n/a", "+n/b"]
+    );
+    assert_eq!(
+        shown(&held.apply(increment(&["n/a"], &["n/b", "n/x"]))),
+        ["-n/b"]
+    );
+}
+
+#[test]
+fn what_is_held_just_so_is_not_asked_for_again_but_a_new_spec_or_incarnation_is() {
+    let mut held = Held::new(&[recovered("n/a", 1)]);
+    assert_eq!(shown(&held.apply(increment(&["n/a"], &[]))), [""; 0]);
+
+    let mut respecced = increment(&["n/a"], &[]);
+    respecced.processes[0].spec_json = respecced.processes[0].spec_json.replace("1000", "2000");
+    let requests = held.apply(respecced);
+    let [Request::Hold(hold)] = &requests[..] else {
+        panic!("{requests:?}");
+    };
+    assert_eq!(hold.spec.control.start_cmd, "sleep 2000");
+    assert_eq!(hold.incarnation, 1);
+
+    let mut reborn = increment(&["n/a"], &[]);
+    reborn.processes[0].incarnation = 2;
+    assert_eq!(shown(&held.apply(reborn)), ["+n/a"]);
+}
+
+#[test]
+fn a_bad_entry_costs_itself_only_and_forgets_nothing() {
+    let mut held = Held::new(&[recovered("n/a", 1), recovered("n/b", 1)]);
+    let mut list = full(&["n/a", "n/b", "n/c", "n/d"], true);
+    list.processes[0].spec_json = "{".into();
+    list.processes[0].incarnation = 2;
+    list.processes[1].flag = 9;
+    list.processes[1].incarnation = 2;
+    list.processes[2].name = None;
+    assert_eq!(shown(&held.apply(list)), ["+n/d"]);
+    assert!(held.contains(&name("n/a")) && held.contains(&name("n/b")));
+}
+
+#[test]
+fn the_digest_is_the_one_that_the_server_computes() {
+    let mut held = Held::default();
+    held.apply(increment(&["n/a", "n/b"], &[]));
+    let again = Held::new(&[recovered("n/b", 1), recovered("n/a", 1)]);
+    assert_ne!(held.digest(), 0);
+    assert_eq!(held.digest(), again.digest());
+}
+
+#[test]
+fn every_op_type_of_the_api_is_an_operation_and_no_other() {
+    for number in 0..12 {
+        let read = operation(
+            op(1),
+            &command(op(1), number),
+            ClockOffset::default(),
+            UnixMillis(9),
+        );
+        match Op::from_number(number.into()) {
+            Some(op) => assert_eq!(read.unwrap().op, op),
+            None => {
+                let outcome = read.unwrap_err();
+                assert_eq!(outcome.code, Code::UNKNOWN_OP);
+                assert_eq!(outcome.ended_at, UnixMillis(9));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_command_that_cannot_be_read_ends_with_the_field_and_the_rule() {
+    let read = |change: &dyn Fn(&mut wire::Command)| {
+        let mut command = command(op(1), 0);
+        change(&mut command);
+        operation(op(1), &command, ClockOffset::default(), UnixMillis(9)).unwrap_err()
+    };
+    let nameless = read(&|command| command.name = None);
+    assert_eq!(
+        (nameless.code, nameless.message.as_str()),
+        (Code::INVALID, "name: is required")
+    );
+    assert_eq!(
+        read(&|command| command.probe_json = "[".into()).code,
+        Code::INVALID
+    );
+}
+
+#[test]
+fn deadlines_are_read_by_the_servers_clock() {
+    let mut command = command(op(1), 0);
+    command.deadline_ms = 10_000;
+    let clock = ClockOffset::new(UnixMillis(5_000), UnixMillis(1_000));
+    let operation = operation(op(1), &command, clock, UnixMillis(1_000)).unwrap();
+    assert_eq!(operation.deadline, UnixMillis(6_000));
+}

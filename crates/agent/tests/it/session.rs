@@ -1,0 +1,346 @@
+//! One connection after the other, with a server that is a script.
+
+use std::time::Duration;
+
+use agent::session::Why;
+use model::{Code, FullName, OpId};
+use supervisor::{Notice, Recovered, Request};
+use tokio::time::Instant;
+use wire::{Ack, Bye, Desired, Report, UpKind, Welcome};
+
+use crate::bench::{
+    Server, command, desired, hand, name, op, outcome, receive, recovered, running, send, session,
+    welcome,
+};
+
+const ROOM: usize = 64;
+
+async fn report(server: &mut Server) -> Report {
+    match receive(server).await {
+        Some(UpKind::Report(report)) => report,
+        other => panic!("no report: {other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hello_says_who_speaks_and_what_is_held() {
+    let (mut hand, _keep) = hand(
+        Recovered {
+            held: vec![recovered("n/a", 7)],
+            under_way: vec![op(1)],
+            results: vec![(op(2), outcome(2))],
+            events: Vec::new(),
+        },
+        ROOM,
+    );
+    let digest = hand.held_digest();
+    let (_, hello) = session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await
+    })
+    .await;
+    assert_eq!((hello.cloud, hello.ip.as_str()), (3, "10.0.0.7"));
+    assert_eq!((hello.agent_id.as_str(), hello.root), ("a-1", true));
+    assert_eq!((hello.oldest, hello.newest), (1, 1));
+    assert_eq!((hello.cores, hello.memory_kib), (2, 1024));
+    assert_eq!(hello.held_digest, digest);
+    let mut ops: Vec<u64> = hello.held_ops.iter().map(|op| op.task).collect();
+    ops.sort_unstable();
+    assert_eq!(ops, [1, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_report_of_each_connection_names_every_process_held() {
+    let held = (0..5).map(|n| recovered(&format!("n/p{n}"), 1)).collect();
+    let (mut hand, keep) = hand(
+        Recovered {
+            held,
+            ..Recovered::default()
+        },
+        ROOM,
+    );
+    for n in 0..5 {
+        let status = Notice::Status(name(&format!("n/p{n}")), running(n));
+        keep.notices.send(status).await.unwrap();
+        hand.turn().await.unwrap();
+    }
+    for _ in 0..2 {
+        let (_, report) = session(&mut hand, 4096, async |mut server| {
+            welcome(&mut server).await;
+            report(&mut server).await
+        })
+        .await;
+        assert_eq!(report.statuses.len(), 5);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_of_state_come_at_once_and_together() {
+    let held = vec![recovered("n/a", 1), recovered("n/b", 1)];
+    let (mut hand, keep) = hand(
+        Recovered {
+            held,
+            ..Recovered::default()
+        },
+        ROOM,
+    );
+    session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        assert_eq!(report(&mut server).await, Report::default());
+        let began = Instant::now();
+        for n in ["n/a", "n/b", "n/forgotten"] {
+            let notice = Notice::Status(name(n), running(1));
+            keep.notices.send(notice).await.unwrap();
+        }
+        assert_eq!(report(&mut server).await.statuses.len(), 2);
+        assert!(began.elapsed() < Duration::from_millis(50));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_reaches_the_supervisor_after_the_hold_that_came_before_it() {
+    let (mut hand, mut keep) = hand(Recovered::default(), ROOM);
+    session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        let list = Desired {
+            processes: vec![desired("gse/p", 1)],
+            ..Desired::default()
+        };
+        send(&mut server, list).await;
+        send(&mut server, command(op(1), 0)).await;
+        send(&mut server, command(op(1), 0)).await;
+        assert!(matches!(keep.requests.recv().await, Some(Request::Hold(_))));
+        let Some(Request::Operate(operation)) = keep.requests.recv().await else {
+            panic!("no operation");
+        };
+        assert_eq!(operation.id, op(1));
+        // The repeated command is not passed on.
+        send(&mut server, command(op(2), 0)).await;
+        let Some(Request::Operate(operation)) = keep.requests.recv().await else {
+            panic!("no operation");
+        };
+        assert_eq!(operation.id, op(2));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_op_type_ends_with_832_and_nothing_is_done() {
+    let (mut hand, mut keep) = hand(Recovered::default(), ROOM);
+    session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        report(&mut server).await;
+        send(&mut server, command(op(1), 5)).await;
+        let Some(UpKind::Result(result)) = receive(&mut server).await else {
+            panic!("no result");
+        };
+        assert_eq!(result.op.map(OpId::from), Some(op(1)));
+        assert_eq!(result.outcome().unwrap().code, Code::UNKNOWN_OP);
+    })
+    .await;
+    assert!(keep.requests.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_never_overtakes_the_status_that_it_led_to() {
+    let held = vec![recovered("gse/p", 1)];
+    let (mut hand, keep) = hand(
+        Recovered {
+            held,
+            ..Recovered::default()
+        },
+        ROOM,
+    );
+    session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        report(&mut server).await;
+        let status = Notice::Status(name("gse/p"), running(1));
+        keep.notices.send(status).await.unwrap();
+        keep.notices
+            .send(Notice::Ended(op(1), outcome(1)))
+            .await
+            .unwrap();
+        assert_eq!(report(&mut server).await.statuses.len(), 1);
+        assert!(matches!(
+            receive(&mut server).await,
+            Some(UpKind::Result(_))
+        ));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_asked_for_again_is_sent_again_until_it_is_acknowledged() {
+    let results = vec![(op(1), outcome(1))];
+    let (mut hand, mut keep) = hand(
+        Recovered {
+            results,
+            ..Recovered::default()
+        },
+        ROOM,
+    );
+    session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        report(&mut server).await;
+        assert!(matches!(
+            receive(&mut server).await,
+            Some(UpKind::Result(_))
+        ));
+        send(&mut server, command(op(1), 0)).await;
+        assert!(matches!(
+            receive(&mut server).await,
+            Some(UpKind::Result(_))
+        ));
+        let ack = Ack {
+            results: vec![op(1).into()],
+            events_through: 0,
+        };
+        send(&mut server, ack).await;
+        let Some(Request::AcknowledgeResults(ids)) = keep.requests.recv().await else {
+            panic!("no acknowledgement");
+        };
+        assert_eq!(ids, [op(1)]);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_with_nothing_to_say_says_so_every_10_seconds() {
+    let (mut hand, _keep) = hand(Recovered::default(), ROOM);
+    session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        let began = Instant::now();
+        for n in 0..10 {
+            assert_eq!(report(&mut server).await, Report::default());
+            assert_eq!(began.elapsed().as_secs(), n * wire::HEARTBEAT_SECS);
+            send(&mut server, Ack::default()).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_server_is_left() {
+    for says_welcome in [true, false] {
+        let (mut hand, _keep) = hand(Recovered::default(), ROOM);
+        let began = Instant::now();
+        let (ended, ()) = session(&mut hand, 4096, async |mut server| {
+            if says_welcome {
+                welcome(&mut server).await;
+            }
+            while receive(&mut server).await.is_some() {}
+        })
+        .await;
+        assert!(matches!(ended.why, Why::Silent), "{:?}", ended.why);
+        assert_eq!(ended.lasted.is_some(), says_welcome);
+        assert_eq!(began.elapsed().as_secs(), wire::SILENCE_SECS);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_reads_nothing_does_not_hold_up_the_supervisor() {
+    let names: Vec<String> = (0..200).map(|n| format!("n/p{n}")).collect();
+    let held = names.iter().map(|name| recovered(name, 1)).collect();
+    let (mut hand, keep) = hand(
+        Recovered {
+            held,
+            ..Recovered::default()
+        },
+        1,
+    );
+    let (ended, _server) = session(&mut hand, 256, async |mut server| {
+        welcome(&mut server).await;
+        for round in 0..20 {
+            for n in &names {
+                let status = Notice::Status(n.parse::<FullName>().unwrap(), running(round));
+                keep.notices.send(status).await.unwrap();
+            }
+        }
+        server
+    })
+    .await;
+    assert!(matches!(ended.why, Why::Silent), "{:?}", ended.why);
+}
+
+#[tokio::test(start_paused = true)]
+async fn full_queues_on_both_sides_do_not_lock_up() {
+    let (mut hand, mut keep) = hand(Recovered::default(), 1);
+    session(&mut hand, 1 << 20, async |mut server| {
+        welcome(&mut server).await;
+        let processes: Vec<_> = (0..500).map(|n| desired(&format!("n/p{n}"), 1)).collect();
+        let list = Desired {
+            full: true,
+            last: true,
+            processes,
+            ..Desired::default()
+        };
+        send(&mut server, list).await;
+        for _ in 0..500 {
+            let Some(Request::Hold(hold)) = keep.requests.recv().await else {
+                panic!("no hold");
+            };
+            // A supervisor that reports before it takes the next request, more than the queue has room for.
+            for pid in 0..3 {
+                let status = Notice::Status(hold.name.clone(), running(pid));
+                keep.notices.send(status).await.unwrap();
+            }
+        }
+        let mut reported = 0;
+        while reported < 500 {
+            reported += report(&mut server).await.statuses.len();
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_goodbye_is_told_with_its_reason() {
+    for before_welcome in [true, false] {
+        let (mut hand, _keep) = hand(Recovered::default(), ROOM);
+        let (ended, ()) = session(&mut hand, 4096, async |mut server| {
+            if !before_welcome {
+                welcome(&mut server).await;
+            }
+            let bye = Bye {
+                reason: "revoked".into(),
+                permanent: true,
+            };
+            send(&mut server, bye).await;
+        })
+        .await;
+        let Why::Bye {
+            reason,
+            permanent: true,
+        } = ended.why
+        else {
+            panic!("{:?}", ended.why);
+        };
+        assert_eq!(reason, "revoked");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_chooses_an_unknown_version_or_skips_the_welcome_is_left() {
+    let (mut hand, _keep) = hand(Recovered::default(), ROOM);
+    let (ended, ()) = session(&mut hand, 4096, async |mut server| {
+        let welcome = Welcome {
+            version: 9,
+            ..Welcome::default()
+        };
+        send(&mut server, welcome).await;
+    })
+    .await;
+    assert!(matches!(ended.why, Why::Version(9)), "{:?}", ended.why);
+    let (ended, ()) = session(&mut hand, 4096, async |mut server| {
+        send(&mut server, Ack::default()).await;
+    })
+    .await;
+    assert!(matches!(ended.why, Why::NoWelcome), "{:?}", ended.why);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_whose_supervisor_is_gone_ends() {
+    let (mut hand, keep) = hand(Recovered::default(), ROOM);
+    drop(keep);
+    assert_eq!(hand.attend().await, agent::keeper::SupervisorGone);
+}
