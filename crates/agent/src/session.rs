@@ -142,7 +142,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
                 }
                 written = self.writer.progress(), if self.writer.is_busy() => {
                     if let Err(error) = written {
-                        return Ok(Why::Wire(error.into()));
+                        return Ok(self.last_words().await.unwrap_or(Why::Wire(error.into())));
                     }
                 }
                 () = sleep_until(wake_at) => {}
@@ -153,6 +153,19 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
                 return Ok(Why::Silent);
             }
         }
+    }
+
+    /// A server that hears nothing any more may have said why before.
+    async fn last_words(&mut self) -> Option<Why> {
+        let listen = async {
+            while let Some(Ok(frame)) = self.reader.next().await {
+                if let Err(why) = self.take(Some(Ok(frame))) {
+                    return Some(why);
+                }
+            }
+            None
+        };
+        timeout(CLOSE_TIMEOUT, listen).await.ok().flatten()
     }
 
     /// Queues what should be sent now, as much as there is room for.

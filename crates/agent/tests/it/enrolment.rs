@@ -123,10 +123,13 @@ async fn without_a_fingerprint_the_first_server_is_trusted_and_no_other_afterwar
     assert!(!accepted.unwrap());
 }
 
+/// Makes an answer wrong.
+type Spoil<'a> = &'a dyn Fn(&mut Enrolled);
+
 #[tokio::test]
 async fn an_answer_that_is_not_for_this_agent_is_refused() {
     let (ca, theirs) = (Ca::new(), Ca::new());
-    let cases: [(&str, &dyn Fn(&mut Enrolled)); 4] = [
+    let cases: [(&str, Spoil); 4] = [
         ("no such token", &|answer| {
             answer.refused = "no such token".into()
         }),

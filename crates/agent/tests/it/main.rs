@@ -1,5 +1,10 @@
 //! The agent against a scripted server, over in-memory streams and over real TLS.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says where it stopped"
+)]
+
 mod bench;
 mod config;
 mod delivery;
