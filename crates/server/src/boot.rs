@@ -1,13 +1,56 @@
-//! Config → store → control → listeners.
+//! Boot: data directory → addresses → store → control → first keys and CA → doors. Shutdown is the same list backwards.
+
+mod data;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::Config;
+use control::{Control, ControlError, FirstKeys};
+use store::{Store, StoreError};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinHandle};
+
+use crate::agents::{self, Agents};
+use crate::ca::{Ca, CaError};
+use crate::http::{self, HttpState, Readiness};
+use crate::{Config, limits, stopped};
+use data::DataDir;
+
+/// How long requests and sessions may take to finish when the server stops.
+const DRAIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
-    #[error("{0}")]
-    Data(String),
+    #[error("cannot use the data directory {path}")]
+    Data {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("the data directory {path} is in use by another server")]
+    InUse { path: PathBuf },
+    #[error("cannot listen on {address} for {what}")]
+    Listen {
+        what: &'static str,
+        address: SocketAddr,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("cannot open the store")]
+    Store(#[from] StoreError),
+    #[error("cannot start")]
+    Control(#[from] ControlError),
+    #[error("cannot prepare the fleet's certificates")]
+    Ca(#[from] CaError),
+    #[error("{part} ended by itself")]
+    Ended {
+        part: &'static str,
+        #[source]
+        source: Option<JoinError>,
+    },
 }
 
 /// A server that is up.
@@ -19,22 +62,134 @@ pub struct Running {
     pub agents: SocketAddr,
     /// A join token for an agent on this machine, with the fingerprint of the CA.
     pub join_token: Option<String>,
+    /// For programs that have the server inside them.
+    pub control: Control,
+    store: Store,
+    stop_doors: watch::Sender<bool>,
+    stop_background: watch::Sender<bool>,
+    http_task: JoinHandle<()>,
+    agents_task: JoinHandle<()>,
+    background_task: JoinHandle<()>,
+    _data: DataDir,
 }
 
-#[allow(clippy::todo)]
-pub async fn start(_config: Config) -> Result<Running, BootError> {
-    todo!()
+/// Starts everything; nothing is left behind when it fails.
+pub async fn start(config: Config) -> Result<Running, BootError> {
+    limits::raise_open_files();
+    let data = DataDir::open(&config.data)?;
+    let http_listener = listen("the API", config.http, TcpListener::bind(config.http).await)?;
+    let agents_listener = listen("agents", config.agents, agents::bind(config.agents))?;
+    let (http_address, agents_address) = (bound(&http_listener), bound(&agents_listener));
+
+    let store = Store::open(
+        &config
+            .store_url
+            .clone()
+            .unwrap_or_else(|| data.sqlite_url()),
+    )
+    .await?;
+    let (control, background) = Control::start(store.clone()).await?;
+    let fixed = FirstKeys {
+        app_code: config.app_code.clone(),
+        app_secret: config.app_secret.clone(),
+        join_token: config.join_token.clone(),
+    };
+    let keys = control.ensure_first_keys(fixed).await?;
+    let ca = Arc::new(Ca::load(&store).await?);
+    let join_token = data.remember_join_token(keys.join_token.as_deref(), ca.fingerprint())?;
+    data.remember_cli(
+        http_address,
+        keys.app_code.as_deref(),
+        keys.app_secret.as_deref(),
+    )?;
+
+    let (stop_doors, doors_stopped) = watch::channel(false);
+    let (stop_background, background_stopped) = watch::channel(false);
+    let readiness = Readiness::default();
+    let state = HttpState::new(
+        control.clone(),
+        env!("CARGO_PKG_VERSION"),
+        readiness,
+        doors_stopped.clone(),
+    );
+    let agents = Agents::new(control.clone(), ca, agents_listener)?;
+    let background_task = tokio::spawn(background.run(background_stopped));
+    let agents_task = tokio::spawn(agents.run(doors_stopped.clone()));
+    let http_task = tokio::spawn(serve_http(http_listener, state, doors_stopped));
+    tracing::info!(http = %http_address, agents = %agents_address, data = %config.data.display(), "server is up");
+    Ok(Running {
+        http: http_address,
+        agents: agents_address,
+        join_token,
+        control,
+        store,
+        stop_doors,
+        stop_background,
+        http_task,
+        agents_task,
+        background_task,
+        _data: data,
+    })
 }
 
-#[allow(clippy::todo)]
 impl Running {
-    /// Drains and ends.
+    /// Lets requests finish and agents go, saves what is soft, and ends.
     pub async fn stop(self) {
-        todo!()
+        self.stop_doors.send_replace(true);
+        let doors = async { tokio::join!(self.http_task, self.agents_task) };
+        if tokio::time::timeout(DRAIN, doors).await.is_err() {
+            tracing::warn!("some connections did not end in time");
+        }
+        self.stop_background.send_replace(true);
+        if tokio::time::timeout(DRAIN, self.background_task)
+            .await
+            .is_err()
+        {
+            tracing::warn!("the background work did not end in time");
+        }
+        self.store.close().await;
+        tracing::info!("server stopped");
     }
 
     /// Resolves when the server cannot go on, with the reason.
     pub async fn finished(&mut self) -> BootError {
-        todo!()
+        let (part, ended) = tokio::select! {
+            ended = &mut self.http_task => ("the API", ended),
+            ended = &mut self.agents_task => ("the agents' door", ended),
+            ended = &mut self.background_task => ("the background work", ended),
+        };
+        BootError::Ended {
+            part,
+            source: ended.err(),
+        }
     }
+}
+
+async fn serve_http(listener: TcpListener, state: HttpState, mut stop: watch::Receiver<bool>) {
+    let service = http::router(state).into_make_service_with_connect_info::<SocketAddr>();
+    let stopped = async move { stopped(&mut stop).await };
+    if let Err(error) = axum::serve(listener, service)
+        .with_graceful_shutdown(stopped)
+        .await
+    {
+        tracing::error!(%error, "the API ended");
+    }
+}
+
+fn listen(
+    what: &'static str,
+    address: SocketAddr,
+    bound: std::io::Result<TcpListener>,
+) -> Result<TcpListener, BootError> {
+    bound.map_err(|source| BootError::Listen {
+        what,
+        address,
+        source,
+    })
+}
+
+fn bound(listener: &TcpListener) -> SocketAddr {
+    listener
+        .local_addr()
+        .expect("a bound socket has an address")
 }

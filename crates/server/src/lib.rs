@@ -1,7 +1,19 @@
 //! The door: HTTP for callers, TLS for agents. Boot order is in [`boot`], and shutdown is the same list backwards.
 
+pub mod agents;
 pub mod boot;
+pub mod ca;
 pub mod config;
+pub mod http;
+mod limits;
+
+use tokio::sync::watch;
 
 pub use boot::{BootError, Running, start};
 pub use config::Config;
+
+/// Resolves when the signal says stop, or when nobody is left to say it.
+pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // An error means that the sender is gone, which is as good as a stop.
+    let _ = stop.wait_for(|stop| *stop).await;
+}

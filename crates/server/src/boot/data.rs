@@ -1,0 +1,141 @@
+//! The data directory: one server at a time, secrets for nobody but its owner.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use wire::enrol::JoinToken;
+
+use super::BootError;
+
+const LOCK: &str = "server.lock";
+const DATABASE: &str = "muster.db";
+const JOIN_TOKEN: &str = "join-token";
+/// Where the local CLI finds the server and its credentials.
+const CLI: &str = "cli.toml";
+
+/// An open data directory; the lock lasts as long as it.
+#[derive(Debug)]
+pub(super) struct DataDir {
+    path: PathBuf,
+    _lock: File,
+}
+
+/// What [`CLI`] holds.
+#[derive(Serialize, Deserialize, Default)]
+struct CliFile {
+    url: String,
+    app_code: String,
+    app_secret: String,
+}
+
+impl DataDir {
+    pub(super) fn open(path: &Path) -> Result<Self, BootError> {
+        let data_error = |source| BootError::Data {
+            path: path.to_owned(),
+            source,
+        };
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(data_error)?;
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(path.join(LOCK))
+            .map_err(data_error)?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
+            rustix::io::Errno::WOULDBLOCK => BootError::InUse {
+                path: path.to_owned(),
+            },
+            other => data_error(other.into()),
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: lock,
+        })
+    }
+
+    pub(super) fn sqlite_url(&self) -> String {
+        format!("sqlite:{}", self.path.join(DATABASE).display())
+    }
+
+    /// Keeps a token that was just made or given, and answers the one that is known, with the CA's fingerprint.
+    pub(super) fn remember_join_token(
+        &self,
+        token: Option<&str>,
+        ca_sha256: [u8; 32],
+    ) -> Result<Option<String>, BootError> {
+        if let Some(secret) = token {
+            let token = JoinToken {
+                secret: secret.to_owned(),
+                ca_sha256: Some(ca_sha256),
+            };
+            self.write_secret(JOIN_TOKEN, &format!("{token}\n"))?;
+        }
+        let kept = std::fs::read_to_string(self.path.join(JOIN_TOKEN)).ok();
+        Ok(kept
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty()))
+    }
+
+    /// Writes where the server listens now; the secret stays what it was unless there is a new one.
+    pub(super) fn remember_cli(
+        &self,
+        http: SocketAddr,
+        app_code: Option<&str>,
+        app_secret: Option<&str>,
+    ) -> Result<(), BootError> {
+        let before = std::fs::read_to_string(self.path.join(CLI)).unwrap_or_default();
+        let mut file: CliFile = toml::from_str(&before).unwrap_or_default();
+        file.url = format!("http://{}", reachable(http));
+        if let (Some(code), Some(secret)) = (app_code, app_secret) {
+            (file.app_code, file.app_secret) = (code.to_owned(), secret.to_owned());
+        }
+        if file.app_secret.is_empty() {
+            tracing::warn!(
+                "the local CLI has no credentials: set MUSTER_APP_CODE and MUSTER_APP_SECRET once to give it some"
+            );
+            return Ok(());
+        }
+        let text = toml::to_string(&file).expect("three texts are always TOML");
+        self.write_secret(CLI, &text)
+    }
+
+    /// Mode 0600 from the first byte on, and never half written.
+    fn write_secret(&self, name: &str, text: &str) -> Result<(), BootError> {
+        let write = || -> io::Result<()> {
+            let temporary = self.path.join(format!("{name}.new"));
+            let _ = std::fs::remove_file(&temporary);
+            let mut file = OpenOptions::new()
+                .create_new(true)
+                .write(true)
+                .mode(0o600)
+                .open(&temporary)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            std::fs::rename(&temporary, self.path.join(name))
+        };
+        write().map_err(|source| BootError::Data {
+            path: self.path.join(name),
+            source,
+        })
+    }
+}
+
+/// An address that a client on this machine can use.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}

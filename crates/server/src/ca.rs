@@ -1,0 +1,144 @@
+//! The fleet's own certificate authority. Its key is in the store, so that every replica signs alike.
+
+use control::ControlError;
+use model::Host;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName,
+    DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
+};
+use rustls_pki_types::{
+    CertificateDer, CertificateSigningRequestDer, PrivateKeyDer, PrivatePkcs8KeyDer,
+};
+use serde::{Deserialize, Serialize};
+use store::Store;
+
+/// The name under which every server of the fleet is known to its agents.
+pub const SERVER_NAME: &str = "muster-server";
+/// The setting that holds the CA.
+const SETTING: &str = "ca";
+/// How far back certificates are valid, for hosts whose clocks are behind.
+const BACKDATED_DAYS: i64 = 2;
+const CA_DAYS: i64 = 20 * 365;
+/// Until certificates rotate by themselves they must outlive the machine.
+const LEAF_DAYS: i64 = 10 * 365;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CaError {
+    #[error("the certificate authority in the store cannot be read")]
+    Unreadable(#[source] serde_json::Error),
+    #[error("a certificate cannot be made")]
+    Rcgen(#[from] rcgen::Error),
+    #[error("the store is not available")]
+    Store(#[from] store::StoreError),
+    #[error("the host cannot be named in a certificate")]
+    Control(#[from] ControlError),
+}
+
+/// As kept in the store.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    certificate_der: Vec<u8>,
+    key_der: Vec<u8>,
+}
+
+pub struct Ca {
+    certificate: CertificateDer<'static>,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl std::fmt::Debug for Ca {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Ca(…)")
+    }
+}
+
+/// A certificate with what it takes to use it.
+pub struct Leaf {
+    pub chain: Vec<CertificateDer<'static>>,
+    pub key: PrivateKeyDer<'static>,
+}
+
+impl Ca {
+    /// The store's CA; the first server to ask makes it.
+    pub async fn load(store: &Store) -> Result<Self, CaError> {
+        let bytes = match store.setting(SETTING).await? {
+            Some(bytes) => bytes,
+            None => store.put_setting_if_absent(SETTING, &make()?).await?,
+        };
+        let kept: Kept = serde_json::from_slice(&bytes).map_err(CaError::Unreadable)?;
+        let certificate = CertificateDer::from(kept.certificate_der);
+        let key = KeyPair::try_from(&PrivateKeyDer::from(PrivatePkcs8KeyDer::from(kept.key_der)))?;
+        let issuer = Issuer::from_ca_cert_der(&certificate, key)?;
+        Ok(Self {
+            certificate,
+            issuer,
+        })
+    }
+
+    pub fn certificate(&self) -> &CertificateDer<'static> {
+        &self.certificate
+    }
+
+    /// What a join token carries, so that an agent knows the server before it says its secret.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        let digest = ring::digest::digest(&ring::digest::SHA256, &self.certificate);
+        digest.as_ref().try_into().expect("SHA-256 has 32 bytes")
+    }
+
+    /// This server's own certificate, made anew at each start.
+    pub fn server_leaf(&self) -> Result<Leaf, CaError> {
+        let key = KeyPair::generate()?;
+        let mut params = leaf_params(SERVER_NAME);
+        params.subject_alt_names = vec![SanType::DnsName(SERVER_NAME.try_into()?)];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let certificate = params.signed_by(&key, &self.issuer)?;
+        Ok(Leaf {
+            chain: vec![certificate.der().clone(), self.certificate.clone()],
+            key: PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der())),
+        })
+    }
+
+    /// A certificate for one host and the key of its request. Whatever else the request asks for is left out.
+    pub fn sign_agent(
+        &self,
+        host: &Host,
+        csr_der: &[u8],
+    ) -> Result<CertificateDer<'static>, CaError> {
+        let mut request = CertificateSigningRequestParams::from_der(
+            &CertificateSigningRequestDer::from(csr_der),
+        )?;
+        let mut params = leaf_params(&host.to_string());
+        params.subject_alt_names = vec![SanType::URI(wire::host::to_uri(host).try_into()?)];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        request.params = params;
+        Ok(request.signed_by(&self.issuer)?.der().clone())
+    }
+}
+
+fn make() -> Result<Vec<u8>, CaError> {
+    let key = KeyPair::generate()?;
+    let mut params = leaf_params("Muster fleet CA");
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params.not_after = days_from_now(CA_DAYS);
+    let certificate = params.self_signed(&key)?;
+    let kept = Kept {
+        certificate_der: certificate.der().to_vec(),
+        key_der: key.serialize_der(),
+    };
+    Ok(serde_json::to_vec(&kept).expect("bytes are always JSON"))
+}
+
+fn leaf_params(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.not_before = days_from_now(-BACKDATED_DAYS);
+    params.not_after = days_from_now(LEAF_DAYS);
+    params
+}
+
+fn days_from_now(days: i64) -> time::OffsetDateTime {
+    time::OffsetDateTime::now_utc() + time::Duration::days(days)
+}
