@@ -37,7 +37,9 @@ pub(crate) trait Engine: Send + Sync + std::fmt::Debug {
 /// The scheme of the URL chooses the engine.
 pub(crate) async fn open(url: &str) -> Result<Arc<dyn Engine>, StoreError> {
     match url.split_once(':') {
-        Some(("sqlite", path)) if !path.is_empty() => Ok(Arc::new(Sqlite::open(path).await?)),
+        Some(("sqlite", path)) if !path.is_empty() && path != ":memory:" => {
+            Ok(Arc::new(Sqlite::open(path).await?))
+        }
         _ => Err(StoreError::Unsupported {
             url: url.to_owned(),
         }),

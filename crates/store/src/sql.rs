@@ -55,15 +55,22 @@ pub(crate) async fn write(
     audit::write(conn, revision, &changes.audit).await
 }
 
-/// Reads everything but tasks, events and audit.
+/// Reads everything; no audit, and of events only new ones.
 pub(crate) async fn read(conn: &mut Connection, wanted: Wanted) -> Result<Changes, StoreError> {
     let mut changes = Changes {
         hosts: host::read(conn, wanted).await?,
         names: name::read(conn, wanted).await?,
         groups: group::read(conn, wanted).await?,
+        tasks: task::read(conn, wanted).await?,
+        targets: task::target::read(conn, wanted).await?,
+        outcomes: task::outcome::read(conn, wanted).await?,
         ..Changes::default()
     };
     definition::read(conn, wanted, &mut changes).await?;
+    process::read(conn, wanted, &mut changes).await?;
     access::read(conn, wanted, &mut changes).await?;
+    if let Wanted::Since(since) = wanted {
+        changes.events = event::read(conn, since).await?;
+    }
     Ok(changes)
 }

@@ -34,7 +34,7 @@ const PAGE_BYTES: u32 = 8192;
 /// Negative: KiB.
 const CACHE: &str = "-65536";
 /// Pages that the log gathers before they are copied into the file, in the commit that reaches the number.
-const CHECKPOINT_PAGES: &str = "4000";
+const CHECKPOINT_PAGES: &str = "2000";
 /// What the log file shrinks to afterwards.
 const LOG_BYTES: &str = "67108864";
 
@@ -112,11 +112,7 @@ impl Engine for Sqlite {
     async fn load(&self) -> Result<Loaded, StoreError> {
         let mut tx = Transaction::begin_read(&self.readers).await?;
         let revision = sql::revision::read(&mut tx).await?.head;
-        let mut changes = sql::read(&mut tx, Wanted::Live).await?;
-        sql::process::read(&mut tx, Wanted::Live, &mut changes).await?;
-        changes.tasks = sql::task::read(&mut tx, Wanted::Live).await?;
-        changes.targets = sql::task::target::read(&mut tx, Wanted::Live).await?;
-        changes.outcomes = sql::task::outcome::read(&mut tx, Wanted::Live).await?;
+        let changes = sql::read(&mut tx, Wanted::Live).await?;
         let status = sql::status::read(&mut tx).await?;
         tx.commit().await?;
         Ok(Loaded {
@@ -158,7 +154,7 @@ impl Engine for Sqlite {
         } else if since < position.purged_through || since > position.head {
             Err(StoreError::TooOld { since })
         } else {
-            since_in(&mut tx, since).await
+            sql::read(&mut tx, Wanted::Since(since)).await
         };
         tx.commit().await?;
         Ok((position.head, changes?))
@@ -212,17 +208,18 @@ impl Engine for Sqlite {
         tombstones_through: Revision,
     ) -> Result<(), StoreError> {
         let mut tx = Transaction::begin_write(&self.writer).await?;
-        let head = sql::revision::read(&mut tx).await?.head;
-        sql::purge::rows(&mut tx, before, tombstones_through.min(head)).await?;
+        let through = tombstones_through.min(sql::revision::read(&mut tx).await?.head);
+        sql::purge::small(&mut tx, before, through).await?;
         tx.commit().await?;
-        loop {
+        // A part at a time, so that commits need not wait for all of it.
+        let mut more = true;
+        while more {
             let mut tx = Transaction::begin_write(&self.writer).await?;
-            let more = sql::purge::tasks(&mut tx, before).await?;
+            more = sql::purge::processes(&mut tx, through).await?;
+            more |= sql::purge::tasks(&mut tx, before).await?;
             tx.commit().await?;
-            if !more {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     async fn close(&self) {
@@ -230,15 +227,4 @@ impl Engine for Sqlite {
         // Last, so that it copies the log into the file.
         self.writer.close().await;
     }
-}
-
-async fn since_in(conn: &mut sql::Connection, since: Revision) -> Result<Changes, StoreError> {
-    let wanted = Wanted::Since(since);
-    let mut changes = sql::read(conn, wanted).await?;
-    sql::process::read(conn, wanted, &mut changes).await?;
-    changes.tasks = sql::task::read(conn, wanted).await?;
-    changes.targets = sql::task::target::read(conn, wanted).await?;
-    changes.outcomes = sql::task::outcome::read(conn, wanted).await?;
-    changes.events = sql::event::read(conn, since).await?;
-    Ok(changes)
 }

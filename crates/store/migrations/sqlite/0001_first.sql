@@ -109,6 +109,7 @@ CREATE TABLE events (
     PRIMARY KEY (host, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX events_revision ON events (revision);
+CREATE INDEX events_at ON events (at);
 
 CREATE TABLE apps (
     id       TEXT    PRIMARY KEY,

@@ -106,11 +106,7 @@ async fn read_documents<T: Document>(
 ) -> Result<(Vec<T>, Vec<String>), StoreError> {
     let (mut live, mut gone) = (Vec::new(), Vec::new());
     for row in &fetch(conn, T::SELECT, " WHERE gone = 0", wanted).await? {
-        let fields = Fields {
-            table: T::TABLE,
-            n_keys: 1,
-            row,
-        };
+        let fields = Fields::new(T::TABLE, 1, row);
         match fields.flag(1)? {
             true => gone.push(fields.text(0)?),
             false => live.push(fields.json(2)?),
@@ -162,11 +158,7 @@ async fn read_logins(
     let select = "SELECT token_sha256, gone, user_name, expires_at FROM logins";
     let (mut live, mut gone) = (Vec::new(), Vec::new());
     for row in &fetch(conn, select, " WHERE gone = 0", wanted).await? {
-        let fields = Fields {
-            table: "logins",
-            n_keys: 1,
-            row,
-        };
+        let fields = Fields::new("logins", 1, row);
         let token: &[u8] = fields.get(0)?;
         let token_sha256 = <[u8; 32]>::try_from(token).map_err(|e| fields.corrupt(e))?;
         match fields.flag(1)? {

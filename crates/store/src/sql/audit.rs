@@ -63,11 +63,7 @@ pub(crate) async fn page(
     let rows = query.build().fetch_all(conn).await?;
     rows.iter()
         .map(|row| {
-            let fields = Fields {
-                table: "audit",
-                n_keys: 1,
-                row,
-            };
+            let fields = Fields::new("audit", 1, row);
             let audit = Audit {
                 at: UnixMillis(fields.get(1)?),
                 app: fields.text(2)?,

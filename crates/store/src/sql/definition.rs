@@ -53,11 +53,7 @@ pub(crate) async fn read(
 ) -> Result<(), StoreError> {
     let select = "SELECT id, gone, name, spec, labels FROM definitions";
     for row in &fetch(conn, select, " WHERE gone = 0", wanted).await? {
-        let fields = Fields {
-            table: "definitions",
-            n_keys: 1,
-            row,
-        };
+        let fields = Fields::new("definitions", 1, row);
         let id = DefinitionId(fields.number(0)?);
         if fields.flag(1)? {
             changes.definitions_gone.push(id);

@@ -38,11 +38,7 @@ pub(crate) async fn read(
     let rows = fetch(conn, select, "", Wanted::Since(since)).await?;
     rows.iter()
         .map(|row| {
-            let fields = Fields {
-                table: "events",
-                n_keys: 2,
-                row,
-            };
+            let fields = Fields::new("events", 2, row);
             Ok(EventRow {
                 host: HostId(fields.number(0)?),
                 seq: fields.unsigned(1)?,

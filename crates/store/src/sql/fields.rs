@@ -8,12 +8,16 @@ use crate::{Cause, StoreError};
 
 /// One row of a table whose first columns are its key.
 pub(crate) struct Fields<'r> {
-    pub(crate) table: &'static str,
-    pub(crate) n_keys: usize,
-    pub(crate) row: &'r Row,
+    table: &'static str,
+    n_keys: usize,
+    row: &'r Row,
 }
 
 impl<'r> Fields<'r> {
+    pub(crate) fn new(table: &'static str, n_keys: usize, row: &'r Row) -> Self {
+        Self { table, n_keys, row }
+    }
+
     pub(crate) fn get<T: Decode<'r, Db> + Type<Db>>(&self, column: usize) -> Result<T, StoreError> {
         self.row.try_get(column).map_err(|e| self.corrupt(e))
     }

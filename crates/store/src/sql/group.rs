@@ -41,11 +41,7 @@ pub(crate) async fn read(
     let rows = fetch(conn, select, " WHERE gone = 0", wanted).await?;
     rows.iter()
         .map(|row| {
-            let fields = Fields {
-                table: "process_groups",
-                n_keys: 2,
-                row,
-            };
+            let fields = Fields::new("process_groups", 2, row);
             Ok(GroupRow {
                 host: HostId(fields.number(0)?),
                 namespace: fields.parse(1, Namespace::parse)?,

@@ -41,11 +41,7 @@ pub(crate) async fn read(
     let rows = fetch(conn, select, "", wanted).await?;
     rows.iter()
         .map(|row| {
-            let fields = Fields {
-                table: "hosts",
-                n_keys: 1,
-                row,
-            };
+            let fields = Fields::new("hosts", 1, row);
             let agent_id: Option<&str> = fields.get(3)?;
             Ok(HostRow {
                 id: HostId(fields.number(0)?),

@@ -37,11 +37,7 @@ pub(crate) async fn read(
     let rows = fetch(conn, "SELECT id, namespace, name FROM names", "", wanted).await?;
     rows.iter()
         .map(|row| {
-            let fields = Fields {
-                table: "names",
-                n_keys: 1,
-                row,
-            };
+            let fields = Fields::new("names", 1, row);
             Ok(NameRow {
                 id: NameId(fields.number(0)?),
                 name: FullName::parse(fields.get(1)?, fields.get(2)?)

@@ -8,25 +8,29 @@ use super::rows::int;
 use super::{Connection, Db};
 use crate::StoreError;
 
-/// Targets that one transaction deletes, about: writers wait no longer than that takes.
-const MAX_TARGETS: i64 = 50_000;
+/// What one transaction deletes, about: writers wait no longer than that takes.
+const MAX_PROCESSES: i64 = 20_000;
+const MAX_TARGETS: i64 = 20_000;
 const MAX_TASKS: i64 = 1_000;
 
-/// Deletes tombstones, logins and events, and says so in the counter.
-pub(crate) async fn rows(
+/// Says in the counter how far tombstones go, and deletes all but the many ones; logins and events as well.
+pub(crate) async fn small(
     conn: &mut Connection,
     before: UnixMillis,
     through: Revision,
 ) -> Result<(), StoreError> {
     let tables = [
         "definitions",
-        "processes",
         "process_groups",
         "apps",
         "users",
         "join_tokens",
         "logins",
     ];
+    sqlx::query("UPDATE revision SET purged_through = $1 WHERE one = 1 AND purged_through < $1")
+        .bind(int(through.0))
+        .execute(&mut *conn)
+        .await?;
     for table in tables {
         let delete = format!("DELETE FROM {table} WHERE gone = 1 AND revision <= $1");
         sqlx::query(AssertSqlSafe(delete))
@@ -34,10 +38,6 @@ pub(crate) async fn rows(
             .execute(&mut *conn)
             .await?;
     }
-    sqlx::query("UPDATE revision SET purged_through = $1 WHERE one = 1 AND purged_through < $1")
-        .bind(int(through.0))
-        .execute(&mut *conn)
-        .await?;
     for delete in [
         "DELETE FROM logins WHERE expires_at <> 0 AND expires_at < $1",
         "DELETE FROM events WHERE at < $1",
@@ -48,6 +48,21 @@ pub(crate) async fn rows(
             .await?;
     }
     Ok(())
+}
+
+/// Deletes some tombstones of processes; answers whether there may be more.
+pub(crate) async fn processes(
+    conn: &mut Connection,
+    through: Revision,
+) -> Result<bool, StoreError> {
+    let deleted = sqlx::query(
+        "DELETE FROM processes WHERE id IN (SELECT id FROM processes WHERE gone = 1 AND revision <= $1 LIMIT $2)",
+    )
+    .bind(int(through.0))
+    .bind(MAX_PROCESSES)
+    .execute(conn)
+    .await?;
+    Ok(deleted.rows_affected() > 0)
 }
 
 /// Deletes some ended tasks with all that belongs to them; answers whether there may be more.

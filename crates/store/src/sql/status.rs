@@ -23,11 +23,7 @@ pub(crate) async fn read(conn: &mut Connection) -> Result<Vec<(u32, Vec<u8>)>, S
         .await?;
     rows.iter()
         .map(|row| {
-            let fields = Fields {
-                table: "status",
-                n_keys: 1,
-                row,
-            };
+            let fields = Fields::new("status", 1, row);
             Ok((fields.number(0)?, fields.get(1)?))
         })
         .collect()

@@ -102,11 +102,7 @@ pub(crate) async fn list(
 }
 
 fn fields(row: &Row) -> Fields<'_> {
-    Fields {
-        table: "tasks",
-        n_keys: 1,
-        row,
-    }
+    Fields::new("tasks", 1, row)
 }
 
 fn decode(row: &Row) -> Result<TaskRow, StoreError> {

@@ -101,11 +101,7 @@ async fn targets_there(
             ") AS v CROSS JOIN targets AS t WHERE t.task = v.column1 AND t.ordinal = v.column2",
         );
         for row in &query.build().fetch_all(&mut *conn).await? {
-            there.insert(op_id(&Fields {
-                table: "targets",
-                n_keys: 2,
-                row,
-            })?);
+            there.insert(op_id(&Fields::new("targets", 2, row))?);
         }
     }
     Ok(there)
@@ -158,11 +154,7 @@ pub(crate) async fn of_task(
 }
 
 fn decode(row: &Row) -> Result<OutcomeRow, StoreError> {
-    let fields = Fields {
-        table: "outcomes",
-        n_keys: 2,
-        row,
-    };
+    let fields = Fields::new("outcomes", 2, row);
     Ok(OutcomeRow {
         op_id: op_id(&fields)?,
         outcome: fields.json(2)?,

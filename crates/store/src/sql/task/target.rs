@@ -117,11 +117,7 @@ fn decode(rows: &[Row]) -> Result<Vec<TargetRow>, StoreError> {
     let mut probe: Option<(&str, Arc<Probe>)> = None;
     rows.iter()
         .map(|row| {
-            let fields = Fields {
-                table: "targets",
-                n_keys: 2,
-                row,
-            };
+            let fields = Fields::new("targets", 2, row);
             let process = shared(&mut name, fields.get(4)?, |text| {
                 text.parse().map_err(|e: model::Invalid| fields.corrupt(e))
             })?;

@@ -1,0 +1,268 @@
+//! Prints how fast the store is: `cargo run --release -p store --example throughput [FOLDER]`.
+
+#![allow(clippy::print_stdout, reason = "a table for people")]
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use model::change::{
+    Changes, DefinitionId, DefinitionRow, HostId, HostRow, NameId, NameRow, OutcomeRow, ProcessId,
+    ProcessRow, Revision, TargetRow, TaskRow,
+};
+use model::spec::{Commands, Identity, Limits, Policy, Probe, Spec, WarnReport};
+use model::{Code, Flag, FullName, Host, Labels, Op, OpId, Outcome, TaskId, UnixMillis};
+use store::Store;
+
+const N_COMMITS: u32 = 100;
+const N_HOSTS: u32 = 10_000;
+const N_TARGETS: u32 = 30_000;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    let folder = match std::env::args().nth(1) {
+        Some(folder) => tempfile::tempdir_in(folder),
+        None => tempfile::tempdir(),
+    }?;
+    let file = folder.path().join("muster.db");
+    let url = format!("sqlite:{}", file.display());
+    let store = Store::open(&url).await?;
+
+    let registered = register(&store).await?;
+    print_commits("commit 10,000 processes", N_HOSTS, &registered);
+    let again = register_again(&store).await?;
+    print_commits("  the same again", N_HOSTS, &again);
+    loads(&store, "load 1,000,000 processes").await?;
+    follow(&store).await?;
+    tasks(&store).await?;
+    single(&store).await?;
+    statuses(&store).await?;
+    store.close().await;
+
+    let store = Store::open(&url).await?;
+    loads(&store, "load after opening again").await?;
+    store.close().await;
+    let bytes = std::fs::metadata(&file).context("the file is gone")?.len();
+    println!("{:<44} {:>10.1} MB", "file", bytes as f64 / 1e6);
+    Ok(())
+}
+
+async fn register(store: &Store) -> anyhow::Result<Vec<Duration>> {
+    let mut times = Vec::new();
+    for n in 0..N_COMMITS {
+        let revision = store.head().await?;
+        let changes = registration(n, revision);
+        let begun = Instant::now();
+        store.commit(revision, &changes).await?;
+        times.push(begun.elapsed());
+    }
+    Ok(times)
+}
+
+async fn register_again(store: &Store) -> anyhow::Result<Vec<Duration>> {
+    let mut times = Vec::new();
+    for n in [0, 50, 99, 20, 70] {
+        let revision = store.head().await?;
+        let changes = registration(n, revision);
+        let begun = Instant::now();
+        store.commit(revision, &changes).await?;
+        times.push(begun.elapsed());
+    }
+    Ok(times)
+}
+
+/// One request: one spec for every host.
+fn registration(n: u32, revision: Revision) -> Changes {
+    let now = UnixMillis::from_secs(1_700_000_000 + i64::from(n));
+    let ids = (n * N_HOSTS..).zip(0..N_HOSTS);
+    Changes {
+        hosts: (n == 0)
+            .then(|| (0..N_HOSTS).map(host))
+            .into_iter()
+            .flatten()
+            .collect(),
+        names: vec![NameRow {
+            id: NameId(n),
+            name: FullName::parse("gse", &format!("process-{n}")).expect("it is a name"),
+        }],
+        definitions: vec![DefinitionRow {
+            id: DefinitionId(n),
+            name: NameId(n),
+            spec: Arc::new(spec()),
+            labels: Arc::new(Labels::default()),
+        }],
+        processes: ids
+            .map(|(id, host)| ProcessRow {
+                id: ProcessId(id),
+                host: HostId(host),
+                name: NameId(n),
+                definition: DefinitionId(n),
+                flag: Flag::Running,
+                managed: true,
+                registered_at: now,
+                incarnation: revision.next(),
+            })
+            .collect(),
+        ..Changes::default()
+    }
+}
+
+fn host(n: u32) -> HostRow {
+    HostRow {
+        id: HostId(n),
+        host: Host::new(0, IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n))),
+        agent_id: None,
+        enrolled_at: UnixMillis(1_700_000_000_000),
+    }
+}
+
+fn spec() -> Spec {
+    Spec {
+        identity: Identity {
+            index_key: String::new(),
+            proc_name: "gse_agent".into(),
+            setup_path: "/usr/local/gse/agent/bin".into(),
+            pid_path: "/var/run/gse/agent.pid".into(),
+            config_path: "/usr/local/gse/agent/etc/agent.conf".into(),
+            log_path: "/var/log/gse".into(),
+            user: "root".into(),
+        },
+        control: Commands {
+            start_cmd: "./start.sh".into(),
+            stop_cmd: "./stop.sh".into(),
+            ..Commands::default()
+        },
+        resource: Limits::default(),
+        monitor_policy: Policy::default(),
+        warn_report_policy: WarnReport::default(),
+        configmap: Vec::new(),
+    }
+}
+
+async fn loads(store: &Store, what: &str) -> anyhow::Result<()> {
+    for _ in 0..3 {
+        let begun = Instant::now();
+        let loaded = store.load().await?;
+        print(what, begun.elapsed());
+        anyhow::ensure!(loaded.changes.processes.len() == (N_COMMITS * N_HOSTS) as usize);
+    }
+    Ok(())
+}
+
+async fn follow(store: &Store) -> anyhow::Result<()> {
+    let revision = store.head().await?;
+    store.commit(revision, &registration(42, revision)).await?;
+    let begun = Instant::now();
+    let (_, changes) = store.changes_since(revision).await?;
+    print("changes_since of 10,000 processes", begun.elapsed());
+    anyhow::ensure!(changes.processes.len() == N_HOSTS as usize);
+    let begun = Instant::now();
+    for _ in 0..1000 {
+        store.changes_since(revision.next()).await?;
+    }
+    print("changes_since of nothing (1,000 times)", begun.elapsed());
+    Ok(())
+}
+
+async fn tasks(store: &Store) -> anyhow::Result<()> {
+    let probe = Arc::new(Probe::from(&spec()));
+    let name = Arc::new(FullName::parse("gse", "process-1")?);
+    let task = |n: u32, probe: Option<Arc<Probe>>| {
+        let id = TaskId::new(UnixMillis::from_secs(1_700_000_000), n << 1);
+        Changes {
+            tasks: vec![TaskRow {
+                id,
+                created_at: UnixMillis::from_secs(1_700_000_000),
+                app: "app".into(),
+                user: "user".into(),
+            }],
+            targets: (0..N_TARGETS)
+                .map(|ordinal| TargetRow {
+                    op_id: OpId { task: id, ordinal },
+                    op: Op::Start,
+                    host: Some(HostId(ordinal)),
+                    process: name.clone(),
+                    key_prefix: format!("0:0:10.0.{}.{}", ordinal / 250, ordinal % 250).into(),
+                    probe: probe.clone(),
+                    deadline: UnixMillis::from_secs(1_700_000_090),
+                })
+                .collect(),
+            ..Changes::default()
+        }
+    };
+    for (n, probe) in [(1, None), (2, Some(probe))] {
+        let what = match probe {
+            Some(_) => "commit a task of 30,000 targets with probes",
+            None => "commit a task of 30,000 targets",
+        };
+        let changes = task(n, probe);
+        let begun = Instant::now();
+        store.commit(store.head().await?, &changes).await?;
+        print(what, begun.elapsed());
+        for part in changes.targets.chunks(10_000) {
+            let outcomes = Changes {
+                outcomes: part
+                    .iter()
+                    .map(|target| OutcomeRow {
+                        op_id: target.op_id,
+                        outcome: Outcome::plain(Code::OK, "success", UnixMillis(1_700_000_001_000)),
+                    })
+                    .collect(),
+                ..Changes::default()
+            };
+            let begun = Instant::now();
+            store.commit(store.head().await?, &outcomes).await?;
+            print("  commit 10,000 outcomes", begun.elapsed());
+        }
+        let begun = Instant::now();
+        store.task(changes.tasks[0].id).await?;
+        print("  read the task", begun.elapsed());
+    }
+    Ok(())
+}
+
+async fn single(store: &Store) -> anyhow::Result<()> {
+    let mut times = Vec::new();
+    for n in 0..500 {
+        let revision = store.head().await?;
+        let mut changes = registration(7, revision);
+        changes.processes.truncate(n % 3 + 1);
+        let begun = Instant::now();
+        store.commit(revision, &changes).await?;
+        times.push(begun.elapsed());
+    }
+    print_commits("commit 1-3 processes", 2, &times);
+    let begun = Instant::now();
+    for _ in 0..1000 {
+        store.head().await?;
+    }
+    print("head (1,000 times)", begun.elapsed());
+    Ok(())
+}
+
+async fn statuses(store: &Store) -> anyhow::Result<()> {
+    let shards: Vec<_> = (0..245).map(|n| (n, vec![7; 229_376])).collect();
+    let begun = Instant::now();
+    store.save_status(&shards).await?;
+    print("save_status of 245 shards, 56 MB", begun.elapsed());
+    Ok(())
+}
+
+fn print(what: &str, took: Duration) {
+    println!("{what:<44} {:>10.1} ms", took.as_secs_f64() * 1e3);
+}
+
+fn print_commits(what: &str, n_rows: u32, times: &[Duration]) {
+    let mut sorted = times.to_vec();
+    sorted.sort();
+    let total: f64 = times.iter().map(Duration::as_secs_f64).sum();
+    let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
+    println!(
+        "{what:<44} {:>10.1} ms p50, {:.1} p99, {:.1} max; {:.0} rows/s",
+        at(0.5),
+        at(0.99),
+        at(1.0),
+        f64::from(n_rows) * times.len() as f64 / total
+    );
+}

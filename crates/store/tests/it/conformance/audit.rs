@@ -1,0 +1,57 @@
+//! The trail of who did what.
+
+use model::change::{Changes, Revision};
+use store::{AuditPage, Store};
+
+use crate::place::Place;
+use crate::some;
+
+async fn with_audit(place: &Place) -> Store {
+    let store = place.open().await;
+    for n in 0..5 {
+        let changes = Changes {
+            audit: vec![some::audit(2 * n), some::audit(2 * n + 1)],
+            ..Changes::default()
+        };
+        store
+            .commit(Revision(u64::from(n)), &changes)
+            .await
+            .unwrap();
+    }
+    store
+}
+
+pub async fn audit_is_read_newest_first_in_pages(place: &Place) {
+    let store = with_audit(place).await;
+    let mut page = AuditPage {
+        limit: 3,
+        ..AuditPage::default()
+    };
+    let mut seen = Vec::new();
+    loop {
+        let rows = store.audit(&page).await.unwrap();
+        let Some((last, _)) = rows.last() else { break };
+        page.before = Some(*last);
+        seen.extend(rows.into_iter().map(|(_, audit)| audit));
+    }
+    assert_eq!(seen, Vec::from_iter((0..10).rev().map(some::audit)));
+}
+
+pub async fn audit_is_filtered_by_app_user_and_action(place: &Place) {
+    let store = with_audit(place).await;
+    let page = AuditPage {
+        limit: 10,
+        app: Some("app1".into()),
+        user: Some("user0".into()),
+        action: Some("operate".into()),
+        ..AuditPage::default()
+    };
+    let rows = store.audit(&page).await.unwrap();
+    let seen = Vec::from_iter(rows.into_iter().map(|(_, audit)| audit));
+    assert_eq!(seen, [some::audit(9), some::audit(3)]);
+    let nobody = AuditPage {
+        user: Some("' OR 1 = 1 --".into()),
+        ..page
+    };
+    assert_eq!(store.audit(&nobody).await.unwrap(), []);
+}

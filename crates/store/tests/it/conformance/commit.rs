@@ -1,0 +1,217 @@
+//! All or nothing, in order, without gaps.
+
+use model::change::{Changes, ProcessId, Revision};
+use store::{AuditPage, Store, StoreError};
+
+use crate::picture::Picture;
+use crate::place::Place;
+use crate::some;
+
+pub async fn each_commit_takes_the_next_revision(place: &Place) {
+    let store = place.open().await;
+    for n in 0..3 {
+        let revision = store
+            .commit(Revision(n), &Changes::default())
+            .await
+            .unwrap();
+        assert_eq!(revision, Revision(n + 1));
+        assert_eq!(store.head().await.unwrap(), revision);
+    }
+}
+
+pub async fn a_commit_planned_against_another_revision_writes_nothing(place: &Place) {
+    let store = place.open().await;
+    store
+        .commit(Revision(0), &some::everything())
+        .await
+        .unwrap();
+    let before = store.load().await.unwrap();
+    for planned_at in [0, 2] {
+        let mut changes = some::asked(7, 3);
+        changes.processes = vec![some::process(99)];
+        changes.audit = vec![some::audit(1)];
+        let refused = store
+            .commit(Revision(planned_at), &changes)
+            .await
+            .unwrap_err();
+        let StoreError::Moved { head } = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(head, Revision(1));
+    }
+    assert_eq!(store.load().await.unwrap(), before);
+    assert_eq!(audit_of(&store).await, []);
+    assert_eq!(store.task(some::task_id(7)).await.unwrap(), None);
+}
+
+async fn audit_of(store: &Store) -> Vec<store::AuditRow> {
+    let page = AuditPage {
+        limit: 10,
+        ..AuditPage::default()
+    };
+    store.audit(&page).await.unwrap()
+}
+
+pub async fn writing_everything_twice_is_as_good_as_once(place: &Place) {
+    let store = place.open().await;
+    store
+        .commit(Revision(0), &some::everything())
+        .await
+        .unwrap();
+    store
+        .commit(Revision(1), &some::everything())
+        .await
+        .unwrap();
+    assert_eq!(store.load().await.unwrap().changes, some::everything());
+}
+
+pub async fn of_two_rows_with_one_key_the_later_counts(place: &Place) {
+    let store = place.open().await;
+    let mut later = some::process(5);
+    later.host = model::change::HostId(77);
+    let changes = Changes {
+        processes: vec![some::process(5), some::process(4), later],
+        ..Changes::default()
+    };
+    store.commit(Revision(0), &changes).await.unwrap();
+    let loaded = store.load().await.unwrap().changes;
+    assert_eq!(loaded.processes, [some::process(4), later]);
+}
+
+pub async fn what_is_gone_is_not_loaded(place: &Place) {
+    let store = place.open().await;
+    store
+        .commit(Revision(0), &some::everything())
+        .await
+        .unwrap();
+    store.commit(Revision(1), &all_gone()).await.unwrap();
+    let mut left = some::everything();
+    left.definitions.clear();
+    left.processes.clear();
+    left.groups.clear();
+    left.apps.clear();
+    left.users.clear();
+    left.logins.clear();
+    left.join_tokens.clear();
+    assert_eq!(store.load().await.unwrap().changes, left);
+}
+
+/// Everything of [`some::everything`] that can go.
+pub fn all_gone() -> Changes {
+    let all = some::everything();
+    Changes {
+        definitions_gone: all.definitions.iter().map(|row| row.id).collect(),
+        processes_gone: all.processes.iter().map(|row| row.id).collect(),
+        groups: vec![some::groups(1, 0)],
+        apps_gone: all.apps.into_iter().map(|row| row.code).collect(),
+        users_gone: all.users.into_iter().map(|row| row.name).collect(),
+        logins_gone: all.logins.iter().map(|row| row.token_sha256).collect(),
+        join_tokens_gone: all.join_tokens.into_iter().map(|row| row.id).collect(),
+        ..Changes::default()
+    }
+}
+
+pub async fn an_id_is_used_again_after_it_is_gone(place: &Place) {
+    let store = place.open().await;
+    store
+        .commit(Revision(0), &some::everything())
+        .await
+        .unwrap();
+    store.commit(Revision(1), &all_gone()).await.unwrap();
+    store
+        .commit(Revision(2), &some::everything())
+        .await
+        .unwrap();
+    assert_eq!(store.load().await.unwrap().changes, some::everything());
+    let (_, changes) = store.changes_since(Revision(1)).await.unwrap();
+    assert_eq!(changes.processes.len(), some::everything().processes.len());
+    assert_eq!(changes.processes_gone, []);
+}
+
+pub async fn an_id_that_goes_and_comes_in_one_commit_is_there(place: &Place) {
+    let store = place.open().await;
+    store
+        .commit(Revision(0), &some::everything())
+        .await
+        .unwrap();
+    let changes = Changes {
+        processes_gone: vec![ProcessId(3)],
+        processes: vec![some::process(3)],
+        apps_gone: vec![some::app(1).code],
+        apps: vec![some::app(1)],
+        ..Changes::default()
+    };
+    store.commit(Revision(1), &changes).await.unwrap();
+    assert_eq!(store.load().await.unwrap().changes, some::everything());
+}
+
+pub async fn any_number_of_rows_is_written(place: &Place) {
+    let store = place.open().await;
+    let mut revision = Revision(0);
+    let mut n_rows = 0;
+    for size in [1, 2, 3, 5, 63, 255, 257, 1023, 1024, 1025, 3333] {
+        let changes = Changes {
+            processes: (n_rows..n_rows + size).map(some::process).collect(),
+            ..Changes::default()
+        };
+        revision = store.commit(revision, &changes).await.unwrap();
+        n_rows += size;
+    }
+    let loaded = Picture::of(&store.load().await.unwrap().changes);
+    assert_eq!(loaded.process_ids(), Vec::from_iter(0..n_rows));
+    let gone = Changes {
+        processes_gone: (0..n_rows - 1).map(ProcessId).collect(),
+        ..Changes::default()
+    };
+    store.commit(revision, &gone).await.unwrap();
+    let left = store.load().await.unwrap().changes;
+    assert_eq!(left.processes, [some::process(n_rows - 1)]);
+}
+
+pub async fn the_largest_ids_are_fine(place: &Place) {
+    let store = place.open().await;
+    let changes = Changes {
+        hosts: vec![some::host(u32::MAX)],
+        events: vec![some::event(u32::MAX, u64::MAX)],
+        ..Changes::default()
+    };
+    store.commit(Revision(0), &changes).await.unwrap();
+    assert_eq!(store.changes_since(Revision(0)).await.unwrap().1, changes);
+}
+
+pub async fn committers_that_race_leave_no_gap(place: &Place) {
+    let (one, other) = (place.open().await, place.open().await);
+    let committers = (0..8).map(|n| {
+        let store = [&one, &other][n as usize % 2].clone();
+        tokio::spawn(commit_ten(store, n))
+    });
+    let mut revisions = Vec::new();
+    for committer in Vec::from_iter(committers) {
+        revisions.extend(committer.await.unwrap());
+    }
+    revisions.sort();
+    assert_eq!(revisions, Vec::from_iter((1..=80).map(Revision)));
+    let loaded = Picture::of(&one.load().await.unwrap().changes);
+    assert_eq!(loaded.process_ids(), Vec::from_iter(0..80));
+}
+
+/// Commits ten processes of its own, planning again whenever somebody else was first.
+async fn commit_ten(store: Store, n: u32) -> Vec<Revision> {
+    let mut head = Revision(0);
+    let mut revisions = Vec::new();
+    for id in n * 10..n * 10 + 10 {
+        let changes = Changes {
+            processes: vec![some::process(id)],
+            ..Changes::default()
+        };
+        head = loop {
+            match store.commit(head, &changes).await {
+                Ok(revision) => break revision,
+                Err(StoreError::Moved { head: moved }) => head = moved,
+                Err(e) => panic!("{e:?}"),
+            }
+        };
+        revisions.push(head);
+    }
+    revisions
+}

@@ -1,0 +1,232 @@
+//! How replicas keep up.
+
+use model::change::{Changes, DefinitionId, ProcessId, Revision};
+use model::{Code, UnixMillis};
+use store::StoreError;
+
+use super::commit::all_gone;
+use crate::picture::Picture;
+use crate::place::Place;
+use crate::some;
+
+pub async fn a_follower_is_told_everything_that_is_new_and_nothing_else(place: &Place) {
+    let store = place.open().await;
+    let mut all = some::everything();
+    all.events = vec![some::event(1, 1)];
+    store.commit(Revision(0), &all).await.unwrap();
+    assert_eq!(
+        store.changes_since(Revision(0)).await.unwrap(),
+        (Revision(1), all)
+    );
+
+    store.commit(Revision(1), &all_gone()).await.unwrap();
+    let (head, changes) = store.changes_since(Revision(1)).await.unwrap();
+    assert_eq!((head, changes), (Revision(2), all_gone()));
+}
+
+pub async fn nothing_is_new_at_the_head(place: &Place) {
+    let store = place.open().await;
+    store
+        .commit(Revision(0), &some::everything())
+        .await
+        .unwrap();
+    let nothing = (Revision(1), Changes::default());
+    assert_eq!(store.changes_since(Revision(1)).await.unwrap(), nothing);
+}
+
+pub async fn a_follower_ahead_of_the_store_must_load_again(place: &Place) {
+    let store = place.open().await;
+    let refused = store.changes_since(Revision(5)).await.unwrap_err();
+    assert!(
+        matches!(refused, StoreError::TooOld { since: Revision(5) }),
+        "{refused:?}"
+    );
+}
+
+pub async fn the_outcome_of_an_old_target_is_new(place: &Place) {
+    let store = place.open().await;
+    store.commit(Revision(0), &some::asked(1, 3)).await.unwrap();
+    let ended = some::ended(1, 1..3, Code::OK);
+    store.commit(Revision(1), &ended).await.unwrap();
+    assert_eq!(store.changes_since(Revision(1)).await.unwrap().1, ended);
+}
+
+pub async fn a_repeated_event_is_not_news(place: &Place) {
+    let store = place.open().await;
+    let first = Changes {
+        events: vec![some::event(1, 1), some::event(1, 2)],
+        ..Changes::default()
+    };
+    let mut again = first.clone();
+    again.events[0].event.reason = "another".into();
+    again.events.push(some::event(1, 3));
+    store.commit(Revision(0), &first).await.unwrap();
+    store.commit(Revision(1), &again).await.unwrap();
+    let (_, news) = store.changes_since(Revision(1)).await.unwrap();
+    assert_eq!(news.events, [some::event(1, 3)]);
+    let (_, all) = store.changes_since(Revision(0)).await.unwrap();
+    assert_eq!(all.events[..2], first.events);
+}
+
+pub async fn a_reader_sees_one_state_while_others_commit(place: &Place) {
+    let (writer, reader) = (place.open().await, place.open().await);
+    let at = |moment: i64| Changes {
+        definitions: vec![some::definition(moment as u32)],
+        processes: Vec::from_iter((0..200).map(|n| {
+            let mut process = some::process(n);
+            process.registered_at = UnixMillis(moment);
+            process.definition = DefinitionId(moment as u32);
+            process
+        })),
+        ..Changes::default()
+    };
+    writer.commit(Revision(0), &at(1)).await.unwrap();
+    let writing = tokio::spawn(async move {
+        for n in 1..100 {
+            writer.commit(Revision(n), &at(n as i64 + 1)).await.unwrap();
+        }
+    });
+    let mut n_looks = 0;
+    while !writing.is_finished() || n_looks == 0 {
+        let loaded = reader.load().await.unwrap();
+        check_one_state(&loaded.changes, loaded.revision);
+        let since = Revision(loaded.revision.0 - 1);
+        let (head, changes) = reader.changes_since(since).await.unwrap();
+        check_one_state(&changes, head);
+        n_looks += 1;
+    }
+    writing.await.unwrap();
+}
+
+fn check_one_state(changes: &Changes, revision: Revision) {
+    let moments = changes
+        .processes
+        .iter()
+        .map(|row| row.registered_at.0 as u64);
+    assert_eq!(Vec::from_iter(moments), vec![revision.0; 200]);
+    let newest = changes.definitions.iter().map(|row| row.id.0).max();
+    assert_eq!(newest, Some(revision.0 as u32));
+}
+
+pub async fn changes_folded_onto_an_earlier_load_equal_a_fresh_load(place: &Place) {
+    let store = place.open().await;
+    let mut dice = Dice(0x5eed);
+    let mut expected = Picture::default();
+    let mut earlier = vec![(Revision(0), Picture::default())];
+    for n in 0..150 {
+        let changes = random_changes(&mut dice, n as u32);
+        let revision = store.commit(Revision(n), &changes).await.unwrap();
+        expected.fold(&known_outcomes_only(&store, changes).await);
+
+        let loaded = store.load().await.unwrap();
+        assert_eq!(loaded.revision, revision);
+        let fresh = Picture::of(&loaded.changes);
+        assert!(
+            fresh == expected,
+            "after {revision}: {fresh:#?}\n{expected:#?}"
+        );
+
+        let (since, picture) = &earlier[dice.below(earlier.len() as u32) as usize];
+        let mut folded = picture.clone();
+        let (head, changes) = store.changes_since(*since).await.unwrap();
+        folded.fold(&changes);
+        assert_eq!(head, revision);
+        assert!(
+            folded == fresh,
+            "from {since}: {folded:#?}
+{fresh:#?}"
+        );
+        earlier.push((revision, fresh));
+    }
+}
+
+/// The store drops outcomes without a target, so the expectation does as well.
+async fn known_outcomes_only(store: &store::Store, mut changes: Changes) -> Changes {
+    let mut known = Vec::new();
+    for row in &changes.outcomes {
+        let task = store.task(row.op_id.task).await.unwrap();
+        let mut ids = task
+            .iter()
+            .flat_map(|task| &task.targets)
+            .map(|(target, _)| target.op_id);
+        if ids.any(|id| id == row.op_id) {
+            known.push(row.clone());
+        }
+    }
+    changes.outcomes = known;
+    changes
+}
+
+/// A task of its own each time, ends for some of the last ones, and anything else.
+fn random_changes(dice: &mut Dice, n: u32) -> Changes {
+    let n_targets = dice.below(4);
+    Changes {
+        hosts: dice.some(5).into_iter().map(some::host).collect(),
+        names: dice.some(5).into_iter().map(some::name).collect(),
+        definitions: dice.some(6).into_iter().map(some::definition).collect(),
+        definitions_gone: dice.some(6).into_iter().map(DefinitionId).collect(),
+        processes: dice
+            .some(40)
+            .into_iter()
+            .map(|n| {
+                let mut process = some::process(n);
+                process.incarnation = Revision(u64::from(dice.below(1000)));
+                process
+            })
+            .collect(),
+        processes_gone: dice.some(40).into_iter().map(ProcessId).collect(),
+        groups: dice
+            .some(3)
+            .into_iter()
+            .map(|host| some::groups(host, dice.below(3)))
+            .collect(),
+        tasks: vec![some::task(n)],
+        targets: (0..n_targets).map(|o| some::target(n, o)).collect(),
+        outcomes: dice
+            .some(20)
+            .into_iter()
+            .map(|back| {
+                let task = n.saturating_sub(back);
+                some::outcome(task, dice.below(4), Code(dice.below(2) as i32))
+            })
+            .collect(),
+        apps: dice.some(4).into_iter().map(some::app).collect(),
+        apps_gone: dice
+            .some(4)
+            .into_iter()
+            .map(|n| some::app(n).code)
+            .collect(),
+        users: dice.some(4).into_iter().map(some::user).collect(),
+        users_gone: dice
+            .some(4)
+            .into_iter()
+            .map(|n| some::user(n).name)
+            .collect(),
+        logins: dice.some(4).into_iter().map(some::login).collect(),
+        logins_gone: dice.some(4).into_iter().map(|n| [n as u8; 32]).collect(),
+        join_tokens: dice.some(4).into_iter().map(some::join_token).collect(),
+        join_tokens_gone: dice
+            .some(4)
+            .into_iter()
+            .map(|n| some::join_token(n).id)
+            .collect(),
+        ..Changes::default()
+    }
+}
+
+/// The same throws every time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as u32 % bound
+    }
+
+    /// Each number below the bound with a chance of one in three, in no order that matters.
+    fn some(&mut self, bound: u32) -> Vec<u32> {
+        (0..bound).filter(|_| self.below(3) == 0).collect()
+    }
+}

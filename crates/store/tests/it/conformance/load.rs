@@ -1,0 +1,82 @@
+//! What a starting server gets.
+
+use model::change::{Changes, Revision};
+use store::{Loaded, Store};
+
+use crate::place::Place;
+use crate::some;
+
+pub async fn a_new_store_is_empty_and_at_revision_0(place: &Place) {
+    let store = place.open().await;
+    assert_eq!(store.load().await.unwrap(), Loaded::default());
+    assert_eq!(store.head().await.unwrap(), Revision(0));
+}
+
+pub async fn replicas_that_open_a_new_store_at_once_share_it(place: &Place) {
+    let opening = (0..6).map(|_| {
+        let url = place.url();
+        tokio::spawn(async move { Store::open(&url).await.unwrap() })
+    });
+    for (n, opening) in (0..).zip(Vec::from_iter(opening)) {
+        let store = opening.await.unwrap();
+        let revision = store.commit(Revision(n), &Changes::default()).await;
+        assert_eq!(revision.unwrap(), Revision(n + 1));
+    }
+}
+
+pub async fn everything_reads_back_as_it_was_written(place: &Place) {
+    let store = place.open().await;
+    let revision = store
+        .commit(Revision(0), &some::everything())
+        .await
+        .unwrap();
+    let loaded = store.load().await.unwrap();
+    assert_eq!(loaded.revision, revision);
+    assert_eq!(loaded.changes, some::everything());
+}
+
+pub async fn everything_is_still_there_after_closing_and_opening(place: &Place) {
+    let store = place.open().await;
+    store
+        .commit(Revision(0), &some::everything())
+        .await
+        .unwrap();
+    store.save_status(&[(3, vec![1])]).await.unwrap();
+    let before = store.load().await.unwrap();
+    store.close().await;
+    assert_eq!(place.open().await.load().await.unwrap(), before);
+}
+
+pub async fn audit_and_events_are_not_loaded(place: &Place) {
+    let store = place.open().await;
+    let mut changes = some::everything();
+    changes.audit = vec![some::audit(1)];
+    changes.events = vec![some::event(1, 1)];
+    store.commit(Revision(0), &changes).await.unwrap();
+    assert_eq!(store.load().await.unwrap().changes, some::everything());
+}
+
+pub async fn the_last_status_of_each_shard_is_loaded(place: &Place) {
+    let store = place.open().await;
+    let save = async |shards: &[(u32, Vec<u8>)]| store.save_status(shards).await.unwrap();
+    save(&[
+        (1, vec![0, 255]),
+        (u32::MAX, vec![2; 300_000]),
+        (0, vec![3]),
+    ])
+    .await;
+    save(&[(1, vec![4]), (0, vec![]), (9, vec![])]).await;
+    let loaded = store.load().await.unwrap();
+    assert_eq!(loaded.status, [(1, vec![4]), (u32::MAX, vec![2; 300_000])]);
+    assert_eq!(loaded.revision, Revision(0), "status takes no revision");
+}
+
+pub async fn a_closed_store_says_that_it_is_unavailable(place: &Place) {
+    let store = place.open().await;
+    store.close().await;
+    let refused = store.load().await.unwrap_err();
+    assert!(
+        matches!(refused, store::StoreError::Unavailable { .. }),
+        "{refused:?}"
+    );
+}

@@ -1,0 +1,86 @@
+//! Acknowledged means durable: a process that commits is killed with signal 9, again and again.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+
+use model::change::{Changes, Revision};
+use store::Store;
+
+use crate::picture::Picture;
+use crate::place::Place;
+use crate::some;
+
+const URL: &str = "MUSTER_TEST_STORE_URL";
+const N_LIVES: u64 = 5;
+const N_ACKNOWLEDGED: u64 = 20;
+
+pub async fn whatever_was_acknowledged_survives_a_kill(place: &Place) {
+    let mut acknowledged = 0;
+    for _ in 0..N_LIVES {
+        let last = commit_and_die(&place.url(), N_ACKNOWLEDGED);
+        assert!(last >= acknowledged + N_ACKNOWLEDGED);
+        acknowledged = last;
+        let store = place.open().await;
+        let loaded = store.load().await.unwrap();
+        // The one that was under way may be there as well: whole, or not at all.
+        let head = loaded.revision.0;
+        assert!(
+            head == acknowledged || head == acknowledged + 1,
+            "{head} after {acknowledged}"
+        );
+        let ids = Picture::of(&loaded.changes).process_ids();
+        assert_eq!(ids, Vec::from_iter((0..head).flat_map(ids_of)));
+        let (_, changes) = store.changes_since(Revision(head - 1)).await.unwrap();
+        assert_eq!(changes.processes.len(), ids_of(head - 1).count());
+        store.close().await;
+    }
+}
+
+/// The processes of a commit: enough for several pages.
+fn ids_of(planned_at: u64) -> std::ops::Range<u32> {
+    planned_at as u32 * 300..(planned_at as u32 + 1) * 300
+}
+
+/// Runs this very binary as [`a_process_that_commits_until_it_is_killed`]; answers the last revision that it told of.
+fn commit_and_die(url: &str, n_acknowledged: u64) -> u64 {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--ignored", "--nocapture"])
+        .arg("crash::a_process_that_commits_until_it_is_killed")
+        .env(URL, url)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut revisions = Vec::new();
+    while let Some(Ok(line)) = lines.next() {
+        revisions.extend(
+            line.strip_prefix("acknowledged ")
+                .map(|n| n.parse::<u64>().unwrap()),
+        );
+        if revisions.len() as u64 == n_acknowledged {
+            child.kill().unwrap();
+        }
+    }
+    child.wait().unwrap();
+    let gap_free = revisions.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    assert!(gap_free, "{revisions:?}");
+    *revisions.last().expect("it acknowledged something")
+}
+
+#[tokio::test]
+#[ignore = "the child of whatever_was_acknowledged_survives_a_kill"]
+async fn a_process_that_commits_until_it_is_killed() {
+    let Ok(url) = std::env::var(URL) else { return };
+    let store = Store::open(&url).await.unwrap();
+    let mut head = store.head().await.unwrap();
+    loop {
+        let changes = Changes {
+            processes: ids_of(head.0).map(some::process).collect(),
+            ..Changes::default()
+        };
+        head = store.commit(head, &changes).await.unwrap();
+        // One line feed first: the harness may have left a line open.
+        println!("\nacknowledged {}", head.0);
+        std::io::stdout().flush().unwrap();
+    }
+}

@@ -1,0 +1,97 @@
+//! What a follower keeps: the plainest possible fold of changes, to compare stores with.
+
+use std::collections::BTreeMap;
+
+use model::access::{App, JoinToken, Login, User};
+use model::change::{
+    Changes, DefinitionId, DefinitionRow, GroupRow, HostId, HostRow, NameId, NameRow, ProcessId,
+    ProcessRow, TargetRow, TaskRow,
+};
+use model::{Namespace, OpId, Outcome, TaskId};
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Picture {
+    hosts: BTreeMap<HostId, HostRow>,
+    names: BTreeMap<NameId, NameRow>,
+    definitions: BTreeMap<DefinitionId, DefinitionRow>,
+    processes: BTreeMap<ProcessId, ProcessRow>,
+    groups: BTreeMap<(HostId, Namespace), GroupRow>,
+    tasks: BTreeMap<TaskId, TaskRow>,
+    targets: BTreeMap<OpId, TargetRow>,
+    outcomes: BTreeMap<OpId, Outcome>,
+    apps: BTreeMap<String, App>,
+    users: BTreeMap<String, User>,
+    logins: BTreeMap<[u8; 32], Login>,
+    join_tokens: BTreeMap<String, JoinToken>,
+}
+
+impl Picture {
+    pub fn of(changes: &Changes) -> Self {
+        let mut picture = Self::default();
+        picture.fold(changes);
+        picture
+    }
+
+    pub fn fold(&mut self, new: &Changes) {
+        self.definitions
+            .retain(|id, _| !new.definitions_gone.contains(id));
+        self.processes
+            .retain(|id, _| !new.processes_gone.contains(id));
+        self.apps.retain(|id, _| !new.apps_gone.contains(id));
+        self.users.retain(|id, _| !new.users_gone.contains(id));
+        self.logins.retain(|id, _| !new.logins_gone.contains(id));
+        self.join_tokens
+            .retain(|id, _| !new.join_tokens_gone.contains(id));
+
+        self.hosts
+            .extend(new.hosts.iter().map(|row| (row.id, row.clone())));
+        self.names
+            .extend(new.names.iter().map(|row| (row.id, row.clone())));
+        self.definitions
+            .extend(new.definitions.iter().map(|row| (row.id, row.clone())));
+        self.processes
+            .extend(new.processes.iter().map(|row| (row.id, *row)));
+        let key = |row: &GroupRow| (row.host, row.namespace.clone());
+        self.groups
+            .extend(new.groups.iter().map(|row| (key(row), row.clone())));
+        self.groups.retain(|_, row| !row.groups.is_empty());
+        self.tasks
+            .extend(new.tasks.iter().map(|row| (row.id, row.clone())));
+        self.targets
+            .extend(new.targets.iter().map(|row| (row.op_id, row.clone())));
+        let outcomes = new
+            .outcomes
+            .iter()
+            .map(|row| (row.op_id, row.outcome.clone()));
+        self.outcomes.extend(outcomes);
+        self.apps
+            .extend(new.apps.iter().map(|row| (row.code.clone(), row.clone())));
+        self.users
+            .extend(new.users.iter().map(|row| (row.name.clone(), row.clone())));
+        self.logins
+            .extend(new.logins.iter().map(|row| (row.token_sha256, row.clone())));
+        self.join_tokens.extend(
+            new.join_tokens
+                .iter()
+                .map(|row| (row.id.clone(), row.clone())),
+        );
+        self.forget_ended();
+    }
+
+    /// A task with no target left to end is of no interest in memory.
+    fn forget_ended(&mut self) {
+        let open: Vec<TaskId> = self
+            .targets
+            .keys()
+            .filter(|id| !self.outcomes.contains_key(id))
+            .map(|id| id.task)
+            .collect();
+        self.tasks.retain(|id, _| open.contains(id));
+        self.targets.retain(|id, _| open.contains(&id.task));
+        self.outcomes.retain(|id, _| open.contains(&id.task));
+    }
+
+    pub fn process_ids(&self) -> Vec<u32> {
+        self.processes.keys().map(|id| id.0).collect()
+    }
+}

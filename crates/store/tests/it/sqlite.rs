@@ -1,0 +1,319 @@
+//! SQLite keeps every promise, and some of its own.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+use model::change::{Changes, Revision};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+use store::{Store, StoreError};
+
+use crate::conformance::keeps;
+use crate::place::Place;
+use crate::{crash, some};
+
+keeps! { Place::new() =>
+    load::a_new_store_is_empty_and_at_revision_0,
+    load::replicas_that_open_a_new_store_at_once_share_it,
+    load::everything_reads_back_as_it_was_written,
+    load::everything_is_still_there_after_closing_and_opening,
+    load::audit_and_events_are_not_loaded,
+    load::the_last_status_of_each_shard_is_loaded,
+    load::a_closed_store_says_that_it_is_unavailable,
+    commit::each_commit_takes_the_next_revision,
+    commit::a_commit_planned_against_another_revision_writes_nothing,
+    commit::writing_everything_twice_is_as_good_as_once,
+    commit::of_two_rows_with_one_key_the_later_counts,
+    commit::what_is_gone_is_not_loaded,
+    commit::an_id_is_used_again_after_it_is_gone,
+    commit::an_id_that_goes_and_comes_in_one_commit_is_there,
+    commit::any_number_of_rows_is_written,
+    commit::the_largest_ids_are_fine,
+    commit::committers_that_race_leave_no_gap,
+    follow::a_follower_is_told_everything_that_is_new_and_nothing_else,
+    follow::nothing_is_new_at_the_head,
+    follow::a_follower_ahead_of_the_store_must_load_again,
+    follow::the_outcome_of_an_old_target_is_new,
+    follow::a_repeated_event_is_not_news,
+    follow::a_reader_sees_one_state_while_others_commit,
+    follow::changes_folded_onto_an_earlier_load_equal_a_fresh_load,
+    task::an_open_task_is_loaded_with_all_its_targets_and_outcomes,
+    task::an_ended_task_is_not_loaded_but_still_there,
+    task::a_task_is_read_in_the_order_of_its_targets,
+    task::a_later_outcome_replaces_an_earlier_one_and_counts_once,
+    task::an_outcome_without_a_target_is_dropped,
+    task::outcomes_of_many_tasks_in_one_commit_are_counted_apart,
+    task::tasks_are_listed_newest_first_in_pages,
+    audit::audit_is_read_newest_first_in_pages,
+    audit::audit_is_filtered_by_app_user_and_action,
+    setting::a_setting_keeps_its_first_value,
+    setting::replicas_that_race_for_a_setting_agree,
+    purge::old_tasks_go_when_all_their_targets_have_ended,
+    purge::any_number_of_old_tasks_goes_at_once,
+    purge::tombstones_go_and_earlier_followers_must_load_again,
+    purge::later_tombstones_stay,
+    purge::a_purge_never_goes_beyond_the_head_nor_back,
+    purge::expired_logins_and_old_events_go,
+}
+
+#[tokio::test]
+async fn whatever_was_acknowledged_survives_a_kill() {
+    crash::whatever_was_acknowledged_survives_a_kill(&Place::new()).await;
+}
+
+#[tokio::test]
+async fn only_its_owner_can_read_the_files() {
+    let place = Place::new();
+    let store = place.open().await;
+    store
+        .commit(Revision(0), &some::everything())
+        .await
+        .unwrap();
+    let folder = place.file().parent().unwrap().to_owned();
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    let files = Vec::from_iter(
+        folder
+            .read_dir()
+            .unwrap()
+            .map(|entry| entry.unwrap().path()),
+    );
+    assert!(files.len() > 1, "the file and its log: {files:?}");
+    files
+        .iter()
+        .for_each(|file| assert_eq!(mode(file), 0o600, "{}", file.display()));
+}
+
+#[tokio::test]
+async fn a_url_of_another_kind_is_refused_with_what_is_supported() {
+    for url in [
+        "",
+        "sqlite:",
+        "/var/lib/muster.db",
+        "mysql://host/db",
+        "sqlite::memory:",
+    ] {
+        let refused = Store::open(url).await.unwrap_err();
+        assert!(
+            matches!(refused, StoreError::Unsupported { .. }),
+            "{url}: {refused:?}"
+        );
+        assert!(refused.to_string().contains("sqlite:/path"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_unavailable() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.file().parent().unwrap()).unwrap();
+    std::fs::write(place.file(), "no database".repeat(1000)).unwrap();
+    let refused = Store::open(&place.url()).await.unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Unavailable { .. }),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_store_of_a_newer_program_is_refused() {
+    let place = Place::new();
+    place.open().await.close().await;
+    meddle(&place, "INSERT INTO schema_version (version) VALUES (99)").await;
+    let refused = Store::open(&place.url()).await.unwrap_err();
+    assert!(
+        matches!(refused, StoreError::TooNew { found: 99, .. }),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_is_named() {
+    for (damage, table, id) in [
+        (
+            "UPDATE definitions SET spec = '{' WHERE id = 1",
+            "definitions",
+            "1",
+        ),
+        ("UPDATE hosts SET ip = 'x' WHERE id = 2", "hosts", "2"),
+        ("UPDATE names SET name = '' WHERE id = 0", "names", "0"),
+        (
+            "UPDATE outcomes SET body = '[]' WHERE ordinal = 3",
+            "outcomes",
+            "3",
+        ),
+        (
+            "UPDATE targets SET op = 5 WHERE ordinal = 4",
+            "targets",
+            "4",
+        ),
+        (
+            "UPDATE apps SET body = '' WHERE id = 'app''1'",
+            "apps",
+            "app'1",
+        ),
+        (
+            "UPDATE process_groups SET body = 'null'",
+            "process_groups",
+            "1, gse",
+        ),
+        (
+            "UPDATE processes SET flag = 3 WHERE id = 6",
+            "processes",
+            "6",
+        ),
+        (
+            "UPDATE processes SET host = -1 WHERE id = 5",
+            "processes",
+            "5",
+        ),
+        (
+            "UPDATE logins SET token_sha256 = x'00' WHERE user_name = 'user1'",
+            "logins",
+            "",
+        ),
+    ] {
+        let place = Place::new();
+        let store = place.open().await;
+        store
+            .commit(Revision(0), &some::everything())
+            .await
+            .unwrap();
+        meddle(&place, damage).await;
+        let loading = store.load().await.map(drop);
+        let following = store.changes_since(Revision(0)).await.map(drop);
+        for result in [loading, following] {
+            match result.unwrap_err() {
+                StoreError::Corrupt {
+                    table: t, id: i, ..
+                } if t == table => {
+                    assert!(i.contains(id), "{damage}: {i}");
+                }
+                other => panic!("{damage}: {other:?}"),
+            }
+        }
+    }
+}
+
+/// An error after which SQLite has already rolled back by itself, as after a full disk.
+#[tokio::test]
+async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
+    let place = Place::new();
+    let store = place.open().await;
+    meddle(
+        &place,
+        "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ROLLBACK, 'disk full'); END",
+    )
+    .await;
+    let mut changes = some::everything();
+    changes.audit = vec![some::audit(1)];
+    for _ in 0..3 {
+        let failed = store.commit(Revision(0), &changes).await.unwrap_err();
+        let StoreError::Unavailable { source } = failed else {
+            panic!("{failed:?}");
+        };
+        assert!(source.to_string().contains("disk full"), "{source}");
+    }
+    assert_eq!(store.load().await.unwrap(), store::Loaded::default());
+    meddle(&place, "DROP TRIGGER full").await;
+    assert_eq!(
+        store.commit(Revision(0), &changes).await.unwrap(),
+        Revision(1)
+    );
+}
+
+#[tokio::test]
+async fn a_commit_that_is_abandoned_half_way_is_whole_or_absent() {
+    let place = Place::new();
+    let store = place.open().await;
+    for n in 0..40 {
+        let head = store.head().await.unwrap();
+        let changes = Changes {
+            processes: (0..5000).map(some::process).collect(),
+            names: vec![some::name(n)],
+            ..Changes::default()
+        };
+        let patience = Duration::from_micros(u64::from(n) * 300);
+        let _ = tokio::time::timeout(patience, store.commit(head, &changes)).await;
+    }
+    // Whatever was under way comes to its end before the next commit begins.
+    let head = loop {
+        let head = store.head().await.unwrap();
+        match store.commit(head, &Changes::default()).await {
+            Ok(head) => break head,
+            Err(StoreError::Moved { .. }) => {}
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    for revision in 0..head.0 {
+        store.changes_since(Revision(revision)).await.unwrap();
+    }
+    let loaded = store.load().await.unwrap().changes;
+    assert!(matches!(loaded.processes.len(), 0 | 5000));
+    // One name for each commit that happened, and the last had none.
+    assert_eq!(loaded.names.len() as u64, head.0 - 1);
+}
+
+#[tokio::test]
+async fn big_tables_are_read_through_their_indexes() {
+    let place = Place::new();
+    place.open().await.close().await;
+    for (statement, wanted) in [
+        (
+            "SELECT id FROM processes WHERE revision > 5",
+            "processes_revision",
+        ),
+        (
+            "SELECT body FROM outcomes WHERE revision > 5",
+            "outcomes_revision",
+        ),
+        (
+            "SELECT op FROM targets WHERE revision > 5",
+            "targets_revision",
+        ),
+        (
+            "SELECT app FROM tasks WHERE n_ended < n_targets",
+            "tasks_open",
+        ),
+        (
+            "SELECT id FROM processes WHERE gone = 1 AND revision <= 5 LIMIT 9",
+            "processes_gone",
+        ),
+        (
+            "SELECT op FROM targets WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets)",
+            "SEARCH targets USING PRIMARY KEY",
+        ),
+        (
+            "UPDATE tasks SET n_ended = v.column2 FROM (VALUES (1, 2), (3, 4)) AS v WHERE tasks.id = v.column1",
+            "SEARCH tasks USING INTEGER PRIMARY KEY",
+        ),
+        (
+            "SELECT count(o.code) FROM (VALUES (1, 2), (3, 4)) AS v CROSS JOIN targets AS t LEFT JOIN outcomes AS o \
+             ON o.task = t.task AND o.ordinal = t.ordinal WHERE t.task = v.column1 AND t.ordinal = v.column2",
+            "SEARCH t USING PRIMARY KEY",
+        ),
+    ] {
+        let plan = plan(&place, statement).await;
+        assert!(plan.contains(wanted), "{statement}\n{plan}");
+    }
+}
+
+async fn raw(place: &Place) -> sqlx::SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(place.file());
+    options.connect().await.unwrap()
+}
+
+/// Changes the data behind the store's back.
+async fn meddle(place: &Place, statement: &'static str) {
+    let mut conn = raw(place).await;
+    sqlx::raw_sql(statement).execute(&mut conn).await.unwrap();
+    conn.close().await.unwrap();
+}
+
+async fn plan(place: &Place, statement: &str) -> String {
+    let mut conn = raw(place).await;
+    let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
+    let steps: Vec<(i64, i64, i64, String)> =
+        sqlx::query_as(explain).fetch_all(&mut conn).await.unwrap();
+    let steps: Vec<String> = steps.into_iter().map(|(_, _, _, step)| step).collect();
+    steps.join("\n")
+}
