@@ -1,1 +1,138 @@
-//! bus
+//! Between replicas: hints of new revisions, presence of agents, status deltas, and commands to the replica that holds an
+//! agent.
+//!
+//! Nothing whose loss matters goes this way. Every message may be lost, late or out of order, and then somebody learns
+//! later, from the store or from an agent, what the message would have said. So publishing never waits and never fails.
+//!
+//! [`Bus`] is concrete; engines are private.
+
+mod engine;
+mod local;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::change::{HostId, Revision};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+pub use local::LocalHub;
+
+/// Messages that a subscriber may lag behind before it misses the oldest.
+pub const MAX_LAG: usize = 4096;
+/// Requests that wait for their replica.
+pub const MAX_REQUESTS: usize = 1024;
+/// How long a request waits for its answer.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// One server process, for as long as it lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReplicaId(pub u64);
+
+impl fmt::Display for ReplicaId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    /// The store has a new head: look there.
+    Committed(Revision),
+    /// The sender holds the connection of this host's agent, or does no more.
+    Presence { host: HostId, up: bool },
+    /// What the host's agent reported; opaque here.
+    Status { host: HostId, body: Vec<u8> },
+}
+
+/// A replica's place on the bus; clones share it.
+#[derive(Debug, Clone)]
+pub struct Bus(Arc<dyn engine::Engine>);
+
+impl Bus {
+    /// Joins the replicas of this process.
+    pub fn local(hub: &LocalHub, replica: ReplicaId) -> Self {
+        Self(Arc::new(hub.join(replica)))
+    }
+
+    /// Who this is to the others.
+    pub fn replica(&self) -> ReplicaId {
+        self.0.replica()
+    }
+
+    /// Tells all other replicas, as far as they listen.
+    pub fn publish(&self, message: Message) {
+        self.0.publish(message);
+    }
+
+    /// Everything that other replicas publish from now on.
+    pub fn subscribe(&self) -> Subscription {
+        self.0.subscribe()
+    }
+
+    /// Asks one replica and waits for its answer.
+    pub async fn request(&self, to: ReplicaId, payload: Vec<u8>) -> Result<Vec<u8>, BusError> {
+        match tokio::time::timeout(REQUEST_TIMEOUT, self.0.request(to, payload)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(BusError::TimedOut { replica: to }),
+        }
+    }
+
+    /// The requests to this replica. Whoever calls it again takes them over.
+    pub fn requests(&self) -> mpsc::Receiver<Request> {
+        self.0.requests()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BusError {
+    /// Nobody got it.
+    #[error("replica {replica} is not there")]
+    NoResponder { replica: ReplicaId },
+    /// It may have been acted on.
+    #[error("replica {replica} did not answer")]
+    TimedOut { replica: ReplicaId },
+}
+
+/// Somebody waits for the answer; dropping it answers nothing.
+#[derive(Debug)]
+pub struct Request {
+    pub payload: Vec<u8>,
+    pub reply: oneshot::Sender<Vec<u8>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Received {
+    Message(ReplicaId, Message),
+    /// Some messages are lost: look at everything that they could have been about.
+    Lagged,
+}
+
+/// What was published since [`Bus::subscribe`].
+#[derive(Debug)]
+pub struct Subscription {
+    replica: ReplicaId,
+    messages: broadcast::Receiver<Arc<Envelope>>,
+}
+
+#[derive(Debug)]
+struct Envelope {
+    from: ReplicaId,
+    message: Message,
+}
+
+impl Subscription {
+    /// Waits for the next message of another replica; for ever, once all are gone. Dropping the future loses nothing.
+    pub async fn recv(&mut self) -> Received {
+        loop {
+            match self.messages.recv().await {
+                Ok(envelope) if envelope.from == self.replica => {}
+                Ok(envelope) => {
+                    return Received::Message(envelope.from, envelope.message.clone());
+                }
+                Err(broadcast::error::RecvError::Lagged(_)) => return Received::Lagged,
+                Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Replicas within one process: a server alone, or several in a test.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use crate::engine::Engine;
+use crate::{BusError, Envelope, MAX_LAG, MAX_REQUESTS, Message, ReplicaId, Request, Subscription};
+
+/// Where the replicas of one process meet; clones are the same place.
+#[derive(Debug, Clone)]
+pub struct LocalHub(Arc<Hub>);
+
+#[derive(Debug)]
+struct Hub {
+    messages: broadcast::Sender<Arc<Envelope>>,
+    responders: Mutex<HashMap<ReplicaId, mpsc::Sender<Request>>>,
+}
+
+impl LocalHub {
+    pub fn new() -> Self {
+        Self(Arc::new(Hub {
+            messages: broadcast::Sender::new(MAX_LAG),
+            responders: Mutex::default(),
+        }))
+    }
+
+    pub(crate) fn join(&self, replica: ReplicaId) -> Local {
+        Local {
+            replica,
+            hub: self.clone(),
+        }
+    }
+
+    fn responder(&self, replica: ReplicaId) -> Option<mpsc::Sender<Request>> {
+        let responders = self.0.responders.lock();
+        let responders = responders.unwrap_or_else(PoisonError::into_inner);
+        responders.get(&replica).cloned()
+    }
+}
+
+impl Default for LocalHub {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Local {
+    replica: ReplicaId,
+    hub: LocalHub,
+}
+
+#[async_trait]
+impl Engine for Local {
+    fn replica(&self) -> ReplicaId {
+        self.replica
+    }
+
+    fn publish(&self, message: Message) {
+        let envelope = Envelope {
+            from: self.replica,
+            message,
+        };
+        // An error means that nobody listens.
+        let _ = self.hub.0.messages.send(Arc::new(envelope));
+    }
+
+    fn subscribe(&self) -> Subscription {
+        Subscription {
+            replica: self.replica,
+            messages: self.hub.0.messages.subscribe(),
+        }
+    }
+
+    async fn request(&self, to: ReplicaId, payload: Vec<u8>) -> Result<Vec<u8>, BusError> {
+        let nobody = BusError::NoResponder { replica: to };
+        let responder = self.hub.responder(to).ok_or(nobody)?;
+        let (reply, answer) = oneshot::channel();
+        let request = Request { payload, reply };
+        responder.send(request).await.map_err(|_| nobody)?;
+        answer.await.map_err(|_| BusError::TimedOut { replica: to })
+    }
+
+    fn requests(&self) -> mpsc::Receiver<Request> {
+        let (sender, receiver) = mpsc::channel(MAX_REQUESTS);
+        let responders = self.hub.0.responders.lock();
+        let mut responders = responders.unwrap_or_else(PoisonError::into_inner);
+        responders.insert(self.replica, sender);
+        receiver
+    }
+}

@@ -1,0 +1,152 @@
+//! What every engine promises. One function per promise; each gets three replicas that see each other.
+//!
+//! Time is simulated: waiting for a timeout costs nothing.
+
+use bus::{Bus, BusError, MAX_LAG, MAX_REQUESTS, Message, Received, ReplicaId};
+use model::change::{HostId, Revision};
+
+/// Makes each promise a test of the engine that the calling module stands for.
+macro_rules! keeps {
+    ($replicas:expr => $($promise:ident,)+) => {
+        $(
+            #[tokio::test(start_paused = true)]
+            async fn $promise() {
+                $crate::conformance::$promise($replicas).await;
+            }
+        )+
+    };
+}
+pub(crate) use keeps;
+
+fn committed(n: usize) -> Message {
+    Message::Committed(Revision(n as u64))
+}
+
+pub async fn a_message_reaches_every_other_replica_in_order([one, two, three]: [Bus; 3]) {
+    let mut subscriptions = [two.subscribe(), two.subscribe(), three.subscribe()];
+    let messages = [
+        committed(7),
+        Message::Presence {
+            host: HostId(1),
+            up: true,
+        },
+        Message::Status {
+            host: HostId(2),
+            body: vec![0, 255],
+        },
+    ];
+    messages
+        .iter()
+        .for_each(|message| one.publish(message.clone()));
+    for subscription in &mut subscriptions {
+        for message in &messages {
+            let expected = Received::Message(one.replica(), message.clone());
+            assert_eq!(subscription.recv().await, expected);
+        }
+    }
+}
+
+pub async fn a_replica_does_not_hear_itself([one, two, _]: [Bus; 3]) {
+    let mut subscription = one.subscribe();
+    one.publish(committed(1));
+    two.publish(committed(2));
+    let expected = Received::Message(two.replica(), committed(2));
+    assert_eq!(subscription.recv().await, expected);
+}
+
+pub async fn publishing_to_nobody_is_fine([one, _, _]: [Bus; 3]) {
+    one.publish(committed(1));
+}
+
+pub async fn a_subscription_begins_where_it_was_made([one, two, _]: [Bus; 3]) {
+    one.publish(committed(1));
+    let mut subscription = two.subscribe();
+    one.publish(committed(2));
+    let expected = Received::Message(one.replica(), committed(2));
+    assert_eq!(subscription.recv().await, expected);
+}
+
+pub async fn a_subscriber_that_lags_is_told_and_goes_on_with_the_newest([one, two, _]: [Bus; 3]) {
+    let mut subscription = two.subscribe();
+    let n_messages = 3 * MAX_LAG;
+    (1..=n_messages).for_each(|n| one.publish(committed(n)));
+    assert_eq!(subscription.recv().await, Received::Lagged);
+    let newest = Received::Message(one.replica(), committed(n_messages));
+    let mut n_kept = 1;
+    while subscription.recv().await != newest {
+        n_kept += 1;
+    }
+    assert_eq!(n_kept, MAX_LAG);
+}
+
+/// Answers each request with its name and what was asked.
+fn respond(bus: &Bus, name: &'static str) {
+    let mut requests = bus.requests();
+    tokio::spawn(async move {
+        while let Some(request) = requests.recv().await {
+            let answer = [name.as_bytes(), &request.payload].concat();
+            request.reply.send(answer).unwrap();
+        }
+    });
+}
+
+pub async fn a_request_is_answered_by_the_replica_that_it_names([one, two, three]: [Bus; 3]) {
+    respond(&one, "one");
+    respond(&two, "two");
+    respond(&three, "three");
+    for (to, expected) in [(&one, "one!"), (&two, "two!"), (&three, "three!")] {
+        let answer = one.request(to.replica(), b"!".to_vec()).await;
+        assert_eq!(answer, Ok(expected.as_bytes().to_vec()));
+    }
+}
+
+pub async fn a_request_to_nobody_fails_at_once([one, two, _]: [Bus; 3]) {
+    let begun = tokio::time::Instant::now();
+    for replica in [two.replica(), ReplicaId(99)] {
+        let answer = one.request(replica, vec![]).await;
+        assert_eq!(answer, Err(BusError::NoResponder { replica }));
+    }
+    assert_eq!(begun.elapsed().as_millis(), 0);
+}
+
+pub async fn a_request_to_a_replica_that_stopped_answering_fails_at_once([one, two, _]: [Bus; 3]) {
+    drop(two.requests());
+    let replica = two.replica();
+    let answer = one.request(replica, vec![]).await;
+    assert_eq!(answer, Err(BusError::NoResponder { replica }));
+}
+
+pub async fn a_request_that_is_dropped_unanswered_times_out([one, two, _]: [Bus; 3]) {
+    let mut requests = two.requests();
+    tokio::spawn(async move { while requests.recv().await.is_some() {} });
+    let replica = two.replica();
+    let answer = one.request(replica, vec![]).await;
+    assert_eq!(answer, Err(BusError::TimedOut { replica }));
+}
+
+pub async fn a_request_that_nobody_takes_up_times_out([one, two, _]: [Bus; 3]) {
+    let _requests = two.requests();
+    let replica = two.replica();
+    let answer = one.request(replica, vec![]).await;
+    assert_eq!(answer, Err(BusError::TimedOut { replica }));
+}
+
+pub async fn a_flood_of_requests_waits_and_is_answered([one, two, _]: [Bus; 3]) {
+    let asking = (0..3 * MAX_REQUESTS).map(|n| {
+        let (one, to) = (one.clone(), two.replica());
+        tokio::spawn(async move { (n, one.request(to, n.to_le_bytes().to_vec()).await) })
+    });
+    respond(&two, "");
+    for asked in Vec::from_iter(asking) {
+        let (n, answer) = asked.await.unwrap();
+        assert_eq!(answer, Ok(n.to_le_bytes().to_vec()));
+    }
+}
+
+pub async fn the_later_of_two_responders_takes_over([one, two, _]: [Bus; 3]) {
+    let mut earlier = two.requests();
+    respond(&two, "later");
+    let answer = one.request(two.replica(), vec![]).await;
+    assert_eq!(answer, Ok(b"later".to_vec()));
+    assert!(earlier.recv().await.is_none());
+}
