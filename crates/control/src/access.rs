@@ -9,7 +9,7 @@ use model::access::{App, Caller, JoinToken, Login, SecretHash, User};
 use model::change::Changes;
 use model::{Namespace, UnixMillis};
 
-use crate::{Control, ControlError, Lacks, now, secrets};
+use crate::{Control, ControlError, Lacks, secrets};
 
 mod keys;
 
@@ -170,7 +170,7 @@ impl Control {
             .token
             .as_deref()
             .filter(|token| !token.is_empty());
-        let login = login.map(|token| access.login(token, now()));
+        let login = login.map(|token| access.login(token, self.now()));
         let Some(code) = credentials
             .app_code
             .as_deref()

@@ -6,7 +6,7 @@ use model::{Code, OpId, Outcome};
 use tokio::sync::watch;
 
 use crate::recorder::Record;
-use crate::{Control, now, stopped};
+use crate::{Control, stopped};
 
 /// How many overdue targets are ended at a time.
 const BATCH: usize = 4096;
@@ -17,14 +17,16 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
     loop {
         let wait = match control.0.tasks.next_deadline() {
             None => LOOK_AGAIN,
-            Some(at) => Duration::from_millis(at.millis_since(now()) as u64).min(LOOK_AGAIN),
+            Some(at) => {
+                Duration::from_millis(at.millis_since(control.now()) as u64).min(LOOK_AGAIN)
+            }
         };
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = control.0.tasks.deadlines_moved.notified() => {}
             () = stopped(&mut stop) => return,
         }
-        let overdue = control.0.tasks.overdue(now(), BATCH);
+        let overdue = control.0.tasks.overdue(control.now(), BATCH);
         if overdue.is_empty() {
             continue;
         }
@@ -47,7 +49,7 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
 
 impl Control {
     fn overdue(&self, op: OpId) -> Outcome {
-        let at = now();
+        let at = self.now();
         let fleet = self.fleet();
         let task = self.0.tasks.get(op.task);
         let host = task

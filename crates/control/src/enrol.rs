@@ -5,7 +5,7 @@ use model::change::{Changes, HostRow};
 use model::{AgentId, Host};
 
 use crate::register::Draft;
-use crate::{Control, ControlError, Lacks, now, secrets};
+use crate::{Control, ControlError, Lacks, secrets};
 
 impl Control {
     /// Checks the token and records the host; answers the agent id that it goes by from now on.
@@ -16,7 +16,7 @@ impl Control {
         agent_id: Option<AgentId>,
         from: Option<std::net::IpAddr>,
     ) -> Result<AgentId, ControlError> {
-        let (hash, at) = (secrets::sha256(token), now());
+        let (hash, at) = (secrets::sha256(token), self.now());
         let made = AgentId::parse(&secrets::hex(&secrets::random::<16>()))?;
         self.commit(move |world| {
             let token = world

@@ -10,7 +10,7 @@ use model::{AgentId, Code, Namespace};
 use crate::access::check_namespace;
 use crate::ask::resolve;
 use crate::register::Draft;
-use crate::{Answer, Asked, Control, ControlError, now};
+use crate::{Answer, Asked, Control, ControlError};
 
 impl Control {
     /// Replaces the groups of a namespace on each host; an empty list takes them away.
@@ -22,7 +22,7 @@ impl Control {
         groups: Vec<ProcessGroup>,
     ) -> Result<Vec<Answer>, ControlError> {
         check_namespace(caller, namespace)?;
-        let (caller, namespace, at) = (caller.clone(), namespace.clone(), now());
+        let (caller, namespace, at) = (caller.clone(), namespace.clone(), self.now());
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);
             let mut seen = HashSet::new();
@@ -73,7 +73,7 @@ impl Control {
         caller: &Caller,
         hosts: Vec<(Asked, AgentId)>,
     ) -> Result<Vec<Answer>, ControlError> {
-        let (caller, at) = (caller.clone(), now());
+        let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);
             let answers = hosts

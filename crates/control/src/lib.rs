@@ -70,6 +70,7 @@ struct Inner {
     records: mpsc::Sender<Record>,
     watchers: broadcast::Sender<Arc<Happening>>,
     counters: Counters,
+    clock: Clock,
 }
 
 /// What goes on beside requests. Each part ends when it is told to stop.
@@ -81,7 +82,7 @@ pub struct Background {
 
 impl Control {
     /// Loads everything and is ready to answer; the background work still has to be run.
-    pub async fn start(store: Store) -> Result<(Self, Background), ControlError> {
+    pub async fn start(store: Store, clock: Clock) -> Result<(Self, Background), ControlError> {
         let loaded = store.load().await?;
         let mut fleet = Fleet::new();
         fleet.apply(loaded.revision, &loaded.changes);
@@ -101,6 +102,7 @@ impl Control {
             records,
             watchers: broadcast::channel(WATCH_BACKLOG).0,
             counters: Counters::default(),
+            clock,
         }));
         control.0.tasks.apply(&loaded.changes);
         Ok((
@@ -115,6 +117,10 @@ impl Control {
     /// The picture to answer reads from. Held for the length of one answer, never across an await.
     pub fn fleet(&self) -> RwLockReadGuard<'_, Fleet> {
         self.0.fleet.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> UnixMillis {
+        (self.0.clock.0)()
     }
 
     fn fleet_mut(&self) -> RwLockWriteGuard<'_, Fleet> {
@@ -147,9 +153,29 @@ async fn stopped(stop: &mut stop_signal::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-fn now() -> UnixMillis {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    UnixMillis(since.as_millis() as i64)
+/// Where `control` takes the time from.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> UnixMillis + Send + Sync>);
+
+impl Clock {
+    /// The machine's own.
+    pub fn system() -> Self {
+        Self::new(|| {
+            let since = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
+            UnixMillis(since.as_millis() as i64)
+        })
+    }
+
+    /// Any other, for tests that cannot wait.
+    pub fn new(read: impl Fn() -> UnixMillis + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+}
+
+impl std::fmt::Debug for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Clock")
+    }
 }

@@ -13,7 +13,7 @@ use crate::access::check_namespace;
 use crate::ask::resolve;
 use crate::register::{Content, Draft};
 use crate::tasks::{MAX_OPEN_TARGETS, Tasks};
-use crate::{Asked, Control, ControlError, Mode, now, secrets};
+use crate::{Asked, Control, ControlError, Mode, secrets};
 
 /// One line of an operate request; operate_proc_multi has many.
 #[derive(Debug, Clone)]
@@ -55,7 +55,7 @@ impl Control {
             )));
         }
         let lines: Vec<Line> = requests.into_iter().map(Line::new).collect();
-        let (caller, at) = (caller.clone(), now());
+        let (caller, at) = (caller.clone(), self.now());
         let control = self.clone();
         let id = self
             .commit(move |world| {

@@ -13,7 +13,7 @@ use model::{Code, Flag, FullName, Host, Labels, Spec, UnixMillis};
 use crate::access::check_namespace;
 use crate::ask::resolve;
 use crate::commit::World;
-use crate::{Answer, Asked, Control, ControlError, now};
+use crate::{Answer, Asked, Control, ControlError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -40,7 +40,7 @@ impl Control {
         request: Registration,
     ) -> Result<Vec<Answer>, ControlError> {
         check_namespace(caller, &request.name.namespace)?;
-        let (caller, at) = (caller.clone(), now());
+        let (caller, at) = (caller.clone(), self.now());
         let content = Content::new(request.spec, request.labels);
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);

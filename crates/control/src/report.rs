@@ -4,9 +4,9 @@ use fleet::Observed;
 use model::change::EventRow;
 use wire::{EventFrame, Report, ResultFrame, Up, UpKind};
 
+use crate::Happening;
 use crate::recorder::Record;
 use crate::sessions::{Refused, Session};
-use crate::{Happening, now};
 
 impl Session {
     /// Takes in one frame. Waits when too much is waiting to be recorded, which slows this agent and no other.
@@ -31,7 +31,7 @@ impl Session {
             self.outbox.answer_heartbeat();
             return Ok(());
         }
-        let at = now();
+        let at = self.control.now();
         let mut changed = Vec::new();
         {
             let mut fleet = self.control.fleet_mut();

@@ -14,7 +14,7 @@ use wire::down::NameRef;
 use wire::{Ack, Bye, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Welcome};
 
 use crate::tasks::Tasks;
-use crate::{Control, Happening, now};
+use crate::{Control, Happening};
 
 /// More changed processes than this, and the whole list is sent instead.
 const MAX_CHANGED_NAMES: usize = 1000;
@@ -195,7 +195,7 @@ impl Control {
                 "the certificate is for host {certified}, not {claimed}"
             )));
         }
-        let at = now();
+        let at = self.now();
         let outbox = Arc::new(Outbox::default());
         let host = {
             let mut fleet = self.fleet_mut();
@@ -311,7 +311,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if self.control.0.sessions.remove(self.host, &self.outbox) {
-            let at = now();
+            let at = self.control.now();
             self.control
                 .fleet_mut()
                 .set_link(self.host, Link::Down { since: at });

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::{Control, now, stopped};
+use crate::{Control, stopped};
 
 /// How often statuses that moved are saved.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
@@ -49,7 +49,7 @@ impl Control {
         if shards.is_empty() {
             return Ok(());
         }
-        shards.extend(self.fleet().link_shards(now()));
+        shards.extend(self.fleet().link_shards(self.now()));
         let saved = self.0.store.save_status(&shards).await;
         if saved.is_err() {
             let mut fleet = self.fleet_mut();
@@ -65,7 +65,7 @@ impl Control {
         let tombstones = model::change::Revision(head.0.saturating_sub(KEEP_TOMBSTONES));
         self.0
             .store
-            .purge(now().plus_millis(-KEEP_TASKS_MS), tombstones)
+            .purge(self.now().plus_millis(-KEEP_TASKS_MS), tombstones)
             .await?;
         Ok(())
     }

@@ -8,7 +8,7 @@ use model::{Code, FullName};
 use crate::access::check_namespace;
 use crate::ask::resolve;
 use crate::register::Draft;
-use crate::{Answer, Asked, Control, ControlError, now};
+use crate::{Answer, Asked, Control, ControlError};
 
 impl Control {
     /// One answer per host; what was not registered is answered as if it had been.
@@ -19,7 +19,7 @@ impl Control {
         hosts: Vec<Asked>,
     ) -> Result<Vec<Answer>, ControlError> {
         check_namespace(caller, &name.namespace)?;
-        let (caller, name, at) = (caller.clone(), name.clone(), now());
+        let (caller, name, at) = (caller.clone(), name.clone(), self.now());
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);
             let answers = draft.unregister(&name, &hosts);

@@ -1,1 +1,359 @@
+//! The columns against an obvious second implementation, through random histories.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use model::change::{
+    Changes, DefinitionId, DefinitionRow, HostId, HostRow, NameId, NameRow, ProcessId, ProcessRow,
+    Revision,
+};
+use model::spec::RawSpec;
+use model::spec::raw::Given;
+use model::{Flag, FullName, Host, Labels, Namespace, Spec, State, Status, UnixMillis};
+use proptest::prelude::{Strategy, prop, prop_oneof, proptest};
+
+use crate::{Filter, Fleet, Link, Observed};
+
+const HOSTS: u32 = 5;
+const NAMES: u32 = 4;
+
+fn spec(start_cmd: &str) -> Spec {
+    let raw: RawSpec = serde_json::from_value(serde_json::json!({
+        "identity": {"proc_name": "p", "setup_path": "/s", "pid_path": "/s/p.pid", "user": "root"},
+        "control": {"start_cmd": start_cmd},
+    }))
+    .unwrap();
+    raw.complete(Given::Inline).unwrap()
+}
+
+fn name(id: u32) -> FullName {
+    FullName::parse(if id % 2 == 0 { "even" } else { "odd" }, &format!("n{id}")).unwrap()
+}
+
+fn host(id: u32) -> Host {
+    format!("{}:10.0.0.{}", id % 2, id + 1).parse().unwrap()
+}
+
+/// Every host and name exists, each name with two definitions.
+fn furnished() -> Fleet {
+    let mut fleet = Fleet::new();
+    let definition = |id| DefinitionRow {
+        id: DefinitionId(id),
+        name: NameId(id / 2),
+        spec: Arc::new(spec(&format!("./{id}"))),
+        labels: Arc::new(Labels::default()),
+    };
+    let changes = Changes {
+        hosts: (0..HOSTS)
+            .map(|id| HostRow {
+                id: HostId(id),
+                host: host(id),
+                agent_id: None,
+                enrolled_at: UnixMillis::NEVER,
+            })
+            .collect(),
+        names: (0..NAMES)
+            .map(|id| NameRow {
+                id: NameId(id),
+                name: name(id),
+            })
+            .collect(),
+        definitions: (0..NAMES * 2).map(definition).collect(),
+        ..Default::default()
+    };
+    fleet.apply(Revision(1), &changes);
+    fleet
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put { host: u32, name: u32, second: bool },
+    Remove { host: u32, name: u32 },
+    Observe { host: u32, name: u32, pid: i32 },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let place = (0..HOSTS, 0..NAMES);
+    let step = prop_oneof![
+        (place.clone(), prop::bool::ANY).prop_map(|((host, name), second)| Step::Put {
+            host,
+            name,
+            second
+        }),
+        place
+            .clone()
+            .prop_map(|(host, name)| Step::Remove { host, name }),
+        (place, 1..100).prop_map(|((host, name), pid)| Step::Observe { host, name, pid }),
+    ];
+    prop::collection::vec(step, 0..80)
+}
+
+/// What a process is, told plainly.
+#[derive(Debug, Clone, PartialEq)]
+struct Plain {
+    id: u32,
+    definition: u32,
+    pid: i32,
+}
+
+type Model = BTreeMap<(u32, u32), Plain>;
+
+fn check(fleet: &Fleet, model: &Model) {
+    assert_eq!(fleet.n_processes(), model.len());
+    assert_eq!(
+        fleet.n_running(),
+        model.values().filter(|plain| plain.pid > 0).count()
+    );
+    for host in 0..HOSTS {
+        let seen: BTreeSet<u32> = fleet
+            .processes_of(HostId(host))
+            .map(|row| row.id().0)
+            .collect();
+        let meant: BTreeSet<u32> = model
+            .iter()
+            .filter(|((h, _), _)| *h == host)
+            .map(|(_, p)| p.id)
+            .collect();
+        assert_eq!(seen, meant);
+        assert_eq!(
+            fleet.host(HostId(host)).unwrap().n_processes as usize,
+            meant.len()
+        );
+        for name in 0..NAMES {
+            let row = fleet.process(HostId(host), NameId(name));
+            let seen = row.map(|row| Plain {
+                id: row.id().0,
+                definition: row.to_change().definition.0,
+                pid: row.pid(),
+            });
+            assert_eq!(seen.as_ref(), model.get(&(host, name)));
+        }
+    }
+    for definition in 0..NAMES * 2 {
+        let users = model
+            .values()
+            .filter(|plain| plain.definition == definition)
+            .count();
+        assert_eq!(
+            fleet.definition_users(DefinitionId(definition)) as usize,
+            users
+        );
+    }
+    for namespace in ["even", "odd", "none"] {
+        let mut meant: Vec<u32> = model
+            .iter()
+            .filter(|((_, n), _)| name(*n).namespace.as_str() == namespace)
+            .map(|(_, plain)| plain.id)
+            .collect();
+        meant.sort_unstable();
+        let namespace = Namespace::parse(namespace).unwrap();
+        for start in 0..=meant.len() + 1 {
+            let page = fleet.page_of_namespace(&namespace, start as u64, 3);
+            let seen: Vec<u32> = page.rows.iter().map(|row| row.id().0).collect();
+            assert_eq!(page.count as usize, meant.len());
+            assert_eq!(
+                seen,
+                meant
+                    .iter()
+                    .skip(start)
+                    .take(3)
+                    .copied()
+                    .collect::<Vec<_>>()
+            );
+        }
+    }
+    let filter = Filter {
+        hosts: Some(vec![host(1), host(2)]),
+        state: Some(State::Running),
+        ..Default::default()
+    };
+    let mut meant: Vec<u32> = model
+        .iter()
+        .filter(|((h, _), p)| matches!(h, 1 | 2) && p.pid > 0)
+        .map(|(_, p)| p.id)
+        .collect();
+    meant.sort_unstable();
+    let seen: Vec<u32> = fleet.select(&filter).map(|row| row.id().0).collect();
+    assert_eq!(seen, meant);
+}
+
+proptest! {
+    #[test]
+    fn the_columns_agree_with_a_plain_map_through_any_history(steps in steps()) {
+        let mut fleet = furnished();
+        let mut model = Model::new();
+        for (index, step) in steps.into_iter().enumerate() {
+            let revision = Revision(index as u64 + 2);
+            match step {
+                Step::Put { host, name, second } => {
+                    let before = model.get(&(host, name)).cloned();
+                    let definition = name * 2 + u32::from(second);
+                    let id = before.as_ref().map_or_else(|| fleet.fresh_ids().process().0, |plain| plain.id);
+                    assert!(before.is_some() || model.values().all(|plain| plain.id != id), "a free id");
+                    let incarnation = match &before {
+                        Some(_) => fleet.row(ProcessId(id)).unwrap().incarnation(),
+                        None => revision,
+                    };
+                    let row = ProcessRow {
+                        id: ProcessId(id),
+                        host: HostId(host),
+                        name: NameId(name),
+                        definition: DefinitionId(definition),
+                        flag: Flag::Running,
+                        managed: second,
+                        registered_at: UnixMillis::from_secs(7),
+                        incarnation,
+                    };
+                    fleet.apply(revision, &Changes { processes: vec![row], ..Default::default() });
+                    let pid = before.map_or(-1, |plain| plain.pid);
+                    model.insert((host, name), Plain { id, definition, pid });
+                    assert_eq!(fleet.row(ProcessId(id)).unwrap().managed(), second);
+                }
+                Step::Remove { host, name } => {
+                    let gone: Vec<ProcessId> = model.remove(&(host, name)).map(|p| ProcessId(p.id)).into_iter().collect();
+                    fleet.apply(revision, &Changes { processes_gone: gone, ..Default::default() });
+                }
+                Step::Observe { host, name: number, pid } => {
+                    let status = Status { state: State::Running, pid, reported_at: UnixMillis(1), ..Default::default() };
+                    let observed = fleet.observe(HostId(host), &name(number), status);
+                    match model.get_mut(&(host, number)) {
+                        Some(plain) => plain.pid = pid,
+                        None => assert_eq!(observed, Observed::NotRegistered),
+                    }
+                }
+            }
+            check(&fleet, &model);
+        }
+    }
+
+    #[test]
+    fn any_bytes_as_a_shard_do_no_harm(bytes in prop::collection::vec(0_u8.., 0..300)) {
+        let mut fleet = registered();
+        fleet.restore_shard(0, &bytes);
+        let mut framed = vec![1];
+        framed.extend(&bytes);
+        fleet.restore_shard(0, &framed);
+        fleet.restore_shard(1 << 31, &framed);
+        fleet.restore_shard(77, &framed);
+    }
+}
+
+/// One process, on host 0, under name 0.
+fn registered() -> Fleet {
+    let mut fleet = furnished();
+    fleet.apply(
+        Revision(2),
+        &Changes {
+            processes: vec![row(0, Revision(2))],
+            ..Default::default()
+        },
+    );
+    fleet
+}
+
+fn row(id: u32, incarnation: Revision) -> ProcessRow {
+    ProcessRow {
+        id: ProcessId(id),
+        host: HostId(0),
+        name: NameId(0),
+        definition: DefinitionId(0),
+        flag: Flag::Stopped,
+        managed: false,
+        registered_at: UnixMillis::from_secs(7),
+        incarnation,
+    }
+}
+
+fn status() -> Status {
+    Status {
+        state: State::Running,
+        pid: 4437,
+        version: "1.2.19".into(),
+        started_at: UnixMillis::from_secs(100),
+        reported_at: UnixMillis::from_secs(200),
+        cpu: 0.1,
+        mem: 0.2,
+        fd: 3,
+        disk: 4,
+        net: 5,
+        message: "fine".into(),
+    }
+}
+
+#[test]
+fn statuses_survive_a_restart_through_shards() {
+    let mut before = registered();
+    assert_eq!(
+        before.observe(HostId(0), &name(0), status()),
+        Observed::Changed(ProcessId(0))
+    );
+    before.set_link(
+        HostId(0),
+        Link::Up {
+            since: UnixMillis::from_secs(1),
+        },
+    );
+    let shards = before.take_dirty_shards();
+    assert!(before.take_dirty_shards().is_empty());
+    let links = before.link_shards(UnixMillis::from_secs(300));
+
+    let mut after = registered();
+    for (shard, bytes) in shards.iter().chain(&links) {
+        after.restore_shard(*shard, bytes);
+    }
+    let row = after.row(ProcessId(0)).unwrap();
+    assert_eq!(
+        (row.state(), row.pid(), row.version()),
+        (State::Running, 4437, "1.2.19")
+    );
+    assert_eq!(
+        (row.cpu(), row.mem(), row.fd(), row.disk(), row.net()),
+        (0.1, 0.2, 3, 4, 5)
+    );
+    assert_eq!(row.reported_at().secs(), 200);
+    assert_eq!(
+        row.message(),
+        "agent offline since 1970-01-01T00:05:00Z; before that: fine"
+    );
+}
+
+#[test]
+fn a_successor_does_not_inherit_the_status_of_a_process_that_is_gone() {
+    let mut before = registered();
+    before.observe(HostId(0), &name(0), status());
+    let shards = before.take_dirty_shards();
+    let mut after = furnished();
+    after.apply(
+        Revision(9),
+        &Changes {
+            processes: vec![row(0, Revision(9))],
+            ..Default::default()
+        },
+    );
+    for (shard, bytes) in &shards {
+        after.restore_shard(*shard, bytes);
+    }
+    assert_eq!(after.row(ProcessId(0)).unwrap().state(), State::Unknown);
+}
+
+#[test]
+fn a_figure_alone_is_no_change_but_a_message_is() {
+    let mut fleet = registered();
+    fleet.observe(HostId(0), &name(0), status());
+    let warmer = Status {
+        cpu: 9.0,
+        ..status()
+    };
+    assert_eq!(
+        fleet.observe(HostId(0), &name(0), warmer),
+        Observed::Refreshed(ProcessId(0))
+    );
+    let explained = Status {
+        message: "exited".into(),
+        ..status()
+    };
+    assert_eq!(
+        fleet.observe(HostId(0), &name(0), explained),
+        Observed::Changed(ProcessId(0))
+    );
+}

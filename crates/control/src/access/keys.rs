@@ -7,7 +7,7 @@ use model::access::{App, Audit, Caller, JoinToken, Login, User, parse_handle};
 use model::change::Changes;
 use model::{Host, Invalid, Namespace, UnixMillis};
 
-use crate::{Control, ControlError, Lacks, now, secrets};
+use crate::{Control, ControlError, Lacks, secrets};
 
 /// How long a login lasts.
 const LOGIN_MS: i64 = 24 * 3600 * 1000;
@@ -40,7 +40,7 @@ impl Control {
             "MUSTER_APP_CODE",
             fixed.app_code.as_deref().unwrap_or(FIRST_APP),
         )?;
-        let at = now();
+        let at = self.now();
         let (made_secret, made_token) = (secrets::new_secret(), secrets::new_secret());
         self.commit(move |world| {
             let mut changes = Changes::default();
@@ -139,7 +139,7 @@ impl Control {
             );
         }
         let hash = secrets::hash_secret(&secret);
-        let (caller, at) = (caller.clone(), now());
+        let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             if world.access.apps.contains_key(&code) {
                 return Err(ControlError::Conflict(format!(
@@ -176,7 +176,7 @@ impl Control {
 
     pub async fn delete_app(&self, caller: &Caller, code: &str) -> Result<(), ControlError> {
         check_admin(caller)?;
-        let (caller, code, at) = (caller.clone(), code.to_owned(), now());
+        let (caller, code, at) = (caller.clone(), code.to_owned(), self.now());
         self.commit(move |world| {
             if !world.access.apps.contains_key(&code) {
                 return Err(ControlError::NotFound(format!(
@@ -227,7 +227,7 @@ impl Control {
         let password = password.to_owned();
         let hashing = tokio::task::spawn_blocking(move || secrets::hash_password(&password));
         let hash = hashing.await.expect("hashing does not panic");
-        let (caller, at) = (caller.clone(), now());
+        let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             if world.access.users.contains_key(&name) {
                 return Err(ControlError::Conflict(format!(
@@ -261,7 +261,7 @@ impl Control {
     /// Also ends the user's logins.
     pub async fn delete_user(&self, caller: &Caller, name: &str) -> Result<(), ControlError> {
         check_admin(caller)?;
-        let (caller, name, at) = (caller.clone(), name.to_owned(), now());
+        let (caller, name, at) = (caller.clone(), name.to_owned(), self.now());
         self.commit(move |world| {
             if !world.access.users.contains_key(&name) {
                 return Err(ControlError::NotFound(format!(
@@ -303,7 +303,7 @@ impl Control {
         lives: Option<Duration>,
     ) -> Result<(JoinToken, String), ControlError> {
         check_admin(caller)?;
-        let at = now();
+        let at = self.now();
         let secret = secrets::new_secret();
         let token = JoinToken {
             id: secrets::hex(&secrets::random::<4>()),
@@ -342,7 +342,7 @@ impl Control {
 
     pub async fn delete_join_token(&self, caller: &Caller, id: &str) -> Result<(), ControlError> {
         check_admin(caller)?;
-        let (caller, id, at) = (caller.clone(), id.to_owned(), now());
+        let (caller, id, at) = (caller.clone(), id.to_owned(), self.now());
         self.commit(move |world| {
             if !world.access.join_tokens.contains_key(&id) {
                 return Err(ControlError::NotFound(format!(
@@ -398,7 +398,7 @@ impl Control {
                 message,
             });
         }
-        let (token, at) = (secrets::new_secret(), now());
+        let (token, at) = (secrets::new_secret(), self.now());
         let expires_at = at.plus_millis(LOGIN_MS);
         let login = Login {
             token_sha256: secrets::sha256(&token),

@@ -1,0 +1,226 @@
+//! Operating: every target ends, once.
+
+use std::time::Duration;
+
+use control::{ControlError, Mode, Operate, With};
+use model::spec::Probe;
+use model::{Code, Flag, Labels, Op, Outcome, UnixMillis};
+
+use crate::rig::{Rig, START, asked, full, op_of, spec};
+
+#[tokio::test]
+async fn what_cannot_begin_ends_at_once() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let task = rig
+        .operate("ns/p", Op::Start, &["10.0.0.1", "10.0.0.2", "nonsense"])
+        .await;
+    assert_eq!(rig.codes(task).await, [117, 851, 1_000_400]);
+    // A new operation is not kept for an agent that is away.
+    let agent = rig.agent("10.0.0.1").await;
+    assert!(agent.hears_commands().await.is_empty());
+}
+
+#[tokio::test]
+async fn an_operation_goes_out_and_its_result_comes_back() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let agent = rig.agent("10.0.0.1").await;
+    let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
+    assert_eq!(rig.codes(task).await, [115]);
+    let commands = agent.hears_commands().await;
+    assert_eq!((commands.len(), commands[0].op_type), (1, 0));
+    // op_timeout 60, start_check_secs 5, and 30 of grace.
+    assert_eq!(commands[0].deadline_ms, START + 95_000);
+    agent
+        .answers_ok(&commands[0], Some(Flag::Running), Some(true))
+        .await;
+    assert_eq!(rig.ended(task).await, [0]);
+    assert_eq!(
+        rig.flag_and_managed("ns/p", "10.0.0.1"),
+        (Flag::Running, true)
+    );
+    let acked = agent.hears().await;
+    assert!(format!("{acked:?}").contains("Ack"), "{acked:?}");
+}
+
+#[tokio::test]
+async fn an_operation_under_way_is_asked_again_and_a_repeated_answer_counts_once() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let agent = rig.agent("10.0.0.1").await;
+    let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
+    let first = agent.hears_commands().await.remove(0);
+    drop(agent);
+    let agent = rig.connect("10.0.0.1".parse().unwrap(), 0);
+    let again = agent.hears_commands().await.remove(0);
+    assert_eq!(op_of(&first), op_of(&again));
+    agent
+        .answers_ok(&again, Some(Flag::Running), Some(true))
+        .await;
+    assert_eq!(rig.ended(task).await, [0]);
+    agent
+        .answers(
+            op_of(&again),
+            Outcome::plain(Code::COMMAND_FAILED, "late and other", UnixMillis(2)),
+        )
+        .await;
+    // The second answer is acknowledged and changes nothing.
+    while !format!("{:?}", agent.hears().await).contains("Ack") {}
+    assert_eq!(rig.codes(task).await, [0]);
+}
+
+#[tokio::test]
+async fn an_agent_cannot_answer_for_another_host() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Register)
+        .await;
+    let (one, two) = (rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await);
+    let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
+    let command = one.hears_commands().await.remove(0);
+    two.answers_ok(&command, None, None).await;
+    while !format!("{:?}", two.hears().await).contains("Ack") {}
+    assert_eq!(rig.codes(task).await, [115]);
+}
+
+#[tokio::test]
+async fn silence_becomes_126_and_a_late_answer_replaces_it() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let agent = rig.agent("10.0.0.1").await;
+    let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
+    let command = agent.hears_commands().await.remove(0);
+    rig.advance(Duration::from_secs(96));
+    assert_eq!(rig.ended(task).await, [126]);
+    agent
+        .answers_ok(&command, Some(Flag::Running), Some(true))
+        .await;
+    while !format!("{:?}", agent.hears().await).contains("Ack") {}
+    assert_eq!(rig.codes(task).await, [0]);
+    assert_eq!(
+        rig.flag_and_managed("ns/p", "10.0.0.1"),
+        (Flag::Running, true)
+    );
+}
+
+#[tokio::test]
+async fn an_operation_behind_another_has_the_time_of_both() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let agent = rig.agent("10.0.0.1").await;
+    rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
+    rig.operate("ns/p", Op::Stop, &["10.0.0.1"]).await;
+    let commands = agent.hears_commands().await;
+    assert_eq!(
+        commands.iter().map(|c| c.op_type).collect::<Vec<_>>(),
+        [0, 1]
+    );
+    assert_eq!(commands[1].deadline_ms, START + 95_000 + 90_000);
+}
+
+#[tokio::test]
+async fn an_inline_spec_is_stored_and_travels_before_its_command() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("10.0.0.1").await;
+    agent.hears().await;
+    let with = With::Spec(Box::new(spec("./inline")), Labels::default());
+    let task = rig
+        .operate_with("ns/new", Op::Start, &["10.0.0.1", "10.0.0.2"], with)
+        .await;
+    assert_eq!(rig.codes(task).await, [115, 117]);
+    let heard = format!("{:?}", agent.hears().await);
+    assert!(
+        heard.find("Desired").unwrap() < heard.find("Command").unwrap(),
+        "{heard}"
+    );
+    assert_eq!(rig.control.fleet().n_processes(), 2);
+}
+
+#[tokio::test]
+async fn a_query_of_what_nobody_registered_looks_and_stores_nothing() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("10.0.0.1").await;
+    let probe = Probe {
+        proc_name: "sshd".into(),
+        ..Default::default()
+    };
+    let task = rig
+        .operate_with("ns/x", Op::Query, &["10.0.0.1"], With::Probe(probe.clone()))
+        .await;
+    let command = agent.hears_commands().await.remove(0);
+    assert_eq!(
+        serde_json::from_str::<Probe>(&command.probe_json).unwrap(),
+        probe
+    );
+    assert_eq!(rig.codes(task).await, [115]);
+    assert_eq!(rig.control.fleet().n_processes(), 0);
+    let task = rig
+        .operate_with(
+            "ns/x",
+            Op::Unmanage,
+            &["10.0.0.1", "10.0.0.2"],
+            With::Probe(probe),
+        )
+        .await;
+    assert_eq!(rig.codes(task).await, [0, 117]);
+}
+
+#[tokio::test]
+async fn one_request_may_not_want_two_things_of_one_process() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let line = |op| Operate {
+        name: full("ns/p"),
+        op,
+        with: With::Registered,
+        hosts: asked(&["10.0.0.1"]),
+    };
+    let error = rig
+        .control
+        .operate(&rig.caller, vec![line(Op::Stop), line(Op::Start)])
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&error, ControlError::Invalid(e) if e.field == "proc_operate_req[1]"),
+        "{error}"
+    );
+    let task = rig
+        .control
+        .operate(&rig.caller, vec![line(Op::Stop), line(Op::Stop)])
+        .await
+        .unwrap();
+    assert_eq!(rig.codes(task).await.len(), 1);
+    let error = rig
+        .control
+        .operate(&rig.caller, Vec::new())
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("hosts"), "{error}");
+}
+
+#[tokio::test]
+async fn thirty_thousand_targets_fit_one_request() {
+    let rig = Rig::new().await;
+    let hosts: Vec<String> = (0..30_000)
+        .map(|n| format!("10.{}.{}.{}", n / 62_500, n / 250 % 250, n % 250))
+        .collect();
+    let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+    assert!(
+        rig.register("ns/p", &hosts, "./a", Mode::Register)
+            .await
+            .iter()
+            .all(|code| *code == 0)
+    );
+    let task = rig.operate("ns/p", Op::Start, &hosts).await;
+    let codes = rig.codes(task).await;
+    assert_eq!(
+        (codes.len(), codes.iter().all(|code| *code == 117)),
+        (30_000, true)
+    );
+}

@@ -1,0 +1,210 @@
+//! Registering, updating and forgetting processes.
+
+use control::{ControlError, Mode};
+use model::access::Caller;
+use model::{Flag, Namespace, State};
+use wire::Hello;
+
+use crate::rig::{Rig, asked, full, hello};
+
+#[tokio::test]
+async fn an_equal_registration_is_harmless_and_a_different_one_is_refused() {
+    let rig = Rig::new().await;
+    assert_eq!(
+        rig.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Register)
+            .await,
+        [0, 0]
+    );
+    assert_eq!(
+        rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+            .await,
+        [0]
+    );
+    assert_eq!(
+        rig.register("ns/p", &["10.0.0.1", "10.0.0.3"], "./b", Mode::Register)
+            .await,
+        [850, 0]
+    );
+    let fleet = rig.control.fleet();
+    let row = |host: &str| {
+        let host = fleet.host_id(&host.parse().unwrap()).unwrap();
+        fleet
+            .process(host, fleet.name_id(&full("ns/p")).unwrap())
+            .unwrap()
+    };
+    assert_eq!(row("10.0.0.1").definition().spec.control.start_cmd, "./a");
+    assert_eq!(row("10.0.0.3").definition().spec.control.start_cmd, "./b");
+    assert_eq!(
+        (row("10.0.0.3").flag(), row("10.0.0.3").state()),
+        (Flag::Stopped, State::Unknown)
+    );
+}
+
+#[tokio::test]
+async fn an_update_creates_or_replaces_and_unused_definitions_go() {
+    let rig = Rig::new().await;
+    assert_eq!(
+        rig.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Update)
+            .await,
+        [0, 0]
+    );
+    let first = rig.control.fleet().fresh_ids().definition();
+    assert_eq!(
+        rig.register("ns/p", &["10.0.0.1"], "./b", Mode::Update)
+            .await,
+        [0]
+    );
+    assert_eq!(
+        rig.register("ns/p", &["10.0.0.2"], "./b", Mode::Update)
+            .await,
+        [0]
+    );
+    // Nobody uses ./a any more, so its id is free again.
+    assert!(rig.control.fleet().fresh_ids().definition() < first);
+    assert_eq!(rig.control.fleet().n_processes(), 2);
+}
+
+#[tokio::test]
+async fn a_host_named_twice_is_one_key_and_a_bad_one_fails_alone() {
+    let rig = Rig::new().await;
+    let codes = rig
+        .register(
+            "ns/p",
+            &["10.0.0.1", "0:10.0.0.1", "nonsense", "10.0.0.2"],
+            "./a",
+            Mode::Register,
+        )
+        .await;
+    assert_eq!(codes, [0, 1_000_400, 0]);
+}
+
+#[tokio::test]
+async fn unregistering_forgets_and_forgetting_twice_is_fine() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Register)
+        .await;
+    for left in [1, 1] {
+        let answers = rig
+            .control
+            .unregister(&rig.caller, &full("ns/p"), asked(&["10.0.0.1"]))
+            .await
+            .unwrap();
+        assert_eq!(answers[0].code.0, 0);
+        assert_eq!(rig.control.fleet().n_processes(), left);
+    }
+    let answers = rig
+        .control
+        .unregister(&rig.caller, &full("ns/unknown"), asked(&["10.9.9.9"]))
+        .await
+        .unwrap();
+    assert_eq!(answers[0].code.0, 0);
+    assert_eq!(
+        rig.register("ns/p", &["10.0.0.1"], "./other", Mode::Register)
+            .await,
+        [0]
+    );
+}
+
+#[tokio::test]
+async fn a_namespace_that_the_app_may_not_touch_is_refused() {
+    let rig = Rig::new().await;
+    let caller = Caller {
+        namespaces: Some(vec![Namespace::parse("mine").unwrap()]),
+        ..Caller::system()
+    };
+    let error = rig
+        .control
+        .unregister(&caller, &full("ns/p"), asked(&["10.0.0.1"]))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, ControlError::Forbidden(_)), "{error}");
+    assert!(
+        rig.control
+            .unregister(&caller, &full("mine/p"), asked(&["10.0.0.1"]))
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn an_agent_that_was_away_learns_everything_and_one_in_step_learns_nothing() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let agent = rig.agent("10.0.0.1").await;
+    let desired = agent.hears_desired().await;
+    assert_eq!(desired.len(), 1);
+    assert!(desired[0].full && desired[0].last);
+    let process = &desired[0].processes[0];
+    assert_eq!(process.full_name().unwrap(), full("ns/p"));
+    assert_eq!(process.spec().unwrap().control.start_cmd, "./a");
+
+    let held = model::digest::held_digest(
+        [(
+            &full("ns/p"),
+            process.incarnation,
+            model::digest::definition_hash(&process.spec_json, &process.labels_json),
+        )]
+        .into_iter(),
+    );
+    let again = rig.connect("10.0.0.1".parse().unwrap(), held);
+    assert!(again.hears_desired().await.is_empty());
+    // The older connection of the same host is sent away.
+    assert!(format!("{:?}", agent.hears().await).contains("took its place"));
+}
+
+#[tokio::test]
+async fn a_connected_agent_hears_of_changes_one_by_one() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("10.0.0.1").await;
+    agent.hears().await;
+    rig.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Register)
+        .await;
+    let desired = agent.hears_desired().await;
+    assert_eq!(
+        (desired.len(), desired[0].full, desired[0].processes.len()),
+        (1, false, 1)
+    );
+    rig.control
+        .unregister(&rig.caller, &full("ns/p"), asked(&["10.0.0.1"]))
+        .await
+        .unwrap();
+    let desired = agent.hears_desired().await;
+    assert_eq!(desired[0].forget[0].full_name().unwrap(), full("ns/p"));
+}
+
+#[tokio::test]
+async fn an_agent_may_speak_only_for_the_host_of_its_certificate() {
+    let rig = Rig::new().await;
+    rig.agent("10.0.0.1").await;
+    let certified = "10.0.0.1".parse().unwrap();
+    let refused = rig
+        .control
+        .attach(certified, &hello("10.0.0.2".parse().unwrap(), 0))
+        .unwrap_err();
+    assert!(
+        refused.permanent
+            && refused
+                .reason
+                .contains("certificate is for host 0:10.0.0.1"),
+        "{refused}"
+    );
+    let stranger = "10.0.0.9".parse().unwrap();
+    let refused = rig
+        .control
+        .attach(stranger, &hello(stranger, 0))
+        .unwrap_err();
+    assert!(refused.reason.contains("not enrolled"), "{refused}");
+    let future = Hello {
+        oldest: 99,
+        newest: 99,
+        ..hello(certified, 0)
+    };
+    assert!(
+        rig.control
+            .attach(certified, &future)
+            .unwrap_err()
+            .reason
+            .contains("no common protocol version")
+    );
+}

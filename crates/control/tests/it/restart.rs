@@ -1,0 +1,96 @@
+//! What a restart of the server keeps.
+
+use std::time::Duration;
+
+use control::Mode;
+use model::{Code, FullName, Op, Outcome, State, Status, UnixMillis};
+use wire::{ProcessStatus, Report};
+
+use crate::rig::{Rig, full};
+
+#[tokio::test]
+async fn a_restart_keeps_processes_statuses_and_open_tasks() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Register)
+        .await;
+    let agent = rig.agent("10.0.0.1").await;
+    let status = Status {
+        state: State::Running,
+        pid: 77,
+        ..Default::default()
+    };
+    let report = Report {
+        statuses: vec![ProcessStatus::new(&full("ns/p"), &status)],
+    };
+    agent.session.take(report.into()).await.unwrap();
+    let task = rig
+        .operate("ns/p", Op::Stop, &["10.0.0.1", "10.0.0.2"])
+        .await;
+    assert_eq!(rig.codes(task).await, [115, 117]);
+    drop(agent);
+
+    let rig = rig.restarted().await;
+    assert_eq!(rig.codes(task).await, [115, 117]);
+    {
+        let fleet = rig.control.fleet();
+        let host = fleet.host_id(&"10.0.0.1".parse().unwrap()).unwrap();
+        let row = fleet
+            .process(host, fleet.name_id(&full("ns/p")).unwrap())
+            .unwrap();
+        assert_eq!((row.state(), row.pid()), (State::Running, 77));
+        assert!(
+            row.message().starts_with("agent offline since"),
+            "{}",
+            row.message()
+        );
+    }
+    // The operation that was under way reaches the agent that comes back, and ends once.
+    let agent = rig.connect("10.0.0.1".parse().unwrap(), 0);
+    let command = agent.hears_commands().await.remove(0);
+    agent.answers_ok(&command, None, None).await;
+    assert_eq!(rig.ended(task).await, [0, 117]);
+    let rig = rig.restarted().await;
+    assert_eq!(rig.codes(task).await, [0, 117]);
+}
+
+#[tokio::test]
+async fn a_deadline_that_passed_while_the_server_was_down_still_ends_its_target() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let agent = rig.agent("10.0.0.1").await;
+    let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
+    drop(agent);
+    rig.advance(Duration::from_secs(3600));
+    let rig = rig.restarted().await;
+    assert_eq!(rig.ended(task).await, [126]);
+}
+
+#[tokio::test]
+async fn long_outputs_and_odd_texts_survive() {
+    let rig = Rig::new().await;
+    let name: FullName = full("命名空间/进程");
+    rig.register(
+        &name.to_string(),
+        &["7:fe80::1"],
+        "echo '\"quoted\"' \\",
+        Mode::Register,
+    )
+    .await;
+    let agent = rig.agent("7:fe80::1").await;
+    let task = rig
+        .operate(&name.to_string(), Op::Start, &["7:fe80::1"])
+        .await;
+    let command = agent.hears_commands().await.remove(0);
+    let message = "输出\u{0}\n".repeat(9000);
+    agent
+        .answers(
+            command.op.unwrap().into(),
+            Outcome::plain(Code::COMMAND_FAILED, message.clone(), UnixMillis(9)),
+        )
+        .await;
+    assert_eq!(rig.ended(task).await, [65_535]);
+    let rig = rig.restarted().await;
+    let view = rig.control.task(&rig.caller, task).await.unwrap();
+    assert_eq!(view.targets[0].outcome.as_ref().unwrap().message, message);
+}

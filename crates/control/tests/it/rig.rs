@@ -1,0 +1,256 @@
+//! A control with everything around it, and an agent made of frames.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use control::{
+    Asked, Clock, Control, FirstKeys, Mode, Operate, Place, Registration, Session, With,
+};
+use model::access::Caller;
+use model::spec::RawSpec;
+use model::spec::raw::Given;
+use model::{Code, Flag, FullName, Host, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
+use store::Store;
+use tempfile::TempDir;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use wire::{Command, Desired, DownKind, Hello, ResultFrame};
+
+pub(crate) const START: i64 = 1_800_000_000_000;
+
+pub(crate) struct Rig {
+    pub(crate) control: Control,
+    pub(crate) clock: Arc<AtomicI64>,
+    pub(crate) caller: Caller,
+    store: Store,
+    stop: watch::Sender<bool>,
+    background: JoinHandle<()>,
+    dir: TempDir,
+}
+
+impl Rig {
+    pub(crate) async fn new() -> Self {
+        Self::on(TempDir::new().unwrap(), START).await
+    }
+
+    async fn on(dir: TempDir, at: i64) -> Self {
+        let store = Store::open(&format!("sqlite:{}/muster.db", dir.path().display()))
+            .await
+            .unwrap();
+        let clock = Arc::new(AtomicI64::new(at));
+        let read = clock.clone();
+        let source = Clock::new(move || UnixMillis(read.load(Ordering::SeqCst)));
+        let (control, background) = Control::start(store.clone(), source).await.unwrap();
+        let (stop, stopped) = watch::channel(false);
+        let background = tokio::spawn(background.run(stopped));
+        Self {
+            control,
+            clock,
+            caller: Caller::system(),
+            store,
+            stop,
+            background,
+            dir,
+        }
+    }
+
+    /// Stops in order and starts again on the same data.
+    pub(crate) async fn restarted(self) -> Self {
+        self.stop.send_replace(true);
+        self.background.await.unwrap();
+        self.store.close().await;
+        Self::on(self.dir, self.clock.load(Ordering::SeqCst)).await
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.clock
+            .fetch_add(by.as_millis() as i64, Ordering::SeqCst);
+    }
+
+    pub(crate) async fn register(
+        &self,
+        name: &str,
+        hosts: &[&str],
+        start_cmd: &str,
+        mode: Mode,
+    ) -> Vec<i32> {
+        let request = Registration {
+            name: full(name),
+            labels: Labels::default(),
+            spec: spec(start_cmd),
+            hosts: asked(hosts),
+            mode,
+        };
+        let answers = self.control.register(&self.caller, request).await.unwrap();
+        answers.iter().map(|answer| answer.code.0).collect()
+    }
+
+    pub(crate) async fn operate(&self, name: &str, op: Op, hosts: &[&str]) -> TaskId {
+        self.operate_with(name, op, hosts, With::Registered).await
+    }
+
+    pub(crate) async fn operate_with(
+        &self,
+        name: &str,
+        op: Op,
+        hosts: &[&str],
+        with: With,
+    ) -> TaskId {
+        let request = Operate {
+            name: full(name),
+            op,
+            with,
+            hosts: asked(hosts),
+        };
+        self.control
+            .operate(&self.caller, vec![request])
+            .await
+            .unwrap()
+    }
+
+    /// The code of each key as a poll would see it now.
+    pub(crate) async fn codes(&self, task: TaskId) -> Vec<i32> {
+        let view = self.control.task(&self.caller, task).await.unwrap();
+        let code = |target: &control::TargetView| {
+            target.outcome.as_ref().map_or(Code::HANDLING, |o| o.code).0
+        };
+        view.targets.iter().map(code).collect()
+    }
+
+    /// The codes once every target has ended.
+    pub(crate) async fn ended(&self, task: TaskId) -> Vec<i32> {
+        let view = self
+            .control
+            .task_ended(&self.caller, task, Duration::from_secs(20))
+            .await
+            .unwrap();
+        assert!(view.has_ended(), "the task did not end in 20 s");
+        self.codes(task).await
+    }
+
+    /// Enrols a host and connects its agent, which holds nothing.
+    pub(crate) async fn agent(&self, host: &str) -> Agent {
+        let fixed = FirstKeys {
+            join_token: Some("join-me".into()),
+            ..Default::default()
+        };
+        self.control.ensure_first_keys(fixed).await.unwrap();
+        let host: Host = host.parse().unwrap();
+        self.control
+            .enrol("join-me", host, None, None)
+            .await
+            .unwrap();
+        self.connect(host, 0)
+    }
+
+    pub(crate) fn connect(&self, host: Host, held_digest: u64) -> Agent {
+        let hello = hello(host, held_digest);
+        Agent {
+            session: self.control.attach(host, &hello).unwrap(),
+        }
+    }
+
+    pub(crate) fn flag_and_managed(&self, name: &str, host: &str) -> (Flag, bool) {
+        let fleet = self.control.fleet();
+        let host = fleet.host_id(&host.parse().unwrap()).unwrap();
+        let row = fleet
+            .process(host, fleet.name_id(&full(name)).unwrap())
+            .unwrap();
+        (row.flag(), row.managed())
+    }
+}
+
+pub(crate) fn hello(host: Host, held_digest: u64) -> Hello {
+    Hello {
+        oldest: 1,
+        newest: 1,
+        cloud: host.cloud,
+        ip: host.ip.to_string(),
+        held_digest,
+        ..Default::default()
+    }
+}
+
+/// The server's side of one agent's connection, driven by hand.
+pub(crate) struct Agent {
+    pub(crate) session: Session,
+}
+
+impl Agent {
+    /// What the server says next; nothing, if it has nothing to say within a moment.
+    pub(crate) async fn hears(&self) -> Vec<DownKind> {
+        match tokio::time::timeout(Duration::from_millis(200), self.session.next()).await {
+            Ok(frames) => frames.into_iter().filter_map(|frame| frame.kind).collect(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) async fn hears_commands(&self) -> Vec<Command> {
+        let command = |kind| match kind {
+            DownKind::Command(command) => Some(command),
+            _ => None,
+        };
+        self.hears().await.into_iter().filter_map(command).collect()
+    }
+
+    pub(crate) async fn hears_desired(&self) -> Vec<Desired> {
+        let desired = |kind| match kind {
+            DownKind::Desired(desired) => Some(desired),
+            _ => None,
+        };
+        self.hears().await.into_iter().filter_map(desired).collect()
+    }
+
+    pub(crate) async fn answers(&self, op: OpId, outcome: Outcome) {
+        self.session
+            .take(ResultFrame::new(op, &outcome).into())
+            .await
+            .unwrap();
+    }
+
+    pub(crate) async fn answers_ok(
+        &self,
+        command: &Command,
+        flag: Option<Flag>,
+        managed: Option<bool>,
+    ) {
+        let outcome = Outcome {
+            flag,
+            managed,
+            ..Outcome::plain(Code::OK, "success", UnixMillis(1))
+        };
+        self.answers(op_of(command), outcome).await;
+    }
+}
+
+pub(crate) fn op_of(command: &Command) -> OpId {
+    command.op.unwrap().into()
+}
+
+pub(crate) fn full(name: &str) -> FullName {
+    name.parse().unwrap()
+}
+
+pub(crate) fn asked(hosts: &[&str]) -> Vec<Asked> {
+    let asked = |host: &&str| match host.parse::<Host>() {
+        Ok(address) => Asked {
+            key_prefix: (*host).into(),
+            place: Place::Host(address),
+        },
+        Err(invalid) => Asked {
+            key_prefix: (*host).into(),
+            place: Place::Bad(invalid),
+        },
+    };
+    hosts.iter().map(asked).collect()
+}
+
+pub(crate) fn spec(start_cmd: &str) -> Spec {
+    let raw: RawSpec = serde_json::from_value(serde_json::json!({
+        "identity": {"proc_name": "p", "setup_path": "/s", "pid_path": "/s/p.pid", "user": "root"},
+        "control": {"start_cmd": start_cmd},
+    }))
+    .unwrap();
+    raw.complete(Given::Inline).unwrap()
+}
