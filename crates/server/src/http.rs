@@ -1,0 +1,125 @@
+//! The door for programs and people: HTTP in several dialects, all of them over the same `control` methods.
+//!
+//! # The path of a request
+//!
+//! [`front`] gives it an id and will log and count its answer. A path of the native API is routed by axum to its handler in
+//! `native/`; everything else that looks like a GSE dialect goes to [`gse`], which looks the endpoint up in its table. Either
+//! way a handler extracts, authorises, calls `control`, and answers. Nothing here decides what a request means.
+
+mod body;
+mod credentials;
+mod front;
+mod gse;
+mod health;
+mod json;
+mod metrics;
+mod native;
+mod openapi;
+mod page;
+mod readiness;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use control::Control;
+use tokio::sync::watch;
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
+
+use metrics::Metrics;
+use native::ApiError;
+pub use readiness::Readiness;
+
+/// Smaller answers are not worth compressing.
+const MIN_COMPRESSED: u64 = 1024;
+
+/// What every handler can reach; clones share it.
+#[derive(Debug, Clone)]
+pub struct HttpState {
+    pub control: Control,
+    pub version: &'static str,
+    pub ready: Readiness,
+    /// True ends watches and long polls, so that a shutdown need not wait for them.
+    pub stop: watch::Receiver<bool>,
+    metrics: Arc<Metrics>,
+}
+
+impl HttpState {
+    pub fn new(
+        control: Control,
+        version: &'static str,
+        ready: Readiness,
+        stop: watch::Receiver<bool>,
+    ) -> Self {
+        Self {
+            control,
+            version,
+            ready,
+            stop,
+            metrics: Arc::default(),
+        }
+    }
+
+    /// Resolves when the server begins to shut down.
+    pub(crate) async fn stopping(&self) {
+        // An error means that the sender is gone, which is as good as a stop.
+        let _ = self.stop.clone().wait_for(|stop| *stop).await;
+    }
+}
+
+/// Every HTTP path of the server. Serve it with `into_make_service_with_connect_info::<SocketAddr>()`, or put a
+/// `ConnectInfo<SocketAddr>` into each request's extensions, so that the audit trail shows where callers come from.
+pub fn router(state: HttpState) -> Router {
+    let (documented, openapi) = openapi::documented_router().split_for_parts();
+    let small_or_streamed = SizeAbove::new(MIN_COMPRESSED).and(NotForContentType::SSE);
+    documented
+        .route("/", get(page::index))
+        .merge(openapi::browser(openapi))
+        .fallback(elsewhere)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn_with_state(state.clone(), front::front))
+        .layer(
+            CompressionLayer::new()
+                .quality(CompressionLevel::Fastest)
+                .compress_when(small_or_streamed),
+        )
+        .with_state(state)
+}
+
+/// The one OpenAPI document for all dialects.
+pub fn openapi_json() -> String {
+    let openapi = openapi::documented_router().split_for_parts().1;
+    let mut text = openapi
+        .to_pretty_json()
+        .expect("an OpenAPI document has only string keys");
+    text.push('\n');
+    text
+}
+
+/// What no route knows: the GSE dialects, which have routes of their own, and nothing at all.
+async fn elsewhere(State(http): State<HttpState>, request: Request) -> Response {
+    match gse::is_dialect(request.uri().path()) {
+        true => gse::answer(&http, request).await,
+        false => ApiError::no_such_path(request.uri().path()).into_response(),
+    }
+}
+
+async fn wrong_method(request: Request) -> Response {
+    ApiError::wrong_method(request.method(), request.uri().path()).into_response()
+}
+
+fn now() -> model::UnixMillis {
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    model::UnixMillis(since_epoch.unwrap_or_default().as_millis() as i64)
+}
+
+/// An error with everything below it, for the log.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

@@ -1,0 +1,154 @@
+//! What happens to every request whatever its dialect: an id, one line in the log, a count, and an answer even to a panic.
+
+use std::borrow::Cow;
+use std::net::{IpAddr, SocketAddr};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use ring::rand::{SecureRandom, SystemRandom};
+
+use super::native::ApiError;
+use super::{HttpState, gse};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-bkapi-request-id");
+/// The longest id that is taken over from a caller.
+const MAX_REQUEST_ID: usize = 128;
+
+/// The id that the caller gave to a request, or one made here.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub Arc<str>);
+
+/// What the log and the metrics should know of an answer; handlers put it into the response.
+#[derive(Debug, Clone)]
+pub(crate) struct Noted {
+    pub dialect: &'static str,
+    pub endpoint: Cow<'static, str>,
+    pub app: String,
+    pub user: String,
+    /// The code in the envelope, or the HTTP status.
+    pub code: i64,
+}
+
+/// Who asked, for answers whose handler notes nothing else.
+#[derive(Debug, Clone)]
+pub(crate) struct Asker {
+    pub app: String,
+    pub user: String,
+}
+
+pub(crate) async fn front(
+    State(http): State<HttpState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let began = Instant::now();
+    let id = RequestId::of(request.headers());
+    let path = request.uri().path().to_owned();
+    let method = request.method().clone();
+    let matched = request.extensions().get::<MatchedPath>().cloned();
+    request.extensions_mut().insert(id.clone());
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let mut response = answered.unwrap_or_else(|_| panicked(&path));
+
+    let noted = response.extensions_mut().remove::<Noted>();
+    let noted = noted.unwrap_or_else(|| native(matched.as_ref(), &response));
+    let took = began.elapsed();
+    http.metrics.count(&noted, took);
+    tracing::info!(
+        target: "muster::http",
+        request_id = %id.0,
+        dialect = noted.dialect,
+        endpoint = %noted.endpoint,
+        %method,
+        app = %noted.app,
+        user = %noted.user,
+        code = noted.code,
+        ms = took.as_millis() as u64,
+        "answered"
+    );
+    if let Ok(value) = HeaderValue::from_str(&id.0) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    response
+}
+
+fn native(matched: Option<&MatchedPath>, response: &Response) -> Noted {
+    let asker = response.extensions().get::<Asker>().cloned();
+    let asker = asker.unwrap_or(Asker {
+        app: String::new(),
+        user: String::new(),
+    });
+    Noted {
+        dialect: "native",
+        // Unknown paths are one endpoint, or callers could make as many as they like.
+        endpoint: matched.map_or("other".into(), |path| path.as_str().to_owned().into()),
+        app: asker.app,
+        user: asker.user,
+        code: i64::from(response.status().as_u16()),
+    }
+}
+
+/// The hook has printed the panic; the caller only learns that it was not their fault.
+fn panicked(path: &str) -> Response {
+    match gse::is_dialect(path) {
+        true => gse::internal_error(),
+        false => ApiError::internal().into_response(),
+    }
+}
+
+/// Where a request came from, where the listener said so.
+pub(crate) fn peer(extensions: &Extensions) -> Option<IpAddr> {
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>()?;
+    Some(peer.0.ip().to_canonical())
+}
+
+impl RequestId {
+    fn of(headers: &HeaderMap) -> Self {
+        let given = headers
+            .get(REQUEST_ID)
+            .and_then(|value| value.to_str().ok());
+        let given = given.map(str::trim).filter(|id| {
+            (1..=MAX_REQUEST_ID).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic())
+        });
+        Self(given.map_or_else(fresh_id, Arc::from))
+    }
+}
+
+/// Random, so that ids of several servers and of one after a restart differ.
+fn fresh_id() -> Arc<str> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut bytes = [0; 16];
+    if SystemRandom::new().fill(&mut bytes).is_err() {
+        // An id that is merely a number still tells requests apart.
+        bytes[8..].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+    }
+    format!("{:032x}", u128::from_be_bytes(bytes)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_usable_request_id_is_kept_and_any_other_replaced() {
+        let of = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(REQUEST_ID, HeaderValue::from_str(value).unwrap());
+            RequestId::of(&headers).0
+        };
+        assert_eq!(&*of("abc-1"), "abc-1");
+        assert_eq!(of("a b").len(), 32);
+        assert_eq!(of(&"x".repeat(129)).len(), 32);
+        assert_ne!(
+            RequestId::of(&HeaderMap::new()).0,
+            RequestId::of(&HeaderMap::new()).0
+        );
+    }
+}

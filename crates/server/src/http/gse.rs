@@ -1,0 +1,167 @@
+//! The GSE family: ESB, pms and GSE 2.0. Three ways to write the same requests, one envelope for every answer.
+//!
+//! The envelope always comes with HTTP 200, because clients raise on anything else. [`endpoint`] is the table of paths,
+//! [`request`] what bodies may hold, [`refusal`] the codes; each verb has a file of its own.
+
+mod agents;
+mod content;
+mod endpoint;
+mod groups;
+mod hosts;
+mod operate;
+mod refusal;
+mod register;
+mod request;
+mod result;
+mod row;
+mod status;
+mod sync;
+mod task_state;
+mod unregister;
+mod upgrade_to_agent_id;
+
+use axum::extract::Request;
+use axum::http::{Method, header};
+use axum::response::{IntoResponse, Response};
+use control::{Credentials, Mode};
+use model::access::Caller;
+use serde::Serialize;
+
+use super::front::{Noted, RequestId, peer};
+use super::{HttpState, body, credentials, json};
+pub(crate) use endpoint::{Endpoint, is_dialect};
+use endpoint::{Keys, Verb};
+use refusal::Refusal;
+use request::RawRequest;
+
+/// Who asks, and how the answer is to be written.
+pub(crate) struct Ask<'a> {
+    http: &'a HttpState,
+    caller: &'a Caller,
+    endpoint: &'static Endpoint,
+}
+
+/// Answers any request under the prefixes of the three dialects, whatever it is.
+pub(crate) async fn answer(http: &HttpState, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let found = endpoint::find(&parts.method, parts.uri.path());
+    let mut noted = Noted {
+        dialect: endpoint::dialect_of(parts.uri.path()),
+        endpoint: found
+            .as_ref()
+            .map_or("other", |endpoint| endpoint.name)
+            .into(),
+        app: String::new(),
+        user: String::new(),
+        code: 0,
+    };
+    let answered = async {
+        let endpoint = found?;
+        let body = body::collect(body).await?;
+        let mut request: RawRequest = json::read(&body)?;
+        drop(body);
+        if parts.method == Method::GET {
+            request.take_query(&parts.uri);
+        }
+        let caller = authenticate(http, &parts, &mut request)?;
+        noted.app.clone_from(&caller.app);
+        noted.user.clone_from(&caller.user);
+        let ask = Ask {
+            http,
+            caller: &caller,
+            endpoint,
+        };
+        carry_out(&ask, request).await
+    };
+    let body = Box::pin(answered).await.unwrap_or_else(|refusal| {
+        noted.code = refusal.code;
+        refusal.to_envelope()
+    });
+    let mut response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
+    response.extensions_mut().insert(noted);
+    response
+}
+
+fn authenticate(
+    http: &HttpState,
+    parts: &axum::http::request::Parts,
+    request: &mut RawRequest,
+) -> Result<Caller, Refusal> {
+    let outside = credentials::outside_body(parts).map_err(Refusal::bad_credentials)?;
+    let credentials = credentials::or(Credentials::from(request.take_presented()), outside);
+    if credentials.app_code.is_none() {
+        return Err(Refusal::missing_credentials("bk_app_code"));
+    }
+    if credentials.app_secret.is_none() {
+        return Err(Refusal::missing_credentials("bk_app_secret"));
+    }
+    let id = parts.extensions.get::<RequestId>();
+    let id = id.map_or("", |id| &*id.0);
+    Ok(http
+        .control
+        .authenticate(&credentials, peer(&parts.extensions), id)?)
+}
+
+async fn carry_out(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+    match ask.endpoint.verb {
+        Verb::Register => register::register(ask, request, Mode::Register).await,
+        Verb::Update => register::register(ask, request, Mode::Update).await,
+        Verb::Unregister => unregister::unregister(ask, request).await,
+        Verb::Operate => operate::operate(ask, request).await,
+        Verb::OperateMulti => operate::operate_multi(ask, request).await,
+        Verb::Result => result::result(ask, request).await,
+        Verb::Status => status::status(ask, request).await,
+        Verb::Sync => sync::sync(ask, request).await,
+        Verb::SetGroups => groups::set_groups(ask, request).await,
+        Verb::Groups => groups::groups(ask, request).await,
+        Verb::TaskState => task_state::task_state(ask, request).await,
+        Verb::UpgradeToAgentId => upgrade_to_agent_id::upgrade_to_agent_id(ask, request).await,
+        Verb::AgentStatus => agents::agent_status(ask, request).await,
+        Verb::AgentInfo => agents::agent_info(ask, request).await,
+        Verb::ListAgentState => agents::list_agent_state(ask, request).await,
+        Verb::ListAgentInfo => agents::list_agent_info(ask, request).await,
+    }
+}
+
+impl Ask<'_> {
+    fn keys(&self) -> Keys {
+        self.endpoint.keys()
+    }
+}
+
+#[derive(Serialize)]
+struct Envelope<'a, T> {
+    result: bool,
+    code: i64,
+    message: &'a str,
+    data: T,
+}
+
+/// Writes a good answer straight into its bytes; `data` may read from the fleet as it is written.
+fn success<T: Serialize>(data: T) -> Vec<u8> {
+    let envelope = Envelope {
+        result: true,
+        code: 0,
+        message: "success",
+        data,
+    };
+    let mut bytes = Vec::with_capacity(1024);
+    serde_json::to_writer(&mut bytes, &envelope).expect("answers have only string keys");
+    bytes
+}
+
+/// The answer to a request that made the server panic.
+pub(crate) fn internal_error() -> Response {
+    let refusal = Refusal::internal();
+    let noted = Noted {
+        dialect: "gse",
+        endpoint: "other".into(),
+        app: String::new(),
+        user: String::new(),
+        code: refusal.code,
+    };
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    let mut response = (headers, refusal.to_envelope()).into_response();
+    response.extensions_mut().insert(noted);
+    response
+}

@@ -1,0 +1,294 @@
+//! `content`: a JSON document inside a string. Strict clients depend on each type in it.
+
+use model::operation::{Instance, Ran};
+use model::status::Exit;
+use model::{FullName, Op, Outcome, UnixMillis};
+use serde::Serialize;
+
+/// How much of a command's output `content` carries. A result may have 30,000 keys; the native API shows all of it.
+const MAX_OUTPUT: usize = 4096;
+
+/// What `content` says of the target beside its outcome.
+#[derive(Debug, Clone)]
+pub(crate) struct About<'a> {
+    pub process: &'a FullName,
+    pub ip: String,
+    pub agent_id: &'a str,
+    /// The binary; empty where nobody knows it any more.
+    pub proc_name: &'a str,
+    pub setup_path: &'a str,
+    pub registered_at: UnixMillis,
+    pub managed: bool,
+}
+
+/// The document for a target that has ended.
+pub(crate) fn content(op: Op, outcome: &Outcome, about: &About<'_>) -> String {
+    let written = match (&outcome.instance, op) {
+        (Some(instance), Op::Query) => serde_json::to_string(&Seen::of(instance, about)),
+        _ => serde_json::to_string(&Done {
+            value: [Value::of(outcome, about)],
+        }),
+    };
+    written.expect("content has only string keys")
+}
+
+#[derive(Serialize)]
+struct Done<'a> {
+    value: [Value<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Value<'a> {
+    proc_name: &'a str,
+    setup_path: &'a str,
+    #[serde(rename = "funcID")]
+    func_id: &'a str,
+    #[serde(rename = "instanceID")]
+    instance_id: &'a str,
+    result: &'a str,
+    is_auto: bool,
+    // Beyond what other servers answer.
+    command: &'a str,
+    exit_code: Option<i32>,
+    exit_signal: Option<i32>,
+    duration_ms: u64,
+    output: &'a str,
+}
+
+impl<'a> Value<'a> {
+    fn of(outcome: &'a Outcome, about: &'a About<'a>) -> Self {
+        let ran = outcome.ran.as_ref();
+        let (exit_code, exit_signal) = exit_of(ran);
+        Self {
+            proc_name: or_name(about),
+            setup_path: about.setup_path,
+            func_id: "",
+            instance_id: "",
+            result: match outcome.code.0 {
+                0 => "success",
+                _ => &outcome.message,
+            },
+            is_auto: outcome.managed.unwrap_or(about.managed),
+            command: ran.map_or("", |ran| &ran.command),
+            exit_code,
+            exit_signal,
+            duration_ms: ran.map_or(0, |ran| ran.duration_ms),
+            output: ran.map_or("", |ran| tail(&ran.output, MAX_OUTPUT)),
+        }
+    }
+}
+
+/// The exit code or the signal of a command, whichever ended it.
+pub(crate) fn exit_of(ran: Option<&Ran>) -> (Option<i32>, Option<i32>) {
+    match ran.and_then(|ran| ran.exit) {
+        Some(Exit::Code(code)) => (Some(code), None),
+        Some(Exit::Signal(signal)) => (None, Some(signal)),
+        Some(Exit::Unseen) | None => (None, None),
+    }
+}
+
+/// The end of a text, cut where a character begins.
+fn tail(text: &str, max: usize) -> &str {
+    let mut from = text.len().saturating_sub(max);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}
+
+fn or_name<'a>(about: &'a About<'a>) -> &'a str {
+    match about.proc_name.is_empty() {
+        true => about.process.name.as_str(),
+        false => about.proc_name,
+    }
+}
+
+#[derive(Serialize)]
+struct Seen<'a> {
+    ip: &'a str,
+    bk_agent_id: &'a str,
+    utctime: String,
+    utctime2: String,
+    timezone: i32,
+    process: [SeenProcess<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct SeenProcess<'a> {
+    procname: &'a str,
+    instance: [SeenInstance<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeenInstance<'a> {
+    cmdline: &'a str,
+    process_name: &'a str,
+    version: &'a str,
+    health: &'a str,
+    is_auto: bool,
+    cpu_usage: f64,
+    cpu_usage_ave: f64,
+    phy_mem_usage: f64,
+    use_phy_mem: u64,
+    disk_size: i64,
+    #[serde(rename = "freeVMem")]
+    free_v_mem: String,
+    pid: i32,
+    start_time: String,
+    stat: &'a str,
+    utime: String,
+    stime: String,
+    thread_count: u32,
+    elapsed_time: u64,
+    #[serde(rename = "register_time")]
+    register_time: i64,
+    #[serde(rename = "last_start_time")]
+    last_start_time: i64,
+    #[serde(rename = "report_time")]
+    report_time: i64,
+}
+
+impl<'a> Seen<'a> {
+    fn of(instance: &'a Instance, about: &'a About<'a>) -> Self {
+        let local = |at: UnixMillis| match at {
+            UnixMillis::NEVER => String::new(),
+            at => clock(at.plus_millis(i64::from(instance.utc_offset_secs) * 1000)),
+        };
+        Self {
+            ip: &about.ip,
+            bk_agent_id: about.agent_id,
+            utctime: local(instance.looked_at),
+            utctime2: clock(instance.looked_at),
+            timezone: instance.utc_offset_secs / 3600,
+            process: [SeenProcess {
+                procname: or_name(about),
+                instance: [SeenInstance {
+                    cmdline: &instance.cmdline,
+                    process_name: about.process.name.as_str(),
+                    version: &instance.version,
+                    health: &instance.health,
+                    is_auto: instance.managed,
+                    cpu_usage: short(instance.cpu),
+                    cpu_usage_ave: short(instance.cpu_average),
+                    phy_mem_usage: short(instance.mem),
+                    use_phy_mem: instance.rss_kib,
+                    disk_size: instance.disk,
+                    free_v_mem: instance.free_kib.to_string(),
+                    pid: instance.pid,
+                    start_time: local(instance.started_at),
+                    stat: &instance.stat,
+                    utime: instance.utime_ticks.to_string(),
+                    stime: instance.stime_ticks.to_string(),
+                    thread_count: instance.threads,
+                    elapsed_time: instance.elapsed_secs,
+                    register_time: about.registered_at.secs(),
+                    last_start_time: instance.started_at.secs(),
+                    report_time: instance.looked_at.secs(),
+                }],
+            }],
+        }
+    }
+}
+
+/// `2026-11-15 10:45:02`
+fn clock(at: UnixMillis) -> String {
+    at.to_rfc3339().replace('T', " ").replace('Z', "")
+}
+
+fn short(percent: f64) -> f64 {
+    match percent.is_finite() {
+        true => (percent * 100.0).round() / 100.0,
+        false => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Code;
+    use serde_json::json;
+
+    use super::*;
+
+    fn about(process: &FullName) -> About<'_> {
+        About {
+            process,
+            ip: "10.0.0.1".into(),
+            agent_id: "",
+            proc_name: "nginx",
+            setup_path: "/data",
+            registered_at: UnixMillis::from_secs(100),
+            managed: true,
+        }
+    }
+
+    fn read(text: &str) -> serde_json::Value {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_query_has_the_types_that_strict_clients_want() {
+        let name = FullName::parse("gse", "web").unwrap();
+        let mut outcome = Outcome::plain(Code::OK, "success", UnixMillis(0));
+        outcome.instance = Some(Box::new(Instance {
+            pid: 123,
+            managed: true,
+            cpu: 0.1 + 0.2,
+            disk: -1,
+            threads: 1,
+            stat: "S".into(),
+            started_at: UnixMillis::from_secs(1_700_000_000),
+            looked_at: UnixMillis::from_secs(1_700_000_060),
+            utc_offset_secs: 8 * 3600,
+            ..Instance::default()
+        }));
+        assert_eq!(
+            read(&content(Op::Query, &outcome, &about(&name))),
+            json!({"ip": "10.0.0.1", "bk_agent_id": "", "utctime": "2023-11-15 06:14:20",
+                "utctime2": "2023-11-14 22:14:20", "timezone": 8, "process": [{"procname": "nginx", "instance": [{
+                "cmdline": "", "processName": "web", "version": "", "health": "", "isAuto": true, "cpuUsage": 0.3,
+                "cpuUsageAve": 0.0, "phyMemUsage": 0.0, "usePhyMem": 0, "diskSize": -1, "freeVMem": "0", "pid": 123,
+                "startTime": "2023-11-15 06:13:20", "stat": "S", "utime": "0", "stime": "0", "threadCount": 1,
+                "elapsedTime": 0, "register_time": 100, "last_start_time": 1_700_000_000,
+                "report_time": 1_700_000_060}]}]})
+        );
+    }
+
+    #[test]
+    fn any_other_end_has_exactly_one_value() {
+        let name = FullName::parse("gse", "web").unwrap();
+        let mut outcome = Outcome::plain(Code::COMMAND_FAILED, "no such file", UnixMillis(0));
+        outcome.managed = Some(false);
+        outcome.ran = Some(Ran {
+            command: "./start.sh".into(),
+            exit: Some(Exit::Code(127)),
+            duration_ms: 12,
+            output: "no such file".into(),
+        });
+        assert_eq!(
+            read(&content(Op::Start, &outcome, &about(&name))),
+            json!({"value": [{"procName": "nginx", "setupPath": "/data", "funcID": "", "instanceID": "",
+                "result": "no such file", "isAuto": false, "command": "./start.sh", "exitCode": 127,
+                "exitSignal": null, "durationMs": 12, "output": "no such file"}]})
+        );
+    }
+
+    #[test]
+    fn a_query_that_saw_nothing_is_still_a_document() {
+        let name = FullName::parse("gse", "web").unwrap();
+        let outcome = Outcome::plain(
+            Code::NO_CONNECTION,
+            "can not find connection",
+            UnixMillis(0),
+        );
+        let read = read(&content(Op::Query, &outcome, &about(&name)));
+        assert_eq!(read["value"][0]["result"], "can not find connection");
+    }
+
+    #[test]
+    fn long_output_keeps_its_end() {
+        assert_eq!(tail("abcdef", 3), "def");
+        assert_eq!(tail("日本語", 4), "語");
+    }
+}

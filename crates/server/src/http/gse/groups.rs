@@ -1,0 +1,105 @@
+//! set_process_group_info and get_process_group_info.
+
+use fleet::Fleet;
+use model::group::{self, ProcessGroup};
+use model::{Invalid, Namespace};
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
+
+use super::endpoint::Keys;
+use super::hosts::{self, HostEcho, Named};
+use super::refusal::Refusal;
+use super::register::{Answers, Suffix};
+use super::request::RawRequest;
+use super::{Ask, success};
+use crate::http::native::may_touch;
+
+pub(crate) async fn set_groups(ask: &Ask<'_>, mut request: RawRequest) -> Result<Vec<u8>, Refusal> {
+    let namespace = request.namespace()?;
+    let hosts = request.asked(ask.keys())?;
+    let spec = request
+        .spec
+        .take()
+        .ok_or_else(|| Invalid::required("spec"))?;
+    let groups = spec
+        .process_group
+        .ok_or_else(|| Invalid::required("spec.process_group"))?;
+    let groups = group::complete(groups).map_err(|e| e.within("spec"))?;
+    let control = &ask.http.control;
+    let answers = control
+        .set_groups(ask.caller, &namespace, hosts, groups)
+        .await?;
+    Ok(success(Answers {
+        answers: &answers,
+        suffix: Suffix::Namespace(&namespace),
+    }))
+}
+
+pub(crate) async fn groups(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+    let namespace = request.namespace()?;
+    may_touch(ask.caller, &namespace)?;
+    let named = request.named()?;
+    ask.http.control.settled().await?;
+    let fleet = ask.http.control.fleet();
+    Ok(success(Infos {
+        process_group_infos: Rows {
+            fleet: &fleet,
+            namespace: &namespace,
+            named: &named,
+            keys: ask.keys(),
+        },
+    }))
+}
+
+#[derive(Serialize)]
+struct Infos<'a> {
+    process_group_infos: Rows<'a>,
+}
+
+struct Rows<'a> {
+    fleet: &'a Fleet,
+    namespace: &'a Namespace,
+    named: &'a [Named<'a>],
+    keys: Keys,
+}
+
+#[derive(Serialize)]
+struct GroupRow<'a> {
+    meta: Meta<'a>,
+    host: HostEcho<'a>,
+    #[serde(flatten)]
+    group: &'a ProcessGroup,
+}
+
+#[derive(Serialize)]
+struct Meta<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    labels: Empty,
+}
+
+#[derive(Serialize)]
+struct Empty {}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(None)?;
+        for named in self.named {
+            let Some(host) = hosts::find(self.fleet, &named.place()) else {
+                continue;
+            };
+            for group in self.fleet.groups(host.id, self.namespace) {
+                rows.serialize_element(&GroupRow {
+                    meta: Meta {
+                        namespace: self.namespace.as_str(),
+                        name: "",
+                        labels: Empty {},
+                    },
+                    host: named.echo(Some(&host), self.keys),
+                    group,
+                })?;
+            }
+        }
+        rows.end()
+    }
+}

@@ -1,0 +1,291 @@
+//! Hosts and agents as callers name them, and how they are echoed.
+
+use std::borrow::Cow;
+
+use control::{Asked, Place};
+use fleet::{Fleet, HostView};
+use model::{AgentId, Host, Invalid};
+use serde::{Deserialize, Serialize};
+
+use super::endpoint::Keys;
+use super::request::RawRequest;
+use crate::http::json::Scalar;
+
+/// One element of `hosts`. A wrong value fails its own key only, so everything is kept as it was written.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RawHost {
+    pub ip: Scalar,
+    pub bk_cloud_id: Scalar,
+    pub bk_supplier_id: Scalar,
+    pub bk_agent_id: Scalar,
+}
+
+/// One host of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Named<'a> {
+    Host(&'a RawHost),
+    /// An element of `agent_id_list`: an agent id, or `cloud:ip`.
+    Agent(&'a Scalar),
+}
+
+impl RawRequest {
+    /// The hosts of the request, in its order; at least one.
+    pub(crate) fn named(&self) -> Result<Vec<Named<'_>>, Invalid> {
+        let agents = self.agent_id_list.as_deref().unwrap_or_default();
+        if !agents.is_empty() {
+            return Ok(agents.iter().map(Named::Agent).collect());
+        }
+        match self.hosts.as_deref() {
+            None if self.agent_id_list.is_some() => {
+                Err(Invalid::new("agent_id_list", "must not be empty"))
+            }
+            None => Err(Invalid::required("hosts")),
+            Some([]) => Err(Invalid::new("hosts", "must not be empty")),
+            Some(hosts) => Ok(hosts.iter().map(Named::Host).collect()),
+        }
+    }
+
+    pub(crate) fn asked(&self, keys: Keys) -> Result<Vec<Asked>, Invalid> {
+        let named = self.named()?;
+        Ok(named.into_iter().map(|named| named.asked(keys)).collect())
+    }
+}
+
+impl<'a> Named<'a> {
+    pub(crate) fn asked(self, keys: Keys) -> Asked {
+        Asked {
+            key_prefix: self.prefix(keys).into(),
+            place: self.place(),
+        }
+    }
+
+    /// What stands before `:namespace:name`, to the letter as the caller wrote it.
+    pub(crate) fn prefix(self, keys: Keys) -> String {
+        match self {
+            Self::Agent(text) => text.to_text().into_owned(),
+            Self::Host(host) if host.is_agent() => host.bk_agent_id.to_text().into_owned(),
+            Self::Host(host) => {
+                let (cloud, ip) = (host.bk_cloud_id.to_text(), host.ip.to_text());
+                match keys {
+                    Keys::V1 => format!("{cloud}:{}:{ip}", host.supplier()),
+                    Keys::V2 => format!("{cloud}:{ip}"),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn place(self) -> Place {
+        let placed = match self {
+            Self::Agent(text) => place_of(&text.to_text()),
+            Self::Host(host) if host.is_agent() => {
+                AgentId::parse(&host.bk_agent_id.to_text()).map(Place::Agent)
+            }
+            Self::Host(host) => host.parse().map(Place::Host),
+        };
+        placed.unwrap_or_else(Place::Bad)
+    }
+
+    /// `host` of a row about it. What the caller wrote comes back; what an agent id hides is filled in.
+    pub(crate) fn echo(self, found: Option<&HostView<'_>>, keys: Keys) -> HostEcho<'a> {
+        match self {
+            Self::Host(host) if !host.is_agent() => HostEcho {
+                ip: host.ip.to_text(),
+                bk_cloud_id: host.bk_cloud_id.to_int().unwrap_or(UNKNOWN_CLOUD),
+                bk_supplier_id: (keys == Keys::V1)
+                    .then(|| host.bk_supplier_id.to_int().unwrap_or(0)),
+            },
+            Self::Host(_) | Self::Agent(_) => {
+                let host = match (found, self.place()) {
+                    (Some(view), _) => Some(view.host),
+                    (None, Place::Host(host)) => Some(host),
+                    (None, Place::Agent(_) | Place::Bad(_)) => None,
+                };
+                HostEcho {
+                    ip: host.map_or(Cow::Borrowed(""), |host| host.ip.to_string().into()),
+                    bk_cloud_id: host.map_or(UNKNOWN_CLOUD, |host| host.cloud.into()),
+                    bk_supplier_id: (keys == Keys::V1).then_some(0),
+                }
+            }
+        }
+    }
+
+    /// `bk_agent_id` of a row about it: whoever asked by an id finds the row by that very text.
+    pub(crate) fn agent_id(self, found: Option<&HostView<'a>>) -> Cow<'a, str> {
+        match self {
+            Self::Agent(text) => text.to_text(),
+            Self::Host(host) => match found.and_then(|view| view.agent_id) {
+                Some(id) => id.as_str().into(),
+                None => host.bk_agent_id.to_text(),
+            },
+        }
+    }
+}
+
+/// The cloud area of a host that nobody can tell.
+const UNKNOWN_CLOUD: i64 = -1;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct HostEcho<'a> {
+    pub ip: Cow<'a, str>,
+    pub bk_cloud_id: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bk_supplier_id: Option<i64>,
+}
+
+impl HostEcho<'static> {
+    /// A host that was not asked for by name.
+    pub(crate) fn of(host: Host) -> Self {
+        Self {
+            ip: host.ip.to_string().into(),
+            bk_cloud_id: host.cloud.into(),
+            bk_supplier_id: Some(0),
+        }
+    }
+}
+
+impl RawHost {
+    /// Named by its agent id alone.
+    fn is_agent(&self) -> bool {
+        self.ip.is_empty() && !self.bk_agent_id.is_empty()
+    }
+
+    /// Older callers leave it out; it is echoed and never part of the identity.
+    fn supplier(&self) -> Cow<'_, str> {
+        match self.bk_supplier_id.is_empty() {
+            true => "0".into(),
+            false => self.bk_supplier_id.to_text(),
+        }
+    }
+
+    fn parse(&self) -> Result<Host, Invalid> {
+        let ip = model::host::parse_ip(&self.ip.to_text())?;
+        if self.bk_cloud_id.is_empty() {
+            return Err(Invalid::required("bk_cloud_id"));
+        }
+        // What is no number is as wrong as a number out of range, and breaks the same rule.
+        let cloud = self.bk_cloud_id.to_int().unwrap_or(UNKNOWN_CLOUD);
+        let cloud = model::host::parse_cloud(cloud)?;
+        Ok(Host::new(cloud, ip))
+    }
+}
+
+fn place_of(text: &str) -> Result<Place, Invalid> {
+    match text.contains(':') {
+        true => text.parse().map(Place::Host),
+        false => AgentId::parse(text).map(Place::Agent),
+    }
+}
+
+/// The host that a place means, as far as anybody has ever heard of it.
+pub(crate) fn find<'a>(fleet: &'a Fleet, place: &Place) -> Option<HostView<'a>> {
+    let id = match place {
+        Place::Host(host) => fleet.host_id(host),
+        Place::Agent(agent) => fleet.host_of_agent(agent),
+        Place::Bad(_) => None,
+    };
+    fleet.host(id?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::json;
+
+    fn asked(body: &str, keys: Keys) -> Vec<Asked> {
+        json::read::<RawRequest>(body.as_bytes())
+            .unwrap()
+            .asked(keys)
+            .unwrap()
+    }
+
+    fn host(text: &str) -> Place {
+        Place::Host(text.parse().unwrap())
+    }
+
+    #[test]
+    fn prefixes_echo_the_form_of_the_request() {
+        let body = r#"{"hosts":[
+            {"ip":"10.0.0.1","bk_cloud_id":1,"bk_supplier_id":2},
+            {"ip":" ::ffff:10.0.0.1 ","bk_cloud_id":"1","bk_supplier_id":"x"},
+            {"ip":"10.0.0.2","bk_cloud_id":0}]}"#;
+        let v1 = asked(body, Keys::V1);
+        let prefixes: Vec<_> = v1.iter().map(|a| &*a.key_prefix).collect();
+        assert_eq!(
+            prefixes,
+            ["1:2:10.0.0.1", "1:x:::ffff:10.0.0.1", "0:0:10.0.0.2"]
+        );
+        assert_eq!(v1[0].place, v1[1].place);
+        let v2 = asked(body, Keys::V2);
+        let prefixes: Vec<_> = v2.iter().map(|a| &*a.key_prefix).collect();
+        assert_eq!(prefixes, ["1:10.0.0.1", "1:::ffff:10.0.0.1", "0:10.0.0.2"]);
+    }
+
+    #[test]
+    fn an_agent_id_list_takes_both_forms_and_wins_over_hosts() {
+        let long = "a".repeat(65);
+        let body = format!(
+            r#"{{"agent_id_list":["020000abc","0:10.0.0.1","3:::1","{long}","x:y"],
+                "hosts":[{{"ip":"10.9.9.9","bk_cloud_id":0}}]}}"#
+        );
+        let asked = asked(&body, Keys::V2);
+        assert_eq!(
+            asked[0].place,
+            Place::Agent(AgentId::parse("020000abc").unwrap())
+        );
+        assert_eq!(
+            (&*asked[1].key_prefix, &asked[1].place),
+            ("0:10.0.0.1", &host("0:10.0.0.1"))
+        );
+        assert_eq!(asked[2].place, host("3:::1"));
+        assert!(matches!(&asked[3].place, Place::Bad(e) if e.rule == "must be at most 64 bytes"));
+        assert!(matches!(&asked[4].place, Place::Bad(_)));
+        assert_eq!(asked.len(), 5);
+    }
+
+    #[test]
+    fn an_empty_agent_id_list_leaves_the_hosts() {
+        let asked = asked(
+            r#"{"agent_id_list":[],"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0}]}"#,
+            Keys::V2,
+        );
+        assert_eq!(asked[0].place, host("0:10.0.0.1"));
+    }
+
+    #[test]
+    fn a_bad_host_fails_its_own_key_only() {
+        let asked = asked(
+            r#"{"hosts":[{"ip":"10.0.0","bk_cloud_id":0},{"ip":"10.0.0.1","bk_cloud_id":-1},
+                {"ip":"10.0.0.1","bk_cloud_id":"x"},{"ip":"10.0.0.1"},{"bk_cloud_id":0},{"ip":"10.0.0.1","bk_cloud_id":0}]}"#,
+            Keys::V2,
+        );
+        let fields: Vec<_> = asked
+            .iter()
+            .map(|a| match &a.place {
+                Place::Bad(invalid) => invalid.field.as_str(),
+                Place::Host(_) | Place::Agent(_) => "",
+            })
+            .collect();
+        assert_eq!(
+            fields,
+            ["ip", "bk_cloud_id", "bk_cloud_id", "bk_cloud_id", "ip", ""]
+        );
+        assert_eq!(&*asked[2].key_prefix, "x:10.0.0.1");
+    }
+
+    #[test]
+    fn no_hosts_at_all_is_an_error_of_the_request() {
+        for (body, message) in [
+            ("{}", "hosts: is required"),
+            (r#"{"hosts":null}"#, "hosts: is required"),
+            (r#"{"hosts":[]}"#, "hosts: must not be empty"),
+            (
+                r#"{"agent_id_list":[]}"#,
+                "agent_id_list: must not be empty",
+            ),
+        ] {
+            let request: RawRequest = json::read(body.as_bytes()).unwrap();
+            assert_eq!(request.named().unwrap_err().to_string(), message);
+        }
+    }
+}

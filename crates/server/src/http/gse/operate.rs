@@ -1,0 +1,206 @@
+//! operate_proc, operate_proc_v2 and operate_proc_multi.
+
+use control::{Operate, With};
+use model::spec::RawSpec;
+use model::spec::raw::Given;
+use model::{Invalid, Labels, Op};
+use serde::Serialize;
+
+use super::endpoint::Keys;
+use super::refusal::Refusal;
+use super::request::RawRequest;
+use super::{Ask, success};
+
+/// How many operations one operate_proc_multi may hold.
+const MAX_OPERATIONS: usize = 10_000;
+
+#[derive(Serialize)]
+struct Accepted {
+    task_id: String,
+}
+
+pub(crate) async fn operate(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+    let operation = parse(request, ask.keys())?;
+    accept(ask, vec![operation]).await
+}
+
+pub(crate) async fn operate_multi(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+    let operations = parse_multi(request, ask.keys())?;
+    accept(ask, operations).await
+}
+
+async fn accept(ask: &Ask<'_>, operations: Vec<Operate>) -> Result<Vec<u8>, Refusal> {
+    let task = ask.http.control.operate(ask.caller, operations).await?;
+    Ok(success(Accepted {
+        task_id: task.to_string(),
+    }))
+}
+
+fn parse_multi(request: RawRequest, keys: Keys) -> Result<Vec<Operate>, Invalid> {
+    let requests = request
+        .proc_operate_req
+        .ok_or_else(|| Invalid::required("proc_operate_req"))?;
+    if requests.is_empty() || requests.len() > MAX_OPERATIONS {
+        let rule = match requests.is_empty() {
+            true => "must not be empty".to_owned(),
+            false => format!("must be at most {MAX_OPERATIONS} operations"),
+        };
+        return Err(Invalid::new("proc_operate_req", rule));
+    }
+    let numbered = requests.into_iter().enumerate();
+    numbered
+        .map(|(index, request)| {
+            parse(request, keys).map_err(|e| e.within(&format!("proc_operate_req[{index}]")))
+        })
+        .collect()
+}
+
+fn parse(mut request: RawRequest, keys: Keys) -> Result<Operate, Invalid> {
+    let name = request.full_name()?;
+    let op = op(request.op_type)?;
+    let hosts = request.asked(keys)?;
+    let labels = request.take_labels()?;
+    let with = with(op, request.spec.take(), labels).map_err(|e| e.within("spec"))?;
+    Ok(Operate {
+        name,
+        op,
+        with,
+        hosts,
+    })
+}
+
+fn op(number: Option<i64>) -> Result<Op, Invalid> {
+    let number = number.ok_or_else(|| Invalid::required("op_type"))?;
+    Op::from_number(number).ok_or_else(|| {
+        let known: Vec<String> = Op::ALL
+            .iter()
+            .map(|op| format!("{} {op}", op.number()))
+            .collect();
+        Invalid::new(
+            "op_type",
+            format!("{number} is unknown, must be one of: {}", known.join(", ")),
+        )
+    })
+}
+
+/// An inline spec is stored and gone by; a look needs as much of it as there is; without one the registered spec counts.
+fn with(op: Op, spec: Option<RawSpec>, labels: Labels) -> Result<With, Invalid> {
+    match spec.filter(says_something) {
+        None => Ok(With::Registered),
+        Some(raw) if op.stores_spec() => {
+            Ok(With::Spec(Box::new(raw.complete(Given::Inline)?), labels))
+        }
+        Some(raw) => raw.probe().map(With::Probe),
+    }
+}
+
+/// Clients that have no spec send an empty one.
+fn says_something(spec: &RawSpec) -> bool {
+    spec.identity.is_some()
+        || spec.control.is_some()
+        || spec.resource.is_some()
+        || spec.monitor_policy.is_some()
+        || spec.alive_monitor_policy.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::http::json;
+
+    fn body(op: Value, spec: Value) -> Value {
+        json!({"meta": {"namespace": "gse", "name": "p"}, "op_type": op, "spec": spec,
+            "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 0}]})
+    }
+
+    fn read(body: &Value) -> RawRequest {
+        json::read(body.to_string().as_bytes()).unwrap()
+    }
+
+    fn parsed(body: &Value) -> Result<Operate, String> {
+        parse(read(body), Keys::V2).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_documented_example_is_read() {
+        let example = json!({"meta": {"namespace": "gse", "name": "proc-test", "labels": {"proc_name": "proc-test"}},
+            "op_type": 0, "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 1, "bk_supplier_id": 2}]});
+        let operation = parse(read(&example), Keys::V1).unwrap();
+        assert_eq!(operation.op, Op::Start);
+        assert!(matches!(operation.with, With::Registered));
+        assert_eq!(&*operation.hosts[0].key_prefix, "1:2:10.0.0.1");
+    }
+
+    #[test]
+    fn an_unknown_op_type_is_refused_with_the_list_of_known_ones() {
+        for number in [5, 6, 10, -1] {
+            let error = parsed(&body(json!(number), Value::Null)).unwrap_err();
+            assert_eq!(
+                error,
+                format!(
+                    "op_type: {number} is unknown, must be one of: 0 start, 1 stop, 2 query, 3 manage, 4 unmanage, \
+                     7 restart, 8 reload, 9 kill"
+                )
+            );
+        }
+        assert_eq!(
+            parsed(&body(Value::Null, Value::Null)).unwrap_err(),
+            "op_type: is required"
+        );
+        assert_eq!(
+            parsed(&body(json!("7"), Value::Null)).unwrap().op,
+            Op::Restart
+        );
+    }
+
+    #[test]
+    fn a_partial_spec_is_enough_to_look_and_not_to_start() {
+        let partial = json!({"identity": {"proc_name": "x"}, "monitor_policy": null});
+        for op in [2, 4] {
+            let with = parsed(&body(json!(op), partial.clone())).unwrap().with;
+            assert!(matches!(with, With::Probe(probe) if probe.proc_name == "x"));
+        }
+        assert_eq!(
+            parsed(&body(json!(0), partial)).unwrap_err(),
+            "spec.identity.setup_path: is required"
+        );
+    }
+
+    #[test]
+    fn a_whole_spec_is_stored_and_an_empty_one_is_none() {
+        let whole = json!({"identity": {"proc_name": "x", "setup_path": "/x", "pid_path": "/x/pid", "user": "root"}});
+        let with = parsed(&body(json!(0), whole)).unwrap().with;
+        assert!(matches!(with, With::Spec(spec, _) if spec.monitor_policy.op_timeout == 60));
+        let with = parsed(&body(json!(0), json!({}))).unwrap().with;
+        assert!(matches!(with, With::Registered));
+    }
+
+    #[test]
+    fn errors_within_a_multi_request_say_which_operation() {
+        let multi = |list: Value| {
+            let request = read(&json!({ "proc_operate_req": list }));
+            parse_multi(request, Keys::V2)
+                .map(|all| all.len())
+                .map_err(|e| e.to_string())
+        };
+        let good = body(json!(1), Value::Null);
+        assert_eq!(multi(json!([good, good])), Ok(2));
+        assert_eq!(
+            multi(json!([good, body(json!(5), Value::Null)]))
+                .unwrap_err()
+                .split(':')
+                .next(),
+            Some("proc_operate_req[1].op_type")
+        );
+        assert_eq!(
+            multi(json!([])).unwrap_err(),
+            "proc_operate_req: must not be empty"
+        );
+        assert_eq!(
+            multi(Value::Null).unwrap_err(),
+            "proc_operate_req: is required"
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! What the body of any request of the family may hold. Each verb takes what it needs; the rest is ignored.
+
+use std::collections::BTreeMap;
+
+use axum::extract::Query;
+use axum::http::Uri;
+use model::spec::RawSpec;
+use model::{FullName, Invalid, Labels, Namespace, ProcessName, TaskId, lenient};
+use serde::Deserialize;
+
+use super::hosts::RawHost;
+use crate::http::credentials::Presented;
+use crate::http::json::Scalar;
+
+/// One form for all, so that credentials come out of the same parse as the rest.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RawRequest {
+    pub meta: Option<RawMeta>,
+    pub hosts: Option<Vec<RawHost>>,
+    /// Where it is given, `hosts` is ignored.
+    pub agent_id_list: Option<Vec<Scalar>>,
+    pub spec: Option<RawSpec>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub op_type: Option<i64>,
+    pub task_id: Option<String>,
+    pub page: Option<RawPage>,
+    /// Each is the body of an operate_proc_v2.
+    pub proc_operate_req: Option<Vec<RawRequest>>,
+    bk_app_code: Scalar,
+    bk_app_secret: Scalar,
+    bk_token: Scalar,
+    bk_username: Scalar,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RawMeta {
+    pub namespace: Option<String>,
+    pub name: Option<String>,
+    #[serde(deserialize_with = "lenient::labels")]
+    pub labels: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RawPage {
+    #[serde(deserialize_with = "lenient::int")]
+    pub start: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub limit: Option<i64>,
+}
+
+impl RawRequest {
+    pub(crate) fn take_presented(&mut self) -> Presented {
+        Presented {
+            bk_app_code: std::mem::take(&mut self.bk_app_code),
+            bk_app_secret: std::mem::take(&mut self.bk_app_secret),
+            bk_token: std::mem::take(&mut self.bk_token),
+            bk_username: std::mem::take(&mut self.bk_username),
+        }
+    }
+
+    /// A GET may name its task in the query.
+    pub(crate) fn take_query(&mut self, uri: &Uri) {
+        #[derive(Deserialize)]
+        struct TaskQuery {
+            task_id: Option<String>,
+        }
+        if self.task_id.is_none()
+            && let Ok(Query(query)) = Query::<TaskQuery>::try_from_uri(uri)
+        {
+            self.task_id = query.task_id;
+        }
+    }
+
+    fn meta(&self) -> Result<&RawMeta, Invalid> {
+        self.meta.as_ref().ok_or_else(|| Invalid::required("meta"))
+    }
+
+    pub(crate) fn namespace(&self) -> Result<Namespace, Invalid> {
+        let namespace = self.meta()?.namespace.as_deref().unwrap_or_default();
+        Namespace::parse(namespace).map_err(|e| e.within("meta"))
+    }
+
+    pub(crate) fn full_name(&self) -> Result<FullName, Invalid> {
+        let namespace = self.namespace()?;
+        let name = self.meta()?.name.as_deref().unwrap_or_default();
+        let name = ProcessName::parse(name).map_err(|e| e.within("meta"))?;
+        Ok(FullName { namespace, name })
+    }
+
+    pub(crate) fn take_labels(&mut self) -> Result<Labels, Invalid> {
+        let labels = self
+            .meta
+            .as_mut()
+            .map(|meta| std::mem::take(&mut meta.labels));
+        Labels::parse(labels.unwrap_or_default()).map_err(|e| e.within("meta"))
+    }
+
+    pub(crate) fn task_id(&self) -> Result<TaskId, Invalid> {
+        self.task_id.as_deref().unwrap_or_default().parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::json;
+
+    #[test]
+    fn credentials_are_read_with_the_request_and_unknown_fields_are_fine() {
+        let mut request: RawRequest = json::read(
+            br#"{"bk_app_code":"a","bk_app_secret":"s","bk_username":"u","bk_token":null,
+                "no_request":true,"nodeman_spec":{"x":[1]},"meta":{"namespace":"gse","name":"p","labels":{"n":1}}}"#,
+        )
+        .unwrap();
+        let presented = control::Credentials::from(request.take_presented());
+        assert_eq!(presented.app_code.as_deref(), Some("a"));
+        assert_eq!(presented.username.as_deref(), Some("u"));
+        assert_eq!(presented.token, None);
+        assert_eq!(request.full_name().unwrap().to_string(), "gse/p");
+        assert_eq!(
+            request.take_labels().unwrap().iter().next(),
+            Some(("n", "1"))
+        );
+    }
+
+    #[test]
+    fn each_bad_selector_names_its_field() {
+        for (body, message) in [
+            ("{}", "meta: is required"),
+            (r#"{"meta":null}"#, "meta: is required"),
+            (r#"{"meta":{"name":"p"}}"#, "meta.namespace: is required"),
+            (
+                r#"{"meta":{"namespace":"gse","name":""}}"#,
+                "meta.name: is required",
+            ),
+            (
+                r#"{"meta":{"namespace":"a:b","name":"p"}}"#,
+                "meta.namespace: must not hold blanks, control characters, ':' or '/'",
+            ),
+        ] {
+            let request: RawRequest = json::read(body.as_bytes()).unwrap();
+            assert_eq!(request.full_name().unwrap_err().to_string(), message);
+        }
+        for (body, message) in [
+            (r#"{"meta":5}"#, "meta: must be an object, not integer `5`"),
+            (
+                r#"{"meta":{"namespace":5}}"#,
+                "meta.namespace: must be a string, not integer `5`",
+            ),
+            (r#"{"hosts":{}}"#, "hosts: must be a list, not map"),
+            (
+                r#"{"hosts":["10.0.0.1"]}"#,
+                "hosts[0]: must be an object, not string \"10.0.0.1\"",
+            ),
+            (
+                r#"{"op_type":"x"}"#,
+                "op_type: must be a whole number, not \"x\"",
+            ),
+            (
+                r#"{"page":{"limit":[]}}"#,
+                "page.limit: must be a whole number, not sequence",
+            ),
+            (r#"{"spec":[]}"#, "spec.identity"),
+            (
+                r#"{"spec":{"identity":{"user":7}}}"#,
+                "spec.identity.user: must be a string, not integer `7`",
+            ),
+        ] {
+            let error = json::read::<RawRequest>(body.as_bytes())
+                .map(|_| ())
+                .unwrap_err();
+            assert!(error.to_string().starts_with(message), "{error} for {body}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! get_proc_status and get_proc_status_v2: one row per host that was asked for, in the order of the request.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use control::Place;
+use fleet::Fleet;
+use model::FullName;
+use model::change::{HostId, NameId};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::endpoint::Keys;
+use super::hosts::{self, Named};
+use super::refusal::Refusal;
+use super::request::RawRequest;
+use super::row::StatusRow;
+use super::{Ask, success};
+use crate::http::native::may_touch;
+
+pub(crate) async fn status(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+    let name = request.full_name()?;
+    may_touch(ask.caller, &name.namespace)?;
+    let named = request.named()?;
+    ask.http.control.settled().await?;
+    let fleet = ask.http.control.fleet();
+    Ok(success(Infos {
+        rows: Rows {
+            fleet: &fleet,
+            name: &name,
+            name_id: fleet.name_id(&name),
+            named: &named,
+            keys: ask.keys(),
+        },
+    }))
+}
+
+struct Infos<'a> {
+    rows: Rows<'a>,
+}
+
+impl Serialize for Infos<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut data = serializer.serialize_struct("data", 1)?;
+        data.serialize_field("proc_infos", &self.rows)?;
+        data.end()
+    }
+}
+
+struct Rows<'a> {
+    fleet: &'a Fleet,
+    name: &'a FullName,
+    name_id: Option<NameId>,
+    named: &'a [Named<'a>],
+    keys: Keys,
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seen: HashSet<HostId> = HashSet::with_capacity(self.named.len());
+        serializer.collect_seq(self.named.iter().filter_map(|named| {
+            let place = named.place();
+            let found = hosts::find(self.fleet, &place);
+            match &found {
+                Some(host) if !seen.insert(host.id) => None,
+                _ => Some(self.row(*named, &place, found)),
+            }
+        }))
+    }
+}
+
+impl<'a> Rows<'a> {
+    fn row(
+        &self,
+        named: Named<'a>,
+        place: &Place,
+        found: Option<fleet::HostView<'a>>,
+    ) -> StatusRow<'a> {
+        let host = named.echo(found.as_ref(), self.keys);
+        let agent_id = named.agent_id(found.as_ref());
+        let row = found
+            .zip(self.name_id)
+            .and_then(|(host, name)| self.fleet.process(host.id, name));
+        match row {
+            Some(row) => StatusRow::of(&row, host, agent_id),
+            None => StatusRow::absent(
+                self.name,
+                host,
+                agent_id,
+                why_absent(place, found.is_some()),
+            ),
+        }
+    }
+}
+
+fn why_absent(place: &Place, host_is_known: bool) -> Cow<'static, str> {
+    match place {
+        Place::Bad(invalid) => invalid.to_string().into(),
+        Place::Agent(agent) if !host_is_known => {
+            format!("no agent is known by the id {agent}").into()
+        }
+        Place::Host(_) | Place::Agent(_) => "process is not registered".into(),
+    }
+}

@@ -1,0 +1,284 @@
+//! Reads JSON bodies, and says of a bad one which field breaks which rule.
+//!
+//! The fast path is a plain parse. Only when that fails is the body read a second time, by a slower parser that knows where
+//! it is.
+
+use model::Invalid;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+/// How deep a body may nest, unknown fields included.
+pub(crate) const MAX_NESTING: usize = 128;
+
+/// Reads a body; an empty one is an empty object.
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
+    let body = match body.trim_ascii_start().is_empty() {
+        true => b"{}".as_slice(),
+        false => body,
+    };
+    if nesting(body) > MAX_NESTING {
+        return Err(Invalid::new(
+            "body",
+            format!("nests deeper than {MAX_NESTING} levels"),
+        ));
+    }
+    serde_json::from_slice(body).map_err(|error| explain::<T>(body, &error))
+}
+
+/// The deepest level of brackets outside of strings. Wrong for what is no JSON, which the parser will say anyway.
+fn nesting(body: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut at) = (0_usize, 0, 0);
+    while let Some(byte) = body.get(at) {
+        match byte {
+            b'"' => at = end_of_string(body, at + 1),
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    deepest
+}
+
+fn end_of_string(body: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = body.get(at) {
+        match byte {
+            b'"' => return at,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    at
+}
+
+fn explain<T: DeserializeOwned>(body: &[u8], error: &serde_json::Error) -> Invalid {
+    if !matches!(error.classify(), Category::Data) {
+        return Invalid::new("body", format!("is not JSON: {error}"));
+    }
+    let mut parser = serde_json::Deserializer::from_slice(body);
+    match serde_path_to_error::deserialize::<_, T>(&mut parser) {
+        Ok(_) => Invalid::new("body", error.to_string()),
+        Err(error) => {
+            let path = error.path().to_string();
+            let field = match path.as_str() {
+                "." | "" => "body",
+                path => path,
+            };
+            Invalid::new(field, rule(&error.into_inner()))
+        }
+    }
+}
+
+/// serde's sentence in the words of this API.
+fn rule(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let text = match text.rfind(" at line ") {
+        Some(end) => &text[..end],
+        None => &text,
+    };
+    let mistyped = text
+        .strip_prefix("invalid type: ")
+        .and_then(|rest| rest.rsplit_once(", expected "));
+    match mistyped {
+        Some((found, expected)) => format!("must be {}, not {found}", kind(expected)),
+        None => text.to_owned(),
+    }
+}
+
+fn kind(expected: &str) -> &str {
+    match expected {
+        "a sequence" => "a list",
+        "a map" => "an object",
+        "string" | "a borrowed string" => "a string",
+        "option" => "a value",
+        name if name.starts_with("struct ") => "an object",
+        other => other,
+    }
+}
+
+/// A scalar as the caller wrote it: callers send numbers as strings and the other way round.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Scalar {
+    /// Not there, or null.
+    #[default]
+    Absent,
+    Int(i64),
+    Text(Box<str>),
+}
+
+impl Scalar {
+    /// The text as written, less the blanks around it.
+    pub(crate) fn to_text(&self) -> std::borrow::Cow<'_, str> {
+        match self {
+            Self::Absent => "".into(),
+            Self::Int(number) => number.to_string().into(),
+            Self::Text(text) => text.trim().into(),
+        }
+    }
+
+    pub(crate) fn into_text(self) -> Option<String> {
+        match self {
+            Self::Absent => None,
+            other => Some(other.to_text().into_owned()).filter(|text| !text.is_empty()),
+        }
+    }
+
+    pub(crate) fn to_int(&self) -> Option<i64> {
+        match self {
+            Self::Absent => None,
+            Self::Int(number) => Some(*number),
+            Self::Text(text) => text.trim().parse().ok(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Absent => true,
+            Self::Int(_) => false,
+            Self::Text(text) => text.trim().is_empty(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ScalarVisitor)
+    }
+}
+
+struct ScalarVisitor;
+
+impl serde::de::Visitor<'_> for ScalarVisitor {
+    type Value = Scalar;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a string or a number")
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Scalar, E> {
+        Ok(Scalar::Int(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Scalar, E> {
+        Ok(match i64::try_from(value) {
+            Ok(value) => Scalar::Int(value),
+            Err(_) => Scalar::Text(value.to_string().into()),
+        })
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Scalar, E> {
+        Ok(match value.fract() == 0.0 && value.abs() < 9e15 {
+            true => Scalar::Int(value as i64),
+            false => Scalar::Text(value.to_string().into()),
+        })
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Scalar, E> {
+        Ok(Scalar::Text(value.to_string().into()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Scalar, E> {
+        Ok(Scalar::Text(value.into()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Scalar, E> {
+        Ok(Scalar::Absent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Sample {
+        list: Vec<Inner>,
+        #[serde(rename = "text")]
+        _text: Option<String>,
+    }
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Inner {
+        n: Scalar,
+        #[serde(deserialize_with = "model::lenient::int")]
+        m: Option<i64>,
+    }
+
+    fn error(body: &str) -> String {
+        read::<Sample>(body.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn each_type_error_names_its_field_and_the_rule() {
+        assert_eq!(
+            error(r#"{"list":5}"#),
+            "list: must be a list, not integer `5`"
+        );
+        assert_eq!(
+            error(r#"{"list":[{},7]}"#),
+            "list[1]: must be an object, not integer `7`"
+        );
+        assert_eq!(
+            error(r#"{"list":[{"n":[]}]}"#),
+            "list[0].n: must be a string or a number, not sequence"
+        );
+        assert_eq!(
+            error(r#"{"list":[{"m":"x"}]}"#),
+            "list[0].m: must be a whole number, not \"x\""
+        );
+        assert_eq!(error(r#"{"text":{}}"#), "text: must be a string, not map");
+        assert_eq!(error("[]").split(':').next(), Some("body"));
+    }
+
+    #[test]
+    fn what_is_no_json_is_said_to_be_none() {
+        for body in ["{", "nonsense", "{\"list\":[],}", "{} x", "\u{1}"] {
+            assert!(error(body).starts_with("body: is not JSON: "), "{body}");
+        }
+        assert!(
+            read::<Sample>(b"{\"text\":\"\xff\"}")
+                .unwrap_err()
+                .to_string()
+                .starts_with("body: is not JSON")
+        );
+    }
+
+    #[test]
+    fn nesting_is_limited_in_unknown_fields_too() {
+        let nested =
+            |levels: usize| format!("{{\"x\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        assert!(read::<Sample>(nested(MAX_NESTING - 1).as_bytes()).is_ok());
+        assert_eq!(
+            error(&nested(MAX_NESTING)),
+            "body: nests deeper than 128 levels"
+        );
+        assert!(read::<Sample>(br#"{"x":"[[[\"[[["}"#).is_ok());
+    }
+
+    #[test]
+    fn no_body_is_an_empty_object() {
+        assert!(read::<Sample>(b"").is_ok());
+        assert!(read::<Sample>(b" \r\n").is_ok());
+    }
+
+    #[test]
+    fn scalars_keep_what_was_written() {
+        let sample: Sample =
+            read(br#"{"list":[{"n":3},{"n":" 03 "},{"n":3.0},{"n":null},{"n":"x"},{"n":18446744073709551615}]}"#)
+                .unwrap();
+        let texts: Vec<_> = sample
+            .list
+            .iter()
+            .map(|i| i.n.to_text().into_owned())
+            .collect();
+        assert_eq!(texts, ["3", "03", "3", "", "x", "18446744073709551615"]);
+        let ints: Vec<_> = sample.list.iter().map(|i| i.n.to_int()).collect();
+        assert_eq!(ints, [Some(3), Some(3), Some(3), None, None, None]);
+    }
+}

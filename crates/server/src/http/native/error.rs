@@ -1,0 +1,149 @@
+//! The native API's errors: which refusal is which status. The only file that chooses them.
+
+use axum::Json;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use control::{ControlError, Lacks};
+use model::Invalid;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::http::body::BodyError;
+
+/// A refused request.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ErrorBody {
+    error: ErrorDetail,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ErrorDetail {
+    /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`,
+    /// `too_large`, `too_fast`, `busy`, `unavailable` or `internal`.
+    code: &'static str,
+    /// The field that breaks a rule, where one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+    /// What is wrong, in words.
+    message: String,
+}
+
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    field: Option<String>,
+    message: String,
+    retry_after_secs: Option<u64>,
+}
+
+impl ApiError {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            field: None,
+            message: message.into(),
+            retry_after_secs: None,
+        }
+    }
+
+    pub(crate) fn no_such_path(path: &str) -> Self {
+        let message = format!("there is no API at {path}: see /docs");
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    pub(crate) fn not_found(message: String) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    pub(crate) fn wrong_method(method: &Method, path: &str) -> Self {
+        let message = format!("{path} does not take {method}: see /docs");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message)
+    }
+
+    pub(crate) fn internal() -> Self {
+        let message = "the server failed to answer: its log says why";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    }
+}
+
+impl From<Invalid> for ApiError {
+    fn from(invalid: Invalid) -> Self {
+        Self {
+            field: Some(invalid.field.clone()).filter(|field| !field.is_empty()),
+            ..Self::new(StatusCode::BAD_REQUEST, "invalid", invalid.to_string())
+        }
+    }
+}
+
+impl From<BodyError> for ApiError {
+    fn from(error: BodyError) -> Self {
+        let message = error.to_string();
+        match error {
+            BodyError::TooLarge => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message),
+            BodyError::Broken => Self::new(StatusCode::BAD_REQUEST, "invalid", message),
+        }
+    }
+}
+
+impl From<ControlError> for ApiError {
+    fn from(error: ControlError) -> Self {
+        let message = error.to_string();
+        match error {
+            ControlError::Invalid(invalid) => invalid.into(),
+            ControlError::Forbidden(_) => Self::new(StatusCode::FORBIDDEN, "forbidden", message),
+            ControlError::Unauthenticated { lacks, .. } => {
+                let message = match lacks {
+                    Lacks::Credentials => {
+                        "credentials are required: X-Bkapi-Authorization, or a login as \
+                        Authorization: Bearer, or as the cookie bk_token"
+                            .to_owned()
+                    }
+                    Lacks::App | Lacks::User => message,
+                };
+                Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
+            }
+            ControlError::NoSuchTask(_) | ControlError::NotFound(_) => {
+                Self::new(StatusCode::NOT_FOUND, "not_found", message)
+            }
+            ControlError::Conflict(_) => Self::new(StatusCode::CONFLICT, "conflict", message),
+            ControlError::TooFast { retry_after_ms, .. } => Self {
+                retry_after_secs: Some(retry_after_ms.div_ceil(1000).max(1)),
+                ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too_fast", message)
+            },
+            ControlError::Busy(_) => Self {
+                retry_after_secs: Some(1),
+                ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
+            },
+            ControlError::Unavailable(cause) => {
+                tracing::error!(cause = %crate::http::chain(&cause), "the store refused a request");
+                Self {
+                    retry_after_secs: Some(1),
+                    ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+                }
+            }
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = ErrorBody {
+            error: ErrorDetail {
+                code: self.code,
+                field: self.field,
+                message: self.message,
+            },
+        };
+        let mut response = (self.status, Json(body)).into_response();
+        let headers = response.headers_mut();
+        if let Some(secs) = self.retry_after_secs {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(secs));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
