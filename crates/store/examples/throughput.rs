@@ -30,6 +30,7 @@ async fn main() -> anyhow::Result<()> {
     let store = Store::open(&url).await?;
 
     let registered = register(&store).await?;
+    print("commit 10,000 new hosts, a process each", registered[0]);
     print_commits("commit 10,000 processes", N_HOSTS, &registered);
     let again = register_again(&store).await?;
     print_commits("  the same again", N_HOSTS, &again);
