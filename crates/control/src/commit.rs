@@ -64,12 +64,20 @@ impl Control {
                 Ok(revision) => {
                     self.fold(revision, &changes);
                     self.0.counters.commits.add(1);
+                    self.0.bus.publish(bus::Message::Committed(revision));
                     return Ok(answer);
                 }
                 Err(StoreError::Moved { .. }) => self.catch_up(head).await?,
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Folds in whatever other replicas committed.
+    pub(crate) async fn follow(&self) -> Result<(), ControlError> {
+        let _turn = self.0.committing.lock().await;
+        let head = self.fleet().revision();
+        self.catch_up(head).await
     }
 
     /// Folds in what other replicas committed after `head`.

@@ -13,6 +13,7 @@ mod commit;
 mod deadlines;
 mod enrol;
 mod error;
+mod follow;
 mod groups;
 mod operate;
 mod recorder;
@@ -38,6 +39,7 @@ pub use watch::{Figures, Happening};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bus::Bus;
 use fleet::Fleet;
 use model::UnixMillis;
 use store::Store;
@@ -61,6 +63,7 @@ pub struct Control(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     store: Store,
+    bus: Bus,
     fleet: RwLock<Fleet>,
     access: RwLock<Access>,
     tasks: Tasks,
@@ -82,7 +85,11 @@ pub struct Background {
 
 impl Control {
     /// Loads everything and is ready to answer; the background work still has to be run.
-    pub async fn start(store: Store, clock: Clock) -> Result<(Self, Background), ControlError> {
+    pub async fn start(
+        store: Store,
+        bus: Bus,
+        clock: Clock,
+    ) -> Result<(Self, Background), ControlError> {
         let loaded = store.load().await?;
         let mut fleet = Fleet::new();
         fleet.apply(loaded.revision, &loaded.changes);
@@ -94,6 +101,7 @@ impl Control {
         let (records, incoming) = mpsc::channel(RECORD_BACKLOG);
         let control = Self(Arc::new(Inner {
             store,
+            bus,
             fleet: RwLock::new(fleet),
             access: RwLock::new(access),
             tasks: Tasks::default(),
@@ -142,6 +150,7 @@ impl Background {
         tokio::join!(
             recorder::run(control.clone(), records, stop.clone()),
             deadlines::run(control.clone(), stop.clone()),
+            follow::run(control.clone(), stop.clone()),
             snapshot::run(control, stop),
         );
     }

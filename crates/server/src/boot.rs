@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use control::{Control, ControlError, FirstKeys};
+use bus::{Bus, LocalHub, ReplicaId};
+use control::{Clock, Control, ControlError, FirstKeys};
 use store::{Store, StoreError};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -88,7 +89,8 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
             .unwrap_or_else(|| data.sqlite_url()),
     )
     .await?;
-    let (control, background) = Control::start(store.clone()).await?;
+    let bus = Bus::local(&LocalHub::new(), ReplicaId(1));
+    let (control, background) = Control::start(store.clone(), bus, Clock::system()).await?;
     let fixed = FirstKeys {
         app_code: config.app_code.clone(),
         app_secret: config.app_secret.clone(),

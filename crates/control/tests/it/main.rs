@@ -1,7 +1,10 @@
 //! `control` with a real store in a temporary folder, and agents that speak real frames.
 
+#![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
+
 mod access;
 mod operate;
 mod register;
+mod replicas;
 mod restart;
 mod rig;

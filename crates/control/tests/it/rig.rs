@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use bus::{Bus, LocalHub, ReplicaId};
 use control::{
     Asked, Clock, Control, FirstKeys, Mode, Operate, Place, Registration, Session, With,
 };
@@ -26,22 +27,27 @@ pub(crate) struct Rig {
     store: Store,
     stop: watch::Sender<bool>,
     background: JoinHandle<()>,
-    dir: TempDir,
+    dir: Arc<TempDir>,
 }
 
 impl Rig {
     pub(crate) async fn new() -> Self {
-        Self::on(TempDir::new().unwrap(), START).await
+        Self::on(Arc::new(TempDir::new().unwrap()), START).await
     }
 
-    async fn on(dir: TempDir, at: i64) -> Self {
+    async fn on(dir: Arc<TempDir>, at: i64) -> Self {
+        Self::replica(dir, at, &LocalHub::new(), 1).await
+    }
+
+    async fn replica(dir: Arc<TempDir>, at: i64, hub: &LocalHub, number: u64) -> Self {
+        let bus = Bus::local(hub, ReplicaId(number));
         let store = Store::open(&format!("sqlite:{}/muster.db", dir.path().display()))
             .await
             .unwrap();
         let clock = Arc::new(AtomicI64::new(at));
         let read = clock.clone();
         let source = Clock::new(move || UnixMillis(read.load(Ordering::SeqCst)));
-        let (control, background) = Control::start(store.clone(), source).await.unwrap();
+        let (control, background) = Control::start(store.clone(), bus, source).await.unwrap();
         let (stop, stopped) = watch::channel(false);
         let background = tokio::spawn(background.run(stopped));
         Self {
@@ -53,6 +59,13 @@ impl Rig {
             background,
             dir,
         }
+    }
+
+    /// Two replicas on one store.
+    pub(crate) async fn pair() -> (Self, Self) {
+        let (dir, hub) = (Arc::new(TempDir::new().unwrap()), LocalHub::new());
+        let first = Self::replica(dir.clone(), START, &hub, 1).await;
+        (first, Self::replica(dir, START, &hub, 2).await)
     }
 
     /// Stops in order and starts again on the same data.
