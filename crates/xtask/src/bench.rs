@@ -1,0 +1,3 @@
+//! Benchmarks: commands that print one table, never timed assertions.
+
+pub(crate) mod api;
