@@ -1,1 +1,80 @@
-//! cli
+//! The voice: the binary `muster`, which runs servers and agents and asks them things.
+//!
+//! # The path of a command
+//!
+//! The command line ([`args`]) names a verb; each verb is a file in [`verb`]. A client verb finds its server and credentials
+//! ([`account`]), asks through the typed [`client`], and answers through [`out`], the only place that writes to the
+//! terminal. An operation becomes a task on the server, which is followed ([`follow`]) and reported ([`mod@report`]). Every
+//! failure says what to do and has an exit code of its own ([`failure`]). Nothing here knows SQL, and what an operation
+//! means is decided by the server alone.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub mod account;
+pub mod args;
+pub mod client;
+pub mod config;
+pub mod definition;
+pub mod failure;
+pub mod follow;
+pub mod home;
+pub mod out;
+pub mod progress;
+pub mod report;
+pub mod show;
+pub mod table;
+pub mod target;
+pub mod tone;
+pub mod verb;
+
+use args::{Cli, Verb};
+use verb::Context;
+
+/// The whole of `muster`.
+pub fn main() -> ExitCode {
+    let Cli { global, verb } = Cli::parse();
+    let context = Context::new(global);
+    match run(&context, verb) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            context.out.error(&failure);
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure> {
+    use model::Op;
+    use verb::{
+        agent, app, audit, completions, hosts, operate, ps, register, server, status, task, token,
+        unregister, up, update, user, watch,
+    };
+    match verb {
+        Verb::Up(args) => up::run(context, &args),
+        Verb::Server(args) => server::run(context, &args),
+        Verb::Agent(args) => agent::run(args),
+        Verb::Register(args) => register::run(context, &args),
+        Verb::Update(args) => update::run(context, &args),
+        Verb::Unregister(args) => unregister::run(context, &args),
+        Verb::Start(args) => operate::run(context, Op::Start, &args),
+        Verb::Stop(args) => operate::run(context, Op::Stop, &args),
+        Verb::Restart(args) => operate::run(context, Op::Restart, &args),
+        Verb::Reload(args) => operate::run(context, Op::Reload, &args),
+        Verb::Kill(args) => operate::run(context, Op::Kill, &args),
+        Verb::Manage(args) => operate::run(context, Op::Manage, &args),
+        Verb::Unmanage(args) => operate::run(context, Op::Unmanage, &args),
+        Verb::Query(args) => operate::run(context, Op::Query, &args),
+        Verb::Ps(args) => ps::run(context, &args),
+        Verb::Status(args) => status::run(context, &args),
+        Verb::Task(args) => task::run(context, &args),
+        Verb::Hosts(args) => hosts::run(context, &args),
+        Verb::Watch(args) => watch::run(context, &args),
+        Verb::App(action) => app::run(context, &action),
+        Verb::Token(action) => token::run(context, &action),
+        Verb::User(action) => user::run(context, &action),
+        Verb::Audit(args) => audit::run(context, &args),
+        Verb::Completions(args) => completions::run(context, &args),
+    }
+}

@@ -1,0 +1,210 @@
+//! Which server the client verbs talk to, and as whom: flags, else environment, else the file that the local server wrote.
+
+use std::fmt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::failure::Failure;
+use crate::home;
+
+/// Where `muster up` listens unless told otherwise.
+pub const DEFAULT_URL: &str = "http://127.0.0.1:7100";
+/// Written by the server into its data directory, for its owner alone.
+pub const FILE: &str = "cli.toml";
+
+/// Shown below the help of the client verbs.
+pub const WHERE: &str = "\
+Server and credentials:
+  MUSTER_URL (or --url), MUSTER_APP_CODE and MUSTER_APP_SECRET; what they leave open is read from cli.toml in the
+  data directory (--data, MUSTER_DATA), which a server on this machine writes. MUSTER_USER names you in the audit trail.";
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Account {
+    pub url: String,
+    pub app: Option<App>,
+    pub user: String,
+    /// Where to look for credentials that are missing, or why they were not taken.
+    pub remark: String,
+    /// A file that others can read, though it holds a secret.
+    pub exposed: Option<PathBuf>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct App {
+    pub code: String,
+    pub secret: String,
+    /// Where they came from, for error messages.
+    pub from: String,
+}
+
+/// The secret stays out of logs and panics.
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Account")
+            .field("url", &self.url)
+            .field("app", &self.app)
+            .field("user", &self.user)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "App({} from {})", self.code, self.from)
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Saved {
+    url: Option<String>,
+    app_code: Option<String>,
+    app_secret: Option<String>,
+}
+
+impl Account {
+    /// Settles server and credentials. `env` answers for one variable; an empty one counts as absent.
+    pub fn find(
+        url: Option<&str>,
+        data: Option<&str>,
+        env: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Failure> {
+        let env = |name: &str| env(name).filter(|value| !value.is_empty());
+        let named_data = data.map(str::to_owned).or_else(|| env("MUSTER_DATA"));
+        let file = named_data
+            .as_deref()
+            .map_or_else(|| home::default_data(&env), PathBuf::from)
+            .join(FILE);
+        let asked_url = url
+            .map(str::to_owned)
+            .or_else(|| env("MUSTER_URL"))
+            .map(|url| parse_url(&url))
+            .transpose()?;
+        let mut account = Self {
+            url: DEFAULT_URL.to_owned(),
+            app: None,
+            user: env("MUSTER_USER")
+                .or_else(home::current_user)
+                .unwrap_or_default(),
+            remark: String::new(),
+            exposed: None,
+        };
+        match (env("MUSTER_APP_CODE"), env("MUSTER_APP_SECRET")) {
+            (Some(code), Some(secret)) => {
+                let from = "MUSTER_APP_CODE and MUSTER_APP_SECRET".to_owned();
+                account.app = Some(App { code, secret, from });
+            }
+            (None, None) => {}
+            (Some(_), None) => return Err(half("MUSTER_APP_CODE", "MUSTER_APP_SECRET")),
+            (None, Some(_)) => return Err(half("MUSTER_APP_SECRET", "MUSTER_APP_CODE")),
+        }
+        if let (Some(url), Some(_)) = (&asked_url, &account.app) {
+            account.url.clone_from(url);
+            return Ok(account);
+        }
+        account.fill_from(&file, asked_url, named_data.is_some())?;
+        Ok(account)
+    }
+
+    /// The file's secret belongs to the file's server: another server is not told it, unless the user named both.
+    fn fill_from(
+        &mut self,
+        file: &Path,
+        asked_url: Option<String>,
+        is_named: bool,
+    ) -> Result<(), Failure> {
+        let saved = match read(file)? {
+            Found::Saved(saved, exposed) => {
+                self.exposed = exposed.then(|| file.to_owned());
+                saved
+            }
+            Found::Nothing => {
+                self.remark = format!("there is no {}", file.display());
+                Saved::default()
+            }
+            Found::Forbidden => {
+                self.remark = format!("{} is not yours to read", file.display());
+                Saved::default()
+            }
+        };
+        let saved_url = saved.url.as_deref().map(parse_url).transpose()?;
+        let is_foreign = !is_named && asked_url.is_some() && asked_url != saved_url;
+        if let Some(url) = asked_url.or(saved_url) {
+            self.url = url;
+        }
+        if self.app.is_none()
+            && let (Some(code), Some(secret)) = (saved.app_code, saved.app_secret)
+        {
+            match is_foreign {
+                true => {
+                    self.remark = format!(
+                        "those in {} are for another server and were not sent",
+                        file.display()
+                    );
+                }
+                false => {
+                    let from = file.display().to_string();
+                    self.app = Some(App { code, secret, from });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn half(given: &str, missing: &str) -> Failure {
+    Failure::usage(format!(
+        "{given} is set but {missing} is not: set both or none"
+    ))
+}
+
+enum Found {
+    /// The content, and whether others can read it, too.
+    Saved(Saved, bool),
+    Nothing,
+    Forbidden,
+}
+
+fn read(file: &Path) -> Result<Found, Failure> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) => {
+            return match error.kind() {
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+                    Ok(Found::Nothing)
+                }
+                std::io::ErrorKind::PermissionDenied => Ok(Found::Forbidden),
+                _ => Err(Failure::usage(format!(
+                    "{} cannot be read: {error}",
+                    file.display()
+                ))),
+            };
+        }
+    };
+    // Only the message: the error's own text would quote the line, which may hold the secret.
+    let saved = toml::from_str(&text).map_err(|e| {
+        Failure::usage(format!("{}: {}", file.display(), e.message()))
+            .advise("it is written by the server: start that again, or remove the file")
+    })?;
+    let exposed =
+        std::fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0);
+    Ok(Found::Saved(saved, exposed))
+}
+
+/// Without the slashes at its end.
+fn parse_url(text: &str) -> Result<String, Failure> {
+    let url = text.trim().trim_end_matches('/');
+    let rest = url.strip_prefix("http://");
+    match rest {
+        Some(rest) if !rest.is_empty() && !rest.contains([' ', '?', '#', '@']) => Ok(url.to_owned()),
+        _ if url.starts_with("https://") => Err(Failure::usage(format!(
+            "{text:?}: this client speaks plain HTTP only"
+        ))
+        .advise("use an http:// address, for a remote server through an SSH tunnel:\nssh -L 7100:127.0.0.1:7100 SERVER, then --url http://127.0.0.1:7100")),
+        _ => Err(Failure::usage(format!(
+            "{text:?} is no URL of a server: write {DEFAULT_URL}"
+        ))),
+    }
+}

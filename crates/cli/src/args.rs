@@ -1,0 +1,139 @@
+//! The command line as a whole: the flags that every verb takes, and the list of verbs.
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::failure::EXIT_CODES;
+use crate::out::Format;
+use crate::verb::{
+    agent, app, audit, completions, hosts, operate, ps, register, server, status, task, token,
+    unregister, up, update, user, watch,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  muster up                                              everything on this machine
+  muster register demo/sleeper --start 'sleep 1000'      describe a process
+  muster start demo/sleeper                              start it, and keep it running
+  muster ps                                              what runs where
+  muster stop demo/sleeper --all                         stop it on every host
+";
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "muster",
+    version,
+    propagate_version = true,
+    max_term_width = 120
+)]
+#[command(about = "Keeps the processes of a fleet as you want them")]
+#[command(after_help = format!("{EXAMPLES}\n{EXIT_CODES}\n\n{}", crate::account::WHERE))]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Where the server's API is [env: MUSTER_URL] [default: as in cli.toml, else http://127.0.0.1:7100]
+    #[arg(long, global = true, value_name = "URL")]
+    pub url: Option<String>,
+    /// Data directory of a server on this machine [env: MUSTER_DATA] [default: /var/lib/muster, or ~/.local/share/muster]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub data: Option<String>,
+    /// How results are written
+    #[arg(
+        short,
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        default_value_t
+    )]
+    pub output: Format,
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a server and one agent on this machine
+    #[command(after_help = up::EXAMPLES)]
+    Up(up::UpArgs),
+    /// Run a server
+    #[command(after_help = server::EXAMPLES)]
+    Server(server::Args),
+    /// Run the agent of a host
+    #[command(after_help = agent::EXAMPLES)]
+    Agent(agent::Args),
+
+    /// Describe a process: how it is started, stopped and kept alive, and on which hosts
+    #[command(after_help = register::EXAMPLES)]
+    Register(Box<register::Args>),
+    /// Change what is registered, or register it
+    #[command(after_help = update::EXAMPLES)]
+    Update(Box<update::Args>),
+    /// Forget a process; what runs goes on running
+    #[command(after_help = unregister::EXAMPLES)]
+    Unregister(unregister::Args),
+
+    /// Start a process and keep it running
+    #[command(after_help = operate::examples("start"))]
+    Start(operate::Args),
+    /// Stop a process
+    #[command(after_help = operate::examples("stop"))]
+    Stop(operate::Args),
+    /// Stop and start a process
+    #[command(after_help = operate::examples("restart"))]
+    Restart(operate::Args),
+    /// Make a process read its configuration again
+    #[command(after_help = operate::examples("reload"))]
+    Reload(operate::Args),
+    /// End a process by force
+    #[command(after_help = operate::examples("kill"))]
+    Kill(operate::Args),
+    /// Keep a process as it is wanted: restart it when it dies
+    #[command(after_help = operate::examples("manage"))]
+    Manage(operate::Args),
+    /// Leave a process alone from now on
+    #[command(after_help = operate::examples("unmanage"))]
+    Unmanage(operate::Args),
+    /// Look at a process on its hosts, now
+    #[command(after_help = operate::examples("query"))]
+    Query(operate::Args),
+
+    /// List processes with their state
+    #[command(after_help = ps::EXAMPLES)]
+    Ps(ps::Args),
+    /// Show one process: spec, hosts, state
+    #[command(after_help = status::EXAMPLES)]
+    Status(status::Args),
+    /// Follow a task to its end, or list the last ones
+    #[command(after_help = task::EXAMPLES)]
+    Task(task::Args),
+    /// List hosts, or show one
+    #[command(after_help = hosts::EXAMPLES)]
+    Hosts(hosts::Args),
+    /// See what happens, as it happens
+    #[command(after_help = watch::EXAMPLES)]
+    Watch(watch::Args),
+
+    /// Programs that may call the API
+    #[command(subcommand, after_help = app::EXAMPLES)]
+    App(app::Action),
+    /// Tokens that let new agents join
+    #[command(subcommand, after_help = token::EXAMPLES)]
+    Token(token::Action),
+    /// People who can log in
+    #[command(subcommand, after_help = user::EXAMPLES)]
+    User(user::Action),
+    /// Who changed what, and when
+    #[command(after_help = audit::EXAMPLES)]
+    Audit(audit::Args),
+    /// Print the completions of a shell
+    #[command(after_help = completions::EXAMPLES)]
+    Completions(completions::Args),
+}

@@ -1,0 +1,101 @@
+//! Apps, users, join tokens and the audit trail.
+
+use model::UnixMillis;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Client, Path};
+use crate::failure::Failure;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct AppRow {
+    pub code: String,
+    pub namespaces: Option<Vec<String>>,
+    pub trusted: bool,
+    pub rate_limit: u32,
+    pub created_at: UnixMillis,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct NewApp {
+    pub code: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespaces: Option<Vec<String>>,
+    pub trusted: bool,
+    pub rate_limit: u32,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct CreatedApp {
+    pub code: String,
+    pub secret: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct UserRow {
+    pub name: String,
+    pub created_at: UnixMillis,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct TokenRow {
+    pub id: String,
+    pub host: Option<String>,
+    pub expires_at: UnixMillis,
+    pub created_at: UnixMillis,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct CreatedToken {
+    pub id: String,
+    pub token: String,
+    #[serde(default)]
+    pub expires_at: UnixMillis,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct AuditRow {
+    pub id: u64,
+    pub at: UnixMillis,
+    pub app: String,
+    pub user: String,
+    pub from: String,
+    pub action: String,
+    pub object: String,
+    pub detail: String,
+}
+
+impl Client {
+    /// `apps`, `users` or `tokens` as they are.
+    pub fn list(&self, what: &str) -> Result<Value, Failure> {
+        self.get(&Path::new(what))
+    }
+
+    pub fn create<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        self.post(&Path::new(what), body)
+    }
+
+    pub fn remove(&self, what: &str, id: &str) -> Result<(), Failure> {
+        self.delete::<serde::de::IgnoredAny>(&Path::new(what).join(id), None::<&()>)
+            .map(|_| ())
+    }
+
+    pub fn audit(&self, limit: usize, before: Option<u64>) -> Result<Value, Failure> {
+        self.get(
+            &Path::new("audit")
+                .query("limit", limit)
+                .maybe("before", before),
+        )
+    }
+}

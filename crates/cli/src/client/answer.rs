@@ -1,0 +1,130 @@
+//! What an answer that is no result means to the user, and what there is to do.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use ureq::Body;
+use ureq::http::{Response, StatusCode};
+
+use crate::account::{Account, DEFAULT_URL};
+use crate::failure::{Failure, Kind, chain};
+use crate::show::clean;
+
+/// How much of an answer that nobody expected is shown.
+const MAX_QUOTE: usize = 200;
+
+#[derive(Deserialize)]
+struct Refusal {
+    error: Detail,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Detail {
+    field: Option<String>,
+    message: String,
+}
+
+pub(super) fn has_results(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Results {
+        #[serde(rename = "results")]
+        _results: Vec<serde::de::IgnoredAny>,
+    }
+    serde_json::from_slice::<Results>(body).is_ok()
+}
+
+/// How long the server wants us to wait, within reason.
+pub(super) fn retry_after(response: &Response<Body>) -> Duration {
+    let secs = response
+        .headers()
+        .get("retry-after")
+        .and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
+    Duration::from_secs(secs.unwrap_or(1).clamp(1, 10))
+}
+
+/// The request got no answer at all.
+pub(super) fn unreachable(account: &Account, error: &ureq::Error) -> Failure {
+    let url = &account.url;
+    let cause = match error {
+        ureq::Error::Io(error) => error.to_string(),
+        ureq::Error::HostNotFound => "no such host".to_owned(),
+        error => chain(error),
+    };
+    let advice = match url == DEFAULT_URL {
+        true => "is the server running? try: muster up".to_owned(),
+        false => {
+            "is the server running, and is this its address? see --url and MUSTER_URL".to_owned()
+        }
+    };
+    Failure::new(Kind::Unreachable, format!("cannot reach {url}: {cause}")).advise(advice)
+}
+
+/// The request got an answer, and it is no.
+pub(super) fn refused(account: &Account, status: StatusCode, body: &[u8]) -> Failure {
+    let said = said(status, body);
+    match status {
+        StatusCode::UNAUTHORIZED => unauthorized(account, &said),
+        StatusCode::FORBIDDEN => {
+            let who = account.app.as_ref().map_or("nobody", |app| &app.code);
+            Failure::new(Kind::Refused, format!("app {who} may not do this: {said}"))
+                .advise("use an app that may: MUSTER_APP_CODE and MUSTER_APP_SECRET, or the server's own cli.toml")
+        }
+        StatusCode::NOT_FOUND => Failure::new(Kind::NotFound, said),
+        StatusCode::CONFLICT => Failure::new(Kind::Failed, said),
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            Failure::usage(said).advise("name fewer hosts in one command")
+        }
+        StatusCode::TOO_MANY_REQUESTS => Failure::new(Kind::Unreachable, said),
+        status if status.is_server_error() => Failure::new(
+            Kind::Unreachable,
+            format!("{} cannot answer now ({status}): {said}", account.url),
+        )
+        .advise("the server's own log says more; try again in a moment"),
+        _ => Failure::usage(said),
+    }
+}
+
+fn unauthorized(account: &Account, said: &str) -> Failure {
+    match &account.app {
+        Some(app) => Failure::new(
+            Kind::Refused,
+            format!("{} refused app {} (from {}): {said}", account.url, app.code, app.from),
+        )
+        .advise("is that the secret of this server? the server's own is in cli.toml in its data directory (--data DIR)"),
+        None => {
+            let remark = match account.remark.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", account.remark),
+            };
+            Failure::new(
+                Kind::Refused,
+                format!("{} wants credentials and none were found{remark}", account.url),
+            )
+            .advise(
+                "set MUSTER_APP_CODE and MUSTER_APP_SECRET,\nor name the data directory of a server on this machine: --data DIR",
+            )
+        }
+    }
+}
+
+/// The server's own words, or as much of the answer as tells who answered instead.
+fn said(status: StatusCode, body: &[u8]) -> String {
+    if let Ok(Refusal { error }) = serde_json::from_slice::<Refusal>(body)
+        && !error.message.is_empty()
+    {
+        let message = clean(&error.message);
+        return match error.field.filter(|field| !field.is_empty()) {
+            Some(field) if !message.starts_with(&field) => format!("{}: {message}", clean(&field)),
+            _ => message,
+        };
+    }
+    let text: String = String::from_utf8_lossy(body)
+        .chars()
+        .take(MAX_QUOTE)
+        .collect();
+    match text.trim() {
+        "" => format!("the server answered {status}"),
+        text => format!("the server answered {status}: {}", clean(text)),
+    }
+}

@@ -1,0 +1,247 @@
+//! What `muster server` and `muster up` are told before they start: flag, else environment variable, else file, else default.
+//!
+//! Every value is text until it has been checked, so a bad one stops the command before anything is opened.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use agent::log::{LogFormat, LogLevel};
+use model::{Host, Invalid};
+
+use crate::failure::Failure;
+use crate::home;
+
+mod source;
+
+use source::{Key, Sources};
+
+const DEFAULT_HTTP: &str = "127.0.0.1:7100";
+const DEFAULT_AGENTS: &str = "127.0.0.1:7101";
+const DEFAULT_IP: &str = "127.0.0.1";
+
+const fn key(name: &'static str, env: &'static str) -> Key {
+    Key { name, env }
+}
+
+const DATA: Key = key("data", "MUSTER_DATA");
+const HTTP: Key = key("http", "MUSTER_HTTP");
+const AGENTS: Key = key("agents", "MUSTER_AGENTS");
+const STORE: Key = key("store", "MUSTER_STORE");
+const APP_CODE: Key = key("app_code", "MUSTER_APP_CODE");
+const APP_SECRET: Key = key("app_secret", "MUSTER_APP_SECRET");
+const JOIN_TOKEN: Key = key("join_token", "MUSTER_JOIN_TOKEN");
+const LOG: Key = key("log", "MUSTER_LOG");
+const LOG_FORMAT: Key = key("log_format", "MUSTER_LOG_FORMAT");
+const IP: Key = key("ip", "MUSTER_IP");
+const CLOUD_ID: Key = key("cloud_id", "MUSTER_CLOUD_ID");
+
+/// All that a file may hold: for the server, and for `up` beside them the last two.
+const KEYS: [Key; 11] = [
+    DATA, HTTP, AGENTS, STORE, APP_CODE, APP_SECRET, JOIN_TOKEN, LOG, LOG_FORMAT, IP, CLOUD_ID,
+];
+
+/// Shown below the help of both verbs.
+pub const SOURCES: &str = "\
+A flag wins over its environment variable, that over the file, that over the default. Keys of the file, at its top or in
+a table [server]: data, http, agents, store, app_code, app_secret, join_token, log, log_format.
+MUSTER_APP_CODE, MUSTER_APP_SECRET and MUSTER_JOIN_TOKEN (or the file) fix the first app and the first join token, which
+are made up otherwise. They are no flags, because other users can read those.";
+
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct ServerArgs {
+    /// Where the API listens; port 0: any [env: MUSTER_HTTP] [default: 127.0.0.1:7100]
+    #[arg(long, value_name = "ADDR")]
+    pub http: Option<String>,
+    /// Where agents connect; port 0: any [env: MUSTER_AGENTS] [default: 127.0.0.1:7101]
+    #[arg(long, value_name = "ADDR")]
+    pub agents: Option<String>,
+    /// Where the truth is kept [env: MUSTER_STORE] [default: SQLite in the data directory]
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+    /// A TOML file with the same settings [env: MUSTER_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<String>,
+    /// off, error, warn, info, debug or trace [env: MUSTER_LOG] [default: info; warn for up]
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// text or json [env: MUSTER_LOG_FORMAT] [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<String>,
+    /// Print the resulting configuration as TOML, without secrets, and leave
+    #[arg(long)]
+    pub print_config: bool,
+}
+
+/// A configuration in which every value is right.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    pub server: server::Config,
+    pub log: LogLevel,
+    pub log_format: LogFormat,
+}
+
+/// The same with the one host that `up` has.
+#[derive(Debug, Clone)]
+pub struct UpConfig {
+    pub server: ServerConfig,
+    pub host: Host,
+}
+
+impl ServerConfig {
+    /// Settles every value. `env` answers for one variable of the environment.
+    pub fn resolve(
+        args: &ServerArgs,
+        data: Option<&str>,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Failure> {
+        let sources = Sources::open(args.config.as_deref(), env, &["server"], &KEYS)?;
+        Self::pick(args, data, env, &sources, LogLevel::Info)
+    }
+
+    fn pick(
+        args: &ServerArgs,
+        data: Option<&str>,
+        env: &dyn Fn(&str) -> Option<String>,
+        sources: &Sources<'_>,
+        default_log: LogLevel,
+    ) -> Result<Self, Failure> {
+        let address = |key: Key, flag: &Option<String>, default: &str| {
+            let given = sources.pick(key, flag.as_deref(), |text| parse_address(key.name, text))?;
+            match given {
+                Some(address) => Ok::<_, Failure>(address),
+                None => Ok(parse_address(key.name, default)?),
+            }
+        };
+        let http = address(HTTP, &args.http, DEFAULT_HTTP)?;
+        let agents = address(AGENTS, &args.agents, DEFAULT_AGENTS)?;
+        if http == agents && http.port() != 0 {
+            return Err(Failure::usage(format!(
+                "--http and --agents are both {http}: give each its own port"
+            )));
+        }
+        let server = server::Config {
+            data: sources
+                .pick(DATA, data, |text| {
+                    parse_text("data", text).map(PathBuf::from)
+                })?
+                .unwrap_or_else(|| home::default_data(env)),
+            http,
+            agents,
+            store_url: sources.pick(STORE, args.store.as_deref(), parse_store)?,
+            app_code: sources.pick(APP_CODE, None, |text| {
+                model::access::parse_handle("app_code", text)
+            })?,
+            app_secret: sources.pick(APP_SECRET, None, |text| parse_text("app_secret", text))?,
+            join_token: sources.pick(JOIN_TOKEN, None, |text| parse_text("join_token", text))?,
+        };
+        Ok(Self {
+            server,
+            log: sources
+                .pick(LOG, args.log.as_deref(), LogLevel::parse)?
+                .unwrap_or(default_log),
+            log_format: sources
+                .pick(LOG_FORMAT, args.log_format.as_deref(), LogFormat::parse)?
+                .unwrap_or_default(),
+        })
+    }
+
+    fn to_table(&self) -> toml::Table {
+        let server = &self.server;
+        let mut table = toml::Table::new();
+        let mut put = |key: Key, text: Option<String>| {
+            if let Some(text) = text {
+                table.insert(key.name.into(), text.into());
+            }
+        };
+        put(DATA, Some(server.data.display().to_string()));
+        put(HTTP, Some(server.http.to_string()));
+        put(AGENTS, Some(server.agents.to_string()));
+        put(STORE, server.store_url.clone());
+        put(APP_CODE, server.app_code.clone());
+        put(
+            APP_SECRET,
+            server.app_secret.as_ref().map(|_| "***".to_owned()),
+        );
+        put(
+            JOIN_TOKEN,
+            server.join_token.as_ref().map(|_| "***".to_owned()),
+        );
+        put(LOG, Some(self.log.as_str().to_owned()));
+        put(LOG_FORMAT, Some(self.log_format.as_str().to_owned()));
+        table
+    }
+
+    /// The configuration as a file that would give it again, but for the secrets.
+    pub fn to_toml(&self) -> String {
+        self.to_table().to_string()
+    }
+}
+
+impl UpConfig {
+    pub fn resolve(
+        args: &ServerArgs,
+        (ip, cloud_id): (Option<&str>, Option<&str>),
+        data: Option<&str>,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Failure> {
+        let sources = Sources::open(args.config.as_deref(), env, &["up", "server"], &KEYS)?;
+        let ip = sources.pick(IP, ip, model::host::parse_ip)?;
+        let cloud = sources.pick(CLOUD_ID, cloud_id, parse_cloud)?;
+        let ip = match ip {
+            Some(ip) => ip,
+            None => model::host::parse_ip(DEFAULT_IP)?,
+        };
+        Ok(Self {
+            server: ServerConfig::pick(args, data, env, &sources, LogLevel::Warn)?,
+            host: Host::new(cloud.unwrap_or(0), ip),
+        })
+    }
+
+    pub fn to_toml(&self) -> String {
+        let mut table = self.server.to_table();
+        table.insert(IP.name.into(), self.host.ip.to_string().into());
+        table.insert(CLOUD_ID.name.into(), i64::from(self.host.cloud).into());
+        table.to_string()
+    }
+}
+
+/// An address to listen on; `localhost` is understood, other names are not.
+fn parse_address(field: &str, text: &str) -> Result<SocketAddr, Invalid> {
+    let text = text.trim();
+    let numeric = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    numeric.parse().map_err(|_| {
+        let rule = format!("must be IP:PORT, an IPv6 address in brackets, not {text:?}");
+        Invalid::new(field, rule)
+    })
+}
+
+fn parse_store(text: &str) -> Result<String, Invalid> {
+    match text
+        .trim()
+        .strip_prefix("sqlite:")
+        .map(|path| path.trim_start_matches('/'))
+    {
+        Some(path) if !path.is_empty() => Ok(text.trim().to_owned()),
+        _ => Err(Invalid::new(
+            "store",
+            format!("must be sqlite:/path/to/file.db, not {text:?}"),
+        )),
+    }
+}
+
+fn parse_cloud(text: &str) -> Result<u32, Invalid> {
+    text.trim()
+        .parse()
+        .map_err(|_| Invalid::new("cloud_id", format!("must be a whole number, not {text:?}")))
+        .and_then(model::host::parse_cloud)
+}
+
+fn parse_text(field: &str, text: &str) -> Result<String, Invalid> {
+    match text.trim() {
+        "" => Err(Invalid::required(field)),
+        text => Ok(text.to_owned()),
+    }
+}

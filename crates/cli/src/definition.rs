@@ -1,0 +1,177 @@
+//! What `register` and `update` send: a file, flags on top of it, and defaults for what both leave open.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use model::spec::raw::{Given, RawIdentity, RawLimits, RawPolicy};
+use model::spec::{RawSpec, Spec};
+use model::{FullName, Labels};
+
+use crate::failure::Failure;
+use crate::target::HostRef;
+
+mod file;
+mod flags;
+
+pub use file::read;
+pub use flags::SpecArgs;
+
+/// A process as somebody described it, in part or in whole.
+#[derive(Debug, Clone, Default)]
+pub struct Definition {
+    pub name: Option<FullName>,
+    pub hosts: Vec<HostRef>,
+    pub labels: BTreeMap<String, String>,
+    pub spec: RawSpec,
+}
+
+/// What the flags leave open and the place of the caller answers.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    pub directory: Option<String>,
+    pub user: Option<String>,
+}
+
+impl Definition {
+    /// Whatever is registered now, to be changed.
+    pub fn of(spec: &Spec, labels: BTreeMap<String, String>) -> Result<Self, Failure> {
+        let spec = serde_json::to_value(spec)
+            .and_then(serde_json::from_value)
+            .map_err(|e| Failure::usage(format!("the registered spec cannot be read: {e}")))?;
+        Ok(Self {
+            labels,
+            spec,
+            ..Self::default()
+        })
+    }
+
+    /// Directory and user of the caller, where nothing else was said. Not for files: those are about other machines.
+    pub fn settle_in(&mut self, surroundings: Surroundings) {
+        let identity = self.spec.identity.get_or_insert_default();
+        identity.setup_path = given(identity.setup_path.take()).or(surroundings.directory);
+        identity.user = given(identity.user.take()).or(surroundings.user);
+    }
+
+    /// Fills in what follows from the rest, and checks everything.
+    pub fn complete(&self) -> Result<(Spec, Labels), Failure> {
+        let labels = Labels::parse(self.labels.clone())?;
+        let mut spec = self.spec.clone();
+        let control = spec.control.get_or_insert_default().clone();
+        derive_names(
+            spec.identity.get_or_insert_default(),
+            control.start_cmd.as_deref(),
+        );
+        let limits = spec.resource.get_or_insert_default();
+        *limits = RawLimits {
+            cpu: limits.cpu.or(Some(0.0)),
+            mem: limits.mem.or(Some(0.0)),
+            ..limits.clone()
+        };
+        if spec.alive_monitor_policy.is_none() {
+            let policy = spec.monitor_policy.get_or_insert_default();
+            *policy = RawPolicy {
+                auto_type: policy.auto_type.or(Some(1)),
+                ..policy.clone()
+            };
+        }
+        let spec = spec.complete(Given::Registering).map_err(explain)?;
+        Ok((spec, labels))
+    }
+}
+
+/// The program's name from the start command, the pid file from both.
+fn derive_names(identity: &mut RawIdentity, start: Option<&str>) {
+    identity.proc_name = given(identity.proc_name.take()).or_else(|| start.and_then(program_of));
+    identity.pid_path = given(identity.pid_path.take()).or_else(|| {
+        let (directory, name) = (identity.setup_path.as_ref()?, identity.proc_name.as_ref()?);
+        Path::new(directory)
+            .join(format!("{name}.pid"))
+            .to_str()
+            .map(str::to_owned)
+    });
+}
+
+fn given(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.is_empty())
+}
+
+/// `./bin/server --port 80` → `server`. Assignments and `exec` in front of it are passed over.
+fn program_of(command: &str) -> Option<String> {
+    let is_assignment = |word: &str| {
+        word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        })
+    };
+    let word = command
+        .split_whitespace()
+        .find(|word| !is_assignment(word) && !matches!(*word, "exec" | "nohup"))?;
+    let name = word.trim_matches(['"', '\'']).rsplit('/').next()?;
+    let is_plain = name
+        .chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+'));
+    (is_plain && !name.is_empty()).then(|| name.to_owned())
+}
+
+/// Says which flag would have given a field that is missing.
+fn explain(invalid: model::Invalid) -> Failure {
+    let flag = match invalid.field.as_str() {
+        "identity.proc_name" => "--proc-name NAME, or --start COMMAND that begins with it",
+        "identity.setup_path" => "--setup-path DIR",
+        "identity.pid_path" => "--pid-path FILE",
+        "identity.user" => "--user NAME",
+        "monitor_policy.crontab_rule" => "--crontab 'MINUTE HOUR DAY MONTH WEEKDAY'",
+        _ => "",
+    };
+    let failure = Failure::usage(format!("spec.{invalid}"));
+    match flag.is_empty() {
+        true => failure,
+        false => failure.advise(format!("give it with {flag}, or in the file")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_the_first_word_that_is_one() {
+        for (command, program) in [
+            ("./bin/server --port 80", Some("server")),
+            ("sleep 1000", Some("sleep")),
+            (
+                "A=1 B='x' exec /usr/sbin/nginx -g 'daemon off;'",
+                Some("nginx"),
+            ),
+            ("\"/opt/my-app\" run", Some("my-app")),
+            ("$(which x) run", None),
+            ("", None),
+        ] {
+            assert_eq!(program_of(command).as_deref(), program, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_flags_leave_open_follows_from_the_rest() {
+        let mut definition = Definition::default();
+        definition.spec.control.get_or_insert_default().start_cmd = Some("sleep 1000".into());
+        definition.settle_in(Surroundings {
+            directory: Some("/srv/x".into()),
+            user: Some("me".into()),
+        });
+        let (spec, _) = definition.complete().unwrap();
+        assert_eq!(spec.identity.proc_name, "sleep");
+        assert_eq!(spec.identity.pid_path, "/srv/x/sleep.pid");
+        assert_eq!(spec.identity.user, "me");
+        assert_eq!(spec.monitor_policy, model::spec::Policy::default());
+    }
+
+    #[test]
+    fn a_missing_field_names_the_flag_that_gives_it() {
+        let failure = Definition::default().complete().unwrap_err().to_string();
+        assert!(
+            failure.contains("spec.identity.proc_name: is required"),
+            "{failure}"
+        );
+        assert!(failure.contains("--proc-name"), "{failure}");
+    }
+}

@@ -1,0 +1,117 @@
+use serde_json::json;
+
+use super::*;
+
+const TOML: &str = r#"
+namespace = "web"
+name = "nginx"
+hosts = ["10.0.0.1", "7:10.0.0.2", { ip = "::1", cloud_id = 3 }, { agent_id = "a-1" }]
+labels = { tier = "front", weight = 3 }
+
+[identity]
+setup_path = "/opt/nginx"
+user = "root"
+
+[control]
+start_cmd = "./sbin/nginx"
+
+[monitor_policy]
+auto_type = "one-shot"
+start_check_secs = 2
+"#;
+
+#[test]
+fn our_own_form_is_read_from_toml() {
+    let definition = parse("x.toml", TOML).unwrap();
+    assert_eq!(definition.name.as_ref().unwrap().to_string(), "web/nginx");
+    assert_eq!(
+        serde_json::to_value(&definition.hosts).unwrap(),
+        json!(["0:10.0.0.1", "7:10.0.0.2", "3:::1", {"agent_id": "a-1"}])
+    );
+    let (spec, labels) = definition.complete().unwrap();
+    assert_eq!(
+        labels.iter().collect::<Vec<_>>(),
+        [("tier", "front"), ("weight", "3")]
+    );
+    assert_eq!(spec.identity.proc_name, "nginx");
+    assert_eq!(spec.identity.pid_path, "/opt/nginx/nginx.pid");
+    assert_eq!(u8::from(spec.monitor_policy.auto_type), 2);
+    assert_eq!(spec.monitor_policy.start_check_secs, 2);
+}
+
+#[test]
+fn json_and_toml_mean_the_same() {
+    let from_toml = parse("x.toml", TOML).unwrap();
+    let value: Value = toml::from_str(TOML).unwrap();
+    for file in ["x.json", "-"] {
+        let from_json = parse(file, &value.to_string()).unwrap();
+        assert_eq!(format!("{from_json:?}"), format!("{from_toml:?}"));
+    }
+}
+
+#[test]
+fn the_body_of_a_gse_call_is_read_too() {
+    let body = json!({
+        "bk_app_code": "x",
+        "meta": {"namespace": "gse", "name": "proc-test", "labels": {"proc_name": "proc-test"}},
+        "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": "1", "bk_supplier_id": 2}],
+        "spec": {
+            "identity": {"index_key": "", "proc_name": "proc-test", "setup_path": "/data/", "pid_path": "/data/p.pid", "user": "root"},
+            "control": {"start_cmd": "./start.sh"},
+            "resource": {"cpu": 10.0, "mem": 10.0},
+            "monitor_policy": {"auto_type": 1, "crotab_rule": "", "somebody_elses": 1},
+            "nodeman_spec": {},
+        },
+    });
+    let definition = parse("-", &body.to_string()).unwrap();
+    assert_eq!(
+        serde_json::to_value(&definition.hosts).unwrap(),
+        json!(["1:10.0.0.1"])
+    );
+    assert_eq!(
+        definition.complete().unwrap().0.identity.pid_path,
+        "/data/p.pid"
+    );
+}
+
+#[test]
+fn agent_ids_stand_before_hosts() {
+    let body = json!({
+        "meta": {"namespace": "gse", "name": "x"},
+        "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 1}],
+        "agent_id_list": ["0:10.0.0.9", "agent-7"],
+    });
+    let definition = parse("x.json", &body.to_string()).unwrap();
+    assert_eq!(
+        serde_json::to_value(&definition.hosts).unwrap(),
+        json!(["0:10.0.0.9", {"agent_id": "agent-7"}])
+    );
+}
+
+#[test]
+fn slips_of_the_pen_are_named() {
+    for (text, part) in [
+        ("namespace = 1", "namespace and name: both must be given"),
+        ("namespaces = 'x'", "namespaces: is no key"),
+        (
+            "[control]\nstart_command = 'x'",
+            "spec.control.start_command: is unknown",
+        ),
+        ("[spec.contol]\nstart_cmd = 'x'", "spec.contol: is no part"),
+        ("[identity]\n[spec.identity]", "identity: stands both"),
+        ("hosts = ['10.0.0']", "hosts[0]: \"10.0.0\" is no host"),
+        ("hosts = [3]", "hosts[0]: must be"),
+        ("hosts = 3", "hosts: must be a list"),
+        (
+            "[resource]\ncpu = 'much'",
+            "spec.resource: must be a number",
+        ),
+        ("\n\nx = ", "is no TOML: line 3"),
+        ("[labels]\na = [1]", "labels: the value of \"a\""),
+    ] {
+        let rule = parse("x.toml", text).unwrap_err();
+        assert!(rule.contains(part), "{text:?}: {rule}");
+    }
+    assert!(parse("x.json", "{").unwrap_err().starts_with("is no JSON"));
+    assert!(parse("x.json", "[]").unwrap_err().starts_with("must hold"));
+}

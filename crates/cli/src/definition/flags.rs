@@ -1,0 +1,231 @@
+//! The flags of `register` and `update`.
+
+use std::path::Path;
+
+use model::spec::raw::RawConfigFile;
+
+use super::Definition;
+use crate::failure::Failure;
+
+#[derive(Debug, Clone, Default, PartialEq, clap::Args)]
+pub struct SpecArgs {
+    /// Base name of the program, as /proc shows it [default: first word of the start command]
+    #[arg(long, value_name = "NAME", help_heading = "Identity")]
+    proc_name: Option<String>,
+    /// Where its commands run [default: the current directory]
+    #[arg(long, value_name = "DIR", help_heading = "Identity")]
+    setup_path: Option<String>,
+    /// Its pid file [default: SETUP_PATH/PROC_NAME.pid]
+    #[arg(long, value_name = "FILE", help_heading = "Identity")]
+    pid_path: Option<String>,
+    /// Its configuration, for information
+    #[arg(long, value_name = "PATH", help_heading = "Identity")]
+    config_path: Option<String>,
+    /// Where its output goes, and what counts as its disk usage
+    #[arg(long, value_name = "PATH", help_heading = "Identity")]
+    log_path: Option<String>,
+    /// Who it runs as [default: you]
+    #[arg(long, value_name = "NAME", help_heading = "Identity")]
+    user: Option<String>,
+
+    /// Starts it; may daemonise or stay in the foreground
+    #[arg(long, value_name = "COMMAND", help_heading = "Commands")]
+    start: Option<String>,
+    /// Stops it [default: SIGTERM]
+    #[arg(long, value_name = "COMMAND", help_heading = "Commands")]
+    stop: Option<String>,
+    /// Restarts it [default: stop, then start]
+    #[arg(long, value_name = "COMMAND", help_heading = "Commands")]
+    restart: Option<String>,
+    /// Makes it read its configuration again [default: SIGHUP]
+    #[arg(long, value_name = "COMMAND", help_heading = "Commands")]
+    reload: Option<String>,
+    /// Ends it by force [default: SIGKILL]
+    #[arg(long, value_name = "COMMAND", help_heading = "Commands")]
+    kill: Option<String>,
+    /// Prints its version
+    #[arg(long, value_name = "COMMAND", help_heading = "Commands")]
+    version_cmd: Option<String>,
+    /// Succeeds while it is healthy
+    #[arg(long, value_name = "COMMAND", help_heading = "Commands")]
+    health_cmd: Option<String>,
+
+    /// At most this much processor, in percent of the whole machine; 0: no limit
+    #[arg(long, value_name = "PERCENT", help_heading = "Limits")]
+    cpu: Option<f64>,
+    /// At most this much memory, in percent of the whole machine; 0: no limit
+    #[arg(long, value_name = "PERCENT", help_heading = "Limits")]
+    mem: Option<f64>,
+    /// At most this many open descriptors
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    fd: Option<i64>,
+    /// At most this many bytes under its log path
+    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    disk: Option<i64>,
+    /// At most this many bytes a second over the network
+    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    net: Option<i64>,
+
+    /// What being managed means [default: resident]
+    #[arg(long, value_enum, help_heading = "Policy")]
+    auto_type: Option<AutoTypeArg>,
+    /// When a periodic process runs: minute hour day month weekday, in the host's time zone
+    #[arg(long, value_name = "RULE", help_heading = "Policy")]
+    crontab: Option<String>,
+    /// Seconds that it must stay alive to count as started [default: 5]
+    #[arg(long, value_name = "SECS", help_heading = "Policy")]
+    start_check: Option<i64>,
+    /// Seconds before a stop is checked [default: 0]
+    #[arg(long, value_name = "SECS", help_heading = "Policy")]
+    stop_check: Option<i64>,
+    /// Failed restarts in a row before giving up [default: 4]
+    #[arg(long, value_name = "N", help_heading = "Policy")]
+    retries: Option<i64>,
+    /// Seconds between two restarts [default: 10]
+    #[arg(long, value_name = "SECS", help_heading = "Policy")]
+    interval: Option<i64>,
+    /// Seconds that a command may take [default: 60]
+    #[arg(long, value_name = "SECS", help_heading = "Policy")]
+    op_timeout: Option<i64>,
+    /// Id for alarms
+    #[arg(long, value_name = "N", help_heading = "Policy")]
+    report_id: Option<i64>,
+    /// A configuration file whose content is watched; may be given several times
+    #[arg(long, value_name = "PATH:MD5", value_parser = parse_config_file, help_heading = "Policy")]
+    config_file: Vec<(String, String)>,
+
+    /// A label; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
+    label: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum AutoTypeArg {
+    /// Restarted when it dies
+    Resident,
+    /// Run by a crontab rule
+    Periodic,
+    /// Run once
+    OneShot,
+}
+
+impl AutoTypeArg {
+    pub(super) fn number(self) -> i64 {
+        match self {
+            Self::Periodic => 0,
+            Self::Resident => 1,
+            Self::OneShot => 2,
+        }
+    }
+}
+
+/// A value that was given replaces what stands there.
+fn put<T: Clone>(slot: &mut Option<T>, value: &Option<T>) {
+    if let Some(value) = value {
+        *slot = Some(value.clone());
+    }
+}
+
+impl SpecArgs {
+    /// Lays the flags over a definition.
+    pub fn apply(&self, definition: &mut Definition) -> Result<(), Failure> {
+        let identity = definition.spec.identity.get_or_insert_default();
+        put(&mut identity.proc_name, &self.proc_name);
+        put(
+            &mut identity.setup_path,
+            &absolute(self.setup_path.as_deref())?,
+        );
+        put(&mut identity.pid_path, &absolute(self.pid_path.as_deref())?);
+        put(
+            &mut identity.config_path,
+            &absolute(self.config_path.as_deref())?,
+        );
+        put(&mut identity.log_path, &absolute(self.log_path.as_deref())?);
+        put(&mut identity.user, &self.user);
+
+        let control = definition.spec.control.get_or_insert_default();
+        put(&mut control.start_cmd, &self.start);
+        put(&mut control.stop_cmd, &self.stop);
+        put(&mut control.restart_cmd, &self.restart);
+        put(&mut control.reload_cmd, &self.reload);
+        put(&mut control.kill_cmd, &self.kill);
+        put(&mut control.version_cmd, &self.version_cmd);
+        put(&mut control.health_cmd, &self.health_cmd);
+
+        let limits = definition.spec.resource.get_or_insert_default();
+        put(&mut limits.cpu, &self.cpu);
+        put(&mut limits.mem, &self.mem);
+        put(&mut limits.fd, &self.fd);
+        put(&mut limits.disk, &self.disk);
+        put(&mut limits.net, &self.net);
+
+        self.apply_policy(definition);
+        definition.labels.extend(self.label.iter().cloned());
+        Ok(())
+    }
+
+    fn apply_policy(&self, definition: &mut Definition) {
+        // A file may spell it either way.
+        let spec = &mut definition.spec;
+        let policy = match &mut spec.alive_monitor_policy {
+            Some(policy) if spec.monitor_policy.is_none() => policy,
+            _ => spec.monitor_policy.get_or_insert_default(),
+        };
+        put(
+            &mut policy.auto_type,
+            &self.auto_type.map(AutoTypeArg::number),
+        );
+        put(&mut policy.crontab_rule, &self.crontab);
+        put(&mut policy.start_check_secs, &self.start_check);
+        put(&mut policy.stop_check_secs, &self.stop_check);
+        put(&mut policy.start_retries, &self.retries);
+        put(&mut policy.start_interval, &self.interval);
+        put(&mut policy.op_timeout, &self.op_timeout);
+        if self.report_id.is_some() {
+            spec.warn_report_policy.get_or_insert_default().report_id = self.report_id;
+        }
+        if !self.config_file.is_empty() {
+            let file = |(path, md5): &(String, String)| {
+                Some(RawConfigFile {
+                    path: Some(path.clone()),
+                    md5: Some(md5.clone()),
+                })
+            };
+            spec.configmap = Some(self.config_file.iter().map(file).collect());
+        }
+    }
+
+    /// Whether no flag was given at all.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A relative path is meant from here.
+fn absolute(path: Option<&str>) -> Result<Option<String>, Failure> {
+    let Some(path) = path.filter(|path| !path.is_empty()) else {
+        return Ok(path.map(str::to_owned));
+    };
+    let bad = |e: std::io::Error| Failure::usage(format!("{path:?} cannot be made absolute: {e}"));
+    let whole = std::path::absolute(Path::new(path)).map_err(bad)?;
+    whole
+        .to_str()
+        .map(|text| Some(text.to_owned()))
+        .ok_or_else(|| Failure::usage(format!("{path:?} is no UTF-8")))
+}
+
+fn parse_label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("must be KEY=VALUE".to_owned()),
+    }
+}
+
+fn parse_config_file(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once(':') {
+        Some((path, md5)) if path.starts_with('/') && md5.len() == 32 => {
+            Ok((path.to_owned(), md5.to_owned()))
+        }
+        _ => Err("must be PATH:MD5, the path absolute, the sum 32 hexadecimal digits".to_owned()),
+    }
+}

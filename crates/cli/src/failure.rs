@@ -1,0 +1,121 @@
+//! How a command ends: the exit codes that scripts rely on, and errors that say what to do next.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// Shown in `muster --help`; [`Exit`] is the same list.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0  everything asked for is done, or was so already
+  1  some target failed
+  2  the command line or a file is wrong; nothing was changed
+  3  the server cannot be reached, is not able to answer, or refused the credentials
+  4  what was named does not exist
+  5  timed out while waiting; the task goes on";
+
+/// How a command that did its work ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Ok,
+    SomeFailed,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Ok => Self::SUCCESS,
+            Exit::SomeFailed => Self::from(1),
+        }
+    }
+}
+
+/// Why a command could not do its work, by what the user can do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It was tried and did not work.
+    Failed,
+    /// What was typed, or a file that it names, is wrong.
+    Usage,
+    /// No server, or one that cannot answer now.
+    Unreachable,
+    /// The server does not want this app or user.
+    Refused,
+    NotFound,
+    TimedOut,
+    /// Nobody reads our output any more: `muster ps | head`.
+    Closed,
+}
+
+#[derive(Debug)]
+pub struct Failure {
+    pub kind: Kind,
+    what: String,
+    advice: Option<String>,
+}
+
+impl Failure {
+    pub fn new(kind: Kind, what: impl Into<String>) -> Self {
+        Self {
+            kind,
+            what: what.into(),
+            advice: None,
+        }
+    }
+
+    pub fn usage(what: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, what)
+    }
+
+    /// Adds what to do about it.
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    pub fn code(&self) -> u8 {
+        match self.kind {
+            Kind::Closed => 0,
+            Kind::Failed => 1,
+            Kind::Usage => 2,
+            Kind::Unreachable | Kind::Refused => 3,
+            Kind::NotFound => 4,
+            Kind::TimedOut => 5,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        for line in self.advice.iter().flat_map(|advice| advice.lines()) {
+            write!(f, "\n  {line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<model::Invalid> for Failure {
+    fn from(invalid: model::Invalid) -> Self {
+        Self::usage(invalid.to_string())
+    }
+}
+
+/// The whole chain of causes in one sentence.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let part = error.to_string();
+        if !text.contains(&part) {
+            text = format!("{text}: {part}");
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,27 @@
+//! Where Muster keeps its data on this machine, and who asks.
+
+use std::path::PathBuf;
+
+/// The data directory of a server that runs as root.
+pub const SYSTEM_DATA: &str = "/var/lib/muster";
+
+/// Root's data lies with the system's, everybody else's with their own.
+pub fn default_data(env: &dyn Fn(&str) -> Option<String>) -> PathBuf {
+    if rustix::process::geteuid().is_root() {
+        return SYSTEM_DATA.into();
+    }
+    let set = |name: &str| env(name).filter(|value| value.starts_with('/'));
+    match (set("XDG_DATA_HOME"), set("HOME")) {
+        (Some(xdg), _) => PathBuf::from(xdg).join("muster"),
+        (None, Some(home)) => PathBuf::from(home).join(".local/share/muster"),
+        (None, None) => SYSTEM_DATA.into(),
+    }
+}
+
+/// The name of the user who runs this command.
+pub fn current_user() -> Option<String> {
+    nix::unistd::User::from_uid(nix::unistd::geteuid())
+        .ok()
+        .flatten()
+        .map(|user| user.name)
+}

@@ -1,0 +1,200 @@
+//! The tables and excerpts of a report.
+
+use super::{Strictness, Verdict};
+use crate::client::TargetRow;
+use crate::failure::Failure;
+use crate::out::Out;
+use crate::show::{bytes, clean, count, lasted, millis, yes_no};
+use crate::table::{Cell, Column, Table};
+use crate::tone::Tone;
+
+/// How many failures are shown in full.
+const MAX_FAILURES: usize = 50;
+/// How much of a command's output is shown: its first and its last lines.
+const FIRST_LINES: usize = 5;
+const LAST_LINES: usize = 15;
+/// Longer lines of output are cut.
+const MAX_LINE: usize = 500;
+
+pub(super) fn targets(
+    out: &Out,
+    rows: &[TargetRow],
+    strictness: Strictness,
+) -> Result<(), Failure> {
+    if out.is_quiet() {
+        return Ok(());
+    }
+    let mut table = Table::new([
+        Column::text("HOST"),
+        Column::text("PROCESS"),
+        Column::text("OP"),
+        Column::text("RESULT"),
+        Column::number("TOOK"),
+        Column::elastic("MESSAGE"),
+    ]);
+    for row in rows {
+        let (tone, word) = match strictness.judge(row.code) {
+            Verdict::Done => (Tone::Good, "ok".to_owned()),
+            Verdict::AlreadySo => (Tone::Warn, format!("already so ({})", row.code)),
+            Verdict::GoingOn => (Tone::Dim, "going on".to_owned()),
+            Verdict::Failed => (Tone::Bad, format!("failed ({})", row.code)),
+        };
+        table.row([
+            Cell::from(host_of(row)),
+            row.process.as_str().into(),
+            row.op.as_str().into(),
+            Cell::toned(tone, word),
+            row.duration_ms.map(millis).unwrap_or_default().into(),
+            first_line(&row.message).into(),
+        ]);
+    }
+    out.table(&table)
+}
+
+pub(super) fn instances(out: &Out, rows: &[TargetRow]) -> Result<(), Failure> {
+    let mut table = Table::new([
+        Column::text("HOST"),
+        Column::text("PROCESS"),
+        Column::text("STATE"),
+        Column::number("PID"),
+        Column::text("MANAGED"),
+        Column::text("VERSION"),
+        Column::number("CPU%"),
+        Column::number("MEM%"),
+        Column::number("RSS"),
+        Column::number("THREADS"),
+        Column::number("UP"),
+        Column::elastic("COMMAND LINE"),
+    ]);
+    for row in rows {
+        let Some(seen) = &row.instance else { continue };
+        let head = [Cell::from(host_of(row)), row.process.as_str().into()];
+        let tail: [Cell; 10] = match seen.pid > 0 {
+            true => [
+                Cell::toned(Tone::Good, "running"),
+                seen.pid.to_string().into(),
+                yes_no(seen.managed).into(),
+                seen.version.as_str().into(),
+                format!("{:.1}", seen.cpu).into(),
+                format!("{:.1}", seen.mem).into(),
+                bytes(seen.rss_kib * 1024).into(),
+                seen.threads.to_string().into(),
+                lasted(std::time::Duration::from_secs(seen.elapsed_secs)).into(),
+                seen.cmdline.as_str().into(),
+            ],
+            false => {
+                let mut blank = std::array::from_fn(|_| Cell::from(""));
+                blank[0] = Cell::toned(Tone::Dim, "stopped");
+                blank[2] = yes_no(seen.managed).into();
+                blank
+            }
+        };
+        table.row(head.into_iter().chain(tail).collect::<Vec<_>>());
+    }
+    match table.is_empty() {
+        true => Ok(()),
+        false => out.table(&table),
+    }
+}
+
+pub(super) fn failures(
+    out: &Out,
+    rows: &[TargetRow],
+    strictness: Strictness,
+    id: &str,
+) -> Result<(), Failure> {
+    let failed: Vec<&TargetRow> = rows
+        .iter()
+        .filter(|row| strictness.judge(row.code) == Verdict::Failed)
+        .collect();
+    for row in failed.iter().take(MAX_FAILURES) {
+        out.text(&failure_text(out, row))?;
+    }
+    match failed.len().saturating_sub(MAX_FAILURES) {
+        0 => Ok(()),
+        more => out.line(format!(
+            "… and {} more: muster task {id} -o json shows all",
+            count(more as u64)
+        )),
+    }
+}
+
+fn failure_text(out: &Out, row: &TargetRow) -> String {
+    let head = format!("{}  {}", host_of(row), clean(&row.process));
+    let mut text = format!(
+        "{}  {} failed ({}): {}\n",
+        out.paint(Tone::Bad, &head),
+        row.op,
+        row.code,
+        first_line(&row.message)
+    );
+    if let Some(command) = row.command.as_deref().filter(|command| !command.is_empty()) {
+        text.push_str(&format!("    command  {}\n", clean(command)));
+        let ended = match (row.exit_code, row.exit_signal) {
+            (Some(code), _) => format!("exited with code {code}"),
+            (None, Some(signal)) => format!("killed by signal {signal}"),
+            (None, None) => "did not end by itself".to_owned(),
+        };
+        let took = row
+            .duration_ms
+            .map(|ms| format!(" after {}", millis(ms)))
+            .unwrap_or_default();
+        text.push_str(&format!("    end      {ended}{took}\n"));
+    }
+    for (index, line) in excerpt(row.output.as_deref().unwrap_or_default())
+        .iter()
+        .enumerate()
+    {
+        let label = if index == 0 { "output" } else { "" };
+        text.push_str(&format!("    {label:<7}  {line}\n"));
+    }
+    text
+}
+
+/// The first and the last lines, and how many are missing between them.
+fn excerpt(output: &str) -> Vec<String> {
+    let lines: Vec<String> = output
+        .lines()
+        .map(|line| clean(line).chars().take(MAX_LINE).collect())
+        .collect();
+    if lines.len() <= FIRST_LINES + LAST_LINES + 1 {
+        return lines;
+    }
+    let left_out = lines.len() - FIRST_LINES - LAST_LINES;
+    let mut shown = lines[..FIRST_LINES].to_vec();
+    shown.push(format!("… {left_out} lines left out …"));
+    shown.extend_from_slice(&lines[lines.len() - LAST_LINES..]);
+    shown
+}
+
+fn host_of(row: &TargetRow) -> String {
+    match row.host.as_deref() {
+        Some(host) if !host.is_empty() => clean(host),
+        _ => "?".to_owned(),
+    }
+}
+
+fn first_line(message: &str) -> String {
+    clean(
+        message
+            .lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_output_keeps_its_beginning_and_its_end() {
+        let output: String = (1..=100).map(|n| format!("line {n}\n")).collect();
+        let shown = excerpt(&output);
+        assert_eq!(shown.len(), FIRST_LINES + LAST_LINES + 1);
+        assert_eq!(shown[0], "line 1");
+        assert_eq!(shown[5], "… 80 lines left out …");
+        assert_eq!(shown.last().unwrap(), "line 100");
+        assert_eq!(excerpt("a\x1b[2J\n"), ["a?[2J"]);
+    }
+}

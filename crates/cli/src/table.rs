@@ -1,0 +1,243 @@
+//! Tables for people: aligned columns, cut to the width of the terminal, nothing else.
+
+use crate::show::{clean, width};
+use crate::tone::{Tone, paint};
+
+/// Between two columns.
+const GAP: usize = 2;
+/// A column is never cut below this.
+const MIN_WIDTH: usize = 8;
+
+#[derive(Debug)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    title: &'static str,
+    align: Align,
+    /// May be cut where the terminal is too narrow.
+    elastic: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Align {
+    Left,
+    Right,
+}
+
+impl Column {
+    /// Text, shown whole.
+    pub const fn text(title: &'static str) -> Self {
+        Self {
+            title,
+            align: Align::Left,
+            elastic: false,
+        }
+    }
+
+    /// Text that may be cut.
+    pub const fn elastic(title: &'static str) -> Self {
+        Self {
+            title,
+            align: Align::Left,
+            elastic: true,
+        }
+    }
+
+    /// Numbers stand below each other.
+    pub const fn number(title: &'static str) -> Self {
+        Self {
+            title,
+            align: Align::Right,
+            elastic: false,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Cell {
+    text: String,
+    tone: Tone,
+}
+
+impl Cell {
+    pub fn toned(tone: Tone, text: impl Into<String>) -> Self {
+        Self {
+            text: clean(&text.into()),
+            tone,
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::toned(Tone::Plain, text)
+    }
+}
+
+impl Table {
+    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
+        Self {
+            columns: columns.into(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row with one cell for each column.
+    pub fn row(&mut self, cells: impl Into<Vec<Cell>>) {
+        let cells = cells.into();
+        debug_assert_eq!(cells.len(), self.columns.len(), "one cell for each column");
+        self.rows.push(cells);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The whole table, each line ended. Without a width nothing is cut.
+    pub fn render(&self, terminal: Option<usize>, colour: bool) -> String {
+        let mut widths = self.natural_widths();
+        if let Some(terminal) = terminal {
+            self.squeeze(&mut widths, terminal);
+        }
+        let titles: Vec<Cell> = self
+            .columns
+            .iter()
+            .map(|column| Cell::toned(Tone::Bold, column.title))
+            .collect();
+        let mut text = String::new();
+        for row in std::iter::once(&titles).chain(&self.rows) {
+            self.push_line(&mut text, row, &widths, colour);
+        }
+        text
+    }
+
+    fn natural_widths(&self) -> Vec<usize> {
+        let widest = |index: usize, title: &str| {
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(index))
+                .map(|cell| width(&cell.text))
+                .max()
+                .unwrap_or(0)
+                .max(width(title))
+        };
+        self.columns
+            .iter()
+            .enumerate()
+            .map(|(index, column)| widest(index, column.title))
+            .collect()
+    }
+
+    /// Takes from the widest elastic column until all fit or none can give more.
+    fn squeeze(&self, widths: &mut [usize], terminal: usize) {
+        let gaps = GAP * widths.len().saturating_sub(1);
+        let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(terminal);
+        while excess > 0 {
+            let widest = (0..widths.len())
+                .filter(|i| self.columns[*i].elastic && widths[*i] > MIN_WIDTH)
+                .max_by_key(|i| widths[*i]);
+            let Some(widest) = widest else { return };
+            widths[widest] -= 1;
+            excess -= 1;
+        }
+    }
+
+    fn push_line(&self, text: &mut String, row: &[Cell], widths: &[usize], colour: bool) {
+        let mut line = String::new();
+        let mut pending = 0;
+        for ((cell, column), room) in row.iter().zip(&self.columns).zip(widths) {
+            let shown = cut(&cell.text, *room);
+            let padding = room - width(&shown);
+            let before = match column.align {
+                Align::Left => 0,
+                Align::Right => padding,
+            };
+            // Blanks are written only when something follows, so that no line ends in them.
+            if !shown.is_empty() {
+                line.extend(std::iter::repeat_n(' ', pending + before));
+                line.push_str(&paint(colour, cell.tone, &shown));
+                pending = 0;
+            } else {
+                pending += before;
+            }
+            pending += padding - before + GAP;
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+}
+
+fn cut(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let mut shown = String::new();
+    for c in text.chars() {
+        if width(&shown) + width(c.encode_utf8(&mut [0; 4])) + 1 > room {
+            break;
+        }
+        shown.push(c);
+    }
+    shown.push('…');
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Table {
+        let mut table = Table::new([
+            Column::text("PROCESS"),
+            Column::number("PID"),
+            Column::elastic("MESSAGE"),
+        ]);
+        table.row([
+            Cell::from("web/nginx"),
+            "7".into(),
+            "exited with code 3, next try in 10 s".into(),
+        ]);
+        table.row([Cell::from("业务/进程"), "12345".into(), "".into()]);
+        table
+    }
+
+    #[test]
+    fn columns_are_aligned_and_no_line_ends_in_blanks() {
+        assert_eq!(
+            sample().render(None, false),
+            "PROCESS      PID  MESSAGE\n\
+             web/nginx      7  exited with code 3, next try in 10 s\n\
+             业务/进程  12345\n"
+        );
+    }
+
+    #[test]
+    fn a_narrow_terminal_cuts_the_elastic_column_only() {
+        let text = sample().render(Some(30), false);
+        assert!(text.contains("web/nginx      7  exited with…\n"), "{text}");
+        assert!(text.lines().all(|line| width(line) <= 30), "{text}");
+        let tiny = sample().render(Some(5), false);
+        assert!(tiny.contains("web/nginx      7  exited …\n"), "{tiny}");
+    }
+
+    #[test]
+    fn colours_do_not_count_as_width() {
+        let mut table = Table::new([Column::text("A"), Column::text("B")]);
+        table.row([Cell::toned(Tone::Good, "x"), "y".into()]);
+        assert_eq!(
+            table.render(None, true),
+            "\x1b[1mA\x1b[0m  \x1b[1mB\x1b[0m\n\x1b[32mx\x1b[0m  y\n"
+        );
+    }
+
+    #[test]
+    fn a_cell_cannot_break_the_table_or_steer_the_terminal() {
+        let mut table = Table::new([Column::text("A")]);
+        table.row([Cell::from("one\ntwo\x1b[31m")]);
+        assert_eq!(table.render(None, false), "A\none two?[31m\n");
+    }
+}

@@ -1,0 +1,182 @@
+//! Which hosts a verb is about.
+
+use std::collections::HashSet;
+use std::io::Read;
+
+use model::{AgentId, FullName, Host};
+use serde::{Deserialize, Serialize};
+
+use crate::client::{Client, HostRow, ProcessView};
+use crate::failure::{Failure, Kind};
+use crate::show::{count, counted};
+
+/// The longest list of hosts that is read from a file.
+const MAX_LIST: u64 = 64 * 1024 * 1024;
+/// How many hosts an error message names.
+const MAX_NAMED: usize = 5;
+
+/// A host as the API takes it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum HostRef {
+    Host(Host),
+    Agent { agent_id: AgentId },
+}
+
+impl HostRef {
+    /// `10.0.0.1`, `0:10.0.0.1`, `[2001:db8::1]`, `agent:ID`.
+    pub fn parse(text: &str) -> Result<Self, Failure> {
+        match text.strip_prefix("agent:") {
+            Some(id) => Ok(Self::Agent {
+                agent_id: AgentId::parse(id)?,
+            }),
+            None => text.parse().map(Self::Host).map_err(|_| {
+                Failure::usage(format!("{text:?} is no host"))
+                    .advise("write IP, CLOUD:IP, [IPV6], agent:ID, or @FILE for a list in a file")
+            }),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct HostArgs {
+    /// A host: IP, CLOUD:IP, [IPV6] or agent:ID; several, separated by commas; @FILE for one on each line (@- reads stdin)
+    #[arg(long = "host", short = 'H', value_name = "HOST")]
+    pub hosts: Vec<String>,
+}
+
+impl HostArgs {
+    /// Every host that was named, each once.
+    pub fn read(&self) -> Result<Vec<HostRef>, Failure> {
+        let mut names = Vec::new();
+        for text in &self.hosts {
+            match text.strip_prefix('@') {
+                Some(file) => names.extend(read_list(file)?),
+                None => names.extend(text.split(',').map(str::to_owned)),
+            }
+        }
+        let mut seen = HashSet::new();
+        let mut hosts = Vec::new();
+        for name in names
+            .iter()
+            .map(|name| name.trim())
+            .filter(|n| !n.is_empty())
+        {
+            let host = HostRef::parse(name)?;
+            if seen.insert(host.clone()) {
+                hosts.push(host);
+            }
+        }
+        match (self.hosts.is_empty(), hosts.is_empty()) {
+            (false, true) => Err(Failure::usage("--host: the list of hosts is empty")),
+            _ => Ok(hosts),
+        }
+    }
+}
+
+/// One host on each line; what follows a `#` is a remark.
+fn read_list(file: &str) -> Result<Vec<String>, Failure> {
+    let mut text = String::new();
+    let read = match file {
+        "-" => std::io::stdin()
+            .lock()
+            .take(MAX_LIST)
+            .read_to_string(&mut text),
+        file => std::fs::File::open(file).and_then(|f| f.take(MAX_LIST).read_to_string(&mut text)),
+    };
+    read.map_err(|e| Failure::usage(format!("--host @{file}: cannot be read: {e}")))?;
+    Ok(text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default())
+        .flat_map(|line| line.split([',', ' ', '\t']))
+        .map(str::to_owned)
+        .collect())
+}
+
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct TargetArgs {
+    #[command(flatten)]
+    pub hosts: HostArgs,
+    /// Every host that the process is registered on
+    #[arg(long, conflicts_with = "hosts")]
+    pub all: bool,
+}
+
+/// What [`TargetArgs`] mean for one process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Targets {
+    All,
+    Hosts(Vec<HostRef>),
+}
+
+impl TargetArgs {
+    /// Without a choice there must be nothing to choose: a process that is on one host only.
+    pub fn choose(&self, client: &Client, name: &FullName) -> Result<Targets, Failure> {
+        if self.all {
+            return Ok(Targets::All);
+        }
+        let hosts = self.hosts.read()?;
+        if !hosts.is_empty() {
+            return Ok(Targets::Hosts(hosts));
+        }
+        let view: ProcessView = client
+            .process(name)
+            .map_err(|failure| not_registered(failure, name))?;
+        match (view.count, view.processes.as_slice()) {
+            (0, _) => Err(not_registered(Failure::new(Kind::NotFound, ""), name)),
+            (1, [row]) => Ok(Targets::Hosts(vec![HostRef::parse(&row.host)?])),
+            (n, rows) => {
+                let named: Vec<&str> = rows
+                    .iter()
+                    .take(MAX_NAMED)
+                    .map(|r| r.host.as_str())
+                    .collect();
+                Err(Failure::usage(format!(
+                    "{name} is registered on {}: {}",
+                    counted(n, "host"),
+                    list(&named, n)
+                ))
+                .advise("choose some with --host, or take --all"))
+            }
+        }
+    }
+}
+
+/// A process that nobody knows, with the way to make it known.
+pub fn not_registered(failure: Failure, name: &FullName) -> Failure {
+    match failure.kind {
+        Kind::NotFound => {
+            Failure::new(Kind::NotFound, format!("{name} is not registered")).advise(format!(
+                "muster ps shows what is; muster register {name} --start 'COMMAND' registers it"
+            ))
+        }
+        _ => failure,
+    }
+}
+
+/// The only host that is connected, where there is just one.
+pub fn only_host(client: &Client) -> Result<HostRef, Failure> {
+    let page = client.hosts::<HostRow>(Some(true), Some(MAX_NAMED))?;
+    match (page.count, page.rows.as_slice()) {
+        (1, [row]) => HostRef::parse(&row.host),
+        (0, _) => Err(Failure::usage("--host: no host is connected, so none can be chosen for you").advise(
+            "name the host all the same (it learns of the process when it connects): --host IP\nor connect one: muster token create, then muster agent --join on that host",
+        )),
+        (n, rows) => {
+            let named: Vec<&str> = rows.iter().map(|row| row.host.as_str()).collect();
+            Err(Failure::usage(format!(
+                "--host: {} are connected: {}",
+                counted(n, "host"),
+                list(&named, n)
+            ))
+            .advise("say which ones: --host IP[,IP…] or --host @FILE"))
+        }
+    }
+}
+
+fn list(named: &[&str], total: u64) -> String {
+    match total.saturating_sub(named.len() as u64) {
+        0 => named.join(", "),
+        more => format!("{} and {} more", named.join(", "), count(more)),
+    }
+}

@@ -1,0 +1,83 @@
+//! One file for each verb; operations share one.
+
+pub mod agent;
+pub mod app;
+pub mod audit;
+pub mod completions;
+pub mod hosts;
+pub mod operate;
+pub mod ps;
+pub mod register;
+pub mod server;
+pub mod status;
+pub mod task;
+pub mod token;
+pub mod unregister;
+pub mod up;
+pub mod update;
+pub mod user;
+pub mod watch;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::account::Account;
+use crate::args::Global;
+use crate::client::Client;
+use crate::failure::{Failure, Kind};
+use crate::out::Out;
+
+/// What every verb is given besides its own flags.
+#[derive(Debug)]
+pub struct Context {
+    pub out: Out,
+    global: Global,
+}
+
+impl Context {
+    pub fn new(global: Global) -> Self {
+        Self {
+            out: Out::new(global.output, global.quiet),
+            global,
+        }
+    }
+
+    /// A client of the server that flags, environment and files name.
+    pub fn client(&self) -> Result<Client, Failure> {
+        let Global { url, data, .. } = &self.global;
+        let account = Account::find(url.as_deref(), data.as_deref(), environment)?;
+        if let Some(file) = &account.exposed {
+            self.out.warn(format!(
+                "others can read {file}, which holds a secret: chmod 600 {file}",
+                file = file.display()
+            ));
+        }
+        Ok(Client::new(account))
+    }
+
+    /// `--data`, wherever on the command line it stood.
+    pub fn data(&self) -> Option<&str> {
+        self.global.data.as_deref()
+    }
+}
+
+/// One variable of the environment.
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The list of that name in an answer.
+fn rows<T: DeserializeOwned>(answer: &Value, list: &str) -> Result<Vec<T>, Failure> {
+    serde_json::from_value(
+        answer
+            .get(list)
+            .cloned()
+            .unwrap_or(Value::Array(Vec::new())),
+    )
+    .map_err(|e| {
+        Failure::new(
+            Kind::Failed,
+            format!("the server's list of {list} is not as expected: {e}"),
+        )
+    })
+}

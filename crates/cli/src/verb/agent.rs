@@ -1,0 +1,76 @@
+//! `muster agent`: the same agent as the binary `muster-agent`.
+
+use agent::{AgentArgs, AgentError};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open};
+
+use crate::failure::{Exit, Failure, Kind, chain};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  First start, with a token of muster token create:
+    MUSTER_JOIN_TOKEN=… muster agent --server 10.0.0.1:7101 --data /var/lib/muster-agent --ip 10.0.0.7
+  Later starts need neither token nor address of the host:
+    muster agent --server 10.0.0.1:7101
+  What would it use?
+    muster agent --config /etc/muster/agent.toml --print-config
+
+A flag wins over its environment variable, that over the file, that over the default.
+Stopping the agent leaves every process running.";
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    agent: AgentArgs,
+    /// Leave when this process, our parent, ends.
+    #[arg(long, hide = true, value_name = "PID")]
+    exit_with_parent: Option<i32>,
+}
+
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    if let Some(parent) = args.exit_with_parent {
+        leave_with(parent)?;
+    }
+    match agent::command(args.agent) {
+        Ok(()) => Ok(Exit::Ok),
+        Err(error) => {
+            let kind = match &error {
+                AgentError::Config(_)
+                | AgentError::Data(_)
+                | AgentError::Identity(_)
+                | AgentError::Enrol(_) => Kind::Usage,
+                _ => Kind::Failed,
+            };
+            Err(Failure::new(kind, format!("agent: {}", chain(&error))))
+        }
+    }
+}
+
+/// An agent that `muster up` started does not outlive it, not even its kill -9: it takes the usual way out.
+fn leave_with(parent: i32) -> Result<(), Failure> {
+    let gone = || Failure::new(Kind::Failed, "agent: its parent is gone");
+    let parent = Pid::from_raw(parent).ok_or_else(gone)?;
+    let pidfd = pidfd_open(parent, PidfdFlags::empty()).map_err(|_| gone())?;
+    // Only now is the number known to be still our parent's, and not somebody else's.
+    if getppid() != Some(parent) {
+        return Err(gone());
+    }
+    std::thread::Builder::new()
+        .name("parent".into())
+        .spawn(move || {
+            wait_for_end(&pidfd);
+            let _we_are_leaving_anyway = kill_process(getpid(), Signal::TERM);
+        })
+        .map_err(|e| Failure::new(Kind::Failed, format!("agent: cannot watch its parent: {e}")))?;
+    Ok(())
+}
+
+fn wait_for_end(pidfd: &OwnedFd) {
+    loop {
+        match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], None) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `muster start`, `stop`, `restart`, `reload`, `kill`, `manage`, `unmanage`, `query`: one request, one task, one report.
+
+use std::time::Duration;
+
+use model::{FullName, Op};
+
+use super::Context;
+use crate::client::Operate;
+use crate::definition;
+use crate::failure::{EXIT_CODES, Exit, Failure};
+use crate::follow::until_ended;
+use crate::report::{Strictness, report};
+use crate::show::{counted, parse_duration};
+use crate::target::{TargetArgs, Targets};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[arg(value_name = "NAMESPACE/NAME")]
+    pub name: FullName,
+    #[command(flatten)]
+    pub targets: TargetArgs,
+    /// Register this definition first, as update does; - reads standard input
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<String>,
+    /// Print the task's id and do not wait for its end
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Wait no longer than this (90s, 5m, 1h) [default: until every target has ended]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "no_wait")]
+    pub timeout: Option<Duration>,
+    /// Already running (828) and not running (829) are failures
+    #[arg(long, conflicts_with = "no_wait")]
+    pub strict: bool,
+}
+
+pub fn examples(verb: &str) -> String {
+    format!(
+        "\
+Examples:
+  muster {verb} web/nginx                          where it is registered on one host only
+  muster {verb} web/nginx --host 10.0.0.1,10.0.0.2
+  muster {verb} web/nginx --all --timeout 5m
+  muster {verb} web/nginx --all --no-wait -q       print the id of the task; muster task ID follows it
+
+{EXIT_CODES}"
+    )
+}
+
+pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
+    let spec = match &args.file {
+        Some(file) => Some(Box::new(definition::read(file)?.complete()?.0)),
+        None => None,
+    };
+    let client = context.client()?;
+    let (hosts, all) = match args.targets.choose(&client, &args.name)? {
+        Targets::All => (None, true),
+        Targets::Hosts(hosts) => (Some(hosts), false),
+    };
+    let body = Operate {
+        op,
+        hosts,
+        all,
+        spec,
+    };
+    let task = client
+        .operate(&args.name, &body)
+        .map_err(|failure| crate::target::not_registered(failure, &args.name))?;
+    let out = &context.out;
+    if args.no_wait {
+        match out.is_json() {
+            true => out.json(&task)?,
+            false => out.line(&task.task_id)?,
+        }
+        return Ok(Exit::Ok);
+    }
+    if task.targets > 1 {
+        let targets = counted(task.targets, "host");
+        out.note(format!("{}: {op} {} on {targets}", task.task_id, args.name));
+    }
+    let view = until_ended(&client, out, &task.task_id, args.timeout)?;
+    let strictness = match args.strict {
+        true => Strictness::Strict,
+        false => Strictness::Usual,
+    };
+    report(&client, out, &view, strictness)
+}

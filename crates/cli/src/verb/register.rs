@@ -1,0 +1,155 @@
+//! `muster register`: describe a process and say where it belongs.
+
+use model::{Code, FullName};
+
+use super::Context;
+use crate::client::{Registration, Results};
+use crate::definition::{self, Definition, SpecArgs, Surroundings};
+use crate::failure::{Exit, Failure};
+use crate::home;
+use crate::out::Out;
+use crate::show::{clean, count, counted};
+use crate::target::{self, HostArgs};
+use crate::tone::Tone;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  On the one host that is connected, from the current directory:
+    muster register demo/sleeper --start 'sleep 1000'
+  A daemon on two hosts:
+    muster register web/nginx --host 10.0.0.1,10.0.0.2 --setup-path /opt/nginx --pid-path /run/nginx.pid \\
+      --user root --start ./sbin/nginx --reload './sbin/nginx -s reload' --label tier=front
+  From a file, for every host of a list:
+    muster register -f nginx.toml --host @hosts.txt
+  The body of a GSE register_proc_info call:
+    muster register -f body.json
+
+A file in TOML (the same keys in JSON):
+  namespace = \"web\"
+  name = \"nginx\"
+  hosts = [\"10.0.0.1\", \"0:10.0.0.2\"]
+  [identity]
+  setup_path = \"/opt/nginx\"
+  user = \"root\"
+  [control]
+  start_cmd = \"./sbin/nginx\"
+  [monitor_policy]
+  auto_type = \"resident\"
+
+Flags win over the file. To register an equal spec again is fine; a different one is refused: see muster update.";
+
+/// How many hosts that failed are listed.
+const MAX_FAILURES: usize = 50;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What the process is called; may stand in the file instead
+    #[arg(value_name = "NAMESPACE/NAME")]
+    pub name: Option<FullName>,
+    /// A definition in TOML or JSON; - reads standard input
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<String>,
+    #[command(flatten)]
+    pub hosts: HostArgs,
+    #[command(flatten)]
+    pub spec: SpecArgs,
+}
+
+pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
+    let (name, mut definition) = described(args)?;
+    // Everything that can be wrong is found out before anybody is asked.
+    let (spec, labels) = definition.complete()?;
+    let client = context.client()?;
+    if definition.hosts.is_empty() {
+        definition.hosts.push(target::only_host(&client)?);
+    }
+    let body = Registration {
+        hosts: std::mem::take(&mut definition.hosts),
+        labels: Some(
+            labels
+                .iter()
+                .map(|(k, v)| (k.to_owned(), v.to_owned()))
+                .collect(),
+        ),
+        spec,
+    };
+    let results = client.register(&name, &body)?;
+    report(&context.out, "registered", &name, &results)
+}
+
+/// File, flags and surroundings put together.
+fn described(args: &Args) -> Result<(FullName, Definition), Failure> {
+    let mut definition = match &args.file {
+        Some(file) => definition::read(file)?,
+        None => Definition::default(),
+    };
+    args.spec.apply(&mut definition)?;
+    let hosts = args.hosts.read()?;
+    if !hosts.is_empty() {
+        definition.hosts = hosts;
+    }
+    if args.file.is_none() {
+        definition.settle_in(surroundings());
+    }
+    let name = args.name.clone().or_else(|| definition.name.clone());
+    let name = name.ok_or_else(|| {
+        Failure::usage("the process has no name")
+            .advise("give NAMESPACE/NAME on the command line, or namespace and name in the file")
+    })?;
+    Ok((name, definition))
+}
+
+pub(super) fn surroundings() -> Surroundings {
+    let directory = std::env::current_dir().ok();
+    Surroundings {
+        directory: directory.and_then(|path| path.to_str().map(str::to_owned)),
+        user: home::current_user(),
+    }
+}
+
+/// Tells what became of each host; shared by everything that changes registrations.
+pub(super) fn report(
+    out: &Out,
+    done: &str,
+    name: &FullName,
+    results: &Results,
+) -> Result<Exit, Failure> {
+    let failed: Vec<_> = results
+        .results
+        .iter()
+        .filter(|r| r.code != Code::OK.0)
+        .collect();
+    let exit = match failed.is_empty() {
+        true => Exit::Ok,
+        false => Exit::SomeFailed,
+    };
+    if out.is_json() {
+        out.json(results)?;
+        return Ok(exit);
+    }
+    for result in failed.iter().take(MAX_FAILURES) {
+        let host = out.paint(Tone::Bad, &clean(&result.host));
+        out.line(format!(
+            "{host}  failed ({}): {}",
+            result.code,
+            clean(&result.message)
+        ))?;
+    }
+    if failed.len() > MAX_FAILURES {
+        out.line(format!(
+            "… and {} more",
+            count((failed.len() - MAX_FAILURES) as u64)
+        ))?;
+    }
+    if failed.iter().any(|result| result.code == Code::EXISTS.0) {
+        out.note(format!(
+            "{name} is registered there with another spec: muster status {name} shows it, muster update replaces it"
+        ));
+    }
+    let n_done = (results.results.len() - failed.len()) as u64;
+    match failed.len() as u64 {
+        0 => out.done(format!("{done} {name} on {}", counted(n_done, "host")))?,
+        n_failed => out.line(format!("{} ok, {} failed", count(n_done), count(n_failed)))?,
+    }
+    Ok(exit)
+}

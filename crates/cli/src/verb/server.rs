@@ -1,0 +1,96 @@
+//! `muster server`: the server alone.
+
+use super::{Context, environment};
+use crate::config::{SOURCES, ServerArgs, ServerConfig};
+use crate::failure::{Exit, Failure, Kind, chain};
+use crate::out::Out;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  For this machine only:
+    muster server --data ./data
+  For a fleet: agents from anywhere (they prove who they are), the API behind a proxy on this machine:
+    muster server --data /var/lib/muster --http 127.0.0.1:7100 --agents '[::]:7101'
+  What would it use?
+    muster server --config /etc/muster/server.toml --print-config
+
+Keys, credentials and what else it needs are made at the first start; the local command line finds them in the data
+directory. See muster token create for agents.";
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = SOURCES)]
+pub struct Args {
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
+    let config = ServerConfig::resolve(&args.server, context.data(), &environment)?;
+    if args.server.print_config {
+        context.out.text(&config.to_toml())?;
+        return Ok(Exit::Ok);
+    }
+    agent::log::init(config.log, config.log_format);
+    runtime()?.block_on(serve(&context.out, config.server))
+}
+
+async fn serve(out: &Out, config: server::Config) -> Result<Exit, Failure> {
+    let mut signals = Signals::new()?;
+    let mut running = server::start(config).await.map_err(|e| boot_failure(&e))?;
+    out.done(format!(
+        "API on http://{}, agents on {}",
+        running.http, running.agents
+    ))?;
+    tokio::select! {
+        () = signals.recv() => {
+            running.stop().await;
+            Ok(Exit::Ok)
+        }
+        error = running.finished() => Err(boot_failure(&error)),
+    }
+}
+
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(Kind::Failed, format!("cannot start: {e}")))
+}
+
+/// SIGINT and SIGTERM, from the moment that this exists.
+pub(super) struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    pub(super) fn new() -> Result<Self, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let bad = |e| Failure::new(Kind::Failed, format!("signals cannot be caught: {e}"));
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).map_err(bad)?,
+            terminate: signal(SignalKind::terminate()).map_err(bad)?,
+        })
+    }
+
+    pub(super) async fn recv(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// What a server that does not start, or does not go on, says to whoever started it.
+pub(super) fn boot_failure(error: &server::BootError) -> Failure {
+    let failure = Failure::new(Kind::Failed, chain(error));
+    match error {
+        server::BootError::Listen { .. } => failure.advise(
+            "is another Muster running? choose other addresses with --http and --agents, or port 0 for any",
+        ),
+        server::BootError::InUse { .. } => failure
+            .advise("one server uses a data directory at a time: stop that one, or choose another --data"),
+        server::BootError::Data { .. } => failure.advise("choose a directory that you may write: --data DIR"),
+        _ => failure,
+    }
+}

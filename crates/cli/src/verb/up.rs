@@ -1,0 +1,189 @@
+//! `muster up`: a server and one agent on this machine, in one command.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use model::Host;
+
+use super::server::{Signals, boot_failure, runtime};
+use super::{Context, environment};
+use crate::config::{SOURCES, ServerArgs, UpConfig};
+use crate::failure::{Exit, Failure};
+use crate::out::Out;
+use crate::show::counted;
+use crate::tone::Tone;
+
+mod local_agent;
+
+use local_agent::LocalAgent;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  muster up
+  muster up --data ./data --http 127.0.0.1:0          any free port; the address is printed
+  muster up --ip 10.0.0.7 --cloud-id 3                known by this address
+
+Run it again on the same data and it goes on where it was. Ctrl-C leaves the processes running.";
+
+/// How long the greeting waits for the local agent.
+const AGENT_PATIENCE: Duration = Duration::from_secs(10);
+/// Between two starts of an agent that does not stay.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LAST_RETRY: Duration = Duration::from_secs(30);
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = SOURCES)]
+pub struct UpArgs {
+    #[command(flatten)]
+    pub server: ServerArgs,
+    /// The address that this host is known by [env: MUSTER_IP] [default: 127.0.0.1]
+    #[arg(long, value_name = "IP")]
+    pub ip: Option<String>,
+    /// The cloud area that this host lies in [env: MUSTER_CLOUD_ID] [default: 0]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub cloud_id: Option<String>,
+}
+
+pub fn run(context: &Context, args: &UpArgs) -> Result<Exit, Failure> {
+    let host = (args.ip.as_deref(), args.cloud_id.as_deref());
+    let config = UpConfig::resolve(&args.server, host, context.data(), &environment)?;
+    if args.server.print_config {
+        context.out.text(&config.to_toml())?;
+        return Ok(Exit::Ok);
+    }
+    agent::log::init(config.server.log, config.server.log_format);
+    runtime()?.block_on(stay_up(&context.out, config))
+}
+
+async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
+    let mut signals = Signals::new()?;
+    let mut running = server::start(config.server.server.clone())
+        .await
+        .map_err(|e| boot_failure(&e))?;
+    let local = LocalAgent {
+        server: reachable(running.agents),
+        data: config.server.server.data.join("agent"),
+        host: config.host,
+        join_token: running.join_token.clone(),
+        log: config.server.log,
+        log_format: config.server.log_format,
+    };
+    let mut agent = local.start()?;
+    let mut retry = FIRST_RETRY;
+    let is_connected = tokio::select! {
+        () = signals.recv() => {
+            return leave(out, agent, running).await;
+        }
+        is_connected = connected(&running) => is_connected,
+    };
+    greet(out, &config, reachable(running.http), is_connected)?;
+    loop {
+        tokio::select! {
+            () = signals.recv() => return leave(out, agent, running).await,
+            error = running.finished() => {
+                agent.stop().await;
+                return Err(boot_failure(&error));
+            }
+            (how, lasted) = agent.ended() => {
+                if lasted > LAST_RETRY {
+                    retry = FIRST_RETRY;
+                }
+                out.warn(format!(
+                    "the local agent ended ({how}) and is started again in {} s; processes go on as they are",
+                    retry.as_secs()
+                ));
+                tokio::select! {
+                    () = signals.recv() => return leave(out, agent, running).await,
+                    () = tokio::time::sleep(retry) => {}
+                }
+                retry = (retry * 2).min(LAST_RETRY);
+                agent = local.start()?;
+            }
+        }
+    }
+}
+
+/// Waits until an agent is there; false when it takes too long.
+async fn connected(running: &server::Running) -> bool {
+    let mut happenings = running.control.watch();
+    let until_there = async {
+        while running.control.figures().n_agents_up == 0 {
+            // What happens only says "look again".
+            if happenings.recv().await.is_err() {
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    tokio::time::timeout(AGENT_PATIENCE, until_there)
+        .await
+        .is_ok()
+}
+
+/// The agent first, so that it says good-bye; the server after it.
+async fn leave(
+    out: &Out,
+    agent: local_agent::RunningAgent,
+    running: server::Running,
+) -> Result<Exit, Failure> {
+    let n_running = running.control.figures().n_running as u64;
+    agent.stop().await;
+    running.stop().await;
+    let left = match n_running {
+        0 => "nothing was running".to_owned(),
+        n => format!(
+            "{} running: muster up takes care of what runs again",
+            match n {
+                1 => "1 process goes on".to_owned(),
+                n => format!("{} go on", counted(n, "process")),
+            }
+        ),
+    };
+    out.done(format!("\nserver and agent stopped; {left}"))?;
+    Ok(Exit::Ok)
+}
+
+fn greet(
+    out: &Out,
+    config: &UpConfig,
+    http: SocketAddr,
+    is_connected: bool,
+) -> Result<(), Failure> {
+    let data = config.server.server.data.display();
+    let Host { cloud, ip } = config.host;
+    out.line(format!(
+        "Muster is up: {}",
+        out.paint(Tone::Bold, &format!("http://{http}"))
+    ))?;
+    if out.is_quiet() {
+        return Ok(());
+    }
+    out.line(format!("  data  {data}"))?;
+    out.line(format!("  host  {cloud}:{ip}"))?;
+    if !is_connected {
+        out.warn("the local agent is not connected yet; its messages are above");
+    }
+    // Only what the commands would not find by themselves.
+    let default_data = crate::home::default_data(&environment);
+    let flag =
+        match config.server.server.data == default_data || environment("MUSTER_DATA").is_some() {
+            true => String::new(),
+            false => format!(" --data {data}"),
+        };
+    out.line(format!(
+        "\nTry, in another terminal:\n\
+         \x20 muster register demo/sleeper --start 'sleep 1000'{flag}\n\
+         \x20 muster start demo/sleeper{flag}\n\
+         \x20 muster ps{flag}\n\
+         \nCtrl-C stops the server and the agent and leaves the processes running."
+    ))
+}
+
+/// An address that listens everywhere is reached on this machine.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}

@@ -1,0 +1,96 @@
+//! The agent of `muster up`: the same binary again, as a child.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use agent::log::{LogFormat, LogLevel};
+use model::Host;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+
+use crate::failure::{Failure, Kind};
+
+/// How long an agent may take to leave.
+const LEAVING: Duration = Duration::from_secs(10);
+
+pub(super) struct LocalAgent {
+    pub(super) server: SocketAddr,
+    pub(super) data: PathBuf,
+    pub(super) host: Host,
+    pub(super) join_token: Option<String>,
+    pub(super) log: LogLevel,
+    pub(super) log_format: LogFormat,
+}
+
+pub(super) struct RunningAgent {
+    child: Child,
+    started: Instant,
+}
+
+impl LocalAgent {
+    /// The token travels in the environment, where other users cannot read it; nothing else of ours does.
+    pub(super) fn start(&self) -> Result<RunningAgent, Failure> {
+        let failed = |e: std::io::Error| {
+            Failure::new(
+                Kind::Failed,
+                format!("the local agent cannot be started: {e}"),
+            )
+        };
+        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+        command
+            .arg("agent")
+            .args(["--server", &self.server.to_string()])
+            .arg("--data")
+            .arg(&self.data)
+            .args(["--ip", &self.host.ip.to_string()])
+            .args(["--cloud-id", &self.host.cloud.to_string()])
+            .args(["--exit-with-parent", &std::process::id().to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            // Ctrl-C is for us alone: we tell the agent.
+            .process_group(0);
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"MUSTER_") {
+                command.env_remove(name);
+            }
+        }
+        if let Some(token) = &self.join_token {
+            command.env("MUSTER_JOIN_TOKEN", token);
+        }
+        command
+            .env("MUSTER_LOG", self.log.as_str())
+            .env("MUSTER_LOG_FORMAT", self.log_format.as_str());
+        Ok(RunningAgent {
+            child: command.spawn().map_err(failed)?,
+            started: Instant::now(),
+        })
+    }
+}
+
+impl RunningAgent {
+    /// How it ended, and how long it had run.
+    pub(super) async fn ended(&mut self) -> (String, Duration) {
+        let how = match self.child.wait().await {
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        };
+        (how, self.started.elapsed())
+    }
+
+    /// Lets it leave; its processes stay.
+    pub(super) async fn stop(mut self) {
+        let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok());
+        if let Some(pid) = pid.and_then(Pid::from_raw) {
+            let _gone_already = kill_process(pid, Signal::TERM);
+        }
+        if tokio::time::timeout(LEAVING, self.child.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!("the local agent did not leave in time");
+            let _gone_already = self.child.kill().await;
+        }
+    }
+}
