@@ -2,6 +2,17 @@
 //!
 //! The path of an operation: [`Request`] → the process's pure state machine (`machine`) → actions → `os` → what happened →
 //! the machine again → [`Notice`]. What must survive the agent is in the journal before it is done.
+//!
+//! [`Supervisor::open`] reads what an earlier agent left behind; [`Supervisor::run`] is the one long-lived activity that
+//! owns every process. Ending it, in any way, touches no process.
+
+mod journal;
+mod machine;
+mod os;
+mod runner;
+mod supervisor;
+
+pub use supervisor::{Options, Supervisor, SupervisorError};
 
 use std::sync::Arc;
 

@@ -1,1 +1,3 @@
 //! testkit
+
+pub mod odd;

@@ -1,0 +1,258 @@
+//! What must survive the agent: an append-only file of checksummed records, and a lock on its directory.
+//!
+//! ```text
+//! journal  = "MUSTERJ1" record*
+//! record   = length: u32 LE, crc32 of payload: u32 LE, payload
+//! payload  = JSON array of entries, which count all together or not at all
+//! ```
+//!
+//! A record that is not whole at the end was being written when the agent died: it is cut off. A record that is wrong in
+//! the middle is damage: the file is set aside, everything before the damage counts, and the agent goes on.
+//!
+//! `append` writes; `sync` makes durable. A killed agent loses nothing that was written, a host without power nothing
+//! that was synced.
+
+pub(crate) mod entry;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use entry::Entry;
+
+const MAGIC: &[u8; 8] = b"MUSTERJ1";
+const HEADER: usize = 8;
+/// The largest record that is believed.
+const MAX_RECORD: usize = 64 * 1024 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct Journal {
+    dir: PathBuf,
+    file: File,
+    length: u64,
+    /// What the file held when it was last written anew.
+    base_length: u64,
+    unsynced: bool,
+    /// The last write failed: the file lacks something that memory has.
+    behind: bool,
+}
+
+impl Journal {
+    /// Opens the journal in `dir` and reads every entry.
+    pub(crate) fn open(dir: &Path) -> io::Result<(Self, Vec<Entry>)> {
+        let path = dir.join("journal");
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let (entries, good) = match read(&bytes) {
+            Reading::Whole(entries) => (entries, bytes.len()),
+            Reading::Torn(entries, good) => {
+                tracing::warn!(
+                    path = %path.display(),
+                    bytes = bytes.len() - good,
+                    "the end of the journal was not written whole: cut off"
+                );
+                (entries, good)
+            }
+            Reading::Damaged(entries, good) => {
+                let aside = set_aside(&path)?;
+                tracing::error!(
+                    path = %path.display(),
+                    aside = %aside.display(),
+                    at = good,
+                    entries = entries.len(),
+                    "THE JOURNAL IS DAMAGED: what stands before the damage counts, the file was set aside"
+                );
+                (entries, good)
+            }
+        };
+        let mut journal = Self {
+            dir: dir.to_owned(),
+            file,
+            length: good as u64,
+            base_length: 0,
+            unsynced: true,
+            behind: false,
+        };
+        journal.file.set_len(journal.length)?;
+        if journal.length < HEADER as u64 {
+            journal.file.set_len(0)?;
+            journal.file.write_all_at(MAGIC, 0)?;
+            journal.length = HEADER as u64;
+        }
+        journal.sync()?;
+        sync_directory(dir)?;
+        Ok((journal, entries))
+    }
+
+    /// Writes entries as one record. After an error the file is as it was.
+    pub(crate) fn append(&mut self, entries: &[Entry]) -> io::Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let mut record = Vec::with_capacity(512);
+        encode(entries, &mut record)?;
+        if let Err(error) = self.file.write_all_at(&record, self.length) {
+            self.behind = true;
+            // Half a record must not stay before the next one.
+            let _ = self.file.set_len(self.length);
+            return Err(error);
+        }
+        self.length += record.len() as u64;
+        self.unsynced = true;
+        Ok(())
+    }
+
+    /// Makes durable what was written.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        if self.unsynced {
+            self.file.sync_data()?;
+            self.unsynced = false;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_behind(&self) -> bool {
+        self.behind
+    }
+
+    /// Whether most of the file is of the past.
+    pub(crate) fn wants_rewriting(&self, bound: u64) -> bool {
+        self.length > bound.max(self.base_length.saturating_mul(4))
+    }
+
+    /// Writes everything that counts into a new file, which takes the place of the old one.
+    pub(crate) fn rewrite(&mut self, entries: impl Iterator<Item = Entry>) -> io::Result<()> {
+        let path = self.dir.join("journal.new");
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&path)?;
+        let mut writer = io::BufWriter::new(&file);
+        writer.write_all(MAGIC)?;
+        let mut length = HEADER as u64;
+        let mut record = Vec::new();
+        for entry in entries {
+            record.clear();
+            encode(&[entry], &mut record)?;
+            writer.write_all(&record)?;
+            length += record.len() as u64;
+        }
+        writer.flush()?;
+        drop(writer);
+        file.sync_all()?;
+        fs::rename(&path, self.dir.join("journal"))?;
+        sync_directory(&self.dir)?;
+        self.file = file;
+        self.length = length;
+        self.base_length = length;
+        self.unsynced = false;
+        self.behind = false;
+        Ok(())
+    }
+}
+
+/// Nobody else may use a directory that is in use.
+pub(crate) fn lock(dir: &Path) -> io::Result<Option<File>> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(dir.join("lock"))?;
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn encode(entries: &[Entry], record: &mut Vec<u8>) -> io::Result<()> {
+    record.extend_from_slice(&[0; HEADER]);
+    serde_json::to_writer(&mut *record, entries)?;
+    let payload = record.len() - HEADER;
+    if payload > MAX_RECORD {
+        return Err(io::Error::other("too large for the journal"));
+    }
+    let crc = crc32fast::hash(&record[HEADER..]);
+    record[..4].copy_from_slice(&(payload as u32).to_le_bytes());
+    record[4..HEADER].copy_from_slice(&crc.to_le_bytes());
+    Ok(())
+}
+
+/// What reading gave, and up to where it was good.
+enum Reading {
+    Whole(Vec<Entry>),
+    Torn(Vec<Entry>, usize),
+    Damaged(Vec<Entry>, usize),
+}
+
+fn read(bytes: &[u8]) -> Reading {
+    let mut entries = Vec::new();
+    if bytes.len() < HEADER {
+        return match MAGIC.starts_with(bytes) {
+            true => Reading::Torn(entries, 0),
+            false => Reading::Damaged(entries, 0),
+        };
+    }
+    if &bytes[..HEADER] != MAGIC {
+        return Reading::Damaged(entries, 0);
+    }
+    let mut at = HEADER;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        // A host that lost power may leave zeros where nothing was written.
+        if rest.iter().all(|byte| *byte == 0) {
+            return Reading::Torn(entries, at);
+        }
+        let Some((head, payload)) = rest.split_at_checked(HEADER) else {
+            return Reading::Torn(entries, at);
+        };
+        let word =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let (length, crc) = (word(0) as usize, word(4));
+        if length == 0 || length > MAX_RECORD {
+            return Reading::Damaged(entries, at);
+        }
+        let Some(payload) = payload.get(..length) else {
+            return Reading::Torn(entries, at);
+        };
+        let last = at + HEADER + length == bytes.len();
+        if crc32fast::hash(payload) != crc {
+            return match last {
+                true => Reading::Torn(entries, at),
+                false => Reading::Damaged(entries, at),
+            };
+        }
+        match serde_json::from_slice::<Vec<Entry>>(payload) {
+            Ok(more) => entries.extend(more),
+            Err(error) => {
+                tracing::error!(%error, at, "a journal record that this version cannot read");
+                return Reading::Damaged(entries, at);
+            }
+        }
+        at += HEADER + length;
+    }
+    Reading::Whole(entries)
+}
+
+fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    let stamp = crate::os::clock::unix().0;
+    let aside = path.with_file_name(format!("journal.damaged-{stamp}"));
+    fs::copy(path, &aside)?;
+    Ok(aside)
+}
+
+fn sync_directory(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}

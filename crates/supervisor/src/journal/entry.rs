@@ -1,0 +1,209 @@
+//! What a journal holds, and the picture of the world that its entries add up to.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use model::event::Event;
+use model::{Flag, FullName, OpId, Outcome, Spec, UnixMillis};
+use serde::{Deserialize, Serialize};
+
+use crate::Hold;
+use crate::machine::Process;
+
+/// How many operations that are over and acknowledged are still known, so that a repeated one is not run again.
+const MAX_DONE: usize = 4096;
+/// How many events are kept for a server that is away.
+const MAX_EVENTS: usize = 65_536;
+
+/// Fields that come later must have a default: old journals are read for ever.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Entry {
+    /// An agent opened the journal, on this boot of the host.
+    Opened {
+        boot_id: String,
+    },
+    Hold(Box<HoldEntry>),
+    Forget(FullName),
+    /// The whole state of one process's machine.
+    State(FullName, Box<Process>),
+    Ended(OpId, Box<Outcome>),
+    ResultsAcknowledged(Vec<OpId>),
+    Happened(u64, Event),
+    EventsAcknowledged(u64),
+    /// Operations that were ended and acknowledged before the journal was written anew.
+    Done(Vec<OpId>),
+}
+
+/// A [`Hold`] on disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct HoldEntry {
+    name: FullName,
+    incarnation: u64,
+    spec: Arc<Spec>,
+    #[serde(default)]
+    definition_hash: u64,
+    flag: Flag,
+    managed: bool,
+    #[serde(default)]
+    registered_at: UnixMillis,
+}
+
+impl From<&Hold> for HoldEntry {
+    fn from(hold: &Hold) -> Self {
+        Self {
+            name: hold.name.clone(),
+            incarnation: hold.incarnation,
+            spec: Arc::clone(&hold.spec),
+            definition_hash: hold.definition_hash,
+            flag: hold.flag,
+            managed: hold.managed,
+            registered_at: hold.registered_at,
+        }
+    }
+}
+
+impl From<HoldEntry> for Hold {
+    fn from(entry: HoldEntry) -> Self {
+        Self {
+            name: entry.name,
+            incarnation: entry.incarnation,
+            spec: entry.spec,
+            definition_hash: entry.definition_hash,
+            flag: entry.flag,
+            managed: entry.managed,
+            registered_at: entry.registered_at,
+        }
+    }
+}
+
+/// Results and events: what waits for the server, and what must not be done again.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    pub(crate) results: BTreeMap<OpId, Outcome>,
+    pub(crate) events: VecDeque<(u64, Event)>,
+    last_event: u64,
+    done: VecDeque<OpId>,
+    known: HashSet<OpId>,
+}
+
+impl Ledger {
+    pub(crate) fn is_done(&self, id: OpId) -> bool {
+        self.known.contains(&id)
+    }
+
+    pub(crate) fn next_event(&self) -> u64 {
+        self.last_event + 1
+    }
+
+    pub(crate) fn ended(&mut self, id: OpId, outcome: Outcome) {
+        self.results.insert(id, outcome);
+    }
+
+    pub(crate) fn acknowledge_results(&mut self, ids: &[OpId]) {
+        for id in ids {
+            if self.results.remove(id).is_some() {
+                self.remember(*id);
+            }
+        }
+    }
+
+    /// An operation that will not be heard of again.
+    pub(crate) fn remember(&mut self, id: OpId) {
+        if self.known.insert(id) {
+            self.done.push_back(id);
+        }
+        while self.done.len() > MAX_DONE {
+            if let Some(old) = self.done.pop_front() {
+                self.known.remove(&old);
+            }
+        }
+    }
+
+    pub(crate) fn happened(&mut self, number: u64, event: Event) {
+        self.last_event = self.last_event.max(number);
+        self.events.push_back((number, event));
+        if self.events.len() > MAX_EVENTS {
+            let lost = self.events.pop_front().map(|(number, _)| number);
+            tracing::error!(
+                lost,
+                "too many events wait for the server: the oldest is dropped"
+            );
+        }
+    }
+
+    pub(crate) fn acknowledge_events(&mut self, up_to: u64) {
+        self.last_event = self.last_event.max(up_to);
+        while self
+            .events
+            .front()
+            .is_some_and(|(number, _)| *number <= up_to)
+        {
+            self.events.pop_front();
+        }
+    }
+
+    /// Everything in it, for a journal that is written anew.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+        let done = Entry::Done(self.done.iter().copied().collect());
+        let before = self.events.front().map_or(self.last_event, |(n, _)| n - 1);
+        let results = self.results.iter();
+        let events = self.events.iter();
+        [done, Entry::EventsAcknowledged(before)]
+            .into_iter()
+            .chain(results.map(|(id, outcome)| Entry::Ended(*id, Box::new(outcome.clone()))))
+            .chain(events.map(|(number, event)| Entry::Happened(*number, event.clone())))
+    }
+}
+
+/// What all entries add up to.
+#[derive(Debug, Default)]
+pub(crate) struct Picture {
+    pub(crate) boot_id: String,
+    pub(crate) held: HashMap<FullName, (Hold, Process)>,
+    pub(crate) ledger: Ledger,
+}
+
+impl Picture {
+    pub(crate) fn of(entries: Vec<Entry>) -> Self {
+        let mut picture = Self::default();
+        for entry in entries {
+            picture.apply(entry);
+        }
+        picture
+    }
+
+    fn apply(&mut self, entry: Entry) {
+        match entry {
+            Entry::Opened { boot_id } => self.boot_id = boot_id,
+            Entry::Hold(hold) => {
+                let hold = Hold::from(*hold);
+                match self.held.get_mut(&hold.name) {
+                    Some((held, process)) => {
+                        if held.incarnation != hold.incarnation {
+                            process.register_anew(hold.flag, hold.managed);
+                        }
+                        *held = hold;
+                    }
+                    None => {
+                        let process = Process::new(hold.flag, hold.managed);
+                        self.held.insert(hold.name.clone(), (hold, process));
+                    }
+                }
+            }
+            Entry::Forget(name) => {
+                self.held.remove(&name);
+            }
+            Entry::State(name, state) => {
+                if let Some((_, process)) = self.held.get_mut(&name) {
+                    *process = *state;
+                }
+            }
+            Entry::Ended(id, outcome) => self.ledger.ended(id, *outcome),
+            Entry::ResultsAcknowledged(ids) => self.ledger.acknowledge_results(&ids),
+            Entry::Happened(number, event) => self.ledger.happened(number, event),
+            Entry::EventsAcknowledged(up_to) => self.ledger.acknowledge_events(up_to),
+            Entry::Done(ids) => ids.into_iter().for_each(|id| self.ledger.remember(id)),
+        }
+    }
+}

@@ -1,0 +1,570 @@
+//! One process as a pure state machine: an event and the time go in, actions come out. No I/O, no clock.
+//!
+//! ```text
+//!            Held                     found by its pid file
+//!   Unseen ────────► (look) ─────────────────────────────────────────► Up ◄──────────────┐
+//!                      │ not there                                     │ ▲               │
+//!                      ▼                     found later               │ │ another run   │
+//!                    Down ────────────────────────────────────────────►│ │ took over     │
+//!                      ▲ not managed, gave up,                 exited  │ │               │
+//!                      │ one-shot, periodic                            ▼ │               │
+//!                      ├───────────────────────────────────────────── Lost (look)        │
+//!                      │                                               │ managed         │
+//!                      │                    short run   ┌──────────────┴──────┐ long run │
+//!                      │                                ▼                     ▼          │
+//!                      │                             Backoff ──── due ───► Working ──────┤
+//!                      │                                ▲                 (attempt)      │
+//!                      │                                └──── failed ─────────┘          │
+//!                      │                                                                 │
+//!                      └──────────────────────────────────────────────── Working ────────┘
+//!                                 from anywhere: an operation begins    (operation)
+//!
+//!   Working:  Begin ─► Check ─► Launch ─► Command ─► AwaitUp ─► Up           start, restart, attempt
+//!             Begin ──────────► Launch ─► Command ─► AwaitDown ─► Down       stop, kill; by signal: Begin ─► AwaitDown
+//!             Begin ──────────► Launch ─► Command ─► Settle ─► Up            reload;     by signal: Begin ─► Settle
+//!             any ─► Close ─► Up | Down | Backoff                            what failed, after one more look
+//! ```
+//!
+//! Operations wait in `queue` and run one after the other. An attempt to restart is nobody's operation: an operation
+//! that arrives takes over what the attempt has come to. A query touches nothing and so is no phase.
+//!
+//! The whole of [`Process`] is what the journal keeps, so every phase is also a phase in which the agent may come back;
+//! `recover` says how each goes on.
+
+mod exited;
+mod keep;
+mod looked;
+mod operate;
+mod recover;
+#[cfg(test)]
+mod tests;
+mod types;
+mod words;
+
+use std::collections::VecDeque;
+
+use model::spec::Policy;
+use model::status::Exit;
+use model::{Flag, Spec, State, UnixMillis};
+use serde::{Deserialize, Serialize};
+
+pub use types::{
+    Action, Alive, Boot, Cmd, Depth, Emission, Ending, Event, Finished, Form, Look, Moment, Role,
+    Run, Signal, Sink, Ticket,
+};
+
+/// A command that is still there is not called the process before this, whatever `start_check_secs` says: a launcher
+/// needs a moment to leave.
+const FOREGROUND_GRACE_MS: u64 = 500;
+/// How long a process is watched after SIGHUP before the reload is called done.
+const SETTLE_MS: u64 = 300;
+/// Operations that may wait for one process.
+pub const MAX_QUEUE: usize = 64;
+
+/// Everything that is true of one process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    pub flag: Flag,
+    pub managed: bool,
+    pub phase: Phase,
+    /// The query that is being answered.
+    #[serde(default)]
+    pub query: Option<Ticket>,
+    #[serde(default)]
+    pub queue: VecDeque<Ticket>,
+    /// Attempts in a row without a run that lasted, and when the first of them began.
+    #[serde(default)]
+    pub failures: u32,
+    #[serde(default)]
+    pub failing_since: Option<u64>,
+    /// The sentence that is shown to people.
+    #[serde(default)]
+    pub message: String,
+    /// Where the current run writes, when it is one of ours.
+    #[serde(default)]
+    pub sink: Option<Sink>,
+    /// The last run stayed in the foreground, so the next is likely to.
+    #[serde(default)]
+    pub stays: bool,
+    #[serde(default)]
+    pub forgetting: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Nobody has looked yet.
+    Unseen,
+    /// Not running, and nothing will change that by itself.
+    Down,
+    Up {
+        alive: Alive,
+    },
+    /// The run is gone; whether another took its place is being looked at.
+    Lost {
+        alive: Alive,
+        exit: Exit,
+        at_boot_ms: u64,
+        last_line: String,
+    },
+    /// Waits for its next attempt.
+    Backoff {
+        until_boot_ms: u64,
+    },
+    Working(Box<Work>),
+}
+
+/// An operation or an attempt on its way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Work {
+    pub cause: Cause,
+    /// `op_timeout` counts from here.
+    pub began_boot_ms: u64,
+    /// The run that was there, as long as it is.
+    pub before: Option<Alive>,
+    /// That run when the work began: a restart wants another.
+    pub old: Option<Run>,
+    pub ran: Option<Finished>,
+    pub step: Step,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    Operation(Ticket),
+    Attempt(u32),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Waits for a look.
+    Begin,
+    /// Waits to hear whether it can be run at all.
+    Check,
+    /// Meant to be executed, and not executed yet.
+    Launch(Role),
+    /// The command was executed and has not ended.
+    Command { cmd: Cmd, seen: Option<Seen> },
+    /// The command is over, and the process should come up.
+    AwaitUp { seen: Option<Seen> },
+    /// It was told to go.
+    AwaitDown {
+        /// Looks count from here.
+        from_boot_ms: u64,
+        /// The command said that it could not.
+        failed: bool,
+    },
+    /// It was told to reload, and should still be there then.
+    Settle { until_boot_ms: u64 },
+    /// It failed; one more look shows what there is now.
+    Close(Failure),
+}
+
+/// A run that may become the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    pub alive: Alive,
+    pub first_boot_ms: u64,
+    pub died: Option<Exit>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub code: model::Code,
+    pub message: String,
+    pub output_speaks: bool,
+}
+
+/// What every step may know.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    pub now: Moment,
+    /// The name within its namespace, for messages.
+    pub name: &'a str,
+    pub spec: &'a Spec,
+}
+
+impl Context<'_> {
+    fn policy(&self) -> &Policy {
+        &self.spec.monitor_policy
+    }
+
+    fn timeout_ms(&self) -> u64 {
+        u64::from(self.policy().op_timeout.max(1)) * 1000
+    }
+
+    fn start_check_ms(&self) -> u64 {
+        u64::from(self.policy().start_check_secs) * 1000
+    }
+
+    fn command(&self, role: Role) -> &str {
+        let commands = &self.spec.control;
+        match role {
+            Role::Start => &commands.start_cmd,
+            Role::Stop => &commands.stop_cmd,
+            Role::Restart => &commands.restart_cmd,
+            Role::Reload => &commands.reload_cmd,
+            Role::Kill => &commands.kill_cmd,
+        }
+    }
+}
+
+/// What people see of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View<'a> {
+    pub state: State,
+    pub pid: i32,
+    pub started_at: UnixMillis,
+    pub message: &'a str,
+}
+
+impl Process {
+    pub fn new(flag: Flag, managed: bool) -> Self {
+        Self {
+            flag,
+            managed,
+            phase: Phase::Unseen,
+            query: None,
+            queue: VecDeque::new(),
+            failures: 0,
+            failing_since: None,
+            message: String::new(),
+            sink: None,
+            stays: false,
+            forgetting: false,
+        }
+    }
+
+    /// Registered anew under the same name: what is wanted counts from now on, what is stays.
+    pub fn register_anew(&mut self, flag: Flag, managed: bool) {
+        self.flag = flag;
+        self.managed = managed;
+        self.failures = 0;
+        self.failing_since = None;
+        match self.phase {
+            Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => {
+                self.phase = Phase::Unseen;
+                self.message.clear();
+            }
+            Phase::Unseen | Phase::Up { .. } | Phase::Working(_) => {}
+        }
+    }
+
+    /// Takes an operation, to begin at the next step; false when too many wait. What was taken must be in the journal
+    /// before that step.
+    pub fn accept(&mut self, ticket: Ticket) -> bool {
+        let fits = self.queue.len() < MAX_QUEUE;
+        if fits {
+            self.queue.push_back(ticket);
+        }
+        fits
+    }
+
+    pub fn step(&mut self, event: Event, cx: &Context<'_>) -> Vec<Action> {
+        let mut out = Vec::new();
+        match event {
+            Event::Held => self.held(&mut out),
+            Event::Forget => self.forgetting = true,
+            Event::Recovered(boot) => self.recovered(boot, cx, &mut out),
+            Event::Proceed => {}
+            Event::Looked(look) => self.looked(&look, cx, &mut out),
+            Event::Checked(result) => self.checked(result, cx, &mut out),
+            Event::Spawned(cmd) => self.spawned(cmd),
+            Event::SpawnFailed(why) => self.spawn_failed(why, cx, &mut out),
+            Event::Exited(run, exit, last_line) => {
+                self.exited(run, exit, last_line, cx, &mut out);
+            }
+            Event::Inspected(instance) => self.inspected(instance, &mut out),
+            Event::Tick => self.tick(cx, &mut out),
+        }
+        self.next(cx, &mut out);
+        out
+    }
+
+    fn held(&mut self, out: &mut Vec<Action>) {
+        self.forgetting = false;
+        match self.phase {
+            Phase::Unseen => out.push(Action::Look(Depth::Shallow)),
+            Phase::Down
+            | Phase::Up { .. }
+            | Phase::Lost { .. }
+            | Phase::Backoff { .. }
+            | Phase::Working(_) => {}
+        }
+    }
+
+    /// Begins the operations whose turn it is, and lets go when it was told to and nothing is left to do.
+    fn next(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        while self.query.is_none() && self.operation().is_none() {
+            let Some(ticket) = self.queue.pop_front() else {
+                if self.forgetting {
+                    out.push(Action::Forgotten);
+                }
+                return;
+            };
+            self.begin(ticket, cx, out);
+        }
+    }
+
+    /// The operation that owns the process now.
+    pub fn operation(&self) -> Option<Ticket> {
+        match &self.phase {
+            Phase::Working(work) => work.ticket(),
+            Phase::Unseen
+            | Phase::Down
+            | Phase::Up { .. }
+            | Phase::Lost { .. }
+            | Phase::Backoff { .. } => None,
+        }
+    }
+
+    /// Every operation that was taken and has not ended, in order.
+    pub fn operations(&self) -> impl Iterator<Item = Ticket> + '_ {
+        let current = self.operation().into_iter().chain(self.query);
+        current.chain(self.queue.iter().copied())
+    }
+
+    fn tick(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        match &mut self.phase {
+            Phase::Unseen | Phase::Down => out.push(Action::Look(Depth::Shallow)),
+            Phase::Up { .. } => {}
+            Phase::Lost { .. } => out.push(Action::Look(Depth::Deep)),
+            Phase::Backoff { until_boot_ms } if cx.now.boot_ms >= *until_boot_ms => {
+                self.attempt(cx, out);
+            }
+            Phase::Backoff { .. } => {}
+            Phase::Working(work) => {
+                let late = cx.now.boot_ms >= work.began_boot_ms + cx.timeout_ms();
+                match &work.step {
+                    Step::Begin | Step::Close(_) => out.push(Action::Look(Depth::Shallow)),
+                    Step::Check | Step::Launch(_) => {}
+                    Step::Command { .. } if late => self.command_timed_out(cx, out),
+                    Step::Command { cmd, .. } => match cmd.role {
+                        Role::Start | Role::Restart => out.push(Action::Look(
+                            match cx.now.boot_ms >= foreground_at(cmd, cx) {
+                                true => Depth::Deep,
+                                false => Depth::Shallow,
+                            },
+                        )),
+                        Role::Stop | Role::Reload | Role::Kill => {}
+                    },
+                    Step::AwaitUp { .. } => out.push(Action::Look(Depth::Deep)),
+                    Step::AwaitDown { .. } => out.push(Action::Look(Depth::Shallow)),
+                    Step::Settle { until_boot_ms } if cx.now.boot_ms >= *until_boot_ms => {
+                        self.settled(cx, out);
+                    }
+                    Step::Settle { .. } => {}
+                }
+            }
+        }
+    }
+
+    /// When it wants to be ticked next. Nothing that is at rest wants anything.
+    pub fn due(&self, cx: &Context<'_>) -> Option<u64> {
+        let now = cx.now.boot_ms;
+        match &self.phase {
+            Phase::Unseen | Phase::Down | Phase::Up { .. } => None,
+            Phase::Lost { at_boot_ms, .. } => Some(next_poll(*at_boot_ms, now)),
+            Phase::Backoff { until_boot_ms } => Some(*until_boot_ms),
+            Phase::Working(work) => {
+                let late = work.began_boot_ms + cx.timeout_ms();
+                match &work.step {
+                    Step::Begin | Step::Check | Step::Launch(_) | Step::Close(_) => None,
+                    Step::Command { cmd, .. } => Some(match cmd.role {
+                        Role::Start | Role::Restart => {
+                            let check = foreground_at(cmd, cx);
+                            let poll = next_poll(cmd.began_boot_ms, now);
+                            let check = if check > now { check } else { poll };
+                            late.min(check).min(poll)
+                        }
+                        Role::Stop | Role::Reload | Role::Kill => late,
+                    }),
+                    Step::AwaitUp { seen } => {
+                        let ended = work.ran.as_ref().map_or(now, |ran| ran.ended_boot_ms);
+                        let poll = next_poll(ended, now);
+                        Some(match seen {
+                            Some(seen) => up_at(seen, ended, cx).clamp(now + 1, poll.max(now + 1)),
+                            None => poll,
+                        })
+                    }
+                    Step::AwaitDown { from_boot_ms, .. } if *from_boot_ms > now => {
+                        Some(late.min(*from_boot_ms))
+                    }
+                    Step::AwaitDown { from_boot_ms, .. } => {
+                        let poll = next_poll(*from_boot_ms, now);
+                        Some(if late > now { late.min(poll) } else { poll })
+                    }
+                    Step::Settle { until_boot_ms } => Some(*until_boot_ms),
+                }
+            }
+        }
+    }
+
+    /// The runs whose end must be told.
+    pub fn watched(&self) -> Vec<Run> {
+        match &self.phase {
+            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => Vec::new(),
+            Phase::Up { alive } => vec![alive.run],
+            Phase::Working(work) => {
+                let mut runs: Vec<Run> = work.before.iter().map(|alive| alive.run).collect();
+                let seen = match &work.step {
+                    Step::Command { cmd, seen } => {
+                        runs.push(cmd.run);
+                        seen.as_ref()
+                    }
+                    Step::AwaitUp { seen } => seen.as_ref(),
+                    Step::Begin
+                    | Step::Check
+                    | Step::Launch(_)
+                    | Step::AwaitDown { .. }
+                    | Step::Settle { .. }
+                    | Step::Close(_) => None,
+                };
+                runs.extend(seen.filter(|s| s.died.is_none()).map(|s| s.alive.run));
+                runs.sort_by_key(|run| run.pid);
+                runs.dedup();
+                runs
+            }
+        }
+    }
+
+    /// The command whose descendants a deep look counts.
+    pub fn root(&self) -> Option<Run> {
+        match &self.phase {
+            Phase::Unseen | Phase::Down | Phase::Up { .. } | Phase::Backoff { .. } => None,
+            Phase::Lost { alive, .. } => Some(alive.run),
+            Phase::Working(work) => match &work.step {
+                Step::Command { cmd, .. } => Some(cmd.run),
+                Step::Begin
+                | Step::Check
+                | Step::Launch(_)
+                | Step::AwaitUp { .. }
+                | Step::AwaitDown { .. }
+                | Step::Settle { .. }
+                | Step::Close(_) => work.ran.as_ref().map(|ran| ran.cmd.run),
+            },
+        }
+    }
+
+    /// The run that is the process now, or as good as.
+    pub fn alive(&self) -> Option<Alive> {
+        match &self.phase {
+            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
+            Phase::Up { alive } => Some(*alive),
+            Phase::Working(work) => match &work.step {
+                Step::Command { cmd, seen } => seen
+                    .map(|seen| seen.alive)
+                    .or_else(|| self.stays_again(cmd))
+                    .or(work.before),
+                Step::AwaitUp { seen } => {
+                    let seen = seen.filter(|seen| seen.died.is_none());
+                    seen.map(|seen| seen.alive).or(work.before)
+                }
+                Step::Begin
+                | Step::Check
+                | Step::Launch(_)
+                | Step::AwaitDown { .. }
+                | Step::Settle { .. }
+                | Step::Close(_) => work.before,
+            },
+        }
+    }
+
+    /// A start command of a program that stays in the foreground is the process from its first moment.
+    fn stays_again(&self, cmd: &Cmd) -> Option<Alive> {
+        match cmd.role {
+            Role::Start | Role::Restart if self.stays => Some(in_foreground(cmd, cmd.run.pid)),
+            Role::Start | Role::Restart | Role::Stop | Role::Reload | Role::Kill => None,
+        }
+    }
+
+    pub fn view(&self) -> View<'_> {
+        match self.alive() {
+            Some(alive) => View {
+                state: State::Running,
+                pid: alive.pid(),
+                started_at: alive.started_at,
+                message: &self.message,
+            },
+            None => View {
+                state: match self.phase {
+                    Phase::Unseen => State::Unknown,
+                    Phase::Down
+                    | Phase::Up { .. }
+                    | Phase::Lost { .. }
+                    | Phase::Backoff { .. }
+                    | Phase::Working(_) => State::Stopped,
+                },
+                pid: -1,
+                started_at: UnixMillis::NEVER,
+                message: &self.message,
+            },
+        }
+    }
+
+    /// Files that must not be thrown away yet.
+    pub fn sinks(&self) -> impl Iterator<Item = &Sink> {
+        let (running, over) = match &self.phase {
+            Phase::Working(work) => (
+                match &work.step {
+                    Step::Command { cmd, .. } => Some(&cmd.sink),
+                    Step::Begin
+                    | Step::Check
+                    | Step::Launch(_)
+                    | Step::AwaitUp { .. }
+                    | Step::AwaitDown { .. }
+                    | Step::Settle { .. }
+                    | Step::Close(_) => None,
+                },
+                work.ran.as_ref().map(|ran| &ran.cmd.sink),
+            ),
+            Phase::Unseen
+            | Phase::Down
+            | Phase::Up { .. }
+            | Phase::Lost { .. }
+            | Phase::Backoff { .. } => (None, None),
+        };
+        self.sink.iter().chain(running).chain(over)
+    }
+}
+
+impl Work {
+    fn ticket(&self) -> Option<Ticket> {
+        match self.cause {
+            Cause::Operation(ticket) => Some(ticket),
+            Cause::Attempt(_) => None,
+        }
+    }
+}
+
+/// The command as the process.
+fn in_foreground(cmd: &Cmd, main: i32) -> Alive {
+    Alive {
+        run: cmd.run,
+        form: Form::Foreground { main },
+        since_boot_ms: cmd.began_boot_ms,
+        started_at: cmd.began_at,
+    }
+}
+
+/// When a command that is still there is called the process.
+fn foreground_at(cmd: &Cmd, cx: &Context<'_>) -> u64 {
+    cmd.began_boot_ms + cx.start_check_ms().max(FOREGROUND_GRACE_MS)
+}
+
+/// When a run that was seen has proved itself.
+fn up_at(seen: &Seen, command_ended: u64, cx: &Context<'_>) -> u64 {
+    seen.first_boot_ms.max(command_ended) + cx.start_check_ms()
+}
+
+/// Looks often at first and rarely later.
+fn next_poll(from: u64, now: u64) -> u64 {
+    let elapsed = now.saturating_sub(from);
+    let every = match elapsed {
+        0..200 => 20,
+        200..2000 => 100,
+        _ => 500,
+    };
+    from + (elapsed / every + 1) * every
+}

@@ -1,0 +1,155 @@
+//! What the end of a run or of a command means in each phase.
+
+use model::status::Exit;
+
+use super::{
+    Action, Cmd, Context, Depth, Finished, Form, Phase, Process, Role, Run, SETTLE_MS, Seen, Step,
+    Work, words,
+};
+
+impl Process {
+    pub(super) fn exited(
+        &mut self,
+        run: Run,
+        exit: Exit,
+        last_line: String,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        match std::mem::replace(&mut self.phase, Phase::Unseen) {
+            Phase::Up { alive } if alive.run == run => {
+                self.phase = Phase::Lost {
+                    alive,
+                    exit,
+                    at_boot_ms: cx.now.boot_ms,
+                    last_line,
+                };
+                out.push(Action::Look(match alive.form {
+                    Form::Foreground { .. } if exit.is_success() => Depth::Deep,
+                    Form::Foreground { .. } | Form::Daemon => Depth::Shallow,
+                }));
+            }
+            Phase::Working(work) => self.work_exited(work, run, exit, cx, out),
+            // Nobody's any more.
+            other @ (Phase::Unseen
+            | Phase::Down
+            | Phase::Up { .. }
+            | Phase::Lost { .. }
+            | Phase::Backoff { .. }) => self.phase = other,
+        }
+    }
+
+    fn work_exited(
+        &mut self,
+        mut work: Box<Work>,
+        run: Run,
+        exit: Exit,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        let was_before = work.before.is_some_and(|alive| alive.run == run);
+        if was_before {
+            if let Some(Form::Foreground { main }) = work.before.map(|alive| alive.form) {
+                out.push(Action::RemovePidFile(main));
+            }
+            work.before = None;
+        }
+        match std::mem::replace(&mut work.step, Step::Begin) {
+            Step::Command { cmd, seen } if cmd.run == run => {
+                return self.command_over(work, cmd, seen, exit, cx, out);
+            }
+            Step::Command { cmd, seen } => {
+                let seen = seen.filter(|seen| seen.alive.run != run);
+                work.step = Step::Command { cmd, seen };
+            }
+            Step::AwaitUp { seen } => {
+                let seen = seen.map(|seen| match seen.alive.run == run {
+                    true => Seen {
+                        died: Some(exit),
+                        ..seen
+                    },
+                    false => seen,
+                });
+                work.step = Step::AwaitUp { seen };
+                out.push(Action::Look(Depth::Deep));
+            }
+            step @ Step::AwaitDown { .. } => {
+                work.step = step;
+                out.push(Action::Look(Depth::Shallow));
+            }
+            Step::Settle { .. } if was_before => {
+                let failure = words::not_reloaded(cx, &format!("it {exit}"));
+                return self.close(work, failure, out);
+            }
+            step @ (Step::Begin
+            | Step::Check
+            | Step::Launch(_)
+            | Step::Settle { .. }
+            | Step::Close(_)) => work.step = step,
+        }
+        self.phase = Phase::Working(work);
+    }
+
+    fn command_over(
+        &mut self,
+        mut work: Box<Work>,
+        cmd: Cmd,
+        seen: Option<Seen>,
+        exit: Exit,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        let role = cmd.role;
+        let seen = seen.filter(|seen| seen.alive.run != cmd.run);
+        work.ran = Some(Finished {
+            cmd,
+            exit: Some(exit),
+            ended_boot_ms: cx.now.boot_ms,
+        });
+        let refused = match exit {
+            Exit::Code(code) => code != 0,
+            Exit::Signal(_) => true,
+            Exit::Unseen => false,
+        };
+        match role {
+            Role::Start | Role::Restart if refused => {
+                self.close(work, words::command_said_no(role, exit), out);
+            }
+            Role::Start | Role::Restart => {
+                work.step = Step::AwaitUp { seen };
+                self.phase = Phase::Working(work);
+                out.push(Action::Look(Depth::Deep));
+            }
+            Role::Stop | Role::Kill => {
+                let wait_ms = match refused {
+                    true => 0,
+                    false => u64::from(cx.policy().stop_check_secs) * 1000,
+                };
+                work.step = Step::AwaitDown {
+                    from_boot_ms: cx.now.boot_ms + wait_ms,
+                    failed: refused,
+                };
+                self.phase = Phase::Working(work);
+                out.push(Action::Look(Depth::Shallow));
+            }
+            Role::Reload if refused => {
+                self.close(work, words::command_said_no(role, exit), out);
+            }
+            Role::Reload if exit == Exit::Unseen => {
+                let failure = super::Failure {
+                    code: model::Code::TERMINATED,
+                    message: "the agent was away when reload_cmd ended: its exit code is not known"
+                        .to_owned(),
+                    output_speaks: false,
+                };
+                self.close(work, failure, out);
+            }
+            Role::Reload => {
+                work.step = Step::Settle {
+                    until_boot_ms: cx.now.boot_ms + SETTLE_MS,
+                };
+                self.phase = Phase::Working(work);
+            }
+        }
+    }
+}

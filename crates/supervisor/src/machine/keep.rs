@@ -1,0 +1,187 @@
+//! Managed: what happens when a run ends that nobody had asked to end, and when an attempt to restart it fails.
+
+use model::Flag;
+use model::event::EventKind;
+use model::spec::AutoType;
+use model::status::Exit;
+
+use super::words::{self, seconds};
+use super::{
+    Action, Alive, Cause, Context, Depth, Emission, Finished, Form, Phase, Process, Step, Work,
+};
+
+/// A run of this length clears the count of failed attempts.
+const LASTING_MS: u64 = 60_000;
+
+impl Process {
+    /// Whether the agent is to bring it up by itself.
+    pub(super) fn is_kept(&self, cx: &Context<'_>) -> bool {
+        let resident = match cx.policy().auto_type {
+            AutoType::Resident => true,
+            AutoType::Periodic | AutoType::OneShot => false,
+        };
+        resident && self.managed && self.flag == Flag::Running && !self.forgetting
+    }
+
+    /// A run ended, and nothing took its place.
+    pub(super) fn crashed(
+        &mut self,
+        alive: Alive,
+        exit: Exit,
+        last_line: &str,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        let lasted_ms = alive.lasted_ms(cx.now);
+        let reason = words::exited(exit, lasted_ms, last_line);
+        if let Form::Foreground { main } = alive.form {
+            out.push(Action::RemovePidFile(main));
+        }
+        self.sink = None;
+        let expected = match cx.policy().auto_type {
+            AutoType::Resident => false,
+            AutoType::OneShot | AutoType::Periodic => exit.is_success(),
+        };
+        if expected && cx.policy().auto_type == AutoType::OneShot {
+            self.flag = Flag::Stopped;
+        }
+        if !expected {
+            out.push(emit(EventKind::ProcessExit, &reason, Some(exit)));
+        }
+        if !self.is_kept(cx) {
+            self.rest(reason);
+            return;
+        }
+        if lasted_ms >= LASTING_MS {
+            self.failures = 0;
+            self.failing_since = None;
+        }
+        let interval_ms = u64::from(cx.policy().start_interval) * 1000;
+        match lasted_ms >= interval_ms {
+            true => self.retry(reason, 0, cx, out),
+            false => self.retry(reason, interval_ms, cx, out),
+        }
+    }
+
+    /// An attempt did not bring it up.
+    pub(super) fn attempt_failed(
+        &mut self,
+        reason: &str,
+        exit: Option<Exit>,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        let reason = words::quote(reason);
+        out.push(emit(EventKind::ProcessRestartFailed, &reason, exit));
+        if !self.is_kept(cx) {
+            self.rest(reason);
+            return;
+        }
+        let interval_ms = u64::from(cx.policy().start_interval) * 1000;
+        self.retry(reason, interval_ms, cx, out);
+    }
+
+    /// Brings it up now, next time, or not any more.
+    pub(super) fn retry(
+        &mut self,
+        reason: String,
+        wait_ms: u64,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        let retries = cx.policy().start_retries;
+        let since = *self.failing_since.get_or_insert(cx.now.boot_ms);
+        if self.failures >= retries {
+            let took = seconds(cx.now.boot_ms.saturating_sub(since));
+            let reason = format!(
+                "gave up after {retries} attempts in {took} at {}; {reason}",
+                cx.now.unix.to_rfc3339()
+            );
+            out.push(emit(EventKind::ProcessCancelRestart, &reason, None));
+            self.rest(reason);
+            return;
+        }
+        let attempt = self.failures + 1;
+        if wait_ms == 0 {
+            self.message = format!("{reason}; attempt {attempt} of {retries}, now");
+            self.attempt(cx, out);
+        } else {
+            self.message = format!(
+                "{reason}; attempt {attempt} of {retries}, next in {}",
+                seconds(wait_ms)
+            );
+            self.phase = Phase::Backoff {
+                until_boot_ms: cx.now.boot_ms + wait_ms,
+            };
+        }
+    }
+
+    /// Begins an attempt. It looks first: somebody else may have been faster.
+    pub(super) fn attempt(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        self.failures += 1;
+        self.phase = Phase::Working(Box::new(Work {
+            cause: Cause::Attempt(self.failures),
+            began_boot_ms: cx.now.boot_ms,
+            before: None,
+            old: None,
+            ran: None,
+            step: Step::Begin,
+        }));
+        out.push(Action::Look(Depth::Shallow));
+    }
+
+    /// Down, until somebody asks.
+    pub(super) fn rest(&mut self, message: String) {
+        self.message = message;
+        self.failures = 0;
+        self.failing_since = None;
+        self.phase = Phase::Down;
+    }
+
+    /// A run that nobody here started.
+    pub(super) fn adopt(&mut self, alive: Alive, out: &mut Vec<Action>) {
+        self.message.clear();
+        self.stays = false;
+        self.sink = None;
+        self.phase = Phase::Up { alive };
+        out.push(Action::FindVersion);
+    }
+
+    /// A program that runs once, or now and then, did so.
+    pub(super) fn completed(
+        &mut self,
+        work: &Work,
+        ran: Finished,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        let lasted_ms = ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms);
+        let exit = ran.exit.unwrap_or(Exit::Unseen);
+        let flag = match cx.policy().auto_type {
+            AutoType::OneShot => Flag::Stopped,
+            AutoType::Periodic | AutoType::Resident => Flag::Running,
+        };
+        self.flag = flag;
+        match work.cause {
+            Cause::Operation(ticket) => {
+                self.managed = true;
+                out.push(Action::End(super::Ending {
+                    flag: Some(flag),
+                    managed: Some(true),
+                    ran: Some(ran),
+                    ..words::success(ticket)
+                }));
+            }
+            Cause::Attempt(_) => {}
+        }
+        self.rest(words::exited(exit, lasted_ms, ""));
+    }
+}
+
+pub(super) fn emit(kind: EventKind, reason: &str, exit: Option<Exit>) -> Action {
+    Action::Emit(Emission {
+        kind,
+        reason: reason.to_owned(),
+        exit,
+    })
+}

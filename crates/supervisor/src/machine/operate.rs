@@ -1,0 +1,472 @@
+//! Operations: how each begins, and how what it began ends well. Failures go through `close`.
+
+use model::event::EventKind;
+use model::operation::Instance;
+use model::spec::AutoType;
+use model::{Code, Flag, Op};
+
+use super::keep::emit;
+use super::{
+    Action, Alive, Cause, Cmd, Context, Depth, Ending, Failure, Finished, Form, Look, Phase,
+    Process, Role, SETTLE_MS, Signal, Step, Ticket, Work, in_foreground, words,
+};
+
+impl Process {
+    pub(super) fn begin(&mut self, ticket: Ticket, cx: &Context<'_>, out: &mut Vec<Action>) {
+        if cx.now.unix > ticket.deadline {
+            let late = "not begun before its deadline, so not begun at all";
+            out.push(Action::End(words::ending(ticket, Code::TERMINATED, late)));
+            return;
+        }
+        match ticket.op {
+            Op::Query => {
+                self.query = Some(ticket);
+                match self.phase {
+                    Phase::Unseen | Phase::Down | Phase::Backoff { .. } => {
+                        out.push(Action::Look(Depth::Shallow));
+                    }
+                    // Its end would have been told.
+                    Phase::Up { .. } | Phase::Lost { .. } | Phase::Working(_) => {}
+                }
+                out.push(Action::Inspect);
+            }
+            Op::Unmanage => {
+                self.managed = false;
+                self.let_go();
+                out.push(Action::End(Ending {
+                    managed: Some(false),
+                    ..words::success(ticket)
+                }));
+            }
+            Op::Start | Op::Stop | Op::Manage | Op::Restart | Op::Reload | Op::Kill => {
+                let before = self.take_over(out);
+                self.phase = Phase::Working(Box::new(Work {
+                    cause: Cause::Operation(ticket),
+                    began_boot_ms: cx.now.boot_ms,
+                    old: before.map(|alive| alive.run),
+                    before,
+                    ran: None,
+                    step: Step::Begin,
+                }));
+                out.push(Action::Look(Depth::Shallow));
+            }
+        }
+    }
+
+    /// What there is when an operation takes over from whatever went on by itself. What an attempt has brought up is
+    /// the process; what it has only begun to is ended.
+    fn take_over(&mut self, out: &mut Vec<Action>) -> Option<Alive> {
+        match &self.phase {
+            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
+            Phase::Up { alive } => Some(*alive),
+            Phase::Working(work) => match &work.step {
+                Step::Command { cmd, seen } => {
+                    self.sink = Some(cmd.sink.clone());
+                    let seen = seen.filter(|seen| seen.died.is_none());
+                    Some(seen.map_or_else(|| in_foreground(cmd, cmd.run.pid), |s| s.alive))
+                }
+                Step::AwaitUp { seen } => match seen.filter(|seen| seen.died.is_none()) {
+                    Some(seen) => Some(seen.alive),
+                    None => {
+                        out.extend(
+                            work.ran
+                                .iter()
+                                .map(|ran| Action::KillCommand(ran.cmd.clone())),
+                        );
+                        None
+                    }
+                },
+                Step::Begin
+                | Step::Check
+                | Step::Launch(_)
+                | Step::AwaitDown { .. }
+                | Step::Settle { .. }
+                | Step::Close(_) => work.before,
+            },
+        }
+    }
+
+    /// Not managed any more: no attempt goes on or comes.
+    fn let_go(&mut self) {
+        match &self.phase {
+            Phase::Unseen | Phase::Down | Phase::Up { .. } | Phase::Lost { .. } => {}
+            Phase::Backoff { .. } => {
+                self.phase = Phase::Down;
+                self.message.push_str("; not managed any more");
+            }
+            Phase::Working(_) => {
+                // What the attempt began is left to itself: unmanaging touches no process.
+                self.phase = match self.take_over(&mut Vec::new()) {
+                    Some(alive) => Phase::Up { alive },
+                    None => Phase::Down,
+                };
+            }
+        }
+    }
+
+    /// The first look of an operation or attempt.
+    pub(super) fn decide(
+        &mut self,
+        mut work: Box<Work>,
+        look: &Look,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        if work.before.is_none() {
+            work.before = look.alive;
+            work.old = look.alive.map(|alive| alive.run);
+        }
+        let ticket = match work.cause {
+            Cause::Operation(ticket) => ticket,
+            Cause::Attempt(_) => match work.before {
+                Some(alive) => return self.adopt(alive, out),
+                None => return self.to_check(work, Role::Start, out),
+            },
+        };
+        match (ticket.op, work.before) {
+            (Op::Start, Some(alive)) => {
+                let message = format!(
+                    "no need to start the process({}) that is running with pid {}",
+                    cx.name,
+                    alive.pid()
+                );
+                let ending = words::ending(ticket, Code::ALREADY_RUNNING, message);
+                self.settle_wanted(Flag::Running, true, ending, out);
+                self.phase = Phase::Up { alive };
+            }
+            (Op::Stop | Op::Kill, None) => {
+                let message = format!(
+                    "no need to stop the process({}) that is not running",
+                    cx.name
+                );
+                let ending = words::ending(ticket, Code::NOT_RUNNING, message);
+                self.settle_wanted(Flag::Stopped, false, ending, out);
+                self.rest(String::new());
+            }
+            (Op::Reload, None) => {
+                let failure = words::not_reloaded(cx, "nothing was executed");
+                self.close(work, failure, out);
+            }
+            (Op::Start, None) => self.to_check(work, Role::Start, out),
+            (Op::Manage, _) => self.to_check(work, Role::Start, out),
+            (Op::Restart, _) => match cx.command(Role::Restart).is_empty() {
+                true => self.to_check(work, Role::Start, out),
+                false => self.to_check(work, Role::Restart, out),
+            },
+            (Op::Stop, Some(alive)) => self.tell_to_stop(work, alive, cx, out),
+            (Op::Kill, Some(alive)) => match cx.command(Role::Kill).is_empty() {
+                true => {
+                    work.step = Step::AwaitDown {
+                        from_boot_ms: cx.now.boot_ms,
+                        failed: false,
+                    };
+                    self.phase = Phase::Working(work);
+                    out.push(Action::KillRun(alive));
+                    out.push(Action::Look(Depth::Shallow));
+                }
+                false => self.launch(work, Role::Kill, out),
+            },
+            (Op::Reload, Some(alive)) => match cx.command(Role::Reload).is_empty() {
+                true => {
+                    work.step = Step::Settle {
+                        until_boot_ms: cx.now.boot_ms + SETTLE_MS,
+                    };
+                    self.phase = Phase::Working(work);
+                    out.push(Action::Signal(alive, Signal::HangUp));
+                }
+                false => self.launch(work, Role::Reload, out),
+            },
+            (Op::Query | Op::Unmanage, _) => {
+                // They never become work.
+                self.phase = work.before.map_or(Phase::Down, |alive| Phase::Up { alive });
+                out.push(Action::End(words::success(ticket)));
+            }
+        }
+    }
+
+    fn to_check(&mut self, mut work: Box<Work>, role: Role, out: &mut Vec<Action>) {
+        work.step = Step::Check;
+        self.phase = Phase::Working(work);
+        out.push(Action::Check(role));
+    }
+
+    fn launch(&mut self, mut work: Box<Work>, role: Role, out: &mut Vec<Action>) {
+        work.step = Step::Launch(role);
+        self.phase = Phase::Working(work);
+        out.push(Action::Spawn(role));
+    }
+
+    fn tell_to_stop(
+        &mut self,
+        mut work: Box<Work>,
+        alive: Alive,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        if !cx.command(Role::Stop).is_empty() {
+            return self.launch(work, Role::Stop, out);
+        }
+        work.step = Step::AwaitDown {
+            from_boot_ms: cx.now.boot_ms + u64::from(cx.policy().stop_check_secs) * 1000,
+            failed: false,
+        };
+        self.phase = Phase::Working(work);
+        out.push(Action::Signal(alive, Signal::Terminate));
+    }
+
+    pub(super) fn checked(
+        &mut self,
+        result: Result<(), String>,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(work) = self.take_work(|step| matches!(step, Step::Check)) else {
+            return;
+        };
+        if let Err(why) = result {
+            return self.close(work, words::command_failed(why), out);
+        }
+        let op = match work.cause {
+            Cause::Attempt(_) => return self.launch(work, Role::Start, out),
+            Cause::Operation(ticket) => ticket.op,
+        };
+        match (op, work.before) {
+            (Op::Manage, before) => self.manage(&work, before, cx, out),
+            (Op::Restart, _) if !cx.command(Role::Restart).is_empty() => {
+                self.launch(work, Role::Restart, out);
+            }
+            (Op::Restart, Some(alive)) => self.tell_to_stop(work, alive, cx, out),
+            (
+                Op::Start
+                | Op::Restart
+                | Op::Stop
+                | Op::Kill
+                | Op::Reload
+                | Op::Query
+                | Op::Unmanage,
+                _,
+            ) => self.launch(work, Role::Start, out),
+        }
+    }
+
+    fn manage(
+        &mut self,
+        work: &Work,
+        before: Option<Alive>,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        if let Cause::Operation(ticket) = work.cause {
+            self.settle_wanted(Flag::Running, true, words::success(ticket), out);
+        }
+        self.failures = 0;
+        self.failing_since = None;
+        match before {
+            Some(alive) => self.phase = Phase::Up { alive },
+            None => match cx.policy().auto_type {
+                AutoType::Resident | AutoType::OneShot => {
+                    self.message = "managed while it was not running: started".to_owned();
+                    self.attempt(cx, out);
+                }
+                AutoType::Periodic => self.rest(String::new()),
+            },
+        }
+    }
+
+    pub(super) fn spawned(&mut self, cmd: Cmd) {
+        let Some(mut work) = self.take_work(|step| matches!(step, Step::Launch(_))) else {
+            return;
+        };
+        work.step = Step::Command { cmd, seen: None };
+        self.phase = Phase::Working(work);
+    }
+
+    /// It was not executed, or could not be.
+    pub(super) fn spawn_failed(&mut self, why: String, cx: &Context<'_>, out: &mut Vec<Action>) {
+        let launching = |step: &Step| matches!(step, Step::Launch(_) | Step::Command { .. });
+        let Some(mut work) = self.take_work(launching) else {
+            return;
+        };
+        if let Step::Command { cmd, .. } = &work.step {
+            work.ran = Some(Finished {
+                cmd: cmd.clone(),
+                exit: None,
+                ended_boot_ms: cx.now.boot_ms,
+            });
+        }
+        self.close(work, words::command_failed(why), out);
+    }
+
+    pub(super) fn command_timed_out(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        let Some(mut work) = self.take_work(|step| matches!(step, Step::Command { .. })) else {
+            return;
+        };
+        let mut failure = words::command_failed("");
+        if let Step::Command { cmd, .. } = &work.step {
+            out.push(Action::KillCommand(cmd.clone()));
+            failure = words::timed_out(cmd.role, cx);
+            work.ran = Some(Finished {
+                cmd: cmd.clone(),
+                exit: None,
+                ended_boot_ms: cx.now.boot_ms,
+            });
+        }
+        self.close(work, failure, out);
+    }
+
+    /// The process is up: what `start` was for.
+    pub(super) fn started(&mut self, work: &Work, alive: Alive, out: &mut Vec<Action>) {
+        self.stays = matches!(alive.form, Form::Foreground { .. });
+        self.sink = match alive.form {
+            Form::Foreground { .. } => work.ran.as_ref().map(|ran| ran.cmd.sink.clone()),
+            Form::Daemon => None,
+        };
+        match work.cause {
+            Cause::Operation(ticket) => {
+                self.failures = 0;
+                self.failing_since = None;
+                let ending = Ending {
+                    ran: work.ran.clone(),
+                    ..words::success(ticket)
+                };
+                self.settle_wanted(Flag::Running, true, ending, out);
+            }
+            Cause::Attempt(attempt) => {
+                let why = self.message.split("; attempt ").next().unwrap_or("");
+                let message = format!("restarted by attempt {attempt}; before: {why}");
+                out.push(emit(EventKind::ProcessRestartSuccess, &message, None));
+                self.message = message;
+            }
+        }
+        self.phase = Phase::Up { alive };
+        out.push(Action::FindVersion);
+    }
+
+    /// The process is down: what `stop` and `kill` were for, and half of what `restart` is for.
+    pub(super) fn stopped(&mut self, mut work: Box<Work>, cx: &Context<'_>, out: &mut Vec<Action>) {
+        self.sink = None;
+        let Cause::Operation(ticket) = work.cause else {
+            return self.rest(String::new());
+        };
+        if ticket.op == Op::Restart {
+            work.began_boot_ms = cx.now.boot_ms;
+            return self.launch(work, Role::Start, out);
+        }
+        let ending = Ending {
+            ran: work.ran.take(),
+            ..words::success(ticket)
+        };
+        self.settle_wanted(Flag::Stopped, false, ending, out);
+        self.rest(String::new());
+    }
+
+    /// The process is still there a while after it was told to reload.
+    pub(super) fn settled(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        let Some(work) = self.take_work(|step| matches!(step, Step::Settle { .. })) else {
+            return;
+        };
+        match (work.cause, work.before) {
+            (Cause::Operation(ticket), Some(alive)) => {
+                out.push(Action::End(Ending {
+                    ran: work.ran,
+                    ..words::success(ticket)
+                }));
+                self.phase = Phase::Up { alive };
+            }
+            (Cause::Operation(_) | Cause::Attempt(_), _) => {
+                self.close(work, words::not_reloaded(cx, "it is gone"), out);
+            }
+        }
+    }
+
+    pub(super) fn inspected(&mut self, instance: Box<Instance>, out: &mut Vec<Action>) {
+        if let Some(ticket) = self.query.take() {
+            out.push(Action::End(Ending {
+                instance: Some(instance),
+                ..words::success(ticket)
+            }));
+        }
+    }
+
+    /// Failed: one more look shows what there is now.
+    pub(super) fn close(&mut self, mut work: Box<Work>, failure: Failure, out: &mut Vec<Action>) {
+        work.step = Step::Close(failure);
+        self.phase = Phase::Working(work);
+        out.push(Action::Look(Depth::Shallow));
+    }
+
+    pub(super) fn closed(
+        &mut self,
+        work: &Work,
+        failure: Failure,
+        look: &Look,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        let alive = work.before.or(look.alive);
+        let exit = work.ran.as_ref().and_then(|ran| ran.exit);
+        let said = match (&failure.output_speaks, &work.ran) {
+            (true, Some(ran)) => {
+                let lasted = ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms);
+                let exit = ran.exit.unwrap_or(model::status::Exit::Unseen);
+                format!(
+                    "{} {exit} after {}",
+                    ran.cmd.role.field(),
+                    words::seconds(lasted)
+                )
+            }
+            (true | false, _) => words::quote(&failure.message),
+        };
+        match work.cause {
+            Cause::Operation(ticket) => {
+                let ending = words::failed(ticket, failure, work);
+                self.flag = ending.flag.unwrap_or(self.flag);
+                self.managed = ending.managed.unwrap_or(self.managed);
+                out.push(Action::End(ending));
+                self.failures = 0;
+                self.failing_since = None;
+                match alive {
+                    Some(alive) => {
+                        self.message = said;
+                        self.phase = Phase::Up { alive };
+                    }
+                    None if self.is_kept(cx) => {
+                        let wait_ms = u64::from(cx.policy().start_interval) * 1000;
+                        self.retry(said, wait_ms.max(1), cx, out);
+                    }
+                    None => self.rest(said),
+                }
+            }
+            Cause::Attempt(_) => match alive {
+                Some(alive) => {
+                    self.message = said;
+                    self.phase = Phase::Up { alive };
+                }
+                None => self.attempt_failed(&said, exit, cx, out),
+            },
+        }
+    }
+
+    /// What is wanted from now on, and the end of the operation that said so.
+    fn settle_wanted(&mut self, flag: Flag, managed: bool, ending: Ending, out: &mut Vec<Action>) {
+        self.flag = flag;
+        self.managed = managed;
+        self.message.clear();
+        out.push(Action::End(Ending {
+            flag: Some(flag),
+            managed: Some(managed),
+            ..ending
+        }));
+    }
+
+    /// The work, when it is at this step.
+    pub(super) fn take_work(&mut self, at: impl Fn(&Step) -> bool) -> Option<Box<Work>> {
+        match std::mem::replace(&mut self.phase, Phase::Unseen) {
+            Phase::Working(work) if at(&work.step) => Some(work),
+            other => {
+                self.phase = other;
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The agent is here again: how each phase goes on.
+//!
+//! What was executed is known: a command runs only after its pid is in the journal, so `Launch` was not executed and
+//! `Command` was. Runs that ended meanwhile are told as `Exited` like any other. Signals are sent at most once: their
+//! step is in the journal first.
+
+use model::Code;
+
+use super::{Action, Boot, Context, Depth, Phase, Process, Role, Step, Work, words};
+
+impl Process {
+    pub(super) fn recovered(&mut self, boot: Boot, cx: &Context<'_>, out: &mut Vec<Action>) {
+        match boot {
+            Boot::Same => self.goes_on(cx, out),
+            Boot::Other => self.host_was_restarted(out),
+        }
+    }
+
+    fn goes_on(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        match &self.phase {
+            Phase::Unseen | Phase::Down | Phase::Lost { .. } => {
+                out.push(Action::Look(Depth::Shallow));
+            }
+            Phase::Up { .. } | Phase::Backoff { .. } => {}
+            Phase::Working(work) => resume(work, cx, out),
+        }
+        if self.query.is_some() {
+            out.push(Action::Inspect);
+        }
+    }
+
+    /// Nothing of what ran is left, and whether the last step was taken is not known.
+    fn host_was_restarted(&mut self, out: &mut Vec<Action>) {
+        let operations: Vec<_> = self.operations().collect();
+        let under_way = self.operation();
+        for ticket in operations {
+            let mut ending = words::ending(
+                ticket,
+                Code::TERMINATED,
+                "the host was restarted before the operation ended",
+            );
+            if under_way == Some(ticket) {
+                let (flag, managed) = words::wanted_after_failure(ticket.op);
+                self.flag = flag.unwrap_or(self.flag);
+                self.managed = managed.unwrap_or(self.managed);
+                (ending.flag, ending.managed) = (flag, managed);
+            }
+            out.push(Action::End(ending));
+        }
+        self.query = None;
+        self.queue.clear();
+        self.failures = 0;
+        self.failing_since = None;
+        self.message.clear();
+        self.sink = None;
+        self.phase = Phase::Unseen;
+        out.push(Action::Look(Depth::Shallow));
+    }
+}
+
+fn resume(work: &Work, cx: &Context<'_>, out: &mut Vec<Action>) {
+    match &work.step {
+        Step::Begin | Step::Close(_) => out.push(Action::Look(Depth::Shallow)),
+        Step::Check => {
+            let restarts = work
+                .ticket()
+                .is_some_and(|ticket| ticket.op == model::Op::Restart);
+            let role = match restarts && !cx.command(Role::Restart).is_empty() {
+                true => Role::Restart,
+                false => Role::Start,
+            };
+            out.push(Action::Check(role));
+        }
+        Step::Launch(role) => out.push(Action::Spawn(*role)),
+        Step::Command { .. } | Step::Settle { .. } => {}
+        Step::AwaitUp { .. } => out.push(Action::Look(Depth::Deep)),
+        Step::AwaitDown { .. } => {
+            let kills = work
+                .ticket()
+                .is_some_and(|ticket| ticket.op == model::Op::Kill);
+            if kills
+                && work.ran.is_none()
+                && let Some(alive) = work.before
+            {
+                out.push(Action::KillRun(alive));
+            }
+            out.push(Action::Look(Depth::Shallow));
+        }
+    }
+}

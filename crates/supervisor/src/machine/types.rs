@@ -1,0 +1,226 @@
+//! What goes into the machine and what comes out of it. Plain data; the parts that are kept in the journal say so by
+//! being serialisable, and new fields of those must have a default.
+
+use std::path::PathBuf;
+
+use model::event::EventKind;
+use model::operation::Instance;
+use model::status::Exit;
+use model::{Code, Flag, Op, OpId, UnixMillis};
+use serde::{Deserialize, Serialize};
+
+/// Now, on both clocks. Waiting is measured in milliseconds since the host booted: it goes on through a restart of the
+/// agent and does not jump. The wall clock is only shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    pub boot_ms: u64,
+    pub unix: UnixMillis,
+}
+
+/// One execution: a pid together with the tick at which it began, so that a reused pid is never taken for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Run {
+    pub pid: i32,
+    pub start: u64,
+}
+
+/// How a run came to be the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// Found through its pid file.
+    Daemon,
+    /// The start command itself, which stayed. `main` is the pid that people see: the program under the shell.
+    Foreground { main: i32 },
+}
+
+/// A run that is the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alive {
+    pub run: Run,
+    pub form: Form,
+    /// When it began, on both clocks.
+    pub since_boot_ms: u64,
+    pub started_at: UnixMillis,
+}
+
+impl Alive {
+    /// The pid that people see.
+    pub fn pid(&self) -> i32 {
+        match self.form {
+            Form::Daemon => self.run.pid,
+            Form::Foreground { main } => main,
+        }
+    }
+
+    pub(super) fn lasted_ms(&self, now: Moment) -> u64 {
+        now.boot_ms.saturating_sub(self.since_boot_ms)
+    }
+}
+
+/// Which command of the spec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Start,
+    Stop,
+    Restart,
+    Reload,
+    Kill,
+}
+
+impl Role {
+    /// The field of the spec that holds it.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Start => "start_cmd",
+            Self::Stop => "stop_cmd",
+            Self::Restart => "restart_cmd",
+            Self::Reload => "reload_cmd",
+            Self::Kill => "kill_cmd",
+        }
+    }
+}
+
+/// Where a command's output goes: a file, so that it outlives the agent, and where this command's part begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sink {
+    pub path: PathBuf,
+    pub offset: u64,
+    /// A file of our own, bounded and thrown away with the run; otherwise the process's log.
+    pub spool: bool,
+}
+
+/// A command that was executed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cmd {
+    pub run: Run,
+    pub role: Role,
+    pub text: String,
+    pub began_boot_ms: u64,
+    pub began_at: UnixMillis,
+    pub sink: Sink,
+}
+
+/// A command that is over, or was given up waiting for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    pub cmd: Cmd,
+    pub exit: Option<Exit>,
+    pub ended_boot_ms: u64,
+}
+
+/// An operation as the machine keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ticket {
+    pub id: OpId,
+    pub op: Op,
+    pub deadline: UnixMillis,
+}
+
+/// What a look at the host shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Who the pid file names, if that is our process and alive.
+    pub alive: Option<Alive>,
+    /// That one belongs to the command under way.
+    pub alive_is_commands: bool,
+    /// The process under the command under way that bears the process's name.
+    pub main: Option<i32>,
+    /// Something that the command left behind lives. Only a deep look knows.
+    pub starting: bool,
+    /// What is wrong with the pid file, in words.
+    pub note: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// The pid file alone.
+    Shallow,
+    /// Also what the command under way left behind: walks `/proc`.
+    Deep,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// It is held from now on, or held differently.
+    Held,
+    /// It is to be forgotten and left running.
+    Forget,
+    /// The agent is here again.
+    Recovered(Boot),
+    /// There may be an operation to begin.
+    Proceed,
+    Looked(Look),
+    /// Whether it can be run at all.
+    Checked(Result<(), String>),
+    Spawned(Cmd),
+    SpawnFailed(String),
+    /// A run or a command ended; the last line that it wrote, if we know its output.
+    Exited(Run, Exit, String),
+    Inspected(Box<Instance>),
+    /// The time that [`super::Process::due`] named has come, or somebody wants it looked at.
+    Tick,
+}
+
+/// Whether the host has been up ever since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Boot {
+    Same,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    Terminate,
+    HangUp,
+}
+
+/// What is to be done. Done in order; each `→` comes back as an event at once.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// → `Looked`
+    Look(Depth),
+    /// → `Checked`
+    Check(Role),
+    /// → `Spawned` or `SpawnFailed`. What it runs is in the journal before it runs.
+    Spawn(Role),
+    Signal(Alive, Signal),
+    /// SIGKILL to a run and everything under it.
+    KillRun(Alive),
+    /// SIGKILL to what a command is or left behind.
+    KillCommand(Cmd),
+    WritePidFile(i32),
+    RemovePidFile(i32),
+    /// → `Inspected`, some time later.
+    Inspect,
+    /// Ask the program for its version.
+    FindVersion,
+    End(Ending),
+    Emit(Emission),
+    /// Nothing holds it any more.
+    Forgotten,
+}
+
+/// How an operation ends; the runner adds what the command wrote.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ending {
+    pub id: OpId,
+    pub code: Code,
+    pub message: String,
+    pub flag: Option<Flag>,
+    pub managed: Option<bool>,
+    pub ran: Option<Finished>,
+    /// The command's output is the better message, where there is any.
+    pub output_speaks: bool,
+    pub instance: Option<Box<Instance>>,
+}
+
+/// Something worth an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Emission {
+    pub kind: EventKind,
+    pub reason: String,
+    pub exit: Option<Exit>,
+}

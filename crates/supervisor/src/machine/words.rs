@@ -1,0 +1,128 @@
+//! The sentences that people read, and how an operation's end is put together.
+
+use model::operation::Op;
+use model::status::Exit;
+use model::{Code, Flag};
+
+use super::{Context, Ending, Failure, Role, Ticket, Work};
+
+/// The longest part of a command's output that goes into a status message.
+const MAX_QUOTE: usize = 200;
+
+/// `3 s`, and below one second `0.2 s`.
+pub(super) fn seconds(ms: u64) -> String {
+    match ms {
+        0..1000 => format!("0.{} s", ms / 100),
+        _ => format!("{} s", ms / 1000),
+    }
+}
+
+/// `exited with code 1 after 3 s`, and what it said last.
+pub(super) fn exited(exit: Exit, lasted_ms: u64, last_line: &str) -> String {
+    let text = format!("{exit} after {}", seconds(lasted_ms));
+    match quote(last_line).as_str() {
+        "" => text,
+        line => format!("{text}; last output: {line}"),
+    }
+}
+
+/// Not more than fits into a status.
+pub(super) fn quote(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(MAX_QUOTE) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
+    }
+}
+
+pub(super) fn check_failed(message: String) -> Failure {
+    Failure {
+        code: Code::CHECK_FAILED,
+        message,
+        output_speaks: false,
+    }
+}
+
+/// What went wrong before or around the command; clients read it as the command's failure.
+pub(super) fn command_failed(message: impl Into<String>) -> Failure {
+    Failure {
+        code: Code::COMMAND_FAILED,
+        message: message.into(),
+        output_speaks: false,
+    }
+}
+
+/// The command itself failed: what it printed is the message, and this only where it printed nothing.
+pub(super) fn command_said_no(role: Role, exit: Exit) -> Failure {
+    Failure {
+        code: Code::COMMAND_FAILED,
+        message: format!("{} {exit} and printed nothing", role.field()),
+        output_speaks: true,
+    }
+}
+
+pub(super) fn timed_out(role: Role, cx: &Context<'_>) -> Failure {
+    command_failed(format!(
+        "{} was not done after {} (op_timeout) and was killed with everything under it",
+        role.field(),
+        seconds(cx.timeout_ms()),
+    ))
+}
+
+pub(super) fn not_up(cx: &Context<'_>, because: &str) -> Failure {
+    check_failed(format!(
+        "start process ({}) failed, for post-check status not alive, {because}",
+        cx.name
+    ))
+}
+
+pub(super) fn not_down(cx: &Context<'_>, because: &str) -> Failure {
+    check_failed(format!(
+        "stop process ({}) failed, for post-check status still alive, {because}",
+        cx.name
+    ))
+}
+
+pub(super) fn not_reloaded(cx: &Context<'_>, because: &str) -> Failure {
+    check_failed(format!(
+        "reload process ({}) failed, for post-check status not alive, {because}",
+        cx.name
+    ))
+}
+
+pub(super) fn ending(ticket: Ticket, code: Code, message: impl Into<String>) -> Ending {
+    Ending {
+        id: ticket.id,
+        code,
+        message: message.into(),
+        flag: None,
+        managed: None,
+        ran: None,
+        output_speaks: false,
+        instance: None,
+    }
+}
+
+pub(super) fn success(ticket: Ticket) -> Ending {
+    ending(ticket, Code::OK, "success")
+}
+
+/// What an operation that did not succeed leaves wanted: a start that failed is still wanted, a stop too.
+pub(super) fn wanted_after_failure(op: Op) -> (Option<Flag>, Option<bool>) {
+    match op {
+        Op::Start | Op::Restart => (Some(Flag::Running), None),
+        Op::Stop | Op::Kill => (Some(Flag::Stopped), Some(false)),
+        Op::Query | Op::Manage | Op::Unmanage | Op::Reload => (None, None),
+    }
+}
+
+pub(super) fn failed(ticket: Ticket, failure: Failure, work: &Work) -> Ending {
+    let (flag, managed) = wanted_after_failure(ticket.op);
+    Ending {
+        flag,
+        managed,
+        ran: work.ran.clone(),
+        output_speaks: failure.output_speaks,
+        ..ending(ticket, failure.code, failure.message)
+    }
+}

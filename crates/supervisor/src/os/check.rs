@@ -1,0 +1,136 @@
+//! Whether a process can be run on this host at all, before anybody tries: a clear sentence instead of a restart loop.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use model::Spec;
+
+use super::spawn::PATH;
+use super::user;
+use crate::machine::Role;
+
+/// What the shell does itself, so that there is no program to look for.
+const BUILTINS: [&str; 30] = [
+    ".", ":", "[", "alias", "bg", "cd", "command", "echo", "eval", "exec", "exit", "export",
+    "false", "for", "if", "printf", "read", "set", "shift", "source", "test", "time", "trap",
+    "true", "type", "ulimit", "umask", "until", "wait", "while",
+];
+
+/// Checks the command of `role`; errors name the field and the rule.
+pub(crate) fn check(spec: &Spec, role: Role) -> Result<(), String> {
+    let command = match role {
+        Role::Start => &spec.control.start_cmd,
+        Role::Stop => &spec.control.stop_cmd,
+        Role::Restart => &spec.control.restart_cmd,
+        Role::Reload => &spec.control.reload_cmd,
+        Role::Kill => &spec.control.kill_cmd,
+    };
+    let field = role.field();
+    if command.trim().is_empty() {
+        return Err(format!(
+            "spec.control.{field}: there is none, so the process cannot be started"
+        ));
+    }
+    user::find(&spec.identity.user)?;
+    let setup_path = Path::new(&spec.identity.setup_path);
+    match fs::metadata(setup_path) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => {
+            return Err(format!(
+                "spec.identity.setup_path: {} is not a directory",
+                setup_path.display()
+            ));
+        }
+        Err(e) => {
+            return Err(format!(
+                "spec.identity.setup_path: {} cannot be entered: {e}",
+                setup_path.display()
+            ));
+        }
+    }
+    let Some(program) = first_word(command) else {
+        return Ok(());
+    };
+    find_program(program, setup_path)
+        .map_err(|why| format!("spec.control.{field}: the program {program} {why}"))
+}
+
+/// The program that the command begins with, where that can be told without being a shell.
+fn first_word(command: &str) -> Option<&str> {
+    let word = command.split_whitespace().next()?;
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,".contains(c);
+    (word.chars().all(plain) && !BUILTINS.contains(&word)).then_some(word)
+}
+
+fn find_program(program: &str, setup_path: &Path) -> Result<(), String> {
+    if program.contains('/') {
+        return executable(&setup_path.join(program));
+    }
+    let found = PATH
+        .split(':')
+        .map(|dir| PathBuf::from(dir).join(program))
+        .any(|path| executable(&path).is_ok());
+    match found {
+        true => Ok(()),
+        false => Err(format!(
+            "is not in {PATH}; write ./{program} for a file in setup_path"
+        )),
+    }
+}
+
+fn executable(path: &Path) -> Result<(), String> {
+    let shown = path.display();
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(format!("({shown}) is not a file")),
+        Ok(found) if found.permissions().mode() & 0o111 == 0 => {
+            Err(format!("({shown}) is not executable"))
+        }
+        Ok(_) => Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Err(format!("({shown}) does not exist"))
+        }
+        // It may be visible to its user.
+        Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_first_word_is_looked_for() {
+        for (command, word) in [
+            ("./server -d", Some("./server")),
+            ("  nginx", Some("nginx")),
+            ("cd /x && ./y", None),
+            ("A=1 ./y", None),
+            ("$BIN/x", None),
+            ("(sleep 1)", None),
+            ("'quoted name'", None),
+            ("a;b", None),
+            ("", None),
+        ] {
+            assert_eq!(first_word(command), word, "{command}");
+        }
+    }
+
+    #[test]
+    fn programs_are_found_beside_the_process_and_on_the_path() {
+        assert!(find_program("sh", Path::new("/")).is_ok());
+        assert!(find_program("bin/sh", Path::new("/")).is_ok());
+        assert!(find_program("/bin/sh", Path::new("/nowhere")).is_ok());
+        let missing = find_program("./no-such-thing", Path::new("/tmp")).unwrap_err();
+        assert!(
+            missing.contains("/tmp/./no-such-thing) does not exist"),
+            "{missing}"
+        );
+        assert!(find_program("no-such-thing", Path::new("/")).is_err());
+        assert!(
+            find_program("./etc", Path::new("/"))
+                .unwrap_err()
+                .contains("not a file")
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! "Is it running?": one look at the host.
+
+use std::path::Path;
+
+use model::spec::Probe;
+
+use super::clock;
+use super::identity::bears_name;
+use super::kill::{Family, Mark};
+use super::pidfile::{self, Named};
+use super::procfs::{self, Stat};
+use crate::machine::{Alive, Depth, Form, Look, Run};
+
+/// Where and for whom to look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) proc_name: &'a str,
+    pub(crate) pid_path: &'a str,
+    /// The command under way or just over.
+    pub(crate) root: Option<Run>,
+    pub(crate) mark: &'a Mark,
+}
+
+pub(crate) fn look(place: Place<'_>, depth: Depth) -> Look {
+    let mut look = Look::default();
+    match by_pid_file(place.pid_path, place.proc_name) {
+        Ok(stat) => look.alive = Some(daemon(&stat)),
+        Err(note) => look.note = note,
+    }
+    let Some(root) = place.root else {
+        return look;
+    };
+    match depth {
+        Depth::Shallow => {
+            let command = Stat::read(root.pid).filter(|s| s.start == root.start && s.is_live());
+            look.main = command
+                .filter(|stat| bears_name(stat, place.proc_name))
+                .map(|stat| stat.pid);
+            look.alive_is_commands = look.alive.is_some_and(|alive| alive.run == root);
+        }
+        Depth::Deep => {
+            let family = Family::of(root, place.mark, &procfs::all());
+            let live: Vec<&Stat> = family.live().collect();
+            look.starting = !live.is_empty();
+            let named = live.iter().find(|stat| bears_name(stat, place.proc_name));
+            look.main = named.map(|stat| stat.pid);
+            let inside = |alive: Alive| family.under_root.iter().any(|s| s.run() == alive.run);
+            look.alive_is_commands = look.alive.is_some_and(inside);
+        }
+    }
+    look
+}
+
+/// Whoever the pid file names, if that is alive and bears the name; else why not.
+fn by_pid_file(pid_path: &str, proc_name: &str) -> Result<Stat, String> {
+    let pid = match pidfile::read(Path::new(pid_path)) {
+        Named::Pid(pid) => pid,
+        Named::Nothing(note) => return Err(note),
+    };
+    match Stat::read(pid).filter(Stat::is_live) {
+        None => Err(format!(
+            "the pid file {pid_path} names {pid}, which does not run"
+        )),
+        Some(stat) if bears_name(&stat, proc_name) => Ok(stat),
+        Some(stat) => Err(format!(
+            "the pid file {pid_path} names {pid}, which is {} and not {proc_name}",
+            String::from_utf8_lossy(stat.comm.as_bytes())
+        )),
+    }
+}
+
+/// A process that nobody registered: by its pid file, or by its name where none is given.
+pub(crate) fn probe(probe: &Probe) -> Option<Alive> {
+    if !probe.pid_path.is_empty() {
+        return by_pid_file(&probe.pid_path, &probe.proc_name)
+            .ok()
+            .map(|stat| daemon(&stat));
+    }
+    if probe.proc_name.is_empty() {
+        return None;
+    }
+    let uid = match probe.user.is_empty() {
+        true => None,
+        false => Some(super::user::find(&probe.user).ok()?.uid),
+    };
+    let me = std::process::id() as i32;
+    procfs::all()
+        .iter()
+        .filter(|stat| stat.is_live() && stat.pid != me && bears_name(stat, &probe.proc_name))
+        .filter(|stat| uid.is_none_or(|uid| owner(stat.pid) == Some(uid)))
+        .min_by_key(|stat| (stat.start, stat.pid))
+        .map(daemon)
+}
+
+fn owner(pid: i32) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    Some(std::fs::metadata(format!("/proc/{pid}")).ok()?.uid())
+}
+
+fn daemon(stat: &Stat) -> Alive {
+    let since_boot_ms = clock::ticks_to_boot_ms(stat.start);
+    Alive {
+        run: stat.run(),
+        form: Form::Daemon,
+        since_boot_ms,
+        started_at: clock::boot_to_unix(since_boot_ms),
+    }
+}

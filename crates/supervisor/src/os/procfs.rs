@@ -1,0 +1,190 @@
+//! `/proc`, read by hand: one small read a process, no allocation beyond the buffer.
+
+use std::fs;
+use std::io::Read;
+
+use crate::machine::Run;
+
+/// The fields of `/proc/PID/stat` that we use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) pid: i32,
+    pub(crate) comm: Comm,
+    pub(crate) state: u8,
+    pub(crate) ppid: i32,
+    pub(crate) session: i32,
+    pub(crate) utime: u64,
+    pub(crate) stime: u64,
+    pub(crate) threads: u32,
+    pub(crate) start: u64,
+    pub(crate) rss_pages: u64,
+    /// As `wait` would give it; only for a zombie, and only where we may ask.
+    pub(crate) exit_code: i32,
+}
+
+/// A task name: at most 15 bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Comm {
+    bytes: [u8; 16],
+    len: u8,
+}
+
+impl Comm {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+impl Stat {
+    pub(crate) fn run(&self) -> Run {
+        Run {
+            pid: self.pid,
+            start: self.start,
+        }
+    }
+
+    /// Zombies and the dead do nothing any more.
+    pub(crate) fn is_live(&self) -> bool {
+        !matches!(self.state, b'Z' | b'X' | b'x')
+    }
+
+    pub(crate) fn read(pid: i32) -> Option<Self> {
+        let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
+        let mut buffer = [0; 1024];
+        let length = file.read(&mut buffer).ok()?;
+        Self::parse(&buffer[..length])
+    }
+
+    /// The name stands in parentheses and may hold anything, so the last parenthesis counts.
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let open = text.iter().position(|b| *b == b'(')?;
+        let close = text.iter().rposition(|b| *b == b')')?;
+        let pid = number(text.get(..open)?.trim_ascii())?;
+        let name = text.get(open + 1..close)?;
+        let mut comm = Comm::default();
+        let length = name.len().min(comm.bytes.len());
+        comm.bytes[..length].copy_from_slice(&name[..length]);
+        comm.len = length as u8;
+        let mut stat = Self {
+            pid: pid as i32,
+            comm,
+            ..Self::default()
+        };
+        let fields = text.get(close + 1..)?.split(u8::is_ascii_whitespace);
+        let mut last = 2;
+        for value in fields.filter(|field| !field.is_empty()) {
+            last += 1;
+            let number = match value {
+                [b'-', digits @ ..] => number(digits).map_or(0, |n| -n),
+                digits => number(digits).unwrap_or(0),
+            };
+            match last {
+                3 => stat.state = value[0],
+                4 => stat.ppid = number as i32,
+                6 => stat.session = number as i32,
+                14 => stat.utime = number as u64,
+                15 => stat.stime = number as u64,
+                20 => stat.threads = number as u32,
+                22 => stat.start = number as u64,
+                24 => stat.rss_pages = number.max(0) as u64,
+                52 => stat.exit_code = number as i32,
+                _ => {}
+            }
+        }
+        (last >= 24).then_some(stat)
+    }
+}
+
+fn number(digits: &[u8]) -> Option<i64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_i64, |sum, digit| {
+        digit
+            .is_ascii_digit()
+            .then(|| sum.wrapping_mul(10).wrapping_add(i64::from(digit - b'0')))
+    })
+}
+
+/// Every process of the host, by one walk.
+pub(crate) fn pids() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+pub(crate) fn all() -> Vec<Stat> {
+    pids().filter_map(Stat::read).collect()
+}
+
+/// Whether this very run is alive.
+pub(crate) fn is_alive(run: Run) -> bool {
+    Stat::read(run.pid).is_some_and(|stat| stat.start == run.start && stat.is_live())
+}
+
+/// The arguments, at most `max` bytes of them.
+pub(crate) fn cmdline(pid: i32, max: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    if let Ok(file) = fs::File::open(format!("/proc/{pid}/cmdline")) {
+        // A process that is gone has no arguments.
+        let _ = file.take(max).read_to_end(&mut text);
+    }
+    text
+}
+
+/// Whether its environment holds each of these `NAME=value` texts.
+pub(crate) fn has_environment(pid: i32, wanted: &[String]) -> bool {
+    let mut text = Vec::new();
+    let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) else {
+        return false;
+    };
+    if file.take(64 * 1024).read_to_end(&mut text).is_err() {
+        return false;
+    }
+    let mut found = 0;
+    for entry in text.split(|b| *b == 0) {
+        found += wanted.iter().filter(|w| w.as_bytes() == entry).count();
+    }
+    found >= wanted.len()
+}
+
+/// A value of `/proc/meminfo` in KiB.
+pub(crate) fn meminfo_kib(key: &str) -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(key));
+    line.and_then(|rest| rest.trim_start_matches(':').split_whitespace().next())
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_and_blanks_does_not_move_the_fields() {
+        let line = b"42 (a) b (c)) S 7 42 42 0 -1 4194560 95 0 0 0 11 22 0 0 20 0 3 0 12345 2428928 211 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 256\n";
+        let stat = Stat::parse(line).unwrap();
+        assert_eq!((stat.pid, stat.ppid, stat.session), (42, 7, 42));
+        assert_eq!(stat.comm.as_bytes(), b"a) b (c)");
+        assert_eq!((stat.state, stat.start, stat.threads), (b'S', 12345, 3));
+        assert_eq!((stat.utime, stat.stime, stat.rss_pages), (11, 22, 211));
+        assert_eq!(stat.exit_code, 256);
+    }
+
+    #[test]
+    fn what_is_no_stat_line_is_none() {
+        for bad in ["", "12", "12 (x", "12 (x) S 1", "(x) 12"] {
+            assert_eq!(Stat::parse(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn we_ourselves_are_alive() {
+        let me = Stat::read(std::process::id() as i32).unwrap();
+        assert!(is_alive(me.run()));
+        assert!(!is_alive(Run {
+            start: me.start + 1,
+            ..me.run()
+        }));
+    }
+}

@@ -1,0 +1,197 @@
+//! Where commands write: files, never pipes, so that a command neither dies nor stops when the agent does.
+//!
+//! - A start command of a process with `log_path` writes into its log: the process may turn out to stay in the
+//!   foreground, and what it has open then is open for good. The log is opened with the rights of its user. What the
+//!   command wrote is what stands behind the offset at which it began.
+//! - Every other command writes into a spool file of its own in the agent's directory. Two things keep it small: the
+//!   runner looks at its size every second, and what lies before the last [`MAX_OUTPUT`] bytes is given back to the
+//!   file system by punching a hole (or, where that cannot be done, by cutting it to nothing; everyone appends). It is
+//!   removed when neither an operation nor a run needs it.
+#![allow(unsafe_code)]
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use model::operation::MAX_OUTPUT;
+
+use super::user::{self, User};
+use crate::machine::Sink;
+
+/// A spool file that takes more than this on disk is cut down to its last part.
+const MAX_SPOOL: u64 = 1024 * 1024;
+/// A log of ours that is larger than this is cut, after its last part was kept beside it.
+const MAX_LOG: u64 = 100 * 1024 * 1024;
+/// How much of a log that is cut is kept.
+const KEPT_LOG: u64 = 10 * 1024 * 1024;
+
+/// The file that `log_path` means: a file in it when it is a directory or looks like one, else itself.
+pub(crate) fn log_file(log_path: &str, name: &str) -> PathBuf {
+    let path = Path::new(log_path);
+    match log_path.ends_with('/') || path.is_dir() {
+        true => path.join(format!("{name}.log")),
+        false => path.to_owned(),
+    }
+}
+
+/// Opens the process's log, with the rights of its user.
+pub(crate) fn open_log(path: PathBuf, user: &User) -> io::Result<(Sink, OwnedFd)> {
+    let file = user::with_rights_of(user, || {
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o644)
+            // A pipe in its place must not stop us.
+            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+            .open(&path)
+    })?;
+    rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let sink = Sink {
+        path,
+        offset: found.len(),
+        spool: false,
+    };
+    Ok((sink, file.into()))
+}
+
+pub(crate) fn open_spool(path: PathBuf) -> io::Result<(Sink, OwnedFd)> {
+    let file = OpenOptions::new()
+        .append(true)
+        .create_new(true)
+        .mode(0o600)
+        .custom_flags(libc::O_CLOEXEC)
+        .open(&path)?;
+    let sink = Sink {
+        path,
+        offset: 0,
+        spool: true,
+    };
+    Ok((sink, file.into()))
+}
+
+/// The last part of what was written since the sink's offset.
+pub(crate) fn tail(sink: &Sink, max: usize) -> String {
+    tail_bytes(sink, max.min(MAX_OUTPUT))
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default()
+}
+
+/// The last line that was written.
+pub(crate) fn last_line(sink: &Sink) -> String {
+    let text = tail(sink, 1024);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty());
+    line.unwrap_or_default().trim().to_owned()
+}
+
+fn tail_bytes(sink: &Sink, max: usize) -> io::Result<Vec<u8>> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW)
+        .open(&sink.path)?;
+    let size = file.metadata()?.len();
+    // A log that was cut meanwhile begins anew.
+    let begin = if size < sink.offset { 0 } else { sink.offset };
+    let begin = begin.max(size.saturating_sub(max as u64));
+    let mut bytes = vec![0; (size - begin) as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], begin + filled as u64)? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Keeps a file that something writes into from growing without end.
+pub(crate) fn bound(sink: &Sink) -> io::Result<()> {
+    let found = fs::symlink_metadata(&sink.path)?;
+    let on_disk = found.blocks() * 512;
+    match sink.spool {
+        true if on_disk > MAX_SPOOL => cut_spool(&sink.path, found.len()),
+        false if found.is_file() && on_disk > MAX_LOG => cut_log(&sink.path, found.len()),
+        true | false => Ok(()),
+    }
+}
+
+fn cut_spool(path: &Path, size: u64) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    // Whole blocks only are given back.
+    let gone = size.saturating_sub(MAX_OUTPUT as u64) & !0xFFF;
+    // SAFETY: a plain system call on a descriptor that we hold.
+    let punched = unsafe {
+        libc::fallocate(
+            file.as_raw_fd(),
+            libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE,
+            0,
+            gone as libc::off_t,
+        )
+    };
+    match punched {
+        0 => Ok(()),
+        _ => file.set_len(0),
+    }
+}
+
+fn cut_log(path: &Path, size: u64) -> io::Result<()> {
+    let mut from = File::open(path)?;
+    io::Seek::seek(
+        &mut from,
+        io::SeekFrom::Start(size.saturating_sub(KEPT_LOG)),
+    )?;
+    let kept = PathBuf::from(format!("{}.1", path.display()));
+    // Never through a link: its directory is the user's.
+    let _ = fs::remove_file(&kept);
+    let mut to = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(&kept)?;
+    io::copy(&mut from, &mut to)?;
+    OpenOptions::new().write(true).open(path)?.set_len(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_spool_keeps_its_last_part_and_little_more_on_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let (sink, fd) = open_spool(dir.path().join("x")).unwrap();
+        let mut file = File::from(fd);
+        for round in 0..40 {
+            file.write_all(&vec![b'a' + round % 26; 64 * 1024]).unwrap();
+            bound(&sink).unwrap();
+        }
+        file.write_all(b"\nthe end\n").unwrap();
+        let on_disk = fs::metadata(&sink.path).unwrap().blocks() * 512;
+        assert!(on_disk <= 2 * MAX_SPOOL, "{on_disk}");
+        let tail = tail(&sink, MAX_OUTPUT);
+        assert_eq!(tail.len(), MAX_OUTPUT);
+        assert!(tail.ends_with("the end\n"));
+        assert_eq!(last_line(&sink), "the end");
+    }
+
+    #[test]
+    fn a_tail_begins_where_its_command_began() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        fs::write(&path, "before\n").unwrap();
+        let user = user::find(&nix::unistd::geteuid().to_string()).unwrap();
+        let (sink, fd) = open_log(path.clone(), &user).unwrap();
+        File::from(fd).write_all(b"ours\n").unwrap();
+        assert_eq!(tail(&sink, 100), "ours\n");
+        fs::write(&path, "new\n").unwrap();
+        assert_eq!(tail(&sink, 100), "new\n", "cut meanwhile");
+    }
+}

@@ -1,0 +1,316 @@
+//! fork and exec, by hand, because between the two stands a gate.
+//!
+//! The child is made, does everything up to the exec, and then waits on a pipe. The parent writes the child's pid and
+//! start time into the journal and only then opens the gate. If the parent dies first, the pipe ends and so does the
+//! child. So: executed ⇔ journalled.
+//!
+//! What a command gets: `/bin/sh -c COMMAND` in `setup_path`, as `user` with all their groups, in a session of its own;
+//! default signals, umask 022, the limit of open files at [`NOFILE_SOFT`] (the agent raises its own), a neutral OOM
+//! score; standard input from `/dev/null`, both outputs into its sink, no other descriptor; and the environment of
+//! [`environment`].
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use rustix::process::{Pid, PidfdFlags};
+
+use super::procfs::Stat;
+use super::user::User;
+use crate::machine::Run;
+
+/// Where commands are looked for, and what they get as `PATH`.
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const LANG: &str = "C.UTF-8";
+/// What a command may have open unless it asks for more, up to the host's hard limit.
+const NOFILE_SOFT: u64 = 1024;
+/// How a child that was not executed ends.
+const NOT_EXECUTED: i32 = 126;
+
+/// What to run.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) command: &'a str,
+    pub(crate) directory: &'a str,
+    pub(crate) user: &'a User,
+    pub(crate) environment: &'a [String],
+    /// Both output streams.
+    pub(crate) output: &'a OwnedFd,
+}
+
+/// The whole environment of a command of this user; `mark` names the process.
+pub(crate) fn environment(user: &User, mark: &[String]) -> Vec<String> {
+    let shell = match user.shell.as_str() {
+        "" => "/bin/sh",
+        shell => shell,
+    };
+    let mut environment = vec![
+        format!("HOME={}", user.home),
+        format!("USER={}", user.name),
+        format!("LOGNAME={}", user.name),
+        format!("SHELL={shell}"),
+        format!("PATH={PATH}"),
+        format!("LANG={LANG}"),
+    ];
+    environment.extend_from_slice(mark);
+    environment
+}
+
+/// A child that waits at its gate. Dropped, it ends without having executed anything.
+#[derive(Debug)]
+pub(crate) struct Gated {
+    pub(crate) run: Run,
+    pidfd: OwnedFd,
+    gate: OwnedFd,
+    complaints: OwnedFd,
+}
+
+/// A child that was let go.
+#[derive(Debug)]
+pub(crate) struct Child {
+    pub(crate) pidfd: OwnedFd,
+    pub(crate) complaints: Complaints,
+}
+
+/// Where a child says that it could not become its command.
+#[derive(Debug)]
+pub(crate) struct Complaints(OwnedFd);
+
+impl Gated {
+    /// Lets it execute.
+    pub(crate) fn open(self) -> Child {
+        // A child that died at the gate is told like any other end.
+        let _ = rustix::io::write(&self.gate, b"g");
+        Child {
+            pidfd: self.pidfd,
+            complaints: Complaints(self.complaints),
+        }
+    }
+}
+
+impl Complaints {
+    /// Why it was not executed, once the child is gone.
+    pub(crate) fn read(&self) -> Option<String> {
+        let mut report = [0; 8];
+        let length = rustix::io::read(&self.0, &mut report).ok()?;
+        if length < report.len() {
+            return None;
+        }
+        let [a, b, c, d, e, f, g, h] = report;
+        let error = io::Error::from_raw_os_error(i32::from_ne_bytes([e, f, g, h]));
+        Some(match i32::from_ne_bytes([a, b, c, d]) {
+            STAGE_USER => format!("spec.identity.user: could not become this user: {error}"),
+            STAGE_DIRECTORY => {
+                format!("spec.identity.setup_path: its user cannot enter it: {error}")
+            }
+            _ => format!("/bin/sh could not be executed: {error}"),
+        })
+    }
+}
+
+const STAGE_USER: i32 = 1;
+const STAGE_DIRECTORY: i32 = 2;
+const STAGE_EXEC: i32 = 3;
+
+/// Everything that the child needs, made before the fork: after it, it may not allocate.
+struct Prepared {
+    argv: [*const libc::c_char; 4],
+    envp: Vec<*const libc::c_char>,
+    directory: CString,
+    switch: Option<(u32, u32, Vec<u32>)>,
+    nofile_hard: u64,
+    input: RawFd,
+    output: RawFd,
+    gate: RawFd,
+    complaints: RawFd,
+    parent_gate: RawFd,
+}
+
+const SHELL: &CStr = c"/bin/sh";
+
+/// Makes the child. It waits at the gate.
+pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
+    let command = text(launch.command)?;
+    let environment: Vec<CString> = launch
+        .environment
+        .iter()
+        .map(|entry| text(entry))
+        .collect::<io::Result<_>>()?;
+    let (gate_read, gate_write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let (complaints_read, complaints_write) = rustix::pipe::pipe_with(
+        rustix::pipe::PipeFlags::CLOEXEC | rustix::pipe::PipeFlags::NONBLOCK,
+    )?;
+    let input = rustix::fs::open(
+        "/dev/null",
+        rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,
+        rustix::fs::Mode::empty(),
+    )?;
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let prepared = Prepared {
+        argv: [
+            c"sh".as_ptr(),
+            c"-c".as_ptr(),
+            command.as_ptr(),
+            std::ptr::null(),
+        ],
+        envp: environment
+            .iter()
+            .map(|entry| entry.as_ptr())
+            .chain([std::ptr::null()])
+            .collect(),
+        directory: text(launch.directory)?,
+        switch: super::user::is_root().then(|| {
+            let user = launch.user;
+            (user.uid, user.gid, user.groups.clone())
+        }),
+        nofile_hard: limit.maximum.unwrap_or(libc::RLIM_INFINITY),
+        input: input.as_raw_fd(),
+        output: launch.output.as_raw_fd(),
+        gate: gate_read.as_raw_fd(),
+        complaints: complaints_write.as_raw_fd(),
+        parent_gate: gate_write.as_raw_fd(),
+    };
+    let pid = fork(&prepared)?;
+    // Only the child's ends are in the child now.
+    drop((gate_read, complaints_write));
+    let pidfd = Pid::from_raw(pid)
+        .ok_or_else(|| io::Error::other("fork gave no pid"))
+        .and_then(|pid| Ok(rustix::process::pidfd_open(pid, PidfdFlags::empty())?))?;
+    let stat = Stat::read(pid).ok_or_else(|| io::Error::other("the child is not in /proc"))?;
+    Ok(Gated {
+        run: stat.run(),
+        pidfd,
+        gate: gate_write,
+        complaints: complaints_read,
+    })
+}
+
+fn text(text: &str) -> io::Result<CString> {
+    CString::new(text).map_err(|_| io::Error::other("it holds a NUL byte"))
+}
+
+fn fork(prepared: &Prepared) -> io::Result<i32> {
+    // SAFETY: all-zero is a valid signal set, and both are filled before they are used. With every signal blocked no
+    // handler of ours can run in the child before it has reset them. The child only makes async-signal-safe calls on
+    // data that was made before the fork, and never returns.
+    unsafe {
+        let mut every: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut every);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const every, &raw mut before);
+        let pid = libc::fork();
+        if pid == 0 {
+            become_command(prepared);
+        }
+        let error = io::Error::last_os_error();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        match pid {
+            -1 => Err(error),
+            pid => Ok(pid),
+        }
+    }
+}
+
+/// The child's way from the fork to the exec.
+///
+/// # Safety
+/// Only in a child just forked, with every signal blocked: it takes over the whole process.
+unsafe fn become_command(prepared: &Prepared) -> ! {
+    // SAFETY: plain system calls on numbers and on memory that the parent prepared; none allocates or takes a lock.
+    unsafe {
+        libc::close(prepared.parent_gate);
+        libc::setsid();
+        for signal in 1..=64 {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+
+        // Out of the way first, so that none is overwritten before it is in place.
+        let high = |fd| libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 10);
+        let (input, output) = (high(prepared.input), high(prepared.output));
+        let (gate, complaints) = (high(prepared.gate), high(prepared.complaints));
+        libc::dup2(input, 0);
+        libc::dup2(output, 1);
+        libc::dup2(output, 2);
+        libc::dup3(gate, 3, libc::O_CLOEXEC);
+        libc::dup3(complaints, 4, libc::O_CLOEXEC);
+        if libc::syscall(libc::SYS_close_range, 5_u32, u32::MAX, 0_u32) != 0 {
+            for fd in 5..65_536 {
+                libc::close(fd);
+            }
+        }
+
+        libc::umask(0o022);
+        let nofile = libc::rlimit {
+            rlim_cur: NOFILE_SOFT.min(prepared.nofile_hard),
+            rlim_max: prepared.nofile_hard,
+        };
+        libc::setrlimit(libc::RLIMIT_NOFILE, &raw const nofile);
+        let score = libc::open(
+            c"/proc/self/oom_score_adj".as_ptr(),
+            libc::O_WRONLY | libc::O_CLOEXEC,
+        );
+        if score >= 0 {
+            libc::write(score, c"0".as_ptr().cast(), 1);
+            libc::close(score);
+        }
+
+        if let Some((uid, gid, groups)) = &prepared.switch
+            && (libc::setgroups(groups.len(), groups.as_ptr()) != 0
+                || libc::setgid(*gid) != 0
+                || libc::setuid(*uid) != 0)
+        {
+            complain(STAGE_USER);
+        }
+        if libc::chdir(prepared.directory.as_ptr()) != 0 {
+            complain(STAGE_DIRECTORY);
+        }
+        let mut word = [0_u8; 1];
+        loop {
+            match libc::read(3, word.as_mut_ptr().cast(), 1) {
+                1 => break,
+                -1 if *libc::__errno_location() == libc::EINTR => {}
+                // The parent is gone and has not written us down.
+                _ => libc::_exit(NOT_EXECUTED),
+            }
+        }
+        libc::execve(
+            SHELL.as_ptr(),
+            prepared.argv.as_ptr(),
+            prepared.envp.as_ptr(),
+        );
+        complain(STAGE_EXEC)
+    }
+}
+
+/// # Safety
+/// As for [`become_command`]; descriptor 4 leads to the parent.
+unsafe fn complain(stage: i32) -> ! {
+    // SAFETY: writes eight bytes of the stack to a pipe of ours and ends.
+    unsafe {
+        let error = *libc::__errno_location();
+        let report = [stage, error];
+        libc::write(4, report.as_ptr().cast(), 8);
+        libc::_exit(NOT_EXECUTED)
+    }
+}
+
+/// Makes this process the one that orphans below it come to, and lets it watch as many processes as the host allows.
+pub(crate) fn prepare_ourselves() {
+    if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
+        tracing::warn!(%error, "cannot become subreaper: exit codes of daemons will not be seen");
+    }
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    if limit.current != limit.maximum {
+        let raised = rustix::process::Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        };
+        if let Err(error) = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised) {
+            tracing::warn!(%error, "cannot raise the limit of open files");
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! Steps one machine and does what it says: its new state is written first, its actions are done in order, and what an
+//! action shows goes back into the machine before the next.
+
+use std::cmp::Reverse;
+
+use model::event::Event as Happening;
+use model::operation::{MAX_OUTPUT, Ran};
+use model::status::Exit;
+use model::{Outcome, Spec};
+use rustix::process::Signal as KernelSignal;
+
+use super::{Due, Key, Runner};
+use crate::Notice;
+use crate::journal::entry::Entry;
+use crate::machine::{Action, Alive, Cmd, Depth, Ending, Event, Form, Role, Run, Signal, Sink};
+use crate::os::spawn::Launch;
+use crate::os::{check, clock, kill, look, pidfile, sink, spawn, user};
+
+/// The longest message of an operation that is taken from a command's output.
+const MAX_MESSAGE: usize = 4096;
+
+impl Runner {
+    pub(super) fn drive(&mut self, key: Key, event: Event) {
+        self.step(key, event);
+        self.attend(key);
+    }
+
+    fn step(&mut self, key: Key, event: Event) {
+        let now = clock::now();
+        let Some(held) = self.held.get_mut(&key) else {
+            return;
+        };
+        let before = held.process.clone();
+        let mut process = before.clone();
+        let actions = process.step(event, &held.context(now));
+        held.process = process;
+        let mut entries = Vec::new();
+        let mut notices = Vec::new();
+        for action in &actions {
+            match action {
+                Action::End(ending) => {
+                    let outcome = outcome(ending, now.unix);
+                    entries.push(Entry::Ended(ending.id, Box::new(outcome.clone())));
+                    self.ledger.ended(ending.id, outcome.clone());
+                    notices.push(Notice::Ended(ending.id, outcome));
+                }
+                Action::Emit(emission) => {
+                    let event = Happening {
+                        at: now.unix,
+                        process: held.hold.name.clone(),
+                        kind: emission.kind,
+                        reason: emission.reason.clone(),
+                        exit: emission.exit,
+                    };
+                    let number = self.ledger.next_event();
+                    entries.push(Entry::Happened(number, event.clone()));
+                    self.ledger.happened(number, event.clone());
+                    notices.push(Notice::Event(number, event));
+                }
+                Action::Look(_)
+                | Action::Check(_)
+                | Action::Spawn(_)
+                | Action::Signal(..)
+                | Action::KillRun(_)
+                | Action::KillCommand(_)
+                | Action::WritePidFile(_)
+                | Action::RemovePidFile(_)
+                | Action::Inspect
+                | Action::FindVersion
+                | Action::Forgotten => {}
+            }
+        }
+        if held.process != before {
+            if held.process.flag != before.flag || held.process.managed != before.managed {
+                self.outbox.must_sync();
+            }
+            let state = Box::new(held.process.clone());
+            entries.push(Entry::State(held.hold.name.clone(), state));
+        }
+        drop_unused_spools(&before, held);
+        let gated = held.gated.take();
+        self.write(&entries);
+        // It is written down: now it may run.
+        if let Some(gated) = gated {
+            self.let_go(key, gated);
+        }
+        for notice in notices {
+            self.outbox.after_sync(notice);
+        }
+        for action in actions {
+            if let Some(event) = self.perform(key, action) {
+                self.step(key, event);
+            }
+        }
+    }
+
+    fn let_go(&mut self, key: Key, gated: spawn::Gated) {
+        let run = gated.run;
+        let child = gated.open();
+        if let Err(error) = self.exits.watch_child(run, child.pidfd) {
+            tracing::error!(pid = run.pid, %error, "cannot watch a command");
+        }
+        self.watchers.entry(run).or_default().push(key);
+        if let Some(held) = self.held.get_mut(&key) {
+            held.watched.push(run);
+            held.complaints = Some((run, child.complaints));
+        }
+    }
+
+    /// Does one action; what it shows comes back.
+    fn perform(&mut self, key: Key, action: Action) -> Option<Event> {
+        let held = self.held.get_mut(&key)?;
+        match action {
+            Action::Look(depth) => Some(Event::Looked(self.look(key, depth)?)),
+            Action::Check(role) => Some(Event::Checked(check::check(&held.hold.spec, role))),
+            Action::Spawn(role) => Some(match self.spawn(key, role) {
+                Ok(cmd) => Event::Spawned(cmd),
+                Err(why) => Event::SpawnFailed(why),
+            }),
+            Action::Signal(alive, signal) => {
+                send(alive, signal);
+                None
+            }
+            Action::KillRun(alive) => {
+                kill::kill_family(alive.run, &held.mark);
+                None
+            }
+            Action::KillCommand(cmd) => {
+                kill::kill_family(cmd.run, &held.mark);
+                None
+            }
+            Action::WritePidFile(pid) => {
+                write_pid_file(&held.hold.spec, pid);
+                None
+            }
+            Action::RemovePidFile(pid) => {
+                pidfile::remove(held.hold.spec.identity.pid_path.as_ref(), pid);
+                None
+            }
+            Action::Inspect => self.inspect(key),
+            Action::FindVersion => {
+                self.find_version(key);
+                None
+            }
+            Action::Forgotten => {
+                self.forget(key);
+                None
+            }
+            // Written down with the step.
+            Action::End(_) | Action::Emit(_) => None,
+        }
+    }
+
+    fn look(&self, key: Key, depth: Depth) -> Option<crate::machine::Look> {
+        let held = self.held.get(&key)?;
+        let identity = &held.hold.spec.identity;
+        let place = look::Place {
+            proc_name: &identity.proc_name,
+            pid_path: &identity.pid_path,
+            root: held.process.root(),
+            mark: &held.mark,
+        };
+        Some(look::look(place, depth))
+    }
+
+    /// Makes the child, which waits until the step that follows is written down.
+    fn spawn(&mut self, key: Key, role: Role) -> Result<Cmd, String> {
+        let spool = self.spool_path();
+        let held = self.held.get_mut(&key).ok_or("it is not held any more")?;
+        let spec = &held.hold.spec;
+        let text = match role {
+            Role::Start => &spec.control.start_cmd,
+            Role::Stop => &spec.control.stop_cmd,
+            Role::Restart => &spec.control.restart_cmd,
+            Role::Reload => &spec.control.reload_cmd,
+            Role::Kill => &spec.control.kill_cmd,
+        };
+        let user = user::find(&spec.identity.user)?;
+        let log_path = match role {
+            Role::Start | Role::Restart => spec.identity.log_path.as_str(),
+            Role::Stop | Role::Reload | Role::Kill => "",
+        };
+        let name = held.hold.name.name.as_str();
+        let (sink, output) = match log_path {
+            "" => sink::open_spool(spool),
+            log_path => {
+                let path = sink::log_file(log_path, name);
+                sink::open_log(path.clone(), &user).or_else(|error| {
+                    tracing::warn!(process = %held.hold.name, path = %path.display(), %error, "cannot open the log");
+                    sink::open_spool(spool)
+                })
+            }
+        }
+        .map_err(|error| format!("the agent has no place for the command's output: {error}"))?;
+        let gated = spawn::spawn(&Launch {
+            command: text,
+            directory: &spec.identity.setup_path,
+            user: &user,
+            environment: &spawn::environment(&user, &held.mark.0),
+            output: &output,
+        })
+        .map_err(|error| format!("{} could not be executed: {error}", role.field()))?;
+        let now = clock::now();
+        let cmd = Cmd {
+            run: gated.run,
+            role,
+            text: text.clone(),
+            began_boot_ms: now.boot_ms,
+            began_at: now.unix,
+            sink,
+        };
+        held.gated = Some(gated);
+        Ok(cmd)
+    }
+
+    fn forget(&mut self, key: Key) {
+        let Some(held) = self.held.remove(&key) else {
+            return;
+        };
+        for run in held.watched {
+            self.unwatch(key, run);
+        }
+        self.write(&[Entry::Forget(held.hold.name.clone())]);
+        self.outbox.must_sync();
+        self.names.remove(&held.hold.name);
+    }
+
+    /// A run or command of a process ended.
+    pub(super) fn ended(&mut self, key: Key, run: Run, exit: Exit) {
+        let Some(held) = self.held.get_mut(&key) else {
+            return;
+        };
+        held.watched.retain(|watched| *watched != run);
+        let complaint = held
+            .complaints
+            .take_if(|(of, _)| *of == run)
+            .and_then(|(_, complaints)| complaints.read());
+        let event = match complaint {
+            Some(why) => Event::SpawnFailed(why),
+            None => {
+                let sink: Option<&Sink> = held.process.sinks().next();
+                let last_line = match exit.is_success() {
+                    true => String::new(),
+                    false => sink.map(sink::last_line).unwrap_or_default(),
+                };
+                Event::Exited(run, exit, last_line)
+            }
+        };
+        self.drive(key, event);
+    }
+
+    /// After its steps: watches what the machine wants watched, sets its timer, tells its status.
+    fn attend(&mut self, key: Key) {
+        loop {
+            let Some(held) = self.held.get_mut(&key) else {
+                return;
+            };
+            let wanted = held.process.watched();
+            let old: Vec<Run> = held
+                .watched
+                .extract_if(.., |run| !wanted.contains(run))
+                .collect();
+            let new: Vec<Run> = wanted
+                .into_iter()
+                .filter(|run| !held.watched.contains(run))
+                .collect();
+            for run in old {
+                self.unwatch(key, run);
+            }
+            let mut gone = None;
+            for run in new {
+                match self.exits.watch(run) {
+                    None => {
+                        self.watchers.entry(run).or_default().push(key);
+                        if let Some(held) = self.held.get_mut(&key) {
+                            held.watched.push(run);
+                        }
+                    }
+                    Some(exit) => gone = Some((run, exit)),
+                }
+            }
+            match gone {
+                Some((run, exit)) => self.step(key, Event::Exited(run, exit, String::new())),
+                None => break,
+            }
+        }
+        let now = clock::now();
+        let Some(held) = self.held.get_mut(&key) else {
+            return;
+        };
+        let due = held.process.due(&held.context(now));
+        if due != held.armed {
+            held.armed = due;
+            if let Some(at) = due {
+                self.timers.push(Reverse((at, Due::Process(key))));
+            }
+        }
+        if held.refresh(now.unix) {
+            self.outbox.status_changed(key);
+        }
+    }
+
+    fn unwatch(&mut self, key: Key, run: Run) {
+        if let Some(keys) = self.watchers.get_mut(&run) {
+            keys.retain(|watcher| *watcher != key);
+            if keys.is_empty() {
+                self.watchers.remove(&run);
+                self.exits.forget(run);
+            }
+        }
+    }
+}
+
+/// The outcome of an operation, with what its command wrote.
+fn outcome(ending: &Ending, now: model::UnixMillis) -> Outcome {
+    let ran = ending.ran.as_ref().map(|ran| Ran {
+        command: ran.cmd.text.clone(),
+        exit: ran.exit,
+        duration_ms: ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms),
+        output: sink::tail(&ran.cmd.sink, MAX_OUTPUT),
+    });
+    let said = ran.as_ref().map_or("", |ran| ran.output.trim());
+    let message = match (ending.output_speaks, said) {
+        (false, _) | (true, "") => ending.message.clone(),
+        (true, said) => tail_of(said, MAX_MESSAGE).to_owned(),
+    };
+    Outcome {
+        flag: ending.flag,
+        managed: ending.managed,
+        ran,
+        instance: ending.instance.clone(),
+        ..Outcome::plain(ending.code, message, now)
+    }
+}
+
+/// The last `max` bytes, from a whole character on.
+fn tail_of(text: &str, max: usize) -> &str {
+    let mut begin = text.len().saturating_sub(max);
+    while !text.is_char_boundary(begin) {
+        begin += 1;
+    }
+    &text[begin..]
+}
+
+fn send(alive: Alive, signal: Signal) {
+    let signal = match signal {
+        Signal::Terminate => KernelSignal::TERM,
+        Signal::HangUp => KernelSignal::HUP,
+    };
+    // Gone already: its end is told by itself.
+    match alive.form {
+        Form::Daemon => kill::signal(alive.run, signal),
+        Form::Foreground { .. } => kill::signal_group(alive.run, signal),
+    };
+}
+
+fn write_pid_file(spec: &Spec, pid: i32) {
+    let path = &spec.identity.pid_path;
+    let written = user::find(&spec.identity.user)
+        .and_then(|user| pidfile::write(path.as_ref(), pid, &user).map_err(|e| e.to_string()));
+    if let Err(error) = written {
+        tracing::warn!(
+            path,
+            error,
+            "cannot write the pid file of a foreground program"
+        );
+    }
+}
+
+/// Spool files that the machine spoke of before this step and does not any more.
+fn drop_unused_spools(before: &crate::machine::Process, held: &super::Held) {
+    for sink in before.sinks().filter(|sink| sink.spool) {
+        if !held.process.sinks().any(|still| still.path == sink.path) {
+            // Gone is gone.
+            let _ = std::fs::remove_file(&sink.path);
+        }
+    }
+}

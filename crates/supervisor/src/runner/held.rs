@@ -1,0 +1,111 @@
+//! A held process with everything that the runner knows beside its machine.
+
+use model::{Status, UnixMillis};
+
+use crate::machine::{Context, Moment, Phase, Process, Run};
+use crate::os::kill::Mark;
+use crate::os::spawn::{Complaints, Gated};
+use crate::{Hold, Notice};
+
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) hold: Hold,
+    pub(crate) process: Process,
+    pub(crate) mark: Mark,
+    /// The tick that stands in the heap for it.
+    pub(crate) armed: Option<u64>,
+    pub(crate) watched: Vec<Run>,
+    /// A child of its that waits to be written down.
+    pub(crate) gated: Option<Gated>,
+    /// Where the command under way says that it could not be executed.
+    pub(crate) complaints: Option<(Run, Complaints)>,
+    pub(crate) version: String,
+    pub(crate) usage: Usage,
+    /// As last told.
+    pub(crate) told: Status,
+    pub(crate) usage_told_boot_ms: u64,
+}
+
+/// What a run uses, as last read.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Usage {
+    pub(crate) cpu: f32,
+    pub(crate) mem: f32,
+    pub(crate) fd: u32,
+    pub(crate) disk: u64,
+    pub(crate) net: u64,
+}
+
+impl Held {
+    pub(crate) fn new(hold: Hold, process: Process) -> Self {
+        let mark = Mark(vec![
+            format!("MUSTER_NAMESPACE={}", hold.name.namespace),
+            format!("MUSTER_NAME={}", hold.name.name),
+        ]);
+        Self {
+            hold,
+            process,
+            mark,
+            armed: None,
+            watched: Vec::new(),
+            gated: None,
+            complaints: None,
+            version: String::new(),
+            usage: Usage::default(),
+            told: Status::default(),
+            usage_told_boot_ms: 0,
+        }
+    }
+
+    pub(crate) fn context(&self, now: Moment) -> Context<'_> {
+        Context {
+            now,
+            name: self.hold.name.name.as_str(),
+            spec: &self.hold.spec,
+        }
+    }
+
+    /// Down, with nothing going on.
+    pub(crate) fn is_resting(&self) -> bool {
+        matches!(
+            self.process.phase,
+            Phase::Unseen | Phase::Down | Phase::Backoff { .. }
+        )
+    }
+
+    /// Takes the machine's view into the status; true when something changed that people see at once.
+    pub(crate) fn refresh(&mut self, now: UnixMillis) -> bool {
+        let view = self.process.view();
+        let same = view.state == self.told.state
+            && view.pid == self.told.pid
+            && view.message == self.told.message
+            && self.version == self.told.version;
+        if same {
+            return false;
+        }
+        if view.pid != self.told.pid {
+            self.usage = Usage {
+                disk: self.usage.disk,
+                ..Usage::default()
+            };
+        }
+        self.told = Status {
+            state: view.state,
+            pid: view.pid,
+            version: self.version.clone(),
+            started_at: view.started_at,
+            reported_at: now,
+            cpu: self.usage.cpu,
+            mem: self.usage.mem,
+            fd: self.usage.fd,
+            disk: self.usage.disk,
+            net: self.usage.net,
+            message: view.message.to_owned(),
+        };
+        true
+    }
+
+    pub(crate) fn notice(&self) -> Notice {
+        Notice::Status(self.hold.name.clone(), self.told.clone())
+    }
+}

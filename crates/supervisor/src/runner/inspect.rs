@@ -1,0 +1,90 @@
+//! Queries: one process as a live look at the host shows it.
+
+use model::UnixMillis;
+use model::operation::Instance;
+
+use super::{Held, Key, Runner};
+use crate::machine::{Alive, Event};
+use crate::os::clock;
+use crate::os::procfs::{self, Stat};
+
+/// How much of a command line is shown.
+const MAX_CMDLINE: u64 = 4096;
+
+impl Runner {
+    /// Answers a query at once, or when the program has told its version.
+    pub(super) fn inspect(&mut self, key: Key) -> Option<Event> {
+        let alive = self.held.get(&key)?.process.alive();
+        if alive.is_some() && self.find_version(key) {
+            return None;
+        }
+        Some(Event::Inspected(Box::new(self.instance(key))))
+    }
+
+    pub(super) fn instance(&self, key: Key) -> Instance {
+        let held = self.held.get(&key);
+        let alive = held.and_then(|held| held.process.alive());
+        let version = held.map_or("", |held| held.version.as_str());
+        self.instance_of(alive, held, version, clock::unix())
+    }
+
+    pub(super) fn instance_of(
+        &self,
+        alive: Option<Alive>,
+        held: Option<&Held>,
+        version: &str,
+        now: UnixMillis,
+    ) -> Instance {
+        let mut instance = Instance {
+            pid: -1,
+            version: version.to_owned(),
+            managed: held.is_some_and(|held| held.process.managed),
+            disk: -1,
+            free_kib: procfs::meminfo_kib("MemAvailable"),
+            looked_at: now,
+            utc_offset_secs: clock::utc_offset_secs(now),
+            ..Instance::default()
+        };
+        let Some(alive) = alive else {
+            return instance;
+        };
+        let Some(stat) = Stat::read(alive.pid()).filter(Stat::is_live) else {
+            return instance;
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let elapsed_ms = clock::boot_ms().saturating_sub(alive.since_boot_ms);
+        let ticks = (stat.utime + stat.stime) as f64;
+        let used_secs = ticks / clock::ticks_per_second() as f64;
+        let rss_kib = stat.rss_pages * rustix::param::page_size() as u64 / 1024;
+        let total_kib = procfs::meminfo_kib("MemTotal").max(1);
+        let cmdline = procfs::cmdline(stat.pid, MAX_CMDLINE);
+        let cmdline = String::from_utf8_lossy(&cmdline).replace('\0', " ");
+        instance.pid = alive.pid();
+        instance.cmdline = cmdline.trim_end().to_owned();
+        instance.cpu_average = percent(used_secs, elapsed_ms as f64 / 1000.0 * cores);
+        instance.cpu = instance.cpu_average;
+        instance.mem = percent(rss_kib as f64, total_kib as f64);
+        instance.rss_kib = rss_kib;
+        instance.stat = char::from(stat.state).to_string();
+        instance.utime_ticks = stat.utime;
+        instance.stime_ticks = stat.stime;
+        instance.threads = stat.threads;
+        instance.elapsed_secs = elapsed_ms / 1000;
+        instance.started_at = alive.started_at;
+        if let Some(held) = held {
+            instance.cpu = f64::from(held.usage.cpu);
+            instance.disk = match held.hold.spec.identity.log_path.is_empty() {
+                true => -1,
+                false => held.usage.disk as i64,
+            };
+        }
+        instance
+    }
+}
+
+fn percent(part: f64, whole: f64) -> f64 {
+    match whole > 0.0 {
+        true => (part / whole * 100.0 * 100.0).round() / 100.0,
+        false => 0.0,
+    }
+}

@@ -1,0 +1,172 @@
+//! Requests of the agent. A batch is taken, written, synced once, and only then acted on.
+
+use model::operation::Op;
+use model::{Code, Outcome};
+
+use super::{Held, Key, Runner};
+use crate::journal::entry::Entry;
+use crate::machine::{Event, Process, Ticket};
+use crate::os::{clock, look};
+use crate::{Hold, Notice, Operation, Request};
+
+impl Runner {
+    pub(super) fn take_requests(&mut self, batch: impl Iterator<Item = Request>) {
+        let mut begin: Vec<(Key, Event)> = Vec::new();
+        let mut taken: Vec<(Key, Ticket)> = Vec::new();
+        for request in batch {
+            match request {
+                Request::Hold(hold) => begin.extend(self.hold(hold).map(|key| (key, Event::Held))),
+                Request::Forget(name) => {
+                    begin.extend(self.names.get(&name).map(|key| (*key, Event::Forget)));
+                }
+                Request::Operate(operation) => {
+                    if let Some((key, ticket)) = self.accept(operation) {
+                        taken.push((key, ticket));
+                        begin.push((key, Event::Proceed));
+                    }
+                }
+                Request::AcknowledgeResults(ids) => {
+                    self.ledger.acknowledge_results(&ids);
+                    self.write(&[Entry::ResultsAcknowledged(ids)]);
+                }
+                Request::AcknowledgeEvents(up_to) => {
+                    self.ledger.acknowledge_events(up_to);
+                    self.write(&[Entry::EventsAcknowledged(up_to)]);
+                }
+            }
+        }
+        if !taken.is_empty()
+            && let Err(why) = self.make_durable()
+        {
+            self.refuse(&taken, &why);
+        }
+        for (key, event) in begin {
+            self.drive(key, event);
+        }
+    }
+
+    fn make_durable(&mut self) -> Result<(), String> {
+        if self.journal.is_behind() {
+            self.rewrite_journal();
+        }
+        match self.journal.is_behind() {
+            true => Err("it cannot be written".to_owned()),
+            false => self.journal.sync().map_err(|error| error.to_string()),
+        }
+    }
+
+    /// What could not be written down is not done.
+    fn refuse(&mut self, taken: &[(Key, Ticket)], why: &str) {
+        for (key, ticket) in taken {
+            if let Some(held) = self.held.get_mut(key) {
+                held.process.queue.retain(|waiting| waiting.id != ticket.id);
+            }
+            let message = format!(
+                "the agent cannot take operations: its journal in {} is not writable ({why}); is the disk full?",
+                self.dir.display()
+            );
+            self.ledger.remember(ticket.id);
+            let outcome = Outcome::plain(Code::COMMAND_FAILED, message, clock::unix());
+            self.outbox.push(Notice::Ended(ticket.id, outcome));
+        }
+    }
+
+    fn hold(&mut self, hold: Hold) -> Option<Key> {
+        self.write(&[Entry::Hold(Box::new((&hold).into()))]);
+        self.outbox.must_sync();
+        let Some(key) = self.names.get(&hold.name).copied() else {
+            let process = Process::new(hold.flag, hold.managed);
+            return Some(self.insert(hold, process));
+        };
+        let held = self.held.get_mut(&key)?;
+        if held.hold.incarnation != hold.incarnation {
+            held.process.register_anew(hold.flag, hold.managed);
+        }
+        held.hold = hold;
+        Some(key)
+    }
+
+    pub(super) fn insert(&mut self, hold: Hold, process: Process) -> Key {
+        let key = Key(self.next_key);
+        self.next_key += 1;
+        self.names.insert(hold.name.clone(), key);
+        self.held.insert(key, Held::new(hold, process));
+        key
+    }
+
+    /// Takes an operation, unless it is known already or can be answered at once.
+    fn accept(&mut self, operation: Operation) -> Option<(Key, Ticket)> {
+        let id = operation.id;
+        if self.ledger.is_done(id) {
+            return None;
+        }
+        if let Some(outcome) = self.ledger.results.get(&id) {
+            self.outbox.push(Notice::Ended(id, outcome.clone()));
+            return None;
+        }
+        let Some(key) = self.names.get(&operation.process).copied() else {
+            self.operate_on_stranger(operation);
+            return None;
+        };
+        let held = self.held.get_mut(&key)?;
+        if held.process.operations().any(|ticket| ticket.id == id) {
+            return None;
+        }
+        let ticket = Ticket {
+            id,
+            op: operation.op,
+            deadline: operation.deadline,
+        };
+        if !held.process.accept(ticket) {
+            let message = "too many operations wait for this process already";
+            self.end_now(
+                id,
+                Outcome::plain(Code::COMMAND_FAILED, message, clock::unix()),
+            );
+            return None;
+        }
+        let name = held.hold.name.clone();
+        let state = Entry::State(name, Box::new(held.process.clone()));
+        self.write(&[state]);
+        Some((key, ticket))
+    }
+
+    /// An operation on a process that is not held.
+    fn operate_on_stranger(&mut self, operation: Operation) {
+        let now = clock::unix();
+        let success = || Outcome::plain(Code::OK, "success", now);
+        match operation.op {
+            Op::Query => {
+                let probe = operation.probe.unwrap_or_default();
+                let alive = look::probe(&probe);
+                let version = probe.version_cmd.clone();
+                let wants_version = alive.is_some() && !version.is_empty();
+                if wants_version
+                    && self.ask_stranger_version(operation.id, &operation.process, &probe)
+                {
+                    return;
+                }
+                let mut outcome = success();
+                outcome.instance = Some(Box::new(self.instance_of(alive, None, "", now)));
+                self.end_now(operation.id, outcome);
+            }
+            Op::Unmanage => {
+                let mut outcome = success();
+                outcome.managed = Some(false);
+                self.end_now(operation.id, outcome);
+            }
+            Op::Start | Op::Stop | Op::Manage | Op::Restart | Op::Reload | Op::Kill => {
+                let outcome =
+                    Outcome::plain(Code::NOT_REGISTERED, "process is not registered", now);
+                self.end_now(operation.id, outcome);
+            }
+        }
+    }
+
+    /// An end that no machine has a part in.
+    pub(super) fn end_now(&mut self, id: model::OpId, outcome: Outcome) {
+        self.write(&[Entry::Ended(id, Box::new(outcome.clone()))]);
+        self.ledger.ended(id, outcome.clone());
+        self.outbox.after_sync(Notice::Ended(id, outcome));
+    }
+}

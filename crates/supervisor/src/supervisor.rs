@@ -1,0 +1,138 @@
+//! The handle: open, then run.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+
+use crate::journal::entry::{Entry, Picture};
+use crate::journal::{self, Journal};
+use crate::machine::Boot;
+use crate::os::clock;
+use crate::runner::Runner;
+use crate::{Hold, Notice, Recovered, Request};
+
+/// What may be set. The defaults are right for an agent; tests make things faster.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How often cpu, memory and the rest are read, and processes that are down are looked for.
+    pub sample_every: Duration,
+    /// How often figures of usage are reported at most.
+    pub report_usage_every: Duration,
+    /// How often the bytes under `log_path` are counted.
+    pub count_disk_every: Duration,
+    /// The journal is written anew when it is larger than this and mostly of the past.
+    pub journal_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            sample_every: Duration::from_secs(5),
+            report_usage_every: Duration::from_secs(10),
+            count_disk_every: Duration::from_secs(60),
+            journal_bytes: 8 * 1024 * 1024,
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SupervisorError {
+    #[error("{} is in use by another agent: stop that one, or choose another directory", .0.display())]
+    InUse(PathBuf),
+    #[error("cannot open the journal in {}", dir.display())]
+    Open {
+        dir: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("cannot watch processes")]
+    Watch(#[source] io::Error),
+}
+
+/// Keeps the processes of one agent.
+#[derive(Debug)]
+pub struct Supervisor {
+    pub(crate) dir: PathBuf,
+    pub(crate) options: Options,
+    pub(crate) journal: Journal,
+    pub(crate) picture: Picture,
+    pub(crate) boot: Boot,
+    /// Held as long as the directory is in use.
+    pub(crate) _lock: File,
+}
+
+impl Supervisor {
+    /// Opens the journal in `dir`, which is made if it does not exist, and tells what is in it.
+    pub fn open(dir: &Path, options: Options) -> Result<(Self, Recovered), SupervisorError> {
+        let failed = |source| SupervisorError::Open {
+            dir: dir.to_owned(),
+            source,
+        };
+        std::fs::create_dir_all(dir.join("output")).map_err(failed)?;
+        let lock = journal::lock(dir)
+            .map_err(failed)?
+            .ok_or_else(|| SupervisorError::InUse(dir.to_owned()))?;
+        let (mut journal, entries) = Journal::open(dir).map_err(failed)?;
+        let picture = Picture::of(entries);
+        let boot_id = clock::boot_id();
+        let boot = match picture.boot_id.is_empty() || picture.boot_id == boot_id {
+            true => Boot::Same,
+            false => Boot::Other,
+        };
+        // Once it says so the old boot is forgotten; until the machines have heard of it, it is not said.
+        if picture.boot_id.is_empty() {
+            journal
+                .append(&[Entry::Opened { boot_id }])
+                .and_then(|()| journal.sync())
+                .map_err(failed)?;
+        }
+        let recovered = recovered(&picture);
+        let supervisor = Self {
+            dir: dir.to_owned(),
+            options,
+            journal,
+            picture,
+            boot,
+            _lock: lock,
+        };
+        Ok((supervisor, recovered))
+    }
+
+    /// Supervises until `stop` turns true or its sender is gone, or until nobody can make requests any more. Processes
+    /// and operations under way are left as they are: the next one goes on with them.
+    ///
+    /// Must run on one thread (it keeps thread-bound rights for a moment while it opens files of others): in a
+    /// current-thread runtime or a `LocalSet`.
+    pub async fn run(
+        self,
+        requests: mpsc::Receiver<Request>,
+        notices: mpsc::Sender<Notice>,
+        stop: watch::Receiver<bool>,
+    ) -> Result<(), SupervisorError> {
+        Runner::new(self, notices)?.run(requests, stop).await
+    }
+}
+
+fn recovered(picture: &Picture) -> Recovered {
+    let mut held: Vec<Hold> = Vec::with_capacity(picture.held.len());
+    let mut under_way = Vec::new();
+    for (hold, process) in picture.held.values() {
+        held.push(Hold {
+            flag: process.flag,
+            managed: process.managed,
+            ..hold.clone()
+        });
+        under_way.extend(process.operations().map(|ticket| ticket.id));
+    }
+    held.sort_by(|a, b| a.name.cmp(&b.name));
+    let results = &picture.ledger.results;
+    Recovered {
+        held,
+        under_way,
+        results: results.iter().map(|(id, o)| (*id, o.clone())).collect(),
+        events: picture.ledger.events.iter().cloned().collect(),
+    }
+}

@@ -1,0 +1,320 @@
+//! A supervisor in a thread of its own, a directory, and the processes that a test starts: all gone when it ends.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use model::event::Event;
+use model::operation::{Op, OpId, TaskId};
+use model::spec::{Commands, Identity, Policy, Probe};
+use model::{Code, Flag, FullName, Outcome, Spec, State, Status, UnixMillis};
+use supervisor::{Hold, Notice, Operation, Options, Recovered, Request, Supervisor};
+use tokio::sync::{mpsc, watch};
+
+/// Longer than anything here takes on a slow machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Polls until `condition` gives something.
+pub(crate) fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = condition() {
+            return found;
+        }
+        assert!(Instant::now() < until, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+pub(crate) fn name() -> FullName {
+    "test/odd".parse().unwrap()
+}
+
+pub(crate) fn op_id(number: u32) -> OpId {
+    OpId {
+        task: TaskId::from_number(7),
+        ordinal: number,
+    }
+}
+
+pub(crate) fn options() -> Options {
+    Options {
+        sample_every: Duration::from_millis(100),
+        report_usage_every: Duration::from_millis(100),
+        count_disk_every: Duration::from_millis(200),
+        journal_bytes: 256 * 1024,
+    }
+}
+
+/// A directory with the odd program's files in it.
+#[derive(Debug)]
+pub(crate) struct Home {
+    dir: tempfile::TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let home = Self {
+            dir: tempfile::tempdir().unwrap(),
+        };
+        std::fs::create_dir(home.path("work")).unwrap();
+        std::fs::create_dir(home.path("agent")).unwrap();
+        home
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn file(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    /// A spec whose start command is `odd` with these options; `%` stands for this directory.
+    pub(crate) fn spec(&self, options: &str) -> Spec {
+        let root = self.dir.path().to_str().unwrap();
+        let odd = env!("CARGO_BIN_EXE_odd-child");
+        Spec {
+            identity: Identity {
+                index_key: String::new(),
+                proc_name: "odd-child".to_owned(),
+                setup_path: self.file("work"),
+                pid_path: self.file("pid"),
+                config_path: String::new(),
+                log_path: String::new(),
+                user: nix::unistd::User::from_uid(nix::unistd::geteuid())
+                    .unwrap()
+                    .unwrap()
+                    .name,
+            },
+            control: Commands {
+                start_cmd: format!("{odd} {}", options.replace('%', root)),
+                ..Commands::default()
+            },
+            resource: Default::default(),
+            monitor_policy: Policy {
+                start_check_secs: 0,
+                start_interval: 1,
+                op_timeout: 10,
+                ..Policy::default()
+            },
+            warn_report_policy: Default::default(),
+            configmap: Vec::new(),
+        }
+    }
+
+    pub(crate) fn daemon(&self) -> Spec {
+        self.spec("--daemon --pid-file %/pid")
+    }
+
+    pub(crate) fn keeper(&self) -> Keeper {
+        self.keeper_with(options()).0
+    }
+
+    pub(crate) fn keeper_with(&self, options: Options) -> (Keeper, Recovered) {
+        let (supervisor, recovered) = Supervisor::open(&self.path("agent"), options).unwrap();
+        let (requests, take_requests) = mpsc::channel(64);
+        let (give_notices, notices) = mpsc::channel(1024);
+        let (stop, stopped) = watch::channel(false);
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime
+                .block_on(supervisor.run(take_requests, give_notices, stopped))
+                .unwrap();
+        });
+        let keeper = Keeper {
+            requests,
+            notices,
+            stop,
+            thread: Some(thread),
+            statuses: HashMap::new(),
+            outcomes: HashMap::new(),
+            ends: Vec::new(),
+            events: Vec::new(),
+            history: Vec::new(),
+        };
+        (keeper, recovered)
+    }
+
+    pub(crate) fn lines(&self, name: &str) -> usize {
+        std::fs::read_to_string(self.path(name)).map_or(0, |text| text.lines().count())
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        let text = std::fs::read_to_string(self.path("pid")).unwrap();
+        text.trim().parse().unwrap()
+    }
+}
+
+impl Drop for Home {
+    /// Everything that was started below this directory goes with it.
+    fn drop(&mut self) {
+        let root = self.dir.path().to_str().unwrap().to_owned();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else {
+                continue;
+            };
+            let below = |what: &str| {
+                let target = std::fs::read_link(format!("/proc/{pid}/{what}"));
+                target.is_ok_and(|target| target.starts_with(&root))
+            };
+            let text = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let named = String::from_utf8_lossy(&text).contains(&root);
+            if pid != std::process::id() as i32 && (below("cwd") || named) {
+                kill(pid, libc::SIGKILL);
+            }
+        }
+    }
+}
+
+pub(crate) fn kill(pid: i32, signal: i32) {
+    let signal = rustix::process::Signal::from_named_raw(signal).unwrap();
+    let _ = rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal);
+}
+
+pub(crate) fn is_alive(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat
+        .rsplit(')')
+        .next()
+        .and_then(|rest| rest.trim().chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    requests: mpsc::Sender<Request>,
+    notices: mpsc::Receiver<Notice>,
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+    pub(crate) statuses: HashMap<FullName, Status>,
+    pub(crate) outcomes: HashMap<OpId, Outcome>,
+    pub(crate) ends: Vec<OpId>,
+    pub(crate) events: Vec<(u64, Event)>,
+    pub(crate) history: Vec<Status>,
+}
+
+impl Keeper {
+    pub(crate) fn ask(&self, request: Request) {
+        self.requests.blocking_send(request).unwrap();
+    }
+
+    pub(crate) fn hold(&self, spec: Spec) {
+        self.hold_as(&name(), spec, Flag::Unregistered, false);
+    }
+
+    pub(crate) fn hold_as(&self, name: &FullName, spec: Spec, flag: Flag, managed: bool) {
+        self.ask(Request::Hold(Hold {
+            name: name.clone(),
+            incarnation: 1,
+            spec: Arc::new(spec),
+            definition_hash: 5,
+            flag,
+            managed,
+            registered_at: UnixMillis(1),
+        }));
+    }
+
+    pub(crate) fn begin(&self, number: u32, op: Op) -> OpId {
+        self.begin_on(&name(), number, op, None)
+    }
+
+    pub(crate) fn begin_on(
+        &self,
+        name: &FullName,
+        number: u32,
+        op: Op,
+        probe: Option<Probe>,
+    ) -> OpId {
+        let id = op_id(number);
+        self.ask(Request::Operate(Operation {
+            id,
+            process: name.clone(),
+            op,
+            probe,
+            deadline: UnixMillis(i64::MAX),
+        }));
+        id
+    }
+
+    pub(crate) fn operate(&mut self, number: u32, op: Op) -> Outcome {
+        let id = self.begin(number, op);
+        self.end_of(id)
+    }
+
+    pub(crate) fn end_of(&mut self, id: OpId) -> Outcome {
+        wait_for("the end of an operation", || {
+            self.listen();
+            self.outcomes.get(&id).cloned()
+        })
+    }
+
+    /// Operates and wants it to succeed.
+    pub(crate) fn succeed(&mut self, number: u32, op: Op) -> Outcome {
+        let outcome = self.operate(number, op);
+        assert_eq!(outcome.code, Code::OK, "{op}: {outcome:?}");
+        assert_eq!(outcome.message, "success");
+        outcome
+    }
+
+    pub(crate) fn listen(&mut self) {
+        while let Ok(notice) = self.notices.try_recv() {
+            match notice {
+                Notice::Status(name, status) => {
+                    self.history.push(status.clone());
+                    self.statuses.insert(name, status);
+                }
+                Notice::Ended(id, outcome) => {
+                    self.ends.push(id);
+                    self.outcomes.insert(id, outcome);
+                }
+                Notice::Event(number, event) => self.events.push((number, event)),
+            }
+        }
+    }
+
+    pub(crate) fn status_where(&mut self, what: &str, wanted: impl Fn(&Status) -> bool) -> Status {
+        wait_for(what, || {
+            self.listen();
+            self.statuses.get(&name()).filter(|s| wanted(s)).cloned()
+        })
+    }
+
+    pub(crate) fn running(&mut self) -> Status {
+        self.status_where("running", |s| s.state == State::Running)
+    }
+
+    pub(crate) fn stopped(&mut self) -> Status {
+        self.status_where("stopped", |s| s.state == State::Stopped)
+    }
+
+    /// Ends the supervisor, as an agent that is stopped does.
+    pub(crate) fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let _ = self.stop.send(true);
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            if !std::thread::panicking() {
+                ended.unwrap();
+            }
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+pub(crate) fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}

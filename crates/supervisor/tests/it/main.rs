@@ -1,0 +1,4 @@
+//! Real processes under a real supervisor.
+
+mod keeper;
+mod operate;
