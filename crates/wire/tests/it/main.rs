@@ -1,0 +1,242 @@
+//! Frames as bytes, kept for ever: agents in the field speak them.
+//!
+//! Each file in `tests/golden/` is one frame in hexadecimal. `UPDATE_GOLDEN=1` writes files that are missing; a file that
+//! exists is never rewritten, because the bytes that it holds are out there.
+
+#![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+
+use bytes::BytesMut;
+use prost::Message;
+use tokio_util::codec::{Decoder, Encoder};
+use wire::down::NameRef;
+use wire::enrol::{Enrol, Enrolled};
+use wire::up::OpRef;
+use wire::{
+    Ack, Bye, Codec, Command, Desired, DesiredProcess, Down, EventFrame, Hello, ProcessStatus,
+    Report, ResultFrame, Up, Welcome,
+};
+
+const OP: OpRef = OpRef {
+    task: 0x0123_4567_89AB_CDEF,
+    ordinal: 7,
+};
+
+fn name() -> NameRef {
+    NameRef {
+        namespace: "gse".into(),
+        name: "proc-test".into(),
+    }
+}
+
+fn ups() -> Vec<(&'static str, Up)> {
+    let status = ProcessStatus {
+        namespace: "gse".into(),
+        name: "proc-test".into(),
+        state: 1,
+        pid: 4437,
+        version: "1.2.19".into(),
+        started_at_ms: 1_441_006_057_000,
+        reported_at_ms: 1_441_006_058_000,
+        cpu: 0.5,
+        mem: 0.25,
+        fd: 12,
+        disk: 100,
+        net: 200,
+        message: "fine".into(),
+    };
+    vec![
+        (
+            "up-hello",
+            Hello {
+                oldest: 1,
+                newest: 1,
+                agent_version: "0.1.0".into(),
+                cloud: 3,
+                ip: "10.0.0.1".into(),
+                agent_id: "agent-1".into(),
+                held_digest: 0xFEED_F00D,
+                held_ops: vec![OP],
+                root: true,
+                hostname: "host".into(),
+                kernel: "6.1".into(),
+                cores: 2,
+                memory_kib: 1024,
+            }
+            .into(),
+        ),
+        (
+            "up-report",
+            Report {
+                statuses: vec![status],
+            }
+            .into(),
+        ),
+        ("up-heartbeat", Report::default().into()),
+        (
+            "up-result",
+            ResultFrame {
+                op: Some(OP),
+                outcome_json: b"{\"code\":0}".to_vec(),
+            }
+            .into(),
+        ),
+        (
+            "up-event",
+            EventFrame {
+                seq: 9,
+                at_ms: 1_441_006_057_000,
+                namespace: "gse".into(),
+                name: "proc-test".into(),
+                kind: "process_exit".into(),
+                reason: "exited with code 1 after 3 s".into(),
+                exit_code: Some(1),
+                exit_signal: None,
+            }
+            .into(),
+        ),
+    ]
+}
+
+fn downs() -> Vec<(&'static str, Down)> {
+    let process = DesiredProcess {
+        name: Some(name()),
+        incarnation: 42,
+        spec_json: "{\"identity\":{}}".into(),
+        labels_json: "{\"a\":\"b\"}".into(),
+        flag: 1,
+        managed: true,
+        registered_at_ms: 1_441_006_057_000,
+    };
+    vec![
+        (
+            "down-welcome",
+            Welcome {
+                version: 1,
+                server_time_ms: 5,
+                server_version: "0.1.0".into(),
+            }
+            .into(),
+        ),
+        (
+            "down-desired-full",
+            Desired {
+                full: true,
+                last: true,
+                processes: vec![process],
+                forget: vec![],
+            }
+            .into(),
+        ),
+        (
+            "down-desired-forget",
+            Desired {
+                forget: vec![name()],
+                ..Default::default()
+            }
+            .into(),
+        ),
+        (
+            "down-command",
+            Command {
+                op: Some(OP),
+                name: Some(name()),
+                op_type: 7,
+                probe_json: "{\"proc_name\":\"p\"}".into(),
+                deadline_ms: 1_441_006_157_000,
+            }
+            .into(),
+        ),
+        (
+            "down-ack",
+            Ack {
+                results: vec![OP],
+                events_through: 9,
+            }
+            .into(),
+        ),
+        (
+            "down-bye",
+            Bye {
+                reason: "the server is stopping".into(),
+                permanent: true,
+            }
+            .into(),
+        ),
+    ]
+}
+
+fn golden(file: &str, encoded: &[u8]) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(format!("{file}.hex"));
+    if !path.exists() && std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let hex: String = encoded.iter().map(|byte| format!("{byte:02x}")).collect();
+        std::fs::write(&path, hex + "\n").unwrap();
+    }
+    let hex = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let digits = hex.trim().as_bytes();
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.chunks(2).map(byte).collect()
+}
+
+fn check<M: Message + Default + PartialEq + Clone + Debug>(file: &str, frame: M) {
+    let mut codec = Codec::<M, M>::new();
+    let mut bytes = BytesMut::new();
+    codec.encode(frame.clone(), &mut bytes).unwrap();
+    let kept = golden(file, &bytes);
+    let read = codec.decode(&mut BytesMut::from(&kept[..])).unwrap();
+    assert_eq!(
+        read,
+        Some(frame),
+        "{file}: what agents in the field send is read"
+    );
+    assert_eq!(&bytes[..], kept, "{file}: what they expect is written");
+}
+
+#[test]
+fn frames_of_agents_are_read_and_written_as_ever() {
+    ups()
+        .into_iter()
+        .for_each(|(file, frame)| check(file, frame));
+}
+
+#[test]
+fn frames_of_servers_are_read_and_written_as_ever() {
+    downs()
+        .into_iter()
+        .for_each(|(file, frame)| check(file, frame));
+}
+
+#[test]
+fn enrolment_is_read_and_written_as_ever() {
+    check(
+        "enrol-question",
+        Enrol {
+            token: "secret".into(),
+            cloud: 3,
+            ip: "10.0.0.1".into(),
+            agent_id: "agent-1".into(),
+            csr_der: vec![1, 2, 3],
+        },
+    );
+    check(
+        "enrol-answer",
+        Enrolled {
+            refused: String::new(),
+            certificate_der: vec![4, 5],
+            ca_der: vec![6],
+            agent_id: "agent-1".into(),
+        },
+    );
+}
+
+/// A field that only a newer peer knows is skipped.
+#[test]
+fn unknown_fields_are_skipped() {
+    let mut bytes = Up::from(Report::default()).encode_to_vec();
+    bytes.extend([0xFA, 0x3E, 0x02, 0x08, 0x01]); // field 1007, two bytes
+    assert_eq!(Up::decode(&bytes[..]).unwrap(), Up::from(Report::default()));
+}
