@@ -17,8 +17,9 @@ pub const FILE: &str = "cli.toml";
 /// Shown below the help of the client verbs.
 pub const WHERE: &str = "\
 Server and credentials:
-  MUSTER_URL (or --url), MUSTER_APP_CODE and MUSTER_APP_SECRET; what they leave open is read from cli.toml in the
-  data directory (--data, MUSTER_DATA), which a server on this machine writes. MUSTER_USER names you in the audit trail.";
+  MUSTER_URL (or --url), MUSTER_APP_CODE and MUSTER_APP_SECRET. What they leave open is
+  read from cli.toml in the data directory (--data, MUSTER_DATA), which a server on this
+  machine writes. MUSTER_USER names you in the audit trail.";
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct Account {

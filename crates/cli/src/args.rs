@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::config::SOURCES;
 use crate::failure::EXIT_CODES;
 use crate::out::Format;
 use crate::verb::{
@@ -61,10 +62,10 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Run a server and one agent on this machine
-    #[command(after_help = up::EXAMPLES)]
+    #[command(after_help = format!("{}\n\n{SOURCES}", up::EXAMPLES))]
     Up(up::UpArgs),
     /// Run a server
-    #[command(after_help = server::EXAMPLES)]
+    #[command(after_help = format!("{}\n\n{SOURCES}", server::EXAMPLES))]
     Server(server::Args),
     /// Run the agent of a host
     #[command(after_help = agent::EXAMPLES)]

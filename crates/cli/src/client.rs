@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const CONNECT: Duration = Duration::from_secs(5);
 /// The largest answer that is read: a page of results with all their output.
 const MAX_ANSWER: u64 = 512 * 1024 * 1024;
-/// How often a request that came too fast is tried again.
+/// How often a request is sent that the server was too busy for.
 const MAX_TRIES: u32 = 5;
 
 #[derive(Debug)]
@@ -125,7 +125,7 @@ impl Client {
         request
     }
 
-    /// Sends, and sends again as long as the server only says that it was too fast.
+    /// Sends, and sends again as long as the server only says that it is busy.
     fn answer<T: DeserializeOwned>(
         &self,
         send: impl Fn() -> Result<Response<Body>, ureq::Error>,
@@ -133,9 +133,11 @@ impl Client {
         let mut tries = 1;
         loop {
             let response = send().map_err(|e| answer::unreachable(&self.account, &e))?;
-            if response.status() == StatusCode::TOO_MANY_REQUESTS && tries < MAX_TRIES {
+            if let Some(pause) = answer::retry_after(&response)
+                && tries < MAX_TRIES
+            {
                 tries += 1;
-                std::thread::sleep(answer::retry_after(&response));
+                std::thread::sleep(pause);
                 continue;
             }
             return self.read(response);

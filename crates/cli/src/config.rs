@@ -42,10 +42,13 @@ const KEYS: [Key; 11] = [
 
 /// Shown below the help of both verbs.
 pub const SOURCES: &str = "\
-A flag wins over its environment variable, that over the file, that over the default. Keys of the file, at its top or in
-a table [server]: data, http, agents, store, app_code, app_secret, join_token, log, log_format.
-MUSTER_APP_CODE, MUSTER_APP_SECRET and MUSTER_JOIN_TOKEN (or the file) fix the first app and the first join token, which
-are made up otherwise. They are no flags, because other users can read those.";
+A flag wins over its environment variable, that over the file, that over the default.
+Keys of the file, at its top or in a table [server]: data, http, agents, store,
+app_code, app_secret, join_token, log, log_format; for muster up also ip and cloud_id.
+
+MUSTER_APP_CODE, MUSTER_APP_SECRET and MUSTER_JOIN_TOKEN (or the file) fix the first app
+and the first join token, which are made up otherwise. They are no flags, because other
+users can read those.";
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ServerArgs {

@@ -11,11 +11,10 @@ use crate::tone::{Tone, paint};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// For people
+    // Plain comments: with help of their own, clap would spread every help page over three times the lines.
     #[default]
-    Table,
-    /// For programs
-    Json,
+    Table, // for people
+    Json, // for programs
 }
 
 #[derive(Debug, Clone)]

@@ -34,13 +34,15 @@ pub(super) fn has_results(body: &[u8]) -> bool {
     serde_json::from_slice::<Results>(body).is_ok()
 }
 
-/// How long the server wants us to wait, within reason.
-pub(super) fn retry_after(response: &Response<Body>) -> Duration {
-    let secs = response
-        .headers()
-        .get("retry-after")
-        .and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
-    Duration::from_secs(secs.unwrap_or(1).clamp(1, 10))
+/// How long the server wants us to wait before we try again, within reason; it has changed nothing.
+pub(super) fn retry_after(response: &Response<Body>) -> Option<Duration> {
+    let is_busy = matches!(
+        response.status(),
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+    );
+    let secs = response.headers().get("retry-after")?;
+    let secs: u64 = secs.to_str().ok()?.trim().parse().ok()?;
+    is_busy.then(|| Duration::from_secs(secs.clamp(1, 10)))
 }
 
 /// The request got no answer at all.

@@ -66,7 +66,7 @@ pub struct SpecArgs {
     #[arg(long, value_name = "BYTES", help_heading = "Limits")]
     net: Option<i64>,
 
-    /// What being managed means [default: resident]
+    /// Restarted when it dies, run by a crontab rule, or run once [default: resident]
     #[arg(long, value_enum, help_heading = "Policy")]
     auto_type: Option<AutoTypeArg>,
     /// When a periodic process runs: minute hour day month weekday, in the host's time zone
@@ -101,11 +101,8 @@ pub struct SpecArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum AutoTypeArg {
-    /// Restarted when it dies
     Resident,
-    /// Run by a crontab rule
     Periodic,
-    /// Run once
     OneShot,
 }
 

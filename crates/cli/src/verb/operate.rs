@@ -15,6 +15,7 @@ use crate::target::{TargetArgs, Targets};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// The process
     #[arg(value_name = "NAMESPACE/NAME")]
     pub name: FullName,
     #[command(flatten)]
@@ -37,10 +38,10 @@ pub fn examples(verb: &str) -> String {
     format!(
         "\
 Examples:
-  muster {verb} web/nginx                          where it is registered on one host only
+  muster {verb} web/nginx                  where it is registered on one host only
   muster {verb} web/nginx --host 10.0.0.1,10.0.0.2
   muster {verb} web/nginx --all --timeout 5m
-  muster {verb} web/nginx --all --no-wait -q       print the id of the task; muster task ID follows it
+  muster {verb} web/nginx --all --no-wait  print the task's id; muster task ID follows it
 
 {EXIT_CODES}"
     )

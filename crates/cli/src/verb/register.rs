@@ -17,8 +17,9 @@ Examples:
   On the one host that is connected, from the current directory:
     muster register demo/sleeper --start 'sleep 1000'
   A daemon on two hosts:
-    muster register web/nginx --host 10.0.0.1,10.0.0.2 --setup-path /opt/nginx --pid-path /run/nginx.pid \\
-      --user root --start ./sbin/nginx --reload './sbin/nginx -s reload' --label tier=front
+    muster register web/nginx --host 10.0.0.1,10.0.0.2 --setup-path /opt/nginx \\
+      --pid-path /run/nginx.pid --user root --start ./sbin/nginx \\
+      --reload './sbin/nginx -s reload' --label tier=front
   From a file, for every host of a list:
     muster register -f nginx.toml --host @hosts.txt
   The body of a GSE register_proc_info call:
@@ -36,7 +37,8 @@ A file in TOML (the same keys in JSON):
   [monitor_policy]
   auto_type = \"resident\"
 
-Flags win over the file. To register an equal spec again is fine; a different one is refused: see muster update.";
+Flags win over the file. To register an equal spec again is fine; a different one is
+refused: see muster update.";
 
 /// How many hosts that failed are listed.
 const MAX_FAILURES: usize = 50;

@@ -1,7 +1,7 @@
 //! `muster server`: the server alone.
 
 use super::{Context, environment};
-use crate::config::{SOURCES, ServerArgs, ServerConfig};
+use crate::config::{ServerArgs, ServerConfig};
 use crate::failure::{Exit, Failure, Kind, chain};
 use crate::out::Out;
 
@@ -9,16 +9,15 @@ pub const EXAMPLES: &str = "\
 Examples:
   For this machine only:
     muster server --data ./data
-  For a fleet: agents from anywhere (they prove who they are), the API behind a proxy on this machine:
+  For a fleet: agents from anywhere (they prove who they are), the API on this machine:
     muster server --data /var/lib/muster --http 127.0.0.1:7100 --agents '[::]:7101'
   What would it use?
     muster server --config /etc/muster/server.toml --print-config
 
-Keys, credentials and what else it needs are made at the first start; the local command line finds them in the data
-directory. See muster token create for agents.";
+Keys and credentials are made at the first start; the command line on this machine finds
+them in the data directory. See muster token create for agents.";
 
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = SOURCES)]
 pub struct Args {
     #[command(flatten)]
     pub server: ServerArgs,

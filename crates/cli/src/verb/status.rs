@@ -26,6 +26,7 @@ const MAX_ROWS: usize = 1000;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// The process
     #[arg(value_name = "NAMESPACE/NAME")]
     name: FullName,
     /// Only on this host: IP or CLOUD:IP

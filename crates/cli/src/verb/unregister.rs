@@ -11,10 +11,12 @@ Examples:
   muster unregister web/nginx --host 10.0.0.1
   muster unregister web/nginx --all
 
-What runs goes on running, and nobody looks after it any more. Stop it first if you want it gone.";
+What runs goes on running, and nobody looks after it any more. Stop it first if you want
+it gone.";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// The process
     #[arg(value_name = "NAMESPACE/NAME")]
     pub name: FullName,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use model::Host;
 
 use super::server::{Signals, boot_failure, runtime};
 use super::{Context, environment};
-use crate::config::{SOURCES, ServerArgs, UpConfig};
+use crate::config::{ServerArgs, UpConfig};
 use crate::failure::{Exit, Failure};
 use crate::out::Out;
 use crate::show::counted;
@@ -20,8 +20,8 @@ use local_agent::LocalAgent;
 pub const EXAMPLES: &str = "\
 Examples:
   muster up
-  muster up --data ./data --http 127.0.0.1:0          any free port; the address is printed
-  muster up --ip 10.0.0.7 --cloud-id 3                known by this address
+  muster up --data ./data --http 127.0.0.1:0   any free port; the address is printed
+  muster up --ip 10.0.0.7 --cloud-id 3         known by this address
 
 Run it again on the same data and it goes on where it was. Ctrl-C leaves the processes running.";
 
@@ -32,7 +32,6 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
 
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = SOURCES)]
 pub struct UpArgs {
     #[command(flatten)]
     pub server: ServerArgs,

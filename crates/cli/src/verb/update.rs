@@ -21,8 +21,8 @@ Examples:
   The same on every host that has the process already:
     muster update -f nginx.toml --all
 
-Without a file, what is registered stays but for the flags. A running process is not touched: the new spec counts from
-its next start.";
+Without a file, what is registered stays but for the flags. A running process is not
+touched: the new spec counts from its next start.";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
