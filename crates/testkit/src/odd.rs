@@ -2,19 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The path of the program, which Cargo builds beside the test that asks.
+/// The path of the program.
 pub fn odd() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows where it is");
-    // target/PROFILE/deps/TEST
-    let profile = test
-        .ancestors()
-        .nth(2)
-        .expect("tests are built into target/PROFILE/deps");
-    let odd = profile.join("odd");
-    assert!(
-        odd.exists(),
-        "{} does not exist: build it with `cargo build -p testkit --bin odd`",
-        odd.display()
-    );
-    odd
+    crate::program::path("odd")
 }

@@ -60,7 +60,7 @@ impl Server {
                 .split_once("http://")
                 .and_then(|(_, rest)| rest.split_whitespace().next())
             {
-                break address.trim_end_matches('/').parse::<SocketAddr>()?;
+                break address.trim_end_matches(['/', ',']).parse::<SocketAddr>()?;
             }
         };
         // Nobody reads on, so the pipe is kept open by a thread that throws the rest away.
