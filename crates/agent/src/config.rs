@@ -25,9 +25,9 @@ const DEFAULT_DATA: &str = "/var/lib/muster-agent";
 pub const EXAMPLES: &str = "\
 Examples:
   First start, with the token that the server printed:
-    MUSTER_JOIN_TOKEN=… muster-agent --server 10.0.0.1:7801 --data /var/lib/muster-agent --ip 10.0.0.7
+    MUSTER_JOIN_TOKEN=… muster-agent --server 10.0.0.1:7101 --data /var/lib/muster-agent --ip 10.0.0.7
   Later starts need neither token nor address of the host:
-    muster-agent --server 10.0.0.1:7801
+    muster-agent --server 10.0.0.1:7101
   From a file (keys: server, data, ip, cloud_id, agent_id, join, log, log_format; at the top or in a table [agent]):
     muster-agent --config /etc/muster/agent.toml
   What would it use?

@@ -27,6 +27,8 @@ pub enum AgentError {
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error(transparent)]
+    Supervisor(#[from] supervisor::SupervisorError),
+    #[error(transparent)]
     SupervisorGone(#[from] SupervisorGone),
     #[error("the agent cannot run here")]
     Io(#[from] io::Error),

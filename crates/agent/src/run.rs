@@ -7,8 +7,10 @@ use std::io::Write;
 use std::time::Duration;
 
 use rcgen::KeyPair;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use supervisor::{Options, Supervisor};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Attempt, Backoff, chance};
@@ -20,8 +22,17 @@ use crate::error::{AgentError, chain};
 use crate::facts::Facts;
 use crate::hand::Hand;
 use crate::identity::{self, Identity, IdentityError, Standing};
+use crate::keeper::{Keeper, SupervisorGone};
 use crate::session::{Ended, Speaker, Why, talk};
 use crate::{log, tls};
+
+/// Within the data directory.
+const SUPERVISOR_DIR: &str = "supervisor";
+/// Requests and notices on their way, each.
+const QUEUE: usize = 256;
+/// How long the supervisor may take to leave.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
+const OOM_SCORE_ADJ: &str = "-900";
 
 /// The whole of `muster-agent` and `muster agent`.
 pub fn command(args: AgentArgs) -> Result<(), AgentError> {
@@ -56,12 +67,40 @@ pub fn run(config: AgentConfig) -> Result<(), AgentError> {
 }
 
 /// Runs an agent until `stop`, which leaves every process running.
+///
+/// Belongs on a thread of its own with a current-thread runtime: the supervisor takes thread-bound rights for moments.
 pub async fn run_until(config: AgentConfig, stop: CancellationToken) -> Result<(), AgentError> {
     let data = DataDir::open(&config.data)?;
     let standing = identity::settle(&data, &config)?;
-    raise_descriptor_limit();
-    let _ = (&standing, &stop, Duration::ZERO);
-    unimplemented!("supervisor")
+    protect_from_oom();
+
+    let (supervisor, recovered) =
+        Supervisor::open(&data.path().join(SUPERVISOR_DIR), Options::default())?;
+    let (request_tx, requests) = mpsc::channel(QUEUE);
+    let (notices, notice_rx) = mpsc::channel(QUEUE);
+    let mut hand = Hand::new(recovered, Keeper::new(request_tx, notice_rx));
+
+    let (stop_keeping, kept_until) = watch::channel(false);
+    let keeping = supervisor.run(requests, notices, kept_until);
+    let speaking = async {
+        speak(&config, &data, standing, &mut hand, &stop).await?;
+        tracing::info!(
+            held = hand.n_held(),
+            "leaving; every process is left as it is"
+        );
+        let _it_ended_already = stop_keeping.send(true);
+        // What it still says is in its journal, and heard at the next start.
+        let _in_vain = timeout(LEAVE_TIMEOUT, hand.attend()).await;
+        Ok::<_, AgentError>(())
+    };
+    tokio::select! {
+        biased;
+        spoken = speaking => spoken,
+        kept = keeping => match (kept, stop.is_cancelled()) {
+            (Ok(()), false) => Err(SupervisorGone.into()),
+            (kept, _) => Ok(kept?),
+        },
+    }
 }
 
 /// Everything between the supervisor and the server: enrolment where it is needed, then one session after the other.
@@ -211,14 +250,11 @@ async fn wait(
     }
 }
 
-/// Watching many processes takes many descriptors.
-fn raise_descriptor_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!(%error, "the limit of open files stays at {:?}", limit.current);
+/// When memory runs out the keeper of all processes should go last. Its children start neutral again.
+fn protect_from_oom() {
+    if rustix::process::geteuid().is_root()
+        && let Err(error) = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_ADJ)
+    {
+        tracing::debug!(%error, "no protection from the out-of-memory killer");
     }
 }

@@ -1,6 +1,7 @@
 //! An agent's hand with plain queues where the supervisor would be, and frames to talk to it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::facts::Facts;
 use agent::hand::Hand;
@@ -16,6 +17,9 @@ use tokio_util::codec::Framed;
 use tokio_util::sync::CancellationToken;
 use wire::down::NameRef;
 use wire::{Codec, Command, DesiredProcess, Down, Hello, Up, UpKind, Welcome};
+
+/// More than any session takes; time is simulated.
+const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// What stands in for the supervisor.
 pub(crate) struct Keep {
@@ -42,10 +46,13 @@ pub(crate) async fn session<T>(
     let (near, far) = tokio::io::duplex(buffer);
     let stop = CancellationToken::new();
     let speaker = speaker();
-    let (ended, value) = tokio::join!(
-        talk(near, &speaker, hand, &stop),
-        script(Framed::new(far, Codec::new()))
-    );
+    let both = async {
+        tokio::join!(
+            talk(near, &speaker, hand, &stop),
+            script(Framed::new(far, Codec::new()))
+        )
+    };
+    let (ended, value) = tokio::time::timeout(PATIENCE, both).await.unwrap();
     (ended.unwrap(), value)
 }
 

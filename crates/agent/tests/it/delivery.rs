@@ -92,15 +92,13 @@ impl World {
         let _gone = server.send(ack.into()).await;
     }
 
-    fn forget(&mut self, keep: &mut Keep) {
-        while let Ok(request) = keep.requests.try_recv() {
-            match request {
-                Request::AcknowledgeResults(ids) => {
-                    self.forgotten.extend(ids.iter().map(|id| id.task.number()));
-                }
-                Request::AcknowledgeEvents(through) => self.events_forgotten = through,
-                other => panic!("{other:?}"),
+    fn forget(&mut self, request: Request) {
+        match request {
+            Request::AcknowledgeResults(ids) => {
+                self.forgotten.extend(ids.iter().map(|id| id.task.number()));
             }
+            Request::AcknowledgeEvents(through) => self.events_forgotten = through,
+            other => panic!("{other:?}"),
         }
     }
 }
@@ -126,7 +124,9 @@ async fn play(connections: Vec<Vec<Step>>) {
         })
         .await;
         // What was acknowledged on a connection that was lost may be sent again; what the supervisor forgot may not.
-        world.forget(&mut keep);
+        while let Ok(request) = keep.requests.try_recv() {
+            world.forget(request);
+        }
     }
     session(&mut hand, 512, async |mut server| {
         welcome(&mut server).await;
@@ -136,10 +136,9 @@ async fn play(connections: Vec<Vec<Step>>) {
             world.read(frame);
         }
         world.acknowledge(&mut server).await;
-        // Until all of it has been forgotten: waiting on what the supervisor hears.
-        while world.made > 0 && world.events_forgotten < world.made {
-            world.forget(&mut keep);
-            tokio::task::yield_now().await;
+        while world.events_forgotten < world.made {
+            let request = keep.requests.recv().await.unwrap();
+            world.forget(request);
         }
     })
     .await;

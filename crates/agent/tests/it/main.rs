@@ -12,3 +12,4 @@ mod enrolment;
 mod peer;
 mod reconcile;
 mod session;
+mod whole;
