@@ -1,6 +1,5 @@
 //! The fleet's own certificate authority. Its key is in the store, so that every replica signs alike.
 
-use control::ControlError;
 use model::Host;
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName,
@@ -30,8 +29,6 @@ pub enum CaError {
     Rcgen(#[from] rcgen::Error),
     #[error("the store is not available")]
     Store(#[from] store::StoreError),
-    #[error("the host cannot be named in a certificate")]
-    Control(#[from] ControlError),
 }
 
 /// As kept in the store.
@@ -53,9 +50,15 @@ impl std::fmt::Debug for Ca {
 }
 
 /// A certificate with what it takes to use it.
-pub struct Leaf {
-    pub chain: Vec<CertificateDer<'static>>,
-    pub key: PrivateKeyDer<'static>,
+pub(crate) struct Leaf {
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    pub(crate) key: PrivateKeyDer<'static>,
+}
+
+impl std::fmt::Debug for Leaf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Leaf(…)")
+    }
 }
 
 impl Ca {
@@ -86,7 +89,7 @@ impl Ca {
     }
 
     /// This server's own certificate, made anew at each start.
-    pub fn server_leaf(&self) -> Result<Leaf, CaError> {
+    pub(crate) fn server_leaf(&self) -> Result<Leaf, CaError> {
         let key = KeyPair::generate()?;
         let mut params = leaf_params(SERVER_NAME);
         params.subject_alt_names = vec![SanType::DnsName(SERVER_NAME.try_into()?)];

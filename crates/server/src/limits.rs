@@ -6,7 +6,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const COMFORTABLE: u64 = 16 * 1024;
 
 /// Raises the soft limit of open files to the hard one, and the hard one too where that is allowed.
-pub fn raise_open_files() {
+pub(crate) fn raise_open_files() {
     let before = getrlimit(Resource::Nofile);
     let wanted = before.maximum.map(|hard| hard.max(1 << 20));
     let tries = [

@@ -44,6 +44,11 @@ impl Cluster {
         self.http
     }
 
+    /// Where agents connect.
+    pub fn agents(&self) -> SocketAddr {
+        self.agents
+    }
+
     /// As if the power had gone.
     pub fn kill_server(&mut self) {
         if let Some(mut server) = self.server.take() {

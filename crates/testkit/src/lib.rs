@@ -2,7 +2,10 @@
 //! temporary folders; a small HTTP client; and a child program that misbehaves as told.
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
-#![allow(clippy::print_stdout, reason = "what a failed test prints is shown with it")]
+#![allow(
+    clippy::print_stdout,
+    reason = "what a failed test prints is shown with it"
+)]
 
 pub mod api;
 pub mod cluster;

@@ -1,0 +1,147 @@
+//! kill -9 of the server at any moment: nothing that was acknowledged is lost, every target ends, nothing runs twice.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::{Cluster, api::with_credentials, wait};
+
+use crate::fixture::Fixture;
+
+#[test]
+fn acknowledged_registrations_survive_every_kill() {
+    let mut cluster = Cluster::start();
+    let mut acknowledged: Vec<String> = Vec::new();
+    for round in 0..8_u64 {
+        let api = cluster.api.clone();
+        let stop = AtomicBool::new(false);
+        let newly = std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let mut newly = Vec::new();
+                for n in 0.. {
+                    let name = format!("p-{round}-{n}");
+                    if stop.load(Ordering::SeqCst) || !register(&api, &name) {
+                        break;
+                    }
+                    newly.push(name);
+                }
+                newly
+            });
+            std::thread::sleep(Duration::from_millis(50 + round * 37));
+            cluster.kill_server();
+            stop.store(true, Ordering::SeqCst);
+            writer.join().unwrap()
+        });
+        assert!(
+            !newly.is_empty(),
+            "round {round}: something was acknowledged"
+        );
+        acknowledged.extend(newly);
+        cluster.restart_server();
+        let known = names(&cluster);
+        for name in &acknowledged {
+            assert!(
+                known.contains(name),
+                "round {round}: {name} was acknowledged and is gone"
+            );
+        }
+        // At most the one request that was never answered may be there beside them.
+        assert!(
+            known.len() <= acknowledged.len() + round as usize + 1,
+            "round {round}: {}",
+            known.len()
+        );
+    }
+}
+
+fn register(api: &testkit::Api, name: &str) -> bool {
+    let body = json!({
+        "meta": {"namespace": "crash", "name": name},
+        "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 0, "bk_supplier_id": 0},
+                  {"ip": "10.0.0.2", "bk_cloud_id": 0, "bk_supplier_id": 0}],
+        "spec": {
+            "identity": {"proc_name": "x", "setup_path": "/x", "pid_path": "/x/pid", "user": "root"},
+            "control": {}, "resource": {"cpu": 0, "mem": 0}, "monitor_policy": {"auto_type": 1},
+        },
+    });
+    api.try_post("/v2/gse/register_proc_info", &with_credentials(body))
+        .is_ok_and(|answer| answer["code"] == 0)
+}
+
+/// Every name in the namespace; each must be there for both hosts or for none.
+fn names(cluster: &Cluster) -> std::collections::BTreeSet<String> {
+    let mut rows: Vec<Value> = Vec::new();
+    loop {
+        let page =
+            json!({"meta": {"namespace": "crash"}, "page": {"start": rows.len(), "limit": 1000}});
+        let data = cluster.api.esb_ok("sync_proc_status", page);
+        rows.extend(data["proc_infos"].as_array().unwrap().iter().cloned());
+        if rows.len() as u64 >= data["count"].as_u64().unwrap() {
+            break;
+        }
+    }
+    let name = |row: &Value| row["meta"]["name"].as_str().unwrap().to_owned();
+    let names: std::collections::BTreeSet<String> = rows.iter().map(name).collect();
+    assert_eq!(
+        rows.len(),
+        names.len() * 2,
+        "a registration is there whole or not at all"
+    );
+    names
+}
+
+/// The moment of the kill sweeps over the whole operation.
+#[test]
+fn an_operation_ends_once_whenever_the_server_is_killed() {
+    let mut cluster = Cluster::start();
+    let _agent = cluster.agent("10.1.1.1");
+    for round in 0..8_u64 {
+        let daemon = Fixture::daemon(cluster.path(), "10.1.1.1", &format!("round-{round}"));
+        let cmd = daemon.daemon_cmd();
+        let daemon = daemon.registered(&cluster.api, &cmd);
+        let body = json!({"meta": daemon.meta, "hosts": daemon.hosts, "op_type": 0});
+        let task = cluster.api.esb_ok("operate_proc", body);
+        std::thread::sleep(Duration::from_millis(round * round * 25));
+        cluster.kill_server();
+        cluster.restart_server();
+        let data = cluster.api.ended(task["task_id"].as_str().unwrap());
+        assert_eq!(data[&daemon.key]["error_code"], 0, "round {round}: {data}");
+        assert_eq!(daemon.executions(), 1, "round {round}: executed once");
+        assert!(daemon.is_alive(), "round {round}");
+        let row = wait::until("the status after the restart", || {
+            Some(daemon.status(&cluster.api)).filter(|row| row["status"] == 1)
+        });
+        assert_eq!(
+            (&row["flag"], &row["isauto"]),
+            (&json!(1), &json!(true)),
+            "round {round}"
+        );
+        cluster.wait_for_agent("10.1.1.1", true);
+    }
+}
+
+#[test]
+fn a_restarted_server_shows_the_last_status_at_once() {
+    let mut cluster = Cluster::start();
+    let mut agent = cluster.agent("10.1.1.1");
+    let daemon = Fixture::daemon(cluster.path(), "10.1.1.1", "remembered");
+    let cmd = daemon.daemon_cmd();
+    let daemon = daemon.registered(&cluster.api, &cmd);
+    assert_eq!(daemon.operate(&cluster.api, 0).0, 0);
+    let before = daemon.wait_for_status(&cluster.api, 1);
+    agent.kill();
+    // Statuses are saved every few seconds.
+    let row = wait::until("a saved status", || {
+        std::thread::sleep(Duration::from_secs(2));
+        cluster.restart_server();
+        Some(daemon.status(&cluster.api)).filter(|row| row["status"] == 1)
+    });
+    assert_eq!(row["pid"], before["pid"]);
+    assert!(
+        row["message"]
+            .as_str()
+            .unwrap()
+            .contains("agent offline since"),
+        "{row}"
+    );
+}

@@ -1,0 +1,12 @@
+//! The whole: a real server, real agents, real processes, real HTTP.
+
+#![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
+
+mod agents;
+mod crash_agent;
+mod crash_server;
+mod dialects;
+mod documents;
+mod fixture;
+mod operations;
+mod readme;
