@@ -1,0 +1,102 @@
+//! Runs `muster` in an environment of its own.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What one run of the command said, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+}
+
+/// One command line, with nothing of ours in its environment but what the test puts there.
+pub(crate) struct Muster {
+    command: Command,
+    stdin: String,
+    /// Home and data directory, empty unless the test fills it.
+    home: tempfile::TempDir,
+}
+
+impl Muster {
+    pub(crate) fn new(args: &[&str]) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_muster"));
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", home.path())
+            .env("MUSTER_DATA", home.path())
+            .env("MUSTER_USER", "tester");
+        Self {
+            command,
+            stdin: String::new(),
+            home,
+        }
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Talks to this server, as the app `test`.
+    pub(crate) fn to(self, url: &str) -> Self {
+        self.env("MUSTER_URL", url)
+            .env("MUSTER_APP_CODE", "test")
+            .env("MUSTER_APP_SECRET", "hush")
+    }
+
+    pub(crate) fn stdin(mut self, text: &str) -> Self {
+        self.stdin = text.to_owned();
+        self
+    }
+
+    pub(crate) fn file(self, name: &str, text: &str) -> Self {
+        std::fs::write(self.home().join(name), text).unwrap();
+        self
+    }
+
+    pub(crate) fn in_home(mut self) -> Self {
+        let home = self.home.path().to_owned();
+        self.command.current_dir(home);
+        self
+    }
+
+    pub(crate) fn run(mut self) -> Ran {
+        let mut child = self
+            .command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // A command that does not read its input is fine, too.
+        let _unread = stdin.write_all(self.stdin.as_bytes());
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+pub(crate) fn muster(args: &[&str]) -> Muster {
+    Muster::new(args)
+}

@@ -1,0 +1,261 @@
+//! `ps`, `hosts`, `status`, `app`, `token`, `user`, `audit`.
+
+use serde_json::{Value, json};
+
+use crate::command::muster;
+use crate::script::{Script, ok, status};
+
+fn process(index: usize) -> Value {
+    json!({
+        "namespace": "web", "name": "nginx", "host": format!("0:10.0.{}.{}", index / 256, index % 256),
+        "cloud_id": 0, "ip": "x", "agent_id": "a1", "labels": {"tier": "front"}, "flag": 1, "state": "running",
+        "managed": true, "pid": 100 + index, "version": "1.2", "message": "", "registered_at": 1_700_000_000_000_u64,
+        "started_at": 1_700_000_000_000_u64, "reported_at": 1_700_000_000_000_u64, "cpu": 1.25, "mem": 0.5, "fd": 9,
+        "disk": 2048, "net": 0, "something_new": [1],
+    })
+}
+
+fn query(line: &str, key: &str) -> usize {
+    let (_, rest) = line.split_once(&format!("{key}=")).unwrap();
+    rest.split('&').next().unwrap().parse().unwrap()
+}
+
+fn fleet(total: usize) -> Script {
+    Script::new(move |asked| {
+        let (start, limit) = (query(&asked.line, "start"), query(&asked.line, "limit"));
+        assert!((1..=1000).contains(&limit));
+        let rows: Vec<Value> = (start..total.min(start + limit)).map(process).collect();
+        ok(json!({"count": total, "start": start, "processes": rows}))
+    })
+}
+
+#[test]
+fn ps_is_a_table_for_people() {
+    let script = fleet(2);
+    let ran = muster(&[
+        "ps",
+        "--namespace",
+        "web",
+        "--state",
+        "running",
+        "--managed",
+        "--host",
+        "10.0.0.1",
+    ])
+    .to(&script.url)
+    .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        script.lines(),
+        [
+            "GET /api/v1/processes?namespace=web&host=0:10.0.0.1&state=running&managed=true&start=0&limit=1000"
+        ]
+    );
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines.len(), 3);
+    assert!(
+        lines[0].starts_with("PROCESS    HOST        STATE    MANAGED  PID"),
+        "{}",
+        lines[0]
+    );
+    assert!(
+        lines[1].starts_with("web/nginx  0:10.0.0.0  running  yes      100"),
+        "{}",
+        lines[1]
+    );
+    assert!(!ran.stdout.contains('\x1b'), "colours only on a terminal");
+}
+
+#[test]
+fn ps_for_programs_has_every_row_and_every_field() {
+    let script = fleet(2500);
+    let ran = muster(&["ps", "-o", "json"]).to(&script.url).run();
+    let json = ran.json();
+    assert_eq!(json["count"], 2500);
+    assert_eq!(json["processes"].as_array().unwrap().len(), 2500);
+    assert_eq!(json["processes"][2499]["something_new"], json!([1]));
+    assert_eq!(script.lines().len(), 3);
+}
+
+#[test]
+fn a_long_table_is_cut_and_says_so() {
+    let script = fleet(2500);
+    let ran = muster(&["ps", "--limit", "1500"]).to(&script.url).run();
+    assert_eq!(ran.stdout.lines().count(), 1501);
+    assert!(
+        ran.stderr.contains("1,500 of 2,500 processes shown"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(query(&script.lines()[1], "limit"), 500);
+    let ran = muster(&["ps"]).to(&fleet(0).url).run();
+    assert_eq!(
+        (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+        (0, "", "no processes\n")
+    );
+    let ran = muster(&["ps", "-q"]).to(&fleet(0).url).run();
+    assert_eq!(
+        (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+        (0, "", "")
+    );
+}
+
+#[test]
+fn status_shows_state_and_spec() {
+    let script = Script::new(|asked| match asked.line.contains("?") {
+        true => ok(json!({"count": 1, "processes": [process(1)]})),
+        false => ok(json!({
+            "process": "web/nginx", "count": 1, "processes": [process(1)],
+            "definitions": [{"hosts": 1, "labels": {"tier": "front"}, "spec": {
+                "identity": {"proc_name": "nginx", "setup_path": "/opt/nginx", "pid_path": "/run/n.pid", "user": "root"},
+                "control": {"start_cmd": "./sbin/nginx"}, "resource": {"mem": 20.0},
+                "monitor_policy": {"auto_type": 1}}}],
+        })),
+    });
+    let ran = muster(&["status", "web/nginx"]).to(&script.url).run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for part in [
+        "  state       running\n",
+        "  pid         101\n",
+        "  start       ./sbin/nginx\n",
+        "  limits      20% mem\n",
+        "  policy      resident: restarted when it dies\n",
+        "  labels      tier=front\n",
+    ] {
+        assert!(ran.stdout.contains(part), "{part:?} in {}", ran.stdout);
+    }
+}
+
+#[test]
+fn status_of_an_unknown_process_is_4() {
+    let script = Script::saying(404, json!({"error": {"code": "not_found", "message": "x"}}));
+    let ran = muster(&["status", "web/nginx"]).to(&script.url).run();
+    assert_eq!(ran.code, 4);
+    assert!(
+        ran.stderr.contains("web/nginx is not registered"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("muster register web/nginx"), "{ran:?}");
+}
+
+#[test]
+fn hosts_are_listed_and_shown() {
+    let row = json!({"host": "0:10.0.0.1", "cloud_id": 0, "ip": "10.0.0.1", "agent_id": "a1", "connected": true,
+        "since": 1_700_000_000_000_u64, "version": "0.1.0", "root": false, "hostname": "web1", "kernel": "6.1",
+        "cores": 4, "memory_kib": 8_388_608, "processes": 12});
+    let listed = row.clone();
+    let script = Script::new(move |asked| match asked.line.contains("hosts/0:10.0.0.1") {
+        true => ok(row.clone()),
+        false => ok(json!({"count": 1, "hosts": [listed]})),
+    });
+    let ran = muster(&["hosts", "--connected", "true"])
+        .to(&script.url)
+        .run();
+    assert!(ran.stdout.contains("0:10.0.0.1  connected"), "{ran:?}");
+    assert!(ran.stdout.contains("8.0 GiB"), "{ran:?}");
+    let ran = muster(&["hosts", "10.0.0.1"]).to(&script.url).run();
+    assert!(
+        ran.stdout
+            .contains("an ordinary user: its own processes only"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn apps_users_and_tokens_come_and_go() {
+    let script = Script::new(|asked| {
+        let (method, path) = asked.line.split_once(' ').unwrap();
+        match (method, path.trim_start_matches("/api/v1/")) {
+            ("POST", "apps") => status(201, json!({"code": "ci", "secret": "s3cret"})),
+            ("POST", "users") => status(201, json!({"name": "alice"})),
+            ("POST", "tokens") => {
+                status(201, json!({"id": "t1", "token": "tok.fp", "expires_at": 0}))
+            }
+            ("GET", "apps") => ok(
+                json!({"apps": [{"code": "ci", "namespaces": ["web"], "trusted": false, "rate_limit": 5, "created_at": 1}]}),
+            ),
+            ("GET", "users") => ok(json!({"users": [{"name": "alice", "created_at": 1}]})),
+            ("GET", "tokens") => ok(
+                json!({"tokens": [{"id": "t1", "host": null, "expires_at": 0, "created_at": 1}]}),
+            ),
+            ("GET", path) if path.starts_with("audit") => {
+                ok(json!({"audit": [{"id": 7, "at": 1_700_000_000_000_u64,
+                "app": "ci", "user": "alice", "from": "127.0.0.1", "action": "register", "object": "web/nginx", "detail": "1 host"}]}))
+            }
+            ("DELETE", _) => status(204, Value::Null),
+            _ => status(404, Value::Null),
+        }
+    });
+    let run = |args: &[&str], stdin: &str| muster(args).to(&script.url).stdin(stdin).run();
+    let ran = run(
+        &["app", "create", "ci", "-n", "web,db", "--rate-limit", "5"],
+        "",
+    );
+    assert_eq!(ran.stdout, "MUSTER_APP_CODE=ci\nMUSTER_APP_SECRET=s3cret\n");
+    run(
+        &["app", "create", "ci", "--trusted", "--secret-stdin"],
+        "chosen\n",
+    );
+    run(&["user", "create", "alice", "--password-stdin"], "pa ss\n");
+    assert_eq!(
+        run(
+            &[
+                "token",
+                "create",
+                "--expires-in",
+                "24h",
+                "--host",
+                "10.0.0.7"
+            ],
+            ""
+        )
+        .stdout,
+        "tok.fp\n"
+    );
+    let bodies: Vec<Value> = script.asked().into_iter().map(|asked| asked.body).collect();
+    assert_eq!(
+        bodies,
+        [
+            json!({"code": "ci", "namespaces": ["web", "db"], "trusted": false, "rate_limit": 5}),
+            json!({"code": "ci", "secret": "chosen", "trusted": true, "rate_limit": 0}),
+            json!({"name": "alice", "password": "pa ss"}),
+            json!({"host": "0:10.0.0.7", "expires_in": "86400s"}),
+        ]
+    );
+    assert!(
+        run(&["app", "list"], "")
+            .stdout
+            .contains("ci   no                5")
+    );
+    assert!(run(&["user", "list"], "").stdout.contains("alice"));
+    assert!(run(&["token", "list"], "").stdout.contains("t1  any"));
+    assert!(
+        run(&["audit"], "")
+            .stdout
+            .contains("2023-11-14T22:13:20Z  alice  ci")
+    );
+    for what in ["app", "user", "token"] {
+        let ran = run(&[what, "delete", "x/y"], "");
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(
+            script.lines().last().unwrap(),
+            &format!("DELETE /api/v1/{what}s/x%2Fy")
+        );
+    }
+}
+
+#[test]
+fn a_password_is_never_taken_from_the_command_line() {
+    let script = Script::saying(500, Value::Null);
+    let ran = muster(&["user", "create", "alice"])
+        .to(&script.url)
+        .stdin("x\n")
+        .run();
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("--password-stdin"), "{ran:?}");
+    let ran = muster(&["user", "create", "alice", "--password-stdin"])
+        .to(&script.url)
+        .run();
+    assert!(ran.stderr.contains("the password is empty"), "{ran:?}");
+    assert!(script.lines().is_empty());
+}

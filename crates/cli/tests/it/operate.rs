@@ -1,0 +1,308 @@
+//! Operations: request, waiting, report, exit code.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::command::{Ran, muster};
+use crate::script::{Asked, Script, ok, status};
+
+const ID: &str = "GSETASK:0123456789ABCDEF";
+
+fn result(index: usize, code: i32, message: &str) -> Value {
+    json!({"process": "web/nginx", "host": format!("0:10.0.{}.{}", index / 256, index % 256), "op": "start",
+        "code": code, "message": message, "ended_at": 1, "managed": true, "command": "./start.sh",
+        "exit_code": 3, "exit_signal": null, "duration_ms": 312, "output": "one\ntwo\n", "instance": null})
+}
+
+/// A server on which every operation is a task that ends with these results after so many looks.
+fn ending(results: Vec<Value>, looks: usize) -> Script {
+    let seen = AtomicUsize::new(0);
+    Script::new(move |asked| answer(asked, &results, looks, &seen))
+}
+
+fn answer(
+    asked: &Asked,
+    results: &[Value],
+    looks: usize,
+    seen: &AtomicUsize,
+) -> crate::script::Answer {
+    if asked.line.starts_with("POST") {
+        return status(202, json!({"task_id": ID, "targets": results.len()}));
+    }
+    if !asked.line.contains("/tasks/") {
+        let rows: Vec<Value> = results
+            .iter()
+            .map(|row| json!({"host": row["host"]}))
+            .collect();
+        return ok(json!({"count": rows.len(), "processes": rows}));
+    }
+    let is_failed = |row: &&Value| row["code"] != 0;
+    let wanted: Vec<&Value> = match asked.line.contains("failed=true") {
+        true => results.iter().filter(is_failed).collect(),
+        false => results.iter().collect(),
+    };
+    let number = |key: &str, default: usize| {
+        let found = asked
+            .line
+            .split(['?', '&'])
+            .find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='));
+        found.map_or(default, |text| text.parse().unwrap())
+    };
+    let (start, limit) = (number("start", 0), number("limit", 100));
+    assert!((1..=1000).contains(&limit));
+    let page: Vec<&Value> = wanted.iter().skip(start).take(limit).copied().collect();
+    let n_failed = results.iter().filter(is_failed).count();
+    let is_over = !asked.line.contains("wait=") || seen.fetch_add(1, Ordering::Relaxed) >= looks;
+    ok(json!({
+        "id": ID, "state": if is_over { "finished" } else { "running" }, "created_at": 1, "app": "test", "user": "me",
+        "counts": {"total": results.len(), "ended": results.len(), "ok": results.len() - n_failed, "failed": n_failed, "running": 0},
+        "count": wanted.len(), "results": page,
+    }))
+}
+
+fn run(script: &Script, args: &[&str]) -> Ran {
+    muster(args).to(&script.url).run()
+}
+
+#[test]
+fn an_operation_is_waited_for_and_reported() {
+    let script = ending(vec![result(1, 0, "success"), result(2, 0, "success")], 2);
+    let ran = run(&script, &["start", "web/nginx", "--all"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        ran.stdout
+            .contains("0:10.0.0.1  web/nginx  start  ok      312 ms  success\n"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.ends_with("\n2 ok\n"), "{}", ran.stdout);
+    assert!(
+        ran.stderr
+            .contains(&format!("{ID}: start web/nginx on 2 hosts")),
+        "{}",
+        ran.stderr
+    );
+    let asked = script.asked();
+    assert_eq!(asked[0].line, "POST /api/v1/processes/web/nginx/operate");
+    assert_eq!(asked[0].body, json!({"op": "start", "all": true}));
+    let ran = run(&script, &["start", "web/nginx", "--all", "-q"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+        (0, "", "")
+    );
+}
+
+#[test]
+fn every_operation_has_its_verb() {
+    for verb in [
+        "start", "stop", "restart", "reload", "kill", "manage", "unmanage", "query",
+    ] {
+        let script = ending(vec![result(1, 0, "success")], 0);
+        let ran = run(&script, &[verb, "web/nginx", "--host", "10.0.0.1"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(
+            script.asked()[0].body,
+            json!({"op": verb, "hosts": ["0:10.0.0.1"]})
+        );
+    }
+}
+
+#[test]
+fn failures_are_listed_with_command_and_output() {
+    let script = ending(
+        vec![
+            result(1, 0, "success"),
+            result(2, 836, "start process (nginx) failed"),
+        ],
+        0,
+    );
+    let ran = run(&script, &["start", "web/nginx", "--all"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let expected = "0:10.0.0.2  web/nginx  start failed (836): start process (nginx) failed\n    \
+        command  ./start.sh\n    end      exited with code 3 after 312 ms\n    output   one\n             two\n\
+        1 ok, 1 failed\n";
+    assert!(ran.stdout.ends_with(expected), "{}", ran.stdout);
+}
+
+#[test]
+fn of_many_hosts_only_the_failures_are_shown() {
+    let mut results: Vec<Value> = (0..9998).map(|n| result(n, 0, "success")).collect();
+    results.extend([
+        result(9998, 117, "can not find connection"),
+        result(9999, 828, "is running already"),
+    ]);
+    let script = ending(results, 0);
+    let ran = run(&script, &["start", "web/nginx", "--all"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(
+        ran.stdout.ends_with("9,999 ok (1 already so), 1 failed\n"),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(
+        ran.stdout
+            .lines()
+            .filter(|line| line.contains("failed ("))
+            .count(),
+        1
+    );
+    let n_bytes: usize = script
+        .lines()
+        .iter()
+        .filter(|line| !line.contains("failed=true"))
+        .count();
+    assert_eq!(
+        n_bytes,
+        2,
+        "only the request and a first glance: {:?}",
+        script.lines()
+    );
+}
+
+#[test]
+fn already_so_is_fine_unless_strict() {
+    let script = ending(vec![result(1, 828, "is running already")], 0);
+    let ran = run(&script, &["start", "web/nginx", "--host", "10.0.0.1"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("already so (828)"), "{ran:?}");
+    assert!(ran.stdout.ends_with("1 ok (1 already so)\n"), "{ran:?}");
+    let ran = run(
+        &script,
+        &["start", "web/nginx", "--host", "10.0.0.1", "--strict"],
+    );
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.ends_with("0 ok, 1 failed\n"), "{ran:?}");
+}
+
+#[test]
+fn programs_get_every_result() {
+    let results: Vec<Value> = (0..1500)
+        .map(|n| result(n, if n == 7 { 836 } else { 0 }, "x"))
+        .collect();
+    let script = ending(results, 0);
+    let ran = run(&script, &["restart", "web/nginx", "--all", "-o", "json"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let json = ran.json();
+    assert_eq!(json["results"].as_array().unwrap().len(), 1500);
+    assert_eq!(
+        json["counts"],
+        json!({"total": 1500, "ended": 1500, "ok": 1499, "already_so": 0, "failed": 1})
+    );
+    assert_eq!(json["id"], ID);
+}
+
+#[test]
+fn waiting_can_be_left_out_or_limited() {
+    let script = ending(vec![result(1, 0, "success")], usize::MAX);
+    let ran = run(
+        &script,
+        &["start", "web/nginx", "--host", "10.0.0.1", "--no-wait"],
+    );
+    assert_eq!((ran.code, ran.stdout), (0, format!("{ID}\n")));
+    let ran = run(
+        &script,
+        &[
+            "start",
+            "web/nginx",
+            "--host",
+            "10.0.0.1",
+            "--no-wait",
+            "-o",
+            "json",
+        ],
+    );
+    assert_eq!(ran.json(), json!({"task_id": ID, "targets": 1}));
+    let ran = run(
+        &script,
+        &[
+            "start",
+            "web/nginx",
+            "--host",
+            "10.0.0.1",
+            "--timeout",
+            "0s",
+        ],
+    );
+    assert_eq!(ran.code, 5, "{ran:?}");
+    assert!(ran.stderr.contains(&format!("muster task {ID}")), "{ran:?}");
+}
+
+#[test]
+fn without_a_choice_there_must_be_nothing_to_choose() {
+    let one = ending(vec![result(1, 0, "success")], 0);
+    let ran = run(&one, &["stop", "web/nginx"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(one.asked()[1].body["hosts"], json!(["0:10.0.0.1"]));
+
+    let seven: Vec<Value> = (0..7).map(|n| result(n, 0, "success")).collect();
+    let ran = run(&ending(seven, 0), &["stop", "web/nginx"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr.contains("registered on 7 hosts: 0:10.0.0.0,"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("and 2 more"), "{ran:?}");
+    assert!(ran.stderr.contains("--all"), "{ran:?}");
+
+    let ran = run(&ending(Vec::new(), 0), &["stop", "web/nginx"]);
+    assert_eq!(ran.code, 4);
+    assert!(
+        ran.stderr.contains("web/nginx is not registered"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_query_shows_what_runs() {
+    let seen = |index, pid| {
+        let mut row = result(index, 0, "success");
+        row["op"] = json!("query");
+        row["instance"] = json!({"pid": pid, "cmdline": "nginx: master", "version": "1.2", "managed": true, "cpu": 1.5,
+            "mem": 0.5, "rss_kib": 2048, "threads": 4, "elapsed_secs": 3700});
+        row
+    };
+    let script = ending(vec![seen(1, 77), seen(2, -1)], 0);
+    let ran = run(&script, &["query", "web/nginx", "--all"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(
+        lines[1].contains(
+            "running   77  yes      1.2       1.5   0.5  2.0 MiB        4  1h1m  nginx: master"
+        ),
+        "{}",
+        lines[1]
+    );
+    assert!(lines[2].contains("stopped"), "{}", lines[2]);
+}
+
+#[test]
+fn a_task_is_followed_by_its_id() {
+    let script = ending(vec![result(1, 65535, "boom")], 0);
+    for id in [ID, "0123456789ABCDEF"] {
+        let ran = run(&script, &["task", id]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.stdout.contains("start failed (65535): boom"), "{ran:?}");
+    }
+    assert!(
+        script
+            .lines()
+            .iter()
+            .all(|line| line.contains("/tasks/GSETASK:0123456789ABCDEF"))
+    );
+    let list = Script::saying(
+        200,
+        json!({"tasks": [{"id": ID, "created_at": 1, "app": "a", "user": "u", "targets": 10, "ended": 9, "ok": 8}]}),
+    );
+    let ran = run(&list, &["task", "list"]);
+    assert!(
+        ran.stdout.contains("running       10   8       1  u     a"),
+        "{}",
+        ran.stdout
+    );
+    let gone = Script::saying(
+        404,
+        json!({"error": {"code": "not_found", "message": "task does not exist"}}),
+    );
+    assert_eq!(run(&gone, &["task", ID]).code, 4);
+}

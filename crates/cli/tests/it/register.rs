@@ -1,0 +1,329 @@
+//! `register`, `update`, `unregister`: what becomes of flags and files.
+
+use serde_json::{Value, json};
+
+use crate::command::{Ran, muster};
+use crate::script::{Script, ok, status};
+
+fn accepting() -> Script {
+    Script::new(|asked| match asked.body["hosts"].as_array() {
+        Some(hosts) => {
+            let result = |host: &Value| json!({"host": host, "code": 0, "message": "success"});
+            ok(json!({"results": hosts.iter().map(result).collect::<Vec<_>>()}))
+        }
+        None => ok(json!({"count": 1, "hosts": [{"host": "0:127.0.0.1", "connected": true}]})),
+    })
+}
+
+#[test]
+fn flags_become_a_whole_registration() {
+    let script = accepting();
+    let ran = muster(&[
+        "register",
+        "web/nginx",
+        "--host",
+        "10.0.0.1,7:10.0.0.2",
+        "-H",
+        "agent:a-1",
+        "--setup-path",
+        "/opt/nginx/",
+        "--user",
+        "www",
+        "--start",
+        "./sbin/nginx -g 'daemon on;'",
+        "--stop",
+        "./stop",
+        "--mem",
+        "20",
+        "--fd",
+        "1000",
+        "--auto-type",
+        "periodic",
+        "--crontab",
+        "*/5 * * * *",
+        "--start-check",
+        "2",
+        "--label",
+        "tier=front",
+        "--config-file",
+        "/etc/n.conf:0123456789abcdef0123456789abcdef",
+        "--report-id",
+        "9",
+    ])
+    .to(&script.url)
+    .run();
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "registered web/nginx on 3 hosts\n"),
+        "{ran:?}"
+    );
+    let asked = &script.asked()[0];
+    assert_eq!(asked.line, "POST /api/v1/processes/web/nginx");
+    assert_eq!(
+        asked.body["hosts"],
+        json!(["0:10.0.0.1", "7:10.0.0.2", {"agent_id": "a-1"}])
+    );
+    assert_eq!(asked.body["labels"], json!({"tier": "front"}));
+    let spec = &asked.body["spec"];
+    assert_eq!(spec["identity"]["proc_name"], "nginx");
+    assert_eq!(spec["identity"]["setup_path"], "/opt/nginx/");
+    assert_eq!(spec["identity"]["pid_path"], "/opt/nginx/nginx.pid");
+    assert_eq!(spec["identity"]["user"], "www");
+    assert_eq!(spec["control"]["stop_cmd"], "./stop");
+    assert_eq!(
+        spec["resource"],
+        json!({"cpu": 0.0, "mem": 20.0, "fd": 1000, "disk": 0, "net": 0})
+    );
+    assert_eq!(spec["monitor_policy"]["auto_type"], 0);
+    assert_eq!(spec["monitor_policy"]["start_check_secs"], 2);
+    assert_eq!(spec["warn_report_policy"]["report_id"], 9);
+    assert_eq!(spec["configmap"][0]["path"], "/etc/n.conf");
+}
+
+#[test]
+fn the_only_host_and_the_current_directory_are_the_defaults() {
+    let script = accepting();
+    let command = muster(&["register", "demo/sleeper", "--start", "sleep 1000"]).in_home();
+    let home = command.home().canonicalize().unwrap().display().to_string();
+    let ran = command.to(&script.url).run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        script.lines()[0],
+        "GET /api/v1/hosts?connected=true&start=0&limit=5"
+    );
+    let body = &script.asked()[1].body;
+    assert_eq!(body["hosts"], json!(["0:127.0.0.1"]));
+    assert_eq!(body["spec"]["identity"]["setup_path"], home.as_str());
+    assert_eq!(
+        body["spec"]["identity"]["pid_path"],
+        format!("{home}/sleep.pid")
+    );
+}
+
+#[test]
+fn without_a_single_host_somebody_has_to_choose() {
+    let run = |hosts: Value| {
+        let script = Script::saying(
+            200,
+            json!({"count": hosts.as_array().unwrap().len(), "hosts": hosts}),
+        );
+        muster(&["register", "demo/sleeper", "--start", "sleep 1000"])
+            .to(&script.url)
+            .run()
+    };
+    let ran = run(json!([{"host": "0:10.0.0.1"}, {"host": "0:10.0.0.2"}]));
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr
+            .contains("2 hosts are connected: 0:10.0.0.1, 0:10.0.0.2"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("--host @FILE"), "{ran:?}");
+    let ran = run(json!([]));
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("no host is connected"), "{ran:?}");
+}
+
+#[test]
+fn a_file_and_flags_on_top_of_it() {
+    let script = accepting();
+    let file = "namespace = 'web'\nname = 'nginx'\nhosts = ['10.0.0.9']\n\
+        [identity]\nsetup_path = '/opt/nginx'\nuser = 'root'\n[control]\nstart_cmd = './nginx'\n[resource]\ncpu = 5\n";
+    let ran = muster(&[
+        "register",
+        "-f",
+        "nginx.toml",
+        "--cpu",
+        "50",
+        "--host",
+        "@hosts.txt",
+    ])
+    .in_home()
+    .file("nginx.toml", file)
+    .file(
+        "hosts.txt",
+        "10.0.0.1 # the first\n\n3:10.0.0.2, 10.0.0.1\n",
+    )
+    .to(&script.url)
+    .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let body = &script.asked()[0].body;
+    assert_eq!(body["hosts"], json!(["0:10.0.0.1", "3:10.0.0.2"]));
+    assert_eq!(body["spec"]["resource"]["cpu"], 50.0);
+}
+
+#[test]
+fn the_documented_gse_body_works_as_it_stands() {
+    let script = accepting();
+    let body = json!({
+        "meta": {"namespace": "gse", "name": "proc-test", "labels": {"proc_name": "proc-test"}},
+        "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 1, "bk_supplier_id": 2}],
+        "spec": {
+            "identity": {"index_key": "", "proc_name": "proc-test", "setup_path": "/data/gsetest/",
+                "pid_path": "/data/gsetest/proc-test.pid", "config_path": "/data/gsetest/proc-test.conf",
+                "log_path": "/data/gsetest/logs/", "user": "root"},
+            "control": {"start_cmd": "./start.sh", "stop_cmd": "./stop.sh"},
+            "resource": {"cpu": 10.0, "mem": 10.0, "fd": 10000, "disk": 100, "net": 0},
+            "monitor_policy": {"auto_type": 1, "start_check_secs": 5, "stop_check_secs": 5, "start_retries": 3,
+                "start_interval": 20, "crotab_rule": ""},
+            "warn_report_policy": {"report_id": 0},
+            "configmap": [{"path": "", "md5": ""}],
+        },
+    });
+    let ran = muster(&["register", "-f", "-"])
+        .stdin(&body.to_string())
+        .to(&script.url)
+        .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let asked = &script.asked()[0];
+    assert_eq!(asked.line, "POST /api/v1/processes/gse/proc-test");
+    assert_eq!(asked.body["hosts"], json!(["1:10.0.0.1"]));
+    assert_eq!(asked.body["spec"]["monitor_policy"]["start_interval"], 20);
+}
+
+#[test]
+fn bad_input_stops_before_anybody_is_asked() {
+    let script = accepting();
+    let run = |args: &[&str]| -> Ran {
+        muster(args)
+            .to(&script.url)
+            .in_home()
+            .file("x.toml", "[control]\nstart = 1\n")
+            .run()
+    };
+    for (args, part) in [
+        (
+            &["register", "a/b"][..],
+            "spec.identity.proc_name: is required",
+        ),
+        (&["register", "--start", "x"], "the process has no name"),
+        (
+            &["register", "a/b", "--start", "x", "--cpu", "101"],
+            "spec.resource.cpu: must be a percentage",
+        ),
+        (
+            &["register", "a/b", "--start", "x", "--auto-type", "periodic"],
+            "--crontab",
+        ),
+        (
+            &["register", "a/b", "--start", "x", "--host", "10.0.0"],
+            "\"10.0.0\" is no host",
+        ),
+        (
+            &["register", "a/b", "--start", "x", "--host", "@none.txt"],
+            "@none.txt: cannot be read",
+        ),
+        (
+            &["register", "a/b", "-f", "none.toml"],
+            "none.toml: cannot be read",
+        ),
+        (
+            &["register", "a/b", "-f", "x.toml"],
+            "spec.control.start: is unknown",
+        ),
+        (&["update", "a/b"], "nothing to change"),
+    ] {
+        let ran = run(args);
+        assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains(part), "{args:?}: {ran:?}");
+    }
+    assert!(script.lines().is_empty(), "{:?}", script.lines());
+}
+
+#[test]
+fn a_different_registration_is_refused_with_advice() {
+    let script = Script::saying(
+        409,
+        json!({"results": [
+        {"host": "0:10.0.0.1", "code": 850, "message": "Fail to register, for the process info already exists."}]}),
+    );
+    let args = [
+        "register",
+        "web/nginx",
+        "--host",
+        "10.0.0.1",
+        "--start",
+        "x",
+    ];
+    let ran = muster(&args).to(&script.url).run();
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stdout
+            .contains("0:10.0.0.1  failed (850): Fail to register"),
+        "{ran:?}"
+    );
+    assert!(ran.stdout.ends_with("0 ok, 1 failed\n"), "{ran:?}");
+    assert!(ran.stderr.contains("muster update replaces it"), "{ran:?}");
+    let ran = muster(&[&args[..], &["-o", "json"]].concat())
+        .to(&script.url)
+        .run();
+    assert_eq!(
+        (ran.code, &ran.json()["results"][0]["code"]),
+        (1, &json!(850))
+    );
+}
+
+#[test]
+fn an_update_by_flags_changes_only_those() {
+    let script = Script::new(|asked| match asked.line.split(' ').next().unwrap() {
+        "PUT" => ok(json!({"results": [{"host": "0:10.0.0.1", "code": 0, "message": "success"}]})),
+        _ if asked.line.contains('?') => {
+            ok(json!({"count": 1, "processes": [{"host": "0:10.0.0.1"}]}))
+        }
+        _ => ok(
+            json!({"count": 1, "processes": [{"host": "0:10.0.0.1"}], "definitions": [{"hosts": 1,
+            "labels": {"a": "b"}, "spec": {
+                "identity": {"proc_name": "nginx", "setup_path": "/opt/nginx", "pid_path": "/run/n.pid", "user": "root"},
+                "control": {"start_cmd": "./old", "stop_cmd": "./stop"}, "monitor_policy": {"op_timeout": 7}}}]}),
+        ),
+    });
+    let ran = muster(&["update", "web/nginx", "--start", "./new", "--all"])
+        .to(&script.url)
+        .run();
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "updated web/nginx on 1 host\n"),
+        "{ran:?}"
+    );
+    let asked = script.asked();
+    let body = &asked.last().unwrap().body;
+    assert_eq!(body["spec"]["control"]["start_cmd"], "./new");
+    assert_eq!(body["spec"]["control"]["stop_cmd"], "./stop");
+    assert_eq!(body["spec"]["identity"]["pid_path"], "/run/n.pid");
+    assert_eq!(body["spec"]["monitor_policy"]["op_timeout"], 7);
+    assert_eq!(body["labels"], json!({"a": "b"}));
+    assert_eq!(body["hosts"], json!(["0:10.0.0.1"]));
+}
+
+#[test]
+fn unregister_takes_hosts_or_all() {
+    let script = Script::saying(
+        200,
+        json!({"results": [{"host": "0:10.0.0.1", "code": 0, "message": "success"}]}),
+    );
+    let ran = muster(&["unregister", "web/nginx", "--host", "10.0.0.1"])
+        .to(&script.url)
+        .run();
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "forgot web/nginx on 1 host\n"),
+        "{ran:?}"
+    );
+    muster(&["unregister", "web/nginx", "--all"])
+        .to(&script.url)
+        .run();
+    let asked = script.asked();
+    assert_eq!(asked[0].line, "DELETE /api/v1/processes/web/nginx");
+    assert_eq!(asked[0].body, json!({"hosts": ["0:10.0.0.1"]}));
+    assert_eq!(asked[1].line, "DELETE /api/v1/processes/web/nginx?all=true");
+    assert_eq!(asked[1].body, Value::Null);
+    let gone =
+        Script::new(|_| status(404, json!({"error": {"code": "not_found", "message": "x"}})));
+    assert_eq!(
+        muster(&["unregister", "web/nginx"])
+            .to(&gone.url)
+            .run()
+            .code,
+        4
+    );
+}
