@@ -294,6 +294,31 @@ async fn full_queues_on_both_sides_do_not_lock_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_asks_faster_than_the_supervisor_takes_has_to_wait() {
+    let (mut hand, mut keep) = hand(Recovered::default(), 1);
+    session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        let mut asked = 0;
+        let flood = async {
+            loop {
+                send(&mut server, command(op(asked + 1), 0)).await;
+                asked += 1;
+            }
+        };
+        let flooded = tokio::time::timeout(Duration::from_secs(5), flood).await;
+        assert!(flooded.is_err());
+        assert!(asked < 1000, "{asked} commands were read and not taken");
+        for n in 1..=asked {
+            let Some(Request::Operate(operation)) = keep.requests.recv().await else {
+                panic!("no operation");
+            };
+            assert_eq!(operation.id, op(n));
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_goodbye_is_told_with_its_reason() {
     for before_welcome in [true, false] {
         let (mut hand, _keep) = hand(Recovered::default(), ROOM);

@@ -40,6 +40,14 @@ impl Agent {
         Self { child }
     }
 
+    /// Memory that is its own, not the pages of its binary.
+    fn private_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("RssAnon:"));
+        let kib = line.unwrap().split_whitespace().nth(1).unwrap();
+        kib.parse().unwrap()
+    }
+
     fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).unwrap();
@@ -198,6 +206,8 @@ async fn a_process_outlives_every_end_of_its_agent_and_is_known_again() {
     let mut session = Session::new(frames);
     session.status(State::Running).await;
     assert_eq!(session.pid, sleeper.0);
+
+    assert!(agent.private_kib() < 8 * 1024, "an agent is small");
 
     // Asked to leave.
     agent.signal(rustix::process::Signal::TERM);
