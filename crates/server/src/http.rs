@@ -31,6 +31,7 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
+use gse::percent;
 use metrics::Metrics;
 use native::ApiError;
 pub use readiness::Readiness;
@@ -46,6 +47,8 @@ pub struct HttpState {
     pub ready: Readiness,
     /// True ends watches and long polls, so that a shutdown need not wait for them.
     pub stop: watch::Receiver<bool>,
+    /// The fingerprint of the CA, which join tokens carry so that agents know the server.
+    ca_sha256: Option<[u8; 32]>,
     metrics: Arc<Metrics>,
 }
 
@@ -61,8 +64,16 @@ impl HttpState {
             version,
             ready,
             stop,
+            ca_sha256: None,
             metrics: Arc::default(),
         }
+    }
+
+    /// Join tokens made here will carry this fingerprint of the CA.
+    #[must_use]
+    pub fn with_ca(mut self, sha256: [u8; 32]) -> Self {
+        self.ca_sha256 = Some(sha256);
+        self
     }
 
     /// Resolves when the server begins to shut down.

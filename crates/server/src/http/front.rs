@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
@@ -36,8 +36,8 @@ pub(crate) struct Noted {
     pub code: i64,
 }
 
-/// Who asked, for answers whose handler notes nothing else.
-#[derive(Debug, Clone)]
+/// Who asked at the native API; a cell for it travels with the request, and whoever checks the credentials fills it.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Asker {
     pub app: String,
     pub user: String,
@@ -53,12 +53,14 @@ pub(crate) async fn front(
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
     let matched = request.extensions().get::<MatchedPath>().cloned();
+    let asker: Arc<OnceLock<Asker>> = Arc::default();
     request.extensions_mut().insert(id.clone());
+    request.extensions_mut().insert(asker.clone());
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| panicked(&path));
 
     let noted = response.extensions_mut().remove::<Noted>();
-    let noted = noted.unwrap_or_else(|| native(matched.as_ref(), &response));
+    let noted = noted.unwrap_or_else(|| native(matched.as_ref(), asker.get(), &response));
     let took = began.elapsed();
     http.metrics.count(&noted, took);
     tracing::info!(
@@ -79,12 +81,8 @@ pub(crate) async fn front(
     response
 }
 
-fn native(matched: Option<&MatchedPath>, response: &Response) -> Noted {
-    let asker = response.extensions().get::<Asker>().cloned();
-    let asker = asker.unwrap_or(Asker {
-        app: String::new(),
-        user: String::new(),
-    });
+fn native(matched: Option<&MatchedPath>, asker: Option<&Asker>, response: &Response) -> Noted {
+    let asker = asker.cloned().unwrap_or_default();
     Noted {
         dialect: "native",
         // Unknown paths are one endpoint, or callers could make as many as they like.

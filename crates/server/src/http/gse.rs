@@ -29,10 +29,11 @@ use serde::Serialize;
 
 use super::front::{Noted, RequestId, peer};
 use super::{HttpState, body, credentials, json};
-pub(crate) use endpoint::{Endpoint, is_dialect};
-use endpoint::{Keys, Verb};
+pub(crate) use content::exit_of;
+pub(crate) use endpoint::{Dialect, Endpoint, Keys, Verb, all, is_dialect};
 use refusal::Refusal;
 use request::RawRequest;
+pub(crate) use row::percent;
 
 /// Who asks, and how the answer is to be written.
 pub(crate) struct Ask<'a> {

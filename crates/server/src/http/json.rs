@@ -23,7 +23,9 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
             format!("nests deeper than {MAX_NESTING} levels"),
         ));
     }
-    serde_json::from_slice(body).map_err(|error| explain::<T>(body, &error))
+    serde_json::from_slice::<Object<T>>(body)
+        .map(|object| object.0)
+        .map_err(|error| explain::<T>(body, &error))
 }
 
 /// The deepest level of brackets outside of strings. Wrong for what is no JSON, which the parser will say anyway.
@@ -60,7 +62,7 @@ fn explain<T: DeserializeOwned>(body: &[u8], error: &serde_json::Error) -> Inval
         return Invalid::new("body", format!("is not JSON: {error}"));
     }
     let mut parser = serde_json::Deserializer::from_slice(body);
-    match serde_path_to_error::deserialize::<_, T>(&mut parser) {
+    match serde_path_to_error::deserialize::<_, Object<T>>(&mut parser) {
         Ok(_) => Invalid::new("body", error.to_string()),
         Err(error) => {
             let path = error.path().to_string();
@@ -97,6 +99,31 @@ fn kind(expected: &str) -> &str {
         "option" => "a value",
         name if name.starts_with("struct ") => "an object",
         other => other,
+    }
+}
+
+/// An object and nothing else: serde would take a list of its fields, too.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Object<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ObjectVisitor<T>(std::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for ObjectVisitor<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+                T::deserialize(serde::de::value::MapAccessDeserializer::new(map))
+            }
+        }
+
+        let visitor = ObjectVisitor(std::marker::PhantomData);
+        deserializer.deserialize_map(visitor).map(Self)
     }
 }
 
@@ -197,7 +224,7 @@ mod tests {
     #[derive(Debug, Default, Deserialize)]
     #[serde(default)]
     struct Sample {
-        list: Vec<Inner>,
+        list: Vec<Object<Inner>>,
         #[serde(rename = "text")]
         _text: Option<String>,
     }
@@ -233,7 +260,11 @@ mod tests {
             "list[0].m: must be a whole number, not \"x\""
         );
         assert_eq!(error(r#"{"text":{}}"#), "text: must be a string, not map");
-        assert_eq!(error("[]").split(':').next(), Some("body"));
+        assert_eq!(error("[]"), "body: must be an object, not sequence");
+        assert_eq!(
+            error(r#"{"list":[[1]]}"#),
+            "list[0]: must be an object, not sequence"
+        );
     }
 
     #[test]
@@ -275,10 +306,10 @@ mod tests {
         let texts: Vec<_> = sample
             .list
             .iter()
-            .map(|i| i.n.to_text().into_owned())
+            .map(|i| i.0.n.to_text().into_owned())
             .collect();
         assert_eq!(texts, ["3", "03", "3", "", "x", "18446744073709551615"]);
-        let ints: Vec<_> = sample.list.iter().map(|i| i.n.to_int()).collect();
+        let ints: Vec<_> = sample.list.iter().map(|i| i.0.n.to_int()).collect();
         assert_eq!(ints, [Some(3), Some(3), Some(3), None, None, None]);
     }
 }

@@ -2,13 +2,63 @@
 //!
 //! One file per noun. `error` chooses the status codes, `caller` finds out who asks, `read` takes in bodies and queries.
 
+mod answer;
+mod apps;
+mod audit;
+mod caller;
 mod error;
-
-pub(crate) use error::ApiError;
+mod groups;
+mod hosts;
+mod login;
+mod operate;
+mod processes;
+mod read;
+mod register;
+mod responses;
+mod targets;
+mod tasks;
+mod tokens;
+mod users;
+mod watch;
 
 use control::ControlError;
 use model::Namespace;
 use model::access::Caller;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::HttpState;
+pub(crate) use error::ApiError;
+
+/// Every path of the native API. Handlers document themselves.
+pub(crate) fn routes() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::default()
+        .routes(routes!(processes::list))
+        .routes(routes!(
+            processes::show,
+            register::register,
+            register::update,
+            register::unregister
+        ))
+        .routes(routes!(operate::operate))
+        .routes(routes!(operate::operate_many))
+        .routes(routes!(tasks::list))
+        .routes(routes!(tasks::show))
+        .routes(routes!(hosts::list))
+        .routes(routes!(hosts::show))
+        .routes(routes!(hosts::set_agent_id))
+        .routes(routes!(groups::list, groups::set))
+        .routes(routes!(apps::list, apps::create))
+        .routes(routes!(apps::delete))
+        .routes(routes!(users::list, users::create))
+        .routes(routes!(users::delete))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::delete))
+        .routes(routes!(login::login))
+        .routes(routes!(login::logout))
+        .routes(routes!(audit::list))
+        .routes(routes!(watch::watch))
+}
 
 /// Reads are answered straight from the fleet, so they are checked here.
 pub(crate) fn may_touch(caller: &Caller, namespace: &Namespace) -> Result<(), ControlError> {

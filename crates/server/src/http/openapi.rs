@@ -1,15 +1,69 @@
 //! One OpenAPI document for every dialect, and a page to browse it.
+//!
+//! The native API's handlers document themselves. The GSE dialects' paths are made from their table of endpoints (`gse`),
+//! and what their bodies hold stands in `openapi/schemas.json`.
+
+mod gse;
+mod schemas;
 
 use axum::Router;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use utoipa_swagger_ui::SwaggerUi;
 
-use super::{HttpState, health, metrics};
+use super::{HttpState, health, metrics, native};
+pub(crate) use schemas::{GroupSchema, HostSchema, SpecSchema};
 
-/// Every route that documents itself, with what it says.
+const DESCRIPTION: &str = "Muster keeps processes on a fleet of hosts as they are wanted. It speaks the dialects that \
+BlueKing's clients speak (ESB, pms, GSE 2.0), each answering with HTTP 200 and an envelope `{result, code, message, data}`, \
+and a native API under `/api/v1` with ordinary status codes. The dialects' paths may end in a slash or not, and a gateway's \
+prefix `/api/bk-gse/{stage}` before a GSE 2.0 path is ignored.";
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Muster", description = DESCRIPTION, license(name = "Apache-2.0")),
+    tags(
+        (name = "processes", description = "Native: what is registered, and how it is"),
+        (name = "tasks", description = "Native: operations and their results"),
+        (name = "hosts", description = "Native: hosts and their agents"),
+        (name = "groups", description = "Native: process groups"),
+        (name = "access", description = "Native: apps, users, join tokens, logins, the audit trail"),
+        (name = "watch", description = "Native: what happens, as it happens"),
+        (name = "server", description = "The server itself; no credentials"),
+        (name = "esb", description = "BlueKing ESB"),
+        (name = "pms", description = "GSE process management; GET and DELETE carry a JSON body"),
+        (name = "gse2", description = "GSE 2.0"),
+    ),
+    security(("app" = []), ("login" = []), ("cookie" = []), ("app_code" = [], "app_secret" = [], "user_name" = [])),
+)]
+struct Document;
+
+/// Every route that documents itself, with one document for all.
 pub(crate) fn documented_router() -> OpenApiRouter<HttpState> {
-    OpenApiRouter::new()
+    let mut document = Document::openapi();
+    let components = document.components.get_or_insert_default();
+    let header = |name: &str| SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new(name)));
+    for (name, scheme) in [
+        ("app", header("X-Bkapi-Authorization")),
+        ("app_code", header("X-Bkapi-App-Code")),
+        ("app_secret", header("X-Bkapi-App-Secret")),
+        ("user_name", header("X-Bkapi-User-Name")),
+        (
+            "login",
+            SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)),
+        ),
+        (
+            "cookie",
+            SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("bk_token"))),
+        ),
+    ] {
+        components.add_security_scheme(name, scheme);
+    }
+    document.merge(gse::document());
+    OpenApiRouter::with_openapi(document)
+        .merge(native::routes())
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(metrics::metrics))

@@ -18,8 +18,7 @@ pub(crate) async fn set_groups(ask: &Ask<'_>, mut request: RawRequest) -> Result
     let namespace = request.namespace()?;
     let hosts = request.asked(ask.keys())?;
     let spec = request
-        .spec
-        .take()
+        .take_spec()
         .ok_or_else(|| Invalid::required("spec"))?;
     let groups = spec
         .process_group

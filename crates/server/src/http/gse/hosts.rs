@@ -42,7 +42,7 @@ impl RawRequest {
             }
             None => Err(Invalid::required("hosts")),
             Some([]) => Err(Invalid::new("hosts", "must not be empty")),
-            Some(hosts) => Ok(hosts.iter().map(Named::Host).collect()),
+            Some(hosts) => Ok(hosts.iter().map(|host| Named::Host(&host.0)).collect()),
         }
     }
 

@@ -50,7 +50,7 @@ fn parse_multi(request: RawRequest, keys: Keys) -> Result<Vec<Operate>, Invalid>
     let numbered = requests.into_iter().enumerate();
     numbered
         .map(|(index, request)| {
-            parse(request, keys).map_err(|e| e.within(&format!("proc_operate_req[{index}]")))
+            parse(request.0, keys).map_err(|e| e.within(&format!("proc_operate_req[{index}]")))
         })
         .collect()
 }
@@ -60,7 +60,7 @@ fn parse(mut request: RawRequest, keys: Keys) -> Result<Operate, Invalid> {
     let op = op(request.op_type)?;
     let hosts = request.asked(keys)?;
     let labels = request.take_labels()?;
-    let with = with(op, request.spec.take(), labels).map_err(|e| e.within("spec"))?;
+    let with = with(op, request.take_spec(), labels).map_err(|e| e.within("spec"))?;
     Ok(Operate {
         name,
         op,

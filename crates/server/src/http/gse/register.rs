@@ -37,8 +37,7 @@ fn spec(request: &mut RawRequest, dialect: Dialect) -> Result<Spec, Invalid> {
         Dialect::Gse2 => Given::Inline,
     };
     let raw = request
-        .spec
-        .take()
+        .take_spec()
         .ok_or_else(|| Invalid::required("spec"))?;
     raw.complete(given).map_err(|e| e.within("spec"))
 }

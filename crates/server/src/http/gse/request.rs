@@ -10,23 +10,23 @@ use serde::Deserialize;
 
 use super::hosts::RawHost;
 use crate::http::credentials::Presented;
-use crate::http::json::Scalar;
+use crate::http::json::{Object, Scalar};
 
 /// One form for all, so that credentials come out of the same parse as the rest.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RawRequest {
-    pub meta: Option<RawMeta>,
-    pub hosts: Option<Vec<RawHost>>,
+    pub meta: Option<Object<RawMeta>>,
+    pub hosts: Option<Vec<Object<RawHost>>>,
     /// Where it is given, `hosts` is ignored.
     pub agent_id_list: Option<Vec<Scalar>>,
-    pub spec: Option<RawSpec>,
+    pub spec: Option<Object<RawSpec>>,
     #[serde(deserialize_with = "lenient::int")]
     pub op_type: Option<i64>,
     pub task_id: Option<String>,
-    pub page: Option<RawPage>,
+    pub page: Option<Object<RawPage>>,
     /// Each is the body of an operate_proc_v2.
-    pub proc_operate_req: Option<Vec<RawRequest>>,
+    pub proc_operate_req: Option<Vec<Object<RawRequest>>>,
     bk_app_code: Scalar,
     bk_app_secret: Scalar,
     bk_token: Scalar,
@@ -75,7 +75,8 @@ impl RawRequest {
     }
 
     fn meta(&self) -> Result<&RawMeta, Invalid> {
-        self.meta.as_ref().ok_or_else(|| Invalid::required("meta"))
+        let meta = self.meta.as_ref().map(|meta| &meta.0);
+        meta.ok_or_else(|| Invalid::required("meta"))
     }
 
     pub(crate) fn namespace(&self) -> Result<Namespace, Invalid> {
@@ -94,8 +95,12 @@ impl RawRequest {
         let labels = self
             .meta
             .as_mut()
-            .map(|meta| std::mem::take(&mut meta.labels));
+            .map(|meta| std::mem::take(&mut meta.0.labels));
         Labels::parse(labels.unwrap_or_default()).map_err(|e| e.within("meta"))
+    }
+
+    pub(crate) fn take_spec(&mut self) -> Option<RawSpec> {
+        self.spec.take().map(|spec| spec.0)
     }
 
     pub(crate) fn task_id(&self) -> Result<TaskId, Invalid> {
@@ -163,7 +168,7 @@ mod tests {
                 r#"{"page":{"limit":[]}}"#,
                 "page.limit: must be a whole number, not sequence",
             ),
-            (r#"{"spec":[]}"#, "spec.identity"),
+            (r#"{"spec":[]}"#, "spec: must be an object, not sequence"),
             (
                 r#"{"spec":{"identity":{"user":7}}}"#,
                 "spec.identity.user: must be a string, not integer `7`",

@@ -15,7 +15,7 @@ const MAX_LIMIT: i64 = 1000;
 
 pub(crate) async fn sync(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
     let namespace = request.namespace()?;
-    let (start, limit) = page(request.page)?;
+    let (start, limit) = page(request.page.map(|page| page.0))?;
     may_touch(ask.caller, &namespace)?;
     ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();

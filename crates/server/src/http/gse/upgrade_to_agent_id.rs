@@ -28,7 +28,7 @@ pub(crate) async fn upgrade_to_agent_id(
     let mut upgraded = Upgraded::default();
     let mut pairs = Vec::with_capacity(hosts.len());
     for host in &hosts {
-        match pair(host) {
+        match pair(&host.0) {
             (asked, Ok(id)) if !matches!(asked.place, Place::Bad(_)) => pairs.push((asked, id)),
             (asked, _) => upgraded.failed.push(asked.key_prefix),
         }

@@ -62,6 +62,15 @@ impl ApiError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message)
     }
 
+    /// The same complaint, seen from one level further out.
+    pub(crate) fn within(mut self, outer: &str) -> Self {
+        if let Some(field) = self.field.take() {
+            self.message = format!("{outer}.{}", self.message);
+            self.field = Some(format!("{outer}.{field}"));
+        }
+        self
+    }
+
     pub(crate) fn internal() -> Self {
         let message = "the server failed to answer: its log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)

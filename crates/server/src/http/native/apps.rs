@@ -1,0 +1,138 @@
+//! Apps: the programs that may call.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use model::access::App;
+use model::{Invalid, Namespace, UnixMillis, lenient};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::ApiError;
+use super::answer::{json, ok};
+use super::caller::Asking;
+use super::read::{Read, Segments};
+use super::responses::Refusals;
+use crate::http::HttpState;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AppList {
+    apps: Vec<AppRow>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AppRow {
+    code: String,
+    /// Namespaces that it may touch; null for all.
+    #[schema(value_type = Option<Vec<String>>)]
+    namespaces: Option<Vec<Namespace>>,
+    /// May name its user instead of a login.
+    trusted: bool,
+    /// Requests per second; 0 for no limit.
+    rate_limit: u32,
+    /// May change apps, users and tokens.
+    admin: bool,
+    #[schema(value_type = i64)]
+    created_at: UnixMillis,
+}
+
+impl From<App> for AppRow {
+    fn from(app: App) -> Self {
+        Self {
+            admin: app.is_admin(),
+            code: app.code,
+            namespaces: app.namespaces,
+            trusted: app.trusted,
+            rate_limit: app.rate_limit,
+            created_at: app.created_at,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct AppBody {
+    #[schema(required)]
+    code: Option<String>,
+    /// Made by the server if not given.
+    secret: Option<String>,
+    /// Namespaces that it may touch; all if not given.
+    namespaces: Option<Vec<String>>,
+    /// May name its user with `bk_username` instead of a login.
+    trusted: Option<bool>,
+    /// Requests per second; 0 for no limit.
+    #[serde(default, deserialize_with = "lenient::int")]
+    rate_limit: Option<i64>,
+}
+
+/// Shown this once.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CreatedApp {
+    code: String,
+    secret: String,
+}
+
+/// Lists apps.
+#[utoipa::path(get, path = "/api/v1/apps", tag = "access",
+    responses((status = 200, description = "All apps", body = AppList), Refusals))]
+pub(crate) async fn list(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+) -> Result<Response, ApiError> {
+    let apps = http.control.apps(&caller)?;
+    Ok(ok(&AppList {
+        apps: apps.into_iter().map(AppRow::from).collect(),
+    }))
+}
+
+/// Creates an app and shows its secret this once.
+#[utoipa::path(post, path = "/api/v1/apps", tag = "access", request_body = AppBody, responses(
+    (status = 201, description = "Created", body = CreatedApp),
+    (status = 409, description = "It exists", body = super::error::ErrorBody), Refusals))]
+pub(crate) async fn create(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Read(body): Read<AppBody>,
+) -> Result<Response, ApiError> {
+    let code = body
+        .code
+        .ok_or_else(|| Invalid::required("code"))?
+        .trim()
+        .to_owned();
+    let namespaces = body.namespaces.map(parse_namespaces).transpose()?;
+    let rate_limit = u32::try_from(body.rate_limit.unwrap_or(0))
+        .map_err(|_| Invalid::new("rate_limit", "must be 0 (no limit) or more"))?;
+    let secret = http
+        .control
+        .create_app(
+            &caller,
+            &code,
+            body.secret.filter(|secret| !secret.is_empty()),
+            namespaces,
+            body.trusted.unwrap_or(false),
+            rate_limit,
+        )
+        .await?;
+    Ok(json(StatusCode::CREATED, &CreatedApp { code, secret }))
+}
+
+fn parse_namespaces(names: Vec<String>) -> Result<Vec<Namespace>, Invalid> {
+    let numbered = names.iter().enumerate();
+    numbered
+        .map(|(index, name)| {
+            Namespace::parse(name)
+                .map_err(|error| Invalid::new(format!("namespaces[{index}]"), error.rule))
+        })
+        .collect()
+}
+
+/// Deletes an app: it can no longer call.
+#[utoipa::path(delete, path = "/api/v1/apps/{code}", tag = "access", params(("code" = String, Path)),
+    responses((status = 204, description = "Deleted"), Refusals))]
+pub(crate) async fn delete(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments(code): Segments<String>,
+) -> Result<StatusCode, ApiError> {
+    http.control.delete_app(&caller, &code).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

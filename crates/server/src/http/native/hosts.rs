@@ -1,0 +1,152 @@
+//! Hosts and their agents.
+
+use axum::extract::State;
+use axum::response::Response;
+use control::{Asked, Place};
+use fleet::{HostView, Link};
+use model::{AgentId, Host, Invalid, UnixMillis};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::ApiError;
+use super::answer::ok;
+use super::caller::Asking;
+use super::read::{Params, Read, Segments};
+use super::register::Results;
+use super::responses::Refusals;
+use crate::http::HttpState;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct HostPage<'a> {
+    count: usize,
+    start: u64,
+    hosts: Vec<HostRow<'a>>,
+}
+
+/// One machine, and the agent on it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct HostRow<'a> {
+    /// `cloud:ip`
+    #[schema(value_type = String)]
+    host: Host,
+    agent_id: Option<&'a str>,
+    connected: bool,
+    /// Since when it is connected, or gone; 0 if it never was.
+    #[schema(value_type = i64)]
+    since: UnixMillis,
+    /// When its agent got its certificate; 0 for a host that was only named.
+    #[schema(value_type = i64)]
+    enrolled_at: UnixMillis,
+    version: Option<&'a str>,
+    /// Whether the agent runs as root.
+    root: Option<bool>,
+    hostname: Option<&'a str>,
+    kernel: Option<&'a str>,
+    cores: Option<u32>,
+    memory_kib: Option<u64>,
+    /// How many processes are registered on it.
+    processes: u32,
+}
+
+impl<'a> HostRow<'a> {
+    fn of(view: HostView<'a>) -> Self {
+        let since = match view.link {
+            Link::Never => UnixMillis::NEVER,
+            Link::Up { since } | Link::Down { since } => since,
+        };
+        let info = view.info;
+        Self {
+            host: view.host,
+            agent_id: view.agent_id.map(|id| id.as_str()),
+            connected: view.link.is_up(),
+            since,
+            enrolled_at: view.enrolled_at,
+            version: info.map(|info| info.version.as_str()),
+            root: info.map(|info| info.root),
+            hostname: info.map(|info| info.hostname.as_str()),
+            kernel: info.map(|info| info.kernel.as_str()),
+            cores: info.map(|info| info.cores),
+            memory_kib: info.map(|info| info.memory_kib),
+            processes: view.n_processes,
+        }
+    }
+}
+
+/// Lists hosts.
+#[utoipa::path(get, path = "/api/v1/hosts", tag = "hosts", params(
+    ("connected" = Option<bool>, Query, description = "Whether its agent is connected"),
+    ("start" = Option<u64>, Query, description = "The first row, from 0"),
+    ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
+), responses((status = 200, description = "A page of hosts", body = HostPage), Refusals))]
+pub(crate) async fn list(
+    State(http): State<HttpState>,
+    Asking(_caller): Asking,
+    params: Params,
+) -> Result<Response, ApiError> {
+    let (start, limit) = params.page()?;
+    let connected = params.flag("connected")?;
+    http.control.settled().await?;
+    let fleet = http.control.fleet();
+    let matches = |view: &HostView<'_>| connected.is_none_or(|wanted| view.link.is_up() == wanted);
+    let count = match connected {
+        None => fleet.n_hosts(),
+        Some(_) => fleet.hosts().filter(matches).count(),
+    };
+    let skipped = usize::try_from(start).unwrap_or(usize::MAX);
+    let hosts = fleet.hosts().filter(matches).skip(skipped).take(limit);
+    Ok(ok(&HostPage {
+        count,
+        start,
+        hosts: hosts.map(HostRow::of).collect(),
+    }))
+}
+
+/// Shows one host.
+#[utoipa::path(get, path = "/api/v1/hosts/{host}", tag = "hosts",
+    params(("host" = String, Path, description = "CLOUD:IP")),
+    responses((status = 200, description = "The host", body = HostRow), Refusals))]
+pub(crate) async fn show(
+    State(http): State<HttpState>,
+    Asking(_caller): Asking,
+    Segments(host): Segments<String>,
+) -> Result<Response, ApiError> {
+    let host: Host = host.parse()?;
+    http.control.settled().await?;
+    let fleet = http.control.fleet();
+    let view = fleet.host_id(&host).and_then(|id| fleet.host(id));
+    match view {
+        Some(view) => Ok(ok(&HostRow::of(view))),
+        None => Err(ApiError::not_found(format!("host {host} is not known"))),
+    }
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct AgentIdBody {
+    /// At most 64 letters, digits, '-', '_' and '.'.
+    #[schema(required)]
+    agent_id: Option<String>,
+}
+
+/// Gives a host the id that GSE 2.0 callers will name it by.
+#[utoipa::path(put, path = "/api/v1/hosts/{host}/agent_id", tag = "hosts",
+    params(("host" = String, Path, description = "CLOUD:IP")), request_body = AgentIdBody,
+    responses((status = 200, description = "The result", body = Results), Refusals))]
+pub(crate) async fn set_agent_id(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments(host): Segments<String>,
+    Read(body): Read<AgentIdBody>,
+) -> Result<Response, ApiError> {
+    let host: Host = host.parse()?;
+    let id = AgentId::parse(body.agent_id.as_deref().unwrap_or_default())
+        .map_err(|error| Invalid::new("agent_id", error.rule))?;
+    let asked = Asked {
+        key_prefix: host.to_string().into(),
+        place: Place::Host(host),
+    };
+    let answers = http
+        .control
+        .set_agent_ids(&caller, vec![(asked, id)])
+        .await?;
+    Ok(ok(&Results::of(&answers)))
+}

@@ -1,0 +1,74 @@
+//! Logging in and out. A login is a `bk_token`, good in every dialect.
+
+use axum::extract::State;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use model::{Invalid, UnixMillis};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::ApiError;
+use super::answer::ok;
+use super::read::Read;
+use super::responses::Refusals;
+use crate::http::front::peer;
+use crate::http::{HttpState, credentials, now};
+
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct LoginBody {
+    #[schema(required)]
+    username: Option<String>,
+    #[schema(required)]
+    password: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct LoggedIn {
+    bk_token: String,
+    #[schema(value_type = i64)]
+    expires_at: UnixMillis,
+}
+
+/// Logs a user in. The token is also set as the cookie `bk_token`.
+#[utoipa::path(post, path = "/api/v1/login", tag = "access", security(()), request_body = LoginBody,
+    responses((status = 200, description = "Logged in", body = LoggedIn), Refusals))]
+pub(crate) async fn login(
+    State(http): State<HttpState>,
+    parts: Parts,
+    Read(body): Read<LoginBody>,
+) -> Result<Response, ApiError> {
+    let name = body.username.ok_or_else(|| Invalid::required("username"))?;
+    let password = body.password.ok_or_else(|| Invalid::required("password"))?;
+    let from = peer(&parts.extensions);
+    let (bk_token, expires_at) = http.control.login(&name, &password, from).await?;
+    let lives_secs = expires_at.millis_since(now()) / 1000;
+    let cookie =
+        format!("bk_token={bk_token}; Path=/; Max-Age={lives_secs}; HttpOnly; SameSite=Lax");
+    let answer = ok(&LoggedIn {
+        bk_token,
+        expires_at,
+    });
+    Ok(with_cookie(answer, &cookie))
+}
+
+/// Ends the login that the request carries.
+#[utoipa::path(post, path = "/api/v1/logout", tag = "access",
+    responses((status = 204, description = "Logged out"), Refusals))]
+pub(crate) async fn logout(
+    State(http): State<HttpState>,
+    parts: Parts,
+) -> Result<Response, ApiError> {
+    let token = credentials::outside_body(&parts)?.token;
+    let token = token.ok_or_else(|| Invalid::required("bk_token"))?;
+    http.control.logout(&token).await?;
+    let gone = "bk_token=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax";
+    Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), gone))
+}
+
+fn with_cookie(mut response: Response, cookie: &str) -> Response {
+    if let Ok(cookie) = HeaderValue::from_str(cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}

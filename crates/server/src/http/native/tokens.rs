@@ -1,0 +1,113 @@
+//! Join tokens: what lets an agent enrol.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use model::{Host, Invalid, UnixMillis};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::ApiError;
+use super::answer::{json, ok};
+use super::caller::Asking;
+use super::read::{Read, Segments, parse_duration};
+use super::responses::Refusals;
+use crate::http::HttpState;
+use crate::http::json::Scalar;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TokenList {
+    tokens: Vec<TokenRow>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TokenRow {
+    id: String,
+    /// The only host that it is good for; null for any.
+    #[schema(value_type = Option<String>)]
+    host: Option<Host>,
+    /// 0 for never.
+    #[schema(value_type = i64)]
+    expires_at: UnixMillis,
+    #[schema(value_type = i64)]
+    created_at: UnixMillis,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct TokenBody {
+    /// `CLOUD:IP`: good for this host alone.
+    host: Option<String>,
+    /// Such as `24h`; it does not expire if not given.
+    #[schema(value_type = Option<String>)]
+    expires_in: Option<Scalar>,
+}
+
+/// The token is shown this once.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CreatedToken {
+    id: String,
+    token: String,
+    #[schema(value_type = i64)]
+    expires_at: UnixMillis,
+}
+
+/// Lists join tokens.
+#[utoipa::path(get, path = "/api/v1/tokens", tag = "access",
+    responses((status = 200, description = "All join tokens", body = TokenList), Refusals))]
+pub(crate) async fn list(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+) -> Result<Response, ApiError> {
+    let tokens = http.control.join_tokens(&caller)?;
+    let tokens = tokens.into_iter().map(|token| TokenRow {
+        id: token.id,
+        host: token.host,
+        expires_at: token.expires_at,
+        created_at: token.created_at,
+    });
+    Ok(ok(&TokenList {
+        tokens: tokens.collect(),
+    }))
+}
+
+/// Creates a join token and shows it this once.
+#[utoipa::path(post, path = "/api/v1/tokens", tag = "access", request_body = TokenBody,
+    responses((status = 201, description = "Created", body = CreatedToken), Refusals))]
+pub(crate) async fn create(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Read(body): Read<TokenBody>,
+) -> Result<Response, ApiError> {
+    let host = body.host.filter(|host| !host.trim().is_empty());
+    let host: Option<Host> = host.map(|host| host.parse::<Host>()).transpose()?;
+    let lives = body.expires_in.and_then(Scalar::into_text);
+    let lives = lives
+        .map(|text| parse_duration("expires_in", &text))
+        .transpose()?;
+    if lives.is_some_and(|lives| lives.is_zero()) {
+        return Err(Invalid::new("expires_in", "must be more than nothing").into());
+    }
+    let (record, secret) = http.control.create_join_token(&caller, host, lives).await?;
+    let token = wire::enrol::JoinToken {
+        secret,
+        ca_sha256: http.ca_sha256,
+    };
+    let created = CreatedToken {
+        id: record.id,
+        token: token.to_string(),
+        expires_at: record.expires_at,
+    };
+    Ok(json(StatusCode::CREATED, &created))
+}
+
+/// Deletes a join token; agents that used it stay enrolled.
+#[utoipa::path(delete, path = "/api/v1/tokens/{id}", tag = "access", params(("id" = String, Path)),
+    responses((status = 204, description = "Deleted"), Refusals))]
+pub(crate) async fn delete(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments(id): Segments<String>,
+) -> Result<StatusCode, ApiError> {
+    http.control.delete_join_token(&caller, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,85 @@
+//! Users: the people who may log in.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use model::{Invalid, UnixMillis};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::ApiError;
+use super::answer::{json, ok};
+use super::caller::Asking;
+use super::read::{Read, Segments};
+use super::responses::Refusals;
+use crate::http::HttpState;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct UserList {
+    users: Vec<UserRow>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct UserRow {
+    name: String,
+    #[schema(value_type = i64)]
+    created_at: UnixMillis,
+}
+
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct UserBody {
+    #[schema(required)]
+    name: Option<String>,
+    #[schema(required)]
+    password: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CreatedUser {
+    name: String,
+}
+
+/// Lists users.
+#[utoipa::path(get, path = "/api/v1/users", tag = "access",
+    responses((status = 200, description = "All users", body = UserList), Refusals))]
+pub(crate) async fn list(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+) -> Result<Response, ApiError> {
+    let users = http.control.users(&caller)?;
+    let users = users.into_iter().map(|user| UserRow {
+        name: user.name,
+        created_at: user.created_at,
+    });
+    Ok(ok(&UserList {
+        users: users.collect(),
+    }))
+}
+
+/// Creates a user.
+#[utoipa::path(post, path = "/api/v1/users", tag = "access", request_body = UserBody, responses(
+    (status = 201, description = "Created", body = CreatedUser),
+    (status = 409, description = "It exists", body = super::error::ErrorBody), Refusals))]
+pub(crate) async fn create(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Read(body): Read<UserBody>,
+) -> Result<Response, ApiError> {
+    let name = body.name.ok_or_else(|| Invalid::required("name"))?;
+    let password = body.password.ok_or_else(|| Invalid::required("password"))?;
+    http.control.create_user(&caller, &name, &password).await?;
+    let name = name.trim().to_owned();
+    Ok(json(StatusCode::CREATED, &CreatedUser { name }))
+}
+
+/// Deletes a user; its logins end.
+#[utoipa::path(delete, path = "/api/v1/users/{name}", tag = "access", params(("name" = String, Path)),
+    responses((status = 204, description = "Deleted"), Refusals))]
+pub(crate) async fn delete(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments(name): Segments<String>,
+) -> Result<StatusCode, ApiError> {
+    http.control.delete_user(&caller, &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

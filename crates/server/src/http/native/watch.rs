@@ -1,0 +1,296 @@
+//! What happens, as it happens: server-sent events.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use control::Happening;
+use futures_util::{Stream, StreamExt, stream};
+use model::{Host, Invalid, Namespace, UnixMillis};
+use serde::Serialize;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::ApiError;
+use super::caller::Asking;
+use super::processes::{state_word, visible};
+use super::read::Params;
+use super::responses::Refusals;
+use crate::http::HttpState;
+
+/// How often a quiet stream shows that it lives.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+const KINDS: [&str; 4] = ["status", "task", "event", "agent"];
+
+/// Which happenings a watcher wants, and may see.
+#[derive(Debug)]
+struct Wanted {
+    namespaces: Option<Vec<Namespace>>,
+    hosts: Option<Vec<Host>>,
+    kinds: Option<Vec<&'static str>>,
+    /// The caller's own limits, whatever it asked for.
+    allowed: Option<Vec<Namespace>>,
+}
+
+/// Streams what happens. A watcher that is too slow misses some and is sent a `lagged` event.
+#[utoipa::path(get, path = "/api/v1/watch", tag = "watch", params(
+    ("namespace" = Option<String>, Query, description = "One or more, repeated or separated by commas"),
+    ("host" = Option<String>, Query, description = "One or more of CLOUD:IP or IP, repeated or separated by commas"),
+    ("kinds" = Option<String>, Query, description = "Some of status, task, event, agent; all if not given"),
+), responses((status = 200, description = "Events named status, task, event, agent and lagged, each with a JSON object",
+    body = String, content_type = "text/event-stream"), Refusals))]
+pub(crate) async fn watch(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    params: Params,
+) -> Result<impl IntoResponse, ApiError> {
+    let wanted = Wanted {
+        namespaces: visible(&caller, params.namespaces()?)?,
+        hosts: params.hosts()?,
+        kinds: params.list("kinds", parse_kind)?,
+        allowed: caller.namespaces,
+    };
+    let receiver = http.control.watch();
+    // The first bytes tell the watcher that from now on it misses nothing.
+    let hello = stream::once(async { Ok(Event::default().comment("watching")) });
+    let events = hello.chain(happenings(receiver, wanted));
+    let until_stop = events.take_until(Box::pin(async move { http.stopping().await }));
+    Ok(Sse::new(until_stop).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive")))
+}
+
+fn parse_kind(text: &str) -> Result<&'static str, Invalid> {
+    let found = KINDS.into_iter().find(|kind| *kind == text);
+    found.ok_or_else(|| {
+        Invalid::new(
+            "kinds",
+            format!("must be some of {}, not {text:?}", KINDS.join(", ")),
+        )
+    })
+}
+
+fn happenings(
+    receiver: Receiver<Arc<Happening>>,
+    wanted: Wanted,
+) -> impl Stream<Item = Result<Event, Infallible>> {
+    stream::unfold((receiver, wanted), |(mut receiver, wanted)| async move {
+        loop {
+            let event = match receiver.recv().await {
+                Ok(happening) if wanted.includes(&happening) => written(&happening),
+                Ok(_) => continue,
+                Err(RecvError::Lagged(missed)) => event("lagged", &Lagged { missed }),
+                Err(RecvError::Closed) => return None,
+            };
+            return Some((Ok(event), (receiver, wanted)));
+        }
+    })
+}
+
+impl Wanted {
+    fn includes(&self, happening: &Happening) -> bool {
+        let kind = self
+            .kinds
+            .as_ref()
+            .is_none_or(|kinds| kinds.contains(&kind(happening)));
+        kind && match happening {
+            Happening::Status { process, host, .. } => {
+                self.has_namespace(&process.namespace) && self.has_host(host)
+            }
+            Happening::Event { host, event } => {
+                self.has_namespace(&event.process.namespace) && self.has_host(host)
+            }
+            Happening::Task { namespaces, .. } => {
+                // Like reading the task itself: one namespace that is not allowed hides it.
+                let may_see = |namespace| {
+                    self.allowed
+                        .as_ref()
+                        .is_none_or(|allowed| allowed.contains(namespace))
+                };
+                namespaces.iter().all(may_see)
+                    && namespaces
+                        .iter()
+                        .any(|namespace| self.has_namespace(namespace))
+            }
+            Happening::Agent { host, .. } => self.has_host(host),
+        }
+    }
+
+    fn has_namespace(&self, namespace: &Namespace) -> bool {
+        self.namespaces
+            .as_ref()
+            .is_none_or(|wanted| wanted.contains(namespace))
+    }
+
+    fn has_host(&self, host: &Host) -> bool {
+        self.hosts
+            .as_ref()
+            .is_none_or(|wanted| wanted.contains(host))
+    }
+}
+
+fn kind(happening: &Happening) -> &'static str {
+    match happening {
+        Happening::Status { .. } => "status",
+        Happening::Task { .. } => "task",
+        Happening::Event { .. } => "event",
+        Happening::Agent { .. } => "agent",
+    }
+}
+
+#[derive(Serialize)]
+struct Lagged {
+    missed: u64,
+}
+
+#[derive(Serialize)]
+struct StatusChange<'a> {
+    process: String,
+    host: Host,
+    state: &'static str,
+    pid: i32,
+    message: &'a str,
+    at: UnixMillis,
+}
+
+#[derive(Serialize)]
+struct TaskProgress {
+    id: String,
+    state: &'static str,
+    total: usize,
+    ended: usize,
+    ok: usize,
+}
+
+#[derive(Serialize)]
+struct AgentChange {
+    host: Host,
+    connected: bool,
+    at: UnixMillis,
+}
+
+#[derive(Serialize)]
+struct ProcessEvent<'a> {
+    host: Host,
+    #[serde(flatten)]
+    event: &'a model::event::Event,
+}
+
+fn written(happening: &Happening) -> Event {
+    let name = kind(happening);
+    match happening {
+        Happening::Status {
+            process,
+            host,
+            state,
+            pid,
+            message,
+            at,
+        } => event(
+            name,
+            &StatusChange {
+                process: process.to_string(),
+                host: *host,
+                state: state_word(*state),
+                pid: *pid,
+                message,
+                at: *at,
+            },
+        ),
+        Happening::Task {
+            id,
+            n_targets,
+            n_ended,
+            n_ok,
+            ..
+        } => event(
+            name,
+            &TaskProgress {
+                id: id.to_string(),
+                state: match n_ended == n_targets {
+                    true => "finished",
+                    false => "running",
+                },
+                total: *n_targets,
+                ended: *n_ended,
+                ok: *n_ok,
+            },
+        ),
+        Happening::Agent { host, up, at } => event(
+            name,
+            &AgentChange {
+                host: *host,
+                connected: *up,
+                at: *at,
+            },
+        ),
+        Happening::Event { host, event: what } => event(
+            name,
+            &ProcessEvent {
+                host: *host,
+                event: what,
+            },
+        ),
+    }
+}
+
+fn event<T: Serialize>(name: &str, data: &T) -> Event {
+    let text = serde_json::to_string(data).expect("happenings have only string keys");
+    Event::default().event(name).data(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(namespace: Option<&str>, allowed: Option<&str>) -> Wanted {
+        let list = |name: Option<&str>| name.map(|name| vec![Namespace::parse(name).unwrap()]);
+        Wanted {
+            namespaces: list(namespace.or(allowed)),
+            hosts: None,
+            kinds: None,
+            allowed: list(allowed),
+        }
+    }
+
+    fn task(namespaces: &[&str]) -> Happening {
+        Happening::Task {
+            id: model::TaskId::from_number(1),
+            n_targets: 2,
+            n_ended: 1,
+            n_ok: 1,
+            namespaces: namespaces
+                .iter()
+                .map(|name| Namespace::parse(name).unwrap())
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn a_task_that_touches_a_forbidden_namespace_is_hidden() {
+        assert!(wanted(None, None).includes(&task(&["a", "b"])));
+        assert!(wanted(Some("a"), None).includes(&task(&["a", "b"])));
+        assert!(!wanted(Some("c"), None).includes(&task(&["a", "b"])));
+        assert!(!wanted(None, Some("a")).includes(&task(&["a", "b"])));
+        assert!(wanted(None, Some("a")).includes(&task(&["a"])));
+    }
+
+    #[test]
+    fn kinds_and_hosts_narrow() {
+        let agent = Happening::Agent {
+            host: "0:10.0.0.1".parse().unwrap(),
+            up: true,
+            at: UnixMillis(1),
+        };
+        let mut wanted = wanted(Some("a"), None);
+        assert!(wanted.includes(&agent));
+        wanted.hosts = Some(vec!["0:10.0.0.2".parse().unwrap()]);
+        assert!(!wanted.includes(&agent));
+        wanted.hosts = None;
+        wanted.kinds = Some(vec!["task"]);
+        assert!(!wanted.includes(&agent) && wanted.includes(&task(&["a"])));
+        assert_eq!(parse_kind("x").unwrap_err().field, "kinds");
+    }
+}

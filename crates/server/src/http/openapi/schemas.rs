@@ -1,0 +1,63 @@
+//! What bodies hold, as `schemas.json` describes it.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+/// By name, in the words of JSON Schema.
+pub(super) static SCHEMAS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("schemas.json"))
+        .expect("schemas.json is an object: a test reads it")
+});
+
+fn schema(name: &str) -> RefOr<Schema> {
+    let value = SCHEMAS.get(name).cloned().unwrap_or_default();
+    serde_json::from_value(value).expect("schemas.json holds schemas: a test reads them")
+}
+
+macro_rules! described {
+    ($(#[$doc:meta])* $type:ident, $name:literal) => {
+        $(#[$doc])*
+        pub(crate) struct $type;
+
+        impl PartialSchema for $type {
+            fn schema() -> RefOr<Schema> {
+                schema($name)
+            }
+        }
+
+        impl ToSchema for $type {
+            fn name() -> Cow<'static, str> {
+                Cow::Borrowed($name)
+            }
+        }
+    };
+}
+
+described!(
+    /// How to run a process.
+    SpecSchema, "Spec"
+);
+described!(
+    /// A host as the native API takes it.
+    HostSchema, "HostRef"
+);
+described!(
+    /// A process group.
+    GroupSchema, "ProcessGroup"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_can_be_read() {
+        for name in SCHEMAS.keys() {
+            schema(name);
+        }
+    }
+}
