@@ -14,7 +14,9 @@ mod path;
 mod task;
 mod watch;
 
-pub use access::{AppRow, AuditRow, CreatedApp, CreatedToken, NewApp, TokenRow, UserRow};
+pub use access::{
+    AppRow, AuditFilter, AuditRow, CreatedApp, CreatedToken, NewApp, TokenRow, UserRow,
+};
 pub use fleet::{
     DefinitionRow, HostResult, HostRow, Page, ProcessFilter, ProcessRow, ProcessView, Registration,
     Results,

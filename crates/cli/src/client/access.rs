@@ -72,6 +72,15 @@ pub struct AuditRow {
     pub detail: String,
 }
 
+#[derive(Debug, Clone, Copy)]
+pub struct AuditFilter<'a> {
+    pub limit: u16,
+    pub before: Option<u64>,
+    pub user: Option<&'a str>,
+    pub app: Option<&'a str>,
+    pub action: Option<&'a str>,
+}
+
 impl Client {
     /// `apps`, `users` or `tokens` as they are.
     pub fn list(&self, what: &str) -> Result<Value, Failure> {
@@ -91,11 +100,14 @@ impl Client {
             .map(|_| ())
     }
 
-    pub fn audit(&self, limit: usize, before: Option<u64>) -> Result<Value, Failure> {
-        self.get(
-            &Path::new("audit")
-                .query("limit", limit)
-                .maybe("before", before),
-        )
+    /// The newest first.
+    pub fn audit(&self, filter: AuditFilter<'_>) -> Result<Value, Failure> {
+        let path = Path::new("audit")
+            .query("limit", filter.limit)
+            .maybe("before", filter.before)
+            .maybe("user", filter.user)
+            .maybe("app", filter.app)
+            .maybe("action", filter.action);
+        self.get(&path)
     }
 }

@@ -1,5 +1,6 @@
 //! Operations and the tasks that they become.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use model::spec::Spec;
@@ -22,6 +23,8 @@ pub struct Operate {
     pub all: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<Box<Spec>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 fn is_false(flag: &bool) -> bool {

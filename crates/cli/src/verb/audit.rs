@@ -1,14 +1,15 @@
 //! `muster audit`: who changed what, and when.
 
 use super::{Context, rows};
-use crate::client::AuditRow;
+use crate::client::{AuditFilter, AuditRow};
 use crate::failure::{Exit, Failure};
 use crate::table::{Cell, Column, Table};
 
 pub const EXAMPLES: &str = "\
 Examples:
   muster audit
-  muster audit --limit 500 -o json | jq '.audit[] | select(.action == \"operate\")'";
+  muster audit --user alice --action operate
+  muster audit --limit 1000 -o json | jq '.audit[].object'";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -18,13 +19,27 @@ pub struct Args {
     /// Those before this number
     #[arg(long, value_name = "NUMBER")]
     before: Option<u64>,
+    /// Only what this user did
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Only what this app did
+    #[arg(long, value_name = "CODE")]
+    app: Option<String>,
+    /// Only this: register, operate, app.create, …
+    #[arg(long, value_name = "ACTION")]
+    action: Option<String>,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let out = &context.out;
-    let answer = context
-        .client()?
-        .audit(usize::from(args.limit), args.before)?;
+    let filter = AuditFilter {
+        limit: args.limit,
+        before: args.before,
+        user: args.user.as_deref(),
+        app: args.app.as_deref(),
+        action: args.action.as_deref(),
+    };
+    let answer = context.client()?.audit(filter)?;
     if out.is_json() {
         out.json(&answer)?;
         return Ok(Exit::Ok);

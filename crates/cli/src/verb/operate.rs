@@ -1,5 +1,6 @@
 //! `muster start`, `stop`, `restart`, `reload`, `kill`, `manage`, `unmanage`, `query`: one request, one task, one report.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use model::{FullName, Op};
@@ -48,9 +49,12 @@ Examples:
 }
 
 pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
-    let spec = match &args.file {
-        Some(file) => Some(Box::new(definition::read(file)?.complete()?.0)),
-        None => None,
+    let (spec, labels) = match &args.file {
+        Some(file) => {
+            let definition = definition::read(file)?;
+            (Some(Box::new(definition.complete()?.0)), definition.labels)
+        }
+        None => (None, BTreeMap::new()),
     };
     let client = context.client()?;
     let (hosts, all) = match args.targets.choose(&client, &args.name)? {
@@ -62,6 +66,7 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
         hosts,
         all,
         spec,
+        labels,
     };
     let task = client
         .operate(&args.name, &body)

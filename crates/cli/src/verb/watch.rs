@@ -82,12 +82,11 @@ fn sentence(out: &Out, happening: &Happening) -> String {
             "{}: {} of {} ended, {} ok",
             text(data, "id"),
             number(data, "ended"),
-            number(data, "targets"),
+            number(data, "total"),
             number(data, "ok")
         ),
         "agent" => {
-            let up = ["up", "connected"].iter().any(|key| data[key] == true);
-            let (tone, word) = match up {
+            let (tone, word) = match data["connected"] == true {
                 true => (Tone::Good, "connected"),
                 false => (Tone::Warn, "away"),
             };
@@ -130,15 +129,12 @@ fn status(out: &Out, data: &Value) -> String {
     )
 }
 
-/// A field as text; `process` may come in one part or in two.
+/// A field as text.
 fn text(data: &Value, key: &str) -> String {
-    match (&data[key], key) {
-        (Value::String(text), _) => clean(text),
-        (Value::Null, "process") => {
-            format!("{}/{}", text(data, "namespace"), text(data, "name"))
-        }
-        (Value::Null, _) => String::new(),
-        (other, _) => clean(&other.to_string()),
+    match &data[key] {
+        Value::String(text) => clean(text),
+        Value::Null => String::new(),
+        other => clean(&other.to_string()),
     }
 }
 

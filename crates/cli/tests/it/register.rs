@@ -8,8 +8,8 @@ use crate::script::{Script, ok, status};
 fn accepting() -> Script {
     Script::new(|asked| match asked.body["hosts"].as_array() {
         Some(hosts) => {
-            let result = |host: &Value| json!({"host": host, "code": 0, "message": "success"});
-            ok(json!({"results": hosts.iter().map(result).collect::<Vec<_>>()}))
+            let result = |(index, _): (usize, &Value)| json!({"host": format!("0:10.0.0.{index}"), "code": 0, "message": "success"});
+            ok(json!({"results": hosts.iter().enumerate().map(result).collect::<Vec<_>>()}))
         }
         None => ok(json!({"count": 1, "hosts": [{"host": "0:127.0.0.1", "connected": true}]})),
     })

@@ -5,7 +5,7 @@ use crate::script::{Answer, Script, status};
 
 const STREAM: &str = ": hello\n\n\
     event: status\ndata: {\"process\":\"web/nginx\",\"host\":\"0:10.0.0.1\",\"state\":\"running\",\"pid\":77,\"message\":\"\",\"at\":1700000000000}\n\n\
-    event: agent\ndata: {\"host\":\"0:10.0.0.1\",\"up\":false,\"at\":1700000000000}\n\n\
+    event: agent\ndata: {\"host\":\"0:10.0.0.1\",\"connected\":false,\"at\":1700000000000}\n\n\
     event: event\ndata: {\"host\":\"0:10.0.0.1\",\"process\":\"web/nginx\",\"kind\":\"process_exit\",\"reason\":\"exited with code 3\",\"at\":1700000001000}\n\n";
 
 /// Streams once, then refuses, which ends the command.
