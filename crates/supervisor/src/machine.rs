@@ -39,16 +39,17 @@ mod recover;
 #[cfg(test)]
 mod tests;
 mod types;
+mod view;
 mod words;
 
 use std::collections::VecDeque;
 
 use model::spec::Policy;
 use model::status::Exit;
-use model::{Flag, Spec, State, UnixMillis};
+use model::{Flag, Spec};
 use serde::{Deserialize, Serialize};
 
-pub use types::{
+pub(crate) use types::{
     Action, Alive, Boot, Cmd, Depth, Emission, Ending, Event, Finished, Form, Look, Moment, Role,
     Run, Signal, Sink, Ticket,
 };
@@ -59,40 +60,40 @@ const FOREGROUND_GRACE_MS: u64 = 500;
 /// How long a process is watched after SIGHUP before the reload is called done.
 const SETTLE_MS: u64 = 300;
 /// Operations that may wait for one process.
-pub const MAX_QUEUE: usize = 64;
+pub(crate) const MAX_QUEUE: usize = 64;
 
 /// Everything that is true of one process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Process {
-    pub flag: Flag,
-    pub managed: bool,
-    pub phase: Phase,
+pub(crate) struct Process {
+    pub(crate) flag: Flag,
+    pub(crate) managed: bool,
+    pub(crate) phase: Phase,
     /// The query that is being answered.
     #[serde(default)]
-    pub query: Option<Ticket>,
+    pub(crate) query: Option<Ticket>,
     #[serde(default)]
-    pub queue: VecDeque<Ticket>,
+    pub(crate) queue: VecDeque<Ticket>,
     /// Attempts in a row without a run that lasted, and when the first of them began.
     #[serde(default)]
-    pub failures: u32,
+    pub(crate) failures: u32,
     #[serde(default)]
-    pub failing_since: Option<u64>,
+    pub(crate) failing_since: Option<u64>,
     /// The sentence that is shown to people.
     #[serde(default)]
-    pub message: String,
+    pub(crate) message: String,
     /// Where the current run writes, when it is one of ours.
     #[serde(default)]
-    pub sink: Option<Sink>,
+    pub(crate) sink: Option<Sink>,
     /// The last run stayed in the foreground, so the next is likely to.
     #[serde(default)]
-    pub stays: bool,
+    pub(crate) stays: bool,
     #[serde(default)]
-    pub forgetting: bool,
+    pub(crate) forgetting: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub(crate) enum Phase {
     /// Nobody has looked yet.
     Unseen,
     /// Not running, and nothing will change that by itself.
@@ -116,28 +117,34 @@ pub enum Phase {
 
 /// An operation or an attempt on its way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Work {
-    pub cause: Cause,
+pub(crate) struct Work {
+    pub(crate) cause: Cause,
     /// `op_timeout` counts from here.
-    pub began_boot_ms: u64,
+    pub(crate) began_boot_ms: u64,
     /// The run that was there, as long as it is.
-    pub before: Option<Alive>,
+    pub(crate) before: Option<Alive>,
     /// That run when the work began: a restart wants another.
-    pub old: Option<Run>,
-    pub ran: Option<Finished>,
-    pub step: Step,
+    pub(crate) old: Option<Run>,
+    pub(crate) ran: Option<Finished>,
+    /// The run or command of which nothing may live on: killed again if the agent comes back.
+    #[serde(default)]
+    pub(crate) doomed: Option<Run>,
+    /// What the command said last, if it failed.
+    #[serde(default)]
+    pub(crate) last_line: String,
+    pub(crate) step: Step,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub(crate) enum Cause {
     Operation(Ticket),
     Attempt(u32),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub(crate) enum Step {
     /// Waits for a look.
     Begin,
     /// Waits to hear whether it can be run at all.
@@ -163,26 +170,26 @@ pub enum Step {
 
 /// A run that may become the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    pub alive: Alive,
-    pub first_boot_ms: u64,
-    pub died: Option<Exit>,
+pub(crate) struct Seen {
+    pub(crate) alive: Alive,
+    pub(crate) first_boot_ms: u64,
+    pub(crate) died: Option<Exit>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    pub code: model::Code,
-    pub message: String,
-    pub output_speaks: bool,
+pub(crate) struct Failure {
+    pub(crate) code: model::Code,
+    pub(crate) message: String,
+    pub(crate) output_speaks: bool,
 }
 
 /// What every step may know.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
-    pub now: Moment,
+pub(crate) struct Context<'a> {
+    pub(crate) now: Moment,
     /// The name within its namespace, for messages.
-    pub name: &'a str,
-    pub spec: &'a Spec,
+    pub(crate) name: &'a str,
+    pub(crate) spec: &'a Spec,
 }
 
 impl Context<'_> {
@@ -210,17 +217,8 @@ impl Context<'_> {
     }
 }
 
-/// What people see of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct View<'a> {
-    pub state: State,
-    pub pid: i32,
-    pub started_at: UnixMillis,
-    pub message: &'a str,
-}
-
 impl Process {
-    pub fn new(flag: Flag, managed: bool) -> Self {
+    pub(crate) fn new(flag: Flag, managed: bool) -> Self {
         Self {
             flag,
             managed,
@@ -237,7 +235,7 @@ impl Process {
     }
 
     /// Registered anew under the same name: what is wanted counts from now on, what is stays.
-    pub fn register_anew(&mut self, flag: Flag, managed: bool) {
+    pub(crate) fn register_anew(&mut self, flag: Flag, managed: bool) {
         self.flag = flag;
         self.managed = managed;
         self.failures = 0;
@@ -253,7 +251,7 @@ impl Process {
 
     /// Takes an operation, to begin at the next step; false when too many wait. What was taken must be in the journal
     /// before that step.
-    pub fn accept(&mut self, ticket: Ticket) -> bool {
+    pub(crate) fn accept(&mut self, ticket: Ticket) -> bool {
         let fits = self.queue.len() < MAX_QUEUE;
         if fits {
             self.queue.push_back(ticket);
@@ -261,7 +259,7 @@ impl Process {
         fits
     }
 
-    pub fn step(&mut self, event: Event, cx: &Context<'_>) -> Vec<Action> {
+    pub(crate) fn step(&mut self, event: Event, cx: &Context<'_>) -> Vec<Action> {
         let mut out = Vec::new();
         match event {
             Event::Held => self.held(&mut out),
@@ -308,7 +306,7 @@ impl Process {
     }
 
     /// The operation that owns the process now.
-    pub fn operation(&self) -> Option<Ticket> {
+    pub(crate) fn operation(&self) -> Option<Ticket> {
         match &self.phase {
             Phase::Working(work) => work.ticket(),
             Phase::Unseen
@@ -320,7 +318,7 @@ impl Process {
     }
 
     /// Every operation that was taken and has not ended, in order.
-    pub fn operations(&self) -> impl Iterator<Item = Ticket> + '_ {
+    pub(crate) fn operations(&self) -> impl Iterator<Item = Ticket> + '_ {
         let current = self.operation().into_iter().chain(self.query);
         current.chain(self.queue.iter().copied())
     }
@@ -361,7 +359,7 @@ impl Process {
     }
 
     /// When it wants to be ticked next. Nothing that is at rest wants anything.
-    pub fn due(&self, cx: &Context<'_>) -> Option<u64> {
+    pub(crate) fn due(&self, cx: &Context<'_>) -> Option<u64> {
         let now = cx.now.boot_ms;
         match &self.phase {
             Phase::Unseen | Phase::Down | Phase::Up { .. } => None,
@@ -399,133 +397,6 @@ impl Process {
                 }
             }
         }
-    }
-
-    /// The runs whose end must be told.
-    pub fn watched(&self) -> Vec<Run> {
-        match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => Vec::new(),
-            Phase::Up { alive } => vec![alive.run],
-            Phase::Working(work) => {
-                let mut runs: Vec<Run> = work.before.iter().map(|alive| alive.run).collect();
-                let seen = match &work.step {
-                    Step::Command { cmd, seen } => {
-                        runs.push(cmd.run);
-                        seen.as_ref()
-                    }
-                    Step::AwaitUp { seen } => seen.as_ref(),
-                    Step::Begin
-                    | Step::Check
-                    | Step::Launch(_)
-                    | Step::AwaitDown { .. }
-                    | Step::Settle { .. }
-                    | Step::Close(_) => None,
-                };
-                runs.extend(seen.filter(|s| s.died.is_none()).map(|s| s.alive.run));
-                runs.sort_by_key(|run| run.pid);
-                runs.dedup();
-                runs
-            }
-        }
-    }
-
-    /// The command whose descendants a deep look counts.
-    pub fn root(&self) -> Option<Run> {
-        match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Up { .. } | Phase::Backoff { .. } => None,
-            Phase::Lost { alive, .. } => Some(alive.run),
-            Phase::Working(work) => match &work.step {
-                Step::Command { cmd, .. } => Some(cmd.run),
-                Step::Begin
-                | Step::Check
-                | Step::Launch(_)
-                | Step::AwaitUp { .. }
-                | Step::AwaitDown { .. }
-                | Step::Settle { .. }
-                | Step::Close(_) => work.ran.as_ref().map(|ran| ran.cmd.run),
-            },
-        }
-    }
-
-    /// The run that is the process now, or as good as.
-    pub fn alive(&self) -> Option<Alive> {
-        match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
-            Phase::Up { alive } => Some(*alive),
-            Phase::Working(work) => match &work.step {
-                Step::Command { cmd, seen } => seen
-                    .map(|seen| seen.alive)
-                    .or_else(|| self.stays_again(cmd))
-                    .or(work.before),
-                Step::AwaitUp { seen } => {
-                    let seen = seen.filter(|seen| seen.died.is_none());
-                    seen.map(|seen| seen.alive).or(work.before)
-                }
-                Step::Begin
-                | Step::Check
-                | Step::Launch(_)
-                | Step::AwaitDown { .. }
-                | Step::Settle { .. }
-                | Step::Close(_) => work.before,
-            },
-        }
-    }
-
-    /// A start command of a program that stays in the foreground is the process from its first moment.
-    fn stays_again(&self, cmd: &Cmd) -> Option<Alive> {
-        match cmd.role {
-            Role::Start | Role::Restart if self.stays => Some(in_foreground(cmd, cmd.run.pid)),
-            Role::Start | Role::Restart | Role::Stop | Role::Reload | Role::Kill => None,
-        }
-    }
-
-    pub fn view(&self) -> View<'_> {
-        match self.alive() {
-            Some(alive) => View {
-                state: State::Running,
-                pid: alive.pid(),
-                started_at: alive.started_at,
-                message: &self.message,
-            },
-            None => View {
-                state: match self.phase {
-                    Phase::Unseen => State::Unknown,
-                    Phase::Down
-                    | Phase::Up { .. }
-                    | Phase::Lost { .. }
-                    | Phase::Backoff { .. }
-                    | Phase::Working(_) => State::Stopped,
-                },
-                pid: -1,
-                started_at: UnixMillis::NEVER,
-                message: &self.message,
-            },
-        }
-    }
-
-    /// Files that must not be thrown away yet.
-    pub fn sinks(&self) -> impl Iterator<Item = &Sink> {
-        let (running, over) = match &self.phase {
-            Phase::Working(work) => (
-                match &work.step {
-                    Step::Command { cmd, .. } => Some(&cmd.sink),
-                    Step::Begin
-                    | Step::Check
-                    | Step::Launch(_)
-                    | Step::AwaitUp { .. }
-                    | Step::AwaitDown { .. }
-                    | Step::Settle { .. }
-                    | Step::Close(_) => None,
-                },
-                work.ran.as_ref().map(|ran| &ran.cmd.sink),
-            ),
-            Phase::Unseen
-            | Phase::Down
-            | Phase::Up { .. }
-            | Phase::Lost { .. }
-            | Phase::Backoff { .. } => (None, None),
-        };
-        self.sink.iter().chain(running).chain(over)
     }
 }
 

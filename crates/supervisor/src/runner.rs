@@ -9,6 +9,7 @@ mod held;
 mod inspect;
 mod outbox;
 mod request;
+mod sample;
 mod side;
 
 use std::cmp::Reverse;
@@ -25,11 +26,13 @@ use crate::journal::Journal;
 use crate::journal::entry::{Entry, Ledger};
 use crate::machine::{Boot, Event, Run};
 use crate::os::exits::Exits;
-use crate::os::{clock, sink, spawn};
+use crate::os::sample::Sampler;
+use crate::os::{clock, sink, spawn, user};
 use crate::supervisor::Supervisor;
 use crate::{Notice, Options, Request, SupervisorError};
 use held::Held;
 use outbox::Outbox;
+use sample::DiskCount;
 use side::Side;
 
 /// How many requests are taken in one turn: they share one sync.
@@ -64,6 +67,9 @@ pub(crate) struct Runner {
     sides: HashMap<i32, Side>,
     timers: BinaryHeap<Reverse<(u64, Due)>>,
     outbox: Outbox,
+    sampler: Sampler,
+    traffic_due_boot_ms: u64,
+    disk_due_boot_ms: u64,
     boot: Boot,
     _lock: std::fs::File,
 }
@@ -88,6 +94,9 @@ impl Runner {
             sides: HashMap::new(),
             timers: BinaryHeap::new(),
             outbox: Outbox::new(notices),
+            sampler: Sampler::new(),
+            traffic_due_boot_ms: 0,
+            disk_due_boot_ms: 0,
             boot: supervisor.boot,
             _lock: supervisor._lock,
         };
@@ -109,6 +118,7 @@ impl Runner {
         bound.set_missed_tick_behavior(MissedTickBehavior::Delay);
         self.recover();
         let mut batch = Vec::new();
+        let mut disk_count: Option<DiskCount> = None;
         loop {
             self.settle();
             let wake = self.next_wake();
@@ -134,8 +144,17 @@ impl Runner {
                     0 => break,
                     _ => self.take_requests(batch.drain(..)),
                 },
-                _ = sample.tick() => self.period(),
-                _ = bound.tick(), if self.writes_anything() => self.bound_output(),
+                _ = sample.tick() => {
+                    self.period();
+                    if disk_count.is_none() {
+                        disk_count = self.count_disk();
+                    }
+                }
+                counts = counted(&mut disk_count), if disk_count.is_some() => {
+                    disk_count = None;
+                    self.disk_counted(counts);
+                }
+                _ = bound.tick() => self.bound_output(),
             }
         }
         self.settle();
@@ -253,33 +272,25 @@ impl Runner {
         }
     }
 
-    /// Once a period: whoever is down may have been started by somebody else.
-    fn period(&mut self) {
-        let resting: Vec<Key> = self
-            .held
-            .iter()
-            .filter(|(_, held)| held.is_resting())
-            .map(|(key, _)| *key)
-            .collect();
-        for key in resting {
-            self.drive(key, Event::Tick);
-        }
-    }
-
-    fn writes_anything(&self) -> bool {
-        !self.sides.is_empty()
-            || self
-                .held
-                .values()
-                .any(|h| h.process.sinks().next().is_some())
-    }
-
-    fn bound_output(&mut self) {
-        let sinks = self.held.values().flat_map(|held| held.process.sinks());
-        for sink in sinks.chain(self.sides.values().map(|side| &side.sink)) {
-            if let Err(error) = sink::bound(sink) {
-                tracing::debug!(path = %sink.path.display(), %error, "cannot bound output");
+    /// Keeps files that something writes into from growing without end; logs with the rights of their users.
+    fn bound_output(&self) {
+        for held in self.held.values() {
+            for sink in held.process.sinks() {
+                let bounded = match sink.spool {
+                    true => sink::bound(sink),
+                    false => match user::find(&held.hold.spec.identity.user) {
+                        Ok(user) => user::with_rights_of(&user, || sink::bound(sink)),
+                        Err(_) => Ok(()),
+                    },
+                };
+                if let Err(error) = bounded {
+                    tracing::debug!(path = %sink.path.display(), %error, "cannot bound output");
+                }
             }
+        }
+        for side in self.sides.values() {
+            // Gone with its command: nothing to bound.
+            let _ = sink::bound(&side.sink);
         }
     }
 
@@ -300,6 +311,14 @@ impl Runner {
         self.dir
             .join("output")
             .join(format!("{:x}", self.next_spool))
+    }
+}
+
+/// What a count of bytes came to; nothing when it failed.
+async fn counted(count: &mut Option<DiskCount>) -> Vec<(Key, u64)> {
+    match count {
+        Some(count) => count.await.unwrap_or_default(),
+        None => Vec::new(),
     }
 }
 

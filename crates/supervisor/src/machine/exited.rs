@@ -29,7 +29,7 @@ impl Process {
                     Form::Foreground { .. } | Form::Daemon => Depth::Shallow,
                 }));
             }
-            Phase::Working(work) => self.work_exited(work, run, exit, cx, out),
+            Phase::Working(work) => self.work_exited(work, run, exit, last_line, cx, out),
             // Nobody's any more.
             other @ (Phase::Unseen
             | Phase::Down
@@ -44,18 +44,24 @@ impl Process {
         mut work: Box<Work>,
         run: Run,
         exit: Exit,
+        last_line: String,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
         let was_before = work.before.is_some_and(|alive| alive.run == run);
         if was_before {
-            if let Some(Form::Foreground { main }) = work.before.map(|alive| alive.form) {
+            if let Some(alive) = work.before.take()
+                && let Form::Foreground { main } = alive.form
+            {
+                // What is left of its session goes with it, so that nothing comes up after all.
+                out.push(Action::Kill(alive.run));
+                work.doomed = Some(alive.run);
                 out.push(Action::RemovePidFile(main));
             }
-            work.before = None;
         }
         match std::mem::replace(&mut work.step, Step::Begin) {
             Step::Command { cmd, seen } if cmd.run == run => {
+                work.last_line = last_line;
                 return self.command_over(work, cmd, seen, exit, cx, out);
             }
             Step::Command { cmd, seen } => {

@@ -125,6 +125,8 @@ impl Process {
             before: None,
             old: None,
             ran: None,
+            doomed: None,
+            last_line: String::new(),
             step: Step::Begin,
         }));
         out.push(Action::Look(Depth::Shallow));

@@ -227,7 +227,8 @@ impl Process {
         if look.starting
             && let Some(ran) = &work.ran
         {
-            out.push(Action::KillCommand(ran.cmd.clone()));
+            work.doomed = Some(ran.cmd.run);
+            out.push(Action::Kill(ran.cmd.run));
         }
         self.close(work, words::not_up(cx, &because), out);
     }
@@ -275,9 +276,10 @@ impl Process {
             if work.ran.is_none() {
                 let kills = matches!(work.cause, Cause::Operation(t) if t.op == model::Op::Kill);
                 out.push(match kills {
-                    true => Action::KillRun(alive),
+                    true => Action::Kill(alive.run),
                     false => Action::Signal(alive, super::Signal::Terminate),
                 });
+                work.doomed = kills.then_some(alive.run).or(work.doomed);
             }
         }
         work.step = step;

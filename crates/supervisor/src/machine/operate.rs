@@ -3,12 +3,13 @@
 use model::event::EventKind;
 use model::operation::Instance;
 use model::spec::AutoType;
+use model::status::Exit;
 use model::{Code, Flag, Op};
 
 use super::keep::emit;
 use super::{
     Action, Alive, Cause, Cmd, Context, Depth, Ending, Failure, Finished, Form, Look, Phase,
-    Process, Role, SETTLE_MS, Signal, Step, Ticket, Work, in_foreground, words,
+    Process, Role, Run, SETTLE_MS, Signal, Step, Ticket, Work, in_foreground, words,
 };
 
 impl Process {
@@ -32,20 +33,23 @@ impl Process {
             }
             Op::Unmanage => {
                 self.managed = false;
-                self.let_go();
+                self.let_go(cx);
                 out.push(Action::End(Ending {
                     managed: Some(false),
                     ..words::success(ticket)
                 }));
             }
             Op::Start | Op::Stop | Op::Manage | Op::Restart | Op::Reload | Op::Kill => {
-                let before = self.take_over(out);
+                let (before, doomed) = self.take_over();
+                out.extend(doomed.map(Action::Kill));
                 self.phase = Phase::Working(Box::new(Work {
                     cause: Cause::Operation(ticket),
                     began_boot_ms: cx.now.boot_ms,
                     old: before.map(|alive| alive.run),
                     before,
                     ran: None,
+                    doomed,
+                    last_line: String::new(),
                     step: Step::Begin,
                 }));
                 out.push(Action::Look(Depth::Shallow));
@@ -54,51 +58,90 @@ impl Process {
     }
 
     /// What there is when an operation takes over from whatever went on by itself. What an attempt has brought up is
-    /// the process; what it has only begun to is ended.
-    fn take_over(&mut self, out: &mut Vec<Action>) -> Option<Alive> {
+    /// the process; what it has only begun to bring up is ended, so that nothing appears behind the operation's back.
+    fn take_over(&mut self) -> (Option<Alive>, Option<Run>) {
+        if let Phase::Lost { alive, .. } = &self.phase {
+            return match alive.form {
+                Form::Foreground { .. } => (None, Some(alive.run)),
+                Form::Daemon => (None, None),
+            };
+        }
+        match self.what_there_is() {
+            (Some(cmd), Some(alive)) if alive.run == cmd.run => {
+                self.sink = Some(cmd.sink);
+                (Some(alive), None)
+            }
+            (Some(_) | None, Some(alive)) => (Some(alive), None),
+            (Some(cmd), None) => (None, Some(cmd.run)),
+            (None, None) => (None, None),
+        }
+    }
+
+    /// The command that an attempt has run, and what is up.
+    fn what_there_is(&self) -> (Option<Cmd>, Option<Alive>) {
         match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
-            Phase::Up { alive } => Some(*alive),
+            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => {
+                (None, None)
+            }
+            Phase::Up { alive } => (None, Some(*alive)),
             Phase::Working(work) => match &work.step {
                 Step::Command { cmd, seen } => {
-                    self.sink = Some(cmd.sink.clone());
                     let seen = seen.filter(|seen| seen.died.is_none());
-                    Some(seen.map_or_else(|| in_foreground(cmd, cmd.run.pid), |s| s.alive))
+                    let stays = self.stays.then(|| in_foreground(cmd, cmd.run.pid));
+                    (Some(cmd.clone()), seen.map(|seen| seen.alive).or(stays))
                 }
-                Step::AwaitUp { seen } => match seen.filter(|seen| seen.died.is_none()) {
-                    Some(seen) => Some(seen.alive),
-                    None => {
-                        out.extend(
-                            work.ran
-                                .iter()
-                                .map(|ran| Action::KillCommand(ran.cmd.clone())),
-                        );
-                        None
-                    }
-                },
+                Step::AwaitUp { seen } => {
+                    let seen = seen.filter(|seen| seen.died.is_none());
+                    let cmd = work.ran.as_ref().map(|ran| ran.cmd.clone());
+                    (cmd, seen.map(|seen| seen.alive))
+                }
                 Step::Begin
                 | Step::Check
                 | Step::Launch(_)
                 | Step::AwaitDown { .. }
                 | Step::Settle { .. }
-                | Step::Close(_) => work.before,
+                | Step::Close(_) => (None, work.before),
             },
         }
     }
 
-    /// Not managed any more: no attempt goes on or comes.
-    fn let_go(&mut self) {
+    /// Not managed any more: no attempt goes on or comes, and what one has begun is left to itself.
+    fn let_go(&mut self, cx: &Context<'_>) {
         match &self.phase {
             Phase::Unseen | Phase::Down | Phase::Up { .. } | Phase::Lost { .. } => {}
             Phase::Backoff { .. } => {
                 self.phase = Phase::Down;
                 self.message.push_str("; not managed any more");
             }
-            Phase::Working(_) => {
-                // What the attempt began is left to itself: unmanaging touches no process.
-                self.phase = match self.take_over(&mut Vec::new()) {
-                    Some(alive) => Phase::Up { alive },
-                    None => Phase::Down,
+            Phase::Working(work) => {
+                let stays = match &work.step {
+                    Step::Command { .. } => true,
+                    Step::Begin
+                    | Step::Check
+                    | Step::Launch(_)
+                    | Step::AwaitUp { .. }
+                    | Step::AwaitDown { .. }
+                    | Step::Settle { .. }
+                    | Step::Close(_) => false,
+                };
+                let (begun, up) = self.what_there_is();
+                self.phase = match (up, begun) {
+                    (Some(alive), _) => Phase::Up { alive },
+                    (None, None) => Phase::Down,
+                    (None, Some(cmd)) => {
+                        let alive = in_foreground(&cmd, cmd.run.pid);
+                        self.sink = stays.then_some(cmd.sink);
+                        match stays {
+                            true => Phase::Up { alive },
+                            // Its launcher is gone, and it may still come up.
+                            false => Phase::Lost {
+                                alive,
+                                exit: Exit::Code(0),
+                                at_boot_ms: cx.now.boot_ms,
+                                last_line: String::new(),
+                            },
+                        }
+                    }
                 };
             }
         }
@@ -120,7 +163,7 @@ impl Process {
             Cause::Operation(ticket) => ticket,
             Cause::Attempt(_) => match work.before {
                 Some(alive) => return self.adopt(alive, out),
-                None => return self.to_check(work, Role::Start, out),
+                None => return self.ask_check(work, Role::Start, out),
             },
         };
         match (ticket.op, work.before) {
@@ -147,11 +190,11 @@ impl Process {
                 let failure = words::not_reloaded(cx, "nothing was executed");
                 self.close(work, failure, out);
             }
-            (Op::Start, None) => self.to_check(work, Role::Start, out),
-            (Op::Manage, _) => self.to_check(work, Role::Start, out),
+            (Op::Start, None) => self.ask_check(work, Role::Start, out),
+            (Op::Manage, _) => self.ask_check(work, Role::Start, out),
             (Op::Restart, _) => match cx.command(Role::Restart).is_empty() {
-                true => self.to_check(work, Role::Start, out),
-                false => self.to_check(work, Role::Restart, out),
+                true => self.ask_check(work, Role::Start, out),
+                false => self.ask_check(work, Role::Restart, out),
             },
             (Op::Stop, Some(alive)) => self.tell_to_stop(work, alive, cx, out),
             (Op::Kill, Some(alive)) => match cx.command(Role::Kill).is_empty() {
@@ -160,8 +203,9 @@ impl Process {
                         from_boot_ms: cx.now.boot_ms,
                         failed: false,
                     };
+                    work.doomed = Some(alive.run);
                     self.phase = Phase::Working(work);
-                    out.push(Action::KillRun(alive));
+                    out.push(Action::Kill(alive.run));
                     out.push(Action::Look(Depth::Shallow));
                 }
                 false => self.launch(work, Role::Kill, out),
@@ -184,7 +228,7 @@ impl Process {
         }
     }
 
-    fn to_check(&mut self, mut work: Box<Work>, role: Role, out: &mut Vec<Action>) {
+    fn ask_check(&mut self, mut work: Box<Work>, role: Role, out: &mut Vec<Action>) {
         work.step = Step::Check;
         self.phase = Phase::Working(work);
         out.push(Action::Check(role));
@@ -303,7 +347,8 @@ impl Process {
         };
         let mut failure = words::command_failed("");
         if let Step::Command { cmd, .. } = &work.step {
-            out.push(Action::KillCommand(cmd.clone()));
+            out.push(Action::Kill(cmd.run));
+            work.doomed = Some(cmd.run);
             failure = words::timed_out(cmd.role, cx);
             work.ran = Some(Finished {
                 cmd: cmd.clone(),
@@ -408,12 +453,12 @@ impl Process {
         let said = match (&failure.output_speaks, &work.ran) {
             (true, Some(ran)) => {
                 let lasted = ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms);
-                let exit = ran.exit.unwrap_or(model::status::Exit::Unseen);
-                format!(
-                    "{} {exit} after {}",
-                    ran.cmd.role.field(),
-                    words::seconds(lasted)
-                )
+                let exit = ran.exit.unwrap_or(Exit::Unseen);
+                let text = words::exited(exit, lasted, &work.last_line);
+                match self.stays {
+                    true => text,
+                    false => format!("{} {text}", ran.cmd.role.field()),
+                }
             }
             (true | false, _) => words::quote(&failure.message),
         };

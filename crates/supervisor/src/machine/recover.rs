@@ -18,9 +18,8 @@ impl Process {
 
     fn goes_on(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Lost { .. } => {
-                out.push(Action::Look(Depth::Shallow));
-            }
+            Phase::Unseen | Phase::Down => out.push(Action::Look(Depth::Shallow)),
+            Phase::Lost { .. } => out.push(Action::Look(Depth::Deep)),
             Phase::Up { .. } | Phase::Backoff { .. } => {}
             Phase::Working(work) => resume(work, cx, out),
         }
@@ -59,6 +58,7 @@ impl Process {
 }
 
 fn resume(work: &Work, cx: &Context<'_>, out: &mut Vec<Action>) {
+    out.extend(work.doomed.map(Action::Kill));
     match &work.step {
         Step::Begin | Step::Close(_) => out.push(Action::Look(Depth::Shallow)),
         Step::Check => {
@@ -74,17 +74,6 @@ fn resume(work: &Work, cx: &Context<'_>, out: &mut Vec<Action>) {
         Step::Launch(role) => out.push(Action::Spawn(*role)),
         Step::Command { .. } | Step::Settle { .. } => {}
         Step::AwaitUp { .. } => out.push(Action::Look(Depth::Deep)),
-        Step::AwaitDown { .. } => {
-            let kills = work
-                .ticket()
-                .is_some_and(|ticket| ticket.op == model::Op::Kill);
-            if kills
-                && work.ran.is_none()
-                && let Some(alive) = work.before
-            {
-                out.push(Action::KillRun(alive));
-            }
-            out.push(Action::Look(Depth::Shallow));
-        }
+        Step::AwaitDown { .. } => out.push(Action::Look(Depth::Shallow)),
     }
 }

@@ -12,22 +12,22 @@ use serde::{Deserialize, Serialize};
 /// Now, on both clocks. Waiting is measured in milliseconds since the host booted: it goes on through a restart of the
 /// agent and does not jump. The wall clock is only shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
-    pub boot_ms: u64,
-    pub unix: UnixMillis,
+pub(crate) struct Moment {
+    pub(crate) boot_ms: u64,
+    pub(crate) unix: UnixMillis,
 }
 
 /// One execution: a pid together with the tick at which it began, so that a reused pid is never taken for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Run {
-    pub pid: i32,
-    pub start: u64,
+pub(crate) struct Run {
+    pub(crate) pid: i32,
+    pub(crate) start: u64,
 }
 
 /// How a run came to be the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Form {
+pub(crate) enum Form {
     /// Found through its pid file.
     Daemon,
     /// The start command itself, which stayed. `main` is the pid that people see: the program under the shell.
@@ -36,17 +36,17 @@ pub enum Form {
 
 /// A run that is the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Alive {
-    pub run: Run,
-    pub form: Form,
+pub(crate) struct Alive {
+    pub(crate) run: Run,
+    pub(crate) form: Form,
     /// When it began, on both clocks.
-    pub since_boot_ms: u64,
-    pub started_at: UnixMillis,
+    pub(crate) since_boot_ms: u64,
+    pub(crate) started_at: UnixMillis,
 }
 
 impl Alive {
     /// The pid that people see.
-    pub fn pid(&self) -> i32 {
+    pub(crate) fn pid(&self) -> i32 {
         match self.form {
             Form::Daemon => self.run.pid,
             Form::Foreground { main } => main,
@@ -61,7 +61,7 @@ impl Alive {
 /// Which command of the spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub(crate) enum Role {
     Start,
     Stop,
     Restart,
@@ -71,7 +71,7 @@ pub enum Role {
 
 impl Role {
     /// The field of the spec that holds it.
-    pub fn field(self) -> &'static str {
+    pub(crate) fn field(self) -> &'static str {
         match self {
             Self::Start => "start_cmd",
             Self::Stop => "stop_cmd",
@@ -84,57 +84,57 @@ impl Role {
 
 /// Where a command's output goes: a file, so that it outlives the agent, and where this command's part begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sink {
-    pub path: PathBuf,
-    pub offset: u64,
+pub(crate) struct Sink {
+    pub(crate) path: PathBuf,
+    pub(crate) offset: u64,
     /// A file of our own, bounded and thrown away with the run; otherwise the process's log.
-    pub spool: bool,
+    pub(crate) spool: bool,
 }
 
 /// A command that was executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cmd {
-    pub run: Run,
-    pub role: Role,
-    pub text: String,
-    pub began_boot_ms: u64,
-    pub began_at: UnixMillis,
-    pub sink: Sink,
+pub(crate) struct Cmd {
+    pub(crate) run: Run,
+    pub(crate) role: Role,
+    pub(crate) text: String,
+    pub(crate) began_boot_ms: u64,
+    pub(crate) began_at: UnixMillis,
+    pub(crate) sink: Sink,
 }
 
 /// A command that is over, or was given up waiting for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finished {
-    pub cmd: Cmd,
-    pub exit: Option<Exit>,
-    pub ended_boot_ms: u64,
+pub(crate) struct Finished {
+    pub(crate) cmd: Cmd,
+    pub(crate) exit: Option<Exit>,
+    pub(crate) ended_boot_ms: u64,
 }
 
 /// An operation as the machine keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ticket {
-    pub id: OpId,
-    pub op: Op,
-    pub deadline: UnixMillis,
+pub(crate) struct Ticket {
+    pub(crate) id: OpId,
+    pub(crate) op: Op,
+    pub(crate) deadline: UnixMillis,
 }
 
 /// What a look at the host shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Look {
+pub(crate) struct Look {
     /// Who the pid file names, if that is our process and alive.
-    pub alive: Option<Alive>,
+    pub(crate) alive: Option<Alive>,
     /// That one belongs to the command under way.
-    pub alive_is_commands: bool,
+    pub(crate) alive_is_commands: bool,
     /// The process under the command under way that bears the process's name.
-    pub main: Option<i32>,
+    pub(crate) main: Option<i32>,
     /// Something that the command left behind lives. Only a deep look knows.
-    pub starting: bool,
+    pub(crate) starting: bool,
     /// What is wrong with the pid file, in words.
-    pub note: String,
+    pub(crate) note: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub(crate) enum Depth {
     /// The pid file alone.
     Shallow,
     /// Also what the command under way left behind: walks `/proc`.
@@ -143,7 +143,7 @@ pub enum Depth {
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub(crate) enum Event {
     /// It is held from now on, or held differently.
     Held,
     /// It is to be forgotten and left running.
@@ -166,20 +166,20 @@ pub enum Event {
 
 /// Whether the host has been up ever since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Boot {
+pub(crate) enum Boot {
     Same,
     Other,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signal {
+pub(crate) enum Signal {
     Terminate,
     HangUp,
 }
 
 /// What is to be done. Done in order; each `→` comes back as an event at once.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
+pub(crate) enum Action {
     /// → `Looked`
     Look(Depth),
     /// → `Checked`
@@ -187,10 +187,8 @@ pub enum Action {
     /// → `Spawned` or `SpawnFailed`. What it runs is in the journal before it runs.
     Spawn(Role),
     Signal(Alive, Signal),
-    /// SIGKILL to a run and everything under it.
-    KillRun(Alive),
-    /// SIGKILL to what a command is or left behind.
-    KillCommand(Cmd),
+    /// SIGKILL to a run or command and to everything that came from it, until nothing of it lives.
+    Kill(Run),
     WritePidFile(i32),
     RemovePidFile(i32),
     /// → `Inspected`, some time later.
@@ -205,22 +203,22 @@ pub enum Action {
 
 /// How an operation ends; the runner adds what the command wrote.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ending {
-    pub id: OpId,
-    pub code: Code,
-    pub message: String,
-    pub flag: Option<Flag>,
-    pub managed: Option<bool>,
-    pub ran: Option<Finished>,
+pub(crate) struct Ending {
+    pub(crate) id: OpId,
+    pub(crate) code: Code,
+    pub(crate) message: String,
+    pub(crate) flag: Option<Flag>,
+    pub(crate) managed: Option<bool>,
+    pub(crate) ran: Option<Finished>,
     /// The command's output is the better message, where there is any.
-    pub output_speaks: bool,
-    pub instance: Option<Box<Instance>>,
+    pub(crate) output_speaks: bool,
+    pub(crate) instance: Option<Box<Instance>>,
 }
 
 /// Something worth an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Emission {
-    pub kind: EventKind,
-    pub reason: String,
-    pub exit: Option<Exit>,
+pub(crate) struct Emission {
+    pub(crate) kind: EventKind,
+    pub(crate) reason: String,
+    pub(crate) exit: Option<Exit>,
 }

@@ -61,8 +61,7 @@ impl Runner {
                 | Action::Check(_)
                 | Action::Spawn(_)
                 | Action::Signal(..)
-                | Action::KillRun(_)
-                | Action::KillCommand(_)
+                | Action::Kill(_)
                 | Action::WritePidFile(_)
                 | Action::RemovePidFile(_)
                 | Action::Inspect
@@ -121,12 +120,8 @@ impl Runner {
                 send(alive, signal);
                 None
             }
-            Action::KillRun(alive) => {
-                kill::kill_family(alive.run, &held.mark);
-                None
-            }
-            Action::KillCommand(cmd) => {
-                kill::kill_family(cmd.run, &held.mark);
+            Action::Kill(run) => {
+                kill::kill_family(run, &held.mark);
                 None
             }
             Action::WritePidFile(pid) => {

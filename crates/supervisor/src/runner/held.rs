@@ -105,6 +105,27 @@ impl Held {
         true
     }
 
+    /// Takes the figures into the status; true when one of them changed.
+    pub(crate) fn refresh_usage(&mut self, now: UnixMillis) -> bool {
+        let told = Usage {
+            cpu: self.told.cpu,
+            mem: self.told.mem,
+            fd: self.told.fd,
+            disk: self.told.disk,
+            net: self.told.net,
+        };
+        if told == self.usage {
+            return false;
+        }
+        self.told.cpu = self.usage.cpu;
+        self.told.mem = self.usage.mem;
+        self.told.fd = self.usage.fd;
+        self.told.disk = self.usage.disk;
+        self.told.net = self.usage.net;
+        self.told.reported_at = now;
+        true
+    }
+
     pub(crate) fn notice(&self) -> Notice {
         Notice::Status(self.hold.name.clone(), self.told.clone())
     }

@@ -1,4 +1,7 @@
 //! Real processes under a real supervisor.
 
+// Every helper here is part of a test, where an unwrap is an assertion.
+#![allow(clippy::unwrap_used)]
+
 mod keeper;
 mod operate;

@@ -1,0 +1,443 @@
+//! A host that is only pretended: processes that live and die at given times, a pid file, a clock, a journal.
+
+use std::collections::BTreeMap;
+
+use model::operation::{Instance, Op, OpId, TaskId};
+use model::spec::{AutoType, Commands, Identity, Policy};
+use model::status::Exit;
+use model::{Flag, Spec, UnixMillis};
+
+use crate::machine::{
+    Action, Alive, Boot, Cmd, Context, Depth, Emission, Ending, Event, Form, Look, Moment, Process,
+    Role, Run, Sink, Ticket,
+};
+
+pub(crate) fn spec() -> Spec {
+    Spec {
+        identity: Identity {
+            index_key: String::new(),
+            proc_name: "p".into(),
+            setup_path: "/p".into(),
+            pid_path: "/p/pid".into(),
+            config_path: String::new(),
+            log_path: String::new(),
+            user: "root".into(),
+        },
+        control: Commands {
+            start_cmd: "start".into(),
+            ..Commands::default()
+        },
+        resource: Default::default(),
+        monitor_policy: Policy {
+            auto_type: AutoType::Resident,
+            ..Policy::default()
+        },
+        warn_report_policy: Default::default(),
+        configmap: Vec::new(),
+    }
+}
+
+/// What a start command turns into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Behaviour {
+    /// Leaves after 50 ms; its daemon writes the pid file `late_ms` after that and lives `lives_ms`.
+    Daemon { late_ms: u64, lives_ms: u64 },
+    /// Stays for this long, then exits with the code.
+    Stays { lives_ms: u64, code: i32 },
+    /// Exits at once.
+    Fails { code: i32 },
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Proc {
+    run: Run,
+    until: u64,
+    exit: Exit,
+    /// The command that it came from.
+    root: Run,
+    is_program: bool,
+    ignores_term: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) spec: Spec,
+    pub(crate) process: Process,
+    saved: Process,
+    pub(crate) now: u64,
+    procs: BTreeMap<i32, Proc>,
+    /// Daemons that will write the pid file.
+    coming: Vec<(u64, Proc)>,
+    pid_file: Option<i32>,
+    next_pid: i32,
+    gated: Option<(Proc, Role)>,
+    pub(crate) behaviour: Behaviour,
+    pub(crate) ignores_term: bool,
+    pub(crate) check: Result<(), String>,
+    pub(crate) ends: Vec<Ending>,
+    pub(crate) emitted: Vec<Emission>,
+    pub(crate) executed: Vec<Role>,
+    pub(crate) signals: usize,
+    pub(crate) forgotten: bool,
+    /// The agent dies after this many more actions.
+    pub(crate) dies_after: Option<u32>,
+    dead: bool,
+    /// The most programs that lived at one time.
+    pub(crate) most_programs: usize,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let process = Process::new(Flag::Unregistered, false);
+        Self {
+            spec: spec(),
+            saved: process.clone(),
+            process,
+            now: 1_000_000,
+            procs: BTreeMap::new(),
+            coming: Vec::new(),
+            pid_file: None,
+            next_pid: 100,
+            gated: None,
+            behaviour: Behaviour::Daemon {
+                late_ms: 0,
+                lives_ms: u64::MAX,
+            },
+            ignores_term: false,
+            check: Ok(()),
+            ends: Vec::new(),
+            emitted: Vec::new(),
+            executed: Vec::new(),
+            signals: 0,
+            forgotten: false,
+            dies_after: None,
+            dead: false,
+            most_programs: 0,
+        }
+    }
+
+    fn moment(&self) -> Moment {
+        Moment {
+            boot_ms: self.now,
+            unix: UnixMillis(self.now as i64),
+        }
+    }
+
+    pub(crate) fn ask(&mut self, number: u32, op: Op) {
+        let ticket = Ticket {
+            id: OpId {
+                task: TaskId::from_number(1),
+                ordinal: number,
+            },
+            op,
+            deadline: UnixMillis(i64::MAX),
+        };
+        assert!(self.process.accept(ticket));
+        self.saved = self.process.clone();
+        self.drive(Event::Proceed);
+    }
+
+    pub(crate) fn drive(&mut self, event: Event) {
+        self.step(event);
+        self.revive();
+        self.watch();
+    }
+
+    /// The agent comes back after it died.
+    fn revive(&mut self) {
+        while std::mem::take(&mut self.dead) {
+            self.gated = None;
+            self.dies_after = None;
+            self.process = self.saved.clone();
+            self.step(Event::Recovered(Boot::Same));
+        }
+    }
+
+    pub(crate) fn restart_agent(&mut self) {
+        self.dead = true;
+        self.revive();
+        self.watch();
+    }
+
+    pub(crate) fn reboot(&mut self) {
+        self.procs.clear();
+        self.coming.clear();
+        self.process = self.saved.clone();
+        self.step(Event::Recovered(Boot::Other));
+        self.watch();
+    }
+
+    fn step(&mut self, event: Event) {
+        let spec = self.spec.clone();
+        let context = Context {
+            now: self.moment(),
+            name: "p",
+            spec: &spec,
+        };
+        let actions = self.process.step(event, &context);
+        // One record: the state with the ends that belong to it.
+        self.saved = self.process.clone();
+        for action in &actions {
+            match action {
+                Action::End(ending) => self.ends.push(ending.clone()),
+                Action::Emit(emission) => self.emitted.push(emission.clone()),
+                _ => {}
+            }
+        }
+        if let Some((child, role)) = self.gated.take() {
+            self.execute(child, role);
+        }
+        for action in actions {
+            if self.dies_after == Some(0) {
+                self.dead = true;
+            }
+            if self.dead {
+                return;
+            }
+            self.dies_after = self.dies_after.map(|left| left - 1);
+            if let Some(event) = self.perform(action) {
+                self.step(event);
+            }
+        }
+    }
+
+    fn perform(&mut self, action: Action) -> Option<Event> {
+        match action {
+            Action::Look(depth) => Some(Event::Looked(self.look(depth))),
+            Action::Check(_) => Some(Event::Checked(self.check.clone())),
+            Action::Spawn(role) => Some(self.spawn(role)),
+            Action::Signal(alive, _) => {
+                self.signals += 1;
+                let now = self.now;
+                if let Some(proc) = self.procs.get_mut(&alive.run.pid)
+                    && !proc.ignores_term
+                {
+                    proc.until = now + 10;
+                    proc.exit = Exit::Signal(15);
+                }
+                None
+            }
+            Action::Kill(run) => {
+                self.kill(run);
+                None
+            }
+            Action::WritePidFile(pid) => {
+                self.pid_file = Some(pid);
+                None
+            }
+            Action::RemovePidFile(pid) => {
+                self.pid_file.take_if(|written| *written == pid);
+                None
+            }
+            Action::Inspect => Some(Event::Inspected(Box::new(Instance::default()))),
+            Action::Forgotten => {
+                self.forgotten = true;
+                None
+            }
+            Action::FindVersion | Action::End(_) | Action::Emit(_) => None,
+        }
+    }
+
+    fn spawn(&mut self, role: Role) -> Event {
+        self.next_pid += 1;
+        let run = Run {
+            pid: self.next_pid,
+            start: self.now,
+        };
+        let child = Proc {
+            run,
+            until: self.now + 50,
+            exit: Exit::Code(0),
+            root: run,
+            is_program: false,
+            ignores_term: false,
+        };
+        self.gated = Some((child, role));
+        Event::Spawned(Cmd {
+            run,
+            role,
+            text: role.field().into(),
+            began_boot_ms: self.now,
+            began_at: UnixMillis(self.now as i64),
+            sink: Sink {
+                path: "/s".into(),
+                offset: 0,
+                spool: true,
+            },
+        })
+    }
+
+    fn execute(&mut self, child: Proc, role: Role) {
+        self.executed.push(role);
+        match role {
+            Role::Start => self.launch(child),
+            Role::Stop | Role::Kill => self.end_programs(),
+            Role::Restart => {
+                self.end_programs();
+                self.launch(child);
+            }
+            Role::Reload => {}
+        }
+        self.procs.entry(child.run.pid).or_insert(child);
+        self.count();
+    }
+
+    /// What a stop command does: whatever runs goes.
+    fn end_programs(&mut self) {
+        let now = self.now;
+        self.coming.clear();
+        for proc in self.procs.values_mut().filter(|proc| proc.is_program) {
+            proc.until = now;
+            proc.exit = Exit::Code(0);
+        }
+    }
+
+    fn launch(&mut self, mut child: Proc) {
+        match self.behaviour {
+            Behaviour::Daemon { late_ms, lives_ms } => {
+                self.next_pid += 1;
+                let born = self.now + 50 + late_ms;
+                let daemon = Proc {
+                    run: Run {
+                        pid: self.next_pid,
+                        start: self.now,
+                    },
+                    until: born.saturating_add(lives_ms),
+                    exit: Exit::Code(3),
+                    is_program: true,
+                    ignores_term: self.ignores_term,
+                    ..child
+                };
+                self.coming.push((born, daemon));
+            }
+            Behaviour::Stays { lives_ms, code } => {
+                child.until = self.now.saturating_add(lives_ms);
+                child.exit = Exit::Code(code);
+                child.is_program = true;
+                child.ignores_term = self.ignores_term;
+            }
+            Behaviour::Fails { code } => child.exit = Exit::Code(code),
+        }
+        self.procs.insert(child.run.pid, child);
+    }
+
+    fn count(&mut self) {
+        let live = |proc: &&Proc| proc.is_program && proc.until > self.now;
+        let programs = self.procs.values().filter(live).count();
+        self.most_programs = self.most_programs.max(programs);
+    }
+
+    fn kill(&mut self, root: Run) {
+        let now = self.now;
+        self.coming.retain(|(_, proc)| proc.root != root);
+        for proc in self.procs.values_mut() {
+            if proc.run == root || proc.root == root {
+                proc.until = now;
+                proc.exit = Exit::Signal(9);
+            }
+        }
+    }
+
+    fn look(&self, depth: Depth) -> Look {
+        let there = |pid: &i32| self.procs.get(pid).filter(|p| p.until > self.now);
+        let named = self.pid_file.as_ref().and_then(there);
+        let root = self.process.root();
+        let ours = |proc: &&Proc| Some(proc.root) == root && proc.until > self.now;
+        let coming = self.coming.iter().any(|(_, proc)| Some(proc.root) == root);
+        Look {
+            alive: named.map(|proc| Alive {
+                run: proc.run,
+                form: Form::Daemon,
+                since_boot_ms: proc.run.start,
+                started_at: UnixMillis(proc.run.start as i64),
+            }),
+            alive_is_commands: named.is_some_and(|proc| Some(proc.run) == root),
+            main: self
+                .procs
+                .values()
+                .filter(ours)
+                .find(|proc| proc.is_program && Some(proc.run) == root)
+                .map(|proc| proc.run.pid),
+            starting: depth == Depth::Deep
+                && (coming || self.procs.values().any(|proc| ours(&proc))),
+            note: String::new(),
+        }
+    }
+
+    /// Tells of everyone that is watched and gone.
+    fn watch(&mut self) {
+        loop {
+            let gone = self.process.watched().into_iter().find_map(|run| {
+                let proc = self.procs.get(&run.pid).filter(|proc| proc.run == run);
+                match proc {
+                    Some(proc) if proc.until > self.now => None,
+                    Some(proc) => Some((run, proc.exit)),
+                    None => Some((run, Exit::Unseen)),
+                }
+            });
+            let Some((run, exit)) = gone else {
+                break;
+            };
+            self.step(Event::Exited(run, exit, String::new()));
+            self.revive();
+        }
+        let now = self.now;
+        self.procs.retain(|_, proc| proc.until > now);
+    }
+
+    /// Lets time pass, with everything that happens in it.
+    pub(crate) fn pass(&mut self, ms: u64) {
+        let end = self.now + ms;
+        while self.now < end {
+            let spec = self.spec.clone();
+            let context = Context {
+                now: self.moment(),
+                name: "p",
+                spec: &spec,
+            };
+            let due = self.process.due(&context);
+            let deaths = self.procs.values().map(|proc| proc.until);
+            let births = self.coming.iter().map(|(born, _)| *born);
+            let next = deaths.chain(births).chain(due).min().unwrap_or(end);
+            self.now = next.clamp(self.now + 1, end.max(self.now + 1));
+            let now = self.now;
+            let born: Vec<Proc> = self
+                .coming
+                .extract_if(.., |(born, _)| *born <= now)
+                .map(|(_, proc)| proc)
+                .collect();
+            for proc in born {
+                self.pid_file = Some(proc.run.pid);
+                self.procs.insert(proc.run.pid, proc);
+                self.count();
+            }
+            self.watch();
+            if due.is_some_and(|due| due <= self.now) {
+                self.drive(Event::Tick);
+            }
+        }
+    }
+
+    /// The live program, if there is one.
+    pub(crate) fn program(&self) -> Option<i32> {
+        let mut live = self
+            .procs
+            .values()
+            .filter(|p| p.is_program && p.until > self.now);
+        live.next().map(|proc| proc.run.pid)
+    }
+
+    pub(crate) fn kill_program(&mut self) {
+        if let Some(pid) = self.program()
+            && let Some(proc) = self.procs.get_mut(&pid)
+        {
+            proc.until = self.now;
+            proc.exit = Exit::Signal(9);
+        }
+        self.watch();
+    }
+
+    pub(crate) fn last(&self) -> &Ending {
+        self.ends.last().expect("an operation ended")
+    }
+}

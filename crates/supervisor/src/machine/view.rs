@@ -1,0 +1,143 @@
+//! What others see of a process: people, and the runner that watches and tidies for it.
+
+use model::{State, UnixMillis};
+
+use super::{Alive, Cmd, Phase, Process, Role, Run, Sink, Step, in_foreground};
+
+/// What people see of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct View<'a> {
+    pub(crate) state: State,
+    pub(crate) pid: i32,
+    pub(crate) started_at: UnixMillis,
+    pub(crate) message: &'a str,
+}
+
+impl Process {
+    /// The runs whose end must be told.
+    pub(crate) fn watched(&self) -> Vec<Run> {
+        match &self.phase {
+            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => Vec::new(),
+            Phase::Up { alive } => vec![alive.run],
+            Phase::Working(work) => {
+                let mut runs: Vec<Run> = work.before.iter().map(|alive| alive.run).collect();
+                let seen = match &work.step {
+                    Step::Command { cmd, seen } => {
+                        runs.push(cmd.run);
+                        seen.as_ref()
+                    }
+                    Step::AwaitUp { seen } => seen.as_ref(),
+                    Step::Begin
+                    | Step::Check
+                    | Step::Launch(_)
+                    | Step::AwaitDown { .. }
+                    | Step::Settle { .. }
+                    | Step::Close(_) => None,
+                };
+                runs.extend(seen.filter(|s| s.died.is_none()).map(|s| s.alive.run));
+                runs.sort_by_key(|run| run.pid);
+                runs.dedup();
+                runs
+            }
+        }
+    }
+
+    /// The command whose descendants a deep look counts.
+    pub(crate) fn root(&self) -> Option<Run> {
+        match &self.phase {
+            Phase::Unseen | Phase::Down | Phase::Up { .. } | Phase::Backoff { .. } => None,
+            Phase::Lost { alive, .. } => Some(alive.run),
+            Phase::Working(work) => match &work.step {
+                Step::Command { cmd, .. } => Some(cmd.run),
+                Step::Begin
+                | Step::Check
+                | Step::Launch(_)
+                | Step::AwaitUp { .. }
+                | Step::AwaitDown { .. }
+                | Step::Settle { .. }
+                | Step::Close(_) => work.ran.as_ref().map(|ran| ran.cmd.run),
+            },
+        }
+    }
+
+    /// The run that is the process now, or as good as.
+    pub(crate) fn alive(&self) -> Option<Alive> {
+        match &self.phase {
+            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
+            Phase::Up { alive } => Some(*alive),
+            Phase::Working(work) => match &work.step {
+                Step::Command { cmd, seen } => seen
+                    .map(|seen| seen.alive)
+                    .or_else(|| self.stays_again(cmd))
+                    .or(work.before),
+                Step::AwaitUp { seen } => {
+                    let seen = seen.filter(|seen| seen.died.is_none());
+                    seen.map(|seen| seen.alive).or(work.before)
+                }
+                Step::Begin
+                | Step::Check
+                | Step::Launch(_)
+                | Step::AwaitDown { .. }
+                | Step::Settle { .. }
+                | Step::Close(_) => work.before,
+            },
+        }
+    }
+
+    /// A start command of a program that stays in the foreground is the process from its first moment.
+    fn stays_again(&self, cmd: &Cmd) -> Option<Alive> {
+        match cmd.role {
+            Role::Start | Role::Restart if self.stays => Some(in_foreground(cmd, cmd.run.pid)),
+            Role::Start | Role::Restart | Role::Stop | Role::Reload | Role::Kill => None,
+        }
+    }
+
+    pub(crate) fn view(&self) -> View<'_> {
+        match self.alive() {
+            Some(alive) => View {
+                state: State::Running,
+                pid: alive.pid(),
+                started_at: alive.started_at,
+                message: &self.message,
+            },
+            None => View {
+                state: match self.phase {
+                    Phase::Unseen => State::Unknown,
+                    Phase::Down
+                    | Phase::Up { .. }
+                    | Phase::Lost { .. }
+                    | Phase::Backoff { .. }
+                    | Phase::Working(_) => State::Stopped,
+                },
+                pid: -1,
+                started_at: UnixMillis::NEVER,
+                message: &self.message,
+            },
+        }
+    }
+
+    /// Files that must not be thrown away yet.
+    pub(crate) fn sinks(&self) -> impl Iterator<Item = &Sink> {
+        let (running, over) = match &self.phase {
+            Phase::Working(work) => (
+                match &work.step {
+                    Step::Command { cmd, .. } => Some(&cmd.sink),
+                    Step::Begin
+                    | Step::Check
+                    | Step::Launch(_)
+                    | Step::AwaitUp { .. }
+                    | Step::AwaitDown { .. }
+                    | Step::Settle { .. }
+                    | Step::Close(_) => None,
+                },
+                work.ran.as_ref().map(|ran| &ran.cmd.sink),
+            ),
+            Phase::Unseen
+            | Phase::Down
+            | Phase::Up { .. }
+            | Phase::Lost { .. }
+            | Phase::Backoff { .. } => (None, None),
+        };
+        self.sink.iter().chain(running).chain(over)
+    }
+}

@@ -1,0 +1,110 @@
+//! Figures of usage: read once a period for every process together, told rarely and only where they changed.
+
+use std::path::PathBuf;
+
+use tokio::task::JoinHandle;
+
+use super::held::Usage;
+use super::{Key, Runner};
+use crate::machine::{Event, Run};
+use crate::os::{clock, disk};
+
+/// Bytes under the log paths, counted beside the loop: a walk may take long.
+pub(crate) type DiskCount = JoinHandle<Vec<(Key, u64)>>;
+
+impl Runner {
+    /// Once a period: whoever is down may have been started by somebody else, and whoever is up is sampled.
+    pub(super) fn period(&mut self) {
+        let resting: Vec<Key> = self
+            .held
+            .iter()
+            .filter(|(_, held)| held.is_resting())
+            .map(|(key, _)| *key)
+            .collect();
+        for key in resting {
+            self.drive(key, Event::Tick);
+        }
+        self.sample();
+    }
+
+    fn sample(&mut self) {
+        let running: Vec<(Key, Run)> = self
+            .held
+            .iter()
+            .filter_map(|(key, held)| Some((*key, held.process.alive()?.run)))
+            .collect();
+        let roots: Vec<Run> = running.iter().map(|(_, run)| *run).collect();
+        let pass = self.sampler.pass(&roots);
+        let now = clock::now();
+        let report_ms = self.options.report_usage_every.as_millis() as u64;
+        let traffic = (now.boot_ms >= self.traffic_due_boot_ms && !roots.is_empty()).then(|| {
+            self.traffic_due_boot_ms = now.boot_ms + report_ms;
+            self.sampler.traffic(&pass)
+        });
+        for (index, (key, _)) in running.iter().enumerate() {
+            let (Some(held), Some(sample)) = (self.held.get_mut(key), pass.samples.get(index))
+            else {
+                continue;
+            };
+            let rate = traffic.as_ref().and_then(|rates| rates.get(index));
+            held.usage = Usage {
+                cpu: rounded(sample.cpu),
+                mem: rounded(sample.mem),
+                fd: sample.fd,
+                net: rate.copied().unwrap_or(held.usage.net),
+                disk: held.usage.disk,
+            };
+            if now.boot_ms >= held.usage_told_boot_ms + report_ms && held.refresh_usage(now.unix) {
+                held.usage_told_boot_ms = now.boot_ms;
+                self.outbox.status_changed(*key);
+            }
+        }
+    }
+
+    /// Starts counting the bytes under every log path, if it is time and there is one.
+    pub(super) fn count_disk(&mut self) -> Option<DiskCount> {
+        let now = clock::boot_ms();
+        if now < self.disk_due_boot_ms {
+            return None;
+        }
+        self.disk_due_boot_ms = now + self.options.count_disk_every.as_millis() as u64;
+        let paths: Vec<(Key, PathBuf)> = self
+            .held
+            .iter()
+            .filter(|(_, held)| !held.hold.spec.identity.log_path.is_empty())
+            .map(|(key, held)| (*key, PathBuf::from(&held.hold.spec.identity.log_path)))
+            .collect();
+        if paths.is_empty() {
+            return None;
+        }
+        Some(tokio::task::spawn_blocking(move || {
+            let mut counted: Vec<(PathBuf, u64)> = Vec::new();
+            let mut bytes = Vec::with_capacity(paths.len());
+            for (key, path) in paths {
+                // Processes often share a directory of logs.
+                let known = counted
+                    .iter()
+                    .rev()
+                    .take(16)
+                    .find(|(known, _)| *known == path);
+                let count = known.map_or_else(|| disk::bytes_under(&path), |(_, count)| *count);
+                counted.push((path, count));
+                bytes.push((key, count));
+            }
+            bytes
+        }))
+    }
+
+    pub(super) fn disk_counted(&mut self, counts: Vec<(Key, u64)>) {
+        for (key, count) in counts {
+            if let Some(held) = self.held.get_mut(&key) {
+                held.usage.disk = count;
+            }
+        }
+    }
+}
+
+/// Two decimals are plenty, and change less often.
+fn rounded(percent: f64) -> f32 {
+    ((percent * 100.0).round() / 100.0) as f32
+}
