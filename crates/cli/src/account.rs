@@ -26,6 +26,8 @@ pub struct Account {
     pub url: String,
     pub app: Option<App>,
     pub user: String,
+    /// What to do when nobody answers there.
+    pub advice: String,
     /// Where to look for credentials that are missing, or why they were not taken.
     pub remark: String,
     /// A file that others can read, though it holds a secret.
@@ -89,9 +91,17 @@ impl Account {
             user: env("MUSTER_USER")
                 .or_else(home::current_user)
                 .unwrap_or_default(),
+            advice: "is the server running? try: muster up".to_owned(),
             remark: String::new(),
             exposed: None,
         };
+        if asked_url.is_some() {
+            account.advice =
+                "is the server running, and is this its address? see --url and MUSTER_URL"
+                    .to_owned();
+        } else if let Some(data) = &named_data {
+            account.advice = format!("is the server running? try: muster up --data {data}");
+        }
         match (env("MUSTER_APP_CODE"), env("MUSTER_APP_SECRET")) {
             (Some(code), Some(secret)) => {
                 let from = "MUSTER_APP_CODE and MUSTER_APP_SECRET".to_owned();

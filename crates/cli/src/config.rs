@@ -124,9 +124,7 @@ impl ServerConfig {
         }
         let server = server::Config {
             data: sources
-                .pick(DATA, data, |text| {
-                    parse_text("data", text).map(PathBuf::from)
-                })?
+                .pick(DATA, data, parse_directory)?
                 .unwrap_or_else(|| home::default_data(env)),
             http,
             agents,
@@ -240,6 +238,12 @@ fn parse_cloud(text: &str) -> Result<u32, Invalid> {
         .parse()
         .map_err(|_| Invalid::new("cloud_id", format!("must be a whole number, not {text:?}")))
         .and_then(model::host::parse_cloud)
+}
+
+/// Absolute, so that what is printed of it holds in every directory.
+fn parse_directory(text: &str) -> Result<PathBuf, Invalid> {
+    let path = parse_text("data", text)?;
+    std::path::absolute(&path).map_err(|e| Invalid::new("data", format!("{path:?}: {e}")))
 }
 
 fn parse_text(field: &str, text: &str) -> Result<String, Invalid> {

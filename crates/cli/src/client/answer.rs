@@ -6,7 +6,7 @@ use serde::Deserialize;
 use ureq::Body;
 use ureq::http::{Response, StatusCode};
 
-use crate::account::{Account, DEFAULT_URL};
+use crate::account::Account;
 use crate::failure::{Failure, Kind, chain};
 use crate::show::clean;
 
@@ -53,13 +53,7 @@ pub(super) fn unreachable(account: &Account, error: &ureq::Error) -> Failure {
         ureq::Error::HostNotFound => "no such host".to_owned(),
         error => chain(error),
     };
-    let advice = match url == DEFAULT_URL {
-        true => "is the server running? try: muster up".to_owned(),
-        false => {
-            "is the server running, and is this its address? see --url and MUSTER_URL".to_owned()
-        }
-    };
-    Failure::new(Kind::Unreachable, format!("cannot reach {url}: {cause}")).advise(advice)
+    Failure::new(Kind::Unreachable, format!("cannot reach {url}: {cause}")).advise(&account.advice)
 }
 
 /// The request got an answer, and it is no.

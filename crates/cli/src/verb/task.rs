@@ -109,7 +109,7 @@ fn list(context: &Context, answer: &serde_json::Value) -> Result<Exit, Failure> 
         Column::text("STATE"),
         Column::number("TARGETS"),
         Column::number("OK"),
-        Column::number("FAILED"),
+        Column::number("NOT OK"),
         Column::text("USER"),
         Column::text("APP"),
     ]);

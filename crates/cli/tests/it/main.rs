@@ -9,4 +9,5 @@ mod lists;
 mod operate;
 mod register;
 mod script;
+mod up;
 mod watch;

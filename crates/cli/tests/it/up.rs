@@ -1,0 +1,257 @@
+//! The whole: `muster up`, a real agent, a real process, and what stays when it ends.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+use crate::command::Ran;
+
+/// Longer than anything here takes, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A directory with a Muster in it, and the command that keeps it up.
+struct Up {
+    home: PathBuf,
+    child: Child,
+    url: String,
+}
+
+fn command(home: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_muster"));
+    command
+        .args(args)
+        .current_dir(home)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", home)
+        .env("MUSTER_DATA", home.join("data"))
+        .stdin(Stdio::null());
+    command
+}
+
+impl Up {
+    /// Returns once it says that it is up.
+    fn start(home: &Path) -> Self {
+        let args = ["up", "--http", "127.0.0.1:0", "--agents", "127.0.0.1:0"];
+        let mut child = command(home, &args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        stdout.read_line(&mut first).unwrap();
+        let url = first
+            .trim_end()
+            .strip_prefix("Muster is up: ")
+            .unwrap_or_else(|| panic!("{first:?}"))
+            .to_owned();
+        child.stdout = Some(stdout.into_inner());
+        Self {
+            home: home.to_owned(),
+            child,
+            url,
+        }
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let output = command(&self.home, args).output().unwrap();
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// The same, where nothing else than success will do.
+    fn fine(&self, args: &[&str]) -> Ran {
+        let ran = self.run(args);
+        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+        ran
+    }
+
+    fn pid(&self) -> Pid {
+        let ran = self.fine(&["ps", "-o", "json"]);
+        let row = &ran.json()["processes"][0];
+        assert_eq!(row["state"], "running", "{row}");
+        Pid::from_raw(i32::try_from(row["pid"].as_i64().unwrap()).unwrap()).unwrap()
+    }
+
+    /// Ctrl-C; returns what was said after the first line.
+    fn interrupt(mut self) -> String {
+        kill_process(child_pid(&self.child), Signal::INT).unwrap();
+        let mut said = String::new();
+        self.child
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut said)
+            .unwrap();
+        assert!(self.child.wait().unwrap().success());
+        said
+    }
+}
+
+fn child_pid(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap()
+}
+
+fn is_alive(pid: Pid) -> bool {
+    test_kill_process(pid).is_ok()
+}
+
+fn until(what: &str, condition: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < PATIENCE, "not within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Ends what a test that failed half-way would leave behind.
+struct Leftover(PathBuf);
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
+        if let Some(pid) = text.trim().parse().ok().and_then(Pid::from_raw) {
+            let _gone_already = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+const REGISTER: [&str; 8] = [
+    "register",
+    "demo/sleeper",
+    "--start",
+    "sleep 1000",
+    "--start-check",
+    "0",
+    "--label",
+    "a=b",
+];
+
+#[test]
+fn one_command_and_a_process_that_outlives_it() {
+    let home = tempfile::tempdir().unwrap();
+    let _leftover = Leftover(home.path().join("sleep.pid"));
+    let up = Up::start(home.path());
+    assert!(up.url.starts_with("http://127.0.0.1:"), "{}", up.url);
+
+    assert!(
+        up.fine(&["hosts"])
+            .stdout
+            .contains("0:127.0.0.1  connected")
+    );
+    up.fine(&REGISTER);
+    up.fine(&REGISTER);
+    assert_eq!(up.run(&[&REGISTER[..], &["--mem", "9"]].concat()).code, 1);
+    up.fine(&["update", "demo/sleeper", "--mem", "99", "--all"]);
+    assert!(
+        up.fine(&["status", "demo/sleeper"])
+            .stdout
+            .contains("limits      99% mem")
+    );
+
+    up.fine(&["start", "demo/sleeper"]);
+    let pid = up.pid();
+    assert!(is_alive(pid));
+    assert!(
+        up.fine(&["start", "demo/sleeper"])
+            .stdout
+            .contains("already so (828)")
+    );
+    assert_eq!(up.run(&["start", "demo/sleeper", "--strict"]).code, 1);
+    assert!(
+        up.fine(&["query", "demo/sleeper"])
+            .stdout
+            .contains("sleep 1000")
+    );
+    let task = up.fine(&["restart", "demo/sleeper", "--no-wait"]);
+    up.fine(&["task", task.stdout.trim()]);
+    let restarted = up.pid();
+    assert_ne!(restarted, pid);
+
+    let said = up.interrupt();
+    assert!(said.contains("1 process goes on running"), "{said}");
+    assert!(is_alive(restarted));
+
+    // The same data again: it goes on where it was.
+    let up = Up::start(home.path());
+    until("the process is known again", || {
+        up.run(&["ps", "--state", "running"])
+            .stdout
+            .contains("demo/sleeper")
+    });
+    assert_eq!(up.pid(), restarted);
+    up.fine(&["stop", "demo/sleeper"]);
+    until("it is gone", || !is_alive(restarted));
+    assert!(
+        up.fine(&["stop", "demo/sleeper"])
+            .stdout
+            .contains("already so (829)")
+    );
+    up.fine(&["unregister", "demo/sleeper", "--all"]);
+    assert_eq!(up.run(&["start", "demo/sleeper"]).code, 4);
+    assert!(up.interrupt().contains("nothing was running"));
+}
+
+#[test]
+fn an_agent_does_not_outlive_a_killed_up_and_the_next_one_finds_everything() {
+    let home = tempfile::tempdir().unwrap();
+    let _leftover = Leftover(home.path().join("sleep.pid"));
+    let mut up = Up::start(home.path());
+    up.fine(&REGISTER);
+    up.fine(&["start", "demo/sleeper"]);
+    let pid = up.pid();
+    let lock = std::fs::read_to_string(home.path().join("data/agent/lock")).unwrap();
+    let agent = Pid::from_raw(lock.trim().parse().unwrap()).unwrap();
+    assert!(is_alive(agent));
+
+    up.child.kill().unwrap();
+    up.child.wait().unwrap();
+    until("the agent left", || !is_alive(agent));
+    assert!(is_alive(pid));
+
+    let up = Up::start(home.path());
+    until("the process is known again", || {
+        up.run(&["ps", "--state", "running"])
+            .stdout
+            .contains("demo/sleeper")
+    });
+    assert_eq!(up.pid(), pid);
+    up.fine(&["kill", "demo/sleeper"]);
+    until("it is gone", || !is_alive(pid));
+    up.interrupt();
+}
+
+#[test]
+fn two_servers_do_not_share_a_data_directory() {
+    let home = tempfile::tempdir().unwrap();
+    let up = Up::start(home.path());
+    let ran = up.run(&["server", "--http", "127.0.0.1:0", "--agents", "127.0.0.1:0"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.contains("in use by another server"), "{ran:?}");
+    assert!(ran.stderr.contains("--data"), "{ran:?}");
+
+    let taken = up.url.trim_start_matches("http://");
+    let other = home.path().join("other").display().to_string();
+    let ran = up.run(&[
+        "server",
+        "--http",
+        taken,
+        "--agents",
+        "127.0.0.1:0",
+        "--data",
+        &other,
+    ]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(
+        ran.stderr.contains(&format!("cannot listen on {taken}")),
+        "{ran:?}"
+    );
+    up.interrupt();
+}
