@@ -16,6 +16,7 @@ const LAST_LINES: usize = 15;
 /// Longer lines of output are cut.
 const MAX_LINE: usize = 500;
 
+/// Each target that did not fail.
 pub(super) fn targets(
     out: &Out,
     rows: &[TargetRow],
@@ -37,7 +38,7 @@ pub(super) fn targets(
             Verdict::Done => (Tone::Good, "ok".to_owned()),
             Verdict::AlreadySo => (Tone::Warn, format!("already so ({})", row.code)),
             Verdict::GoingOn => (Tone::Dim, "going on".to_owned()),
-            Verdict::Failed => (Tone::Bad, format!("failed ({})", row.code)),
+            Verdict::Failed => continue, // Below, in full.
         };
         table.row([
             Cell::from(host_of(row)),
@@ -48,9 +49,13 @@ pub(super) fn targets(
             first_line(&row.message).into(),
         ]);
     }
-    out.table(&table)
+    match table.is_empty() {
+        true => Ok(()),
+        false => out.table(&table),
+    }
 }
 
+/// What a query saw.
 pub(super) fn instances(out: &Out, rows: &[TargetRow]) -> Result<(), Failure> {
     let mut table = Table::new([
         Column::text("HOST"),
@@ -97,6 +102,7 @@ pub(super) fn instances(out: &Out, rows: &[TargetRow]) -> Result<(), Failure> {
     }
 }
 
+/// Each target that failed, with all that is known about it.
 pub(super) fn failures(
     out: &Out,
     rows: &[TargetRow],

@@ -96,7 +96,11 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
                     () = tokio::time::sleep(retry) => {}
                 }
                 retry = (retry * 2).min(LAST_RETRY);
-                agent = local.start()?;
+                match local.start() {
+                    Ok(started) => agent = started,
+                    // The one that ended stays in its place, and is found ended again.
+                    Err(failure) => out.warn(failure),
+                }
             }
         }
     }
@@ -163,11 +167,10 @@ fn greet(
     }
     // Only what the commands would not find by themselves.
     let default_data = crate::home::default_data(&environment);
-    let flag =
-        match config.server.server.data == default_data || environment("MUSTER_DATA").is_some() {
-            true => String::new(),
-            false => format!(" --data {data}"),
-        };
+    let flag = match config.server.server.data == default_data {
+        true => String::new(),
+        false => format!(" --data {data}"),
+    };
     out.line(format!(
         "\nTry, in another terminal:\n\
          \x20 muster register demo/sleeper --start 'sleep 1000'{flag}\n\

@@ -1,5 +1,8 @@
 //! The binary `muster` as its users meet it: command line, files and environment in; text, JSON and exit codes out.
 
+// Helpers are part of the tests: a panic in them is a failed test.
+#![allow(clippy::unwrap_used)]
+
 mod account;
 mod command;
 mod config;

@@ -99,6 +99,12 @@ fn child_pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap()
 }
 
+/// The agent of `up` writes its number into its lock.
+fn agent_pid(home: &Path) -> Option<Pid> {
+    let text = std::fs::read_to_string(home.join("data/agent/lock")).ok()?;
+    Pid::from_raw(text.trim().parse().ok()?)
+}
+
 fn is_alive(pid: Pid) -> bool {
     test_kill_process(pid).is_ok()
 }
@@ -200,15 +206,21 @@ fn one_command_and_a_process_that_outlives_it() {
 }
 
 #[test]
-fn an_agent_does_not_outlive_a_killed_up_and_the_next_one_finds_everything() {
+fn killed_agents_and_killed_servers_cost_no_process() {
     let home = tempfile::tempdir().unwrap();
     let _leftover = Leftover(home.path().join("sleep.pid"));
     let mut up = Up::start(home.path());
     up.fine(&REGISTER);
     up.fine(&["start", "demo/sleeper"]);
     let pid = up.pid();
-    let lock = std::fs::read_to_string(home.path().join("data/agent/lock")).unwrap();
-    let agent = Pid::from_raw(lock.trim().parse().unwrap()).unwrap();
+    let agent = agent_pid(home.path()).unwrap();
+    kill_process(agent, Signal::KILL).unwrap();
+    until("another agent took its place", || {
+        agent_pid(home.path()).is_some_and(|pid| pid != agent)
+            && up.run(&["hosts"]).stdout.contains("0:127.0.0.1  connected")
+    });
+    assert_eq!(up.pid(), pid);
+    let agent = agent_pid(home.path()).unwrap();
     assert!(is_alive(agent));
 
     up.child.kill().unwrap();

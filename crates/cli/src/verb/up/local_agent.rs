@@ -38,7 +38,7 @@ impl LocalAgent {
                 format!("the local agent cannot be started: {e}"),
             )
         };
-        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+        let mut command = Command::new(ourselves());
         command
             .arg("agent")
             .args(["--server", &self.server.to_string()])
@@ -67,6 +67,14 @@ impl LocalAgent {
             started: Instant::now(),
         })
     }
+}
+
+/// The program that runs here, even when another version has taken its place since.
+fn ourselves() -> PathBuf {
+    std::env::current_exe()
+        .ok()
+        .filter(|path| path.exists())
+        .unwrap_or_else(|| "/proc/self/exe".into())
 }
 
 impl RunningAgent {
