@@ -14,7 +14,7 @@ mod side;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use model::FullName;
@@ -54,6 +54,8 @@ enum Due {
 #[derive(Debug)]
 pub(crate) struct Runner {
     dir: PathBuf,
+    /// What commands of this agent are marked with.
+    agent: String,
     options: Options,
     journal: Journal,
     ledger: Ledger,
@@ -74,6 +76,15 @@ pub(crate) struct Runner {
     _lock: std::fs::File,
 }
 
+/// The same for every agent that has ever kept this directory, and for no other on this machine.
+fn agent_mark(dir: &Path) -> String {
+    use std::os::unix::fs::MetadataExt;
+    match std::fs::metadata(dir) {
+        Ok(data) => format!("{:x}-{:x}", data.dev(), data.ino()),
+        Err(_) => dir.display().to_string(),
+    }
+}
+
 impl Runner {
     pub(crate) fn new(
         supervisor: Supervisor,
@@ -81,6 +92,7 @@ impl Runner {
     ) -> Result<Self, SupervisorError> {
         spawn::prepare_ourselves();
         let mut runner = Self {
+            agent: agent_mark(&supervisor.dir),
             dir: supervisor.dir,
             options: supervisor.options,
             journal: supervisor.journal,

@@ -49,15 +49,14 @@ impl Process {
         out: &mut Vec<Action>,
     ) {
         let was_before = work.before.is_some_and(|alive| alive.run == run);
-        if was_before {
-            if let Some(alive) = work.before.take()
-                && let Form::Foreground { main } = alive.form
-            {
-                // What is left of its session goes with it, so that nothing comes up after all.
-                out.push(Action::Kill(alive.run));
-                work.doomed = Some(alive.run);
-                out.push(Action::RemovePidFile(main));
-            }
+        if was_before
+            && let Some(alive) = work.before.take()
+            && let Form::Foreground { main } = alive.form
+        {
+            // What is left of its session goes with it, so that nothing comes up after all.
+            out.push(Action::Kill(alive.run));
+            work.doomed = Some(alive.run);
+            out.push(Action::RemovePidFile(main));
         }
         match std::mem::replace(&mut work.step, Step::Begin) {
             Step::Command { cmd, seen } if cmd.run == run => {

@@ -1,11 +1,13 @@
 //! Signals, and the families they go to: a process with everything that came from it.
 //!
 //! Who belongs to a family is told by three things, because each alone can be escaped: being a descendant, being in the
-//! session that the command was given, and, for orphans that came to us as their subreaper, the mark in the environment
-//! that we started the command with.
+//! session that the command was given, and, for orphans, whoever has become their parent, the mark in the environment
+//! that we started the command with. The mark names the agent, too: two agents on one machine may keep processes of the
+//! same name.
 
 use std::time::Duration;
 
+use model::FullName;
 use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::procfs::{self, Stat};
@@ -19,6 +21,14 @@ const MAX_ROUNDS: u32 = 50;
 pub(crate) struct Mark(pub(crate) Vec<String>);
 
 impl Mark {
+    pub(crate) fn new(agent: &str, name: &FullName) -> Self {
+        Self(vec![
+            format!("MUSTER_NAMESPACE={}", name.namespace),
+            format!("MUSTER_NAME={}", name.name),
+            format!("MUSTER_AGENT={agent}"),
+        ])
+    }
+
     /// One that nothing bears: an environment holds no NUL.
     pub(crate) fn none() -> Self {
         Self(vec!["\0".to_owned()])
@@ -49,7 +59,7 @@ impl Family {
         let mut strays: Vec<Stat> = all
             .iter()
             .filter(young)
-            .filter(|stat| stat.ppid == me && stat.is_live())
+            .filter(|stat| stat.is_live())
             .filter(|stat| !under_root.iter().any(|known| known.pid == stat.pid))
             .filter(|stat| procfs::has_environment(stat.pid, &mark.0))
             .copied()

@@ -1,6 +1,7 @@
 //! "Is it running?": one look at the host.
 
 use std::path::Path;
+use std::time::Duration;
 
 use model::spec::Probe;
 
@@ -10,6 +11,10 @@ use super::kill::{Family, Mark};
 use super::pidfile::{self, Named};
 use super::procfs::{self, Stat};
 use crate::machine::{Alive, Depth, Form, Look, Run};
+
+/// How many walks over `/proc` must find nobody: one more than a daemon forks on its way to the background.
+const WALKS: u32 = 4;
+const BETWEEN_WALKS: Duration = Duration::from_millis(2);
 
 /// Where and for whom to look.
 #[derive(Debug, Clone, Copy)]
@@ -39,9 +44,16 @@ pub(crate) fn look(place: Place<'_>, depth: Depth) -> Look {
             look.alive_is_commands = look.alive.is_some_and(|alive| alive.run == root);
         }
         Depth::Deep => {
-            let family = Family::of(root, place.mark, &procfs::all());
+            let family = whole_family(root, place.mark);
             let live: Vec<&Stat> = family.live().collect();
             look.starting = !live.is_empty();
+            // A daemon that wiped its environment is no family, but it may have written its pid file meanwhile.
+            if live.is_empty()
+                && look.alive.is_none()
+                && let Ok(stat) = by_pid_file(place.pid_path, place.proc_name)
+            {
+                look.alive = Some(daemon(&stat));
+            }
             let named = live.iter().find(|stat| bears_name(stat, place.proc_name));
             look.main = named.map(|stat| stat.pid);
             let inside = |alive: Alive| family.under_root.iter().any(|s| s.run() == alive.run);
@@ -49,6 +61,20 @@ pub(crate) fn look(place: Place<'_>, depth: Depth) -> Look {
         }
     }
     look
+}
+
+/// A walk over `/proc` can miss a process that forks and ends while it is being walked: what was read of it is dead by then,
+/// and its child was not there yet. A family counts as gone only when walk after walk finds nobody.
+fn whole_family(root: Run, mark: &Mark) -> Family {
+    let mut family = Family::of(root, mark, &procfs::all());
+    for _ in 1..WALKS {
+        if family.live().next().is_some() {
+            break;
+        }
+        std::thread::sleep(BETWEEN_WALKS);
+        family = Family::of(root, mark, &procfs::all());
+    }
+    family
 }
 
 /// Whoever the pid file names, if that is alive and bears the name; else why not.

@@ -37,11 +37,9 @@ pub(crate) struct Usage {
 }
 
 impl Held {
-    pub(crate) fn new(hold: Hold, process: Process) -> Self {
-        let mark = Mark(vec![
-            format!("MUSTER_NAMESPACE={}", hold.name.namespace),
-            format!("MUSTER_NAME={}", hold.name.name),
-        ]);
+    /// `agent` tells the commands of one agent on this machine from those of another.
+    pub(crate) fn new(hold: Hold, process: Process, agent: &str) -> Self {
+        let mark = Mark::new(agent, &hold.name);
         Self {
             hold,
             process,

@@ -90,7 +90,7 @@ impl Runner {
         let key = Key(self.next_key);
         self.next_key += 1;
         self.names.insert(hold.name.clone(), key);
-        self.held.insert(key, Held::new(hold, process));
+        self.held.insert(key, Held::new(hold, process, &self.agent));
         key
     }
 

@@ -67,10 +67,7 @@ impl Runner {
         let Ok((sink, output)) = sink::open_spool(spool) else {
             return false;
         };
-        let mark = [
-            format!("MUSTER_NAMESPACE={}", name.namespace),
-            format!("MUSTER_NAME={}", name.name),
-        ];
+        let mark = Mark::new(&self.agent, name);
         let directory = match probe.setup_path.as_str() {
             "" => "/",
             path => path,
@@ -79,7 +76,7 @@ impl Runner {
             command: &probe.version_cmd,
             directory,
             user: &user,
-            environment: &spawn::environment(&user, &mark),
+            environment: &spawn::environment(&user, &mark.0),
             output: &output,
         });
         let run_child = gated.map(|gated| (gated.run, gated.open()));

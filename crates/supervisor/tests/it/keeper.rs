@@ -51,21 +51,63 @@ pub(crate) fn options() -> Options {
 /// A directory with the odd program's files in it.
 #[derive(Debug)]
 pub(crate) struct Home {
-    dir: tempfile::TempDir,
+    root: PathBuf,
+    /// None when it is another process's.
+    _dir: Option<tempfile::TempDir>,
 }
 
 impl Home {
     pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
         let home = Self {
-            dir: tempfile::tempdir().unwrap(),
+            root: dir.path().to_owned(),
+            _dir: Some(dir),
         };
         std::fs::create_dir(home.path("work")).unwrap();
         std::fs::create_dir(home.path("agent")).unwrap();
         home
     }
 
+    pub(crate) fn existing(root: &str) -> Self {
+        Self {
+            root: root.into(),
+            _dir: None,
+        }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Lets every user work in it.
+    pub(crate) fn open_to_all(&self) {
+        for (path, mode) in [(".", 0o755), ("work", 0o777)] {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(self.path(path), mode).unwrap();
+        }
+    }
+
+    /// How many processes run that were started below this directory.
+    pub(crate) fn processes(&self) -> usize {
+        self.pids().into_iter().filter(|pid| is_alive(*pid)).count()
+    }
+
+    fn pids(&self) -> Vec<i32> {
+        let root = self.root.to_str().unwrap();
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
+        pids.filter(|pid| {
+            let cwd = std::fs::read_link(format!("/proc/{pid}/cwd"));
+            let below = cwd.is_ok_and(|cwd| cwd.starts_with(root));
+            let text = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let named = String::from_utf8_lossy(&text).contains(root);
+            *pid != std::process::id() as i32 && (below || named)
+        })
+        .collect()
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        self.root.join(name)
     }
 
     pub(crate) fn file(&self, name: &str) -> String {
@@ -74,7 +116,7 @@ impl Home {
 
     /// A spec whose start command is `odd` with these options; `%` stands for this directory.
     pub(crate) fn spec(&self, options: &str) -> Spec {
-        let root = self.dir.path().to_str().unwrap();
+        let root = self.root.to_str().unwrap();
         let odd = env!("CARGO_BIN_EXE_odd-child");
         Spec {
             identity: Identity {
@@ -154,18 +196,8 @@ impl Home {
 impl Drop for Home {
     /// Everything that was started below this directory goes with it.
     fn drop(&mut self) {
-        let root = self.dir.path().to_str().unwrap().to_owned();
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else {
-                continue;
-            };
-            let below = |what: &str| {
-                let target = std::fs::read_link(format!("/proc/{pid}/{what}"));
-                target.is_ok_and(|target| target.starts_with(&root))
-            };
-            let text = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let named = String::from_utf8_lossy(&text).contains(&root);
-            if pid != std::process::id() as i32 && (below("cwd") || named) {
+        if self._dir.is_some() {
+            for pid in self.pids() {
                 kill(pid, libc::SIGKILL);
             }
         }

@@ -3,5 +3,7 @@
 // Every helper here is part of a test, where an unwrap is an assertion.
 #![allow(clippy::unwrap_used)]
 
+mod crash;
 mod keeper;
 mod operate;
+mod surroundings;

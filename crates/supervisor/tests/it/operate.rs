@@ -92,3 +92,325 @@ fn a_managed_process_that_dies_is_restarted() {
     assert!(is_alive(second.pid));
     wait_for("two runs", || (home.lines("count") == 2).then_some(()));
 }
+
+#[test]
+fn a_restart_gives_a_new_run() {
+    let home = Home::new();
+    for (number, spec) in [(1, home.daemon()), (11, home.spec("--pid-file %/pid"))] {
+        let mut keeper = home.keeper();
+        keeper.hold(spec);
+        keeper.succeed(number, Op::Restart);
+        let first = keeper.running().pid;
+        let outcome = keeper.succeed(number + 1, Op::Restart);
+        assert_eq!(
+            (outcome.flag, outcome.managed),
+            (Some(Flag::Running), Some(true))
+        );
+        let second = keeper
+            .status_where("a new run", |s| s.pid != first && s.pid > 0)
+            .pid;
+        assert!(!is_alive(first) && is_alive(second));
+        keeper.succeed(number + 2, Op::Kill);
+        assert!(!is_alive(second));
+        assert!(keeper.events.is_empty(), "{:?}", keeper.events);
+        keeper.ask(supervisor::Request::Forget(crate::keeper::name()));
+        keeper.stop();
+    }
+}
+
+#[test]
+fn commands_of_the_spec_are_used_where_there_are_any() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let mut spec = home.daemon();
+    let pid = home.file("pid");
+    let said = |what: &str| format!("echo {what} >> {}; ", home.file("said"));
+    spec.control.stop_cmd = format!("{} kill $(cat {pid})", said("stop"));
+    spec.control.kill_cmd = format!("{} kill -9 $(cat {pid})", said("kill"));
+    spec.control.reload_cmd = format!("{} exit 0", said("reload"));
+    spec.control.restart_cmd = format!(
+        "{} kill $(cat {pid}); {}",
+        said("restart"),
+        spec.control.start_cmd
+    );
+    keeper.hold(spec);
+    for (number, op) in [
+        (1, Op::Start),
+        (2, Op::Reload),
+        (3, Op::Restart),
+        (4, Op::Stop),
+        (5, Op::Start),
+        (6, Op::Kill),
+    ] {
+        let outcome = keeper.succeed(number, op);
+        assert!(outcome.ran.is_some(), "{op}");
+    }
+    assert_eq!(read(&home.path("said")), "reload\nrestart\nstop\nkill\n");
+}
+
+#[test]
+fn a_reload_without_a_command_is_sighup() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    keeper.hold(home.spec("--touch-on-hup %/hups --daemon --touch-on-hup %/hups --pid-file %/pid"));
+    keeper.succeed(1, Op::Start);
+    let pid = keeper.running().pid;
+    keeper.succeed(2, Op::Reload);
+    wait_for("the signal", || (home.lines("hups") == 1).then_some(()));
+    assert!(is_alive(pid));
+    keeper.succeed(3, Op::Stop);
+    let refused = keeper.operate(4, Op::Reload);
+    assert_eq!(refused.code, Code::CHECK_FAILED);
+}
+
+#[test]
+fn what_a_failing_command_printed_is_the_message() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    keeper.hold(home.spec("--print 'no such config' --complain 'giving up' --exit 3"));
+    let outcome = keeper.operate(1, Op::Start);
+    assert_eq!(outcome.code, Code::COMMAND_FAILED);
+    assert_eq!(outcome.message, "no such config\ngiving up");
+    assert_eq!((outcome.flag, outcome.managed), (Some(Flag::Running), None));
+    let ran = outcome.ran.unwrap();
+    assert_eq!(ran.exit, Some(Exit::Code(3)));
+    assert!(ran.command.contains("--exit 3"));
+
+    keeper.hold(home.spec("--exit 4"));
+    let outcome = keeper.operate(2, Op::Start);
+    assert_eq!(
+        outcome.message,
+        "start_cmd exited with code 4 and printed nothing"
+    );
+}
+
+#[test]
+fn a_start_that_leaves_nothing_alive_is_836_at_once() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("--exit 0");
+    spec.monitor_policy.op_timeout = 600;
+    keeper.hold(spec);
+    let outcome = keeper.operate(1, Op::Start);
+    assert_eq!(outcome.code, Code::CHECK_FAILED);
+    let begin = "start process (odd) failed, for post-check status not alive, ";
+    assert!(outcome.message.starts_with(begin), "{}", outcome.message);
+    assert!(
+        outcome.message.contains("there is no pid file"),
+        "{}",
+        outcome.message
+    );
+}
+
+#[test]
+fn a_command_that_hangs_is_killed_with_everything_under_it() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("--count %/pids --workers 2 --leak-child");
+    spec.monitor_policy.op_timeout = 1;
+    spec.monitor_policy.start_check_secs = 30;
+    spec.control.start_cmd = format!(
+        "echo begun; {} & {}",
+        spec.control.start_cmd, spec.control.start_cmd
+    );
+    keeper.hold(spec);
+    let outcome = keeper.operate(1, Op::Start);
+    assert_eq!(outcome.code, Code::COMMAND_FAILED);
+    assert!(
+        outcome.message.contains("op_timeout"),
+        "{}",
+        outcome.message
+    );
+    assert_eq!(outcome.ran.unwrap().output, "begun\n");
+    for pid in read(&home.path("pids")).lines() {
+        assert!(!is_alive(pid.parse().unwrap()));
+    }
+    assert_eq!(home.processes(), 0, "nothing is left of it");
+}
+
+#[test]
+fn a_program_that_ignores_sigterm_fails_the_stop_and_dies_by_kill() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("--daemon --ignore-term --workers 3 --pid-file %/pid");
+    spec.monitor_policy.op_timeout = 1;
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let outcome = keeper.operate(2, Op::Stop);
+    assert_eq!(outcome.code, Code::CHECK_FAILED);
+    assert!(
+        outcome.message.starts_with("stop process (odd) failed, "),
+        "{}",
+        outcome.message
+    );
+    assert_eq!(
+        keeper.running().pid,
+        home.pid(),
+        "it is shown as what it is"
+    );
+    keeper.succeed(3, Op::Kill);
+    wait_for("its workers to be gone", || {
+        (home.processes() == 0).then_some(())
+    });
+}
+
+#[test]
+fn what_cannot_run_is_said_before_it_is_tried() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let good = home.daemon();
+    let broken = |change: &dyn Fn(&mut model::Spec)| {
+        let mut spec = good.clone();
+        change(&mut spec);
+        spec
+    };
+    let rows: [(model::Spec, &str); 6] = [
+        (
+            broken(&|s| s.identity.user = "no-such-user".into()),
+            "spec.identity.user: there is no user no-such-user",
+        ),
+        (
+            broken(&|s| s.identity.setup_path = "/no/such/dir".into()),
+            "spec.identity.setup_path: /no/such/dir cannot be entered",
+        ),
+        (
+            broken(&|s| s.identity.setup_path = "/etc/passwd".into()),
+            "spec.identity.setup_path: /etc/passwd is not a directory",
+        ),
+        (
+            broken(&|s| s.control.start_cmd = "./missing -d".into()),
+            "spec.control.start_cmd: the program ./missing",
+        ),
+        (
+            broken(&|s| s.control.start_cmd = "no-such-program".into()),
+            "spec.control.start_cmd: the program no-such-program is not in",
+        ),
+        (
+            broken(&|s| s.control.start_cmd.clear()),
+            "spec.control.start_cmd: there is none",
+        ),
+    ];
+    let mut number = 0;
+    for (spec, message) in rows {
+        keeper.hold(spec);
+        for op in [Op::Start, Op::Manage, Op::Restart] {
+            number += 1;
+            let outcome = keeper.operate(number, op);
+            assert_eq!(outcome.code, Code::COMMAND_FAILED, "{op} {message}");
+            assert!(
+                outcome.message.starts_with(message),
+                "{op}: {} | {message}",
+                outcome.message
+            );
+            assert_eq!(
+                (outcome.ran, outcome.managed),
+                (None, None),
+                "{op} {message}"
+            );
+        }
+    }
+}
+
+#[test]
+fn operations_on_one_process_end_in_the_order_they_came() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    keeper.hold(home.daemon());
+    let ops = [
+        Op::Start,
+        Op::Query,
+        Op::Restart,
+        Op::Reload,
+        Op::Stop,
+        Op::Query,
+        Op::Start,
+        Op::Kill,
+    ];
+    let ids: Vec<_> = (1..)
+        .zip(ops)
+        .map(|(number, op)| keeper.begin(number, op))
+        .collect();
+    keeper.end_of(*ids.last().unwrap());
+    assert_eq!(keeper.ends, ids);
+}
+
+#[test]
+fn an_operation_past_its_deadline_is_not_begun() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    keeper.hold(home.daemon());
+    let id = crate::keeper::op_id(1);
+    keeper.ask(supervisor::Request::Operate(supervisor::Operation {
+        id,
+        process: crate::keeper::name(),
+        op: Op::Start,
+        probe: None,
+        deadline: model::UnixMillis(1),
+    }));
+    assert_eq!(keeper.end_of(id).code, Code::TERMINATED);
+    assert_eq!(home.processes(), 0);
+}
+
+#[test]
+fn a_repeated_operation_is_answered_and_not_run_again() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    keeper.hold(home.spec("--count %/count"));
+    let first = keeper.operate(1, Op::Restart);
+    let again = keeper.operate(1, Op::Restart);
+    assert_eq!(first, again);
+    keeper.ask(supervisor::Request::AcknowledgeResults(vec![
+        crate::keeper::op_id(1),
+    ]));
+    keeper.begin(1, Op::Restart);
+    keeper.succeed(2, Op::Query);
+    assert_eq!(home.lines("count"), 1);
+}
+
+#[test]
+fn a_process_that_is_not_held_can_be_queried_and_nothing_else() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let spec = home.daemon();
+    keeper.hold(spec.clone());
+    keeper.succeed(1, Op::Start);
+    let stranger: model::FullName = "other/name".parse().unwrap();
+    let mut probe = model::spec::Probe::from(&spec);
+    probe.version_cmd = "echo odd 4.5.6".into();
+    let id = keeper.begin_on(&stranger, 2, Op::Query, Some(probe));
+    let instance = keeper.end_of(id).instance.unwrap();
+    assert_eq!(
+        (instance.pid, instance.version.as_str()),
+        (home.pid(), "odd 4.5.6")
+    );
+    let id = keeper.begin_on(&stranger, 3, Op::Query, None);
+    assert_eq!(keeper.end_of(id).instance.unwrap().pid, -1);
+    let id = keeper.begin_on(&stranger, 4, Op::Start, None);
+    let outcome = keeper.end_of(id);
+    assert_eq!(
+        (outcome.code, outcome.message.as_str()),
+        (Code::NOT_REGISTERED, "process is not registered")
+    );
+    let id = keeper.begin_on(&stranger, 5, Op::Unmanage, None);
+    assert_eq!(keeper.end_of(id).code, Code::OK);
+}
+
+#[test]
+fn managing_and_unmanaging_touch_no_process_that_runs() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    keeper.hold(home.daemon());
+    keeper.succeed(1, Op::Start);
+    let pid = keeper.running().pid;
+    let outcome = keeper.succeed(2, Op::Unmanage);
+    assert_eq!((outcome.flag, outcome.managed), (None, Some(false)));
+    let outcome = keeper.succeed(3, Op::Manage);
+    assert_eq!(
+        (outcome.flag, outcome.managed),
+        (Some(Flag::Running), Some(true))
+    );
+    assert_eq!(home.pid(), pid);
+    keeper.succeed(4, Op::Stop);
+    keeper.succeed(5, Op::Manage);
+    assert_ne!(keeper.running().pid, pid, "managing a dead one starts it");
+}

@@ -1,6 +1,6 @@
 //! kill -9 of the server at any moment: nothing that was acknowledged is lost, every target ends, nothing runs twice.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn acknowledged_registrations_survive_every_kill() {
     let mut acknowledged: Vec<String> = Vec::new();
     for round in 0..8_u64 {
         let api = cluster.api.clone();
-        let stop = AtomicBool::new(false);
+        let (stop, n_acknowledged) = (AtomicBool::new(false), AtomicU64::new(0));
         let newly = std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 let mut newly = Vec::new();
@@ -24,10 +24,13 @@ fn acknowledged_registrations_survive_every_kill() {
                         break;
                     }
                     newly.push(name);
+                    n_acknowledged.fetch_add(1, Ordering::SeqCst);
                 }
                 newly
             });
-            std::thread::sleep(Duration::from_millis(50 + round * 37));
+            wait::until("some acknowledgements", || {
+                (n_acknowledged.load(Ordering::SeqCst) > round * 7).then_some(())
+            });
             cluster.kill_server();
             stop.store(true, Ordering::SeqCst);
             writer.join().unwrap()
@@ -130,9 +133,11 @@ fn a_restarted_server_shows_the_last_status_at_once() {
     assert_eq!(daemon.operate(&cluster.api, 0).0, 0);
     let before = daemon.wait_for_status(&cluster.api, 1);
     agent.kill();
-    // Statuses are saved every few seconds.
+    // Statuses are saved every five seconds; each try gives the server a little more time.
+    let mut patience = Duration::from_secs(4);
     let row = wait::until("a saved status", || {
-        std::thread::sleep(Duration::from_secs(2));
+        patience += Duration::from_secs(2);
+        std::thread::sleep(patience);
         cluster.restart_server();
         Some(daemon.status(&cluster.api)).filter(|row| row["status"] == 1)
     });

@@ -122,7 +122,7 @@ fn gse_2_speaks_of_agents_by_id_or_by_address() {
     let row = &answer["data"]["proc_infos"][0];
     assert_eq!(
         (&row["bk_agent_id"], &row["isauto"], &row["status"]),
-        (&json!(id), &json!(true), &json!(1)),
+        (&json!("0:10.1.1.1"), &json!(true), &json!(1)),
         "{answer}"
     );
 

@@ -38,7 +38,10 @@ fn a_daemon_is_started_queried_restarted_reloaded_and_stopped() {
         (&json!(pid.as_raw_nonzero().get()), &json!("daemon"))
     );
     assert!(
-        instance["cmdline"].as_str().unwrap().contains("--daemon"),
+        instance["cmdline"]
+            .as_str()
+            .unwrap()
+            .contains("--touch-on-hup"),
         "{instance}"
     );
     assert_eq!(instance["isAuto"], true);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::operation::{Instance, Op, OpId, TaskId};
+use model::operation::{Op, OpId, TaskId};
 use model::spec::{AutoType, Commands, Identity, Policy};
 use model::status::Exit;
 use model::{Flag, Spec, UnixMillis};
@@ -229,7 +229,7 @@ impl World {
                 self.pid_file.take_if(|written| *written == pid);
                 None
             }
-            Action::Inspect => Some(Event::Inspected(Box::new(Instance::default()))),
+            Action::Inspect => Some(Event::Inspected(Box::default())),
             Action::Forgotten => {
                 self.forgotten = true;
                 None

@@ -1,0 +1,287 @@
+//! kill -9 of the supervisor, at every moment, over and over: nothing it keeps is touched, and nothing happens twice.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use model::operation::Op;
+use model::{Code, Flag, Spec, State};
+use supervisor::{Notice, Options, Supervisor, SupervisorError};
+
+use crate::keeper::{Home, is_alive, kill, name, op_id, options, read, wait_for};
+
+const DRIVER: &str = "MUSTER_TEST_DRIVER";
+
+/// Not a test: what the tests below run as a process of its own, and kill.
+#[test]
+fn driver() {
+    let Ok(dir) = std::env::var(DRIVER) else {
+        return;
+    };
+    let home = Home::existing(&dir);
+    let spec: Spec = serde_json::from_str(&read(&home.path("spec.json"))).unwrap();
+    let ops: Vec<(u32, Op)> = serde_json::from_str(&read(&home.path("ops.json"))).unwrap();
+    let mut keeper = home.keeper();
+    keeper.hold(spec);
+    // As a server does that does not know what the agent got: everything, every time.
+    for (number, op) in ops {
+        keeper.begin(number, op);
+    }
+    loop {
+        let before = keeper.ends.len();
+        keeper.listen();
+        for id in &keeper.ends[before..] {
+            let outcome = &keeper.outcomes[id];
+            let line = format!("{} {} {}\n", id.ordinal, outcome.code, outcome.ended_at.0);
+            let mut file = std::fs::OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(home.path("ends"))
+                .unwrap();
+            file.write_all(line.as_bytes()).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn start_driver(home: &Home) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["crash::driver", "--exact", "--nocapture"])
+        .env(DRIVER, home.root())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(home.path("driver.err")).unwrap())
+        .spawn()
+        .unwrap()
+}
+
+/// Number → (code, when), each seen as often as it was told.
+fn ends(home: &Home) -> HashMap<u32, Vec<(i32, i64)>> {
+    let mut ends: HashMap<u32, Vec<(i32, i64)>> = HashMap::new();
+    let text = std::fs::read_to_string(home.path("ends")).unwrap_or_default();
+    for line in text.lines() {
+        let mut fields = line.split(' ').map(|field| field.parse::<i64>().unwrap());
+        let number = fields.next().unwrap() as u32;
+        let end = (fields.next().unwrap() as i32, fields.next().unwrap());
+        ends.entry(number).or_default().push(end);
+    }
+    ends
+}
+
+fn kill_in_a_loop(spec: Spec, home: &Home, per_start: usize) {
+    std::fs::write(
+        home.path("spec.json"),
+        serde_json::to_string(&spec).unwrap(),
+    )
+    .unwrap();
+    let ops = [
+        (1, Op::Start),
+        (2, Op::Restart),
+        (3, Op::Query),
+        (4, Op::Stop),
+        (5, Op::Start),
+    ];
+    std::fs::write(home.path("ops.json"), serde_json::to_string(&ops).unwrap()).unwrap();
+    let mut round = 0_u64;
+    let until = Instant::now() + Duration::from_secs(60);
+    while ends(home).get(&5).is_none() {
+        assert!(
+            Instant::now() < until,
+            "it never gets done: {:?} {}",
+            ends(home),
+            read(&home.path("driver.err"))
+        );
+        let mut driver = start_driver(home);
+        // A moment that differs each time, and grows so that it gets done at last.
+        let moment = Duration::from_micros(3_000 + (round * 7_919) % 40_000 + round * 500);
+        std::thread::sleep(moment);
+        driver.kill().unwrap();
+        driver.wait().unwrap();
+        round += 1;
+    }
+    assert!(round > 3, "killed often enough: {round}");
+    for (number, told) in ends(home) {
+        assert!(
+            told.iter().all(|end| *end == told[0]),
+            "{number} ended once: {told:?}"
+        );
+        assert_eq!(told[0].0, 0, "{number} succeeded");
+    }
+    assert_eq!(
+        home.lines("count"),
+        3 * per_start,
+        "each start was executed once"
+    );
+
+    // And everything is still there, known and managed.
+    let pid = home.pid();
+    assert!(is_alive(pid));
+    let (mut keeper, recovered) = home.keeper_with(options());
+    assert_eq!(recovered.held.len(), 1);
+    assert_eq!(
+        (recovered.held[0].flag, recovered.held[0].managed),
+        (Flag::Running, true)
+    );
+    assert_eq!(recovered.under_way, []);
+    assert_eq!(recovered.results.len(), 5);
+    assert_eq!(keeper.running().pid, pid);
+    kill(pid, libc::SIGKILL);
+    keeper.status_where("a new run", |s| s.state == State::Running && s.pid != pid);
+}
+
+#[test]
+fn a_daemon_survives_kill_9_of_its_keeper_in_a_loop() {
+    let home = Home::new();
+    kill_in_a_loop(
+        home.spec("--count %/count --daemon --pid-file %/pid"),
+        &home,
+        1,
+    );
+}
+
+#[test]
+fn a_foreground_program_survives_kill_9_of_its_keeper_in_a_loop() {
+    let home = Home::new();
+    kill_in_a_loop(home.spec("--count %/count --print started"), &home, 1);
+}
+
+#[test]
+fn a_process_that_died_while_the_keeper_was_away_is_brought_back() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("--count %/count");
+    spec.monitor_policy.start_interval = 0;
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let pid = keeper.running().pid;
+    keeper.stop();
+    assert!(is_alive(pid), "stopping the keeper stops nothing");
+    kill(pid, libc::SIGKILL);
+    wait_for("its end", || (!is_alive(pid)).then_some(()));
+    let mut keeper = home.keeper();
+    assert_ne!(keeper.running().pid, pid);
+    assert_eq!(home.lines("count"), 2);
+}
+
+#[test]
+fn events_wait_until_the_server_has_them() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("");
+    spec.monitor_policy.start_interval = 0;
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let pid = keeper.running().pid;
+    kill(pid, libc::SIGKILL);
+    let events = wait_for("its events", || {
+        keeper.listen();
+        (keeper.events.len() == 2).then(|| keeper.events.clone())
+    });
+    let (number, exit) = &events[0];
+    assert_eq!(exit.kind, model::event::EventKind::ProcessExit);
+    assert_eq!(exit.exit, Some(model::status::Exit::Signal(9)));
+    assert!(
+        exit.reason.starts_with("killed by signal 9 after "),
+        "{}",
+        exit.reason
+    );
+    keeper.stop();
+    let (keeper, recovered) = home.keeper_with(options());
+    assert_eq!(recovered.events, events);
+    keeper.ask(supervisor::Request::AcknowledgeEvents(*number));
+    keeper.stop();
+    let (_, recovered) = home.keeper_with(options());
+    assert_eq!(recovered.events, events[1..]);
+}
+
+#[test]
+fn two_keepers_cannot_share_a_directory() {
+    let home = Home::new();
+    let _keeper = home.keeper();
+    let refused = Supervisor::open(&home.path("agent"), Options::default()).unwrap_err();
+    assert!(matches!(&refused, SupervisorError::InUse(_)), "{refused}");
+    assert!(refused.to_string().contains("in use by another agent"));
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_refuses_operations_and_supervises_on() {
+    let home = Home::new();
+    // A file system with next to no room.
+    let full = home.path("full");
+    std::fs::create_dir(&full).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+        .arg(&full)
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        return;
+    }
+    let _mount = Unmount(full.clone());
+    std::os::unix::fs::symlink(full.join("agent"), home.path("full-agent")).unwrap();
+    std::fs::create_dir(full.join("agent")).unwrap();
+    std::fs::remove_dir(home.path("agent")).unwrap();
+    std::os::unix::fs::symlink(full.join("agent"), home.path("agent")).unwrap();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("--count %/count");
+    spec.monitor_policy.start_interval = 0;
+    spec.identity.log_path = home.file("work/log");
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let pid = keeper.running().pid;
+    // As full as it gets.
+    let mut filler = std::fs::File::create(full.join("filler")).unwrap();
+    while filler.write_all(&[0; 512]).is_ok() {}
+    let mut refused = None;
+    for number in 2..200 {
+        let outcome = keeper.operate(number, Op::Reload);
+        if outcome.message.contains("journal") {
+            refused = Some(outcome);
+            break;
+        }
+        assert!(number < 199, "it was never full: {outcome:?}");
+    }
+    assert_eq!(refused.unwrap().code, Code::COMMAND_FAILED);
+    let running = keeper.statuses[&name()].pid;
+    kill(running, libc::SIGKILL);
+    keeper.status_where("running again", |s| {
+        s.state == State::Running && s.pid != running
+    });
+    drop(filler);
+    std::fs::remove_file(full.join("filler")).unwrap();
+    let outcome = wait_for("room again", || {
+        let id = op_id(1000 + home.lines("tries") as u32);
+        let mut file = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(home.path("tries"))
+            .unwrap();
+        file.write_all(b"try\n").unwrap();
+        let outcome = keeper.operate(id.ordinal, Op::Stop);
+        (!outcome.message.contains("journal")).then_some(outcome)
+    });
+    assert_eq!(outcome.code, Code::OK, "{outcome:?}");
+    assert!(!is_alive(pid));
+    keeper.stop();
+}
+
+struct Unmount(std::path::PathBuf);
+
+impl Drop for Unmount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// A notice is only ever sent for what the journal has.
+#[test]
+fn every_end_that_was_told_is_in_the_journal() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    keeper.hold(home.daemon());
+    let told = keeper.operate(1, Op::Start);
+    keeper.stop();
+    let (_, recovered) = home.keeper_with(options());
+    assert_eq!(recovered.results, [(op_id(1), told)]);
+    let _: fn(Notice) = drop;
+}

@@ -1,0 +1,184 @@
+//! What a command gets, and what it does not.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+
+use model::operation::Op;
+
+use crate::keeper::{Home, read, wait_for};
+
+fn report(home: &Home) -> BTreeMap<String, Vec<String>> {
+    wait_for("the report", || {
+        home.path("work/report").exists().then_some(())
+    });
+    let mut facts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for line in read(&home.path("work/report")).lines() {
+        let (kind, rest) = line.split_once(' ').unwrap();
+        facts
+            .entry(kind.to_owned())
+            .or_default()
+            .push(rest.to_owned());
+    }
+    facts
+}
+
+fn line<'a>(facts: &'a BTreeMap<String, Vec<String>>, kind: &str, begin: &str) -> &'a str {
+    let lines = &facts[kind];
+    lines.iter().find(|line| line.starts_with(begin)).unwrap()
+}
+
+#[test]
+fn a_command_gets_a_clean_environment_and_nothing_of_the_agents() {
+    let home = Home::new();
+    // Things that an agent has and a process must not get.
+    let _open: Vec<File> = (0..50).map(|_| File::open("/dev/null").unwrap()).collect();
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("--report %/work/report");
+    spec.identity.log_path = home.file("work/log");
+    let user = spec.identity.user.clone();
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let facts = report(&home);
+
+    let mut names: Vec<&str> = facts["env"]
+        .iter()
+        .map(|v| v.split_once('=').unwrap().0)
+        .collect();
+    names.sort_unstable();
+    // The shell itself adds PWD (and OLDPWD or SHLVL, by its kind).
+    names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name));
+    assert_eq!(
+        names,
+        [
+            "HOME",
+            "LANG",
+            "LOGNAME",
+            "MUSTER_NAME",
+            "MUSTER_NAMESPACE",
+            "PATH",
+            "SHELL",
+            "USER"
+        ]
+    );
+    assert_eq!(line(&facts, "env", "MUSTER_"), "MUSTER_NAMESPACE=test");
+    assert_eq!(line(&facts, "env", "USER="), format!("USER={user}"));
+
+    let mut fds: Vec<&str> = facts["fd"].iter().map(String::as_str).collect();
+    fds.retain(|fd| !fd.contains("/proc/"));
+    let log = home.file("work/log");
+    assert_eq!(
+        fds,
+        ["0 /dev/null", &format!("1 {log}"), &format!("2 {log}")]
+    );
+    assert_eq!(facts["cwd"], [home.file("work")]);
+    assert_eq!(
+        facts["session"], facts["pid"],
+        "it leads a session of its own"
+    );
+    assert!(line(&facts, "status", "Umask").ends_with("0022"));
+    for mask in ["SigBlk", "SigIgn"] {
+        assert!(
+            line(&facts, "status", mask).ends_with("0000000000000000"),
+            "{mask}"
+        );
+    }
+    let nofile = line(&facts, "limits", "Max open files");
+    assert_eq!(nofile.split_whitespace().nth(3), Some("1024"));
+    assert_eq!(facts["oom_score_adj"], ["0"]);
+}
+
+#[test]
+fn root_runs_a_process_as_its_user_with_that_users_rights() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let home = Home::new();
+    home.open_to_all();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("--report %/work/report");
+    spec.identity.user = "nobody".into();
+    spec.identity.log_path = home.file("work/log");
+    spec.identity.pid_path = home.file("work/pid");
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let facts = report(&home);
+    let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
+    let (uid, gid) = (nobody.uid.to_string(), nobody.gid.to_string());
+    assert_eq!(
+        line(&facts, "status", "Uid:")
+            .split_whitespace()
+            .collect::<Vec<_>>(),
+        ["Uid:", &uid, &uid, &uid, &uid]
+    );
+    assert_eq!(
+        line(&facts, "status", "Gid:")
+            .split_whitespace()
+            .collect::<Vec<_>>(),
+        ["Gid:", &gid, &gid, &gid, &gid]
+    );
+    assert_eq!(
+        line(&facts, "status", "Groups:").trim(),
+        format!("Groups:\t{gid}")
+    );
+    assert!(line(&facts, "status", "CapEff").ends_with("0000000000000000"));
+    assert_eq!(line(&facts, "env", "USER="), "USER=nobody");
+    use std::os::unix::fs::MetadataExt;
+    for file in ["work/log", "work/pid"] {
+        let owner = std::fs::metadata(home.path(file)).unwrap().uid();
+        assert_eq!(owner, nobody.uid.as_raw(), "{file} is its user's");
+    }
+}
+
+#[test]
+fn a_link_in_place_of_the_log_leads_nowhere_that_its_user_could_not_go() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let home = Home::new();
+    home.open_to_all();
+    std::fs::write(home.path("secret"), "untouched").unwrap();
+    std::fs::set_permissions(
+        home.path("secret"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o600),
+    )
+    .unwrap();
+    std::os::unix::fs::symlink(home.path("secret"), home.path("work/log")).unwrap();
+    std::os::unix::fs::symlink(home.path("secret"), home.path("work/pid")).unwrap();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("--print overwritten");
+    spec.identity.user = "nobody".into();
+    spec.identity.log_path = home.file("work/log");
+    spec.identity.pid_path = home.file("work/pid");
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    keeper.succeed(2, Op::Stop);
+    assert_eq!(read(&home.path("secret")), "untouched");
+}
+
+#[test]
+fn a_directory_that_its_user_cannot_enter_is_said_so() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let home = Home::new();
+    home.open_to_all();
+    std::fs::set_permissions(
+        home.path("work"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o700),
+    )
+    .unwrap();
+    let mut keeper = home.keeper();
+    let mut spec = home.daemon();
+    spec.identity.user = "nobody".into();
+    keeper.hold(spec);
+    let outcome = keeper.operate(1, Op::Start);
+    assert_eq!(outcome.code, model::Code::COMMAND_FAILED);
+    assert!(
+        outcome
+            .message
+            .starts_with("spec.identity.setup_path: its user cannot enter it"),
+        "{}",
+        outcome.message
+    );
+}
