@@ -10,9 +10,8 @@ use rustls_pki_types::{
 };
 use serde::{Deserialize, Serialize};
 use store::Store;
+use wire::enrol::SERVER_NAME;
 
-/// The name under which every server of the fleet is known to its agents.
-pub const SERVER_NAME: &str = "muster-server";
 /// The setting that holds the CA.
 const SETTING: &str = "ca";
 /// How far back certificates are valid, for hosts whose clocks are behind.
