@@ -72,7 +72,7 @@ pub(crate) struct CreatedApp {
 }
 
 /// Lists apps.
-#[utoipa::path(get, path = "/api/v1/apps", tag = "access",
+#[utoipa::path(get, path = "/api/v1/apps", operation_id = "list_apps", tag = "access",
     responses((status = 200, description = "All apps", body = AppList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
@@ -85,7 +85,7 @@ pub(crate) async fn list(
 }
 
 /// Creates an app and shows its secret this once.
-#[utoipa::path(post, path = "/api/v1/apps", tag = "access", request_body = AppBody, responses(
+#[utoipa::path(post, path = "/api/v1/apps", operation_id = "create_app", tag = "access", request_body = AppBody, responses(
     (status = 201, description = "Created", body = CreatedApp),
     (status = 409, description = "It exists", body = super::error::ErrorBody), Refusals))]
 pub(crate) async fn create(
@@ -126,7 +126,7 @@ fn parse_namespaces(names: Vec<String>) -> Result<Vec<Namespace>, Invalid> {
 }
 
 /// Deletes an app: it can no longer call.
-#[utoipa::path(delete, path = "/api/v1/apps/{code}", tag = "access", params(("code" = String, Path)),
+#[utoipa::path(delete, path = "/api/v1/apps/{code}", operation_id = "delete_app", tag = "access", params(("code" = String, Path)),
     responses((status = 204, description = "Deleted"), Refusals))]
 pub(crate) async fn delete(
     State(http): State<HttpState>,

@@ -37,7 +37,7 @@ pub(crate) struct AuditRow {
 }
 
 /// Lists the audit trail, the newest first.
-#[utoipa::path(get, path = "/api/v1/audit", tag = "access", params(
+#[utoipa::path(get, path = "/api/v1/audit", operation_id = "list_audit", tag = "access", params(
     ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
     ("before" = Option<u64>, Query, description = "Only lines older than this one"),
     ("app" = Option<String>, Query, description = "Only what this app did"),

@@ -32,7 +32,7 @@ pub(crate) struct HostGroups<'a> {
 }
 
 /// Lists the groups of a namespace on hosts.
-#[utoipa::path(get, path = "/api/v1/groups/{namespace}", tag = "groups", params(
+#[utoipa::path(get, path = "/api/v1/groups/{namespace}", operation_id = "list_groups", tag = "groups", params(
     ("namespace" = String, Path),
     ("host" = String, Query, description = "One or more of CLOUD:IP or IP, repeated or separated by commas"),
 ), responses((status = 200, description = "The groups of each host", body = GroupList), Refusals))]
@@ -68,7 +68,7 @@ pub(crate) struct GroupsBody {
 }
 
 /// Sets the groups of a namespace on hosts.
-#[utoipa::path(put, path = "/api/v1/groups/{namespace}", tag = "groups",
+#[utoipa::path(put, path = "/api/v1/groups/{namespace}", operation_id = "set_groups", tag = "groups",
     params(("namespace" = String, Path)), request_body = GroupsBody,
     responses((status = 200, description = "A result per host", body = Results), Refusals))]
 pub(crate) async fn set(

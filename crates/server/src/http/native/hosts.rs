@@ -73,7 +73,7 @@ impl<'a> HostRow<'a> {
 }
 
 /// Lists hosts.
-#[utoipa::path(get, path = "/api/v1/hosts", tag = "hosts", params(
+#[utoipa::path(get, path = "/api/v1/hosts", operation_id = "list_hosts", tag = "hosts", params(
     ("connected" = Option<bool>, Query, description = "Whether its agent is connected"),
     ("start" = Option<u64>, Query, description = "The first row, from 0"),
     ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
@@ -102,7 +102,7 @@ pub(crate) async fn list(
 }
 
 /// Shows one host.
-#[utoipa::path(get, path = "/api/v1/hosts/{host}", tag = "hosts",
+#[utoipa::path(get, path = "/api/v1/hosts/{host}", operation_id = "show_host", tag = "hosts",
     params(("host" = String, Path, description = "CLOUD:IP")),
     responses((status = 200, description = "The host", body = HostRow), Refusals))]
 pub(crate) async fn show(
@@ -128,7 +128,7 @@ pub(crate) struct AgentIdBody {
 }
 
 /// Gives a host the id that GSE 2.0 callers will name it by.
-#[utoipa::path(put, path = "/api/v1/hosts/{host}/agent_id", tag = "hosts",
+#[utoipa::path(put, path = "/api/v1/hosts/{host}/agent_id", operation_id = "set_agent_id", tag = "hosts",
     params(("host" = String, Path, description = "CLOUD:IP")), request_body = AgentIdBody,
     responses((status = 200, description = "The result", body = Results), Refusals))]
 pub(crate) async fn set_agent_id(

@@ -31,7 +31,7 @@ pub(crate) struct LoggedIn {
 }
 
 /// Logs a user in. The token is also set as the cookie `bk_token`.
-#[utoipa::path(post, path = "/api/v1/login", tag = "access", security(()), request_body = LoginBody,
+#[utoipa::path(post, path = "/api/v1/login", operation_id = "login", tag = "access", security(()), request_body = LoginBody,
     responses((status = 200, description = "Logged in", body = LoggedIn), Refusals))]
 pub(crate) async fn login(
     State(http): State<HttpState>,
@@ -53,7 +53,7 @@ pub(crate) async fn login(
 }
 
 /// Ends the login that the request carries.
-#[utoipa::path(post, path = "/api/v1/logout", tag = "access",
+#[utoipa::path(post, path = "/api/v1/logout", operation_id = "logout", tag = "access",
     responses((status = 204, description = "Logged out"), Refusals))]
 pub(crate) async fn logout(
     State(http): State<HttpState>,

@@ -57,7 +57,7 @@ pub(crate) struct Operated {
 }
 
 /// Starts, stops or otherwise operates on a process. Ask for the task to learn how it went.
-#[utoipa::path(post, path = "/api/v1/processes/{namespace}/{name}/operate", tag = "tasks",
+#[utoipa::path(post, path = "/api/v1/processes/{namespace}/{name}/operate", operation_id = "operate_process", tag = "tasks",
     params(("namespace" = String, Path), ("name" = String, Path)), request_body = OperateBody,
     responses((status = 202, description = "Accepted, durably", body = Operated), Refusals))]
 pub(crate) async fn operate(
@@ -72,7 +72,7 @@ pub(crate) async fn operate(
 }
 
 /// Operates on several processes in one task.
-#[utoipa::path(post, path = "/api/v1/operate", tag = "tasks", request_body = OperationsBody,
+#[utoipa::path(post, path = "/api/v1/operate", operation_id = "operate_processes", tag = "tasks", request_body = OperationsBody,
     responses((status = 202, description = "Accepted, durably", body = Operated), Refusals))]
 pub(crate) async fn operate_many(
     State(http): State<HttpState>,

@@ -113,7 +113,7 @@ pub(crate) fn state_word(state: model::State) -> &'static str {
 }
 
 /// Lists processes, with the exact number of all that match.
-#[utoipa::path(get, path = "/api/v1/processes", tag = "processes", params(
+#[utoipa::path(get, path = "/api/v1/processes", operation_id = "list_processes", tag = "processes", params(
     ("namespace" = Option<String>, Query, description = "One or more, repeated or separated by commas"),
     ("name" = Option<String>, Query, description = "The process's name"),
     ("host" = Option<String>, Query, description = "One or more of CLOUD:IP or IP, repeated or separated by commas"),
@@ -183,7 +183,7 @@ pub(crate) struct DefinitionView<'a> {
 }
 
 /// Shows one process: every spec that is registered for it, and every host.
-#[utoipa::path(get, path = "/api/v1/processes/{namespace}/{name}", tag = "processes", params(
+#[utoipa::path(get, path = "/api/v1/processes/{namespace}/{name}", operation_id = "show_process", tag = "processes", params(
     ("namespace" = String, Path), ("name" = String, Path),
     ("start" = Option<u64>, Query, description = "The first row, from 0"),
     ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),

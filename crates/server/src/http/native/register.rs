@@ -69,7 +69,7 @@ impl<'a> Results<'a> {
 }
 
 /// Registers a process on hosts. The same again is fine; a different spec is refused with 850 for that host.
-#[utoipa::path(post, path = "/api/v1/processes/{namespace}/{name}", tag = "processes",
+#[utoipa::path(post, path = "/api/v1/processes/{namespace}/{name}", operation_id = "register_process", tag = "processes",
     params(("namespace" = String, Path), ("name" = String, Path)), request_body = RegisterBody, responses(
     (status = 200, description = "A result per host", body = Results),
     (status = 409, description = "Every host has it registered with another spec", body = Results), Refusals))]
@@ -90,7 +90,7 @@ pub(crate) async fn register(
 }
 
 /// Registers a process on hosts, or replaces its spec there.
-#[utoipa::path(put, path = "/api/v1/processes/{namespace}/{name}", tag = "processes",
+#[utoipa::path(put, path = "/api/v1/processes/{namespace}/{name}", operation_id = "update_process", tag = "processes",
     params(("namespace" = String, Path), ("name" = String, Path)), request_body = RegisterBody, responses(
     (status = 200, description = "A result per host", body = Results), Refusals))]
 pub(crate) async fn update(
@@ -105,7 +105,7 @@ pub(crate) async fn update(
 }
 
 /// Forgets a process on hosts, or on all with `?all=true`. It goes on running.
-#[utoipa::path(delete, path = "/api/v1/processes/{namespace}/{name}", tag = "processes", params(
+#[utoipa::path(delete, path = "/api/v1/processes/{namespace}/{name}", operation_id = "unregister_process", tag = "processes", params(
     ("namespace" = String, Path), ("name" = String, Path),
     ("all" = Option<bool>, Query, description = "On every host where it is registered"),
 ), request_body = HostsBody, responses((status = 200, description = "A result per host", body = Results), Refusals))]

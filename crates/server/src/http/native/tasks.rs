@@ -42,7 +42,7 @@ pub(crate) struct TaskRow {
 }
 
 /// Lists tasks, the newest first.
-#[utoipa::path(get, path = "/api/v1/tasks", tag = "tasks", params(
+#[utoipa::path(get, path = "/api/v1/tasks", operation_id = "list_tasks", tag = "tasks", params(
     ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
     ("before" = Option<String>, Query, description = "Only tasks older than this one"),
 ), responses((status = 200, description = "Tasks", body = TaskList), Refusals))]
@@ -130,7 +130,7 @@ pub(crate) struct TargetResult<'a> {
 }
 
 /// Shows a task; with `wait` once it has ended, or when that time is over.
-#[utoipa::path(get, path = "/api/v1/tasks/{id}", tag = "tasks", params(
+#[utoipa::path(get, path = "/api/v1/tasks/{id}", operation_id = "show_task", tag = "tasks", params(
     ("id" = String, Path, description = "GSETASK:…"),
     ("wait" = Option<String>, Query, description = "How long to wait for its end, such as 30s; 60s at most"),
     ("failed" = Option<bool>, Query, description = "Only targets that have ended and not well"),

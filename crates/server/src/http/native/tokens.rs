@@ -52,7 +52,7 @@ pub(crate) struct CreatedToken {
 }
 
 /// Lists join tokens.
-#[utoipa::path(get, path = "/api/v1/tokens", tag = "access",
+#[utoipa::path(get, path = "/api/v1/tokens", operation_id = "list_tokens", tag = "access",
     responses((status = 200, description = "All join tokens", body = TokenList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
@@ -71,7 +71,7 @@ pub(crate) async fn list(
 }
 
 /// Creates a join token and shows it this once.
-#[utoipa::path(post, path = "/api/v1/tokens", tag = "access", request_body = TokenBody,
+#[utoipa::path(post, path = "/api/v1/tokens", operation_id = "create_token", tag = "access", request_body = TokenBody,
     responses((status = 201, description = "Created", body = CreatedToken), Refusals))]
 pub(crate) async fn create(
     State(http): State<HttpState>,
@@ -101,7 +101,7 @@ pub(crate) async fn create(
 }
 
 /// Deletes a join token; agents that used it stay enrolled.
-#[utoipa::path(delete, path = "/api/v1/tokens/{id}", tag = "access", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/api/v1/tokens/{id}", operation_id = "delete_token", tag = "access", params(("id" = String, Path)),
     responses((status = 204, description = "Deleted"), Refusals))]
 pub(crate) async fn delete(
     State(http): State<HttpState>,

@@ -40,7 +40,7 @@ pub(crate) struct CreatedUser {
 }
 
 /// Lists users.
-#[utoipa::path(get, path = "/api/v1/users", tag = "access",
+#[utoipa::path(get, path = "/api/v1/users", operation_id = "list_users", tag = "access",
     responses((status = 200, description = "All users", body = UserList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
@@ -57,7 +57,7 @@ pub(crate) async fn list(
 }
 
 /// Creates a user.
-#[utoipa::path(post, path = "/api/v1/users", tag = "access", request_body = UserBody, responses(
+#[utoipa::path(post, path = "/api/v1/users", operation_id = "create_user", tag = "access", request_body = UserBody, responses(
     (status = 201, description = "Created", body = CreatedUser),
     (status = 409, description = "It exists", body = super::error::ErrorBody), Refusals))]
 pub(crate) async fn create(
@@ -73,7 +73,7 @@ pub(crate) async fn create(
 }
 
 /// Deletes a user; its logins end.
-#[utoipa::path(delete, path = "/api/v1/users/{name}", tag = "access", params(("name" = String, Path)),
+#[utoipa::path(delete, path = "/api/v1/users/{name}", operation_id = "delete_user", tag = "access", params(("name" = String, Path)),
     responses((status = 204, description = "Deleted"), Refusals))]
 pub(crate) async fn delete(
     State(http): State<HttpState>,

@@ -37,7 +37,7 @@ struct Wanted {
 }
 
 /// Streams what happens. A watcher that is too slow misses some and is sent a `lagged` event.
-#[utoipa::path(get, path = "/api/v1/watch", tag = "watch", params(
+#[utoipa::path(get, path = "/api/v1/watch", operation_id = "watch", tag = "watch", params(
     ("namespace" = Option<String>, Query, description = "One or more, repeated or separated by commas"),
     ("host" = Option<String>, Query, description = "One or more of CLOUD:IP or IP, repeated or separated by commas"),
     ("kinds" = Option<String>, Query, description = "Some of status, task, event, agent; all if not given"),

@@ -14,11 +14,16 @@ pub(super) fn document() -> OpenApi {
             .or_insert_with(|| json!({}));
         path[endpoint.method.as_str().to_lowercase()] = operation(endpoint);
     }
+    let mut schemas = SCHEMAS.clone();
+    for endpoint in all() {
+        let data = words(endpoint.verb).data;
+        schemas.insert(format!("{data}Answer"), answer(data));
+    }
     let document = json!({
         "openapi": "3.1.0",
         "info": {"title": "", "version": ""},
         "paths": paths,
-        "components": {"schemas": *SCHEMAS},
+        "components": {"schemas": schemas},
     });
     serde_json::from_value(document)
         .expect("schemas.json and the table make a document: a test reads it")
@@ -56,16 +61,14 @@ fn operation(endpoint: &Endpoint) -> Value {
         },
         "responses": {"200": {
             "description": "Done, or refused: `result` is false, `code` not 0, `message` says why, and `data` is null",
-            "content": {"application/json": {"schema": {"oneOf": [
-                envelope(words.data),
-                {"$ref": "#/components/schemas/EnvelopeError"},
-            ]}}},
+            "content": {"application/json": {"schema": {"$ref": format!("#/components/schemas/{}Answer", words.data)}}},
         }},
     })
 }
 
-fn envelope(data: &str) -> Value {
-    json!({
+/// The envelope around good data, or around a refusal.
+fn answer(data: &str) -> Value {
+    let good = json!({
         "type": "object",
         "required": ["result", "code", "message", "data"],
         "properties": {
@@ -74,7 +77,8 @@ fn envelope(data: &str) -> Value {
             "message": {"type": "string"},
             "data": {"$ref": format!("#/components/schemas/{data}")},
         },
-    })
+    });
+    json!({"oneOf": [good, {"$ref": "#/components/schemas/EnvelopeError"}]})
 }
 
 /// What the document says of a verb: its summary, and the schemas of its body and of `data`.

@@ -1,0 +1,10 @@
+//! The GSE dialects.
+
+mod agents;
+mod credentials;
+mod errors;
+mod groups;
+mod large;
+mod operate;
+mod register;
+mod status;

@@ -1,0 +1,229 @@
+//! operate_proc, _v2, _multi, and reading how they went.
+
+use model::operation::{Instance, Ran};
+use model::status::Exit;
+use model::{Code, Flag, Outcome, UnixMillis};
+use serde_json::{Value, json};
+
+use crate::rig::{Rig, example, spec, target};
+
+const KEY: &str = "1:2:10.0.0.1:gse:proc-test";
+
+fn operate(op: i64) -> Value {
+    let mut body = target();
+    body["op_type"] = json!(op);
+    body
+}
+
+fn task_of(data: &Value) -> Value {
+    let id = data["task_id"].as_str().unwrap();
+    assert!(id.starts_with("GSETASK:"));
+    json!({ "task_id": id })
+}
+
+fn content(entry: &Value) -> Value {
+    serde_json::from_str(entry["content"].as_str().unwrap()).unwrap()
+}
+
+/// Polls until nothing is 115 any more.
+async fn ended(rig: &Rig, task: &Value) -> Value {
+    let id = task["task_id"].as_str().unwrap();
+    let (status, view) = rig
+        .native("GET", &format!("/tasks/{id}?wait=20s"), Value::Null)
+        .await;
+    assert_eq!(
+        (status, &view["state"]),
+        (200, &json!("finished")),
+        "{view}"
+    );
+    rig.esb_ok("get_proc_operate_result", task.clone()).await
+}
+
+#[tokio::test]
+async fn a_start_is_115_until_its_agent_says_how_it_went() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("1:10.0.0.1").await;
+    rig.esb_ok("register_proc_info", example()).await;
+    let task = task_of(&rig.esb_ok("operate_proc", operate(0)).await);
+    let first = rig.esb_ok("get_proc_operate_result", task.clone()).await;
+    assert_eq!(
+        first,
+        json!({KEY: {"error_code": 115, "error_msg": "handling", "content": ""}})
+    );
+    agent
+        .ends_next(|_| Outcome {
+            flag: Some(Flag::Running),
+            managed: Some(true),
+            ran: Some(Ran {
+                command: "./start.sh".into(),
+                exit: Some(Exit::Code(0)),
+                duration_ms: 42,
+                output: "started\n".into(),
+            }),
+            ..Outcome::plain(Code::OK, "success", UnixMillis(1))
+        })
+        .await;
+    let data = ended(&rig, &task).await;
+    assert_eq!(data[KEY]["error_code"], 0);
+    assert_eq!(data[KEY]["error_msg"], "success");
+    assert_eq!(
+        content(&data[KEY]),
+        json!({"value": [{"procName": "proc-test", "setupPath": "/data/gsetest/", "funcID": "", "instanceID": "",
+            "result": "success", "isAuto": true, "command": "./start.sh", "exitCode": 0, "exitSignal": null,
+            "durationMs": 42, "output": "started\n"}]})
+    );
+    // The pms dialect reads the same task, by body or by query.
+    let pms = rig
+        .gse("GET", "/procapi/v1/proc/operate", task.clone())
+        .await;
+    assert_eq!(pms["data"], data);
+    let path = format!(
+        "/procapi/v2/proc/operate?task_id={}",
+        task["task_id"].as_str().unwrap()
+    );
+    assert_eq!(rig.gse("GET", &path, json!({})).await["data"], data);
+}
+
+#[tokio::test]
+async fn a_query_answers_what_strict_clients_want() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("1:10.0.0.1").await;
+    rig.esb_ok("register_proc_info", example()).await;
+    let task = task_of(&rig.esb_ok("operate_proc", operate(2)).await);
+    agent
+        .ends_next(|_| Outcome {
+            instance: Some(Box::new(Instance {
+                pid: 77,
+                disk: -1,
+                threads: 3,
+                ..Default::default()
+            })),
+            ..Outcome::plain(Code::OK, "success", UnixMillis(1))
+        })
+        .await;
+    let data = ended(&rig, &task).await;
+    let content = content(&data[KEY]);
+    assert_eq!(content["ip"], "10.0.0.1");
+    let process = &content["process"][0];
+    assert_eq!(process["procname"], "proc-test");
+    let instance = &process["instance"][0];
+    assert_eq!(
+        (&instance["pid"], &instance["threadCount"]),
+        (&json!(77), &json!(3))
+    );
+    assert_eq!(
+        (&instance["utime"], &instance["freeVMem"]),
+        (&json!("0"), &json!("0"))
+    );
+    assert!(instance["register_time"].as_i64().unwrap() > 1_600_000_000);
+    assert!(instance["cpuUsage"].is_f64());
+}
+
+#[tokio::test]
+async fn no_agent_is_117_at_once_and_no_registration_851() {
+    let rig = Rig::new().await;
+    rig.agent("0:10.0.0.2").await;
+    rig.esb_ok("register_proc_info", example()).await;
+    let mut body = operate(0);
+    body["hosts"] = json!([
+        {"ip": "10.0.0.1", "bk_cloud_id": 1, "bk_supplier_id": 2},
+        {"ip": "10.0.0.2", "bk_cloud_id": 0, "bk_supplier_id": 0},
+        {"ip": "10.0.0.400", "bk_cloud_id": 0, "bk_supplier_id": 0},
+    ]);
+    let task = task_of(&rig.esb_ok("operate_proc", body).await);
+    let data = rig.esb_ok("get_proc_operate_result", task).await;
+    let codes: Vec<(&str, i64)> = data
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(key, entry)| (key.as_str(), entry["error_code"].as_i64().unwrap()))
+        .collect();
+    assert_eq!(
+        codes,
+        [
+            ("0:0:10.0.0.2:gse:proc-test", 851),
+            ("0:0:10.0.0.400:gse:proc-test", 1_000_400),
+            (KEY, 117),
+        ]
+    );
+    for entry in data.as_object().unwrap().values() {
+        assert_eq!(content(entry)["value"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_inline_spec_needs_no_registration() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("0:10.0.0.1").await;
+    let body = json!({"meta": {"namespace": "gse", "name": "p"}, "op_type": "0", "spec": spec(),
+        "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 0}]});
+    let task = task_of(&rig.esb_ok("operate_proc_v2", body).await);
+    agent.ends_well(Flag::Running, true).await;
+    let data = ended(&rig, &task).await;
+    assert_eq!(data["0:10.0.0.1:gse:p"]["error_code"], 0, "{data}");
+    let row = rig
+        .esb_ok("get_proc_status_v2", json!({"meta": {"namespace": "gse", "name": "p"}, "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 0}]}))
+        .await;
+    let row = &row["proc_infos"][0];
+    assert_eq!((&row["flag"], &row["isauto"]), (&json!(1), &json!(true)));
+}
+
+#[tokio::test]
+async fn a_multi_request_is_one_task_in_every_dialect() {
+    let rig = Rig::new().await;
+    let one = |name: &str, op: i64| {
+        json!({"meta": {"namespace": "gse", "name": name}, "op_type": op, "spec": spec(),
+            "agent_id_list": ["0:10.0.0.1"]})
+    };
+    let body = json!({"proc_operate_req": [one("a", 0), one("b", 1), one("c", 2)]});
+    for (method, path) in [
+        ("POST", "/api/v2/proc/operate_proc_multi"),
+        ("POST", "/procapi/v2/proc/multioperate"),
+        ("POST", "/v2/gse/operate_proc_multi/"),
+    ] {
+        let envelope = rig.gse(method, path, body.clone()).await;
+        let task = task_of(&envelope["data"]);
+        let envelope = rig
+            .gse("POST", "/api/v2/proc/get_proc_operate_result_v2", task)
+            .await;
+        let data = envelope["data"].as_object().unwrap();
+        let keys: Vec<&String> = data.keys().collect();
+        assert_eq!(
+            keys,
+            ["0:10.0.0.1:gse:a", "0:10.0.0.1:gse:b", "0:10.0.0.1:gse:c"],
+            "{path}"
+        );
+        assert!(
+            data.values().all(|entry| entry["error_code"] == 117),
+            "{data:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_task_state_sorts_agents_by_how_they_fared() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("0:10.0.0.1").await;
+    let body = json!({"meta": {"namespace": "gse", "name": "p"}, "op_type": 0, "spec": spec(),
+        "agent_id_list": ["0:10.0.0.1", "0:10.0.0.2", "nobody"]});
+    let envelope = rig.gse("POST", "/api/v2/proc/operate_proc_v2", body).await;
+    let task = task_of(&envelope["data"]);
+    let path = "/api/v2/task/get_task_state";
+    let state = &rig.gse("POST", path, task.clone()).await["data"];
+    assert_eq!(
+        (&state["state"], &state["total"], &state["ended"]),
+        (&json!("running"), &json!(3), &json!(2))
+    );
+    assert_eq!(state["result"]["state"], "executing");
+    assert_eq!(state["result"]["pending_agents"], json!(["0:10.0.0.1"]));
+    assert_eq!(
+        state["result"]["offline_agents"],
+        json!(["0:10.0.0.2", "nobody"])
+    );
+    agent.ends_well(Flag::Running, true).await;
+    ended(&rig, &task).await;
+    let state = &rig.gse("POST", path, task).await["data"];
+    assert_eq!(state["result"]["successed_agents"], json!(["0:10.0.0.1"]));
+    assert_eq!((&state["ok"], &state["failed"]), (&json!(1), &json!(2)));
+    assert_eq!(state["results"]["nobody:gse:p"]["error_code"], 117);
+}

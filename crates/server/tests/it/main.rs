@@ -1,0 +1,9 @@
+//! The HTTP door: every endpoint in every dialect, every error row, over real sockets and a real store.
+
+#![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
+
+mod gse;
+mod native;
+mod openapi;
+mod rig;
+mod server_paths;

@@ -1,0 +1,6 @@
+//! The native API.
+
+mod access;
+mod processes;
+mod tasks;
+mod watch;

@@ -1,0 +1,145 @@
+//! /api/v1/apps, /users, /tokens, /login, /audit.
+
+use serde_json::{Value, json};
+
+use crate::rig::Rig;
+
+#[tokio::test]
+async fn apps_are_created_listed_and_deleted() {
+    let rig = Rig::new().await;
+    let body = json!({"code": "ci", "namespaces": ["own"], "rate_limit": "5"});
+    let (status, created) = rig.native("POST", "/apps", body.clone()).await;
+    assert_eq!((status, &created["code"]), (201, &json!("ci")));
+    assert!(created["secret"].as_str().unwrap().len() >= 16);
+    let (status, twice) = rig.native("POST", "/apps", body).await;
+    assert_eq!((status, &twice["error"]["code"]), (409, &json!("conflict")));
+    let (_, list) = rig.native("GET", "/apps", Value::Null).await;
+    let ci = list["apps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|app| app["code"] == "ci")
+        .unwrap();
+    assert_eq!(
+        (&ci["namespaces"], &ci["trusted"], &ci["rate_limit"]),
+        (&json!(["own"]), &json!(false), &json!(5))
+    );
+    assert!(!list.to_string().contains("secret") && !list.to_string().contains("hash"));
+    let (status, _) = rig.native("DELETE", "/apps/ci", Value::Null).await;
+    assert_eq!(status, 204);
+    let (status, _) = rig.native("DELETE", "/apps/ci", Value::Null).await;
+    assert_eq!(status, 404);
+}
+
+#[tokio::test]
+async fn a_login_alone_is_enough_and_ends_with_logout() {
+    let rig = Rig::new().await;
+    let user = json!({"name": "bob", "password": "correct horse"});
+    assert_eq!(rig.native("POST", "/users", user).await.0, 201);
+    let login = |password: &str| json!({"username": "bob", "password": password}).to_string();
+    let wrong = rig
+        .send("POST", "/api/v1/login", &[], login("wrong").as_bytes())
+        .await;
+    assert_eq!(wrong.status, 401);
+    let right = rig
+        .send(
+            "POST",
+            "/api/v1/login",
+            &[],
+            login("correct horse").as_bytes(),
+        )
+        .await;
+    assert_eq!(right.status, 200);
+    let cookie = right.header("set-cookie").unwrap().to_owned();
+    assert!(
+        cookie.starts_with("bk_token=")
+            && cookie.contains("HttpOnly")
+            && cookie.contains("SameSite=Lax")
+    );
+    let token = right.json()["bk_token"].as_str().unwrap().to_owned();
+    let bearer = format!("Bearer {token}");
+    let cookie = format!("bk_token={token}");
+    for headers in [
+        [("Authorization", bearer.as_str())],
+        [("Cookie", cookie.as_str())],
+    ] {
+        let answer = rig.send("GET", "/api/v1/processes", &headers, b"").await;
+        assert_eq!(answer.status, 200);
+        // A person is no administrator.
+        let answer = rig.send("GET", "/api/v1/apps", &headers, b"").await;
+        assert_eq!(answer.status, 403);
+    }
+    let headers = [("Authorization", bearer.as_str())];
+    assert_eq!(
+        rig.send("POST", "/api/v1/logout", &headers, b"")
+            .await
+            .status,
+        204
+    );
+    let answer = rig.send("GET", "/api/v1/processes", &headers, b"").await;
+    assert_eq!(
+        (answer.status, answer.header("www-authenticate")),
+        (401, Some("Bearer"))
+    );
+}
+
+#[tokio::test]
+async fn without_credentials_nothing_is_said() {
+    let rig = Rig::new().await;
+    for path in [
+        "/processes",
+        "/tasks",
+        "/hosts",
+        "/apps",
+        "/watch",
+        "/audit",
+    ] {
+        let answer = rig.send("GET", &format!("/api/v1{path}"), &[], b"").await;
+        assert_eq!(answer.status, 401, "{path}");
+        assert_eq!(answer.json()["error"]["code"], "unauthenticated");
+    }
+}
+
+#[tokio::test]
+async fn join_tokens_carry_the_fingerprint_of_the_ca() {
+    let rig = Rig::new().await;
+    let body = json!({"host": "0:10.0.0.1", "expires_in": "24h"});
+    let (status, created) = rig.native("POST", "/tokens", body).await;
+    assert_eq!(status, 201, "{created}");
+    let token = wire::enrol::JoinToken::parse(created["token"].as_str().unwrap()).unwrap();
+    assert_eq!(token.ca_sha256, Some([7; 32]));
+    assert!(created["expires_at"].as_i64().unwrap() > 1_600_000_000_000);
+    let (_, list) = rig.native("GET", "/tokens", Value::Null).await;
+    let row = list["tokens"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["id"] == created["id"])
+        .unwrap();
+    assert_eq!(row["host"], "0:10.0.0.1");
+    let path = format!("/tokens/{}", created["id"].as_str().unwrap());
+    assert_eq!(rig.native("DELETE", &path, Value::Null).await.0, 204);
+}
+
+#[tokio::test]
+async fn every_change_is_in_the_audit_trail() {
+    let rig = Rig::new().await;
+    rig.native("POST", "/apps", json!({"code": "ci"})).await;
+    let mut body = crate::rig::example();
+    body["bk_app_code"] = json!(crate::rig::APP);
+    body["bk_app_secret"] = json!(crate::rig::SECRET);
+    body["bk_username"] = json!("carol");
+    let headers = [("X-Bkapi-Request-Id", "trace-7")];
+    let path = "/v2/gse/register_proc_info/";
+    rig.send("POST", path, &headers, body.to_string().as_bytes())
+        .await;
+    let (status, trail) = rig.native("GET", "/audit?user=carol", Value::Null).await;
+    assert_eq!(status, 200);
+    let line = &trail["audit"][0];
+    assert_eq!(
+        (&line["user"], &line["request_id"], &line["from"]),
+        (&json!("carol"), &json!("trace-7"), &json!("127.0.0.1"))
+    );
+    assert_eq!(line["action"], "register");
+    assert!(!trail.to_string().contains(crate::rig::SECRET));
+}

@@ -1,0 +1,301 @@
+//! /api/v1/processes, /hosts, /groups.
+
+use model::{State, Status};
+use serde_json::{Value, json};
+
+use crate::rig::{Rig, spec};
+
+fn body(hosts: Value) -> Value {
+    json!({"hosts": hosts, "labels": {"tier": 1}, "spec": spec()})
+}
+
+#[tokio::test]
+async fn a_process_is_registered_shown_updated_and_unregistered() {
+    let rig = Rig::new().await;
+    let path = "/processes/gse/web";
+    let hosts = json!(["0:10.0.0.1", "10.0.0.2", {"ip": "10.0.0.3", "cloud_id": 7}, {"agent_id": "nobody"}, "bad host"]);
+    let (status, answer) = rig.native("POST", path, body(hosts)).await;
+    assert_eq!(status, 200);
+    let codes: Vec<(&str, i64)> = answer["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| {
+            (
+                result["host"].as_str().unwrap(),
+                result["code"].as_i64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        codes,
+        [
+            ("0:10.0.0.1", 0),
+            ("0:10.0.0.2", 0),
+            ("7:10.0.0.3", 0),
+            ("nobody", 117),
+            ("bad host", 1_000_400)
+        ]
+    );
+
+    let mut other = body(json!(["10.0.0.1"]));
+    other["spec"]["control"]["start_cmd"] = json!("./other.sh");
+    let (status, answer) = rig.native("POST", path, other.clone()).await;
+    assert_eq!((status, &answer["results"][0]["code"]), (409, &json!(850)));
+    let (status, _) = rig.native("PUT", path, other).await;
+    assert_eq!(status, 200);
+
+    let (status, shown) = rig.native("GET", path, Value::Null).await;
+    assert_eq!(status, 200);
+    assert_eq!(
+        (&shown["process"], &shown["count"]),
+        (&json!("gse/web"), &json!(3))
+    );
+    let uses: Vec<&Value> = shown["definitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|d| &d["hosts"])
+        .collect();
+    assert_eq!(uses, [&json!(2), &json!(1)]);
+    assert_eq!(shown["definitions"][0]["labels"], json!({"tier": "1"}));
+    assert_eq!(shown["definitions"][0]["spec"]["identity"]["user"], "root");
+
+    let (status, _) = rig
+        .native("DELETE", path, json!({"hosts": ["10.0.0.1"]}))
+        .await;
+    assert_eq!(status, 200);
+    let (_, answer) = rig
+        .native("DELETE", &format!("{path}?all=true"), Value::Null)
+        .await;
+    assert_eq!(answer["results"].as_array().unwrap().len(), 2);
+    let (status, gone) = rig.native("GET", path, Value::Null).await;
+    assert_eq!((status, &gone["error"]["code"]), (404, &json!("not_found")));
+    let (status, _) = rig
+        .native("DELETE", &format!("{path}?all=true"), Value::Null)
+        .await;
+    assert_eq!(status, 404);
+}
+
+#[tokio::test]
+async fn lists_are_filtered_and_paged() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("0:10.0.0.1").await;
+    for name in ["a/x", "a/y", "b/x"] {
+        let (status, _) = rig
+            .native(
+                "POST",
+                &format!("/processes/{name}"),
+                body(json!(["10.0.0.1", "10.0.0.2"])),
+            )
+            .await;
+        assert_eq!(status, 200);
+    }
+    let running = Status {
+        state: State::Running,
+        pid: 5,
+        cpu: 0.1,
+        ..Status::default()
+    };
+    agent.reports("a/x", running).await;
+    for (query, count) in [
+        ("", 6),
+        ("?namespace=a", 4),
+        ("?namespace=a,b&name=x", 4),
+        ("?namespace=a&namespace=b", 6),
+        ("?host=0:10.0.0.1", 3),
+        ("?host=10.0.0.1,10.0.0.2&namespace=b", 2),
+        ("?state=running", 1),
+        ("?state=unknown", 5),
+        ("?managed=true", 0),
+        ("?name=nothing", 0),
+    ] {
+        let (status, page) = rig
+            .native("GET", &format!("/processes{query}"), Value::Null)
+            .await;
+        assert_eq!((status, &page["count"]), (200, &json!(count)), "{query}");
+    }
+    let (_, page) = rig
+        .native("GET", "/processes?start=4&limit=10", Value::Null)
+        .await;
+    assert_eq!(page["processes"].as_array().unwrap().len(), 2);
+    let (_, page) = rig
+        .native("GET", "/processes?state=running", Value::Null)
+        .await;
+    let row = &page["processes"][0];
+    assert_eq!(
+        (&row["namespace"], &row["name"], &row["host"]),
+        (&json!("a"), &json!("x"), &json!("0:10.0.0.1"))
+    );
+    assert_eq!(
+        (&row["state"], &row["flag"], &row["pid"]),
+        (&json!("running"), &json!("stopped"), &json!(5))
+    );
+    assert_eq!(
+        (&row["connected"], &row["cpu"], &row["labels"]),
+        (&json!(true), &json!(0.1), &json!({"tier": "1"}))
+    );
+}
+
+#[tokio::test]
+async fn bad_requests_name_their_field() {
+    let rig = Rig::new().await;
+    let path = "/processes/gse/web";
+    let mut relative = body(json!(["10.0.0.1"]));
+    relative["spec"]["identity"]["setup_path"] = json!("x");
+    for (method, path, body, field) in [
+        ("POST", path, json!({"spec": spec()}), "hosts"),
+        ("POST", path, json!({"hosts": [], "spec": spec()}), "hosts"),
+        (
+            "POST",
+            path,
+            json!({"hosts": [5], "spec": spec()}),
+            "hosts[0]",
+        ),
+        ("POST", path, json!({"hosts": ["10.0.0.1"]}), "spec"),
+        ("POST", path, relative, "spec.identity.setup_path"),
+        (
+            "POST",
+            "/processes/g%20se/web",
+            body(json!(["10.0.0.1"])),
+            "namespace",
+        ),
+        ("DELETE", path, json!({}), "hosts"),
+        (
+            "POST",
+            "/processes/gse/web/operate",
+            json!({"hosts": ["10.0.0.1"]}),
+            "op",
+        ),
+        (
+            "POST",
+            "/processes/gse/web/operate",
+            json!({"op": "jump", "hosts": ["10.0.0.1"]}),
+            "op",
+        ),
+        (
+            "POST",
+            "/processes/gse/web/operate",
+            json!({"op": "stop"}),
+            "hosts",
+        ),
+        ("POST", "/operate", json!({"operations": []}), "operations"),
+        (
+            "POST",
+            "/operate",
+            json!({"operations": [{"process": "x", "op": "stop", "all": true}]}),
+            "operations[0].process",
+        ),
+        (
+            "POST",
+            "/operate",
+            json!({"operations": [{"process": "a/b", "op": "x", "all": true}]}),
+            "operations[0].op",
+        ),
+        ("GET", "/processes?limit=0", Value::Null, "limit"),
+        ("GET", "/processes?limit=1001", Value::Null, "limit"),
+        ("GET", "/processes?state=up", Value::Null, "state"),
+        ("GET", "/processes?host=nowhere", Value::Null, "host"),
+        ("GET", "/tasks/xyz", Value::Null, "id"),
+        (
+            "GET",
+            "/tasks/GSETASK:0000000000000001?wait=soon",
+            Value::Null,
+            "wait",
+        ),
+        ("GET", "/hosts/nowhere", Value::Null, "host"),
+        (
+            "PUT",
+            "/hosts/0:10.0.0.1/agent_id",
+            json!({"agent_id": "a:b"}),
+            "agent_id",
+        ),
+        ("GET", "/groups/gse", Value::Null, "host"),
+        ("POST", "/login", json!({"username": "x"}), "password"),
+        (
+            "POST",
+            "/tokens",
+            json!({"expires_in": "soon"}),
+            "expires_in",
+        ),
+        (
+            "POST",
+            "/apps",
+            json!({"code": "x", "namespaces": ["a b"]}),
+            "namespaces[0]",
+        ),
+        ("GET", "/watch?kinds=noise", Value::Null, "kinds"),
+    ] {
+        let (status, answer) = rig.native(method, path, body).await;
+        assert_eq!(status, 400, "{method} {path}: {answer}");
+        assert_eq!(
+            (&answer["error"]["code"], &answer["error"]["field"]),
+            (&json!("invalid"), &json!(field)),
+            "{answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn hosts_are_listed_shown_and_given_ids() {
+    let rig = Rig::new().await;
+    let _agent = rig.agent("0:10.0.0.1").await;
+    rig.native(
+        "POST",
+        "/processes/gse/web",
+        body(json!(["10.0.0.1", "10.0.0.2"])),
+    )
+    .await;
+    let (_, all) = rig.native("GET", "/hosts", Value::Null).await;
+    assert_eq!(all["count"], 2);
+    let (_, up) = rig
+        .native("GET", "/hosts?connected=true", Value::Null)
+        .await;
+    assert_eq!(
+        (&up["count"], &up["hosts"][0]["host"]),
+        (&json!(1), &json!("0:10.0.0.1"))
+    );
+    assert_eq!(
+        (&up["hosts"][0]["version"], &up["hosts"][0]["processes"]),
+        (&json!("1.2.3"), &json!(1))
+    );
+    let (status, set) = rig
+        .native(
+            "PUT",
+            "/hosts/0:10.0.0.2/agent_id",
+            json!({"agent_id": "a2"}),
+        )
+        .await;
+    assert_eq!((status, &set["results"][0]["code"]), (200, &json!(0)));
+    let (_, host) = rig.native("GET", "/hosts/10.0.0.2", Value::Null).await;
+    assert_eq!(
+        (&host["agent_id"], &host["connected"]),
+        (&json!("a2"), &json!(false))
+    );
+    let (status, _) = rig.native("GET", "/hosts/10.0.0.9", Value::Null).await;
+    assert_eq!(status, 404);
+}
+
+#[tokio::test]
+async fn groups_are_set_and_listed() {
+    let rig = Rig::new().await;
+    let groups = json!([{"id": "pool", "resource": {"cpu_pool_limit": 50}}]);
+    let set = json!({"hosts": ["10.0.0.1"], "process_group": groups});
+    let (status, answer) = rig.native("PUT", "/groups/gse", set).await;
+    assert_eq!(
+        (status, &answer["results"][0]["code"]),
+        (200, &json!(0)),
+        "{answer}"
+    );
+    let (_, list) = rig
+        .native("GET", "/groups/gse?host=10.0.0.1,10.0.0.2", Value::Null)
+        .await;
+    assert_eq!(
+        list["groups"][0]["process_group"][0]["resource"]["cpu_pool_limit"],
+        50.0
+    );
+    assert_eq!(
+        list["groups"][1],
+        json!({"host": "0:10.0.0.2", "process_group": []})
+    );
+}

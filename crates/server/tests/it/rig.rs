@@ -1,0 +1,296 @@
+//! A real router on a loopback port over a real store, a client that writes bytes, and an agent made of frames.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bus::{Bus, LocalHub, ReplicaId};
+use control::{Clock, Control, FirstKeys, Session};
+use model::{Code, Flag, Host, OpId, Outcome, Status, UnixMillis};
+use serde_json::{Value, json};
+use server::http::{HttpState, Readiness};
+use store::Store;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use wire::{Command, DownKind, Hello, ProcessStatus, Report, ResultFrame};
+
+pub(crate) const APP: &str = "demo";
+pub(crate) const SECRET: &str = "demo-secret-0123456789";
+const JOIN: &str = "join-me-0123456789";
+
+pub(crate) struct Rig {
+    pub(crate) control: Control,
+    pub(crate) ready: Readiness,
+    pub(crate) stop: watch::Sender<bool>,
+    address: SocketAddr,
+    _dir: TempDir,
+}
+
+/// An HTTP answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
+    }
+}
+
+impl Rig {
+    pub(crate) async fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        let url = format!("sqlite:{}/muster.db", dir.path().display());
+        let store = Store::open(&url).await.unwrap();
+        let bus = Bus::local(&LocalHub::new(), ReplicaId(1));
+        let (control, background) = Control::start(store, bus, Clock::system()).await.unwrap();
+        let keys = FirstKeys {
+            app_code: Some(APP.into()),
+            app_secret: Some(SECRET.into()),
+            join_token: Some(JOIN.into()),
+        };
+        control.ensure_first_keys(keys).await.unwrap();
+        let (stop, stopped) = watch::channel(false);
+        tokio::spawn(background.run(stopped.clone()));
+        let ready = Readiness::default();
+        let state =
+            HttpState::new(control.clone(), "9.9.9", ready.clone(), stopped).with_ca([7; 32]);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let service =
+            server::http::router(state).into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+        Self {
+            control,
+            ready,
+            stop,
+            address,
+            _dir: dir,
+        }
+    }
+
+    /// Sends one request as it stands and reads the answer to its end.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Answer {
+        let mut stream = self.open(method, path, headers, body).await;
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).await.unwrap();
+        parse(&bytes)
+    }
+
+    /// Sends a request and leaves the answer in the stream.
+    pub(crate) async fn open(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: muster\r\nconnection: close\r\n");
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        if !body.is_empty() || method == "POST" || method == "PUT" {
+            head += &format!("content-length: {}\r\n", body.len());
+        }
+        head += "\r\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(body).await.unwrap();
+        stream
+    }
+
+    /// A request of the GSE family with credentials in the body: the envelope, which always comes with 200.
+    pub(crate) async fn gse(&self, method: &str, path: &str, body: Value) -> Value {
+        let mut body = body;
+        body["bk_app_code"] = json!(APP);
+        body["bk_app_secret"] = json!(SECRET);
+        body["bk_username"] = json!("alice");
+        self.bare(method, path, &body.to_string()).await
+    }
+
+    /// The same without credentials, and with any body.
+    pub(crate) async fn bare(&self, method: &str, path: &str, body: &str) -> Value {
+        let answer = self.send(method, path, &[], body.as_bytes()).await;
+        assert_eq!(answer.status, 200, "{method} {path}");
+        let envelope = answer.json();
+        let keys: Vec<&String> = envelope.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["code", "data", "message", "result"]);
+        assert_eq!(envelope["result"], json!(envelope["code"] == json!(0)));
+        envelope
+    }
+
+    pub(crate) async fn esb(&self, name: &str, body: Value) -> Value {
+        self.gse("POST", &format!("/api/c/compapi/v2/gse/{name}/"), body)
+            .await
+    }
+
+    /// `data` of a good answer.
+    #[track_caller]
+    pub(crate) async fn esb_ok(&self, name: &str, body: Value) -> Value {
+        let envelope = self.esb(name, body).await;
+        assert_eq!(envelope["code"], json!(0), "{envelope}");
+        envelope["data"].clone()
+    }
+
+    /// A request of the native API: status and body.
+    pub(crate) async fn native(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        let headers = [
+            ("X-Bkapi-App-Code", APP),
+            ("X-Bkapi-App-Secret", SECRET),
+            ("X-Bkapi-User-Name", "alice"),
+        ];
+        let body = match body {
+            Value::Null => String::new(),
+            body => body.to_string(),
+        };
+        let path = format!("/api/v1{path}");
+        let answer = self.send(method, &path, &headers, body.as_bytes()).await;
+        match answer.body.is_empty() {
+            true => (answer.status, Value::Null),
+            false => (answer.status, answer.json()),
+        }
+    }
+
+    /// Enrols a host and connects its agent.
+    pub(crate) async fn agent(&self, host: &str) -> Agent {
+        let host: Host = host.parse().unwrap();
+        self.control.enrol(JOIN, host, None, None).await.unwrap();
+        let hello = Hello {
+            oldest: 1,
+            newest: 1,
+            agent_version: "1.2.3".into(),
+            cloud: host.cloud,
+            ip: host.ip.to_string(),
+            hostname: "box".into(),
+            root: true,
+            cores: 2,
+            ..Default::default()
+        };
+        Agent(self.control.attach(host, &hello).unwrap())
+    }
+}
+
+/// The server's side of one agent's connection, driven by hand.
+pub(crate) struct Agent(Session);
+
+impl Agent {
+    /// Waits for a command and ends it.
+    pub(crate) async fn ends_next(&self, outcome: impl Fn(OpId) -> Outcome) {
+        let command = self.next_command().await;
+        let id: OpId = command.op.unwrap().into();
+        let frame = ResultFrame::new(id, &outcome(id));
+        self.0.take(frame.into()).await.unwrap();
+    }
+
+    pub(crate) async fn ends_well(&self, flag: Flag, managed: bool) {
+        let outcome = |_| Outcome {
+            flag: Some(flag),
+            managed: Some(managed),
+            ..Outcome::plain(Code::OK, "success", UnixMillis(1_700_000_000_000))
+        };
+        self.ends_next(outcome).await;
+    }
+
+    pub(crate) async fn next_command(&self) -> Command {
+        loop {
+            let frames = tokio::time::timeout(Duration::from_secs(20), self.0.next());
+            for frame in frames.await.expect("a command within 20 s") {
+                if let Some(DownKind::Command(command)) = frame.kind {
+                    return command;
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn reports(&self, name: &str, status: Status) {
+        let statuses = vec![ProcessStatus::new(&name.parse().unwrap(), &status)];
+        self.0.take(Report { statuses }.into()).await.unwrap();
+    }
+}
+
+fn parse(bytes: &[u8]) -> Answer {
+    let end = bytes
+        .windows(4)
+        .position(|w| w == b"\r\n\r\n")
+        .expect("a head");
+    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+    let mut lines = head.split("\r\n");
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap();
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(key, value)| (key.to_ascii_lowercase(), value.to_owned()))
+        .collect();
+    let body = &bytes[end + 4..];
+    let is_chunked = headers.iter().any(|(_, value)| value == "chunked");
+    Answer {
+        status: status.parse().unwrap(),
+        body: match is_chunked {
+            true => unchunk(body),
+            false => body.to_vec(),
+        },
+        headers,
+    }
+}
+
+fn unchunk(mut rest: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(end) = rest.windows(2).position(|w| w == b"\r\n") {
+        let size = std::str::from_utf8(&rest[..end]).unwrap();
+        let size = usize::from_str_radix(size, 16).unwrap();
+        if size == 0 {
+            break;
+        }
+        body.extend_from_slice(&rest[end + 2..end + 2 + size]);
+        rest = &rest[end + 4 + size..];
+    }
+    body
+}
+
+/// The documented example of register_proc_info.
+pub(crate) fn example() -> Value {
+    json!({
+        "meta": {"namespace": "gse", "name": "proc-test", "labels": {"proc_name": "proc-test"}},
+        "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 1, "bk_supplier_id": 2}],
+        "spec": spec(),
+    })
+}
+
+pub(crate) fn spec() -> Value {
+    json!({
+        "identity": {"index_key": "", "proc_name": "proc-test", "setup_path": "/data/gsetest/",
+            "pid_path": "/data/gsetest/proc-test.pid", "config_path": "/data/gsetest/proc-test.conf",
+            "log_path": "/data/gsetest/logs/", "user": "root"},
+        "control": {"start_cmd": "./start.sh", "stop_cmd": "./stop.sh", "restart_cmd": "./restart.sh",
+            "reload_cmd": "./reload.sh", "kill_cmd": "./kill.sh", "version_cmd": "./version.sh",
+            "health_cmd": "./health.sh"},
+        "resource": {"cpu": 10.0, "mem": 10.0, "fd": 10000, "disk": 100, "net": 0},
+        "monitor_policy": {"auto_type": 1, "start_check_secs": 5, "stop_check_secs": 5, "start_retries": 3,
+            "start_interval": 20, "crotab_rule": ""},
+        "warn_report_policy": {"report_id": 0},
+        "configmap": [{"path": "", "md5": ""}],
+    })
+}
+
+/// The selector of the example: its meta and hosts.
+pub(crate) fn target() -> Value {
+    let mut target = example();
+    target.as_object_mut().unwrap().remove("spec");
+    target
+}
