@@ -53,14 +53,12 @@ impl Definition {
     }
 
     /// Fills in what follows from the rest, and checks everything.
-    pub fn complete(&self) -> Result<(Spec, Labels), Failure> {
+    pub fn complete(&self, name: &FullName) -> Result<(Spec, Labels), Failure> {
         let labels = Labels::parse(self.labels.clone())?;
         let mut spec = self.spec.clone();
         let control = spec.control.get_or_insert_default().clone();
-        derive_names(
-            spec.identity.get_or_insert_default(),
-            control.start_cmd.as_deref(),
-        );
+        let start = control.start_cmd.as_deref();
+        derive_names(spec.identity.get_or_insert_default(), name, start);
         let limits = spec.resource.get_or_insert_default();
         *limits = RawLimits {
             cpu: limits.cpu.or(Some(0.0)),
@@ -79,15 +77,14 @@ impl Definition {
     }
 }
 
-/// The program's name from the start command, the pid file from both.
-fn derive_names(identity: &mut RawIdentity, start: Option<&str>) {
+/// The program's name from the start command; a pid file of its own for each process, so that two of them in one
+/// directory are not taken for each other.
+fn derive_names(identity: &mut RawIdentity, name: &FullName, start: Option<&str>) {
     identity.proc_name = given(identity.proc_name.take()).or_else(|| start.and_then(program_of));
     identity.pid_path = given(identity.pid_path.take()).or_else(|| {
-        let (directory, name) = (identity.setup_path.as_ref()?, identity.proc_name.as_ref()?);
-        Path::new(directory)
-            .join(format!("{name}.pid"))
-            .to_str()
-            .map(str::to_owned)
+        let file = format!("{}.pid", name.name);
+        let path = Path::new(identity.setup_path.as_ref()?).join(file);
+        path.to_str().map(str::to_owned)
     });
 }
 
@@ -158,16 +155,21 @@ mod tests {
             directory: Some("/srv/x".into()),
             user: Some("me".into()),
         });
-        let (spec, _) = definition.complete().unwrap();
+        let (spec, _) = definition
+            .complete(&"demo/napper".parse().unwrap())
+            .unwrap();
         assert_eq!(spec.identity.proc_name, "sleep");
-        assert_eq!(spec.identity.pid_path, "/srv/x/sleep.pid");
+        assert_eq!(spec.identity.pid_path, "/srv/x/napper.pid");
         assert_eq!(spec.identity.user, "me");
         assert_eq!(spec.monitor_policy, model::spec::Policy::default());
     }
 
     #[test]
     fn a_missing_field_names_the_flag_that_gives_it() {
-        let failure = Definition::default().complete().unwrap_err().to_string();
+        let failure = Definition::default()
+            .complete(&"a/b".parse().unwrap())
+            .unwrap_err()
+            .to_string();
         assert!(
             failure.contains("spec.identity.proc_name: is required"),
             "{failure}"

@@ -15,7 +15,7 @@ pub struct SpecArgs {
     /// Where its commands run [default: the current directory]
     #[arg(long, value_name = "DIR", help_heading = "Identity")]
     setup_path: Option<String>,
-    /// Its pid file [default: SETUP_PATH/PROC_NAME.pid]
+    /// Its pid file [default: SETUP_PATH/NAME.pid]
     #[arg(long, value_name = "FILE", help_heading = "Identity")]
     pid_path: Option<String>,
     /// Its configuration, for information

@@ -52,7 +52,10 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
     let (spec, labels) = match &args.file {
         Some(file) => {
             let definition = definition::read(file)?;
-            (Some(Box::new(definition.complete()?.0)), definition.labels)
+            (
+                Some(Box::new(definition.complete(&args.name)?.0)),
+                definition.labels,
+            )
         }
         None => (None, BTreeMap::new()),
     };

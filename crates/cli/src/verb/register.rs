@@ -60,7 +60,7 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let (name, mut definition) = described(args)?;
     // Everything that can be wrong is found out before anybody is asked.
-    let (spec, labels) = definition.complete()?;
+    let (spec, labels) = definition.complete(&name)?;
     let client = context.client()?;
     if definition.hosts.is_empty() {
         definition.hosts.push(target::only_host(&client)?);

@@ -60,7 +60,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         None => registered(&client, &name)?,
     };
     args.spec.apply(&mut definition)?;
-    let (spec, labels) = definition.complete()?;
+    let (spec, labels) = definition.complete(&name)?;
     let hosts = match (
         args.targets.all,
         named.is_empty(),

@@ -96,7 +96,7 @@ fn the_only_host_and_the_current_directory_are_the_defaults() {
     assert_eq!(body["spec"]["identity"]["setup_path"], home.as_str());
     assert_eq!(
         body["spec"]["identity"]["pid_path"],
-        format!("{home}/sleep.pid")
+        format!("{home}/sleeper.pid")
     );
 }
 

@@ -143,7 +143,7 @@ const REGISTER: [&str; 8] = [
 #[test]
 fn one_command_and_a_process_that_outlives_it() {
     let home = tempfile::tempdir().unwrap();
-    let _leftover = Leftover(home.path().join("sleep.pid"));
+    let _leftover = Leftover(home.path().join("sleeper.pid"));
     let up = Up::start(home.path());
     assert!(up.url.starts_with("http://127.0.0.1:"), "{}", up.url);
 
@@ -208,7 +208,7 @@ fn one_command_and_a_process_that_outlives_it() {
 #[test]
 fn killed_agents_and_killed_servers_cost_no_process() {
     let home = tempfile::tempdir().unwrap();
-    let _leftover = Leftover(home.path().join("sleep.pid"));
+    let _leftover = Leftover(home.path().join("sleeper.pid"));
     let mut up = Up::start(home.path());
     up.fine(&REGISTER);
     up.fine(&["start", "demo/sleeper"]);

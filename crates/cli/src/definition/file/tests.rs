@@ -28,7 +28,9 @@ fn our_own_form_is_read_from_toml() {
         serde_json::to_value(&definition.hosts).unwrap(),
         json!(["0:10.0.0.1", "7:10.0.0.2", "3:::1", {"agent_id": "a-1"}])
     );
-    let (spec, labels) = definition.complete().unwrap();
+    let (spec, labels) = definition
+        .complete(&definition.name.clone().unwrap())
+        .unwrap();
     assert_eq!(
         labels.iter().collect::<Vec<_>>(),
         [("tier", "front"), ("weight", "3")]
@@ -69,7 +71,12 @@ fn the_body_of_a_gse_call_is_read_too() {
         json!(["1:10.0.0.1"])
     );
     assert_eq!(
-        definition.complete().unwrap().0.identity.pid_path,
+        definition
+            .complete(&definition.name.clone().unwrap())
+            .unwrap()
+            .0
+            .identity
+            .pid_path,
         "/data/p.pid"
     );
 }
