@@ -59,7 +59,7 @@ impl Control {
         let control = self.clone();
         let id = self
             .commit(move |world| {
-                let id = TaskId::new(at, secrets::random_u32());
+                let id = fresh_id(&control.0.tasks, at);
                 let mut plan = Plan {
                     draft: Draft::new(world, at),
                     tasks: &control.0.tasks,
@@ -74,6 +74,16 @@ impl Control {
             .await?;
         self.0.counters.operations.add(n_asked as u64);
         Ok(id)
+    }
+}
+
+/// An id that no task has. Tasks of other replicas are known here, too, or this plan will not be committed.
+fn fresh_id(tasks: &Tasks, at: UnixMillis) -> TaskId {
+    loop {
+        let id = TaskId::new(at, secrets::random_u32());
+        if tasks.get(id).is_none() {
+            return id;
+        }
     }
 }
 

@@ -95,10 +95,11 @@ pub struct TaskId(u64);
 impl TaskId {
     const PREFIX: &str = "GSETASK:";
 
-    /// Seconds above, chance below: two tasks never share an id, not even after a restored backup.
+    /// Milliseconds above, chance below: ordered by time, and not to be had again even after a restored backup.
     pub fn new(now: UnixMillis, random: u32) -> Self {
-        let secs = now.secs().clamp(0, i64::from(u32::MAX)) as u64;
-        Self(secs << 31 | u64::from(random >> 1))
+        const CHANCE_BITS: u32 = 21;
+        let millis = now.0.clamp(0, (1 << 42) - 1) as u64;
+        Self(millis << CHANCE_BITS | u64::from(random >> (u32::BITS - CHANCE_BITS)))
     }
 
     pub fn from_number(number: u64) -> Self {
@@ -282,8 +283,8 @@ mod tests {
 
     #[test]
     fn task_ids_read_back_what_they_print_and_sort_by_time() {
-        let early = TaskId::new(UnixMillis::from_secs(1_700_000_000), u32::MAX);
-        let late = TaskId::new(UnixMillis::from_secs(1_700_000_001), 0);
+        let early = TaskId::new(UnixMillis(1_700_000_000_000), u32::MAX);
+        let late = TaskId::new(UnixMillis(1_700_000_000_001), 0);
         assert!(early < late);
         assert_eq!(early.to_string().parse::<TaskId>().unwrap(), early);
         for bad in [
