@@ -1,5 +1,7 @@
 //! The tables and excerpts of a report.
 
+use std::collections::BTreeMap;
+
 use super::{Strictness, Verdict};
 use crate::client::TargetRow;
 use crate::failure::Failure;
@@ -116,13 +118,22 @@ pub(super) fn failures(
     for row in failed.iter().take(MAX_FAILURES) {
         out.text(&failure_text(out, row))?;
     }
-    match failed.len().saturating_sub(MAX_FAILURES) {
-        0 => Ok(()),
-        more => out.line(format!(
-            "… and {} more: muster task {id} -o json shows all",
-            count(more as u64)
-        )),
+    if failed.len() <= MAX_FAILURES {
+        return Ok(());
     }
+    let more = count((failed.len() - MAX_FAILURES) as u64);
+    out.line(format!(
+        "… and {more} more: muster task {id} -o json shows all"
+    ))?;
+    let mut codes: BTreeMap<i32, u64> = BTreeMap::new();
+    for row in &failed {
+        *codes.entry(row.code).or_default() += 1;
+    }
+    let codes: Vec<String> = codes
+        .iter()
+        .map(|(code, n)| format!("{} with {code}", count(*n)))
+        .collect();
+    out.line(format!("failed: {}", codes.join(", ")))
 }
 
 fn failure_text(out: &Out, row: &TargetRow) -> String {

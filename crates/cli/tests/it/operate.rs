@@ -161,6 +161,25 @@ fn of_many_hosts_only_the_failures_are_shown() {
 }
 
 #[test]
+fn of_many_failures_some_are_shown_and_all_are_counted() {
+    let code = |n| if n % 3 == 0 { 836 } else { 117 };
+    let script = ending((0..300).map(|n| result(n, code(n), "no")).collect(), 0);
+    let ran = run(&script, &["start", "web/nginx", "--all"]);
+    assert_eq!(ran.code, 1);
+    assert_eq!(
+        ran.stdout
+            .lines()
+            .filter(|line| line.contains("start failed ("))
+            .count(),
+        50
+    );
+    let expected = format!(
+        "… and 250 more: muster task {ID} -o json shows all\nfailed: 200 with 117, 100 with 836\n0 ok, 300 failed\n"
+    );
+    assert!(ran.stdout.ends_with(&expected), "{}", ran.stdout);
+}
+
+#[test]
 fn already_so_is_fine_unless_strict() {
     let script = ending(vec![result(1, 828, "is running already")], 0);
     let ran = run(&script, &["start", "web/nginx", "--host", "10.0.0.1"]);
