@@ -160,6 +160,7 @@ fn greet(
     if out.is_quiet() {
         return Ok(());
     }
+    out.line(format!("  docs  http://{http}/docs"))?;
     out.line(format!("  data  {data}"))?;
     out.line(format!("  host  {cloud}:{ip}"))?;
     if !is_connected {
