@@ -139,7 +139,7 @@ fn class(noted: &Noted) -> Class {
 }
 
 /// Figures of the server in Prometheus' text format.
-#[utoipa::path(get, path = "/metrics", tag = "server", responses(
+#[utoipa::path(get, path = "/metrics", tag = "server", security(()), responses(
     (status = 200, description = "Prometheus text format", body = String, content_type = "text/plain")
 ))]
 pub(crate) async fn metrics(State(http): State<HttpState>) -> impl IntoResponse {

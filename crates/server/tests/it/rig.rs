@@ -142,7 +142,6 @@ impl Rig {
     }
 
     /// `data` of a good answer.
-    #[track_caller]
     pub(crate) async fn esb_ok(&self, name: &str, body: Value) -> Value {
         let envelope = self.esb(name, body).await;
         assert_eq!(envelope["code"], json!(0), "{envelope}");
