@@ -9,6 +9,9 @@
 //! A record that is not whole at the end was being written when the agent died: it is cut off. A record that is wrong in
 //! the middle is damage: the file is set aside, everything before the damage counts, and the agent goes on.
 //!
+//! Beside it lies a file that only takes up room. When the disk is full it is given up, so that what was already taken on
+//! can be written to its end; until there is room for it again nothing new is taken on.
+//!
 //! `append` writes; `sync` makes durable. A killed agent loses nothing that was written, a host without power nothing
 //! that was synced.
 
@@ -23,6 +26,8 @@ use entry::Entry;
 
 const MAGIC: &[u8; 8] = b"MUSTERJ1";
 const HEADER: usize = 8;
+/// Room that is kept for the ends of what was taken on.
+const RESERVE: usize = 256 * 1024;
 /// The largest record that is believed.
 const MAX_RECORD: usize = 64 * 1024 * 1024;
 
@@ -36,6 +41,7 @@ pub(crate) struct Journal {
     unsynced: bool,
     /// The last write failed: the file lacks something that memory has.
     behind: bool,
+    has_reserve: bool,
 }
 
 impl Journal {
@@ -80,6 +86,7 @@ impl Journal {
             base_length: 0,
             unsynced: true,
             behind: false,
+            has_reserve: false,
         };
         journal.file.set_len(journal.length)?;
         if journal.length < HEADER as u64 {
@@ -88,6 +95,7 @@ impl Journal {
             journal.length = HEADER as u64;
         }
         journal.sync()?;
+        journal.keep_reserve();
         sync_directory(dir)?;
         Ok((journal, entries))
     }
@@ -99,7 +107,11 @@ impl Journal {
         }
         let mut record = Vec::with_capacity(512);
         encode(entries, &mut record)?;
-        if let Err(error) = self.file.write_all_at(&record, self.length) {
+        let mut written = self.file.write_all_at(&record, self.length);
+        if written.is_err() && self.give_up_reserve() {
+            written = self.file.write_all_at(&record, self.length);
+        }
+        if let Err(error) = written {
             self.behind = true;
             // Half a record must not stay before the next one.
             let _ = self.file.set_len(self.length);
@@ -117,6 +129,26 @@ impl Journal {
             self.unsynced = false;
         }
         Ok(())
+    }
+
+    /// Takes up the room that is kept; false when there is none.
+    pub(crate) fn keep_reserve(&mut self) -> bool {
+        if !self.has_reserve {
+            let path = self.dir.join("reserve");
+            // Real blocks: a hole would keep nothing.
+            let kept = fs::write(&path, vec![0x55; RESERVE]);
+            if let Err(error) = &kept {
+                tracing::error!(path = %path.display(), %error, "no room is left: no operation is taken on");
+                let _ = fs::remove_file(&path);
+            }
+            self.has_reserve = kept.is_ok();
+        }
+        self.has_reserve
+    }
+
+    fn give_up_reserve(&mut self) -> bool {
+        let had = std::mem::take(&mut self.has_reserve);
+        had && fs::remove_file(self.dir.join("reserve")).is_ok()
     }
 
     pub(crate) fn is_behind(&self) -> bool {

@@ -24,8 +24,10 @@ impl Process {
                     at_boot_ms: cx.now.boot_ms,
                     last_line,
                 };
+                let launched = exit.is_success() && alive.lasted_ms(cx.now) < cx.timeout_ms();
                 out.push(Action::Look(match alive.form {
-                    Form::Foreground { .. } if exit.is_success() => Depth::Deep,
+                    // It may have been a launcher.
+                    Form::Foreground { .. } if launched => Depth::Deep,
                     Form::Foreground { .. } | Form::Daemon => Depth::Shallow,
                 }));
             }
@@ -49,13 +51,12 @@ impl Process {
         out: &mut Vec<Action>,
     ) {
         let was_before = work.before.is_some_and(|alive| alive.run == run);
+        let mut session = None;
         if was_before
             && let Some(alive) = work.before.take()
             && let Form::Foreground { main } = alive.form
         {
-            // What is left of its session goes with it, so that nothing comes up after all.
-            out.push(Action::Kill(alive.run));
-            work.doomed = Some(alive.run);
+            session = Some(alive.run);
             out.push(Action::RemovePidFile(main));
         }
         match std::mem::replace(&mut work.step, Step::Begin) {
@@ -80,6 +81,9 @@ impl Process {
             }
             step @ Step::AwaitDown { .. } => {
                 work.step = step;
+                // What is left of its session goes with it, so that nothing comes up after all.
+                work.doomed = session.or(work.doomed);
+                out.extend(session.map(Action::Kill));
                 out.push(Action::Look(Depth::Shallow));
             }
             Step::Settle { .. } if was_before => {

@@ -155,6 +155,8 @@ impl Process {
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
+        // It was killed before this look.
+        work.doomed = None;
         if work.before.is_none() {
             work.before = look.alive;
             work.old = look.alive.map(|alive| alive.run);
@@ -395,6 +397,7 @@ impl Process {
         };
         if ticket.op == Op::Restart {
             work.began_boot_ms = cx.now.boot_ms;
+            work.doomed = None;
             return self.launch(work, Role::Start, out);
         }
         let ending = Ending {

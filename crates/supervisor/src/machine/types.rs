@@ -187,7 +187,8 @@ pub(crate) enum Action {
     /// → `Spawned` or `SpawnFailed`. What it runs is in the journal before it runs.
     Spawn(Role),
     Signal(Alive, Signal),
-    /// SIGKILL to a run or command and to everything that came from it, until nothing of it lives.
+    /// SIGKILL to a run or command and to everything that came from it, until nothing of it lives. The state says
+    /// `doomed` until the look that follows.
     Kill(Run),
     WritePidFile(i32),
     RemovePidFile(i32),

@@ -56,6 +56,16 @@ pub(crate) fn check(spec: &Spec, role: Role) -> Result<(), String> {
         .map_err(|why| format!("spec.control.{field}: the program {program} {why}"))
 }
 
+/// What the shell is given. A command that is one program with its arguments replaces the shell, so that the process is
+/// the program itself and its exit code its own; not every shell does that by itself.
+pub(crate) fn shell_text(command: &str) -> String {
+    let one = !command.contains([';', '&', '|', '(', ')', '{', '}', '`', '\n', '!', '#']);
+    match one && first_word(command).is_some() {
+        true => format!("exec {command}"),
+        false => command.to_owned(),
+    }
+}
+
 /// The program that the command begins with, where that can be told without being a shell.
 fn first_word(command: &str) -> Option<&str> {
     let word = command.split_whitespace().next()?;
@@ -113,6 +123,29 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(first_word(command), word, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_is_one_program_replaces_the_shell() {
+        for one in [
+            "./server -d",
+            "nginx -g 'daemon off'",
+            "java -jar $HOME/x.jar > log 2>/dev/null",
+        ] {
+            assert_eq!(shell_text(one), format!("exec {one}"));
+        }
+        for more in [
+            "cd /x && ./y",
+            "a; b",
+            "A=1 b",
+            "if x",
+            "a &",
+            "a | b",
+            "echo hi",
+            "a $(b)",
+        ] {
+            assert_eq!(shell_text(more), more);
         }
     }
 

@@ -68,8 +68,10 @@ impl Exits {
             return Some(Exit::Unseen);
         };
         // The pidfd holds the pid, so this tells whether it is the run we mean.
-        if Stat::read(run.pid).is_none_or(|stat| stat.start != run.start) {
-            return Some(Exit::Unseen);
+        match Stat::read(run.pid).filter(|stat| stat.start == run.start) {
+            Some(stat) if stat.is_live() => {}
+            Some(_) => return Some(exit_of(run, &pidfd)),
+            None => return Some(Exit::Unseen),
         }
         match self.watch_child(run, pidfd) {
             Ok(()) => None,

@@ -56,22 +56,31 @@ impl Family {
             .collect();
         under_root.sort_by_key(|stat| stat.run() != root);
         descend(&mut under_root, all);
-        let mut strays: Vec<Stat> = all
-            .iter()
-            .filter(young)
-            .filter(|stat| stat.is_live())
-            .filter(|stat| !under_root.iter().any(|known| known.pid == stat.pid))
-            .filter(|stat| procfs::has_environment(stat.pid, &mark.0))
-            .copied()
-            .collect();
-        descend(&mut strays, all);
-        Self { under_root, strays }
+        Self {
+            strays: strays(root, mark, all, &under_root),
+            under_root,
+        }
     }
 
     pub(crate) fn live(&self) -> impl Iterator<Item = &Stat> {
         let members = self.under_root.iter().chain(&self.strays);
         members.filter(|stat| stat.is_live())
     }
+}
+
+/// Whoever bears the mark and came after the root, without being under it, with their descendants.
+fn strays(root: Run, mark: &Mark, all: &[Stat], under_root: &[Stat]) -> Vec<Stat> {
+    let me = std::process::id() as i32;
+    let mut strays: Vec<Stat> = all
+        .iter()
+        .filter(|stat| stat.start >= root.start && stat.pid != me && stat.pid > 1)
+        .filter(|stat| stat.is_live())
+        .filter(|stat| !under_root.iter().any(|known| known.pid == stat.pid))
+        .filter(|stat| procfs::has_environment(stat.pid, &mark.0))
+        .copied()
+        .collect();
+    descend(&mut strays, all);
+    strays
 }
 
 /// Adds every descendant of the members.

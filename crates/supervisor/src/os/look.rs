@@ -14,6 +14,8 @@ use crate::machine::{Alive, Depth, Form, Look, Run};
 
 /// How many walks over `/proc` must find nobody: one more than a daemon forks on its way to the background.
 const WALKS: u32 = 4;
+/// How many processes below a command are looked at.
+const MAX_BELOW: usize = 256;
 const BETWEEN_WALKS: Duration = Duration::from_millis(2);
 
 /// Where and for whom to look.
@@ -35,32 +37,61 @@ pub(crate) fn look(place: Place<'_>, depth: Depth) -> Look {
     let Some(root) = place.root else {
         return look;
     };
-    match depth {
-        Depth::Shallow => {
-            let command = Stat::read(root.pid).filter(|s| s.start == root.start && s.is_live());
-            look.main = command
-                .filter(|stat| bears_name(stat, place.proc_name))
-                .map(|stat| stat.pid);
-            look.alive_is_commands = look.alive.is_some_and(|alive| alive.run == root);
+    let command = Stat::read(root.pid).filter(|s| s.start == root.start && s.is_live());
+    look.alive_is_commands = look
+        .alive
+        .is_some_and(|alive| alive.run == root || (depth == Depth::Deep && came_from(alive, root)));
+    match (command, depth) {
+        (Some(command), _) if bears_name(&command, place.proc_name) => {
+            look.main = Some(command.pid);
+            look.starting = true;
         }
-        Depth::Deep => {
+        (Some(command), Depth::Deep) => {
+            look.main = named_below(command.pid, place.proc_name);
+            look.starting = true;
+        }
+        (None, Depth::Deep) if look.alive.is_none() => {
             let family = whole_family(root, place.mark);
-            let live: Vec<&Stat> = family.live().collect();
-            look.starting = !live.is_empty();
+            look.starting = family.live().next().is_some();
             // A daemon that wiped its environment is no family, but it may have written its pid file meanwhile.
-            if live.is_empty()
-                && look.alive.is_none()
+            if !look.starting
                 && let Ok(stat) = by_pid_file(place.pid_path, place.proc_name)
             {
                 look.alive = Some(daemon(&stat));
             }
-            let named = live.iter().find(|stat| bears_name(stat, place.proc_name));
-            look.main = named.map(|stat| stat.pid);
-            let inside = |alive: Alive| family.under_root.iter().any(|s| s.run() == alive.run);
-            look.alive_is_commands = look.alive.is_some_and(inside);
         }
+        (Some(_) | None, Depth::Shallow) | (None, Depth::Deep) => {}
     }
     look
+}
+
+/// Whether it is in the session of the command, or descends from it.
+fn came_from(alive: Alive, root: Run) -> bool {
+    let mut pid = alive.run.pid;
+    // No tree of processes is deeper than this.
+    for _ in 0..64 {
+        let Some(stat) = Stat::read(pid).filter(|stat| stat.start >= root.start) else {
+            return false;
+        };
+        if stat.pid == root.pid || stat.session == root.pid {
+            return true;
+        }
+        pid = stat.ppid;
+    }
+    false
+}
+
+/// The first process below this one that bears the name.
+fn named_below(pid: i32, proc_name: &str) -> Option<i32> {
+    let mut waiting = std::collections::VecDeque::from(procfs::children(pid));
+    for _ in 0..MAX_BELOW {
+        let pid = waiting.pop_front()?;
+        if Stat::read(pid).is_some_and(|stat| stat.is_live() && bears_name(&stat, proc_name)) {
+            return Some(pid);
+        }
+        waiting.extend(procfs::children(pid));
+    }
+    None
 }
 
 /// A walk over `/proc` can miss a process that forks and ends while it is being walked: what was read of it is dead by then,

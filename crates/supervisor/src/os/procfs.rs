@@ -116,6 +116,22 @@ pub(crate) fn all() -> Vec<Stat> {
     pids().filter_map(Stat::read).collect()
 }
 
+/// The children of every thread of a process.
+pub(crate) fn children(pid: i32) -> Vec<i32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 /// The arguments, at most `max` bytes of them.
 pub(crate) fn cmdline(pid: i32, max: u64) -> Vec<u8> {
     let mut text = Vec::new();

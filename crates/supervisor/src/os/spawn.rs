@@ -221,8 +221,16 @@ unsafe fn become_command(prepared: &Prepared) -> ! {
     unsafe {
         libc::close(prepared.parent_gate);
         libc::setsid();
+        // All zero is the default. By the raw call: the C library keeps two signals to itself and would skip them.
+        let default = [0_u64; 4];
         for signal in 1..=64 {
-            libc::signal(signal, libc::SIG_DFL);
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                default.as_ptr(),
+                std::ptr::null::<u64>(),
+                size_of::<u64>(),
+            );
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);

@@ -188,7 +188,7 @@ impl Runner {
         }
         .map_err(|error| format!("the agent has no place for the command's output: {error}"))?;
         let gated = spawn::spawn(&Launch {
-            command: text,
+            command: &check::shell_text(text),
             directory: &spec.identity.setup_path,
             user: &user,
             environment: &spawn::environment(&user, &held.mark.0),

@@ -49,8 +49,8 @@ impl Runner {
         if self.journal.is_behind() {
             self.rewrite_journal();
         }
-        match self.journal.is_behind() {
-            true => Err("it cannot be written".to_owned()),
+        match self.journal.is_behind() || !self.journal.keep_reserve() {
+            true => Err("no room is left".to_owned()),
             false => self.journal.sync().map_err(|error| error.to_string()),
         }
     }
@@ -60,9 +60,13 @@ impl Runner {
         for (key, ticket) in taken {
             if let Some(held) = self.held.get_mut(key) {
                 held.process.queue.retain(|waiting| waiting.id != ticket.id);
+                // It may have been written all the same.
+                let name = held.hold.name.clone();
+                let state = Entry::State(name, Box::new(held.process.clone()));
+                self.write(&[state]);
             }
             let message = format!(
-                "the agent cannot take operations: its journal in {} is not writable ({why}); is the disk full?",
+                "the agent cannot take operations: its journal in {} cannot be written ({why}); is the disk full?",
                 self.dir.display()
             );
             self.ledger.remember(ticket.id);
