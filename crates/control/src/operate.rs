@@ -59,7 +59,7 @@ impl Control {
         let control = self.clone();
         let id = self
             .commit(move |world| {
-                let id = fresh_id(&control.0.tasks, at);
+                let id = control.0.tasks.fresh_id(at, secrets::random_u32());
                 let mut plan = Plan {
                     draft: Draft::new(world, at),
                     tasks: &control.0.tasks,
@@ -74,16 +74,6 @@ impl Control {
             .await?;
         self.0.counters.operations.add(n_asked as u64);
         Ok(id)
-    }
-}
-
-/// An id that no task has. Tasks of other replicas are known here, too, or this plan will not be committed.
-fn fresh_id(tasks: &Tasks, at: UnixMillis) -> TaskId {
-    loop {
-        let id = TaskId::new(at, secrets::random_u32());
-        if tasks.get(id).is_none() {
-            return id;
-        }
     }
 }
 

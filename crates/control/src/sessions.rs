@@ -3,12 +3,12 @@
 //! The outbox holds no frames, only what to look at again: which processes changed, which operations wait, what to
 //! acknowledge. Frames are made when the connection can take them, from what is true by then.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use fleet::{AgentInfo, Fleet, Link, Row};
 use model::change::{Changes, HostId, NameId};
-use model::{Host, OpId, digest};
+use model::{Host, OpId, UnixMillis, digest};
 use tokio::sync::Notify;
 use wire::down::NameRef;
 use wire::{Ack, Bye, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Welcome};
@@ -196,40 +196,35 @@ impl Control {
             )));
         }
         let at = self.now();
+        let host = self.enrolled(certified).ok_or_else(|| {
+            refuse(format!(
+                "host {certified} is not enrolled here: start the agent with a join token"
+            ))
+        })?;
         let outbox = Arc::new(Outbox::default());
-        let host = {
+        outbox.waiting().welcome = Some(Welcome {
+            version,
+            server_time_ms: at.0,
+            server_version: env!("CARGO_PKG_VERSION").to_owned(),
+        });
+        // In this order: from the first line on, new changes reach the outbox; only then is it looked up what the agent
+        // has missed. A connection that this one replaces can no longer say that the agent is gone.
+        self.0.sessions.insert(host, outbox.clone());
+        let in_step = {
             let mut fleet = self.fleet_mut();
-            let host = fleet.host_id(&certified).and_then(|id| fleet.host(id));
-            let host = host
-                .filter(|view| view.enrolled_at.0 != 0)
-                .map(|view| view.id)
-                .ok_or_else(|| {
-                    refuse(format!(
-                        "host {certified} is not enrolled here: start the agent with a join token"
-                    ))
-                })?;
-            let in_step = held_digest(&fleet, host) == hello.held_digest;
             fleet.set_agent_info(host, info_of(hello));
             fleet.set_link(host, Link::Up { since: at });
-            let mut waiting = outbox.waiting();
-            waiting.desired = if in_step { Changed::None } else { Changed::All };
-            waiting.welcome = Some(Welcome {
-                version,
-                server_time_ms: at.0,
-                server_version: env!("CARGO_PKG_VERSION").to_owned(),
-            });
-            host
+            held_digest(&fleet, host) == hello.held_digest
         };
-        // From here on new operations reach the outbox; those that were under way are asked again. An agent that has
-        // seen one before knows its id.
-        self.0.sessions.insert(host, outbox.clone());
+        // What was under way is asked again, oldest first. An agent that has seen an operation before knows its id.
         let open = self.0.tasks.open_on(host);
         outbox.change(|waiting| {
-            for op in open {
-                if !waiting.commands.contains(&op) {
-                    waiting.commands.push_back(op);
-                }
+            if !in_step {
+                waiting.desired = Changed::All;
             }
+            let commands: BTreeSet<OpId> =
+                open.into_iter().chain(waiting.commands.drain(..)).collect();
+            waiting.commands = commands.into_iter().collect();
         });
         self.tell(Happening::Agent {
             host: certified,
@@ -242,6 +237,12 @@ impl Control {
             address: certified,
             outbox,
         })
+    }
+
+    fn enrolled(&self, host: Host) -> Option<HostId> {
+        let fleet = self.fleet();
+        let view = fleet.host_id(&host).and_then(|id| fleet.host(id))?;
+        (view.enrolled_at != UnixMillis::NEVER).then_some(view.id)
     }
 
     /// Asks every agent to reconnect elsewhere; their connections then end.

@@ -31,6 +31,7 @@ struct Table {
     deadlines: BTreeSet<(UnixMillis, OpId)>,
     ended: VecDeque<(TaskId, usize)>,
     ended_bytes: usize,
+    last_id: TaskId,
 }
 
 /// One task; its targets never change, its outcomes arrive one by one.
@@ -143,6 +144,18 @@ impl Task {
 impl Tasks {
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An id that no task has, above every id given before: agents are asked again in this order.
+    pub(crate) fn fresh_id(&self, at: UnixMillis, random: u32) -> TaskId {
+        let mut table = self.table();
+        let mut id = TaskId::new(at, random).max(TaskId::from_number(table.last_id.number() + 1));
+        // Tasks of other replicas are known here, too, or the plan will not be committed.
+        while table.tasks.contains_key(&id) {
+            id = TaskId::from_number(id.number() + 1);
+        }
+        table.last_id = id;
+        id
     }
 
     pub(crate) fn get(&self, id: TaskId) -> Option<Arc<Task>> {

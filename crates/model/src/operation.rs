@@ -88,7 +88,9 @@ impl fmt::Display for Op {
 }
 
 /// One operation request. Written `GSETASK:` and sixteen hexadecimal digits; opaque to callers, ordered by time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct TaskId(u64);
 
