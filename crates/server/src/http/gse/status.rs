@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use control::Place;
 use fleet::Fleet;
-use model::FullName;
-use model::change::{HostId, NameId};
+use model::change::NameId;
+use model::{FullName, Host};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::endpoint::Keys;
@@ -56,14 +56,18 @@ struct Rows<'a> {
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut seen: HashSet<HostId> = HashSet::with_capacity(self.named.len());
+        let mut seen: HashSet<Result<Host, String>> = HashSet::with_capacity(self.named.len());
         serializer.collect_seq(self.named.iter().filter_map(|named| {
             let place = named.place();
             let found = hosts::find(self.fleet, &place);
-            match &found {
-                Some(host) if !seen.insert(host.id) => None,
-                _ => Some(self.row(*named, &place, found)),
-            }
+            // A host that is named twice has one row, whatever it is called; so has what names no host.
+            let identity = match (&found, &place) {
+                (Some(view), _) => Ok(view.host),
+                (None, Place::Host(host)) => Ok(*host),
+                (None, Place::Agent(_) | Place::Bad(_)) => Err(named.prefix(self.keys)),
+            };
+            seen.insert(identity)
+                .then(|| self.row(*named, &place, found))
         }))
     }
 }

@@ -50,7 +50,8 @@ async fn every_host_that_was_asked_for_has_a_row_in_order() {
     rig.esb_ok("register_proc_info", example()).await;
     let body = json!({"meta": {"namespace": "gse", "name": "proc-test"}, "hosts": [
         {"ip": "10.0.0.9", "bk_cloud_id": 0}, {"ip": "10.0.0.1", "bk_cloud_id": 1},
-        {"ip": "nonsense", "bk_cloud_id": 0}, {"ip": "10.0.0.1", "bk_cloud_id": "1"}]});
+        {"ip": "nonsense", "bk_cloud_id": 0}, {"ip": "10.0.0.1", "bk_cloud_id": "1"},
+        {"ip": "nonsense", "bk_cloud_id": 0}, {"ip": "10.0.0.9", "bk_cloud_id": 0}]});
     let data = rig.esb_ok("get_proc_status_v2", body).await;
     let rows = data["proc_infos"].as_array().unwrap();
     let seen: Vec<(&str, i64, i64)> = rows
