@@ -113,7 +113,8 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
         env!("CARGO_PKG_VERSION"),
         readiness,
         doors_stopped.clone(),
-    );
+    )
+    .with_ca(ca.fingerprint());
     let agents = Agents::new(control.clone(), ca, agents_listener)?;
     let background_task = tokio::spawn(background.run(background_stopped));
     let agents_task = tokio::spawn(agents.run(doors_stopped.clone()));
