@@ -127,7 +127,8 @@ fn parse_namespaces(names: Vec<String>) -> Result<Vec<Namespace>, Invalid> {
 
 /// Deletes an app: it can no longer call.
 #[utoipa::path(delete, path = "/api/v1/apps/{code}", operation_id = "delete_app", tag = "access", params(("code" = String, Path)),
-    responses((status = 204, description = "Deleted"), Refusals))]
+    responses((status = 204, description = "Deleted"),
+        (status = 409, description = "An app cannot delete itself", body = super::error::ErrorBody), Refusals))]
 pub(crate) async fn delete(
     State(http): State<HttpState>,
     Asking(caller): Asking,

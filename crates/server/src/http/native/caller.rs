@@ -18,7 +18,8 @@ impl FromRequestParts<HttpState> for Asking {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, http: &HttpState) -> Result<Self, ApiError> {
-        let credentials = credentials::outside_body(parts)?;
+        let credentials = credentials::outside_body(parts)
+            .map_err(|error| ApiError::unreadable_credentials(&error))?;
         let id = parts.extensions.get::<RequestId>();
         let id = id.map_or("", |id| &*id.0);
         let from = peer(&parts.extensions);

@@ -57,6 +57,12 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
+    /// Credentials that cannot even be read.
+    pub(crate) fn unreadable_credentials(invalid: &Invalid) -> Self {
+        let message = invalid.to_string();
+        Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
+    }
+
     pub(crate) fn wrong_method(method: &Method, path: &str) -> Self {
         let message = format!("{path} does not take {method}: see /docs");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message)

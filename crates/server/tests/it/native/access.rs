@@ -97,6 +97,11 @@ async fn without_credentials_nothing_is_said() {
         let answer = rig.send("GET", &format!("/api/v1{path}"), &[], b"").await;
         assert_eq!(answer.status, 401, "{path}");
         assert_eq!(answer.json()["error"]["code"], "unauthenticated");
+        let headers = [("X-Bkapi-Authorization", "no json")];
+        let answer = rig
+            .send("GET", &format!("/api/v1{path}"), &headers, b"")
+            .await;
+        assert_eq!(answer.status, 401, "{path}");
     }
 }
 
