@@ -63,7 +63,10 @@ fn of_authorization(headers: &HeaderMap) -> Result<Credentials, Invalid> {
     };
     json::read::<Presented>(value.as_bytes())
         .map(Credentials::from)
-        .map_err(|error| Invalid::new("X-Bkapi-Authorization", error.to_string()))
+        .map_err(|error| match error.field.as_str() {
+            "body" => Invalid::new("X-Bkapi-Authorization", error.rule),
+            _ => error.within("X-Bkapi-Authorization"),
+        })
 }
 
 fn of_headers(headers: &HeaderMap) -> Credentials {
@@ -182,5 +185,6 @@ mod tests {
     fn a_header_that_is_no_json_is_named() {
         let error = outside_body(&parts("/", &[("X-Bkapi-Authorization", "{")])).unwrap_err();
         assert_eq!(error.field, "X-Bkapi-Authorization");
+        assert!(error.rule.starts_with("is not JSON"));
     }
 }

@@ -130,8 +130,7 @@ pub(crate) struct AgentIdBody {
 /// Gives a host the id that GSE 2.0 callers will name it by.
 #[utoipa::path(put, path = "/api/v1/hosts/{host}/agent_id", operation_id = "set_agent_id", tag = "hosts",
     params(("host" = String, Path, description = "CLOUD:IP")), request_body = AgentIdBody,
-    responses((status = 200, description = "The result", body = Results),
-        (status = 409, description = "Another host has this id", body = super::error::ErrorBody), Refusals))]
+    responses((status = 200, description = "The result", body = Results), Refusals))]
 pub(crate) async fn set_agent_id(
     State(http): State<HttpState>,
     Asking(caller): Asking,

@@ -102,8 +102,7 @@ pub(crate) async fn create(
 
 /// Deletes a join token; agents that used it stay enrolled.
 #[utoipa::path(delete, path = "/api/v1/tokens/{id}", operation_id = "delete_token", tag = "access", params(("id" = String, Path)),
-    responses((status = 204, description = "Deleted"),
-        (status = 409, description = "It cannot be deleted now", body = super::error::ErrorBody), Refusals))]
+    responses((status = 204, description = "Deleted"), Refusals))]
 pub(crate) async fn delete(
     State(http): State<HttpState>,
     Asking(caller): Asking,

@@ -74,8 +74,7 @@ pub(crate) async fn create(
 
 /// Deletes a user; its logins end.
 #[utoipa::path(delete, path = "/api/v1/users/{name}", operation_id = "delete_user", tag = "access", params(("name" = String, Path)),
-    responses((status = 204, description = "Deleted"),
-        (status = 409, description = "It cannot be deleted now", body = super::error::ErrorBody), Refusals))]
+    responses((status = 204, description = "Deleted"), Refusals))]
 pub(crate) async fn delete(
     State(http): State<HttpState>,
     Asking(caller): Asking,
