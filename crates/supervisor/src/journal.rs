@@ -16,6 +16,8 @@
 //! that was synced.
 
 pub(crate) mod entry;
+#[cfg(test)]
+mod tests;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};

@@ -31,6 +31,7 @@
 //! The whole of [`Process`] is what the journal keeps, so every phase is also a phase in which the agent may come back;
 //! `recover` says how each goes on.
 
+mod end;
 mod exited;
 mod keep;
 mod looked;
@@ -181,6 +182,11 @@ pub(crate) struct Failure {
     pub(crate) code: model::Code,
     pub(crate) message: String,
     pub(crate) output_speaks: bool,
+}
+
+#[cfg(test)]
+pub(crate) fn tests_spec() -> Spec {
+    tests::spec()
 }
 
 /// What every step may know.

@@ -11,6 +11,7 @@ mod outbox;
 mod request;
 mod sample;
 mod side;
+mod step;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -39,6 +40,9 @@ use side::Side;
 const MAX_REQUESTS: usize = 1024;
 /// How often files that something writes into are looked at.
 const BOUND_OUTPUT_EVERY: Duration = Duration::from_secs(1);
+
+/// How often the journal is written anew at most.
+const REWRITE_EVERY_MS: u64 = 1000;
 
 /// A held process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,6 +76,7 @@ pub(crate) struct Runner {
     sampler: Sampler,
     traffic_due_boot_ms: u64,
     disk_due_boot_ms: u64,
+    rewrite_due_boot_ms: u64,
     boot: Boot,
     _lock: std::fs::File,
 }
@@ -109,6 +114,7 @@ impl Runner {
             sampler: Sampler::new(),
             traffic_due_boot_ms: 0,
             disk_due_boot_ms: 0,
+            rewrite_due_boot_ms: 0,
             boot: supervisor.boot,
             _lock: supervisor._lock,
         };
@@ -177,19 +183,28 @@ impl Runner {
     fn recover(&mut self) {
         let mut keys: Vec<Key> = self.held.keys().copied().collect();
         keys.sort();
-        for key in keys {
-            self.drive(key, Event::Recovered(self.boot));
+        match self.boot {
+            Boot::Same => {
+                for key in &keys {
+                    self.step(*key, Event::Recovered(Boot::Same));
+                }
+            }
+            Boot::Other => self.step_all_for_new_boot(&keys),
         }
-        if self.boot == Boot::Other {
-            let boot_id = clock::boot_id();
-            self.write(&[Entry::Opened { boot_id }]);
+        for key in keys {
+            self.attend(key);
         }
         self.remove_stray_spools();
     }
 
     /// The end of a turn: durable first, then told.
     fn settle(&mut self) {
-        if self.journal.is_behind() || self.journal.wants_rewriting(self.options.journal_bytes) {
+        let wants =
+            self.journal.is_behind() || self.journal.wants_rewriting(self.options.journal_bytes);
+        let now = clock::boot_ms();
+        if wants && now >= self.rewrite_due_boot_ms {
+            // On a disk that is full it would be tried in vain all the time.
+            self.rewrite_due_boot_ms = now + REWRITE_EVERY_MS;
             self.rewrite_journal();
         }
         if self.outbox.needs_sync() {

@@ -8,6 +8,8 @@ use model::spec::AutoType;
 use model::{Code, Flag, Op, State};
 use world::{Behaviour, World};
 
+pub(super) use world::spec;
+
 use super::{Event, Phase, Process, Step};
 
 const FOR_EVER: u64 = u64::MAX;

@@ -1,23 +1,16 @@
-//! Steps one machine and does what it says: its new state is written first, its actions are done in order, and what an
-//! action shows goes back into the machine before the next.
+//! Drives one machine: steps it, does what it says, and then watches, wakes and tells as its new state wants.
 
 use std::cmp::Reverse;
 
-use model::event::Event as Happening;
-use model::operation::{MAX_OUTPUT, Ran};
+use model::Spec;
 use model::status::Exit;
-use model::{Outcome, Spec};
 use rustix::process::Signal as KernelSignal;
 
 use super::{Due, Key, Runner};
-use crate::Notice;
 use crate::journal::entry::Entry;
-use crate::machine::{Action, Alive, Cmd, Depth, Ending, Event, Form, Role, Run, Signal, Sink};
+use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Role, Run, Signal, Sink};
 use crate::os::spawn::Launch;
 use crate::os::{check, clock, kill, look, pidfile, sink, spawn, user};
-
-/// The longest message of an operation that is taken from a command's output.
-const MAX_MESSAGE: usize = 4096;
 
 impl Runner {
     pub(super) fn drive(&mut self, key: Key, event: Event) {
@@ -25,75 +18,7 @@ impl Runner {
         self.attend(key);
     }
 
-    fn step(&mut self, key: Key, event: Event) {
-        let now = clock::now();
-        let Some(held) = self.held.get_mut(&key) else {
-            return;
-        };
-        let before = held.process.clone();
-        let mut process = before.clone();
-        let actions = process.step(event, &held.context(now));
-        held.process = process;
-        let mut entries = Vec::new();
-        let mut notices = Vec::new();
-        for action in &actions {
-            match action {
-                Action::End(ending) => {
-                    let outcome = outcome(ending, now.unix);
-                    entries.push(Entry::Ended(ending.id, Box::new(outcome.clone())));
-                    self.ledger.ended(ending.id, outcome.clone());
-                    notices.push(Notice::Ended(ending.id, outcome));
-                }
-                Action::Emit(emission) => {
-                    let event = Happening {
-                        at: now.unix,
-                        process: held.hold.name.clone(),
-                        kind: emission.kind,
-                        reason: emission.reason.clone(),
-                        exit: emission.exit,
-                    };
-                    let number = self.ledger.next_event();
-                    entries.push(Entry::Happened(number, event.clone()));
-                    self.ledger.happened(number, event.clone());
-                    notices.push(Notice::Event(number, event));
-                }
-                Action::Look(_)
-                | Action::Check(_)
-                | Action::Spawn(_)
-                | Action::Signal(..)
-                | Action::Kill(_)
-                | Action::WritePidFile(_)
-                | Action::RemovePidFile(_)
-                | Action::Inspect
-                | Action::FindVersion
-                | Action::Forgotten => {}
-            }
-        }
-        if held.process != before {
-            if held.process.flag != before.flag || held.process.managed != before.managed {
-                self.outbox.must_sync();
-            }
-            let state = Box::new(held.process.clone());
-            entries.push(Entry::State(held.hold.name.clone(), state));
-        }
-        drop_unused_spools(&before, held);
-        let gated = held.gated.take();
-        self.write(&entries);
-        // It is written down: now it may run.
-        if let Some(gated) = gated {
-            self.let_go(key, gated);
-        }
-        for notice in notices {
-            self.outbox.after_sync(notice);
-        }
-        for action in actions {
-            if let Some(event) = self.perform(key, action) {
-                self.step(key, event);
-            }
-        }
-    }
-
-    fn let_go(&mut self, key: Key, gated: spawn::Gated) {
+    pub(super) fn let_go(&mut self, key: Key, gated: spawn::Gated) {
         let run = gated.run;
         let child = gated.open();
         if let Err(error) = self.exits.watch_child(run, child.pidfd) {
@@ -107,7 +32,7 @@ impl Runner {
     }
 
     /// Does one action; what it shows comes back.
-    fn perform(&mut self, key: Key, action: Action) -> Option<Event> {
+    pub(super) fn perform(&mut self, key: Key, action: Action) -> Option<Event> {
         let held = self.held.get_mut(&key)?;
         match action {
             Action::Look(depth) => Some(Event::Looked(self.look(key, depth)?)),
@@ -245,7 +170,7 @@ impl Runner {
     }
 
     /// After its steps: watches what the machine wants watched, sets its timer, tells its status.
-    fn attend(&mut self, key: Key) {
+    pub(super) fn attend(&mut self, key: Key) {
         loop {
             let Some(held) = self.held.get_mut(&key) else {
                 return;
@@ -306,37 +231,6 @@ impl Runner {
     }
 }
 
-/// The outcome of an operation, with what its command wrote.
-fn outcome(ending: &Ending, now: model::UnixMillis) -> Outcome {
-    let ran = ending.ran.as_ref().map(|ran| Ran {
-        command: ran.cmd.text.clone(),
-        exit: ran.exit,
-        duration_ms: ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms),
-        output: sink::tail(&ran.cmd.sink, MAX_OUTPUT),
-    });
-    let said = ran.as_ref().map_or("", |ran| ran.output.trim());
-    let message = match (ending.output_speaks, said) {
-        (false, _) | (true, "") => ending.message.clone(),
-        (true, said) => tail_of(said, MAX_MESSAGE).to_owned(),
-    };
-    Outcome {
-        flag: ending.flag,
-        managed: ending.managed,
-        ran,
-        instance: ending.instance.clone(),
-        ..Outcome::plain(ending.code, message, now)
-    }
-}
-
-/// The last `max` bytes, from a whole character on.
-fn tail_of(text: &str, max: usize) -> &str {
-    let mut begin = text.len().saturating_sub(max);
-    while !text.is_char_boundary(begin) {
-        begin += 1;
-    }
-    &text[begin..]
-}
-
 fn send(alive: Alive, signal: Signal) {
     let signal = match signal {
         Signal::Terminate => KernelSignal::TERM,
@@ -359,15 +253,5 @@ fn write_pid_file(spec: &Spec, pid: i32) {
             error,
             "cannot write the pid file of a foreground program"
         );
-    }
-}
-
-/// Spool files that the machine spoke of before this step and does not any more.
-fn drop_unused_spools(before: &crate::machine::Process, held: &super::Held) {
-    for sink in before.sinks().filter(|sink| sink.spool) {
-        if !held.process.sinks().any(|still| still.path == sink.path) {
-            // Gone is gone.
-            let _ = std::fs::remove_file(&sink.path);
-        }
     }
 }

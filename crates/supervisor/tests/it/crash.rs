@@ -46,15 +46,20 @@ fn driver() {
     }
 }
 
-fn start_driver(home: &Home) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+/// Runs the driver as a process of its own.
+pub(crate) fn driver_of(home: &Home) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["crash::driver", "--exact", "--nocapture"])
         .env(DRIVER, home.root())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(std::fs::File::create(home.path("driver.err")).unwrap())
-        .spawn()
-        .unwrap()
+        .stderr(std::fs::File::create(home.path("driver.err")).unwrap());
+    command
+}
+
+fn start_driver(home: &Home) -> Child {
+    driver_of(home).spawn().unwrap()
 }
 
 /// Number → (code, when), each seen as often as it was told.
@@ -86,7 +91,7 @@ fn kill_in_a_loop(spec: Spec, home: &Home, per_start: usize) {
     std::fs::write(home.path("ops.json"), serde_json::to_string(&ops).unwrap()).unwrap();
     let mut round = 0_u64;
     let until = Instant::now() + Duration::from_secs(60);
-    while ends(home).get(&5).is_none() {
+    while !ends(home).contains_key(&5) {
         assert!(
             Instant::now() < until,
             "it never gets done: {:?} {}",

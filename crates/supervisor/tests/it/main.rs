@@ -5,5 +5,8 @@
 
 mod crash;
 mod keeper;
+mod measure;
 mod operate;
+mod programs;
 mod surroundings;
+mod usage;

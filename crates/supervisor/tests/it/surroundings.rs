@@ -183,3 +183,44 @@ fn a_directory_that_its_user_cannot_enter_is_said_so() {
         outcome.message
     );
 }
+
+#[test]
+fn an_agent_of_an_ordinary_user_runs_its_own_processes_only_and_says_so() {
+    use std::os::unix::process::CommandExt;
+
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
+    for (user, expected) in [
+        ("nobody", "success"),
+        (
+            "root",
+            "spec.identity.user: the agent runs as nobody and cannot run processes of root",
+        ),
+    ] {
+        let home = Home::new();
+        home.open_to_all();
+        for dir in [home.root().to_owned(), home.path("agent")] {
+            let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+            std::fs::set_permissions(dir, everyone).unwrap();
+        }
+        let mut spec = home.daemon();
+        spec.identity.user = user.into();
+        std::fs::write(home.path("spec.json"), spec.to_json()).unwrap();
+        std::fs::write(home.path("ops.json"), "[[1, \"start\"]]").unwrap();
+        let mut agent = crate::crash::driver_of(&home)
+            .uid(nobody.uid.as_raw())
+            .gid(nobody.gid.as_raw())
+            .spawn()
+            .unwrap();
+        let outcome = wait_for("an end", || {
+            std::fs::read_to_string(home.path("messages"))
+                .ok()
+                .filter(|text| !text.is_empty())
+        });
+        agent.kill().unwrap();
+        agent.wait().unwrap();
+        assert!(outcome.contains(expected), "{user}: {outcome}");
+    }
+}

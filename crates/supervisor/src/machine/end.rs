@@ -1,0 +1,166 @@
+//! How operations and attempts end.
+
+use model::event::EventKind;
+use model::operation::Instance;
+use model::status::Exit;
+use model::{Flag, Op};
+
+use super::keep::emit;
+use super::{
+    Action, Alive, Cause, Context, Depth, Ending, Failure, Form, Look, Phase, Process, Role, Step,
+    Work, words,
+};
+
+impl Process {
+    /// The process is up: what `start` was for.
+    pub(super) fn started(&mut self, work: &Work, alive: Alive, out: &mut Vec<Action>) {
+        self.stays = matches!(alive.form, Form::Foreground { .. });
+        self.sink = match alive.form {
+            Form::Foreground { .. } => work.ran.as_ref().map(|ran| ran.cmd.sink.clone()),
+            Form::Daemon => None,
+        };
+        match work.cause {
+            Cause::Operation(ticket) => {
+                self.failures = 0;
+                self.failing_since = None;
+                let ending = Ending {
+                    ran: work.ran.clone(),
+                    ..words::success(ticket)
+                };
+                self.settle_wanted(Flag::Running, true, ending, out);
+            }
+            Cause::Attempt(attempt) => {
+                let why = self.message.split("; attempt ").next().unwrap_or("");
+                let message = format!("restarted by attempt {attempt}; before: {why}");
+                out.push(emit(EventKind::ProcessRestartSuccess, &message, None));
+                self.message = message;
+            }
+        }
+        self.phase = Phase::Up { alive };
+        out.push(Action::FindVersion);
+    }
+
+    /// The process is down: what `stop` and `kill` were for, and half of what `restart` is for.
+    pub(super) fn stopped(&mut self, mut work: Box<Work>, cx: &Context<'_>, out: &mut Vec<Action>) {
+        self.sink = None;
+        let Cause::Operation(ticket) = work.cause else {
+            return self.rest(String::new());
+        };
+        if ticket.op == Op::Restart {
+            work.began_boot_ms = cx.now.boot_ms;
+            work.doomed = None;
+            return self.launch(work, Role::Start, out);
+        }
+        let ending = Ending {
+            ran: work.ran.take(),
+            ..words::success(ticket)
+        };
+        self.settle_wanted(Flag::Stopped, false, ending, out);
+        self.rest(String::new());
+    }
+
+    /// The process is still there a while after it was told to reload.
+    pub(super) fn settled(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        let Some(work) = self.take_work(|step| matches!(step, Step::Settle { .. })) else {
+            return;
+        };
+        match (work.cause, work.before) {
+            (Cause::Operation(ticket), Some(alive)) => {
+                out.push(Action::End(Ending {
+                    ran: work.ran,
+                    ..words::success(ticket)
+                }));
+                self.phase = Phase::Up { alive };
+            }
+            (Cause::Operation(_) | Cause::Attempt(_), _) => {
+                self.close(work, words::not_reloaded(cx, "it is gone"), out);
+            }
+        }
+    }
+
+    pub(super) fn inspected(&mut self, instance: Box<Instance>, out: &mut Vec<Action>) {
+        if let Some(ticket) = self.query.take() {
+            out.push(Action::End(Ending {
+                instance: Some(instance),
+                ..words::success(ticket)
+            }));
+        }
+    }
+
+    /// Failed: one more look shows what there is now.
+    pub(super) fn close(&mut self, mut work: Box<Work>, failure: Failure, out: &mut Vec<Action>) {
+        work.step = Step::Close(failure);
+        self.phase = Phase::Working(work);
+        out.push(Action::Look(Depth::Shallow));
+    }
+
+    pub(super) fn closed(
+        &mut self,
+        work: &Work,
+        failure: Failure,
+        look: &Look,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        let alive = work.before.or(look.alive);
+        let exit = work.ran.as_ref().and_then(|ran| ran.exit);
+        let said = match (&failure.output_speaks, &work.ran) {
+            (true, Some(ran)) => {
+                let lasted = ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms);
+                let exit = ran.exit.unwrap_or(Exit::Unseen);
+                let text = words::exited(exit, lasted, &work.last_line);
+                match self.stays {
+                    true => text,
+                    false => format!("{} {text}", ran.cmd.role.field()),
+                }
+            }
+            (true | false, _) => words::quote(&failure.message),
+        };
+        match work.cause {
+            Cause::Operation(ticket) => {
+                let ending = words::failed(ticket, failure, work);
+                self.flag = ending.flag.unwrap_or(self.flag);
+                self.managed = ending.managed.unwrap_or(self.managed);
+                out.push(Action::End(ending));
+                self.failures = 0;
+                self.failing_since = None;
+                match alive {
+                    Some(alive) => {
+                        self.message = said;
+                        self.phase = Phase::Up { alive };
+                    }
+                    None if self.is_kept(cx) => {
+                        let wait_ms = u64::from(cx.policy().start_interval) * 1000;
+                        self.retry(said, wait_ms.max(1), cx, out);
+                    }
+                    None => self.rest(said),
+                }
+            }
+            Cause::Attempt(_) => match alive {
+                Some(alive) => {
+                    self.message = said;
+                    self.phase = Phase::Up { alive };
+                }
+                None => self.attempt_failed(&said, exit, cx, out),
+            },
+        }
+    }
+
+    /// What is wanted from now on, and the end of the operation that said so.
+    pub(super) fn settle_wanted(
+        &mut self,
+        flag: Flag,
+        managed: bool,
+        ending: Ending,
+        out: &mut Vec<Action>,
+    ) {
+        self.flag = flag;
+        self.managed = managed;
+        self.message.clear();
+        out.push(Action::End(Ending {
+            flag: Some(flag),
+            managed: Some(managed),
+            ..ending
+        }));
+    }
+}

@@ -1,0 +1,179 @@
+//! One step of one machine: its new state is written first, then its actions are done in order, and what an action shows
+//! goes back into the machine before the next.
+
+use model::Outcome;
+use model::event::Event as Happening;
+use model::operation::{MAX_OUTPUT, Ran};
+
+use super::{Held, Key, Runner};
+use crate::Notice;
+use crate::journal::entry::Entry;
+use crate::machine::{Action, Boot, Ending, Event, Moment, Process};
+use crate::os::{clock, sink};
+
+/// The longest message of an operation that is taken from a command's output.
+const MAX_MESSAGE: usize = 4096;
+
+/// What a step comes to, before any of it is done.
+struct Plan {
+    entries: Vec<Entry>,
+    notices: Vec<Notice>,
+    actions: Vec<Action>,
+}
+
+impl Runner {
+    pub(super) fn step(&mut self, key: Key, event: Event) {
+        let Some(plan) = self.plan(key, event) else {
+            return;
+        };
+        let gated = self.held.get_mut(&key).and_then(|held| held.gated.take());
+        let written = self.write(&plan.entries);
+        if let Some(gated) = gated {
+            let held = self.held.get(&key);
+            let asked = held.is_some_and(|held| held.process.operation().is_some());
+            match written || !asked {
+                // It is written down: now it may run. What keeps a process up runs in any case.
+                true => self.let_go(key, gated),
+                false => {
+                    drop(gated);
+                    let why = "the agent's journal cannot be written: is the disk full?";
+                    self.step(key, Event::SpawnFailed(why.to_owned()));
+                }
+            }
+        }
+        self.carry_out(key, plan.notices, plan.actions);
+    }
+
+    /// Steps every machine for a host that was restarted. One record holds all of it: however often the agent ends in
+    /// the middle of this, each machine hears of it once.
+    pub(super) fn step_all_for_new_boot(&mut self, keys: &[Key]) {
+        let mut plans = Vec::with_capacity(keys.len());
+        let mut entries = vec![Entry::Opened {
+            boot_id: clock::boot_id(),
+        }];
+        for key in keys {
+            if let Some(mut plan) = self.plan(*key, Event::Recovered(Boot::Other)) {
+                entries.append(&mut plan.entries);
+                plans.push((*key, plan));
+            }
+        }
+        self.write(&entries);
+        self.outbox.must_sync();
+        for (key, plan) in plans {
+            self.carry_out(key, plan.notices, plan.actions);
+        }
+    }
+
+    fn plan(&mut self, key: Key, event: Event) -> Option<Plan> {
+        let now = clock::now();
+        let held = self.held.get_mut(&key)?;
+        let before = held.process.clone();
+        let mut process = before.clone();
+        let actions = process.step(event, &held.context(now));
+        held.process = process;
+        let mut plan = Plan {
+            entries: Vec::new(),
+            notices: Vec::new(),
+            actions,
+        };
+        for action in &plan.actions {
+            let told = match action {
+                Action::End(ending) => {
+                    let outcome = outcome(ending, now);
+                    self.ledger.ended(ending.id, outcome.clone());
+                    let entry = Entry::Ended(ending.id, Box::new(outcome.clone()));
+                    Some((entry, Notice::Ended(ending.id, outcome)))
+                }
+                Action::Emit(emission) => {
+                    let event = Happening {
+                        at: now.unix,
+                        process: held.hold.name.clone(),
+                        kind: emission.kind,
+                        reason: emission.reason.clone(),
+                        exit: emission.exit,
+                    };
+                    let number = self.ledger.next_event();
+                    self.ledger.happened(number, event.clone());
+                    let entry = Entry::Happened(number, event.clone());
+                    Some((entry, Notice::Event(number, event)))
+                }
+                Action::Look(_)
+                | Action::Check(_)
+                | Action::Spawn(_)
+                | Action::Signal(..)
+                | Action::Kill(_)
+                | Action::WritePidFile(_)
+                | Action::RemovePidFile(_)
+                | Action::Inspect
+                | Action::FindVersion
+                | Action::Forgotten => None,
+            };
+            if let Some((entry, notice)) = told {
+                plan.entries.push(entry);
+                plan.notices.push(notice);
+            }
+        }
+        if held.process != before {
+            if held.process.flag != before.flag || held.process.managed != before.managed {
+                self.outbox.must_sync();
+            }
+            let state = Box::new(held.process.clone());
+            let name = held.hold.name.clone();
+            plan.entries.push(Entry::State(name, state));
+        }
+        drop_unused_spools(&before, held);
+        Some(plan)
+    }
+
+    fn carry_out(&mut self, key: Key, notices: Vec<Notice>, actions: Vec<Action>) {
+        for notice in notices {
+            self.outbox.after_sync(notice);
+        }
+        for action in actions {
+            if let Some(event) = self.perform(key, action) {
+                self.step(key, event);
+            }
+        }
+    }
+}
+
+/// The outcome of an operation, with what its command wrote.
+fn outcome(ending: &Ending, now: Moment) -> Outcome {
+    let ran = ending.ran.as_ref().map(|ran| Ran {
+        command: ran.cmd.text.clone(),
+        exit: ran.exit,
+        duration_ms: ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms),
+        output: sink::tail(&ran.cmd.sink, MAX_OUTPUT),
+    });
+    let said = ran.as_ref().map_or("", |ran| ran.output.trim());
+    let message = match (ending.output_speaks, said) {
+        (false, _) | (true, "") => ending.message.clone(),
+        (true, said) => tail_of(said, MAX_MESSAGE).to_owned(),
+    };
+    Outcome {
+        flag: ending.flag,
+        managed: ending.managed,
+        ran,
+        instance: ending.instance.clone(),
+        ..Outcome::plain(ending.code, message, now.unix)
+    }
+}
+
+/// The last `max` bytes, from a whole character on.
+fn tail_of(text: &str, max: usize) -> &str {
+    let mut begin = text.len().saturating_sub(max);
+    while !text.is_char_boundary(begin) {
+        begin += 1;
+    }
+    &text[begin..]
+}
+
+/// Spool files that the machine spoke of before this step and does not any more.
+fn drop_unused_spools(before: &Process, held: &Held) {
+    for sink in before.sinks().filter(|sink| sink.spool) {
+        if !held.process.sinks().any(|still| still.path == sink.path) {
+            // Gone is gone.
+            let _ = std::fs::remove_file(&sink.path);
+        }
+    }
+}
