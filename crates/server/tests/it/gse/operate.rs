@@ -227,3 +227,91 @@ async fn a_task_state_sorts_agents_by_how_they_fared() {
     assert_eq!((&state["ok"], &state["failed"]), (&json!(1), &json!(2)));
     assert_eq!(state["results"]["nobody:gse:p"]["error_code"], 117);
 }
+
+#[tokio::test]
+async fn each_dialect_has_the_keys_of_its_form() {
+    let rig = Rig::new().await;
+    rig.esb_ok("register_proc_info", example()).await;
+    let v2 = "1:10.0.0.1:gse:proc-test";
+    for (operate_path, result_method, result_path, key) in [
+        (
+            "/api/c/compapi/v2/gse/operate_proc/",
+            "POST",
+            "/v2/gse/get_proc_operate_result/",
+            KEY,
+        ),
+        (
+            "/procapi/v1/proc/operate",
+            "GET",
+            "/procapi/v1/proc/operate",
+            KEY,
+        ),
+        (
+            "/v2/gse/operate_proc_v2",
+            "POST",
+            "/v2/gse/get_proc_operate_result_v2",
+            v2,
+        ),
+        (
+            "/procapi/v2/proc/operate/",
+            "GET",
+            "/procapi/v2/proc/operate/",
+            v2,
+        ),
+        (
+            "/api/v2/proc/operate_proc_v2",
+            "POST",
+            "/api/v2/proc/get_proc_operate_result_v2",
+            v2,
+        ),
+        (
+            "/api/bk-gse/prod/api/v2/proc/operate_proc_v2",
+            "POST",
+            "/api/bk-gse/prod/api/v2/proc/get_proc_operate_result_v2",
+            v2,
+        ),
+    ] {
+        let accepted = rig.gse("POST", operate_path, operate(1)).await;
+        let task = task_of(&accepted["data"]);
+        let envelope = rig.gse(result_method, result_path, task).await;
+        let data = envelope["data"].as_object().unwrap();
+        let keys: Vec<&String> = data.keys().collect();
+        assert_eq!(keys, [key], "{operate_path}");
+        assert_eq!(data[key]["error_code"], 117);
+    }
+    let status = rig.gse("GET", "/procapi/v2/proc/status", target()).await;
+    let row = &status["data"]["proc_infos"][0];
+    assert_eq!(row["host"], json!({"ip": "10.0.0.1", "bk_cloud_id": 1}));
+    assert!(row["isauto"].is_boolean() && row["bk_agent_id"].is_string());
+}
+
+#[tokio::test]
+async fn a_look_with_part_of_a_spec_stores_nothing() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("0:10.0.0.1").await;
+    let body = json!({"meta": {"namespace": "gse", "name": "p"}, "op_type": 2,
+        "spec": {"identity": {"proc_name": "nginx"}, "monitor_policy": null},
+        "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 0}]});
+    let task = task_of(&rig.esb_ok("operate_proc_v2", body).await);
+    agent
+        .ends_next(|_| Outcome {
+            instance: Some(Box::new(Instance {
+                pid: -1,
+                ..Default::default()
+            })),
+            ..Outcome::plain(Code::OK, "success", UnixMillis(1))
+        })
+        .await;
+    let data = ended(&rig, &task).await;
+    let entry = &data["0:10.0.0.1:gse:p"];
+    assert_eq!(entry["error_code"], 0);
+    let process = &content(entry)["process"][0];
+    assert_eq!(
+        (
+            &process["instance"][0]["pid"],
+            &process["instance"][0]["processName"]
+        ),
+        (&json!(-1), &json!("p"))
+    );
+    assert_eq!(rig.control.fleet().n_processes(), 0);
+}
