@@ -11,15 +11,25 @@ use model::{AgentId, Invalid};
 use wire::enrol::JoinToken;
 
 mod address;
-mod source;
+pub mod source;
 
 pub use address::ServerAddress;
 pub use source::ConfigError;
 
 use crate::log::{LogFormat, LogLevel};
-use source::Sources;
+use source::{Key, Sources};
 
 const DEFAULT_DATA: &str = "/var/lib/muster-agent";
+
+const SERVER: Key = Key::new("server", "MUSTER_SERVER");
+const DATA: Key = Key::new("data", "MUSTER_AGENT_DATA");
+const IP: Key = Key::new("ip", "MUSTER_IP");
+const CLOUD_ID: Key = Key::new("cloud_id", "MUSTER_CLOUD_ID");
+const AGENT_ID: Key = Key::new("agent_id", "MUSTER_AGENT_ID");
+const JOIN: Key = Key::new("join", "MUSTER_JOIN_TOKEN");
+const LOG: Key = Key::new("log", "MUSTER_LOG");
+const LOG_FORMAT: Key = Key::new("log_format", "MUSTER_LOG_FORMAT");
+const KEYS: [Key; 8] = [SERVER, DATA, IP, CLOUD_ID, AGENT_ID, JOIN, LOG, LOG_FORMAT];
 
 /// Shown below `--help`.
 pub const EXAMPLES: &str = "\
@@ -102,51 +112,24 @@ impl AgentConfig {
         args: &AgentArgs,
         env: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
-        let sources = Sources::open(args.config.as_deref(), &env)?;
+        let sources = Sources::open(args.config.as_deref(), &env, &["agent"], &KEYS)?;
         let given = (!args.server.is_empty()).then(|| args.server.join(","));
+        let servers = sources.pick(SERVER, given.as_deref(), address::parse_list)?;
+        let join = |text: &str| JoinToken::parse(text).map(Join);
         Ok(Self {
-            servers: sources
-                .pick(
-                    "server",
-                    "MUSTER_SERVER",
-                    given.as_deref(),
-                    address::parse_list,
-                )?
-                .ok_or_else(|| ConfigError::missing("server", "MUSTER_SERVER"))?,
+            servers: servers.ok_or_else(|| ConfigError::missing(SERVER))?,
             data: sources
-                .pick(
-                    "data",
-                    "MUSTER_AGENT_DATA",
-                    args.data.as_deref(),
-                    parse_data,
-                )?
+                .pick(DATA, args.data.as_deref(), parse_data)?
                 .unwrap_or_else(|| DEFAULT_DATA.into()),
-            ip: sources.pick("ip", "MUSTER_IP", args.ip.as_deref(), model::host::parse_ip)?,
-            cloud: sources.pick(
-                "cloud_id",
-                "MUSTER_CLOUD_ID",
-                args.cloud_id.as_deref(),
-                parse_cloud,
-            )?,
-            agent_id: sources.pick(
-                "agent_id",
-                "MUSTER_AGENT_ID",
-                args.agent_id.as_deref(),
-                AgentId::parse,
-            )?,
-            join: sources.pick("join", "MUSTER_JOIN_TOKEN", args.join.as_deref(), |text| {
-                JoinToken::parse(text).map(Join)
-            })?,
+            ip: sources.pick(IP, args.ip.as_deref(), model::host::parse_ip)?,
+            cloud: sources.pick(CLOUD_ID, args.cloud_id.as_deref(), parse_cloud)?,
+            agent_id: sources.pick(AGENT_ID, args.agent_id.as_deref(), AgentId::parse)?,
+            join: sources.pick(JOIN, args.join.as_deref(), join)?,
             log: sources
-                .pick("log", "MUSTER_LOG", args.log.as_deref(), LogLevel::parse)?
+                .pick(LOG, args.log.as_deref(), LogLevel::parse)?
                 .unwrap_or_default(),
             log_format: sources
-                .pick(
-                    "log_format",
-                    "MUSTER_LOG_FORMAT",
-                    args.log_format.as_deref(),
-                    LogFormat::parse,
-                )?
+                .pick(LOG_FORMAT, args.log_format.as_deref(), LogFormat::parse)?
                 .unwrap_or_default(),
         })
     }
@@ -182,7 +165,8 @@ fn parse_data(text: &str) -> Result<PathBuf, Invalid> {
     }
 }
 
-fn parse_cloud(text: &str) -> Result<u32, Invalid> {
+/// A cloud area as people type it.
+pub fn parse_cloud(text: &str) -> Result<u32, Invalid> {
     text.trim()
         .parse()
         .map_err(|_| Invalid::new("cloud_id", format!("must be a whole number, not {text:?}")))

@@ -5,35 +5,29 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use agent::config::parse_cloud;
+use agent::config::source::{Key, Sources};
 use agent::log::{LogFormat, LogLevel};
 use model::{Host, Invalid};
 
 use crate::failure::Failure;
 use crate::home;
 
-mod source;
-
-use source::{Key, Sources};
-
 const DEFAULT_HTTP: &str = "127.0.0.1:7100";
 const DEFAULT_AGENTS: &str = "127.0.0.1:7101";
 const DEFAULT_IP: &str = "127.0.0.1";
 
-const fn key(name: &'static str, env: &'static str) -> Key {
-    Key { name, env }
-}
-
-const DATA: Key = key("data", "MUSTER_DATA");
-const HTTP: Key = key("http", "MUSTER_HTTP");
-const AGENTS: Key = key("agents", "MUSTER_AGENTS");
-const STORE: Key = key("store", "MUSTER_STORE");
-const APP_CODE: Key = key("app_code", "MUSTER_APP_CODE");
-const APP_SECRET: Key = key("app_secret", "MUSTER_APP_SECRET");
-const JOIN_TOKEN: Key = key("join_token", "MUSTER_JOIN_TOKEN");
-const LOG: Key = key("log", "MUSTER_LOG");
-const LOG_FORMAT: Key = key("log_format", "MUSTER_LOG_FORMAT");
-const IP: Key = key("ip", "MUSTER_IP");
-const CLOUD_ID: Key = key("cloud_id", "MUSTER_CLOUD_ID");
+const DATA: Key = Key::new("data", "MUSTER_DATA");
+const HTTP: Key = Key::new("http", "MUSTER_HTTP");
+const AGENTS: Key = Key::new("agents", "MUSTER_AGENTS");
+const STORE: Key = Key::new("store", "MUSTER_STORE");
+const APP_CODE: Key = Key::new("app_code", "MUSTER_APP_CODE");
+const APP_SECRET: Key = Key::new("app_secret", "MUSTER_APP_SECRET");
+const JOIN_TOKEN: Key = Key::new("join_token", "MUSTER_JOIN_TOKEN");
+const LOG: Key = Key::new("log", "MUSTER_LOG");
+const LOG_FORMAT: Key = Key::new("log_format", "MUSTER_LOG_FORMAT");
+const IP: Key = Key::new("ip", "MUSTER_IP");
+const CLOUD_ID: Key = Key::new("cloud_id", "MUSTER_CLOUD_ID");
 
 /// All that a file may hold: for the server, and for `up` beside them the last two.
 const KEYS: [Key; 11] = [
@@ -231,13 +225,6 @@ fn parse_store(text: &str) -> Result<String, Invalid> {
             format!("must be sqlite:/path/to/file.db, not {text:?}"),
         )),
     }
-}
-
-fn parse_cloud(text: &str) -> Result<u32, Invalid> {
-    text.trim()
-        .parse()
-        .map_err(|_| Invalid::new("cloud_id", format!("must be a whole number, not {text:?}")))
-        .and_then(model::host::parse_cloud)
 }
 
 /// Absolute, so that what is printed of it holds in every directory.

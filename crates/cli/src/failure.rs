@@ -100,6 +100,12 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+impl From<agent::config::ConfigError> for Failure {
+    fn from(error: agent::config::ConfigError) -> Self {
+        Self::usage(chain(&error))
+    }
+}
+
 impl From<model::Invalid> for Failure {
     fn from(invalid: model::Invalid) -> Self {
         Self::usage(invalid.to_string())

@@ -1,4 +1,6 @@
-//! The three places that a setting may come from, and complaints that name the place.
+//! The places that a setting may come from: flag, else environment variable, else file; complaints name the place.
+//!
+//! `muster server` and `muster up` take their settings through here, too, so that all of them behave alike.
 
 use std::path::{Path, PathBuf};
 
@@ -6,17 +8,23 @@ use model::Invalid;
 
 /// The largest configuration file that is read.
 const MAX_FILE: u64 = 1024 * 1024;
-/// Every key that a file may hold.
-const KEYS: [&str; 8] = [
-    "server",
-    "data",
-    "ip",
-    "cloud_id",
-    "agent_id",
-    "join",
-    "log",
-    "log_format",
-];
+
+/// One setting: its key in the file, and its variable in the environment. The flag is spelt like the key.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    pub name: &'static str,
+    pub env: &'static str,
+}
+
+impl Key {
+    pub const fn new(name: &'static str, env: &'static str) -> Self {
+        Self { name, env }
+    }
+
+    fn flag(self) -> String {
+        format!("--{}", self.name.replace('_', "-"))
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -30,31 +38,48 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    pub(super) fn missing(key: &str, env: &str) -> Self {
+    /// No source has it.
+    pub fn missing(key: Key) -> Self {
         Self::Bad {
-            place: format!("{} (or {env}, or `{key}` in the file)", flag_of(key)),
+            place: format!(
+                "{} (or {}, or `{}` in the file)",
+                key.flag(),
+                key.env,
+                key.name
+            ),
             rule: "is required".into(),
         }
     }
 }
 
 /// Environment and file, ready to be asked.
-pub(super) struct Sources<'a> {
+pub struct Sources<'a> {
     env: &'a dyn Fn(&str) -> Option<String>,
     file: Option<File>,
 }
 
+impl std::fmt::Debug for Sources<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = self.file.as_ref().map(|file| &file.path);
+        f.debug_struct("Sources")
+            .field("file", &path)
+            .finish_non_exhaustive()
+    }
+}
+
 struct File {
     path: PathBuf,
-    /// The table `[agent]`, where the file has one.
-    section: Option<toml::Table>,
-    top: toml::Table,
+    /// The tables that are ours, the most specific first; the top of the file comes last.
+    tables: Vec<toml::Table>,
 }
 
 impl<'a> Sources<'a> {
-    pub(super) fn open(
+    /// `sections` are the tables of the file that are read beside its top, `keys` all that may stand there.
+    pub fn open(
         flag: Option<&str>,
         env: &'a dyn Fn(&str) -> Option<String>,
+        sections: &[&str],
+        keys: &[Key],
     ) -> Result<Self, ConfigError> {
         let (path, named_by) = match (flag, env("MUSTER_CONFIG").filter(|p| !p.is_empty())) {
             (Some(path), _) => (PathBuf::from(path), "--config"),
@@ -65,29 +90,26 @@ impl<'a> Sources<'a> {
             place: format!("{named_by} {}", path.display()),
             source,
         })?;
-        let file = Some(File::parse(path, &text)?);
+        let file = Some(File::parse(path, &text, sections, keys)?);
         Ok(Self { env, file })
     }
 
-    /// The first source that has this setting, checked by `parse`. An empty environment variable counts as absent.
-    pub(super) fn pick<T>(
+    /// The first source that has this setting, checked by `parse`. An empty variable counts as absent.
+    pub fn pick<T>(
         &self,
-        key: &str,
-        env: &str,
+        key: Key,
         flag: Option<&str>,
         parse: impl Fn(&str) -> Result<T, Invalid>,
     ) -> Result<Option<T>, ConfigError> {
         let (place, text) = if let Some(text) = flag {
-            (flag_of(key), text.to_owned())
-        } else if let Some(text) = (self.env)(env).filter(|text| !text.is_empty()) {
-            (format!("environment variable {env}"), text)
+            (key.flag(), text.to_owned())
+        } else if let Some(text) = (self.env)(key.env).filter(|text| !text.is_empty()) {
+            (format!("environment variable {}", key.env), text)
         } else if let Some(file) = &self.file
-            && let Some(value) = file.value(key)
+            && let Some(value) = file.tables.iter().find_map(|table| table.get(key.name))
         {
-            (
-                file.place(key),
-                to_text(value).map_err(|rule| file.bad(key, rule))?,
-            )
+            let text = to_text(value).map_err(|rule| file.bad(key.name, rule))?;
+            (file.place(key.name), text)
         } else {
             return Ok(None);
         };
@@ -99,46 +121,42 @@ impl<'a> Sources<'a> {
 }
 
 impl File {
-    fn parse(path: PathBuf, text: &str) -> Result<Self, ConfigError> {
+    fn parse(
+        path: PathBuf,
+        text: &str,
+        sections: &[&str],
+        keys: &[Key],
+    ) -> Result<Self, ConfigError> {
         let mut top: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-            let line = 1 + text[..e.span().map_or(0, |s| s.start)]
-                .matches('\n')
-                .count();
-            // Only the message: the error's own text would quote the line, which may hold the token.
+            let start = e.span().map_or(0, |span| span.start);
+            let line = 1 + text.get(..start).unwrap_or_default().matches('\n').count();
+            // Only the message: the error's own text would quote the line, which may hold a secret.
             ConfigError::Bad {
                 place: format!("{} line {line}", path.display()),
                 rule: format!("is no TOML: {}", e.message()),
             }
         })?;
-        let section = match top.remove("agent") {
-            Some(toml::Value::Table(section)) => Some(section),
-            Some(other) => {
-                top.insert("agent".into(), other);
-                None
+        let mut tables = Vec::new();
+        for section in sections {
+            if let Some(toml::Value::Table(table)) = top.get(*section) {
+                tables.push(table.clone());
             }
-            None => None,
-        };
-        let file = Self { path, section, top };
-        // Beside a table [agent] the rest of the file belongs to others; so does every other table.
-        let unknown = match &file.section {
-            Some(section) => section.keys().find(|key| !KEYS.contains(&key.as_str())),
-            None => file
-                .top
-                .iter()
-                .find(|(key, value)| !value.is_table() && !KEYS.contains(&key.as_str()))
-                .map(|(key, _)| key),
-        };
+        }
+        // Other tables belong to others; beside a table of ours, so does the rest of the file.
+        top.retain(|_, value| !value.is_table());
+        let n_ours = tables.len().max(1);
+        tables.push(top);
+        let is_known = |name: &str| keys.iter().any(|key| key.name == name);
+        let names = tables.iter().take(n_ours).flat_map(toml::Table::keys);
+        let unknown = names.into_iter().find(|name| !is_known(name)).cloned();
+        let file = Self { path, tables };
         match unknown {
-            Some(key) => Err(file.bad(key, format!("is no setting: {}", KEYS.join(", ")))),
+            Some(name) => {
+                let known: Vec<&str> = keys.iter().map(|key| key.name).collect();
+                Err(file.bad(&name, format!("is no setting: {}", known.join(", "))))
+            }
             None => Ok(file),
         }
-    }
-
-    fn value(&self, key: &str) -> Option<&toml::Value> {
-        self.section
-            .as_ref()
-            .and_then(|section| section.get(key))
-            .or_else(|| self.top.get(key))
     }
 
     fn place(&self, key: &str) -> String {
@@ -151,10 +169,6 @@ impl File {
             rule,
         }
     }
-}
-
-fn flag_of(key: &str) -> String {
-    format!("--{}", key.replace('_', "-"))
 }
 
 fn read(path: &Path) -> std::io::Result<String> {
