@@ -10,7 +10,6 @@ use tokio::time::timeout;
 use tokio_util::codec::Framed;
 use wire::WireError;
 use wire::enrol::{Enrol, Enrolled, JoinToken};
-use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::config::ServerAddress;
@@ -115,7 +114,7 @@ fn accept(
     if certificate.public_key().subject_public_key.data.as_ref() != key.public_key_raw() {
         return Err(EnrolError::BadAnswer("the certificate is for another key"));
     }
-    if host_of(&certificate) != Some(host) {
+    if wire::host::of_certificate(&certificate) != Some(host) {
         return Err(EnrolError::BadAnswer("the certificate is for another host"));
     }
     let agent_id =
@@ -127,18 +126,6 @@ fn accept(
         certificate: answer.certificate_der.into(),
         ca,
     })
-}
-
-fn host_of(certificate: &X509Certificate<'_>) -> Option<Host> {
-    let names = certificate.subject_alternative_name().ok()??;
-    names
-        .value
-        .general_names
-        .iter()
-        .find_map(|name| match name {
-            GeneralName::URI(uri) => wire::host::from_uri(uri),
-            _ => None,
-        })
 }
 
 fn request(host: Host, key: &KeyPair) -> Result<Vec<u8>, rcgen::Error> {

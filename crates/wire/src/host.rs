@@ -1,6 +1,8 @@
 //! How a certificate names the host that it was issued for.
 
 use model::Host;
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::X509Certificate;
 
 /// The URI in the subject alternative name of an agent's certificate.
 pub fn to_uri(host: &Host) -> String {
@@ -10,6 +12,19 @@ pub fn to_uri(host: &Host) -> String {
 pub fn from_uri(uri: &str) -> Option<Host> {
     let (cloud, ip) = uri.strip_prefix("muster://host/")?.split_once('/')?;
     Host::parse(cloud.parse().ok()?, ip).ok()
+}
+
+/// The host that a certificate was issued for.
+pub fn of_certificate(certificate: &X509Certificate<'_>) -> Option<Host> {
+    let names = certificate.subject_alternative_name().ok()??;
+    names
+        .value
+        .general_names
+        .iter()
+        .find_map(|name| match name {
+            GeneralName::URI(uri) => from_uri(uri),
+            _ => None,
+        })
 }
 
 #[cfg(test)]

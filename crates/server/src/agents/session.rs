@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_util::codec::Framed;
 use wire::{Bye, Codec, Down, DownKind, SILENCE_SECS, Up, UpKind};
-use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::{ConnectionError, GREETING};
 use crate::stopped;
@@ -25,15 +25,7 @@ type Frames<S> = Framed<S, Codec<Up, Down>>;
 /// The host that a certificate was issued for.
 pub(super) fn host_of(certificate: &CertificateDer<'_>) -> Option<Host> {
     let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
-    let names = certificate.subject_alternative_name().ok()??;
-    names
-        .value
-        .general_names
-        .iter()
-        .find_map(|name| match name {
-            GeneralName::URI(uri) => wire::host::from_uri(uri),
-            _ => None,
-        })
+    wire::host::of_certificate(&certificate)
 }
 
 pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
