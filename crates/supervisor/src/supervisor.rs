@@ -1,5 +1,8 @@
 //! The handle: open, then run.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -87,6 +87,8 @@ impl Process {
                 out.push(Action::Look(Depth::Shallow));
             }
             Step::Settle { .. } if was_before => {
+                work.doomed = session.or(work.doomed);
+                out.extend(session.map(Action::Kill));
                 let failure = words::not_reloaded(cx, &format!("it {exit}"));
                 return self.close(work, failure, out);
             }

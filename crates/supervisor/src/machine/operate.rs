@@ -1,12 +1,11 @@
 //! Operations: how each begins, and how it gets to its command. How it ends is in `end`.
 
 use model::spec::AutoType;
-use model::status::Exit;
 use model::{Code, Flag, Op};
 
 use super::{
     Action, Alive, Cause, Cmd, Context, Depth, Ending, Finished, Form, Look, Phase, Process, Role,
-    Run, SETTLE_MS, Signal, Step, Ticket, Work, in_foreground, words,
+    Run, SETTLE_MS, Signal, Step, Ticket, Work, words,
 };
 
 impl Process {
@@ -30,7 +29,7 @@ impl Process {
             }
             Op::Unmanage => {
                 self.managed = false;
-                self.let_go(cx);
+                self.let_go();
                 out.push(Action::End(Ending {
                     managed: Some(false),
                     ..words::success(ticket)
@@ -84,8 +83,7 @@ impl Process {
             Phase::Working(work) => match &work.step {
                 Step::Command { cmd, seen } => {
                     let seen = seen.filter(|seen| seen.died.is_none());
-                    let stays = self.stays.then(|| in_foreground(cmd, cmd.run.pid));
-                    (Some(cmd.clone()), seen.map(|seen| seen.alive).or(stays))
+                    (Some(cmd.clone()), seen.map(|seen| seen.alive))
                 }
                 Step::AwaitUp { seen } => {
                     let seen = seen.filter(|seen| seen.died.is_none());
@@ -102,45 +100,18 @@ impl Process {
         }
     }
 
-    /// Not managed any more: no attempt goes on or comes, and what one has begun is left to itself.
-    fn let_go(&mut self, cx: &Context<'_>) {
+    /// Not managed any more: no attempt begins. One that has begun goes on, because unmanaging touches no process.
+    fn let_go(&mut self) {
         match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Up { .. } | Phase::Lost { .. } => {}
             Phase::Backoff { .. } => {
                 self.phase = Phase::Down;
                 self.message.push_str("; not managed any more");
             }
-            Phase::Working(work) => {
-                let stays = match &work.step {
-                    Step::Command { .. } => true,
-                    Step::Begin
-                    | Step::Check
-                    | Step::Launch(_)
-                    | Step::AwaitUp { .. }
-                    | Step::AwaitDown { .. }
-                    | Step::Settle { .. }
-                    | Step::Close(_) => false,
-                };
-                let (begun, up) = self.what_there_is();
-                self.phase = match (up, begun) {
-                    (Some(alive), _) => Phase::Up { alive },
-                    (None, None) => Phase::Down,
-                    (None, Some(cmd)) => {
-                        let alive = in_foreground(&cmd, cmd.run.pid);
-                        self.sink = stays.then_some(cmd.sink);
-                        match stays {
-                            true => Phase::Up { alive },
-                            // Its launcher is gone, and it may still come up.
-                            false => Phase::Lost {
-                                alive,
-                                exit: Exit::Code(0),
-                                at_boot_ms: cx.now.boot_ms,
-                                last_line: String::new(),
-                            },
-                        }
-                    }
-                };
-            }
+            Phase::Unseen
+            | Phase::Down
+            | Phase::Up { .. }
+            | Phase::Lost { .. }
+            | Phase::Working(_) => {}
         }
     }
 

@@ -16,6 +16,7 @@ enum Happens {
     Becomes(Behaviour),
     AgentDies { after: u32 },
     AgentRestarts,
+    HostRestarts,
     CheckFails(bool),
     IgnoresTerm(bool),
 }
@@ -38,6 +39,7 @@ fn happens() -> impl Strategy<Value = Happens> {
         2 => behaviour().prop_map(Happens::Becomes),
         3 => (0_u32..6).prop_map(|after| Happens::AgentDies { after }),
         1 => Just(Happens::AgentRestarts),
+        1 => Just(Happens::HostRestarts),
         1 => any::<bool>().prop_map(Happens::CheckFails),
         1 => any::<bool>().prop_map(Happens::IgnoresTerm),
     ]
@@ -72,6 +74,7 @@ proptest! {
                 Happens::Becomes(behaviour) => world.behaviour = behaviour,
                 Happens::AgentDies { after } => world.dies_after = Some(after),
                 Happens::AgentRestarts => world.restart_agent(),
+                Happens::HostRestarts => world.reboot(),
                 Happens::CheckFails(fails) => {
                     world.check = if fails { Err("no".into()) } else { Ok(()) };
                 }

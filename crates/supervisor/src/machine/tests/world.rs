@@ -162,8 +162,11 @@ impl World {
     pub(crate) fn reboot(&mut self) {
         self.procs.clear();
         self.coming.clear();
+        // The clock of the boot begins anew.
+        self.now = 20_000;
         self.process = self.saved.clone();
         self.step(Event::Recovered(Boot::Other));
+        self.revive();
         self.watch();
     }
 

@@ -1,0 +1,106 @@
+//! A journal of another boot of the host, which only a test from inside can write.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::operation::{Op, OpId, TaskId};
+use model::{Code, Flag, FullName, State, UnixMillis};
+use tokio::sync::{mpsc, watch};
+
+use super::{Options, Supervisor};
+use crate::journal::Journal;
+use crate::journal::entry::Entry;
+use crate::machine::{Alive, Form, Phase, Process, Run, Ticket, tests_spec};
+use crate::os::procfs::Stat;
+use crate::{Hold, Notice};
+
+#[tokio::test]
+async fn after_a_restart_of_the_host_operations_end_and_kept_processes_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut spec = tests_spec();
+    spec.identity.proc_name = "sleep".into();
+    spec.identity.setup_path = "/".into();
+    spec.identity.pid_path = dir.path().join("pid").to_str().unwrap().into();
+    spec.identity.user = nix::unistd::geteuid().to_string();
+    spec.control.start_cmd = "sleep 1000".into();
+    let name: FullName = "ns/p".parse().unwrap();
+    let hold = Hold {
+        name: name.clone(),
+        incarnation: 1,
+        spec: Arc::new(spec),
+        definition_hash: 0,
+        flag: Flag::Unregistered,
+        managed: false,
+        registered_at: UnixMillis(1),
+    };
+    let ticket = Ticket {
+        id: OpId {
+            task: TaskId::from_number(1),
+            ordinal: 1,
+        },
+        op: Op::Reload,
+        deadline: UnixMillis(i64::MAX),
+    };
+    // A run of another boot whose pid and start time are, by chance, those of somebody who is alive now.
+    let me = Stat::read(std::process::id() as i32).unwrap();
+    let mut process = Process::new(Flag::Running, true);
+    process.accept(ticket);
+    process.phase = Phase::Up {
+        alive: Alive {
+            run: Run {
+                pid: me.pid,
+                start: me.start,
+            },
+            form: Form::Daemon,
+            since_boot_ms: 1,
+            started_at: UnixMillis(1),
+        },
+    };
+    let (mut journal, _) = Journal::open(dir.path()).unwrap();
+    journal
+        .append(&[
+            Entry::Opened {
+                boot_id: "another".into(),
+            },
+            Entry::Hold(Box::new((&hold).into())),
+            Entry::State(name, Box::new(process)),
+        ])
+        .unwrap();
+    drop(journal);
+
+    let (supervisor, recovered) = Supervisor::open(dir.path(), Options::default()).unwrap();
+    assert_eq!(recovered.under_way, [ticket.id]);
+    let (_requests, take_requests) = mpsc::channel(1);
+    let (give_notices, mut notices) = mpsc::channel(64);
+    let (stop, stopped) = watch::channel(false);
+    let heard = async {
+        let (mut ended, mut pid) = (None, None);
+        while ended.is_none() || pid.is_none() {
+            match notices.recv().await.unwrap() {
+                Notice::Ended(id, outcome) => ended = Some((id, outcome.code)),
+                Notice::Status(_, status) if status.state == State::Running => {
+                    pid = Some(status.pid);
+                }
+                Notice::Status(..) | Notice::Event(..) => {}
+            }
+        }
+        stop.send(true).unwrap();
+        (ended.unwrap(), pid.unwrap())
+    };
+    let run = supervisor.run(take_requests, give_notices, stopped);
+    let both = async { tokio::join!(run, heard) };
+    let (run, (ended, pid)) = tokio::time::timeout(Duration::from_secs(20), both)
+        .await
+        .unwrap();
+    run.unwrap();
+    assert_eq!(ended, (ticket.id, Code::TERMINATED));
+    assert_ne!(pid, me.pid, "it was started anew");
+    let started = Stat::read(pid).unwrap();
+    assert!(crate::os::kill::signal(
+        started.run(),
+        rustix::process::Signal::KILL
+    ));
+    let (_, recovered) = Supervisor::open(dir.path(), Options::default()).unwrap();
+    assert!(recovered.under_way.is_empty());
+    assert_eq!(recovered.results.len(), 1);
+}
