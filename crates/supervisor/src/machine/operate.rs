@@ -124,7 +124,7 @@ impl Process {
         out: &mut Vec<Action>,
     ) {
         // It was killed before this look.
-        work.doomed = None;
+        let doomed = work.doomed.take();
         if work.before.is_none() {
             work.before = look.alive;
             work.old = look.alive.map(|alive| alive.run);
@@ -147,6 +147,8 @@ impl Process {
                 self.settle_wanted(Flag::Running, true, ending, out);
                 self.phase = Phase::Up { alive };
             }
+            // What was on its way up is not any more.
+            (Op::Stop | Op::Kill, None) if doomed.is_some() => self.stopped(work, cx, out),
             (Op::Stop | Op::Kill, None) => {
                 let message = format!(
                     "no need to stop the process({}) that is not running",
