@@ -1,5 +1,8 @@
 //! Which hosts a caller asks for, and what each is answered.
 
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
 use fleet::Fleet;
 use model::{AgentId, Code, Host, Invalid};
 
@@ -19,7 +22,7 @@ pub enum Place {
     Bad(Invalid),
 }
 
-/// What became of one key. A host named twice is answered once.
+/// What became of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub key_prefix: Box<str>,
@@ -49,4 +52,46 @@ pub(crate) fn resolve(fleet: &Fleet, asked: &Asked) -> Result<Host, Answer> {
         },
         Place::Bad(invalid) => refuse(Code::INVALID, invalid.to_string()),
     }
+}
+
+/// One answer per key, in the order of the request. A host is decided about once, in however many ways it is named.
+pub(crate) fn answer_each(
+    fleet: &Fleet,
+    hosts: &[Asked],
+    mut decide: impl FnMut(Host) -> (Code, String),
+) -> Vec<Answer> {
+    let mut answers: Vec<Answer> = Vec::with_capacity(hosts.len());
+    let mut keys: HashSet<&str> = HashSet::with_capacity(hosts.len());
+    let mut decided: HashMap<Host, usize> = HashMap::with_capacity(hosts.len());
+    for asked in hosts.iter().filter(|asked| keys.insert(&asked.key_prefix)) {
+        let answer = match resolve(fleet, asked) {
+            Err(refusal) => refusal,
+            Ok(host) => {
+                let key_prefix = asked.key_prefix.clone();
+                match decided.entry(host) {
+                    Entry::Occupied(before) => Answer {
+                        key_prefix,
+                        ..answers[*before.get()].clone()
+                    },
+                    Entry::Vacant(first) => {
+                        first.insert(answers.len());
+                        let (code, message) = decide(host);
+                        Answer {
+                            key_prefix,
+                            host: Some(host),
+                            code,
+                            message,
+                        }
+                    }
+                }
+            }
+        };
+        answers.push(answer);
+    }
+    answers
+}
+
+/// The answer to what is done.
+pub(crate) fn success() -> (Code, String) {
+    (Code::OK, "success".to_owned())
 }

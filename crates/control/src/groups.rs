@@ -1,14 +1,12 @@
 //! Process groups: stored per namespace and host.
 
-use std::collections::HashSet;
-
 use model::access::{Audit, Caller};
 use model::change::GroupRow;
 use model::group::ProcessGroup;
 use model::{AgentId, Code, Namespace};
 
 use crate::access::check_namespace;
-use crate::ask::resolve;
+use crate::ask::{answer_each, resolve, success};
 use crate::register::Draft;
 use crate::{Answer, Asked, Control, ControlError};
 
@@ -25,19 +23,7 @@ impl Control {
         let (caller, namespace, at) = (caller.clone(), namespace.clone(), self.now());
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);
-            let mut seen = HashSet::new();
-            let mut answers = Vec::with_capacity(hosts.len());
-            for asked in &hosts {
-                let host = match resolve(draft.fleet, asked) {
-                    Ok(host) => host,
-                    Err(refusal) => {
-                        answers.push(refusal);
-                        continue;
-                    }
-                };
-                if !seen.insert(host) {
-                    continue;
-                }
+            let answers = answer_each(world.fleet, &hosts, |host| {
                 let id = draft.host(host);
                 if draft.fleet.groups(id, &namespace) != groups {
                     let (namespace, groups) = (namespace.clone(), groups.clone());
@@ -47,14 +33,9 @@ impl Control {
                         groups,
                     });
                 }
-                answers.push(Answer {
-                    key_prefix: asked.key_prefix.clone(),
-                    host: Some(host),
-                    code: Code::OK,
-                    message: "success".to_owned(),
-                });
-            }
-            let detail = format!("{} groups on {} hosts", groups.len(), seen.len());
+                success()
+            });
+            let detail = format!("{} groups on {} hosts", groups.len(), answers.len());
             draft.audit(Audit::new(
                 &caller,
                 at,

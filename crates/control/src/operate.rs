@@ -1,6 +1,7 @@
 //! Operating: a task with one target per process, durable before the answer, dispatched right after it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use model::access::{Audit, Caller};
@@ -110,12 +111,20 @@ impl Line {
 /// A process on a host, or on whatever could not be read as one.
 type Key = (Result<Host, Box<str>>, Arc<FullName>);
 
+/// Another key for the same target.
+fn add_key(target: &mut TargetRow, prefix: &str) {
+    if !target.key_prefixes.iter().any(|known| **known == *prefix) {
+        let known = target.key_prefixes.iter().cloned();
+        target.key_prefixes = known.chain([prefix.into()]).collect();
+    }
+}
+
 struct Plan<'a> {
     draft: Draft<'a>,
     tasks: &'a Tasks,
     id: TaskId,
-    /// Each process is one target, whoever names it twice.
-    keys: HashMap<Key, Op>,
+    /// Each process is one target, in however many ways it is named: what is to be done, and the target's index.
+    keys: HashMap<Key, (Op, usize)>,
 }
 
 impl Plan<'_> {
@@ -130,10 +139,18 @@ impl Plan<'_> {
                 .as_ref()
                 .copied()
                 .map_err(|_| asked.key_prefix.clone());
-            match self.keys.insert((place, line.name.clone()), line.op) {
-                None => {}
-                Some(op) if op == line.op => continue,
-                Some(op) => {
+            let next = self.draft.changes.targets.len();
+            match self.keys.entry((place, line.name.clone())) {
+                Entry::Vacant(first) => {
+                    first.insert((line.op, next));
+                }
+                Entry::Occupied(before) if before.get().0 == line.op => {
+                    let (_, index) = *before.get();
+                    add_key(&mut self.draft.changes.targets[index], &asked.key_prefix);
+                    continue;
+                }
+                Entry::Occupied(before) => {
+                    let (op, _) = before.get();
                     return Err(Invalid::new(
                         format!("proc_operate_req[{index}]"),
                         format!(
@@ -218,7 +235,7 @@ impl Plan<'_> {
             op: line.op,
             host,
             process: line.name.clone(),
-            key_prefix: asked.key_prefix.clone(),
+            key_prefixes: [asked.key_prefix.clone()].into(),
             probe,
             deadline,
         });

@@ -1,6 +1,6 @@
 //! Registering: a spec for many hosts, durable before the answer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use fleet::{Fleet, FreshIds};
@@ -11,7 +11,7 @@ use model::change::{
 use model::{Code, Flag, FullName, Host, Labels, Spec, UnixMillis};
 
 use crate::access::check_namespace;
-use crate::ask::resolve;
+use crate::ask::{answer_each, success};
 use crate::commit::World;
 use crate::{Answer, Asked, Control, ControlError};
 
@@ -207,42 +207,21 @@ impl<'a> Draft<'a> {
         hosts: &[Asked],
         mode: Mode,
     ) -> Vec<Answer> {
-        let mut seen = HashSet::with_capacity(hosts.len());
-        let mut answers = Vec::with_capacity(hosts.len());
-        let mut definition = None;
-        for asked in hosts {
-            let host = match resolve(self.fleet, asked) {
-                Ok(host) => host,
-                Err(refusal) => {
-                    if seen.insert(Err(asked.key_prefix.clone())) {
-                        answers.push(refusal);
-                    }
-                    continue;
-                }
-            };
-            if !seen.insert(Ok(host)) {
-                continue;
-            }
-            let (name, definition) = *definition.get_or_insert_with(|| {
+        let mut ids = None;
+        let answers = answer_each(self.fleet, hosts, |host| {
+            let (name, definition) = *ids.get_or_insert_with(|| {
                 let name = self.name(name);
                 (name, self.definition(name, content))
             });
-            let (code, message) = match self.put(host, name, definition, mode) {
-                true => (Code::OK, "success"),
+            match self.put(host, name, definition, mode) {
+                true => success(),
                 false => (
                     Code::EXISTS,
-                    "Fail to register, for the process info already exists.",
+                    "Fail to register, for the process info already exists.".to_owned(),
                 ),
-            };
-            let key_prefix = asked.key_prefix.clone();
-            answers.push(Answer {
-                key_prefix,
-                host: Some(host),
-                code,
-                message: message.to_owned(),
-            });
-        }
-        self.drop_unused_definition(definition.map(|(_, definition)| definition));
+            }
+        });
+        self.drop_unused_definition(ids.map(|(_, definition)| definition));
         answers
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fleet::Fleet;
 use model::access::Caller;
+use model::spec::Probe;
 use model::{FullName, Host, Op, Outcome, TaskId, UnixMillis};
 
 use crate::access::check_namespace;
@@ -27,10 +28,13 @@ pub struct TaskView {
 
 #[derive(Debug, Clone)]
 pub struct TargetView {
-    pub key_prefix: Box<str>,
+    /// How the caller named its host: once, or in several ways.
+    pub key_prefixes: Arc<[Box<str>]>,
     pub process: Arc<FullName>,
     pub op: Op,
     pub host: Option<Host>,
+    /// Where a query looked, when nothing was registered.
+    pub probe: Option<Arc<Probe>>,
     /// None while it goes on (115).
     pub outcome: Option<Arc<Outcome>>,
 }
@@ -65,14 +69,28 @@ impl Control {
         Ok(self.view(&task))
     }
 
-    /// Newest first.
+    /// Newest first. An app that may not touch every namespace sees its own.
     pub async fn tasks(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         limit: u32,
         before: Option<TaskId>,
     ) -> Result<Vec<store::TaskSummary>, ControlError> {
-        Ok(self.0.store.tasks(limit, before).await?)
+        let sees = |summary: &store::TaskSummary| {
+            caller.namespaces.is_none() || summary.task.app == caller.app
+        };
+        let (mut tasks, mut before) = (Vec::new(), before);
+        while tasks.len() < limit as usize {
+            let page = self.0.store.tasks(limit, before).await?;
+            before = page.last().map(|summary| summary.task.id);
+            let is_last = page.len() < limit as usize;
+            tasks.extend(page.into_iter().filter(sees));
+            if is_last {
+                break;
+            }
+        }
+        tasks.truncate(limit as usize);
+        Ok(tasks)
     }
 
     pub(crate) async fn find_task(&self, id: TaskId) -> Result<Arc<Task>, ControlError> {
@@ -108,7 +126,8 @@ impl Control {
             .iter()
             .zip(&progress.outcomes)
             .map(|(target, outcome)| TargetView {
-                key_prefix: target.key_prefix.clone(),
+                key_prefixes: target.key_prefixes.clone(),
+                probe: target.probe.clone(),
                 process: target.process.clone(),
                 op: target.op,
                 host: target.host.and_then(|id| host_of(&fleet, id)),

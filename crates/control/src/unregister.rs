@@ -1,12 +1,10 @@
 //! Unregistering: forgets a process and leaves it running.
 
-use std::collections::HashSet;
-
+use model::FullName;
 use model::access::{Audit, Caller};
-use model::{Code, FullName};
 
 use crate::access::check_namespace;
-use crate::ask::resolve;
+use crate::ask::{answer_each, success};
 use crate::register::Draft;
 use crate::{Answer, Asked, Control, ControlError};
 
@@ -43,39 +41,17 @@ impl Control {
 
 impl Draft<'_> {
     fn unregister(&mut self, name: &FullName, hosts: &[Asked]) -> Vec<Answer> {
-        let mut seen = HashSet::with_capacity(hosts.len());
-        let mut answers = Vec::with_capacity(hosts.len());
         let name = self.fleet.name_id(name);
-        for asked in hosts {
-            let host = resolve(self.fleet, asked);
-            let key = host.as_ref().copied().map_err(|_| asked.key_prefix.clone());
-            if !seen.insert(key) {
-                continue;
-            }
-            let host = match host {
-                Ok(host) => host,
-                Err(refusal) => {
-                    answers.push(refusal);
-                    continue;
-                }
-            };
-            let registered = self
-                .fleet
-                .host_id(&host)
+        answer_each(self.fleet, hosts, |host| {
+            let host = self.fleet.host_id(&host);
+            if let Some(row) = host
                 .zip(name)
-                .and_then(|(host, name)| self.fleet.process(host, name));
-            if let Some(row) = registered {
+                .and_then(|(host, name)| self.fleet.process(host, name))
+            {
                 self.release(row.to_change().definition);
                 self.changes.processes_gone.push(row.id());
             }
-            let key_prefix = asked.key_prefix.clone();
-            answers.push(Answer {
-                key_prefix,
-                host: Some(host),
-                code: Code::OK,
-                message: "success".to_owned(),
-            });
-        }
-        answers
+            success()
+        })
     }
 }

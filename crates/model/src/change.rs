@@ -151,8 +151,8 @@ pub struct TargetRow {
     /// None when the caller named an agent or an address that nobody knows or could read.
     pub host: Option<HostId>,
     pub process: Arc<FullName>,
-    /// What stands before `:namespace:name` in the caller's key.
-    pub key_prefix: Box<str>,
+    /// What stands before `:namespace:name` in the caller's keys: one, or several where a host was named in several ways.
+    pub key_prefixes: Arc<[Box<str>]>,
     /// For operations that look without a registration.
     pub probe: Option<Arc<Probe>>,
     /// When silence becomes an end.

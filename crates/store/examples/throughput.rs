@@ -184,7 +184,8 @@ async fn tasks(store: &Store) -> anyhow::Result<()> {
                     op: Op::Start,
                     host: Some(HostId(ordinal)),
                     process: name.clone(),
-                    key_prefix: format!("0:0:10.0.{}.{}", ordinal / 250, ordinal % 250).into(),
+                    key_prefixes: [format!("0:0:10.0.{}.{}", ordinal / 250, ordinal % 250).into()]
+                        .into(),
                     probe: probe.clone(),
                     deadline: UnixMillis::from_secs(1_700_000_090),
                 })

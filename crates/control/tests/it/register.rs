@@ -2,7 +2,7 @@
 
 use control::{ControlError, Mode};
 use model::access::Caller;
-use model::{Flag, Namespace, State};
+use model::{Flag, Namespace, Op, State};
 use wire::Hello;
 
 use crate::rig::{Rig, asked, full, hello};
@@ -65,17 +65,37 @@ async fn an_update_creates_or_replaces_and_unused_definitions_go() {
 }
 
 #[tokio::test]
-async fn a_host_named_twice_is_one_key_and_a_bad_one_fails_alone() {
+async fn a_key_named_twice_is_one_key_and_a_bad_host_fails_alone() {
     let rig = Rig::new().await;
-    let codes = rig
-        .register(
-            "ns/p",
-            &["10.0.0.1", "0:10.0.0.1", "nonsense", "10.0.0.2"],
-            "./a",
-            Mode::Register,
-        )
-        .await;
-    assert_eq!(codes, [0, 1_000_400, 0]);
+    let hosts = ["10.0.0.1", "10.0.0.1", "nonsense", "10.0.0.2"];
+    assert_eq!(
+        rig.register("ns/p", &hosts, "./a", Mode::Register).await,
+        [0, 1_000_400, 0]
+    );
+}
+
+#[tokio::test]
+async fn a_host_named_in_two_ways_is_one_process_with_two_keys() {
+    let rig = Rig::new().await;
+    let hosts = ["10.0.0.1", "0:10.0.0.1"];
+    assert_eq!(
+        rig.register("ns/p", &hosts, "./a", Mode::Register).await,
+        [0, 0]
+    );
+    assert_eq!(rig.control.fleet().n_processes(), 1);
+    let agent = rig.agent("10.0.0.1").await;
+    let task = rig.operate("ns/p", Op::Start, &hosts).await;
+    assert_eq!(agent.hears_commands().await.len(), 1, "executed once");
+    let rig = rig.restarted().await;
+    let view = rig.control.task(&rig.caller, task).await.unwrap();
+    assert_eq!(
+        view.targets[0]
+            .key_prefixes
+            .iter()
+            .map(|p| &**p)
+            .collect::<Vec<_>>(),
+        hosts
+    );
 }
 
 #[tokio::test]

@@ -139,7 +139,11 @@ pub fn target(task: u32, ordinal: u32) -> TargetRow {
         op: Op::ALL[ordinal as usize % Op::ALL.len()],
         host: (!ordinal.is_multiple_of(3)).then_some(HostId(ordinal)),
         process: Arc::new(FullName::parse("gse", &format!("p{}", ordinal / 4)).unwrap()),
-        key_prefix: format!("0:0:10.0.0.{ordinal}").into(),
+        key_prefixes: [
+            format!("0:0:10.0.0.{ordinal}").into(),
+            format!("agent-{ordinal}").into(),
+        ]
+        .into(),
         probe: ordinal
             .is_multiple_of(2)
             .then(|| Arc::new(Probe::from(&spec(ordinal / 4)))),

@@ -30,26 +30,23 @@ pub(crate) struct Results<'a> {
 
 impl Serialize for Results<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.task.targets.len()))?;
+        let mut map = serializer.serialize_map(None)?;
         for target in &self.task.targets {
-            let key = Key(&target.key_prefix, Suffix::Process(&target.process));
-            match &target.outcome {
-                None => map.serialize_entry(
-                    &key,
-                    &Entry {
-                        error_code: Code::HANDLING.0,
-                        error_msg: "handling",
-                        content: "",
-                    },
-                )?,
-                Some(outcome) => map.serialize_entry(
-                    &key,
-                    &Entry {
-                        error_code: outcome.code.0,
-                        error_msg: &outcome.message,
-                        content: &content(target.op, outcome, &about(target, self.fleet)),
-                    },
-                )?,
+            let content = match &target.outcome {
+                None => String::new(),
+                Some(outcome) => content(target.op, outcome, &about(target, self.fleet)),
+            };
+            let (code, message) = match &target.outcome {
+                None => (Code::HANDLING, "handling"),
+                Some(outcome) => (outcome.code, outcome.message.as_str()),
+            };
+            let entry = Entry {
+                error_code: code.0,
+                error_msg: message,
+                content: &content,
+            };
+            for prefix in target.key_prefixes.iter() {
+                map.serialize_entry(&Key(prefix, Suffix::Process(&target.process)), &entry)?;
             }
         }
         map.end()
@@ -72,8 +69,14 @@ fn about<'a>(target: &'a TargetView, fleet: &'a Fleet) -> About<'a> {
         agent_id: host
             .and_then(|host| fleet.host(host)?.agent_id)
             .map_or("", |id| id.as_str()),
-        proc_name: identity.map_or("", |identity| &identity.proc_name),
-        setup_path: identity.map_or("", |identity| &identity.setup_path),
+        proc_name: identity
+            .map(|identity| identity.proc_name.as_str())
+            .or(target.probe.as_ref().map(|probe| probe.proc_name.as_str()))
+            .unwrap_or_default(),
+        setup_path: identity
+            .map(|identity| identity.setup_path.as_str())
+            .or(target.probe.as_ref().map(|probe| probe.setup_path.as_str()))
+            .unwrap_or_default(),
         registered_at: row.map(|row| row.registered_at()).unwrap_or_default(),
         managed: row.is_some_and(|row| row.managed()),
     }

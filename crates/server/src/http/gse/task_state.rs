@@ -74,7 +74,8 @@ impl<'a> ByAgent<'a> {
         let mut seen = HashSet::new();
         let mut sort = |wanted: fn(Option<Code>) -> bool, list: &mut Vec<&'a str>| {
             let targets = task.targets.iter().filter(|target| wanted(code(target)));
-            let prefixes = targets.map(|target| &*target.key_prefix);
+            let prefixes =
+                targets.flat_map(|target| target.key_prefixes.iter().map(|prefix| &**prefix));
             list.extend(prefixes.filter(|prefix| seen.insert(*prefix)));
         };
         sort(|code| code.is_none(), &mut all.pending_agents);

@@ -227,7 +227,7 @@ impl<'a> TargetResult<'a> {
         let host = target.host.as_ref().map(Host::to_string);
         Self {
             process: target.process.to_string(),
-            host: host.unwrap_or_else(|| target.key_prefix.to_string()),
+            host: host.unwrap_or_else(|| target.key_prefixes[0].to_string()),
             op: target.op.as_str(),
             code: outcome.map_or(Code::HANDLING.0, |outcome| outcome.code.0),
             message: outcome.map_or("handling", |outcome| &outcome.message),

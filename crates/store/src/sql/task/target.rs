@@ -13,6 +13,9 @@ use super::super::rows::{chunks, fetch, insert, int, ordered};
 use super::super::{Connection, Db, Row, Wanted};
 use crate::StoreError;
 
+/// Between the key prefixes of one target: the separator that ASCII has for such lists.
+const SEPARATOR: &str = "\u{1f}";
+
 pub(crate) async fn write(
     conn: &mut Connection,
     revision: Revision,
@@ -35,7 +38,7 @@ pub(crate) async fn write(
                 .push_bind(i64::from(row.op.number()))
                 .push_bind(row.host.map(|host| i64::from(host.0)))
                 .push_bind(names.of(&row.process, FullName::to_string))
-                .push_bind(&*row.key_prefix)
+                .push_bind(row.key_prefixes.join(SEPARATOR))
                 .push_bind(probe)
                 .push_bind(row.deadline.0)
                 .push_bind(int(revision.0));
@@ -139,7 +142,7 @@ fn decode(rows: &[Row]) -> Result<Vec<TargetRow>, StoreError> {
                     Some(_) => Some(HostId(fields.number(3)?)),
                 },
                 process,
-                key_prefix: fields.text(5)?.into(),
+                key_prefixes: fields.text(5)?.split(SEPARATOR).map(Box::from).collect(),
                 probe,
                 deadline: UnixMillis(fields.get(7)?),
             })
