@@ -41,6 +41,8 @@ const MAX_REQUESTS: usize = 1024;
 /// How often files that something writes into are looked at.
 const BOUND_OUTPUT_EVERY: Duration = Duration::from_secs(1);
 
+/// Every how many of these looks all are looked at, not only those that were growing.
+const BOUND_ALL_EVERY: u32 = 5;
 /// How often the journal is written anew at most.
 const REWRITE_EVERY_MS: u64 = 1000;
 
@@ -77,6 +79,7 @@ pub(crate) struct Runner {
     traffic_due_boot_ms: u64,
     disk_due_boot_ms: u64,
     rewrite_due_boot_ms: u64,
+    bound_rounds: u32,
     boot: Boot,
     _lock: std::fs::File,
 }
@@ -115,6 +118,7 @@ impl Runner {
             traffic_due_boot_ms: 0,
             disk_due_boot_ms: 0,
             rewrite_due_boot_ms: 0,
+            bound_rounds: 0,
             boot: supervisor.boot,
             _lock: supervisor._lock,
         };
@@ -197,8 +201,9 @@ impl Runner {
         self.remove_stray_spools();
     }
 
-    /// The end of a turn: durable first, then told.
+    /// The end of a turn. Statuses are told at once; what must be durable is made so first.
     fn settle(&mut self) {
+        self.tell();
         let wants =
             self.journal.is_behind() || self.journal.wants_rewriting(self.options.journal_bytes);
         let now = clock::boot_ms();
@@ -207,15 +212,19 @@ impl Runner {
             self.rewrite_due_boot_ms = now + REWRITE_EVERY_MS;
             self.rewrite_journal();
         }
-        if self.outbox.needs_sync() {
-            match self.journal.is_behind() {
-                true => {}
-                false => match self.journal.sync() {
-                    Ok(()) => self.outbox.synced(),
-                    Err(error) => tracing::error!(%error, "cannot sync the journal"),
-                },
-            }
+        if !self.outbox.needs_sync() || self.journal.is_behind() {
+            return;
         }
+        match self.journal.sync() {
+            Ok(()) => {
+                self.outbox.synced();
+                self.tell();
+            }
+            Err(error) => tracing::error!(%error, "cannot sync the journal"),
+        }
+    }
+
+    fn tell(&mut self) {
         let held = &self.held;
         self.outbox.send(|key| held.get(&key).map(Held::notice));
     }
@@ -299,19 +308,33 @@ impl Runner {
         }
     }
 
-    /// Keeps files that something writes into from growing without end; logs with the rights of their users.
-    fn bound_output(&self) {
-        for held in self.held.values() {
+    /// Keeps files that something writes into from growing without end; logs with the rights of their users. Looks at
+    /// those that were growing, and every few rounds at all.
+    fn bound_output(&mut self) {
+        self.bound_rounds = self.bound_rounds.wrapping_add(1);
+        let all = self.bound_rounds.is_multiple_of(BOUND_ALL_EVERY);
+        for held in self.held.values_mut() {
+            if !all && !held.writes_much {
+                continue;
+            }
+            held.writes_much = false;
             for sink in held.process.sinks() {
                 let bounded = match sink.spool {
                     true => sink::bound(sink),
                     false => match user::find(&held.hold.spec.identity.user) {
                         Ok(user) => user::with_rights_of(&user, || sink::bound(sink)),
-                        Err(_) => Ok(()),
+                        Err(_) => Ok(0),
                     },
                 };
-                if let Err(error) = bounded {
-                    tracing::debug!(path = %sink.path.display(), %error, "cannot bound output");
+                match bounded {
+                    Ok(size) => {
+                        held.writes_much |= size > held.output_size + sink::MUCH;
+                        held.output_size = size;
+                    }
+                    Err(error) => {
+                        let path = sink.path.display();
+                        tracing::debug!(%path, %error, "cannot bound output");
+                    }
                 }
             }
         }

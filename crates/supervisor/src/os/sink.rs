@@ -4,7 +4,7 @@
 //!   foreground, and what it has open then is open for good. The log is opened with the rights of its user. What the
 //!   command wrote is what stands behind the offset at which it began.
 //! - Every other command writes into a spool file of its own in the agent's directory. Two things keep it small: the
-//!   runner looks at its size every second, and what lies before the last [`MAX_OUTPUT`] bytes is given back to the
+//!   runner looks at its size every five seconds, and every second while it grows, and what lies before the last [`MAX_OUTPUT`] bytes is given back to the
 //!   file system by punching a hole (or, where that cannot be done, by cutting it to nothing; everyone appends). It is
 //!   removed when neither an operation nor a run needs it.
 #![allow(unsafe_code)]
@@ -24,6 +24,8 @@ use crate::machine::Sink;
 const MAX_SPOOL: u64 = 1024 * 1024;
 /// A log of ours that is larger than this is cut, after its last part was kept beside it.
 const MAX_LOG: u64 = 100 * 1024 * 1024;
+/// Output that grows by this between two looks is looked at more often.
+pub(crate) const MUCH: u64 = 64 * 1024;
 /// How much of a log that is cut is kept.
 const KEPT_LOG: u64 = 10 * 1024 * 1024;
 
@@ -110,15 +112,16 @@ fn tail_bytes(sink: &Sink, max: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Keeps a file that something writes into from growing without end.
-pub(crate) fn bound(sink: &Sink) -> io::Result<()> {
+/// Keeps a file that something writes into from growing without end; how large it was.
+pub(crate) fn bound(sink: &Sink) -> io::Result<u64> {
     let found = fs::symlink_metadata(&sink.path)?;
     let on_disk = found.blocks() * 512;
     match sink.spool {
-        true if on_disk > MAX_SPOOL => cut_spool(&sink.path, found.len()),
-        false if found.is_file() && on_disk > MAX_LOG => cut_log(&sink.path, found.len()),
-        true | false => Ok(()),
+        true if on_disk > MAX_SPOOL => cut_spool(&sink.path, found.len())?,
+        false if found.is_file() && on_disk > MAX_LOG => cut_log(&sink.path, found.len())?,
+        true | false => {}
     }
+    Ok(found.len())
 }
 
 fn cut_spool(path: &Path, size: u64) -> io::Result<()> {

@@ -24,6 +24,9 @@ pub(crate) struct Held {
     /// As last told.
     pub(crate) told: Status,
     pub(crate) usage_told_boot_ms: u64,
+    /// Its output was growing fast when it was last looked at, and was so large.
+    pub(crate) writes_much: bool,
+    pub(crate) output_size: u64,
 }
 
 /// What a run uses, as last read.
@@ -52,6 +55,8 @@ impl Held {
             usage: Usage::default(),
             told: Status::default(),
             usage_told_boot_ms: 0,
+            writes_much: false,
+            output_size: 0,
         }
     }
 
