@@ -27,7 +27,11 @@ fn spec(start_cmd: &str) -> Spec {
 }
 
 fn name(id: u32) -> FullName {
-    FullName::parse(if id.is_multiple_of(2) { "even" } else { "odd" }, &format!("n{id}")).unwrap()
+    FullName::parse(
+        if id.is_multiple_of(2) { "even" } else { "odd" },
+        &format!("n{id}"),
+    )
+    .unwrap()
 }
 
 fn host(id: u32) -> Host {
