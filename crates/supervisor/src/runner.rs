@@ -153,6 +153,7 @@ impl Runner {
                 ready = self.exits.ready() => {
                     ready.map_err(SupervisorError::Watch)?;
                     self.take_exits();
+                    self.exits.reap_orphans();
                 }
                 _ = children.recv() => {
                     self.take_exits();

@@ -9,20 +9,33 @@ use crate::machine::{Event, Process, Ticket};
 use crate::os::{clock, look};
 use crate::{Hold, Notice, Operation, Request};
 
+/// What was taken and not begun.
+#[derive(Debug, Default)]
+struct Pending {
+    taken: Vec<(Key, Ticket)>,
+    begin: Vec<(Key, Event)>,
+}
+
 impl Runner {
     pub(super) fn take_requests(&mut self, batch: impl Iterator<Item = Request>) {
-        let mut begin: Vec<(Key, Event)> = Vec::new();
-        let mut taken: Vec<(Key, Ticket)> = Vec::new();
+        let mut pending = Pending::default();
         for request in batch {
             match request {
-                Request::Hold(hold) => begin.extend(self.hold(hold).map(|key| (key, Event::Held))),
+                Request::Hold(hold) => {
+                    let key = self.hold(hold);
+                    pending.begin.extend(key.map(|key| (key, Event::Held)));
+                }
                 Request::Forget(name) => {
-                    begin.extend(self.names.get(&name).map(|key| (*key, Event::Forget)));
+                    // What came before it comes first, and what comes after it may be of the same name.
+                    self.begin(std::mem::take(&mut pending));
+                    if let Some(key) = self.names.get(&name).copied() {
+                        self.drive(key, Event::Forget);
+                    }
                 }
                 Request::Operate(operation) => {
                     if let Some((key, ticket)) = self.accept(operation) {
-                        taken.push((key, ticket));
-                        begin.push((key, Event::Proceed));
+                        pending.taken.push((key, ticket));
+                        pending.begin.push((key, Event::Proceed));
                     }
                 }
                 Request::AcknowledgeResults(ids) => {
@@ -35,12 +48,17 @@ impl Runner {
                 }
             }
         }
-        if !taken.is_empty()
+        self.begin(pending);
+    }
+
+    /// Makes what was taken durable, all at once, and then acts on it.
+    fn begin(&mut self, pending: Pending) {
+        if !pending.taken.is_empty()
             && let Err(why) = self.make_durable()
         {
-            self.refuse(&taken, &why);
+            self.refuse(&pending.taken, &why);
         }
-        for (key, event) in begin {
+        for (key, event) in pending.begin {
             self.drive(key, event);
         }
     }
@@ -75,18 +93,31 @@ impl Runner {
         }
     }
 
+    /// Holds a process; `None` when that changes nothing.
     fn hold(&mut self, hold: Hold) -> Option<Key> {
-        self.write(&[Entry::Hold(Box::new((&hold).into()))]);
-        self.outbox.must_sync();
+        let entry = Entry::Hold(Box::new((&hold).into()));
         let Some(key) = self.names.get(&hold.name).copied() else {
+            self.write(&[entry]);
+            self.outbox.must_sync();
             let process = Process::new(hold.flag, hold.managed);
             return Some(self.insert(hold, process));
         };
         let held = self.held.get_mut(&key)?;
-        if held.hold.incarnation != hold.incarnation {
+        let anew = held.hold.incarnation != hold.incarnation;
+        let wanted = Hold {
+            flag: held.hold.flag,
+            managed: held.hold.managed,
+            ..hold.clone()
+        };
+        if wanted == held.hold && !held.process.forgetting {
+            return None;
+        }
+        if anew {
             held.process.register_anew(hold.flag, hold.managed);
         }
         held.hold = hold;
+        self.write(&[entry]);
+        self.outbox.must_sync();
         Some(key)
     }
 

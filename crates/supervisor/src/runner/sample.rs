@@ -15,6 +15,7 @@ pub(crate) type DiskCount = JoinHandle<Vec<(Key, u64)>>;
 impl Runner {
     /// Once a period: whoever is down may have been started by somebody else, and whoever is up is sampled.
     pub(super) fn period(&mut self) {
+        self.exits.reap_orphans();
         let resting: Vec<Key> = self
             .held
             .iter()

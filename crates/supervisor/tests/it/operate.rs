@@ -414,3 +414,49 @@ fn managing_and_unmanaging_touch_no_process_that_runs() {
     keeper.succeed(5, Op::Manage);
     assert_ne!(keeper.running().pid, pid, "managing a dead one starts it");
 }
+
+#[test]
+fn a_process_that_is_forgotten_and_held_anew_in_one_breath_is_held() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    keeper.hold(home.daemon());
+    keeper.succeed(1, Op::Start);
+    let pid = keeper.running().pid;
+    let anew = supervisor::Hold {
+        name: crate::keeper::name(),
+        incarnation: 2,
+        spec: std::sync::Arc::new(home.daemon()),
+        definition_hash: 6,
+        flag: Flag::Stopped,
+        managed: false,
+        registered_at: model::UnixMillis(2),
+    };
+    for round in 0..20 {
+        keeper.ask(supervisor::Request::Forget(crate::keeper::name()));
+        keeper.ask(supervisor::Request::Hold(supervisor::Hold {
+            incarnation: 2 + round,
+            ..anew.clone()
+        }));
+    }
+    let instance = keeper.succeed(2, Op::Query).instance.unwrap();
+    assert_eq!((instance.pid, instance.managed), (pid, false));
+    keeper.stop();
+    let (_, recovered) = home.keeper_with(crate::keeper::options());
+    assert_eq!(recovered.held[0].incarnation, 21);
+    assert_eq!(recovered.held[0].flag, Flag::Stopped);
+}
+
+#[test]
+fn holding_the_same_again_changes_nothing() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    keeper.hold(home.daemon());
+    keeper.succeed(1, Op::Start);
+    let size = || std::fs::metadata(home.path("agent/journal")).unwrap().len();
+    let before = size();
+    for _ in 0..100 {
+        keeper.hold(home.daemon());
+    }
+    keeper.stop();
+    assert_eq!(size(), before);
+}
