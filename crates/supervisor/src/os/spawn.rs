@@ -39,7 +39,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) output: &'a OwnedFd,
 }
 
-/// The whole environment of a command of this user; `mark` names the process.
+/// The whole environment of a command of this user: HOME, USER, LOGNAME, SHELL, PATH, LANG, and the `mark`, which is
+/// MUSTER_NAMESPACE, MUSTER_NAME and MUSTER_AGENT (tells the processes of two agents on one machine apart).
 pub(crate) fn environment(user: &User, mark: &[String]) -> Vec<String> {
     let shell = match user.shell.as_str() {
         "" => "/bin/sh",

@@ -196,10 +196,15 @@ impl Home {
 impl Drop for Home {
     /// Everything that was started below this directory goes with it.
     fn drop(&mut self) {
-        if self._dir.is_some() {
-            for pid in self.pids() {
+        // A daemon on its way to the background can be missed by one walk.
+        let mut empty = if self._dir.is_some() { 0 } else { 5 };
+        while empty < 5 {
+            let pids = self.pids();
+            empty = if pids.is_empty() { empty + 1 } else { 0 };
+            for pid in pids {
                 kill(pid, libc::SIGKILL);
             }
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 }
