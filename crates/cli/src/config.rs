@@ -15,6 +15,8 @@ use crate::home;
 
 const DEFAULT_HTTP: &str = "127.0.0.1:7100";
 const DEFAULT_AGENTS: &str = "127.0.0.1:7101";
+/// The fewest characters of a secret.
+const MIN_SECRET: usize = 8;
 const DEFAULT_IP: &str = "127.0.0.1";
 
 const DATA: Key = Key::new("data", "MUSTER_DATA");
@@ -126,8 +128,8 @@ impl ServerConfig {
             app_code: sources.pick(APP_CODE, None, |text| {
                 model::access::parse_handle("app_code", text)
             })?,
-            app_secret: sources.pick(APP_SECRET, None, |text| parse_text("app_secret", text))?,
-            join_token: sources.pick(JOIN_TOKEN, None, |text| parse_text("join_token", text))?,
+            app_secret: sources.pick(APP_SECRET, None, |text| parse_secret("app_secret", text))?,
+            join_token: sources.pick(JOIN_TOKEN, None, |text| parse_secret("join_token", text))?,
         };
         Ok(Self {
             server,
@@ -231,6 +233,17 @@ fn parse_store(text: &str) -> Result<String, Invalid> {
 fn parse_directory(text: &str) -> Result<PathBuf, Invalid> {
     let path = parse_text("data", text)?;
     std::path::absolute(&path).map_err(|e| Invalid::new("data", format!("{path:?}: {e}")))
+}
+
+/// Long enough not to be guessed, and nothing that a shell, a header or a file would mangle.
+fn parse_secret(field: &str, text: &str) -> Result<String, Invalid> {
+    match text.len() >= MIN_SECRET && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(text.to_owned()),
+        false => Err(Invalid::new(
+            field,
+            format!("must be at least {MIN_SECRET} printable ASCII characters without blanks"),
+        )),
+    }
 }
 
 fn parse_text(field: &str, text: &str) -> Result<String, Invalid> {

@@ -91,6 +91,33 @@ pub(crate) fn answer_each(
     answers
 }
 
+/// How many things a line of the audit trail names before it counts the rest.
+pub(crate) const NAMED_IN_AUDIT: usize = 20;
+
+/// What was done where, for the audit trail: `2 of 3 hosts: 0:10.0.0.1, 0:10.0.0.2`.
+pub(crate) fn trail(answers: &[Answer]) -> String {
+    let done = || {
+        answers
+            .iter()
+            .filter(|answer| answer.code == Code::OK)
+            .filter_map(|answer| answer.host)
+    };
+    let hosts: Vec<String> = done()
+        .take(NAMED_IN_AUDIT)
+        .map(|host| host.to_string())
+        .collect();
+    let (n_done, n_asked) = (done().count(), answers.len());
+    format!("{n_done} of {n_asked} hosts: {}", shortened(hosts, n_done))
+}
+
+/// The first of `n`, and how many more there are.
+pub(crate) fn shortened(first: Vec<String>, n: usize) -> String {
+    match n - first.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
 /// The answer to what is done.
 pub(crate) fn success() -> (Code, String) {
     (Code::OK, "success".to_owned())

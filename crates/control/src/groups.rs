@@ -6,7 +6,7 @@ use model::group::ProcessGroup;
 use model::{AgentId, Code, Namespace};
 
 use crate::access::check_namespace;
-use crate::ask::{answer_each, resolve, success};
+use crate::ask::{answer_each, resolve, success, trail};
 use crate::register::Draft;
 use crate::{Answer, Asked, Control, ControlError};
 
@@ -35,7 +35,7 @@ impl Control {
                 }
                 success()
             });
-            let detail = format!("{} groups on {} hosts", groups.len(), answers.len());
+            let detail = format!("{} groups on {}", groups.len(), trail(&answers));
             draft.audit(Audit::new(
                 &caller,
                 at,
@@ -54,14 +54,33 @@ impl Control {
         caller: &Caller,
         hosts: Vec<(Asked, AgentId)>,
     ) -> Result<Vec<Answer>, ControlError> {
+        // An agent id leads to every namespace of its host.
+        if caller.namespaces.is_some() {
+            let reason = format!(
+                "app {:?} may not name agents: that takes every namespace",
+                caller.app
+            );
+            return Err(ControlError::Forbidden(reason));
+        }
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);
-            let answers = hosts
+            let answers: Vec<Answer> = hosts
                 .iter()
                 .map(|(asked, agent)| draft.set_agent_id(asked, agent))
                 .collect();
-            let detail = format!("{} of {} hosts", draft.changes.hosts.len(), hosts.len());
+            let named: Vec<String> = draft
+                .changes
+                .hosts
+                .iter()
+                .filter_map(|row| {
+                    row.agent_id
+                        .as_ref()
+                        .map(|agent| format!("{} is {agent}", row.host))
+                })
+                .take(20)
+                .collect();
+            let detail = format!("{}; {}", trail(&answers), named.join(", "));
             draft.audit(Audit::new(&caller, at, "set_agent_ids", "hosts", detail));
             Ok((draft.finish(), answers))
         })
@@ -84,6 +103,13 @@ impl Draft<'_> {
         let Some(view) = self.fleet.host_id(&host).and_then(|id| self.fleet.host(id)) else {
             return answer(Code::INVALID, format!("host {host} is not known"));
         };
+        let twice = self.changes.hosts.iter().any(|row| row.id == view.id);
+        if twice {
+            return answer(
+                Code::INVALID,
+                format!("host {host} is named twice with different ids"),
+            );
+        }
         let drafted = self
             .changes
             .hosts

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use fleet::Row;
 use model::access::{Audit, Caller};
 use model::change::{OutcomeRow, TargetRow, TaskRow};
-use model::operation::GRACE_SECS;
+use model::operation::{GRACE_SECS, Subject};
 use model::spec::{Policy, Probe};
 use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
 
 use crate::access::check_namespace;
-use crate::ask::resolve;
+use crate::ask::{NAMED_IN_AUDIT, resolve, shortened};
 use crate::register::{Content, Draft};
 use crate::tasks::{MAX_OPEN_TARGETS, Tasks};
 use crate::{Asked, Control, ControlError, Mode, secrets};
@@ -75,6 +76,26 @@ impl Control {
             .await?;
         self.0.counters.operations.add(n_asked as u64);
         Ok(id)
+    }
+}
+
+/// What a result says of a registered process.
+pub(crate) fn subject_of(row: &Row<'_>) -> Subject {
+    let identity = &row.definition().spec.identity;
+    Subject {
+        proc_name: identity.proc_name.clone(),
+        setup_path: identity.setup_path.clone(),
+        registered_at: row.registered_at(),
+        managed: row.managed(),
+    }
+}
+
+/// What it says of one that was only looked for.
+pub(crate) fn subject_of_probe(probe: &Probe) -> Subject {
+    Subject {
+        proc_name: probe.proc_name.clone(),
+        setup_path: probe.setup_path.clone(),
+        ..Default::default()
     }
 }
 
@@ -201,7 +222,20 @@ impl Plan<'_> {
             .or_else(|| {
                 (!known && line.op == Op::Unmanage).then(|| (Code::OK, "success".to_owned()))
             });
-        let outcome = ended.map(|(code, message)| Outcome::plain(code, message, self.draft.at));
+        let outcome = ended.map(|(code, message)| Outcome {
+            subject: Some(Box::new(match (&line.content, &registered, &line.probe) {
+                (Some(content), _, _) => Subject {
+                    proc_name: content.spec.identity.proc_name.clone(),
+                    setup_path: content.spec.identity.setup_path.clone(),
+                    registered_at: registered.map_or(self.draft.at, |row| row.registered_at()),
+                    managed: registered.is_some_and(|row| row.managed()),
+                },
+                (None, Some(row), _) => subject_of(row),
+                (None, None, Some(probe)) => subject_of_probe(probe),
+                (None, None, None) => Subject::default(),
+            })),
+            ..Outcome::plain(code, message, self.draft.at)
+        });
         let deadline = self.deadline(id, line, &policy);
         let probe = line.probe.clone().filter(|_| !known);
         self.push(line, asked, Some(id), probe, deadline, outcome);
@@ -254,11 +288,24 @@ impl Plan<'_> {
             app: caller.app.clone(),
             user: caller.user.clone(),
         });
-        let object = match lines {
-            [line] => format!("{} {}", line.op, line.name),
-            lines => format!("{} operations", lines.len()),
-        };
-        let detail = format!("{}: {} targets", self.id, self.draft.changes.targets.len());
+        let named = lines
+            .iter()
+            .take(NAMED_IN_AUDIT)
+            .map(|line| match line.content {
+                Some(_) => format!("{} {} with a spec", line.op, line.name),
+                None => format!("{} {}", line.op, line.name),
+            });
+        let object = shortened(named.collect(), lines.len());
+        let targets = &self.draft.changes.targets;
+        let hosts = targets
+            .iter()
+            .take(NAMED_IN_AUDIT)
+            .map(|target| target.key_prefixes[0].to_string());
+        let detail = format!(
+            "{} on {}",
+            self.id,
+            shortened(hosts.collect(), targets.len())
+        );
         self.draft
             .audit(Audit::new(caller, self.draft.at, "operate", object, detail));
         self.draft.finish()

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::change::{Changes, EventRow, HostId, OutcomeRow, ProcessId, ProcessRow};
+use model::operation::Subject;
 use model::{Code, Host, OpId, Outcome};
 use tokio::sync::{mpsc, watch};
 
 use crate::commit::World;
+use crate::operate::{subject_of, subject_of_probe};
 use crate::sessions::Outbox;
 use crate::tasks::Task;
 use crate::{Control, Happening, stopped};
@@ -176,15 +178,25 @@ fn plan(
             // Silence and answer in one batch: the answer counts.
             changes.outcomes.retain(|row| row.op_id != op);
         }
-        changes.outcomes.push(OutcomeRow {
-            op_id: op,
-            outcome: outcome.clone(),
-        });
         let fleet = world.fleet;
         let row = target
             .host
             .zip(fleet.name_id(&target.process))
             .and_then(|(host, name)| fleet.process(host, name));
+        let mut subject = match (&row, &target.probe) {
+            (Some(row), _) => subject_of(row),
+            (None, Some(probe)) => subject_of_probe(probe),
+            (None, None) => Subject::default(),
+        };
+        subject.managed = outcome.managed.unwrap_or(subject.managed);
+        let subject = Some(Box::new(subject));
+        changes.outcomes.push(OutcomeRow {
+            op_id: op,
+            outcome: Outcome {
+                subject,
+                ..outcome.clone()
+            },
+        });
         if let Some(row) = row {
             let now = processes.entry(row.id()).or_insert_with(|| row.to_change());
             now.flag = outcome.flag.unwrap_or(now.flag);

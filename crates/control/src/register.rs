@@ -11,7 +11,7 @@ use model::change::{
 use model::{Code, Flag, FullName, Host, Labels, Spec, UnixMillis};
 
 use crate::access::check_namespace;
-use crate::ask::{answer_each, success};
+use crate::ask::{answer_each, success, trail};
 use crate::commit::World;
 use crate::{Answer, Asked, Control, ControlError};
 
@@ -49,11 +49,7 @@ impl Control {
                 Mode::Register => "register",
                 Mode::Update => "update",
             };
-            let n_ok = answers
-                .iter()
-                .filter(|answer| answer.code == Code::OK)
-                .count();
-            let detail = format!("{n_ok} of {} hosts", answers.len());
+            let detail = trail(&answers);
             draft.audit(Audit::new(
                 &caller,
                 at,

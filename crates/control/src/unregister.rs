@@ -4,7 +4,7 @@ use model::FullName;
 use model::access::{Audit, Caller};
 
 use crate::access::check_namespace;
-use crate::ask::{answer_each, success};
+use crate::ask::{answer_each, success, trail};
 use crate::register::Draft;
 use crate::{Answer, Asked, Control, ControlError};
 
@@ -21,11 +21,7 @@ impl Control {
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);
             let answers = draft.unregister(&name, &hosts);
-            let detail = format!(
-                "{} of {} hosts",
-                draft.changes.processes_gone.len(),
-                answers.len()
-            );
+            let detail = trail(&answers);
             draft.audit(Audit::new(
                 &caller,
                 at,

@@ -28,6 +28,7 @@ pub struct Pool {
 #[serde(default)]
 pub struct RawProcessGroup {
     pub id: Option<serde_json::Value>,
+    #[serde(deserialize_with = "lenient::object")]
     pub resource: Option<RawPool>,
 }
 
@@ -45,7 +46,7 @@ pub struct RawPool {
 }
 
 /// Checks a list of groups; errors name the field from `process_group` inwards.
-pub fn complete(groups: Vec<RawProcessGroup>) -> Result<Vec<ProcessGroup>, Invalid> {
+pub fn complete(groups: Vec<Option<RawProcessGroup>>) -> Result<Vec<ProcessGroup>, Invalid> {
     if groups.len() > MAX_GROUPS {
         return Err(Invalid::new(
             "process_group",
@@ -55,6 +56,7 @@ pub fn complete(groups: Vec<RawProcessGroup>) -> Result<Vec<ProcessGroup>, Inval
     let mut complete: Vec<ProcessGroup> = Vec::with_capacity(groups.len());
     for (index, group) in groups.into_iter().enumerate() {
         let group = group
+            .unwrap_or_default()
             .complete()
             .map_err(|e| e.within(&format!("process_group[{index}]")))?;
         if complete.iter().any(|other| other.id == group.id) {

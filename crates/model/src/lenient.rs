@@ -74,6 +74,50 @@ pub fn float<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, 
     }
 }
 
+/// An object and nothing else: serde would take a list of its fields, too.
+#[derive(Debug, Clone, Default)]
+pub struct Object<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ObjectVisitor<T>(std::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for ObjectVisitor<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+                T::deserialize(serde::de::value::MapAccessDeserializer::new(map))
+            }
+        }
+
+        let visitor = ObjectVisitor(std::marker::PhantomData);
+        deserializer.deserialize_map(visitor).map(Self)
+    }
+}
+
+/// An optional field that is an object where it is given.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Ok(Option::<Object<T>>::deserialize(deserializer)?.map(|object| object.0))
+}
+
+/// An optional list of objects; null among them is none.
+pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<Option<T>>>, D::Error> {
+    let list = Option::<Vec<Option<Object<T>>>>::deserialize(deserializer)?;
+    Ok(list.map(|list| {
+        list.into_iter()
+            .map(|item| item.map(|object| object.0))
+            .collect()
+    }))
+}
+
 /// A JSON object whose values are any scalars, kept as text; null values are left out.
 pub fn labels<'de, D: Deserializer<'de>>(
     deserializer: D,
@@ -158,6 +202,30 @@ mod tests {
             r#"{"f":{}}"#,
             r#"{"f":"x"}"#,
         ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_fields_is_no_object() {
+        #[derive(Debug, Deserialize)]
+        struct Holder {
+            #[serde(default, deserialize_with = "object")]
+            one: Option<Sample>,
+            #[serde(default, deserialize_with = "objects")]
+            many: Option<Vec<Option<Sample>>>,
+        }
+        let read = |text: &str| serde_json::from_str::<Holder>(text);
+        assert_eq!(
+            read(r#"{"one":{"n":1},"many":[{"n":2},null]}"#)
+                .unwrap()
+                .one
+                .unwrap()
+                .n,
+            Some(1)
+        );
+        assert!(read(r#"{"one":null}"#).unwrap().many.is_none());
+        for text in [r#"{"one":[1]}"#, r#"{"many":[[1]]}"#, r#"{"one":"x"}"#] {
             assert!(read(text).is_err(), "{text}");
         }
     }

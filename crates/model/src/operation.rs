@@ -213,6 +213,9 @@ pub struct Outcome {
     /// What a query saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<Box<Instance>>,
+    /// What the process was when this was written down: its spec may change later, how it ended does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Box<Subject>>,
 }
 
 impl Outcome {
@@ -226,8 +229,21 @@ impl Outcome {
             managed: None,
             ran: None,
             instance: None,
+            subject: None,
         }
     }
+}
+
+/// What a result says of its process beside how the operation went.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Subject {
+    /// The binary; empty where nobody knows it.
+    pub proc_name: String,
+    pub setup_path: String,
+    /// Never, where it was not registered.
+    pub registered_at: UnixMillis,
+    pub managed: bool,
 }
 
 /// What was executed on the host, and what came of it.

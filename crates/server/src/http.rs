@@ -88,7 +88,7 @@ impl HttpState {
 pub fn router(state: HttpState) -> Router {
     let (documented, openapi) = openapi::documented_router().split_for_parts();
     let small_or_streamed = SizeAbove::new(MIN_COMPRESSED).and(NotForContentType::SSE);
-    documented
+    let routes = documented
         .route("/", get(page::index))
         .merge(openapi::browser(openapi))
         .fallback(elsewhere)
@@ -99,7 +99,27 @@ pub fn router(state: HttpState) -> Router {
                 .quality(CompressionLevel::Fastest)
                 .compress_when(small_or_streamed),
         )
-        .with_state(state)
+        .with_state(state);
+    // Routing compares whole paths, so a trailing slash has to go before it.
+    Router::new().fallback_service(tower::util::MapRequest::new(routes, without_trailing_slash))
+}
+
+/// `/api/v1/hosts/` means `/api/v1/hosts`. The GSE dialects see to theirs, and the page of the API needs its own.
+fn without_trailing_slash(mut request: Request) -> Request {
+    const OURS: [&str; 4] = ["/api/v1/", "/healthz/", "/readyz/", "/metrics/"];
+    let uri = request.uri();
+    let path = uri.path();
+    if path.ends_with('/') && OURS.iter().any(|prefix| path.starts_with(prefix)) {
+        let trimmed = path.trim_end_matches('/');
+        let query = uri
+            .query()
+            .map(|query| format!("?{query}"))
+            .unwrap_or_default();
+        if let Ok(uri) = format!("{trimmed}{query}").parse() {
+            *request.uri_mut() = uri;
+        }
+    }
+    request
 }
 
 /// The one OpenAPI document for all dialects.

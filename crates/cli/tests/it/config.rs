@@ -5,7 +5,7 @@ use crate::command::muster;
 #[test]
 fn flag_beats_environment_beats_file_beats_default() {
     let file = "http = '127.0.0.1:1001'\nagents = '127.0.0.1:1002'\nlog = 'debug'\n\
-        [server]\nagents = '[::1]:1003'\napp_secret = 'hush'\n[agent]\nserver = 'x:1'\n[console]\nx = 1\n";
+        [server]\nagents = '[::1]:1003'\napp_secret = 'hush-hush'\n[agent]\nserver = 'x:1'\n[console]\nx = 1\n";
     let ran = muster(&[
         "server",
         "--print-config",
@@ -186,4 +186,22 @@ fn a_bad_value_stops_before_anything_is_opened() {
     let ran = muster(&["agent", "--server", "nonsense"]).run();
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.stderr.contains("--server"), "{ran:?}");
+}
+
+#[test]
+fn a_secret_that_could_be_guessed_stops_before_anything_is_opened() {
+    for (variable, value) in [
+        ("MUSTER_APP_SECRET", "short"),
+        ("MUSTER_JOIN_TOKEN", "with blanks in it"),
+    ] {
+        let ran = muster(&["server", "--data", "never"])
+            .in_home()
+            .env(variable, value)
+            .run();
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(
+            ran.stderr.contains(variable) && !ran.stderr.contains(value),
+            "{ran:?}"
+        );
+    }
 }

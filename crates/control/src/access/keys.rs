@@ -405,11 +405,7 @@ impl Control {
             user: name.to_owned(),
             expires_at,
         };
-        let caller = Caller {
-            user: name.to_owned(),
-            from,
-            ..Caller::system()
-        };
+        let caller = person(name, from);
         self.commit(move |world| {
             let expired = world
                 .access
@@ -435,17 +431,25 @@ impl Control {
     }
 
     /// Ends a login; one that is over already is fine.
-    pub async fn logout(&self, token: &str) -> Result<(), ControlError> {
-        let hash = secrets::sha256(token);
+    pub async fn logout(&self, token: &str, from: Option<IpAddr>) -> Result<(), ControlError> {
+        let (hash, at) = (secrets::sha256(token), self.now());
         self.commit(move |world| {
-            let known = world.access.logins.contains_key(&hash);
-            Ok((
-                Changes {
-                    logins_gone: known.then_some(hash).into_iter().collect(),
-                    ..Default::default()
-                },
-                (),
-            ))
+            let Some(login) = world.access.logins.get(&hash) else {
+                return Ok((Changes::default(), ()));
+            };
+            let caller = person(&login.user, from);
+            let changes = Changes {
+                logins_gone: vec![hash],
+                audit: vec![Audit::new(
+                    &caller,
+                    at,
+                    "logout",
+                    login.user.clone(),
+                    String::new(),
+                )],
+                ..Default::default()
+            };
+            Ok((changes, ()))
         })
         .await
     }
@@ -457,6 +461,16 @@ impl Control {
     ) -> Result<Vec<(u64, Audit)>, ControlError> {
         check_admin(caller)?;
         Ok(self.0.store.audit(&page).await?)
+    }
+}
+
+/// Somebody without an app.
+fn person(user: &str, from: Option<IpAddr>) -> Caller {
+    Caller {
+        app: String::new(),
+        user: user.to_owned(),
+        from,
+        ..Caller::system()
     }
 }
 

@@ -140,7 +140,7 @@ async fn a_logout_and_a_deleted_user_end_their_logins() {
             .user,
         "ada"
     );
-    rig.control.logout(&first).await.unwrap();
+    rig.control.logout(&first, None).await.unwrap();
     assert_eq!(lacks(&rig, login(&first)).await, Lacks::User);
     assert!(rig.control.authenticate(&login(&second), None, "").is_ok());
     rig.control.delete_user(&rig.caller, "ada").await.unwrap();
@@ -266,6 +266,50 @@ async fn a_join_token_counts_for_its_time_and_its_host() {
             .await
             .is_err()
     );
+}
+
+#[tokio::test]
+async fn naming_agents_takes_every_namespace() {
+    let rig = Rig::new().await;
+    rig.agent("10.0.0.1").await;
+    let hosts = || {
+        vec![(
+            crate::rig::asked(&["10.0.0.1"]).remove(0),
+            AgentId::parse("other").unwrap(),
+        )]
+    };
+    let limited = Caller {
+        namespaces: Some(vec![Namespace::parse("web").unwrap()]),
+        ..Caller::system()
+    };
+    let refused = rig.control.set_agent_ids(&limited, hosts()).await;
+    assert!(matches!(refused, Err(ControlError::Forbidden(_))));
+    assert_eq!(
+        rig.control
+            .set_agent_ids(&rig.caller, hosts())
+            .await
+            .unwrap()[0]
+            .code
+            .0,
+        0
+    );
+    let twice = [hosts(), hosts()].concat();
+    let trail = rig
+        .control
+        .audit(
+            &rig.caller,
+            AuditPage {
+                limit: 1,
+                ..Default::default()
+            },
+        )
+        .await
+        .unwrap();
+    assert!(
+        trail[0].1.detail.contains("0:10.0.0.1 is other"),
+        "{trail:?}"
+    );
+    assert!(rig.control.set_agent_ids(&rig.caller, twice).await.is_ok());
 }
 
 #[tokio::test]

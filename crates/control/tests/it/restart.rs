@@ -94,3 +94,31 @@ async fn long_outputs_and_odd_texts_survive() {
     let view = rig.control.task(&rig.caller, task).await.unwrap();
     assert_eq!(view.targets[0].outcome.as_ref().unwrap().message, message);
 }
+
+#[tokio::test]
+async fn an_ended_target_says_for_ever_what_it_said_first() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
+    let subject = || async {
+        let view = rig.control.task(&rig.caller, task).await.unwrap();
+        view.targets[0]
+            .outcome
+            .as_ref()
+            .unwrap()
+            .subject
+            .clone()
+            .unwrap()
+    };
+    let before = subject().await;
+    assert_eq!(
+        (before.proc_name.as_str(), before.setup_path.as_str()),
+        ("p", "/s")
+    );
+    rig.control
+        .unregister(&rig.caller, &full("ns/p"), crate::rig::asked(&["10.0.0.1"]))
+        .await
+        .unwrap();
+    assert_eq!(subject().await, before);
+}

@@ -27,15 +27,23 @@ pub enum Given {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RawSpec {
+    #[serde(deserialize_with = "lenient::object")]
     pub identity: Option<RawIdentity>,
+    #[serde(deserialize_with = "lenient::object")]
     pub control: Option<RawCommands>,
+    #[serde(deserialize_with = "lenient::object")]
     pub resource: Option<RawLimits>,
+    #[serde(deserialize_with = "lenient::object")]
     pub monitor_policy: Option<RawPolicy>,
     /// The GSE 2.0 spelling of `monitor_policy`.
+    #[serde(deserialize_with = "lenient::object")]
     pub alive_monitor_policy: Option<RawPolicy>,
+    #[serde(deserialize_with = "lenient::object")]
     pub warn_report_policy: Option<RawWarnReport>,
+    #[serde(deserialize_with = "lenient::objects")]
     pub configmap: Option<Vec<Option<RawConfigFile>>>,
-    pub process_group: Option<Vec<RawProcessGroup>>,
+    #[serde(deserialize_with = "lenient::objects")]
+    pub process_group: Option<Vec<Option<RawProcessGroup>>>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -271,29 +279,26 @@ impl RawPolicy {
     }
 }
 
-/// A rule is needed only by a periodic process, but a wrong one is refused wherever it stands.
+/// A rule counts only for a periodic process; there it must be one that can come true.
 fn check_crontab(auto_type: AutoType, rule: &str) -> Result<(), Invalid> {
-    if rule.is_empty() {
-        return match auto_type {
-            AutoType::Periodic => Err(Invalid::new(
-                "crontab_rule",
-                "is required when auto_type is 0 (periodic)",
-            )),
-            AutoType::Resident | AutoType::OneShot => Ok(()),
-        };
+    let bad = |rule: String| Err(Invalid::new("crontab_rule", rule));
+    match auto_type {
+        AutoType::Resident | AutoType::OneShot => return Ok(()),
+        AutoType::Periodic if rule.is_empty() => {
+            return bad("is required when auto_type is 0 (periodic)".to_owned());
+        }
+        AutoType::Periodic => {}
     }
-    let five_fields = rule.starts_with('@') || rule.split_whitespace().count() == 5;
-    let parsed = croner::parser::CronParser::new().parse(rule);
-    match (five_fields, parsed) {
-        (true, Ok(_)) => Ok(()),
-        (false, _) => Err(Invalid::new(
-            "crontab_rule",
-            "must have five fields: minute hour day month weekday",
-        )),
-        (true, Err(error)) => Err(Invalid::new(
-            "crontab_rule",
-            format!("is no crontab rule: {error}"),
-        )),
+    if !rule.starts_with('@') && rule.split_whitespace().count() != 5 {
+        return bad("must have five fields: minute hour day month weekday".to_owned());
+    }
+    match croner::parser::CronParser::new().parse(rule) {
+        Err(error) => bad(format!("is no crontab rule: {error}")),
+        // Any day will do to begin the search: what does not come within years of it never does.
+        Ok(cron) => match cron.find_next_occurrence(&chrono::DateTime::UNIX_EPOCH, false) {
+            Ok(_) => Ok(()),
+            Err(_) => bad("names a time that never comes".to_owned()),
+        },
     }
 }
 
@@ -548,9 +553,14 @@ mod tests {
                 "monitor_policy.crontab_rule: is required when auto_type is 0 (periodic)",
             ),
             (
-                "/monitor_policy/crontab_rule",
-                json!("* * * * * *"),
+                "/monitor_policy",
+                json!({"auto_type": 0, "crontab_rule": "* * * * * *"}),
                 "monitor_policy.crontab_rule: must have five fields: minute hour day month weekday",
+            ),
+            (
+                "/monitor_policy",
+                json!({"auto_type": 0, "crontab_rule": "0 0 31 2 *"}),
+                "monitor_policy.crontab_rule: names a time that never comes",
             ),
             (
                 "/configmap",

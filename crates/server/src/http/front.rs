@@ -19,7 +19,7 @@ use super::{HttpState, gse};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-bkapi-request-id");
 /// The longest id that is taken over from a caller.
-const MAX_REQUEST_ID: usize = 128;
+const MAX_REQUEST_ID: usize = 1024;
 
 /// The id that the caller gave to a request, or one made here.
 #[derive(Debug, Clone)]
@@ -143,7 +143,7 @@ mod tests {
         };
         assert_eq!(&*of("abc-1"), "abc-1");
         assert_eq!(of("a b").len(), 32);
-        assert_eq!(of(&"x".repeat(129)).len(), 32);
+        assert_eq!(of(&"x".repeat(MAX_REQUEST_ID + 1)).len(), 32);
         assert_ne!(
             RequestId::of(&HeaderMap::new()).0,
             RequestId::of(&HeaderMap::new()).0

@@ -4,6 +4,7 @@
 //! it is.
 
 use model::Invalid;
+pub(crate) use model::lenient::Object;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
@@ -99,31 +100,6 @@ fn kind(expected: &str) -> &str {
         "option" => "a value",
         name if name.starts_with("struct ") => "an object",
         other => other,
-    }
-}
-
-/// An object and nothing else: serde would take a list of its fields, too.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Object<T>(pub T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ObjectVisitor<T>(std::marker::PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for ObjectVisitor<T> {
-            type Value = T;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-                T::deserialize(serde::de::value::MapAccessDeserializer::new(map))
-            }
-        }
-
-        let visitor = ObjectVisitor(std::marker::PhantomData);
-        deserializer.deserialize_map(visitor).map(Self)
     }
 }
 

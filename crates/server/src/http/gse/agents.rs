@@ -68,10 +68,18 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Answers with what `write` makes of the agents, unless none of them is known.
+/// What is answered when none of the agents is known: 2.0 callers are told so, v1 callers get their map all the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NoneKnown {
+    Refuse,
+    Answer,
+}
+
+/// Answers with what `write` makes of the agents.
 async fn answer(
     ask: &Ask<'_>,
     request: RawRequest,
+    none_known: NoneKnown,
     write: fn(&[Seen<'_>]) -> Vec<u8>,
 ) -> Result<Vec<u8>, Refusal> {
     let named = request.named()?;
@@ -84,7 +92,7 @@ async fn answer(
             host: hosts::find(&fleet, &named.place()),
         })
         .collect();
-    match seen.iter().any(Seen::is_known) {
+    match none_known == NoneKnown::Answer || seen.iter().any(Seen::is_known) {
         true => Ok(write(&seen)),
         false => Err(Refusal::no_known_agent()),
     }
@@ -97,7 +105,7 @@ pub(crate) async fn agent_status(ask: &Ask<'_>, request: RawRequest) -> Result<V
         host: HostEcho<'a>,
         bk_agent_alive: u8,
     }
-    answer(ask, request, |seen| {
+    answer(ask, request, NoneKnown::Answer, |seen| {
         success(by_host(seen, |seen| AgentStatus {
             host: seen.echo(),
             bk_agent_alive: seen.is_up().into(),
@@ -116,7 +124,7 @@ pub(crate) async fn agent_info(ask: &Ask<'_>, request: RawRequest) -> Result<Vec
         parent_ip: &'a str,
         parent_port: u16,
     }
-    answer(ask, request, |seen| {
+    answer(ask, request, NoneKnown::Answer, |seen| {
         success(by_host(seen, |seen| AgentInfo {
             host: seen.echo(),
             version: seen.version(),
@@ -133,7 +141,7 @@ pub(crate) async fn list_agent_state(
     ask: &Ask<'_>,
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
-    answer(ask, request, |seen| {
+    answer(ask, request, NoneKnown::Refuse, |seen| {
         let rows: Vec<AgentState<'_>> = seen.iter().map(AgentState::of).collect();
         success(rows)
     })
@@ -155,7 +163,7 @@ pub(crate) async fn list_agent_info(
         cores: u32,
         memory_kib: u64,
     }
-    answer(ask, request, |seen| {
+    answer(ask, request, NoneKnown::Refuse, |seen| {
         let rows: Vec<AgentInfo<'_>> = seen
             .iter()
             .map(|seen| {

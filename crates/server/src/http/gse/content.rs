@@ -5,8 +5,15 @@ use model::status::Exit;
 use model::{FullName, Op, Outcome, UnixMillis};
 use serde::Serialize;
 
-/// How much of a command's output `content` carries. A result may have 30,000 keys; the native API shows all of it.
-const MAX_OUTPUT: usize = 4096;
+/// How much output all the `content`s of one answer carry together, and each of them at the least. A result may have
+/// 30,000 keys; the native API shows all of it, page by page.
+const ALL_OUTPUT: usize = 8 * 1024 * 1024;
+const LEAST_OUTPUT: usize = 4096;
+
+/// How much output each of so many targets may show.
+pub(crate) fn output_share(n_targets: usize) -> usize {
+    (ALL_OUTPUT / n_targets.max(1)).clamp(LEAST_OUTPUT, model::operation::MAX_OUTPUT)
+}
 
 /// What `content` says of the target beside its outcome.
 #[derive(Debug, Clone)]
@@ -19,12 +26,24 @@ pub(crate) struct About<'a> {
     pub setup_path: &'a str,
     pub registered_at: UnixMillis,
     pub managed: bool,
+    /// How many bytes of a command's output may be shown.
+    pub max_output: usize,
 }
 
 /// The document for a target that has ended.
 pub(crate) fn content(op: Op, outcome: &Outcome, about: &About<'_>) -> String {
-    let written = match (&outcome.instance, op) {
-        (Some(instance), Op::Query) => serde_json::to_string(&Seen::of(instance, about)),
+    let written = match op {
+        // A query that saw nothing, for whatever reason, says so in the same form.
+        Op::Query => {
+            let nothing = Instance {
+                pid: -1,
+                disk: -1,
+                looked_at: outcome.ended_at,
+                ..Default::default()
+            };
+            let instance = outcome.instance.as_deref().unwrap_or(&nothing);
+            serde_json::to_string(&Seen::of(instance, about))
+        }
         _ => serde_json::to_string(&Done {
             value: [Value::of(outcome, about)],
         }),
@@ -74,7 +93,7 @@ impl<'a> Value<'a> {
             exit_code,
             exit_signal,
             duration_ms: ran.map_or(0, |ran| ran.duration_ms),
-            output: ran.map_or("", |ran| tail(&ran.output, MAX_OUTPUT)),
+            output: ran.map_or("", |ran| tail(&ran.output, about.max_output)),
         }
     }
 }
@@ -220,6 +239,7 @@ mod tests {
             setup_path: "/data",
             registered_at: UnixMillis::from_secs(100),
             managed: true,
+            max_output: 4096,
         }
     }
 
@@ -275,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_that_saw_nothing_is_still_a_document() {
+    fn a_query_that_saw_nothing_says_so_in_the_form_of_a_query() {
         let name = FullName::parse("gse", "web").unwrap();
         let outcome = Outcome::plain(
             Code::NO_CONNECTION,
@@ -283,7 +303,18 @@ mod tests {
             UnixMillis(0),
         );
         let read = read(&content(Op::Query, &outcome, &about(&name)));
-        assert_eq!(read["value"][0]["result"], "can not find connection");
+        let instance = &read["process"][0]["instance"][0];
+        assert_eq!(
+            (&instance["pid"], &instance["processName"]),
+            (&json!(-1), &json!("web"))
+        );
+        assert_eq!(read["process"].as_array().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn few_targets_show_all_their_output_and_many_a_little_each() {
+        assert_eq!(output_share(1), 64 * 1024);
+        assert_eq!(output_share(30_000), 4096);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! set_process_group_info and get_process_group_info.
 
+use std::collections::HashSet;
+
 use fleet::Fleet;
 use model::group::{self, ProcessGroup};
 use model::{Invalid, Namespace};
@@ -83,7 +85,12 @@ struct Empty {}
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut rows = serializer.serialize_seq(None)?;
-        for named in self.named {
+        let mut seen = HashSet::new();
+        for named in self
+            .named
+            .iter()
+            .filter(|named| seen.insert(named.prefix(self.keys)))
+        {
             let Some(host) = hosts::find(self.fleet, &named.place()) else {
                 continue;
             };

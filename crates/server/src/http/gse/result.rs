@@ -2,10 +2,10 @@
 
 use control::{TargetView, TaskView};
 use fleet::Fleet;
-use model::Code;
+use model::{Code, Outcome};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::content::{About, content};
+use super::content::{About, content, output_share};
 use super::refusal::Refusal;
 use super::register::{Entry, Key, Suffix};
 use super::request::RawRequest;
@@ -31,10 +31,15 @@ pub(crate) struct Results<'a> {
 impl Serialize for Results<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
+        let max_output = output_share(self.task.targets.len());
         for target in &self.task.targets {
             let content = match &target.outcome {
                 None => String::new(),
-                Some(outcome) => content(target.op, outcome, &about(target, self.fleet)),
+                Some(outcome) => content(
+                    target.op,
+                    outcome,
+                    &about(target, outcome, self.fleet, max_output),
+                ),
             };
             let (code, message) = match &target.outcome {
                 None => (Code::HANDLING, "handling"),
@@ -53,13 +58,19 @@ impl Serialize for Results<'_> {
     }
 }
 
-/// What the fleet knows of a target now.
-fn about<'a>(target: &'a TargetView, fleet: &'a Fleet) -> About<'a> {
-    let host = target.host.as_ref().and_then(|host| fleet.host_id(host));
-    let row = host
-        .zip(fleet.name_id(&target.process))
-        .and_then(|(host, name)| fleet.process(host, name));
-    let identity = row.map(|row| &row.definition().spec.identity);
+/// What the result says of a target beside its outcome.
+fn about<'a>(
+    target: &'a TargetView,
+    outcome: &'a Outcome,
+    fleet: &'a Fleet,
+    max_output: usize,
+) -> About<'a> {
+    let host = target
+        .host
+        .as_ref()
+        .and_then(|host| fleet.host_id(host))
+        .and_then(|id| fleet.host(id));
+    let subject = outcome.subject.as_deref();
     About {
         process: &target.process,
         ip: target
@@ -67,17 +78,14 @@ fn about<'a>(target: &'a TargetView, fleet: &'a Fleet) -> About<'a> {
             .map(|host| host.ip.to_string())
             .unwrap_or_default(),
         agent_id: host
-            .and_then(|host| fleet.host(host)?.agent_id)
+            .and_then(|host| host.agent_id)
             .map_or("", |id| id.as_str()),
-        proc_name: identity
-            .map(|identity| identity.proc_name.as_str())
-            .or(target.probe.as_ref().map(|probe| probe.proc_name.as_str()))
+        proc_name: subject.map_or("", |subject| &subject.proc_name),
+        setup_path: subject.map_or("", |subject| &subject.setup_path),
+        registered_at: subject
+            .map(|subject| subject.registered_at)
             .unwrap_or_default(),
-        setup_path: identity
-            .map(|identity| identity.setup_path.as_str())
-            .or(target.probe.as_ref().map(|probe| probe.setup_path.as_str()))
-            .unwrap_or_default(),
-        registered_at: row.map(|row| row.registered_at()).unwrap_or_default(),
-        managed: row.is_some_and(|row| row.managed()),
+        managed: subject.is_some_and(|subject| subject.managed),
+        max_output,
     }
 }

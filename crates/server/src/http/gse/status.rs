@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use control::Place;
 use fleet::Fleet;
+use model::FullName;
 use model::change::NameId;
-use model::{FullName, Host};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::endpoint::Keys;
@@ -56,18 +56,15 @@ struct Rows<'a> {
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut seen: HashSet<Result<Host, String>> = HashSet::with_capacity(self.named.len());
-        serializer.collect_seq(self.named.iter().filter_map(|named| {
+        // A key that is named twice has one row; a host that is named in two ways has two, as it has two keys.
+        let mut seen: HashSet<String> = HashSet::with_capacity(self.named.len());
+        let once = self
+            .named
+            .iter()
+            .filter(|named| seen.insert(named.prefix(self.keys)));
+        serializer.collect_seq(once.map(|named| {
             let place = named.place();
-            let found = hosts::find(self.fleet, &place);
-            // A host that is named twice has one row, whatever it is called; so has what names no host.
-            let identity = match (&found, &place) {
-                (Some(view), _) => Ok(view.host),
-                (None, Place::Host(host)) => Ok(*host),
-                (None, Place::Agent(_) | Place::Bad(_)) => Err(named.prefix(self.keys)),
-            };
-            seen.insert(identity)
-                .then(|| self.row(*named, &place, found))
+            self.row(*named, &place, hosts::find(self.fleet, &place))
         }))
     }
 }

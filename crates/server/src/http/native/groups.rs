@@ -64,7 +64,8 @@ pub(crate) struct GroupsBody {
     hosts: Option<Vec<HostRef>>,
     /// Replaces all groups of the namespace on these hosts; none removes them.
     #[schema(value_type = Vec<GroupSchema>)]
-    process_group: Option<Vec<RawProcessGroup>>,
+    #[serde(deserialize_with = "model::lenient::objects")]
+    process_group: Option<Vec<Option<RawProcessGroup>>>,
 }
 
 /// Sets the groups of a namespace on hosts.

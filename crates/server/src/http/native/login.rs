@@ -61,7 +61,7 @@ pub(crate) async fn logout(
 ) -> Result<Response, ApiError> {
     let token = credentials::outside_body(&parts)?.token;
     let token = token.ok_or_else(|| Invalid::required("bk_token"))?;
-    http.control.logout(&token).await?;
+    http.control.logout(&token, peer(&parts.extensions)).await?;
     let gone = "bk_token=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax";
     Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), gone))
 }

@@ -34,6 +34,16 @@ async fn each_error_row_names_its_field() {
         ),
         (
             "register_proc_info",
+            with(example(), "/spec/control", json!(["sleep 1000"])),
+            "spec.control: must be an object, not sequence",
+        ),
+        (
+            "register_proc_info",
+            with(example(), "/spec/configmap", json!([["/a", "b"]])),
+            "spec.configmap[0]: must be an object, not sequence",
+        ),
+        (
+            "register_proc_info",
             with(example(), "/hosts", json!([])),
             "hosts: must not be empty",
         ),

@@ -299,3 +299,22 @@ async fn groups_are_set_and_listed() {
         json!({"host": "0:10.0.0.2", "process_group": []})
     );
 }
+
+#[tokio::test]
+async fn a_trailing_slash_changes_nothing() {
+    let rig = Rig::new().await;
+    for path in [
+        "/processes/",
+        "/hosts/?limit=5",
+        "/tasks/",
+        "/processes/gse/web/",
+    ] {
+        let (status, with) = rig.native("GET", path, Value::Null).await;
+        let (_, without) = rig
+            .native("GET", &path.replace("/?", "?"), Value::Null)
+            .await;
+        assert_ne!(status, 405, "{path}");
+        assert!(!with.to_string().contains("no API at"), "{path}: {with}");
+        assert_eq!(with.get("count"), without.get("count"), "{path}");
+    }
+}
