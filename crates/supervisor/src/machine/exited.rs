@@ -89,7 +89,7 @@ impl Process {
             Step::Settle { .. } if was_before => {
                 work.doomed = session.or(work.doomed);
                 out.extend(session.map(Action::Kill));
-                let failure = words::not_reloaded(cx, &format!("it {exit}"));
+                let failure = words::not_reloaded(cx, &format!("the process ended: {exit}"));
                 return self.close(work, failure, out);
             }
             step @ (Step::Begin

@@ -205,7 +205,7 @@ impl Process {
             (Some(seen), _) => {
                 let pid = seen.alive.pid();
                 match seen.died {
-                    Some(exit) => format!("pid {pid} was up and {exit}"),
+                    Some(exit) => format!("pid {pid} was up and ended: {exit}"),
                     None => format!("pid {pid} was up and is gone"),
                 }
             }

@@ -198,7 +198,7 @@ fn a_program_that_ignores_sigterm_fails_the_stop_with_a_text_that_begins_with_st
             .message
             .starts_with("stop process (p) failed, ")
     );
-    assert_eq!(wanted(&world), (Flag::Stopped, false));
+    assert_eq!(wanted(&world), (Flag::Stopped, true));
     assert_eq!(
         world.process.view().state,
         State::Running,

@@ -107,11 +107,12 @@ pub(super) fn success(ticket: Ticket) -> Ending {
     ending(ticket, Code::OK, "success")
 }
 
-/// What an operation that did not succeed leaves wanted: a start that failed is still wanted, a stop too.
+/// What an operation that did not succeed leaves wanted: a start that failed is still wanted, a stop too. Managed stays as
+/// it was: only success changes it, and what is wanted stopped is not restarted.
 pub(super) fn wanted_after_failure(op: Op) -> (Option<Flag>, Option<bool>) {
     match op {
         Op::Start | Op::Restart => (Some(Flag::Running), None),
-        Op::Stop | Op::Kill => (Some(Flag::Stopped), Some(false)),
+        Op::Stop | Op::Kill => (Some(Flag::Stopped), None),
         Op::Query | Op::Manage | Op::Unmanage | Op::Reload => (None, None),
     }
 }
