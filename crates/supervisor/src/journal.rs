@@ -62,11 +62,14 @@ impl Journal {
         let (entries, good) = match read(&bytes) {
             Reading::Whole(entries) => (entries, bytes.len()),
             Reading::Torn(entries, good) => {
-                tracing::warn!(
-                    path = %path.display(),
-                    bytes = bytes.len() - good,
-                    "the end of the journal was not written whole: cut off"
-                );
+                // A journal that is only just made has nothing to be cut off.
+                if good < bytes.len() {
+                    tracing::warn!(
+                        path = %path.display(),
+                        bytes = bytes.len() - good,
+                        "the end of the journal was not written whole: cut off"
+                    );
+                }
                 (entries, good)
             }
             Reading::Damaged(entries, good) => {

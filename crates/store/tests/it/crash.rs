@@ -1,16 +1,13 @@
 //! Acknowledged means durable: a process that commits is killed with signal 9, again and again.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use model::change::{Changes, Revision};
-use store::Store;
+use model::change::Revision;
 
 use crate::picture::Picture;
 use crate::place::Place;
-use crate::some;
 
-const URL: &str = "MUSTER_TEST_STORE_URL";
 const N_LIVES: u64 = 5;
 const N_ACKNOWLEDGED: u64 = 20;
 
@@ -41,12 +38,16 @@ fn ids_of(planned_at: u64) -> std::ops::Range<u32> {
     planned_at as u32 * 300..(planned_at as u32 + 1) * 300
 }
 
-/// Runs this very binary as [`a_process_that_commits_until_it_is_killed`]; answers the last revision that it told of.
+/// Runs the example `commit_until_killed`; answers the last revision that it told of.
 fn commit_and_die(url: &str, n_acknowledged: u64) -> u64 {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--ignored", "--nocapture"])
-        .arg("crash::a_process_that_commits_until_it_is_killed")
-        .env(URL, url)
+    let test = std::env::current_exe().unwrap();
+    let built = test
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("examples/commit_until_killed");
+    let mut child = Command::new(built)
+        .arg(url)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -65,22 +66,4 @@ fn commit_and_die(url: &str, n_acknowledged: u64) -> u64 {
     let gap_free = revisions.windows(2).all(|pair| pair[1] == pair[0] + 1);
     assert!(gap_free, "{revisions:?}");
     *revisions.last().expect("it acknowledged something")
-}
-
-#[tokio::test]
-#[ignore = "the child of whatever_was_acknowledged_survives_a_kill"]
-async fn a_process_that_commits_until_it_is_killed() {
-    let Ok(url) = std::env::var(URL) else { return };
-    let store = Store::open(&url).await.unwrap();
-    let mut head = store.head().await.unwrap();
-    loop {
-        let changes = Changes {
-            processes: ids_of(head.0).map(some::process).collect(),
-            ..Changes::default()
-        };
-        head = store.commit(head, &changes).await.unwrap();
-        // One line feed first: the harness may have left a line open.
-        println!("\nacknowledged {}", head.0);
-        std::io::stdout().flush().unwrap();
-    }
 }

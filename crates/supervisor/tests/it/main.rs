@@ -5,7 +5,6 @@
 
 mod crash;
 mod keeper;
-mod measure;
 mod operate;
 mod programs;
 mod surroundings;
