@@ -8,8 +8,8 @@ const MAX: Duration = Duration::from_secs(30);
 const FAILED: Duration = Duration::from_millis(500);
 /// The first window after a session: a server that restarts is back soon.
 const LOST: Duration = Duration::from_secs(1);
-/// A session this long was a good one.
-const GOOD: Duration = Duration::from_secs(60);
+/// A session this long was a good one: the server was well, and if it is gone it will be back.
+const GOOD: Duration = Duration::from_secs(5);
 /// The least wait after a refusal that only a person can mend.
 const REFUSED: Duration = Duration::from_secs(60);
 

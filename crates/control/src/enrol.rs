@@ -37,6 +37,12 @@ impl Control {
             };
             let mut draft = Draft::new(world, at);
             let id = draft.host(host);
+            // Whoever has a token must not be able to push a living agent aside.
+            if world.fleet.host(id).is_some_and(|view| view.link.is_up()) {
+                return Err(ControlError::Conflict(format!(
+                    "host {host} has an agent that is connected: stop that one before another enrols in its place"
+                )));
+            }
             let before = world.fleet.host(id).and_then(|view| view.agent_id.cloned());
             let agent = agent_id.clone().or(before).unwrap_or_else(|| made.clone());
             if world

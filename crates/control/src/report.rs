@@ -27,14 +27,16 @@ impl Session {
 
     fn report(&self, report: Report) -> Result<(), Refused> {
         self.control.0.counters.reports.add(1);
+        let at = self.control.now();
         if report.statuses.is_empty() {
+            self.control.fleet_mut().heard(self.host, at);
             self.outbox.answer_heartbeat();
             return Ok(());
         }
-        let at = self.control.now();
         let mut changed = Vec::new();
         {
             let mut fleet = self.control.fleet_mut();
+            fleet.heard(self.host, at);
             for status in report.statuses {
                 let name = status.full_name().map_err(|e| malformed(&e.to_string()))?;
                 let mut status = status.into_status();

@@ -8,6 +8,8 @@ use crate::{Control, stopped};
 
 /// How often statuses that moved are saved.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
+/// How many saves there are between two that also note when each agent was last heard: half a minute.
+const SAVES_PER_LINKS: u32 = 6;
 /// How many saves there are between two purges: about one an hour.
 const SAVES_PER_PURGE: u32 = 720;
 /// How long tasks stay readable after they were made. Callers are promised a day.
@@ -22,7 +24,9 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
             () = tokio::time::sleep(SAVE_EVERY) => false,
             () = stopped(&mut stop) => true,
         };
-        if let Err(error) = control.save_soft_state().await {
+        saves += 1;
+        let with_links = last || saves.is_multiple_of(SAVES_PER_LINKS);
+        if let Err(error) = control.save_soft_state(with_links).await {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
                 "statuses were not saved; trying again"
@@ -31,7 +35,6 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
         if last {
             return;
         }
-        saves += 1;
         if saves.is_multiple_of(SAVES_PER_PURGE)
             && let Err(error) = control.purge().await
         {
@@ -44,12 +47,14 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
 }
 
 impl Control {
-    async fn save_soft_state(&self) -> Result<(), store::StoreError> {
+    async fn save_soft_state(&self, with_links: bool) -> Result<(), store::StoreError> {
         let mut shards = self.fleet_mut().take_dirty_shards();
+        if with_links {
+            shards.extend(self.fleet().link_shards());
+        }
         if shards.is_empty() {
             return Ok(());
         }
-        shards.extend(self.fleet().link_shards(self.now()));
         let saved = self.0.store.save_status(&shards).await;
         if saved.is_err() {
             let mut fleet = self.fleet_mut();

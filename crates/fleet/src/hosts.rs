@@ -42,6 +42,8 @@ pub struct AgentInfo {
 struct HostCell {
     row: HostRow,
     link: Link,
+    /// When its agent was last heard, be it only a heartbeat.
+    heard_at: UnixMillis,
     info: Option<Arc<AgentInfo>>,
     first_process: Option<ProcessId>,
     n_processes: u32,
@@ -55,6 +57,8 @@ pub struct HostView<'a> {
     pub agent_id: Option<&'a AgentId>,
     pub enrolled_at: UnixMillis,
     pub link: Link,
+    /// When its agent was last heard, be it only a heartbeat.
+    pub heard_at: UnixMillis,
     pub info: Option<&'a AgentInfo>,
     pub n_processes: u32,
 }
@@ -83,6 +87,7 @@ impl Hosts {
             self.cells[index] = Some(HostCell {
                 row: row.clone(),
                 link: Link::Never,
+                heard_at: UnixMillis::NEVER,
                 info: None,
                 first_process: None,
                 n_processes: 0,
@@ -121,6 +126,7 @@ impl Hosts {
             agent_id: cell.row.agent_id.as_ref(),
             enrolled_at: cell.row.enrolled_at,
             link: cell.link,
+            heard_at: cell.heard_at,
             info: cell.info.as_deref(),
             n_processes: cell.n_processes,
         })
@@ -141,6 +147,12 @@ impl Hosts {
     pub(crate) fn set_link(&mut self, id: HostId, link: Link) {
         if let Some(cell) = self.cell_mut(id) {
             cell.link = link;
+        }
+    }
+
+    pub(crate) fn heard(&mut self, id: HostId, at: UnixMillis) {
+        if let Some(cell) = self.cell_mut(id) {
+            cell.heard_at = at;
         }
     }
 

@@ -149,6 +149,11 @@ impl Fleet {
         self.hosts.set_link(host, link);
     }
 
+    /// Records a sign of life: whatever was not reported anew is still as it was.
+    pub fn heard(&mut self, host: HostId, at: UnixMillis) {
+        self.hosts.heard(host, at);
+    }
+
     /// Records what an agent said about itself.
     pub fn set_agent_info(&mut self, host: HostId, info: AgentInfo) {
         self.hosts.set_info(host, info);

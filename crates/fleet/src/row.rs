@@ -82,8 +82,12 @@ impl<'a> Row<'a> {
         UnixMillis::from_secs(i64::from(self.block.started_at[self.at]))
     }
 
+    /// How fresh this is: an agent tells of changes, so while it is heard, what it said last is true.
     pub fn reported_at(&self) -> UnixMillis {
-        UnixMillis::from_secs(i64::from(self.block.reported_at[self.at]))
+        match self.block.reported_at[self.at] {
+            0 => UnixMillis::NEVER,
+            secs => UnixMillis::from_secs(i64::from(secs)).max(self.host.heard_at),
+        }
     }
 
     pub fn cpu(&self) -> f32 {

@@ -32,12 +32,12 @@ impl Fleet {
     }
 
     /// When each agent was last here. Few and small: written whole.
-    pub fn link_shards(&self, now: UnixMillis) -> Vec<(u32, Vec<u8>)> {
+    pub fn link_shards(&self) -> Vec<(u32, Vec<u8>)> {
         let mut shards: Vec<(u32, Vec<u8>)> = Vec::new();
         for host in self.hosts() {
             let since = match host.link {
                 Link::Never => continue,
-                Link::Up { .. } => now,
+                Link::Up { since } => host.heard_at.max(since),
                 Link::Down { since } => since,
             };
             let number = HOSTS | (host.id.0 / HOSTS_PER_SHARD);
@@ -101,12 +101,9 @@ impl Fleet {
         }
         if shard & HOSTS != 0 {
             while let (Some(host), Some(at)) = (reader.u32(), reader.u64()) {
-                self.set_link(
-                    model::change::HostId(host),
-                    Link::Down {
-                        since: UnixMillis(at as i64),
-                    },
-                );
+                let (host, at) = (model::change::HostId(host), UnixMillis(at as i64));
+                self.set_link(host, Link::Down { since: at });
+                self.heard(host, at);
             }
             return;
         }

@@ -297,9 +297,10 @@ fn statuses_survive_a_restart_through_shards() {
             since: UnixMillis::from_secs(1),
         },
     );
+    before.heard(HostId(0), UnixMillis::from_secs(300));
     let shards = before.take_dirty_shards();
     assert!(before.take_dirty_shards().is_empty());
-    let links = before.link_shards(UnixMillis::from_secs(300));
+    let links = before.link_shards();
 
     let mut after = registered();
     for (shard, bytes) in shards.iter().chain(&links) {
@@ -314,7 +315,11 @@ fn statuses_survive_a_restart_through_shards() {
         (row.cpu(), row.mem(), row.fd(), row.disk(), row.net()),
         (0.1, 0.2, 3, 4, 5)
     );
-    assert_eq!(row.reported_at().secs(), 200);
+    assert_eq!(
+        row.reported_at().secs(),
+        300,
+        "as true as when the agent was last heard"
+    );
     assert_eq!(
         row.message(),
         "agent offline since 1970-01-01T00:05:00Z; before that: fine"

@@ -269,6 +269,19 @@ async fn a_join_token_counts_for_its_time_and_its_host() {
 }
 
 #[tokio::test]
+async fn a_token_does_not_push_a_living_agent_aside() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("10.0.0.1").await;
+    let host: Host = "10.0.0.1".parse().unwrap();
+    assert!(matches!(
+        rig.control.enrol("join-me", host, None, None).await,
+        Err(ControlError::Conflict(_))
+    ));
+    drop(agent);
+    assert!(rig.control.enrol("join-me", host, None, None).await.is_ok());
+}
+
+#[tokio::test]
 async fn naming_agents_takes_every_namespace() {
     let rig = Rig::new().await;
     rig.agent("10.0.0.1").await;

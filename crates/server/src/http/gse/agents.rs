@@ -12,7 +12,6 @@ use super::hosts::{self, HostEcho, Named};
 use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::{Ask, success};
-use crate::http::now;
 
 /// GSE's numbers for the state of an agent. Only running counts as alive.
 const NOT_FOUND: i32 = -2;
@@ -54,12 +53,11 @@ impl<'a> Seen<'a> {
     }
 
     fn report_time(&self) -> i64 {
-        match self.host.map(|host| host.link) {
-            // A connection that is up has been heard within its heartbeat.
-            Some(Link::Up { .. }) => now().secs(),
-            Some(Link::Down { since }) => since.secs(),
-            Some(Link::Never) | None => 0,
-        }
+        self.host.map_or(0, |host| match host.link {
+            Link::Up { since } => host.heard_at.max(since).secs(),
+            Link::Down { since } => since.secs(),
+            Link::Never => 0,
+        })
     }
 
     fn version(&self) -> &'a str {
