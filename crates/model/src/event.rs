@@ -14,14 +14,26 @@ pub enum EventKind {
     ProcessRestartFailed,
     /// Restarting was given up.
     ProcessCancelRestart,
+    /// Killed: over one of its own limits for several samples in a row.
+    ProcessResourceLimitExceed,
+    /// Killed: its group was over a pool limit, and it had the highest score.
+    ProcessGroupResourceLimitExceed,
+    /// `health_cmd` failed several times in a row.
+    ProcessUnhealthy,
+    /// A file of `configmap` is not what it should be.
+    ConfigDrift,
 }
 
 impl EventKind {
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 8] = [
         Self::ProcessExit,
         Self::ProcessRestartSuccess,
         Self::ProcessRestartFailed,
         Self::ProcessCancelRestart,
+        Self::ProcessResourceLimitExceed,
+        Self::ProcessGroupResourceLimitExceed,
+        Self::ProcessUnhealthy,
+        Self::ConfigDrift,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -30,6 +42,10 @@ impl EventKind {
             Self::ProcessRestartSuccess => "process_restart_success",
             Self::ProcessRestartFailed => "process_restart_failed",
             Self::ProcessCancelRestart => "process_cancel_restart",
+            Self::ProcessResourceLimitExceed => "process_resource_limit_exceed",
+            Self::ProcessGroupResourceLimitExceed => "process_group_resource_limit_exceed",
+            Self::ProcessUnhealthy => "process_unhealthy",
+            Self::ConfigDrift => "config_drift",
         }
     }
 
@@ -47,4 +63,25 @@ pub struct Event {
     pub reason: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,
+    /// `warn_report_policy.report_id` of the process; 0 for none.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub report_id: i64,
+}
+
+fn is_none(report_id: &i64) -> bool {
+    *report_id == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_reads_back_what_it_prints_and_is_stored_by_that_name() {
+        for kind in EventKind::ALL {
+            assert_eq!(EventKind::parse(kind.as_str()), Some(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        }
+        assert_eq!(EventKind::parse("nonsense"), None);
+    }
 }

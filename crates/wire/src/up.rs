@@ -228,7 +228,7 @@ impl ResultFrame {
 /// Something that happened on the host. Sent again until a sequence number at or above its own is acknowledged.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct EventFrame {
-    /// Rises by one with each event of this agent's journal, for ever.
+    /// Rises with each event of this host, for ever, also over a journal that was lost.
     #[prost(uint64, tag = "1")]
     pub seq: u64,
     #[prost(int64, tag = "2")]
@@ -246,6 +246,8 @@ pub struct EventFrame {
     pub exit_code: Option<i32>,
     #[prost(sint32, optional, tag = "8")]
     pub exit_signal: Option<i32>,
+    #[prost(sint64, tag = "9")]
+    pub report_id: i64,
 }
 
 impl EventFrame {
@@ -265,6 +267,7 @@ impl EventFrame {
                 Some(Exit::Signal(signal)) => Some(signal),
                 _ => None,
             },
+            report_id: event.report_id,
         }
     }
 
@@ -281,6 +284,7 @@ impl EventFrame {
                 (None, Some(signal)) => Some(Exit::Signal(signal)),
                 (None, None) => None,
             },
+            report_id: self.report_id,
         })
     }
 }

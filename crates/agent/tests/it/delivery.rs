@@ -49,6 +49,7 @@ impl World {
             kind: EventKind::ProcessExit,
             reason: String::new(),
             exit: None,
+            report_id: 0,
         };
         let ended = Notice::Ended(op(self.made), outcome(self.made));
         keep.notices.send(ended).await.unwrap();

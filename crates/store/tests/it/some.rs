@@ -200,6 +200,7 @@ pub fn event(host: u32, seq: u64) -> EventRow {
             kind: EventKind::ProcessExit,
             reason: "exited with code 1".into(),
             exit: Some(Exit::Code(1)),
+            report_id: 7,
         },
     }
 }

@@ -92,8 +92,9 @@ impl Ledger {
         self.known.contains(&id)
     }
 
-    pub(crate) fn next_event(&self) -> u64 {
-        self.last_event + 1
+    /// Above every number before, also above those of a journal that was lost: the server knows events by number.
+    pub(crate) fn next_event(&self, now: UnixMillis) -> u64 {
+        (self.last_event + 1).max(now.0.max(0) as u64)
     }
 
     pub(crate) fn ended(&mut self, id: OpId, outcome: Outcome) {

@@ -45,6 +45,7 @@ fn event() -> Event {
         kind: EventKind::ProcessExit,
         reason: "exited with code 1 after 3 s".into(),
         exit: Some(Exit::Code(1)),
+        report_id: 0,
     }
 }
 
@@ -103,7 +104,8 @@ fn check_picture(picture: &Picture) {
     assert_eq!(ledger.results.keys().collect::<Vec<_>>(), [&id(1)]);
     assert!(ledger.is_done(id(2)) && ledger.is_done(id(3)) && !ledger.is_done(id(1)));
     assert_eq!(ledger.events, [(2, event())]);
-    assert_eq!(ledger.next_event(), 3);
+    assert_eq!(ledger.next_event(UnixMillis(0)), 3);
+    assert_eq!(ledger.next_event(UnixMillis(1_700_000_000_000)), 1_700_000_000_000);
 }
 
 fn write_one_by_one(dir: &Path) {

@@ -91,8 +91,9 @@ impl Runner {
                         kind: emission.kind,
                         reason: emission.reason.clone(),
                         exit: emission.exit,
+                        report_id: held.hold.spec.warn_report_policy.report_id,
                     };
-                    let number = self.ledger.next_event();
+                    let number = self.ledger.next_event(now.unix);
                     self.ledger.happened(number, event.clone());
                     let entry = Entry::Happened(number, event.clone());
                     Some((entry, Notice::Event(number, event)))

@@ -94,6 +94,7 @@ fn ups() -> Vec<(&'static str, Up)> {
                 reason: "exited with code 1 after 3 s".into(),
                 exit_code: Some(1),
                 exit_signal: None,
+                report_id: 0,
             }
             .into(),
         ),
