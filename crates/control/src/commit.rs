@@ -98,6 +98,7 @@ impl Control {
         self.access_mut().apply(changes);
         let ended = self.0.tasks.apply(changes);
         self.0.sessions.desire(&desired);
+        self.0.sessions.regroup(changes);
         self.0.sessions.dispatch(changes);
         self.tell_of_tasks(changes, &ended);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::change::{Changes, EventRow, HostId, OutcomeRow, ProcessId, ProcessRow};
 use model::operation::Subject;
-use model::{Code, Host, OpId, Outcome};
+use model::{Code, Flag, FullName, Host, OpId, Outcome};
 use tokio::sync::{mpsc, watch};
 
 use crate::commit::World;
@@ -28,6 +28,13 @@ pub(crate) enum Record {
         op: OpId,
         outcome: Outcome,
         outbox: Arc<Outbox>,
+    },
+    /// What an agent has come to hold as wanted by itself.
+    Wanted {
+        host: HostId,
+        process: FullName,
+        flag: Flag,
+        managed: bool,
     },
     /// Silence that became an end.
     Overdue { op: OpId, outcome: Outcome },
@@ -129,7 +136,7 @@ impl Control {
                         event: row.event.clone(),
                     });
                 }
-                Record::Overdue { .. } => {}
+                Record::Overdue { .. } | Record::Wanted { .. } => {}
             }
         }
     }
@@ -149,6 +156,19 @@ fn plan(
         let (op, outcome, from) = match record {
             Record::Event { row, .. } => {
                 changes.events.push(row.clone());
+                continue;
+            }
+            Record::Wanted {
+                host,
+                process,
+                flag,
+                managed,
+            } => {
+                let name = world.fleet.name_id(process);
+                if let Some(row) = name.and_then(|name| world.fleet.process(*host, name)) {
+                    let now = processes.entry(row.id()).or_insert_with(|| row.to_change());
+                    (now.flag, now.managed) = (*flag, *managed);
+                }
                 continue;
             }
             Record::Result {

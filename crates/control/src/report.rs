@@ -16,7 +16,7 @@ impl Session {
             permanent: false,
         };
         match frame.kind {
-            Some(UpKind::Report(report)) => self.report(report),
+            Some(UpKind::Report(report)) => self.report(report).await,
             Some(UpKind::Result(result)) => self.result(result).await,
             Some(UpKind::Event(event)) => self.event(event).await,
             Some(UpKind::Hello(_)) => Err(refuse("a second hello")),
@@ -25,7 +25,7 @@ impl Session {
         }
     }
 
-    fn report(&self, report: Report) -> Result<(), Refused> {
+    async fn report(&self, report: Report) -> Result<(), Refused> {
         self.control.0.counters.reports.add(1);
         let at = self.control.now();
         if report.statuses.is_empty() {
@@ -33,19 +33,36 @@ impl Session {
             self.outbox.answer_heartbeat();
             return Ok(());
         }
-        let mut changed = Vec::new();
+        let (mut changed, mut moved) = (Vec::new(), Vec::new());
         {
             let mut fleet = self.control.fleet_mut();
             fleet.heard(self.host, at);
             for status in report.statuses {
                 let name = status.full_name().map_err(|e| malformed(&e.to_string()))?;
                 let mut status = status.into_status();
+                let held = (status.flag, status.managed);
                 // The server's clock, so that ages mean the same for every host.
                 status.reported_at = at;
-                if let Observed::Changed(id) = fleet.observe(self.host, &name, status) {
+                let observed = fleet.observe(self.host, &name, status);
+                if let Observed::Changed(id) = observed {
                     changed.push(id);
                 }
+                if let Observed::Changed(id) | Observed::Refreshed(id) = observed
+                    && let Some(row) = fleet.row(id)
+                    && let (Some(flag), Some(managed)) = held
+                    && (row.flag(), row.managed()) != (flag, managed)
+                {
+                    moved.push(Record::Wanted {
+                        host: self.host,
+                        process: name,
+                        flag,
+                        managed,
+                    });
+                }
             }
+        }
+        for record in moved {
+            self.record(record).await?;
         }
         if self.control.has_watchers() {
             let fleet = self.control.fleet();

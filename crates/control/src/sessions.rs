@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use fleet::{AgentInfo, Fleet, Link, Row};
 use model::change::{Changes, HostId, NameId};
-use model::{Host, OpId, UnixMillis, digest};
+use model::{Host, Namespace, OpId, UnixMillis, digest};
 use tokio::sync::Notify;
-use wire::down::NameRef;
+use wire::down::{GroupSet, NameRef};
 use wire::{Ack, Bye, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Welcome};
 
 use crate::tasks::Tasks;
@@ -54,6 +54,8 @@ pub(crate) struct Outbox {
 struct Waiting {
     welcome: Option<Welcome>,
     desired: Changed,
+    /// Namespaces whose process groups changed.
+    groups: BTreeSet<Namespace>,
     commands: VecDeque<OpId>,
     results: Vec<OpId>,
     events_through: u64,
@@ -144,6 +146,17 @@ impl Sessions {
         }
     }
 
+    /// Lets agents know of process groups that changed.
+    pub(crate) fn regroup(&self, changes: &Changes) {
+        for row in &changes.groups {
+            if let Some(outbox) = self.outbox(row.host) {
+                outbox.change(|waiting| {
+                    waiting.groups.insert(row.namespace.clone());
+                });
+            }
+        }
+    }
+
     /// Lets agents know of operations that were just committed.
     pub(crate) fn dispatch(&self, changes: &Changes) {
         let ended: HashSet<OpId> = changes.outcomes.iter().map(|row| row.op_id).collect();
@@ -210,11 +223,15 @@ impl Control {
         // In this order: from the first line on, new changes reach the outbox; only then is it looked up what the agent
         // has missed. A connection that this one replaces can no longer say that the agent is gone.
         self.0.sessions.insert(host, outbox.clone());
-        let in_step = {
+        let (in_step, groups) = {
             let mut fleet = self.fleet_mut();
             fleet.set_agent_info(host, info_of(hello));
             fleet.set_link(host, Link::Up { since: at });
-            held_digest(&fleet, host) == hello.held_digest
+            let groups: Vec<Namespace> = fleet
+                .groups_of(host)
+                .map(|(namespace, _)| namespace.clone())
+                .collect();
+            (held_digest(&fleet, host) == hello.held_digest, groups)
         };
         // What was under way is asked again, oldest first. An agent that has seen an operation before knows its id.
         let open = self.0.tasks.open_on(host);
@@ -222,6 +239,7 @@ impl Control {
             if !in_step {
                 waiting.desired = Changed::All;
             }
+            waiting.groups.extend(groups);
             let commands: BTreeSet<OpId> =
                 open.into_iter().chain(waiting.commands.drain(..)).collect();
             waiting.commands = commands.into_iter().collect();
@@ -298,6 +316,19 @@ impl Session {
                 Changed::Names(names) => frames.extend(some_processes(&fleet, self.host, names)),
                 Changed::All => frames.extend(every_process(&fleet, self.host)),
             }
+            if !waiting.groups.is_empty() {
+                let set = |namespace: &Namespace| {
+                    GroupSet::new(namespace, fleet.groups(self.host, namespace))
+                };
+                let groups = waiting.groups.iter().map(set).collect();
+                frames.push(
+                    Desired {
+                        groups,
+                        ..Default::default()
+                    }
+                    .into(),
+                );
+            }
         }
         let commands = waiting
             .commands
@@ -365,10 +396,8 @@ fn some_processes(fleet: &Fleet, host: HostId, names: HashSet<NameId>) -> Vec<Do
     if !forget.is_empty() {
         frames.push(
             Desired {
-                full: false,
-                last: false,
-                processes: Vec::new(),
                 forget,
+                ..Default::default()
             }
             .into(),
         );

@@ -4,8 +4,10 @@
 //! ([`Fleet::observe`]). Processes are kept in columns, so that a million of them fit in little room, and found through a
 //! hash table and bitmaps. The crate does no I/O and reads no clock.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use model::change::{Changes, DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
 use model::group::ProcessGroup;
 use model::{AgentId, FullName, Host, Labels, Namespace, Spec, Status, UnixMillis};
@@ -35,7 +37,7 @@ pub struct Fleet {
     names: Names,
     definitions: Definitions,
     columns: Columns,
-    groups: hashbrown::HashMap<(HostId, Namespace), Arc<[ProcessGroup]>>,
+    groups: HashMap<HostId, BTreeMap<Namespace, Arc<[ProcessGroup]>>>,
 }
 
 /// What one status report did to the picture.
@@ -85,10 +87,10 @@ impl Fleet {
             }
         }
         for row in &changes.groups {
-            let key = (row.host, row.namespace.clone());
+            let here = self.groups.entry(row.host).or_default();
             match row.groups.is_empty() {
-                true => drop(self.groups.remove(&key)),
-                false => drop(self.groups.insert(key, row.groups.as_slice().into())),
+                true => drop(here.remove(&row.namespace)),
+                false => drop(here.insert(row.namespace.clone(), row.groups.as_slice().into())),
             }
         }
     }
@@ -253,9 +255,14 @@ impl Fleet {
     }
 
     pub fn groups(&self, host: HostId, namespace: &Namespace) -> &[ProcessGroup] {
-        self.groups
-            .get(&(host, namespace.clone()))
-            .map_or(&[], |groups| groups)
+        let groups = self.groups.get(&host).and_then(|here| here.get(namespace));
+        groups.map_or(&[], |groups| groups)
+    }
+
+    /// Every namespace that has groups on a host, with them.
+    pub fn groups_of(&self, host: HostId) -> impl Iterator<Item = (&Namespace, &[ProcessGroup])> {
+        let here = self.groups.get(&host).into_iter().flatten();
+        here.map(|(namespace, groups)| (namespace, &**groups))
     }
 
     /// Ids that a plan against this very revision may give to new things.

@@ -281,6 +281,7 @@ fn status() -> Status {
         disk: 4,
         net: 5,
         message: "fine".into(),
+        ..Default::default()
     }
 }
 

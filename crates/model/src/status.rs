@@ -82,6 +82,11 @@ pub struct Status {
     pub net: u64,
     /// Why it is as it is; empty when there is nothing to say.
     pub message: String,
+    /// What the agent holds as wanted; operations decide it, and so does the end of a one-shot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flag: Option<Flag>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub managed: Option<bool>,
 }
 
 impl Default for Status {
@@ -98,6 +103,8 @@ impl Default for Status {
             disk: 0,
             net: 0,
             message: String::new(),
+            flag: None,
+            managed: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Frames from a server to an agent: what should be.
 
-use model::{FullName, Invalid, Labels, Spec};
+use model::group::ProcessGroup;
+use model::{FullName, Invalid, Labels, Namespace, Spec};
 
 use crate::up::OpRef;
 
@@ -91,6 +92,38 @@ pub struct Desired {
     pub processes: Vec<DesiredProcess>,
     #[prost(message, repeated, tag = "4")]
     pub forget: Vec<NameRef>,
+    /// Namespaces whose process groups changed; each with all of its groups.
+    #[prost(message, repeated, tag = "5")]
+    pub groups: Vec<GroupSet>,
+}
+
+/// The process groups of one namespace on this host.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct GroupSet {
+    #[prost(string, tag = "1")]
+    pub namespace: String,
+    /// A list of [`ProcessGroup`]s as JSON; an empty one takes them away.
+    #[prost(string, tag = "2")]
+    pub groups_json: String,
+}
+
+impl GroupSet {
+    pub fn new(namespace: &Namespace, groups: &[ProcessGroup]) -> Self {
+        let groups_json = serde_json::to_string(groups).expect("groups have only string keys");
+        Self {
+            namespace: namespace.as_str().to_owned(),
+            groups_json,
+        }
+    }
+
+    pub fn groups(&self) -> Result<(Namespace, Vec<ProcessGroup>), Invalid> {
+        let namespace = Namespace::parse(&self.namespace)?;
+        let groups = serde_json::from_str(&self.groups_json);
+        Ok((
+            namespace,
+            groups.map_err(|e| Invalid::new("process_group", e.to_string()))?,
+        ))
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, prost::Message)]

@@ -1,7 +1,7 @@
 //! Frames from an agent to its server: what is.
 
 use model::status::Exit;
-use model::{FullName, Invalid, Outcome, State, Status, UnixMillis};
+use model::{Flag, FullName, Invalid, Outcome, State, Status, UnixMillis};
 
 /// Any frame that an agent sends.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -150,6 +150,11 @@ pub struct ProcessStatus {
     pub net: u64,
     #[prost(string, tag = "13")]
     pub message: String,
+    /// What the agent holds as wanted (0, 1, 2), and whether it manages the process.
+    #[prost(uint32, optional, tag = "14")]
+    pub flag: Option<u32>,
+    #[prost(bool, optional, tag = "15")]
+    pub managed: Option<bool>,
 }
 
 impl ProcessStatus {
@@ -172,6 +177,8 @@ impl ProcessStatus {
             disk: status.disk,
             net: status.net,
             message: status.message.clone(),
+            flag: status.flag.map(|flag| u32::from(u8::from(flag))),
+            managed: status.managed,
         }
     }
 
@@ -196,6 +203,10 @@ impl ProcessStatus {
             disk: self.disk,
             net: self.net,
             message: self.message,
+            flag: self
+                .flag
+                .and_then(|flag| Flag::try_from(u8::try_from(flag).ok()?).ok()),
+            managed: self.managed,
         }
     }
 }

@@ -228,3 +228,56 @@ async fn an_agent_may_speak_only_for_the_host_of_its_certificate() {
             .contains("no common protocol version")
     );
 }
+
+#[tokio::test]
+async fn process_groups_reach_the_agent_at_once_and_when_it_comes_back() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("10.0.0.1").await;
+    agent.hears().await;
+    let group = model::group::ProcessGroup {
+        id: "pool".into(),
+        resource: Default::default(),
+    };
+    let namespace = Namespace::parse("ns").unwrap();
+    let hosts = asked(&["10.0.0.1"]);
+    rig.control
+        .set_groups(&rig.caller, &namespace, hosts, vec![group.clone()])
+        .await
+        .unwrap();
+    let groups = |desired: Vec<wire::Desired>| desired[0].groups[0].groups().unwrap();
+    assert_eq!(
+        groups(agent.hears_desired().await),
+        (namespace.clone(), vec![group.clone()])
+    );
+    drop(agent);
+    let again = rig.connect("10.0.0.1".parse().unwrap(), 0);
+    assert_eq!(
+        groups(again.hears_desired().await),
+        (namespace, vec![group])
+    );
+}
+
+#[tokio::test]
+async fn what_an_agent_holds_as_wanted_is_recorded() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let agent = rig.agent("10.0.0.1").await;
+    let status = model::Status {
+        flag: Some(Flag::Running),
+        managed: Some(true),
+        ..Default::default()
+    };
+    let report = wire::Report {
+        statuses: vec![wire::ProcessStatus::new(&full("ns/p"), &status)],
+    };
+    agent.session.take(report.into()).await.unwrap();
+    while rig.flag_and_managed("ns/p", "10.0.0.1") != (Flag::Running, true) {
+        tokio::task::yield_now().await;
+    }
+    let rig = rig.restarted().await;
+    assert_eq!(
+        rig.flag_and_managed("ns/p", "10.0.0.1"),
+        (Flag::Running, true)
+    );
+}

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use bytes::BytesMut;
 use prost::Message;
 use tokio_util::codec::{Decoder, Encoder};
-use wire::down::NameRef;
+use wire::down::{GroupSet, NameRef};
 use wire::enrol::{Enrol, Enrolled};
 use wire::up::OpRef;
 use wire::{
@@ -46,6 +46,15 @@ fn ups() -> Vec<(&'static str, Up)> {
         disk: 100,
         net: 200,
         message: "fine".into(),
+        flag: None,
+        managed: None,
+    };
+    let wanted = ProcessStatus {
+        namespace: "gse".into(),
+        name: "proc-test".into(),
+        flag: Some(2),
+        managed: Some(true),
+        ..Default::default()
     };
     vec![
         (
@@ -71,6 +80,13 @@ fn ups() -> Vec<(&'static str, Up)> {
             "up-report",
             Report {
                 statuses: vec![status],
+            }
+            .into(),
+        ),
+        (
+            "up-report-wanted",
+            Report {
+                statuses: vec![wanted],
             }
             .into(),
         ),
@@ -128,6 +144,7 @@ fn downs() -> Vec<(&'static str, Down)> {
                 last: true,
                 processes: vec![process],
                 forget: vec![],
+                groups: vec![],
             }
             .into(),
         ),
@@ -135,6 +152,17 @@ fn downs() -> Vec<(&'static str, Down)> {
             "down-desired-forget",
             Desired {
                 forget: vec![name()],
+                ..Default::default()
+            }
+            .into(),
+        ),
+        (
+            "down-desired-groups",
+            Desired {
+                groups: vec![GroupSet {
+                    namespace: "gse".into(),
+                    groups_json: "[]".into(),
+                }],
                 ..Default::default()
             }
             .into(),
