@@ -9,6 +9,7 @@ use crate::access::{App, Audit, JoinToken, Login, User};
 use crate::event::Event;
 use crate::group::ProcessGroup;
 use crate::spec::Probe;
+use crate::webhook::Webhook;
 use crate::{
     AgentId, Flag, FullName, Host, Labels, Namespace, Op, OpId, Outcome, Spec, TaskId, UnixMillis,
 };
@@ -82,6 +83,8 @@ pub struct Changes {
     pub logins_gone: Vec<[u8; 32]>,
     pub join_tokens: Vec<JoinToken>,
     pub join_tokens_gone: Vec<String>,
+    pub webhooks: Vec<Webhook>,
+    pub webhooks_gone: Vec<String>,
     pub audit: Vec<Audit>,
 }
 

@@ -8,6 +8,7 @@ pub mod change;
 pub mod digest;
 pub mod event;
 pub mod group;
+pub mod held;
 pub mod host;
 pub mod invalid;
 pub mod lenient;
@@ -16,6 +17,7 @@ pub mod operation;
 pub mod spec;
 pub mod status;
 pub mod time;
+pub mod webhook;
 
 pub use host::{AgentId, Host};
 pub use invalid::Invalid;

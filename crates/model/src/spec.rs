@@ -6,8 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 pub mod raw;
+pub mod runtime;
 
 pub use raw::RawSpec;
+pub use runtime::Runtime;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
@@ -22,6 +24,8 @@ pub struct Spec {
     pub warn_report_policy: WarnReport,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub configmap: Vec<ConfigFile>,
+    #[serde(default, skip_serializing_if = "Runtime::is_default")]
+    pub runtime: Runtime,
 }
 
 /// What the process is called on the host, and where its files are. Optional texts are empty when not given.

@@ -138,6 +138,7 @@ fn spec() -> Spec {
         monitor_policy: Policy::default(),
         warn_report_policy: WarnReport::default(),
         configmap: Vec::new(),
+        runtime: Default::default(),
     }
 }
 

@@ -137,6 +137,7 @@ pub(crate) fn spec() -> Spec {
         monitor_policy: Policy::default(),
         warn_report_policy: WarnReport::default(),
         configmap: Vec::new(),
+        runtime: Default::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::runtime::RawRuntime;
 use super::{AutoType, Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport};
 use crate::group::RawProcessGroup;
 use crate::{Invalid, lenient};
@@ -44,6 +45,9 @@ pub struct RawSpec {
     pub configmap: Option<Vec<Option<RawConfigFile>>>,
     #[serde(deserialize_with = "lenient::objects")]
     pub process_group: Option<Vec<Option<RawProcessGroup>>>,
+    /// Ours: not in the GSE documents.
+    #[serde(deserialize_with = "lenient::object")]
+    pub runtime: Option<RawRuntime>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -172,6 +176,11 @@ impl RawSpec {
                     .unwrap_or(0),
             },
             configmap: complete_configmap(self.configmap.unwrap_or_default())?,
+            runtime: self
+                .runtime
+                .unwrap_or_default()
+                .complete()
+                .map_err(|e| e.within("runtime"))?,
         })
     }
 

@@ -65,6 +65,7 @@ pub fn spec(n: u32) -> Spec {
             path: "/etc/x".into(),
             md5: "0".repeat(32),
         }],
+        runtime: Default::default(),
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn spec() -> Spec {
         },
         warn_report_policy: Default::default(),
         configmap: Vec::new(),
+        runtime: Default::default(),
     }
 }
 
@@ -78,6 +79,10 @@ pub(crate) struct World {
     pub(crate) emitted: Vec<Emission>,
     pub(crate) executed: Vec<Role>,
     pub(crate) signals: usize,
+    /// Why no signal may be sent.
+    pub(crate) refuses: Option<String>,
+    pub(crate) instead_of_log: String,
+    pub(crate) sweeps: usize,
     pub(crate) forgotten: bool,
     /// The agent dies after this many more actions.
     pub(crate) dies_after: Option<u32>,
@@ -109,6 +114,9 @@ impl World {
             emitted: Vec::new(),
             executed: Vec::new(),
             signals: 0,
+            refuses: None,
+            instead_of_log: String::new(),
+            sweeps: 0,
             forgotten: false,
             dies_after: None,
             dead: false,
@@ -209,6 +217,15 @@ impl World {
             Action::Look(depth) => Some(Event::Looked(self.look(depth))),
             Action::Check(_) => Some(Event::Checked(self.check.clone())),
             Action::Spawn(role) => Some(self.spawn(role)),
+            Action::Signal(..) | Action::Kill(_) if self.refuses.is_some() => {
+                self.refuses.clone().map(Event::SignalRefused)
+            }
+            Action::Sweep => {
+                self.sweeps += 1;
+                self.coming.clear();
+                self.end_programs();
+                None
+            }
             Action::Signal(alive, _) => {
                 self.signals += 1;
                 let now = self.now;
@@ -266,6 +283,7 @@ impl World {
                 path: "/s".into(),
                 offset: 0,
                 spool: true,
+                instead_of_log: self.instead_of_log.clone(),
             },
         })
     }

@@ -1,0 +1,218 @@
+//! What a process may be given beyond the GSE documents: environment, limits, priority, log rotation. All optional.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Invalid, lenient};
+
+/// How many variables one process may be given.
+pub const MAX_VARIABLES: usize = 256;
+/// The longest variable, name and value together, in bytes.
+pub const MAX_VARIABLE_LEN: usize = 32 * 1024;
+/// The most old log files that are kept.
+pub const MAX_LOG_KEEP: u32 = 100;
+
+/// `spec.runtime`. What is None is left at its documented default.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Runtime {
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Most open descriptors (RLIMIT_NOFILE).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nofile: Option<u64>,
+    /// Largest core file in bytes (RLIMIT_CORE).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core: Option<u64>,
+    /// Most processes of the user (RLIMIT_NPROC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nproc: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub umask: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nice: Option<i32>,
+    /// Hard limits, where the kernel lets the agent have a cgroup: bytes of memory, percent of the whole machine's cpu,
+    /// number of processes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_max: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_max: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pids_max: Option<u64>,
+    /// A log that is longer is rotated, and so many old ones are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_max_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_keep: Option<u32>,
+}
+
+impl Runtime {
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RawRuntime {
+    #[serde(deserialize_with = "lenient::labels")]
+    pub env: BTreeMap<String, String>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub nofile: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub core: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub nproc: Option<i64>,
+    /// Octal digits, as the shell's `umask` takes them.
+    pub umask: Option<String>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub nice: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub memory_max: Option<i64>,
+    #[serde(deserialize_with = "lenient::float")]
+    pub cpu_max: Option<f64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub pids_max: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub log_max_bytes: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub log_keep: Option<i64>,
+}
+
+impl RawRuntime {
+    /// Checks everything; errors name the field from `env` inwards.
+    pub(super) fn complete(self) -> Result<Runtime, Invalid> {
+        check_env(&self.env)?;
+        let cpu_max = match self.cpu_max {
+            Some(percent) if !(percent > 0.0 && percent <= 100.0) => {
+                return Err(Invalid::new(
+                    "cpu_max",
+                    "must be a percentage above 0, at most 100",
+                ));
+            }
+            other => other,
+        };
+        Ok(Runtime {
+            env: self.env,
+            nofile: within("nofile", self.nofile, 1, 1 << 30)?,
+            core: within("core", self.core, 0, i64::MAX)?,
+            nproc: within("nproc", self.nproc, 1, 1 << 30)?,
+            umask: self.umask.as_deref().map(parse_umask).transpose()?,
+            nice: match self.nice {
+                Some(nice) if (-20..=19).contains(&nice) => Some(nice as i32),
+                Some(_) => return Err(Invalid::new("nice", "must be from -20 to 19")),
+                None => None,
+            },
+            memory_max: within("memory_max", self.memory_max, 1 << 20, i64::MAX)?,
+            cpu_max,
+            pids_max: within("pids_max", self.pids_max, 1, 1 << 22)?,
+            log_max_bytes: within("log_max_bytes", self.log_max_bytes, 1 << 12, i64::MAX)?,
+            log_keep: within("log_keep", self.log_keep, 0, i64::from(MAX_LOG_KEEP))?
+                .map(|keep| keep as u32),
+        })
+    }
+}
+
+fn check_env(env: &BTreeMap<String, String>) -> Result<(), Invalid> {
+    if env.len() > MAX_VARIABLES {
+        return Err(Invalid::new(
+            "env",
+            format!("must be at most {MAX_VARIABLES} variables"),
+        ));
+    }
+    for (name, value) in env {
+        let starts_well = name
+            .bytes()
+            .next()
+            .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
+        let goes_on_well = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if !starts_well || !goes_on_well {
+            return Err(Invalid::new(
+                format!("env.{}", name.chars().take(40).collect::<String>()),
+                "must be named by letters, digits and '_', not a digit first",
+            ));
+        }
+        if name.starts_with("MUSTER_") {
+            return Err(Invalid::new(
+                format!("env.{name}"),
+                "is a name that the agent gives itself",
+            ));
+        }
+        if value.contains('\0') || name.len() + value.len() > MAX_VARIABLE_LEN {
+            let rule = format!("must be at most {MAX_VARIABLE_LEN} bytes without NUL");
+            return Err(Invalid::new(format!("env.{name}"), rule));
+        }
+    }
+    Ok(())
+}
+
+fn within(field: &str, value: Option<i64>, least: i64, most: i64) -> Result<Option<u64>, Invalid> {
+    match value {
+        None => Ok(None),
+        Some(number) if (least..=most).contains(&number) => Ok(Some(number as u64)),
+        Some(_) if most == i64::MAX => Err(Invalid::new(field, format!("must be {least} or more"))),
+        Some(_) => Err(Invalid::new(
+            field,
+            format!("must be from {least} to {most}"),
+        )),
+    }
+}
+
+fn parse_umask(text: &str) -> Result<u32, Invalid> {
+    u32::from_str_radix(text.trim(), 8)
+        .ok()
+        .filter(|umask| *umask <= 0o777)
+        .ok_or_else(|| {
+            Invalid::new(
+                "umask",
+                format!("must be octal digits up to 777, not {text:?}"),
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn complete(value: Value) -> Result<Runtime, Invalid> {
+        serde_json::from_value::<RawRuntime>(value)
+            .unwrap()
+            .complete()
+    }
+
+    #[test]
+    fn everything_that_is_given_is_kept_and_reads_back() {
+        let runtime = complete(json!({
+            "env": {"PORT": 80, "DEBUG": true}, "nofile": "65536", "core": 0, "nproc": 100, "umask": "027", "nice": -5,
+            "memory_max": 1 << 30, "cpu_max": 50, "pids_max": 10, "log_max_bytes": 1 << 20, "log_keep": 3,
+        }))
+        .unwrap();
+        assert_eq!(runtime.env["PORT"], "80");
+        assert_eq!(
+            (runtime.nofile, runtime.umask, runtime.nice),
+            (Some(65_536), Some(0o27), Some(-5))
+        );
+        let text = serde_json::to_string(&runtime).unwrap();
+        assert_eq!(serde_json::from_str::<Runtime>(&text).unwrap(), runtime);
+        assert!(complete(json!({})).unwrap().is_default());
+    }
+
+    #[test]
+    fn each_bad_field_is_named_with_its_rule() {
+        for (value, field) in [
+            (json!({"env": {"1X": "a"}}), "env.1X"),
+            (json!({"env": {"MUSTER_NAME": "a"}}), "env.MUSTER_NAME"),
+            (json!({"nofile": 0}), "nofile"),
+            (json!({"umask": "0999"}), "umask"),
+            (json!({"nice": 20}), "nice"),
+            (json!({"memory_max": 5}), "memory_max"),
+            (json!({"cpu_max": 0}), "cpu_max"),
+            (json!({"log_keep": 1000}), "log_keep"),
+        ] {
+            assert_eq!(complete(value.clone()).unwrap_err().field, field, "{value}");
+        }
+    }
+}
