@@ -31,6 +31,7 @@
 //! The whole of [`Process`] is what the journal keeps, so every phase is also a phase in which the agent may come back;
 //! `recover` says how each goes on.
 
+mod due;
 mod end;
 mod exited;
 mod keep;
@@ -50,14 +51,12 @@ use model::status::Exit;
 use model::{Flag, Spec};
 use serde::{Deserialize, Serialize};
 
+use due::{foreground_at, up_at};
 pub(crate) use types::{
     Action, Alive, Boot, Cmd, Depth, Emission, Ending, Event, Finished, Form, Look, Moment, Role,
     Run, Signal, Sink, Ticket,
 };
 
-/// A command that is still there is not called the process before this, whatever `start_check_secs` says: a launcher
-/// needs a moment to leave.
-const FOREGROUND_GRACE_MS: u64 = 500;
 /// How long a process is watched after SIGHUP before the reload is called done.
 const SETTLE_MS: u64 = 300;
 /// Operations that may wait for one process.
@@ -88,8 +87,18 @@ pub(crate) struct Process {
     /// The last run stayed in the foreground, so the next is likely to.
     #[serde(default)]
     pub(crate) stays: bool,
+    /// What is wrong around the current run, although it runs.
+    #[serde(default)]
+    pub(crate) troubles: Troubles,
     #[serde(default)]
     pub(crate) forgetting: bool,
+}
+
+/// Sentences that are shown as long as the run lasts; empty where all is well.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Troubles {
+    pub(crate) log: String,
+    pub(crate) pid_file: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -236,6 +245,7 @@ impl Process {
             message: String::new(),
             sink: None,
             stays: false,
+            troubles: Troubles::default(),
             forgetting: false,
         }
     }
@@ -276,6 +286,8 @@ impl Process {
             Event::Checked(result) => self.checked(result, cx, &mut out),
             Event::Spawned(cmd) => self.spawned(cmd),
             Event::SpawnFailed(why) => self.spawn_failed(why, cx, &mut out),
+            Event::SignalRefused(why) => self.signal_refused(why, &mut out),
+            Event::PidFileRefused(why) => self.troubles.pid_file = why,
             Event::Exited(run, exit, last_line) => {
                 self.exited(run, exit, last_line, cx, &mut out);
             }
@@ -363,47 +375,6 @@ impl Process {
             }
         }
     }
-
-    /// When it wants to be ticked next. Nothing that is at rest wants anything.
-    pub(crate) fn due(&self, cx: &Context<'_>) -> Option<u64> {
-        let now = cx.now.boot_ms;
-        match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Up { .. } => None,
-            Phase::Lost { at_boot_ms, .. } => Some(next_poll(*at_boot_ms, now)),
-            Phase::Backoff { until_boot_ms } => Some(*until_boot_ms),
-            Phase::Working(work) => {
-                let late = work.began_boot_ms + cx.timeout_ms();
-                match &work.step {
-                    Step::Begin | Step::Check | Step::Launch(_) | Step::Close(_) => None,
-                    Step::Command { cmd, .. } => Some(match cmd.role {
-                        Role::Start | Role::Restart => {
-                            let check = foreground_at(cmd, cx);
-                            let poll = next_poll(cmd.began_boot_ms, now);
-                            let check = if check > now { check } else { poll };
-                            late.min(check).min(poll)
-                        }
-                        Role::Stop | Role::Reload | Role::Kill => late,
-                    }),
-                    Step::AwaitUp { seen } => {
-                        let ended = work.ran.as_ref().map_or(now, |ran| ran.ended_boot_ms);
-                        let poll = next_poll(ended, now);
-                        Some(match seen {
-                            Some(seen) => up_at(seen, ended, cx).clamp(now + 1, poll.max(now + 1)),
-                            None => poll,
-                        })
-                    }
-                    Step::AwaitDown { from_boot_ms, .. } if *from_boot_ms > now => {
-                        Some(late.min(*from_boot_ms))
-                    }
-                    Step::AwaitDown { from_boot_ms, .. } => {
-                        let poll = next_poll(*from_boot_ms, now);
-                        Some(if late > now { late.min(poll) } else { poll })
-                    }
-                    Step::Settle { until_boot_ms } => Some(*until_boot_ms),
-                }
-            }
-        }
-    }
 }
 
 impl Work {
@@ -423,25 +394,4 @@ fn in_foreground(cmd: &Cmd, main: i32) -> Alive {
         since_boot_ms: cmd.began_boot_ms,
         started_at: cmd.began_at,
     }
-}
-
-/// When a command that is still there is called the process.
-fn foreground_at(cmd: &Cmd, cx: &Context<'_>) -> u64 {
-    cmd.began_boot_ms + cx.start_check_ms().max(FOREGROUND_GRACE_MS)
-}
-
-/// When a run that was seen has proved itself.
-fn up_at(seen: &Seen, command_ended: u64, cx: &Context<'_>) -> u64 {
-    seen.first_boot_ms.max(command_ended) + cx.start_check_ms()
-}
-
-/// Looks often at first and rarely later.
-fn next_poll(from: u64, now: u64) -> u64 {
-    let elapsed = now.saturating_sub(from);
-    let every = match elapsed {
-        0..200 => 20,
-        200..2000 => 100,
-        _ => 500,
-    };
-    from + (elapsed / every + 1) * every
 }

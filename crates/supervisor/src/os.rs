@@ -6,6 +6,7 @@ pub(crate) mod disk;
 pub(crate) mod exits;
 pub(crate) mod identity;
 pub(crate) mod kill;
+pub(crate) mod limits;
 pub(crate) mod look;
 pub(crate) mod pidfile;
 pub(crate) mod procfs;
@@ -14,3 +15,10 @@ pub(crate) mod sink;
 pub(crate) mod sockets;
 pub(crate) mod spawn;
 pub(crate) mod user;
+
+/// An error as people read it: its number is for programs.
+pub(crate) fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let plain = text.split(" (os error").next().unwrap_or_default();
+    plain.to_owned()
+}

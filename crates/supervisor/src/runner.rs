@@ -55,6 +55,8 @@ enum Due {
     Process(Key),
     /// A command beside the machine, by its pid.
     Side(i32),
+    /// A query that waits for such a command.
+    Query(Key),
 }
 
 #[derive(Debug)]
@@ -80,6 +82,8 @@ pub(crate) struct Runner {
     disk_due_boot_ms: u64,
     rewrite_due_boot_ms: u64,
     bound_rounds: u32,
+    /// It was said that the directory is gone.
+    dir_is_lost: bool,
     boot: Boot,
     _lock: std::fs::File,
 }
@@ -91,6 +95,11 @@ fn agent_mark(dir: &Path) -> String {
         Ok(data) => format!("{:x}-{:x}", data.dev(), data.ino()),
         Err(_) => dir.display().to_string(),
     }
+}
+
+/// Whether the directory that an agent marked so is not there any more, as it was.
+fn is_lost(dir: &Path, agent: &str) -> bool {
+    agent_mark(dir) != agent || !dir.join("journal").exists()
 }
 
 impl Runner {
@@ -119,6 +128,7 @@ impl Runner {
             disk_due_boot_ms: 0,
             rewrite_due_boot_ms: 0,
             bound_rounds: 0,
+            dir_is_lost: false,
             boot: supervisor.boot,
             _lock: supervisor._lock,
         };
@@ -272,6 +282,10 @@ impl Runner {
         match due {
             Due::Process(key) => self.held.get(&key).is_some_and(|h| h.armed == Some(at)),
             Due::Side(pid) => self.sides.get(&pid).is_some_and(|s| s.until_boot_ms == at),
+            Due::Query(key) => {
+                let held = self.held.get(&key);
+                held.is_some_and(|held| held.query_until_boot_ms == Some(at))
+            }
         }
     }
 
@@ -294,6 +308,7 @@ impl Runner {
                     self.drive(key, Event::Tick);
                 }
                 Due::Side(pid) => self.side_timed_out(pid),
+                Due::Query(key) => self.answer_query(key),
             }
         }
     }

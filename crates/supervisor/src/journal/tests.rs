@@ -105,7 +105,10 @@ fn check_picture(picture: &Picture) {
     assert!(ledger.is_done(id(2)) && ledger.is_done(id(3)) && !ledger.is_done(id(1)));
     assert_eq!(ledger.events, [(2, event())]);
     assert_eq!(ledger.next_event(UnixMillis(0)), 3);
-    assert_eq!(ledger.next_event(UnixMillis(1_700_000_000_000)), 1_700_000_000_000);
+    assert_eq!(
+        ledger.next_event(UnixMillis(1_700_000_000_000)),
+        1_700_000_000_000
+    );
 }
 
 fn write_one_by_one(dir: &Path) {

@@ -7,8 +7,8 @@ use model::{Flag, Op};
 
 use super::keep::emit;
 use super::{
-    Action, Alive, Cause, Context, Depth, Ending, Failure, Form, Look, Phase, Process, Role, Step,
-    Work, words,
+    Action, Alive, Cause, Context, Depth, Ending, Failure, Form, Look, Phase, Process, Role, Run,
+    Step, Troubles, Work, words,
 };
 
 impl Process {
@@ -18,6 +18,11 @@ impl Process {
         self.sink = match alive.form {
             Form::Foreground { .. } => work.ran.as_ref().map(|ran| ran.cmd.sink.clone()),
             Form::Daemon => None,
+        };
+        let sink = work.ran.as_ref().map(|ran| &ran.cmd.sink);
+        self.troubles = Troubles {
+            log: sink.map_or_else(String::new, |sink| sink.instead_of_log.clone()),
+            pid_file: String::new(),
         };
         match work.cause {
             Cause::Operation(ticket) => {
@@ -46,6 +51,7 @@ impl Process {
         let Cause::Operation(ticket) = work.cause else {
             return self.rest(String::new());
         };
+        out.push(Action::Sweep);
         if ticket.op == Op::Restart {
             work.began_boot_ms = cx.now.boot_ms;
             work.doomed = None;
@@ -108,14 +114,21 @@ impl Process {
             (true, Some(ran)) => {
                 let lasted = ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms);
                 let exit = ran.exit.unwrap_or(Exit::Unseen);
-                let text = words::exited(exit, lasted, &work.last_line);
-                match self.stays {
-                    true => text,
-                    false => format!("{} {text}", ran.cmd.role.field()),
+                let of_process = || words::exited(exit, lasted, &work.last_line);
+                match ran.cmd.role {
+                    // The command was the process.
+                    Role::Start if self.stays => of_process(),
+                    Role::Start => format!("start_cmd {}", of_process()),
+                    role @ (Role::Stop | Role::Restart | Role::Reload | Role::Kill) => {
+                        words::command_exited(role, exit, &work.last_line)
+                    }
                 }
             }
             (true | false, _) => words::quote(&failure.message),
         };
+        if alive.is_none() && work.doomed.is_none() {
+            out.extend(left_behind(work).map(Action::Kill));
+        }
         match work.cause {
             Cause::Operation(ticket) => {
                 let ending = words::failed(ticket, failure, work);
@@ -162,5 +175,14 @@ impl Process {
             managed: Some(managed),
             ..ending
         }));
+    }
+}
+
+/// The command that should have brought it up and did not: what it left may not live on beside the next one.
+fn left_behind(work: &Work) -> Option<Run> {
+    let ran = work.ran.as_ref()?;
+    match ran.cmd.role {
+        Role::Start | Role::Restart => Some(ran.cmd.run),
+        Role::Stop | Role::Reload | Role::Kill => None,
     }
 }

@@ -7,7 +7,8 @@ use model::status::Exit;
 
 use super::words::{self, seconds};
 use super::{
-    Action, Alive, Cause, Context, Depth, Emission, Finished, Form, Phase, Process, Step, Work,
+    Action, Alive, Cause, Context, Depth, Emission, Finished, Form, Phase, Process, Step, Troubles,
+    Work,
 };
 
 /// A run of this length clears the count of failed attempts.
@@ -52,6 +53,12 @@ impl Process {
             self.rest(reason);
             return;
         }
+        // What it left may not live on beside the next one. Of a daemon nobody knows what it meant to leave.
+        let left = match alive.form {
+            Form::Foreground { .. } => Some(alive.run),
+            Form::Daemon => None,
+        };
+        out.extend(left.map(Action::Kill));
         if lasted_ms >= LASTING_MS {
             self.failures = 0;
             self.failing_since = None;
@@ -60,6 +67,9 @@ impl Process {
         match lasted_ms >= interval_ms {
             true => self.retry(reason, 0, cx, out),
             false => self.retry(reason, interval_ms, cx, out),
+        }
+        if let Phase::Working(work) = &mut self.phase {
+            work.doomed = left;
         }
     }
 
@@ -145,6 +155,7 @@ impl Process {
         self.message.clear();
         self.stays = false;
         self.sink = None;
+        self.troubles = Troubles::default();
         self.phase = Phase::Up { alive };
         out.push(Action::FindVersion);
     }

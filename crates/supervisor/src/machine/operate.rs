@@ -137,16 +137,6 @@ impl Process {
             },
         };
         match (ticket.op, work.before) {
-            (Op::Start, Some(alive)) => {
-                let message = format!(
-                    "no need to start the process({}) that is running with pid {}",
-                    cx.name,
-                    alive.pid()
-                );
-                let ending = words::ending(ticket, Code::ALREADY_RUNNING, message);
-                self.settle_wanted(Flag::Running, true, ending, out);
-                self.phase = Phase::Up { alive };
-            }
             // What was on its way up is not any more.
             (Op::Stop | Op::Kill, None) if doomed.is_some() => self.stopped(work, cx, out),
             (Op::Stop | Op::Kill, None) => {
@@ -155,6 +145,7 @@ impl Process {
                     cx.name
                 );
                 let ending = words::ending(ticket, Code::NOT_RUNNING, message);
+                out.push(Action::Sweep);
                 self.settle_wanted(Flag::Stopped, false, ending, out);
                 self.rest(String::new());
             }
@@ -162,8 +153,8 @@ impl Process {
                 let failure = words::not_reloaded(cx, "nothing was executed");
                 self.close(work, failure, out);
             }
-            (Op::Start, None) => self.ask_check(work, Role::Start, out),
-            (Op::Manage, _) => self.ask_check(work, Role::Start, out),
+            // One that runs, too: it is managed from now on, so it must be possible to start it.
+            (Op::Start | Op::Manage, _) => self.ask_check(work, Role::Start, out),
             (Op::Restart, _) => match cx.command(Role::Restart).is_empty() {
                 true => self.ask_check(work, Role::Start, out),
                 false => self.ask_check(work, Role::Restart, out),
@@ -247,6 +238,7 @@ impl Process {
             Cause::Operation(ticket) => ticket.op,
         };
         match (op, work.before) {
+            (Op::Start, Some(alive)) => self.runs_already(&work, alive, cx, out),
             (Op::Manage, before) => self.manage(&work, before, cx, out),
             (Op::Restart, _) if !cx.command(Role::Restart).is_empty() => {
                 self.launch(work, Role::Restart, out);
@@ -263,6 +255,19 @@ impl Process {
                 _,
             ) => self.launch(work, Role::Start, out),
         }
+    }
+
+    fn runs_already(&mut self, work: &Work, alive: Alive, cx: &Context<'_>, out: &mut Vec<Action>) {
+        if let Cause::Operation(ticket) = work.cause {
+            let message = format!(
+                "no need to start the process({}) that is running with pid {}",
+                cx.name,
+                alive.pid()
+            );
+            let ending = words::ending(ticket, Code::ALREADY_RUNNING, message);
+            self.settle_wanted(Flag::Running, true, ending, out);
+        }
+        self.phase = Phase::Up { alive };
     }
 
     fn manage(
@@ -311,6 +316,15 @@ impl Process {
             });
         }
         self.close(work, words::command_failed(why), out);
+    }
+
+    /// The run may not be told to go or to reload: waiting would not help.
+    pub(super) fn signal_refused(&mut self, why: String, out: &mut Vec<Action>) {
+        let told = |step: &Step| matches!(step, Step::AwaitDown { .. } | Step::Settle { .. });
+        if let Some(mut work) = self.take_work(told) {
+            work.doomed = None;
+            self.close(work, words::command_failed(why), out);
+        }
     }
 
     pub(super) fn command_timed_out(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {

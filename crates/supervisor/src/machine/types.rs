@@ -89,6 +89,9 @@ pub(crate) struct Sink {
     pub(crate) offset: u64,
     /// A file of our own, bounded and thrown away with the run; otherwise the process's log.
     pub(crate) spool: bool,
+    /// Why it is not the log that the spec wants, in words.
+    #[serde(default)]
+    pub(crate) instead_of_log: String,
 }
 
 /// A command that was executed.
@@ -157,6 +160,10 @@ pub(crate) enum Event {
     Checked(Result<(), String>),
     Spawned(Cmd),
     SpawnFailed(String),
+    /// A signal to the run that an operation is about could not be sent: why, in words.
+    SignalRefused(String),
+    /// The pid file of a foreground program could not be written: why, in words.
+    PidFileRefused(String),
     /// A run or a command ended; the last line that it wrote, if we know its output.
     Exited(Run, Exit, String),
     Inspected(Box<Instance>),
@@ -186,10 +193,14 @@ pub(crate) enum Action {
     Check(Role),
     /// → `Spawned` or `SpawnFailed`. What it runs is in the journal before it runs.
     Spawn(Role),
+    /// → `SignalRefused`, if so
     Signal(Alive, Signal),
-    /// SIGKILL to a run or command and to everything that came from it, until nothing of it lives. The state says
+    /// → `SignalRefused`, if so. SIGKILL to a run or command and to everything that came from it, until nothing of it lives. The state says
     /// `doomed` until the look that follows.
     Kill(Run),
+    /// SIGKILL to whatever earlier runs left behind.
+    Sweep,
+    /// → `PidFileRefused`, if so
     WritePidFile(i32),
     RemovePidFile(i32),
     /// → `Inspected`, some time later.

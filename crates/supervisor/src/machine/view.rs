@@ -1,8 +1,10 @@
 //! What others see of a process: people, and the runner that watches and tidies for it.
 
+use std::borrow::Cow;
+
 use model::{State, UnixMillis};
 
-use super::{Alive, Cmd, Phase, Process, Role, Run, Sink, Step, in_foreground};
+use super::{Alive, Cmd, Phase, Process, Role, Run, Sink, Step, Troubles, in_foreground};
 
 /// What people see of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +12,7 @@ pub(crate) struct View<'a> {
     pub(crate) state: State,
     pub(crate) pid: i32,
     pub(crate) started_at: UnixMillis,
-    pub(crate) message: &'a str,
+    pub(crate) message: Cow<'a, str>,
 }
 
 impl Process {
@@ -98,7 +100,7 @@ impl Process {
                 state: State::Running,
                 pid: alive.pid(),
                 started_at: alive.started_at,
-                message: &self.message,
+                message: self.message_while_up(),
             },
             None => View {
                 state: match self.phase {
@@ -111,8 +113,41 @@ impl Process {
                 },
                 pid: -1,
                 started_at: UnixMillis::NEVER,
-                message: &self.message,
+                message: Cow::Borrowed(&self.message),
             },
+        }
+    }
+
+    /// The message, with what is wrong around the run.
+    fn message_while_up(&self) -> Cow<'_, str> {
+        let Troubles { log, pid_file } = &self.troubles;
+        if log.is_empty() && pid_file.is_empty() {
+            return Cow::Borrowed(&self.message);
+        }
+        let all = [self.message.as_str(), log, pid_file];
+        let parts: Vec<&str> = all.into_iter().filter(|part| !part.is_empty()).collect();
+        Cow::Owned(parts.join("; "))
+    }
+
+    /// Where a run or command writes, or wrote.
+    pub(crate) fn sink_of(&self, run: Run) -> Option<&Sink> {
+        match &self.phase {
+            Phase::Working(work) => match &work.step {
+                Step::Command { cmd, .. } if cmd.run == run => Some(&cmd.sink),
+                Step::Begin
+                | Step::Check
+                | Step::Launch(_)
+                | Step::Command { .. }
+                | Step::AwaitUp { .. }
+                | Step::AwaitDown { .. }
+                | Step::Settle { .. }
+                | Step::Close(_) => self.sink.as_ref(),
+            },
+            Phase::Unseen
+            | Phase::Down
+            | Phase::Up { .. }
+            | Phase::Lost { .. }
+            | Phase::Backoff { .. } => self.sink.as_ref(),
         }
     }
 

@@ -26,6 +26,15 @@ pub(super) fn exited(exit: Exit, lasted_ms: u64, last_line: &str) -> String {
     }
 }
 
+/// `stop_cmd exited with code 1: what it said last`.
+pub(super) fn command_exited(role: Role, exit: Exit, last_line: &str) -> String {
+    let text = format!("{} {exit}", role.field());
+    match quote(last_line).as_str() {
+        "" => text,
+        line => format!("{text}: {line}"),
+    }
+}
+
 /// Not more than fits into a status.
 pub(super) fn quote(text: &str) -> String {
     let text = text.trim();

@@ -15,7 +15,7 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::procfs::Stat;
+use super::procfs::{self, Stat};
 use crate::machine::Run;
 
 /// How many ends are taken in one go.
@@ -170,10 +170,8 @@ fn exit_of(run: Run, pidfd: &OwnedFd) -> Exit {
 
 /// `/proc/PID/stat` shows 0 instead of the exit code to those who may not trace the process.
 fn readable_exit_code(pid: i32) -> bool {
-    use std::os::unix::fs::MetadataExt;
     let me = rustix::process::geteuid().as_raw();
-    let owner = std::fs::metadata(format!("/proc/{pid}")).map(|found| found.uid());
-    me == 0 || owner.is_ok_and(|owner| owner == me)
+    me == 0 || procfs::owner(pid) == Some(me)
 }
 
 fn from_status(status: i32) -> Exit {

@@ -144,14 +144,9 @@ pub(crate) fn probe(probe: &Probe) -> Option<Alive> {
     procfs::all()
         .iter()
         .filter(|stat| stat.is_live() && stat.pid != me && bears_name(stat, &probe.proc_name))
-        .filter(|stat| uid.is_none_or(|uid| owner(stat.pid) == Some(uid)))
+        .filter(|stat| uid.is_none_or(|uid| procfs::owner(stat.pid) == Some(uid)))
         .min_by_key(|stat| (stat.start, stat.pid))
         .map(daemon)
-}
-
-fn owner(pid: i32) -> Option<u32> {
-    use std::os::unix::fs::MetadataExt;
-    Some(std::fs::metadata(format!("/proc/{pid}")).ok()?.uid())
 }
 
 fn daemon(stat: &Stat) -> Alive {

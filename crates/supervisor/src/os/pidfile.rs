@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use super::user::{self, User};
@@ -66,7 +66,16 @@ fn write_once(path: &Path, pid: i32) -> io::Result<()> {
         .truncate(true)
         .mode(0o644)
         .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
-        .open(path)?;
+        .open(path)
+        .map_err(|error| match error.raw_os_error() {
+            Some(libc::ELOOP) => io::Error::other("it is a symbolic link"),
+            Some(_) | None => error,
+        })?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    // Whatever our umask says. One that was there already may be somebody else's to change.
+    let _ = file.set_permissions(fs::Permissions::from_mode(0o644));
     file.write_all(format!("{pid}\n").as_bytes())
 }
 

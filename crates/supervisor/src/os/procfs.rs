@@ -132,6 +132,12 @@ pub(crate) fn children(pid: i32) -> Vec<i32> {
         .collect()
 }
 
+/// The user that it runs as.
+pub(crate) fn owner(pid: i32) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    Some(fs::metadata(format!("/proc/{pid}")).ok()?.uid())
+}
+
 /// The arguments, at most `max` bytes of them.
 pub(crate) fn cmdline(pid: i32, max: u64) -> Vec<u8> {
     let mut text = Vec::new();

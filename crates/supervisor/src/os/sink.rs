@@ -12,7 +12,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use model::operation::MAX_OUTPUT;
@@ -30,7 +30,7 @@ pub(crate) const MUCH: u64 = 64 * 1024;
 const KEPT_LOG: u64 = 10 * 1024 * 1024;
 
 /// The file that `log_path` means: a file in it when it is a directory or looks like one, else itself.
-pub(crate) fn log_file(log_path: &str, name: &str) -> PathBuf {
+fn log_file(log_path: &str, name: &str) -> PathBuf {
     let path = Path::new(log_path);
     match log_path.ends_with('/') || path.is_dir() {
         true => path.join(format!("{name}.log")),
@@ -38,26 +38,58 @@ pub(crate) fn log_file(log_path: &str, name: &str) -> PathBuf {
     }
 }
 
-/// Opens the process's log, with the rights of its user.
-pub(crate) fn open_log(path: PathBuf, user: &User) -> io::Result<(Sink, OwnedFd)> {
-    let file = user::with_rights_of(user, || {
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o644)
-            // A pipe in its place must not stop us.
-            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-            .open(&path)
-    })?;
+/// Opens the process's log, with the rights of its user. A directory that is meant to hold it is made, if only it is
+/// missing.
+pub(crate) fn open_log(log_path: &str, name: &str, user: &User) -> Result<(Sink, OwnedFd), String> {
+    let path = log_file(log_path, name);
+    let opened = user::with_rights_of(user, || {
+        if log_path.ends_with('/')
+            && let Some(dir) = path.parent()
+        {
+            // There already, or not to be made: then opening says why.
+            let _ = fs::create_dir(dir)
+                .and_then(|()| fs::set_permissions(dir, fs::Permissions::from_mode(0o755)));
+        }
+        open_log_file(&path)
+    });
+    opened.map_err(|error| {
+        let (path, why) = (path.display(), super::plain(&error));
+        format!("log_path: cannot open {path}: {why}; output is kept by the agent only")
+    })
+}
+
+/// Where a link leads counts, so that whoever reads and bounds the log does it there.
+fn open_log_file(path: &Path) -> io::Result<(Sink, OwnedFd)> {
+    let (path, is_new) = match fs::canonicalize(path) {
+        Ok(path) => (path, false),
+        Err(_) => (path.to_owned(), true),
+    };
+    let file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o644)
+        // A pipe in its place must not stop us.
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW)
+        .open(&path)
+        .map_err(|error| match error.raw_os_error() {
+            Some(libc::ELOOP) => io::Error::other("it is a symbolic link that leads nowhere"),
+            Some(libc::ENXIO) => io::Error::other("it is not a file"),
+            Some(_) | None => error,
+        })?;
     rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)?;
     let found = file.metadata()?;
     if !found.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
+    if is_new {
+        // Whatever our umask says.
+        let _ = file.set_permissions(fs::Permissions::from_mode(0o644));
+    }
     let sink = Sink {
         path,
         offset: found.len(),
         spool: false,
+        instead_of_log: String::new(),
     };
     Ok((sink, file.into()))
 }
@@ -73,6 +105,7 @@ pub(crate) fn open_spool(path: PathBuf) -> io::Result<(Sink, OwnedFd)> {
         path,
         offset: 0,
         spool: true,
+        instead_of_log: String::new(),
     };
     Ok((sink, file.into()))
 }
@@ -191,7 +224,7 @@ mod tests {
         let path = dir.path().join("log");
         fs::write(&path, "before\n").unwrap();
         let user = user::find(&nix::unistd::geteuid().to_string()).unwrap();
-        let (sink, fd) = open_log(path.clone(), &user).unwrap();
+        let (sink, fd) = open_log(path.to_str().unwrap(), "p", &user).unwrap();
         File::from(fd).write_all(b"ours\n").unwrap();
         assert_eq!(tail(&sink, 100), "ours\n");
         fs::write(&path, "new\n").unwrap();

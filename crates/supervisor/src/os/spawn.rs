@@ -5,8 +5,7 @@
 //! child. So: executed ⇔ journalled.
 //!
 //! What a command gets: `/bin/sh -c COMMAND` in `setup_path`, as `user` with all their groups, in a session of its own;
-//! default signals, umask 022, the limit of open files at [`NOFILE_SOFT`] (the agent raises its own), a neutral OOM
-//! score; standard input from `/dev/null`, both outputs into its sink, no other descriptor; and the environment of
+//! default signals, umask 022, the limits and priorities of [`super::limits`], a neutral OOM score; standard input from `/dev/null`, both outputs into its sink, no other descriptor; and the environment of
 //! [`environment`].
 #![allow(unsafe_code)]
 
@@ -16,6 +15,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use rustix::process::{Pid, PidfdFlags};
 
+use super::limits::Limits;
 use super::procfs::Stat;
 use super::user::User;
 use crate::machine::Run;
@@ -23,8 +23,6 @@ use crate::machine::Run;
 /// Where commands are looked for, and what they get as `PATH`.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const LANG: &str = "C.UTF-8";
-/// What a command may have open unless it asks for more, up to the host's hard limit.
-const NOFILE_SOFT: u64 = 1024;
 /// How a child that was not executed ends.
 const NOT_EXECUTED: i32 = 126;
 
@@ -120,7 +118,7 @@ struct Prepared {
     envp: Vec<*const libc::c_char>,
     directory: CString,
     switch: Option<(u32, u32, Vec<u32>)>,
-    nofile_hard: u64,
+    limits: Limits,
     input: RawFd,
     output: RawFd,
     gate: RawFd,
@@ -147,7 +145,6 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
         rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,
         rustix::fs::Mode::empty(),
     )?;
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let prepared = Prepared {
         argv: [
             c"sh".as_ptr(),
@@ -165,7 +162,7 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
             let user = launch.user;
             (user.uid, user.gid, user.groups.clone())
         }),
-        nofile_hard: limit.maximum.unwrap_or(libc::RLIM_INFINITY),
+        limits: Limits::prepare(),
         input: input.as_raw_fd(),
         output: launch.output.as_raw_fd(),
         gate: gate_read.as_raw_fd(),
@@ -253,11 +250,7 @@ unsafe fn become_command(prepared: &Prepared) -> ! {
         }
 
         libc::umask(0o022);
-        let nofile = libc::rlimit {
-            rlim_cur: NOFILE_SOFT.min(prepared.nofile_hard),
-            rlim_max: prepared.nofile_hard,
-        };
-        libc::setrlimit(libc::RLIMIT_NOFILE, &raw const nofile);
+        prepared.limits.apply();
         let score = libc::open(
             c"/proc/self/oom_score_adj".as_ptr(),
             libc::O_WRONLY | libc::O_CLOEXEC,

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use nix::unistd;
 
+use super::procfs;
+
 /// How long a user's data is believed.
 const REMEMBERED: Duration = Duration::from_secs(60);
 /// How many users are remembered.
@@ -57,11 +59,8 @@ fn look_up(name: &str) -> Result<User, String> {
         .ok_or_else(|| format!("spec.identity.user: there is no user {name} on this host"))?;
     let me = unistd::geteuid();
     if !me.is_root() && found.uid != me {
-        let mine = unistd::User::from_uid(me).ok().flatten();
-        let mine = mine.map_or_else(|| me.to_string(), |user| user.name);
-        return Err(format!(
-            "spec.identity.user: the agent runs as {mine} and cannot run processes of {name}; only an agent that runs as root can"
-        ));
+        let why = cannot(&format!("run processes of {name}"));
+        return Err(format!("spec.identity.user: {why}"));
     }
     let groups = CString::new(found.name.as_str())
         .ok()
@@ -75,6 +74,27 @@ fn look_up(name: &str) -> Result<User, String> {
         shell: found.shell.to_string_lossy().into_owned(),
         name: found.name,
     })
+}
+
+/// Says that this agent has not the rights for something.
+pub(crate) fn cannot(what: &str) -> String {
+    let way_out = match is_root() {
+        true => "it lacks that right here",
+        false => "only an agent that runs as root can",
+    };
+    let mine = name_of(unistd::geteuid().as_raw());
+    format!("the agent runs as {mine} and cannot {what}; {way_out}")
+}
+
+/// The name of the user that a process runs as.
+pub(crate) fn owner_of(pid: i32) -> Option<String> {
+    procfs::owner(pid).map(name_of)
+}
+
+fn name_of(uid: u32) -> String {
+    let user = unistd::User::from_uid(unistd::Uid::from_raw(uid));
+    let user = user.ok().flatten();
+    user.map_or_else(|| uid.to_string(), |user| user.name)
 }
 
 pub(crate) fn is_root() -> bool {

@@ -8,9 +8,9 @@ use rustix::process::Signal as KernelSignal;
 
 use super::{Due, Key, Runner};
 use crate::journal::entry::Entry;
-use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Role, Run, Signal, Sink};
+use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Role, Run, Signal};
 use crate::os::spawn::Launch;
-use crate::os::{check, clock, kill, look, pidfile, sink, spawn, user};
+use crate::os::{self, check, clock, kill, look, pidfile, sink, spawn, user};
 
 impl Runner {
     pub(super) fn drive(&mut self, key: Key, event: Event) {
@@ -41,18 +41,20 @@ impl Runner {
                 Ok(cmd) => Event::Spawned(cmd),
                 Err(why) => Event::SpawnFailed(why),
             }),
-            Action::Signal(alive, signal) => {
-                send(alive, signal);
-                None
-            }
+            Action::Signal(alive, signal) => send(alive, signal).err().map(Event::SignalRefused),
             Action::Kill(run) => {
-                kill::kill_family(run, &held.mark);
+                let mark = held.mark.clone();
+                let killed = kill::kill_family(run, &mark, &self.spared(key, Some(run)));
+                killed.err().map(Event::SignalRefused)
+            }
+            Action::Sweep => {
+                let mark = held.mark.clone();
+                kill::sweep(&mark, &self.spared(key, None));
                 None
             }
-            Action::WritePidFile(pid) => {
-                write_pid_file(&held.hold.spec, pid);
-                None
-            }
+            Action::WritePidFile(pid) => write_pid_file(&held.hold.spec, pid)
+                .err()
+                .map(Event::PidFileRefused),
             Action::RemovePidFile(pid) => {
                 pidfile::remove(held.hold.spec.identity.pid_path.as_ref(), pid);
                 None
@@ -69,6 +71,13 @@ impl Runner {
             // Written down with the step.
             Action::End(_) | Action::Emit(_) => None,
         }
+    }
+
+    /// The runs of all other processes: whoever started them, they are not this one's to end.
+    fn spared(&self, key: Key, root: Option<Run>) -> Vec<Run> {
+        let others = self.held.iter().filter(|(other, _)| **other != key);
+        let runs = others.filter_map(|(_, held)| Some(held.process.alive()?.run));
+        runs.filter(|run| Some(*run) != root).collect()
     }
 
     fn look(&self, key: Key, depth: Depth) -> Option<crate::machine::Look> {
@@ -103,13 +112,12 @@ impl Runner {
         let name = held.hold.name.name.as_str();
         let (sink, output) = match log_path {
             "" => sink::open_spool(spool),
-            log_path => {
-                let path = sink::log_file(log_path, name);
-                sink::open_log(path.clone(), &user).or_else(|error| {
-                    tracing::warn!(process = %held.hold.name, path = %path.display(), %error, "cannot open the log");
-                    sink::open_spool(spool)
-                })
-            }
+            log_path => sink::open_log(log_path, name, &user).or_else(|why| {
+                tracing::warn!(process = %held.hold.name, why, "the log is not used");
+                let (mut sink, output) = sink::open_spool(spool)?;
+                sink.instead_of_log = why;
+                Ok((sink, output))
+            }),
         }
         .map_err(|error| format!("the agent has no place for the command's output: {error}"))?;
         let gated = spawn::spawn(&Launch {
@@ -158,7 +166,7 @@ impl Runner {
         let event = match complaint {
             Some(why) => Event::SpawnFailed(why),
             None => {
-                let sink: Option<&Sink> = held.process.sinks().next();
+                let sink = held.process.sink_of(run);
                 let last_line = match exit.is_success() {
                     true => String::new(),
                     false => sink.map(sink::last_line).unwrap_or_default(),
@@ -231,27 +239,22 @@ impl Runner {
     }
 }
 
-fn send(alive: Alive, signal: Signal) {
+fn send(alive: Alive, signal: Signal) -> Result<(), String> {
     let signal = match signal {
         Signal::Terminate => KernelSignal::TERM,
         Signal::HangUp => KernelSignal::HUP,
     };
-    // Gone already: its end is told by itself.
     match alive.form {
         Form::Daemon => kill::signal(alive.run, signal),
         Form::Foreground { .. } => kill::signal_group(alive.run, signal),
-    };
+    }
 }
 
-fn write_pid_file(spec: &Spec, pid: i32) {
+fn write_pid_file(spec: &Spec, pid: i32) -> Result<(), String> {
     let path = &spec.identity.pid_path;
-    let written = user::find(&spec.identity.user)
-        .and_then(|user| pidfile::write(path.as_ref(), pid, &user).map_err(|e| e.to_string()));
-    if let Err(error) = written {
-        tracing::warn!(
-            path,
-            error,
-            "cannot write the pid file of a foreground program"
-        );
-    }
+    let user = user::find(&spec.identity.user)?;
+    pidfile::write(path.as_ref(), pid, &user).map_err(|error| {
+        let why = os::plain(&error);
+        format!("pid_path: cannot write {path}: {why}; only this agent knows the pid")
+    })
 }

@@ -21,6 +21,10 @@ pub(crate) struct Held {
     pub(crate) complaints: Option<(Run, Complaints)>,
     pub(crate) version: String,
     pub(crate) usage: Usage,
+    /// The bytes under its log path were counted since its run began.
+    pub(crate) disk_counted: bool,
+    /// When a query is answered with the version that is known.
+    pub(crate) query_until_boot_ms: Option<u64>,
     /// As last told.
     pub(crate) told: Status,
     pub(crate) usage_told_boot_ms: u64,
@@ -53,6 +57,8 @@ impl Held {
             complaints: None,
             version: String::new(),
             usage: Usage::default(),
+            disk_counted: false,
+            query_until_boot_ms: None,
             told: Status::default(),
             usage_told_boot_ms: 0,
             writes_much: false,
@@ -82,11 +88,14 @@ impl Held {
         let same = view.state == self.told.state
             && view.pid == self.told.pid
             && view.message == self.told.message
-            && self.version == self.told.version;
+            && self.version == self.told.version
+            && self.told.flag == Some(self.process.flag)
+            && self.told.managed == Some(self.process.managed);
         if same {
             return false;
         }
         if view.pid != self.told.pid {
+            self.disk_counted &= view.pid <= 0;
             self.usage = Usage {
                 disk: self.usage.disk,
                 ..Usage::default()
@@ -103,7 +112,9 @@ impl Held {
             fd: self.usage.fd,
             disk: self.usage.disk,
             net: self.usage.net,
-            message: view.message.to_owned(),
+            message: view.message.into_owned(),
+            flag: Some(self.process.flag),
+            managed: Some(self.process.managed),
         };
         true
     }

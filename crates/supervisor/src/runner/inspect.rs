@@ -16,6 +16,7 @@ impl Runner {
     pub(super) fn inspect(&mut self, key: Key) -> Option<Event> {
         let alive = self.held.get(&key)?.process.alive();
         if alive.is_some() && self.find_version(key) {
+            self.await_version(key);
             return None;
         }
         Some(Event::Inspected(Box::new(self.instance(key))))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tokio::task::JoinHandle;
 
 use super::held::Usage;
-use super::{Key, Runner};
+use super::{Key, Runner, is_lost};
 use crate::machine::{Event, Run};
 use crate::os::{clock, disk};
 
@@ -16,6 +16,7 @@ impl Runner {
     /// Once a period: whoever is down may have been started by somebody else, and whoever is up is sampled.
     pub(super) fn period(&mut self) {
         self.exits.reap_orphans();
+        self.mind_dir();
         let resting: Vec<Key> = self
             .held
             .iter()
@@ -26,6 +27,20 @@ impl Runner {
             self.drive(key, Event::Tick);
         }
         self.sample();
+    }
+
+    /// Without its directory the agent goes on, but the next one will not know what this one did. Said once.
+    fn mind_dir(&mut self) {
+        let is_lost = is_lost(&self.dir, &self.agent);
+        if is_lost && !self.dir_is_lost {
+            let dir = self.dir.display();
+            tracing::error!(
+                %dir,
+                "the agent's directory was removed or replaced while the agent runs: nothing it does from now on survives \
+                 it, and operations that need a place for output fail; put the directory back and restart the agent"
+            );
+        }
+        self.dir_is_lost |= is_lost;
     }
 
     fn sample(&mut self) {
@@ -62,19 +77,21 @@ impl Runner {
         }
     }
 
-    /// Starts counting the bytes under every log path, if it is time and there is one.
+    /// Starts counting the bytes under every log path, if it is time, and under those of new runs in any case.
     pub(super) fn count_disk(&mut self) -> Option<DiskCount> {
         let now = clock::boot_ms();
-        if now < self.disk_due_boot_ms {
-            return None;
+        let all = now >= self.disk_due_boot_ms;
+        if all {
+            self.disk_due_boot_ms = now + self.options.count_disk_every.as_millis() as u64;
         }
-        self.disk_due_boot_ms = now + self.options.count_disk_every.as_millis() as u64;
-        let paths: Vec<(Key, PathBuf)> = self
-            .held
-            .iter()
-            .filter(|(_, held)| !held.hold.spec.identity.log_path.is_empty())
-            .map(|(key, held)| (*key, PathBuf::from(&held.hold.spec.identity.log_path)))
-            .collect();
+        let mut paths: Vec<(Key, PathBuf)> = Vec::new();
+        for (key, held) in &mut self.held {
+            let log_path = &held.hold.spec.identity.log_path;
+            if !log_path.is_empty() && (all || !held.disk_counted) {
+                paths.push((*key, PathBuf::from(log_path)));
+            }
+            held.disk_counted = true;
+        }
         if paths.is_empty() {
             return None;
         }
@@ -97,9 +114,15 @@ impl Runner {
     }
 
     pub(super) fn disk_counted(&mut self, counts: Vec<(Key, u64)>) {
+        let now = clock::unix();
         for (key, count) in counts {
-            if let Some(held) = self.held.get_mut(&key) {
-                held.usage.disk = count;
+            let Some(held) = self.held.get_mut(&key) else {
+                continue;
+            };
+            held.usage.disk = count;
+            // The first figure is worth telling by itself.
+            if held.told.disk == 0 && held.refresh_usage(now) {
+                self.outbox.status_changed(key);
             }
         }
     }

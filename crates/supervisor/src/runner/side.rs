@@ -14,6 +14,8 @@ use crate::os::{clock, look, sink, spawn, user};
 
 /// How long a program may take to tell its version.
 const VERSION_MS: u64 = 10_000;
+/// How long a query waits for that.
+const QUERY_MS: u64 = 3_000;
 /// The longest version that is kept.
 const MAX_VERSION: usize = 128;
 
@@ -33,6 +35,15 @@ enum Asks {
 }
 
 impl Runner {
+    /// Lets the query of a process wait for the version, but not for long.
+    pub(super) fn await_version(&mut self, key: Key) {
+        if let Some(held) = self.held.get_mut(&key) {
+            let until_boot_ms = clock::boot_ms() + QUERY_MS;
+            held.query_until_boot_ms = Some(until_boot_ms);
+            self.timers.push(Reverse((until_boot_ms, Due::Query(key))));
+        }
+    }
+
     /// Asks a held program for its version. False when there is no way to ask.
     pub(super) fn find_version(&mut self, key: Key) -> bool {
         let Some(held) = self.held.get(&key) else {
@@ -86,7 +97,11 @@ impl Runner {
         });
         match watched {
             Ok(run) => {
-                let until_boot_ms = clock::boot_ms() + VERSION_MS;
+                let patience_ms = match asks {
+                    Asks::Version(_) => VERSION_MS,
+                    Asks::Stranger(..) => QUERY_MS,
+                };
+                let until_boot_ms = clock::boot_ms() + patience_ms;
                 self.timers
                     .push(Reverse((until_boot_ms, Due::Side(run.pid))));
                 let side = Side {
@@ -108,23 +123,23 @@ impl Runner {
 
     pub(super) fn side_timed_out(&mut self, pid: i32) {
         if let Some(side) = self.sides.remove(&pid) {
-            kill::kill_family(side.run, &Mark::none());
+            // Whether it may be killed or not, nobody waits for it any more.
+            let _ = kill::kill_family(side.run, &Mark::none(), &[]);
             self.exits.forget(side.run);
             self.side_ended(side, Exit::Unseen);
         }
     }
 
     pub(super) fn side_ended(&mut self, side: Side, exit: Exit) {
-        let output = match exit.is_success() {
-            true => sink::tail(&side.sink, 16 * 1024),
-            false => String::new(),
-        };
+        let version = exit
+            .is_success()
+            .then(|| version_in(&sink::tail(&side.sink, 16 * 1024)));
         let _ = std::fs::remove_file(&side.sink.path);
-        let version = version_in(&output);
         match side.asks {
             Asks::Version(key) => self.version_found(key, version),
             Asks::Stranger(id, probe) => {
                 let now = clock::unix();
+                let version = version.unwrap_or_default();
                 let instance = self.instance_of(look::probe(&probe), None, &version, now);
                 let mut outcome = Outcome::plain(model::Code::OK, "success", now);
                 outcome.instance = Some(Box::new(instance));
@@ -133,16 +148,24 @@ impl Runner {
         }
     }
 
-    fn version_found(&mut self, key: Key, version: String) {
+    /// A program that did not tell is of the version that it last told.
+    fn version_found(&mut self, key: Key, version: Option<String>) {
         let Some(held) = self.held.get_mut(&key) else {
             return;
         };
-        held.version = version;
-        if held.process.query.is_some() {
+        held.version = version.unwrap_or_else(|| std::mem::take(&mut held.version));
+        match held.process.query.is_some() {
+            true => self.answer_query(key),
+            false => self.drive(key, Event::Proceed),
+        }
+    }
+
+    /// Answers the query under way with what is known now.
+    pub(super) fn answer_query(&mut self, key: Key) {
+        if let Some(held) = self.held.get_mut(&key) {
+            held.query_until_boot_ms = None;
             let instance = self.instance(key);
             self.drive(key, Event::Inspected(Box::new(instance)));
-        } else {
-            self.drive(key, Event::Proceed);
         }
     }
 }

@@ -103,6 +103,7 @@ impl Runner {
                 | Action::Spawn(_)
                 | Action::Signal(..)
                 | Action::Kill(_)
+                | Action::Sweep
                 | Action::WritePidFile(_)
                 | Action::RemovePidFile(_)
                 | Action::Inspect

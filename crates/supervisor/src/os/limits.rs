@@ -1,0 +1,100 @@
+//! What a command may use and how urgent it is: the same on every host, whatever the agent was started with.
+//!
+//! | limit | soft | hard |
+//! |---|---|---|
+//! | stack | 8 MiB | unlimited |
+//! | core | 0 | unlimited |
+//! | nofile | 1024 | the agent's own |
+//! | memlock | 8 MiB | 8 MiB |
+//! | msgqueue | 819 200 bytes | 819 200 bytes |
+//! | nice, rtprio | 0 | 0 |
+//! | as, cpu, data, fsize, locks, nproc, rss, rttime | unlimited | unlimited |
+//! | sigpending | the agent's own | the agent's own |
+//!
+//! An agent without the right to raise hard limits gives what it has. Nice value 0, the default scheduler and I/O
+//! priority: an ordinary user's agent that is nice itself cannot be less so for its commands.
+#![allow(unsafe_code)]
+
+use libc::RLIM_INFINITY as UNLIMITED;
+
+const MIB: u64 = 1024 * 1024;
+/// What a command may have open unless it asks for more, up to the host's hard limit.
+const NOFILE_SOFT: u64 = 1024;
+/// The agent's own hard limit.
+const OURS: u64 = UNLIMITED - 1;
+const N_LIMITS: usize = 15;
+
+/// Resource, soft, hard.
+// C libraries do not agree on the sign of a resource's number.
+#[allow(clippy::unnecessary_cast)]
+const DEFAULTS: [(u32, u64, u64); N_LIMITS] = [
+    (libc::RLIMIT_AS as u32, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_CORE as u32, 0, UNLIMITED),
+    (libc::RLIMIT_CPU as u32, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_DATA as u32, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_FSIZE as u32, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_LOCKS as u32, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_MEMLOCK as u32, 8 * MIB, 8 * MIB),
+    (libc::RLIMIT_MSGQUEUE as u32, 819_200, 819_200),
+    (libc::RLIMIT_NICE as u32, 0, 0),
+    (libc::RLIMIT_NOFILE as u32, NOFILE_SOFT, OURS),
+    (libc::RLIMIT_NPROC as u32, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_RSS as u32, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_RTPRIO as u32, 0, 0),
+    (libc::RLIMIT_RTTIME as u32, UNLIMITED, UNLIMITED),
+    (libc::RLIMIT_STACK as u32, 8 * MIB, UNLIMITED),
+];
+
+/// Each limit as it should be, and as it can be with the hard limits that we have ourselves.
+#[derive(Debug)]
+pub(crate) struct Limits([(u32, libc::rlimit, libc::rlimit); N_LIMITS]);
+
+impl Limits {
+    pub(crate) fn prepare() -> Self {
+        Self(DEFAULTS.map(|(resource, soft, hard)| {
+            let mut own = libc::rlimit {
+                rlim_cur: UNLIMITED,
+                rlim_max: UNLIMITED,
+            };
+            // SAFETY: `own` is a valid place for the kernel to write a limit to.
+            unsafe { libc::getrlimit(resource as _, &raw mut own) };
+            let most = own.rlim_max;
+            let hard = if hard == OURS { most } else { hard };
+            (resource, limit(soft, hard), limit(soft, hard.min(most)))
+        }))
+    }
+
+    /// Gives them to the calling process.
+    ///
+    /// # Safety
+    /// Only in a child just forked, which it changes. Async-signal-safe.
+    pub(crate) unsafe fn apply(&self) {
+        // SAFETY: plain system calls on numbers and on memory that was prepared; none allocates or takes a lock. Raw,
+        // where the C library does something else or has no call. What may not be had is left as it is.
+        unsafe {
+            let default = 0_i32;
+            libc::syscall(
+                libc::SYS_sched_setscheduler,
+                0,
+                libc::SCHED_OTHER,
+                &raw const default,
+            );
+            libc::setpriority(libc::PRIO_PROCESS, 0, 0);
+            libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0);
+            for (resource, wanted, possible) in &self.0 {
+                if libc::setrlimit(*resource as _, wanted) != 0 {
+                    libc::setrlimit(*resource as _, possible);
+                }
+            }
+        }
+    }
+}
+
+const IOPRIO_WHO_PROCESS: libc::c_int = 1;
+
+fn limit(soft: u64, hard: u64) -> libc::rlimit {
+    libc::rlimit {
+        rlim_cur: soft.min(hard),
+        rlim_max: hard,
+    }
+}
