@@ -211,7 +211,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             Some(DownKind::Ack(ack)) => self.hand.acknowledge(ack),
             Some(DownKind::Bye(bye)) => return Err(bye.into()),
             // A newer server may say more than we understand.
-            Some(DownKind::Welcome(_)) | None => {}
+            Some(DownKind::Welcome(_) | DownKind::Ask(_)) | None => {}
         }
         Ok(())
     }

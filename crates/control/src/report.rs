@@ -19,6 +19,7 @@ impl Session {
             Some(UpKind::Report(report)) => self.report(report).await,
             Some(UpKind::Result(result)) => self.result(result).await,
             Some(UpKind::Event(event)) => self.event(event).await,
+            Some(UpKind::Output(_)) => Ok(()),
             Some(UpKind::Hello(_)) => Err(refuse("a second hello")),
             // A kind that a newer agent knows: it is told our version and can do without.
             None => Ok(()),

@@ -3,6 +3,7 @@
 use model::group::ProcessGroup;
 use model::{FullName, Invalid, Labels, Namespace, Spec};
 
+use crate::ask::Ask;
 use crate::up::OpRef;
 
 pub use model::digest::{definition_hash, held_digest, held_hash};
@@ -10,7 +11,7 @@ pub use model::digest::{definition_hash, held_digest, held_hash};
 /// Any frame that a server sends.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Down {
-    #[prost(oneof = "DownKind", tags = "1, 2, 3, 4, 5")]
+    #[prost(oneof = "DownKind", tags = "1, 2, 3, 4, 5, 6")]
     pub kind: Option<DownKind>,
 }
 
@@ -26,6 +27,8 @@ pub enum DownKind {
     Ack(Ack),
     #[prost(message, tag = "5")]
     Bye(Bye),
+    #[prost(message, tag = "6")]
+    Ask(Ask),
 }
 
 impl From<Welcome> for Down {
@@ -64,6 +67,14 @@ impl From<Bye> for Down {
     fn from(frame: Bye) -> Self {
         Self {
             kind: Some(DownKind::Bye(frame)),
+        }
+    }
+}
+
+impl From<Ask> for Down {
+    fn from(frame: Ask) -> Self {
+        Self {
+            kind: Some(DownKind::Ask(frame)),
         }
     }
 }

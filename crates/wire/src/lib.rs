@@ -1,8 +1,10 @@
 //! What agents and servers say to each other: frames, their bytes, their limits.
 //!
 //! The path of a frame: [`Up`] or [`Down`] → protobuf → four bytes of length in front → a TLS connection whose ALPN is
-//! [`ALPN`]. Each lane is latest-wins or acknowledged, so any frame may be lost or repeated. This crate knows no socket.
+//! [`ALPN`]. Each lane is latest-wins or acknowledged, so any frame may be lost or repeated; live
+//! questions ([`ask`]) end with their connection. This crate knows no socket.
 
+pub mod ask;
 pub mod codec;
 pub mod down;
 pub mod enrol;
@@ -10,6 +12,7 @@ pub mod host;
 pub mod up;
 pub mod version;
 
+pub use ask::{Ask, Output, Question};
 pub use codec::{Codec, WireError};
 pub use down::{Ack, Bye, Command, Desired, DesiredProcess, Down, DownKind, Welcome};
 pub use up::{EventFrame, Hello, ProcessStatus, Report, ResultFrame, Up, UpKind};

@@ -3,10 +3,12 @@
 use model::status::Exit;
 use model::{Flag, FullName, Invalid, Outcome, State, Status, UnixMillis};
 
+use crate::ask::Output;
+
 /// Any frame that an agent sends.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Up {
-    #[prost(oneof = "UpKind", tags = "1, 2, 3, 4")]
+    #[prost(oneof = "UpKind", tags = "1, 2, 3, 4, 5")]
     pub kind: Option<UpKind>,
 }
 
@@ -20,6 +22,8 @@ pub enum UpKind {
     Result(ResultFrame),
     #[prost(message, tag = "4")]
     Event(EventFrame),
+    #[prost(message, tag = "5")]
+    Output(Output),
 }
 
 impl From<Hello> for Up {
@@ -50,6 +54,14 @@ impl From<EventFrame> for Up {
     fn from(frame: EventFrame) -> Self {
         Self {
             kind: Some(UpKind::Event(frame)),
+        }
+    }
+}
+
+impl From<Output> for Up {
+    fn from(frame: Output) -> Self {
+        Self {
+            kind: Some(UpKind::Output(frame)),
         }
     }
 }

@@ -15,8 +15,8 @@ use wire::down::{GroupSet, NameRef};
 use wire::enrol::{Enrol, Enrolled};
 use wire::up::OpRef;
 use wire::{
-    Ack, Bye, Codec, Command, Desired, DesiredProcess, Down, EventFrame, Hello, ProcessStatus,
-    Report, ResultFrame, Up, Welcome,
+    Ack, Ask, Bye, Codec, Command, Desired, DesiredProcess, Down, EventFrame, Hello, Output,
+    ProcessStatus, Question, Report, ResultFrame, Up, Welcome,
 };
 
 const OP: OpRef = OpRef {
@@ -29,6 +29,14 @@ fn name() -> NameRef {
         namespace: "gse".into(),
         name: "proc-test".into(),
     }
+}
+
+fn logs() -> Question {
+    Question::Logs(wire::ask::Logs {
+        process: "gse/proc-test".parse().unwrap(),
+        tail_lines: 100,
+        follow: true,
+    })
 }
 
 fn ups() -> Vec<(&'static str, Up)> {
@@ -114,6 +122,20 @@ fn ups() -> Vec<(&'static str, Up)> {
             }
             .into(),
         ),
+        (
+            "up-output",
+            Output {
+                id: 2,
+                chunk: b"GET / 200\n".to_vec(),
+                last: true,
+                refused: String::new(),
+            }
+            .into(),
+        ),
+        (
+            "up-output-refused",
+            Output::refuse(2, "gse/proc-test is not held").into(),
+        ),
     ]
 }
 
@@ -194,6 +216,13 @@ fn downs() -> Vec<(&'static str, Down)> {
             }
             .into(),
         ),
+        ("down-ask-held", Ask::new(1, &Question::Held {}).into()),
+        ("down-ask-logs", Ask::new(2, &logs()).into()),
+        (
+            "down-ask-more",
+            Ask::new(2, &Question::More { chunks: 4 }).into(),
+        ),
+        ("down-ask-cancel", Ask::new(2, &Question::Cancel).into()),
     ]
 }
 

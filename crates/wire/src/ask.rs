@@ -1,0 +1,144 @@
+//! Live questions: the server asks, the agent answers in chunks, and neither keeps more than a window of them.
+//!
+//! ```text
+//!   Ask { id, Logs … } ──────────────►
+//!                      ◄────────────── Output { id, chunk } at most WINDOW of them
+//!   Ask { id, More { chunks: 4 } } ──►  as the reader takes them
+//!                      ◄────────────── Output { id, chunk, last }
+//! ```
+//!
+//! A question lives as long as the connection that it was asked on: nothing is asked again. The first output comes as
+//! soon as the agent knows what to answer, be it empty, so that silence means a peer that does not know questions.
+
+use model::{FullName, Invalid};
+use serde::{Deserialize, Serialize};
+
+/// The largest chunk.
+pub const MAX_CHUNK: usize = 64 * 1024;
+/// How many chunks an agent sends before it is asked for more.
+pub const WINDOW: u32 = 8;
+/// How many questions one connection has open at a time.
+pub const MAX_OPEN: usize = 32;
+
+/// A question, or a word about one that was asked before.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Ask {
+    /// Unique within a connection.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    /// A [`Question`] as JSON.
+    #[prost(string, tag = "2")]
+    pub body_json: String,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// What do you hold? Answered with a [`model::held::HeldReport`] as JSON.
+    Held {},
+    /// What does this process write? Answered with the bytes themselves.
+    Logs(Logs),
+    /// The reader has taken this many chunks: as many more may come.
+    More { chunks: u32 },
+    /// Nobody wants to know any more.
+    Cancel,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Logs {
+    pub process: FullName,
+    /// How many of the last lines come first.
+    #[serde(default)]
+    pub tail_lines: u32,
+    /// Goes on with what is written from now on.
+    #[serde(default)]
+    pub follow: bool,
+}
+
+impl Ask {
+    pub fn new(id: u64, question: &Question) -> Self {
+        let body_json = serde_json::to_string(question).expect("a question has only string keys");
+        Self { id, body_json }
+    }
+
+    pub fn question(&self) -> Result<Question, Invalid> {
+        serde_json::from_str(&self.body_json).map_err(|e| Invalid::new("ask", e.to_string()))
+    }
+}
+
+/// Part of an answer.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Output {
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    /// At most [`MAX_CHUNK`] bytes.
+    #[prost(bytes = "vec", tag = "2")]
+    pub chunk: Vec<u8>,
+    /// Nothing follows.
+    #[prost(bool, tag = "3")]
+    pub last: bool,
+    /// Why there is no answer, or no more of it; such an output is the last.
+    #[prost(string, tag = "4")]
+    pub refused: String,
+}
+
+impl Output {
+    pub fn refuse(id: u64, reason: impl Into<String>) -> Self {
+        Self {
+            id,
+            last: true,
+            refused: reason.into(),
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::BytesMut;
+    use proptest::prelude::{any, prop, proptest};
+    use tokio_util::codec::{Decoder, Encoder};
+
+    use super::*;
+    use crate::{Codec, Down, DownKind, Up};
+
+    #[test]
+    fn a_question_that_only_a_newer_server_knows_is_no_question() {
+        let ask = Ask {
+            id: 1,
+            body_json: "{\"weather\":{}}".into(),
+        };
+        assert_eq!(ask.question().unwrap_err().field, "ask");
+    }
+
+    proptest! {
+        #[test]
+        fn questions_read_back_what_they_say(id in any::<u64>(), tail_lines in any::<u32>(), follow in any::<bool>(), chunks in any::<u32>()) {
+            let process: FullName = "web/nginx".parse().unwrap();
+            for question in [
+                Question::Held {},
+                Question::Logs(Logs { process, tail_lines, follow }),
+                Question::More { chunks },
+                Question::Cancel,
+            ] {
+                let mut bytes = BytesMut::new();
+                let mut codec = Codec::<Down, Down>::new();
+                codec.encode(Ask::new(id, &question).into(), &mut bytes).unwrap();
+                let Some(Down { kind: Some(DownKind::Ask(ask)) }) = codec.decode(&mut bytes).unwrap() else {
+                    panic!("no ask");
+                };
+                assert_eq!((ask.id, ask.question().unwrap()), (id, question));
+            }
+        }
+
+        #[test]
+        fn outputs_carry_any_bytes(id in any::<u64>(), chunk in prop::collection::vec(any::<u8>(), 0..2000), last in any::<bool>()) {
+            let output = Output { id, chunk, last, refused: String::new() };
+            let mut bytes = BytesMut::new();
+            let mut codec = Codec::<Up, Up>::new();
+            codec.encode(output.clone().into(), &mut bytes).unwrap();
+            assert_eq!(codec.decode(&mut bytes).unwrap(), Some(output.into()));
+        }
+    }
+}
