@@ -1,6 +1,7 @@
 //! The machine on a pretended host.
 
 mod history;
+mod troubles;
 mod world;
 
 use model::event::EventKind;

@@ -83,6 +83,9 @@ pub(crate) struct World {
     pub(crate) refuses: Option<String>,
     pub(crate) instead_of_log: String,
     pub(crate) sweeps: usize,
+    pub(crate) killed: Vec<Run>,
+    /// What stop and reload commands exit with; unless 0, they do nothing.
+    pub(crate) commands_exit: i32,
     pub(crate) forgotten: bool,
     /// The agent dies after this many more actions.
     pub(crate) dies_after: Option<u32>,
@@ -117,6 +120,8 @@ impl World {
             refuses: None,
             instead_of_log: String::new(),
             sweeps: 0,
+            killed: Vec::new(),
+            commands_exit: 0,
             forgotten: false,
             dies_after: None,
             dead: false,
@@ -288,9 +293,12 @@ impl World {
         })
     }
 
-    fn execute(&mut self, child: Proc, role: Role) {
+    fn execute(&mut self, mut child: Proc, role: Role) {
         self.executed.push(role);
         match role {
+            Role::Stop | Role::Reload if self.commands_exit != 0 => {
+                child.exit = Exit::Code(self.commands_exit);
+            }
             Role::Start => self.launch(child),
             Role::Stop | Role::Kill => self.end_programs(),
             Role::Restart => {
@@ -349,6 +357,7 @@ impl World {
     }
 
     fn kill(&mut self, root: Run) {
+        self.killed.push(root);
         let now = self.now;
         self.coming.retain(|(_, proc)| proc.root != root);
         for proc in self.procs.values_mut() {

@@ -1,0 +1,147 @@
+//! What goes wrong around a process, and what people are told of it.
+
+use model::{Code, Flag, Op, State};
+
+use super::super::{Event, Phase};
+use super::world::Behaviour;
+use super::{daemon, foreground, started, wanted, world};
+
+#[test]
+fn a_signal_that_may_not_be_sent_fails_the_operation_at_once() {
+    for (op, flag) in [
+        (Op::Stop, Flag::Stopped),
+        (Op::Kill, Flag::Stopped),
+        (Op::Reload, Flag::Running),
+        (Op::Restart, Flag::Running),
+    ] {
+        for behaviour in [daemon(), foreground()] {
+            let mut world = started(behaviour);
+            let pid = world.program();
+            world.refuses = Some("not yours".into());
+            world.ask(2, op);
+            let end = world.last();
+            assert_eq!(
+                (end.id.ordinal, end.code),
+                (2, Code::COMMAND_FAILED),
+                "{op}"
+            );
+            assert_eq!(end.message, "not yours", "{op}");
+            assert_eq!(wanted(&world), (flag, true), "{op}");
+            assert!(matches!(world.process.phase, Phase::Up { .. }), "{op}");
+            assert_eq!(world.process.view().message, "not yours", "{op}");
+            world.pass(100_000);
+            assert_eq!((world.program(), world.ends.len()), (pid, 2), "{op}");
+        }
+    }
+}
+
+#[test]
+fn what_runs_is_managed_only_if_it_can_be_started() {
+    for op in [Op::Start, Op::Manage] {
+        let mut world = started(daemon());
+        world.ask(2, Op::Unmanage);
+        world.check = Err("no such program".into());
+        world.ask(3, op);
+        let end = world.last();
+        assert_eq!(end.code, Code::COMMAND_FAILED, "{op}");
+        assert_eq!(
+            (end.message.as_str(), end.managed),
+            ("no such program", None)
+        );
+        assert!(!world.process.managed, "{op}");
+        assert_eq!(world.process.view().state, State::Running, "{op}");
+        world.check = Ok(());
+        world.ask(4, Op::Start);
+        assert_eq!(world.last().code, Code::ALREADY_RUNNING);
+        assert!(world.process.managed);
+    }
+}
+
+#[test]
+fn what_a_crashed_foreground_run_left_is_killed_before_the_next_and_when_given_up() {
+    let mut world = started(Behaviour::Stays {
+        lives_ms: 20_000,
+        code: 1,
+    });
+    world.pass(1_000_000);
+    assert!(world.process.message.starts_with("gave up"));
+    assert_eq!(
+        world.killed.len(),
+        world.executed.len(),
+        "each of them once"
+    );
+
+    let mut world = started(foreground());
+    world.ask(2, Op::Unmanage);
+    world.kill_program();
+    assert!(world.killed.is_empty(), "nobody keeps it, so nobody tidies");
+    world.ask(3, Op::Stop);
+    assert_eq!((world.last().code, world.sweeps), (Code::NOT_RUNNING, 1));
+
+    let mut world = started(daemon());
+    world.pass(30_000);
+    world.kill_program();
+    assert!(
+        world.killed.is_empty(),
+        "a daemon's workers may be meant to go on"
+    );
+}
+
+#[test]
+fn an_agent_that_dies_between_a_crash_and_its_tidying_tidies_when_it_is_back() {
+    let mut world = started(foreground());
+    world.pass(30_000);
+    world.dies_after = Some(0);
+    world.kill_program();
+    assert_eq!(world.killed.len(), 1);
+    assert_eq!(world.most_programs, 1);
+}
+
+#[test]
+fn stop_and_kill_and_restart_reach_what_earlier_runs_left() {
+    for op in [Op::Stop, Op::Kill, Op::Restart] {
+        let mut world = started(daemon());
+        world.ask(2, op);
+        world.pass(20_000);
+        assert_eq!((world.last().code, world.sweeps), (Code::OK, 1), "{op}");
+    }
+}
+
+#[test]
+fn a_log_or_pid_file_that_cannot_be_used_is_told_as_long_as_the_run_lasts() {
+    let mut world = world(foreground());
+    world.instead_of_log = "log_path: no".into();
+    world.ask(1, Op::Start);
+    world.pass(10_000);
+    assert_eq!(world.last().code, Code::OK);
+    assert_eq!(world.process.view().message, "log_path: no");
+    world.drive(Event::PidFileRefused("pid_path: no".into()));
+    assert_eq!(world.process.view().message, "log_path: no; pid_path: no");
+    world.restart_agent();
+    assert_eq!(world.process.view().message, "log_path: no; pid_path: no");
+    world.instead_of_log.clear();
+    world.ask(2, Op::Restart);
+    world.pass(20_000);
+    assert_eq!(world.last().code, Code::OK);
+    assert_eq!(world.process.view().message, "");
+}
+
+#[test]
+fn a_failed_command_is_named_and_does_not_read_like_the_end_of_the_process() {
+    for (op, said) in [
+        (Op::Stop, "stop_cmd exited with code 9"),
+        (Op::Reload, "reload_cmd exited with code 9"),
+    ] {
+        for behaviour in [daemon(), foreground()] {
+            let mut world = started(behaviour);
+            world.spec.control.stop_cmd = "stop".into();
+            world.spec.control.reload_cmd = "reload".into();
+            world.commands_exit = 9;
+            world.ask(2, op);
+            world.pass(1_000);
+            assert_eq!(world.last().code, Code::COMMAND_FAILED, "{op}");
+            assert_eq!(world.process.view().message, said);
+            assert!(world.program().is_some());
+        }
+    }
+}
