@@ -12,13 +12,16 @@ mod os;
 mod runner;
 mod supervisor;
 
+pub use os::tail::{Log, Turn, Until};
 pub use supervisor::{Options, Supervisor, SupervisorError};
 
 use std::sync::Arc;
 
 use model::event::Event;
+use model::held::HeldReport;
 use model::spec::Probe;
 use model::{Flag, FullName, Op, OpId, Outcome, Spec, Status, UnixMillis};
+use tokio::sync::oneshot;
 
 /// What the agent asks of the supervisor.
 #[derive(Debug)]
@@ -33,6 +36,28 @@ pub enum Request {
     AcknowledgeResults(Vec<OpId>),
     /// The server has every event up to this number.
     AcknowledgeEvents(u64),
+    /// Tell what is really held.
+    Held(oneshot::Sender<HeldReport>),
+    /// Open what a process writes.
+    Logs(LogWanted, oneshot::Sender<Result<Log, NoLog>>),
+}
+
+/// Which output is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogWanted {
+    pub process: FullName,
+    pub tail_lines: u32,
+    pub until: Until,
+}
+
+/// Why there is no output to read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoLog {
+    #[error("the agent does not hold {0}")]
+    NotHeld(FullName),
+    /// There may be some later.
+    #[error("{0}")]
+    Nothing(String),
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -97,8 +97,20 @@ pub(crate) struct Process {
 /// Sentences that are shown as long as the run lasts; empty where all is well.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Troubles {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) log: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) pid_file: String,
+}
+
+impl Troubles {
+    /// Those of a run that has just begun and writes there.
+    fn of(sink: Option<&Sink>) -> Self {
+        Self {
+            log: sink.map_or_else(String::new, |sink| sink.instead_of_log.clone()),
+            pid_file: String::new(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -14,6 +14,7 @@ pub(crate) mod sample;
 pub(crate) mod sink;
 pub(crate) mod sockets;
 pub(crate) mod spawn;
+pub(crate) mod tail;
 pub(crate) mod user;
 
 /// An error as people read it: its number is for programs.

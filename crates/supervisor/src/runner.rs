@@ -4,6 +4,7 @@
 //! their new states, and syncs the journal once for all of them before anything that must be durable is told. A process
 //! at rest costs a pidfd in one epoll set: no task, no timer.
 
+mod answer;
 mod drive;
 mod held;
 mod inspect;
@@ -391,5 +392,27 @@ async fn counted(count: &mut Option<DiskCount>) -> Vec<(Key, u64)> {
 async fn sleep_until(wake: Option<Instant>) {
     if let Some(wake) = wake {
         tokio::time::sleep_until(wake).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_was_removed_or_replaced_is_lost() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("agent");
+        let make = || {
+            std::fs::create_dir(&dir).unwrap();
+            std::fs::write(dir.join("journal"), "").unwrap();
+        };
+        make();
+        let agent = agent_mark(&dir);
+        assert!(!is_lost(&dir, &agent));
+        std::fs::rename(&dir, home.path().join("elsewhere")).unwrap();
+        assert!(is_lost(&dir, &agent));
+        make();
+        assert!(is_lost(&dir, &agent), "another of the same name");
     }
 }

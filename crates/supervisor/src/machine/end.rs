@@ -19,11 +19,7 @@ impl Process {
             Form::Foreground { .. } => work.ran.as_ref().map(|ran| ran.cmd.sink.clone()),
             Form::Daemon => None,
         };
-        let sink = work.ran.as_ref().map(|ran| &ran.cmd.sink);
-        self.troubles = Troubles {
-            log: sink.map_or_else(String::new, |sink| sink.instead_of_log.clone()),
-            pid_file: String::new(),
-        };
+        self.troubles = Troubles::of(work.ran.as_ref().map(|ran| &ran.cmd.sink));
         match work.cause {
             Cause::Operation(ticket) => {
                 self.failures = 0;

@@ -5,7 +5,7 @@ use model::{Code, Flag, Op};
 
 use super::{
     Action, Alive, Cause, Cmd, Context, Depth, Ending, Finished, Form, Look, Phase, Process, Role,
-    Run, SETTLE_MS, Signal, Step, Ticket, Work, words,
+    Run, SETTLE_MS, Signal, Step, Ticket, Troubles, Work, words,
 };
 
 impl Process {
@@ -64,6 +64,7 @@ impl Process {
         }
         match self.what_there_is() {
             (Some(cmd), Some(alive)) if alive.run == cmd.run => {
+                self.troubles = Troubles::of(Some(&cmd.sink));
                 self.sink = Some(cmd.sink);
                 (Some(alive), None)
             }

@@ -90,7 +90,7 @@ pub(crate) struct Sink {
     /// A file of our own, bounded and thrown away with the run; otherwise the process's log.
     pub(crate) spool: bool,
     /// Why it is not the log that the spec wants, in words.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) instead_of_log: String,
 }
 

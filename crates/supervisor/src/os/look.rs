@@ -38,9 +38,9 @@ pub(crate) fn look(place: Place<'_>, depth: Depth) -> Look {
         return look;
     };
     let command = Stat::read(root.pid).filter(|s| s.start == root.start && s.is_live());
-    look.alive_is_commands = look
-        .alive
-        .is_some_and(|alive| alive.run == root || (depth == Depth::Deep && came_from(alive, root)));
+    look.alive_is_commands = look.alive.is_some_and(|alive| {
+        alive.run == root || (depth == Depth::Deep && came_from(alive.run.pid, root))
+    });
     match (command, depth) {
         (Some(command), _) if bears_name(&command, place.proc_name) => {
             look.main = Some(command.pid);
@@ -66,8 +66,8 @@ pub(crate) fn look(place: Place<'_>, depth: Depth) -> Look {
 }
 
 /// Whether it is in the session of the command, or descends from it.
-fn came_from(alive: Alive, root: Run) -> bool {
-    let mut pid = alive.run.pid;
+pub(crate) fn came_from(pid: i32, root: Run) -> bool {
+    let mut pid = pid;
     // No tree of processes is deeper than this.
     for _ in 0..64 {
         let Some(stat) = Stat::read(pid).filter(|stat| stat.start >= root.start) else {

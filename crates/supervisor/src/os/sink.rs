@@ -30,7 +30,7 @@ pub(crate) const MUCH: u64 = 64 * 1024;
 const KEPT_LOG: u64 = 10 * 1024 * 1024;
 
 /// The file that `log_path` means: a file in it when it is a directory or looks like one, else itself.
-fn log_file(log_path: &str, name: &str) -> PathBuf {
+pub(crate) fn log_file(log_path: &str, name: &str) -> PathBuf {
     let path = Path::new(log_path);
     match log_path.ends_with('/') || path.is_dir() {
         true => path.join(format!("{name}.log")),

@@ -3,9 +3,11 @@
 // Every helper here is part of a test, where an unwrap is an assertion.
 #![allow(clippy::unwrap_used)]
 
+mod answer;
 mod crash;
 mod keeper;
 mod operate;
 mod programs;
 mod surroundings;
+mod troubles;
 mod usage;

@@ -33,6 +33,7 @@ fn a_command_gets_a_clean_environment_and_nothing_of_the_agents() {
     // Things that an agent has and a process must not get.
     let _open: Vec<File> = (0..50).map(|_| File::open("/dev/null").unwrap()).collect();
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    set_odd_limits();
     let mut keeper = home.keeper();
     let mut spec = home.spec("--report %/work/report");
     spec.identity.log_path = home.file("work/log");
@@ -87,6 +88,48 @@ fn a_command_gets_a_clean_environment_and_nothing_of_the_agents() {
     let nofile = line(&facts, "limits", "Max open files");
     assert_eq!(nofile.split_whitespace().nth(3), Some("1024"));
     assert_eq!(facts["oom_score_adj"], ["0"]);
+    for (limit, expected) in [
+        ("Max core file size", ["0", "unlimited"]),
+        ("Max stack size", ["8388608", "unlimited"]),
+        ("Max locked memory", ["8388608", "8388608"]),
+        ("Max file size", ["unlimited", "unlimited"]),
+        ("Max processes", ["unlimited", "unlimited"]),
+    ] {
+        let shown = line(&facts, "limits", limit);
+        let values: Vec<&str> = shown[limit.len()..].split_whitespace().take(2).collect();
+        // Where the host's hard limit is lower and we may not raise it, that is what there is.
+        let is_capped = values[0] == values[1] && values[1] != expected[1];
+        assert!(values == expected || is_capped, "{limit}: {values:?}");
+    }
+    let pid: i32 = facts["pid"][0].parse().unwrap();
+    let pid = rustix::process::Pid::from_raw(pid);
+    if nix::unistd::geteuid().is_root() {
+        assert_eq!(rustix::process::getpriority_process(pid), Ok(0));
+    }
+    use std::os::unix::fs::MetadataExt;
+    for file in ["work/log", "pid"] {
+        let mode = std::fs::metadata(home.path(file)).unwrap().mode() & 0o777;
+        assert_eq!(mode, 0o644, "{file}");
+    }
+}
+
+/// Limits and a nice value that no command may get.
+fn set_odd_limits() {
+    use rustix::process::{Resource, Rlimit};
+    for (resource, soft) in [
+        (Resource::Core, None),
+        (Resource::Stack, Some(4 << 20)),
+        (Resource::Memlock, Some(4096)),
+        (Resource::Fsize, Some(1 << 30)),
+    ] {
+        let maximum = rustix::process::getrlimit(resource).maximum;
+        let current = match (soft, maximum) {
+            (Some(soft), Some(most)) => Some(soft.min(most)),
+            (soft, most) => soft.or(most),
+        };
+        rustix::process::setrlimit(resource, Rlimit { current, maximum }).unwrap();
+    }
+    rustix::process::setpriority_process(None, 5).unwrap();
 }
 
 #[test]

@@ -1,0 +1,261 @@
+//! A file that something else writes, read from its last lines on: logs, and the spools of programs without one.
+//!
+//! Opened with the rights of the process's user, as it was for writing. Where its writer goes, it goes: a file that was
+//! put in its place is read from its beginning, one that was cut begins anew. Nothing of it is kept in memory.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+use super::user;
+
+/// How far back the last lines are looked for.
+const MAX_TAIL: u64 = 8 * 1024 * 1024;
+const BLOCK: usize = 64 * 1024;
+
+/// Whose file it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Rights {
+    /// The agent's own spool, whose forgotten beginning may be a hole.
+    Ours,
+    Of(String),
+}
+
+/// Where the reading ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// At what was there when it was opened.
+    Now,
+    /// Never: it goes on with what is written later.
+    Told,
+}
+
+/// What became of the file when all of it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// It is still the one.
+    Same,
+    /// It begins anew: cut, or another took its place.
+    Anew,
+    /// There is none now.
+    Gone,
+}
+
+/// A file that is being read.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    rights: Rights,
+    file: File,
+    position: u64,
+    end: Option<u64>,
+}
+
+impl Log {
+    /// Opens it at its last lines.
+    pub(crate) fn open(
+        path: PathBuf,
+        rights: Rights,
+        tail_lines: u32,
+        until: Until,
+    ) -> io::Result<Self> {
+        let file = open(&path, &rights)?;
+        let size = file.metadata()?.len();
+        let position = last_lines(&file, size, tail_lines, &rights)?;
+        Ok(Self {
+            path,
+            rights,
+            file,
+            position,
+            end: match until {
+                Until::Now => Some(size),
+                Until::Told => None,
+            },
+        })
+    }
+
+    /// The next bytes, at most so many; none at the end.
+    pub fn read(&mut self, max: usize) -> io::Result<Vec<u8>> {
+        let left = self
+            .end
+            .map_or(u64::MAX, |end| end.saturating_sub(self.position));
+        let max = max.min(usize::try_from(left).unwrap_or(usize::MAX));
+        let there = self.file.metadata()?.len().saturating_sub(self.position);
+        let mut bytes = vec![0; max.min(usize::try_from(there).unwrap_or(usize::MAX))];
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match self
+                .file
+                .read_at(&mut bytes[filled..], self.position + filled as u64)?
+            {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        bytes.truncate(filled);
+        self.position += filled as u64;
+        Ok(bytes)
+    }
+
+    /// Looks whether its writer has gone elsewhere, and goes after it. For when all of it was read.
+    pub fn turn(&mut self) -> io::Result<Turn> {
+        let found = with(&self.rights, || fs::metadata(&self.path));
+        let found = match found {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Turn::Gone),
+            Err(error) => return Err(error),
+        };
+        let ours = self.file.metadata()?;
+        if (found.dev(), found.ino()) != (ours.dev(), ours.ino()) {
+            self.file = open(&self.path, &self.rights)?;
+            self.position = 0;
+            return Ok(Turn::Anew);
+        }
+        if ours.len() < self.position {
+            self.position = 0;
+            return Ok(Turn::Anew);
+        }
+        Ok(Turn::Same)
+    }
+}
+
+fn with<T>(rights: &Rights, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    match rights {
+        Rights::Ours => work(),
+        Rights::Of(name) => {
+            let user = user::find(name).map_err(io::Error::other)?;
+            user::with_rights_of(&user, work)
+        }
+    }
+}
+
+fn open(path: &std::path::Path, rights: &Rights) -> io::Result<File> {
+    with(rights, || {
+        let path = fs::canonicalize(path)?;
+        let file = OpenOptions::new()
+            .read(true)
+            // A pipe in its place must not stop us.
+            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW)
+            .open(path)?;
+        match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => Err(io::Error::other("it is not a file")),
+        }
+    })
+}
+
+/// Where the last lines begin, found from the end backwards.
+fn last_lines(file: &File, size: u64, lines: u32, rights: &Rights) -> io::Result<u64> {
+    if lines == 0 {
+        return Ok(size);
+    }
+    let floor = size.saturating_sub(MAX_TAIL);
+    let mut block = vec![0; BLOCK];
+    let mut at = size;
+    let mut found = 0;
+    while at > floor {
+        let length = (at - floor).min(BLOCK as u64) as usize;
+        let from = at - length as u64;
+        let block = &mut block[..length];
+        file.read_exact_at(block, from)?;
+        for (index, byte) in block.iter().enumerate().rev() {
+            let after = from + index as u64 + 1;
+            let is_hole = *byte == 0 && *rights == Rights::Ours;
+            // The newline at the very end ends the last line, and begins none.
+            let ends_line = *byte == b'\n' && after < size;
+            found += u32::from(ends_line);
+            if is_hole || found == lines {
+                return Ok(after);
+            }
+        }
+        at = from;
+    }
+    Ok(floor)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn log(text: &[u8], lines: u32, until: Until) -> (tempfile::TempDir, Log) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        fs::write(&path, text).unwrap();
+        let log = Log::open(path, Rights::Ours, lines, until).unwrap();
+        (dir, log)
+    }
+
+    #[test]
+    fn the_last_lines_are_found_from_the_end() {
+        for (text, lines, tail) in [
+            ("a\nb\nc\n", 2, "b\nc\n"),
+            ("a\nb\nc", 2, "b\nc"),
+            ("a\nb\nc\n", 9, "a\nb\nc\n"),
+            ("a\nb\n", 0, ""),
+            ("\n\n\n", 2, "\n\n"),
+            ("", 5, ""),
+        ] {
+            let (_dir, mut log) = log(text.as_bytes(), lines, Until::Now);
+            assert_eq!(
+                log.read(100).unwrap(),
+                tail.as_bytes(),
+                "{lines} of {text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_line_longer_than_a_block_is_whole_and_a_longer_tail_is_bounded() {
+        let line = [vec![b'x'; 3 * BLOCK], b"\n".to_vec()].concat();
+        let text = [b"before\n".to_vec(), line.clone()].concat();
+        let (_dir, mut file) = log(&text, 1, Until::Now);
+        assert_eq!(file.read(usize::MAX).unwrap(), line);
+        let text = vec![b'y'; MAX_TAIL as usize + 10];
+        let (_dir, mut file) = log(&text, 1, Until::Now);
+        assert_eq!(file.read(usize::MAX).unwrap().len(), MAX_TAIL as usize);
+    }
+
+    #[test]
+    fn the_hole_in_a_spool_is_not_shown() {
+        let text = [vec![0; 5000], b"kept\nlines\n".to_vec()].concat();
+        let (_dir, mut log) = log(&text, 100, Until::Now);
+        assert_eq!(log.read(100).unwrap(), b"kept\nlines\n");
+    }
+
+    #[test]
+    fn what_is_written_later_counts_only_when_it_is_followed() {
+        for (until, then) in [(Until::Now, &b""[..]), (Until::Told, b"b\n")] {
+            let (dir, mut log) = log(b"a\n", 5, until);
+            assert_eq!(log.read(100).unwrap(), b"a\n");
+            let path = dir.path().join("log");
+            let mut file = OpenOptions::new().append(true).open(path).unwrap();
+            file.write_all(b"b\n").unwrap();
+            assert_eq!(log.read(100).unwrap(), then);
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_cut_or_replaced_is_read_from_its_beginning() {
+        let (dir, mut log) = log(b"old\n", 5, Until::Told);
+        let path = dir.path().join("log");
+        assert_eq!(log.read(100).unwrap(), b"old\n");
+        assert_eq!(log.turn().unwrap(), Turn::Same);
+        fs::write(&path, "").unwrap();
+        assert_eq!(log.turn().unwrap(), Turn::Anew);
+        fs::rename(&path, dir.path().join("log.1")).unwrap();
+        assert_eq!(log.turn().unwrap(), Turn::Gone);
+        fs::write(&path, "new\n").unwrap();
+        assert_eq!(log.turn().unwrap(), Turn::Anew);
+        assert_eq!(log.read(100).unwrap(), b"new\n");
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = Log::open(dir.path().to_owned(), Rights::Ours, 1, Until::Now).unwrap_err();
+        assert_eq!(error.to_string(), "it is not a file");
+    }
+}

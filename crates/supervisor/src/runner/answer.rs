@@ -1,0 +1,148 @@
+//! Answers about what is held: for people who want to know, never for the machines.
+
+use std::path::{Path, PathBuf};
+
+use model::FullName;
+use model::held::{Foreign, HeldProcess, HeldReport, HeldRun};
+
+use super::{Held, Runner};
+use crate::machine::{Cause, Phase, Process, Sink};
+use crate::os::pidfile::{self, Named};
+use crate::os::procfs::Stat;
+use crate::os::tail::{Log, Rights};
+use crate::os::{clock, look, sink, user};
+use crate::{LogWanted, NoLog};
+
+impl Runner {
+    pub(super) fn held_report(&self) -> HeldReport {
+        let boot_ms = clock::boot_ms();
+        let mut processes: Vec<HeldProcess> =
+            self.held.values().map(|held| of(held, boot_ms)).collect();
+        processes.sort_by(|a, b| a.process.cmp(&b.process));
+        let mut foreign: Vec<Foreign> = self.held.values().filter_map(foreign).collect();
+        foreign.sort_by(|a, b| a.process.cmp(&b.process));
+        HeldReport { processes, foreign }
+    }
+
+    pub(super) fn open_log(&self, wanted: &LogWanted) -> Result<Log, NoLog> {
+        let held = self
+            .names
+            .get(&wanted.process)
+            .and_then(|key| self.held.get(key))
+            .ok_or_else(|| NoLog::NotHeld(wanted.process.clone()))?;
+        let (path, rights) = written_by(held).ok_or_else(|| nothing(&held.hold.name, held))?;
+        let shown = path.display().to_string();
+        Log::open(path, rights, wanted.tail_lines, wanted.until)
+            .map_err(|error| NoLog::Nothing(format!("cannot read {shown}: {error}")))
+    }
+}
+
+fn of(held: &Held, boot_ms: u64) -> HeldProcess {
+    let process = &held.process;
+    HeldProcess {
+        process: held.hold.name.clone(),
+        incarnation: held.hold.incarnation,
+        definition_hash: held.hold.definition_hash,
+        flag: process.flag,
+        managed: process.managed,
+        phase: phase(process, boot_ms),
+        run: process.alive().map(|alive| HeldRun {
+            pid: alive.pid(),
+            started_at: alive.started_at,
+        }),
+        operations: process.operations().map(|ticket| ticket.id).collect(),
+    }
+}
+
+fn phase(process: &Process, boot_ms: u64) -> String {
+    let words = match &process.phase {
+        Phase::Unseen => "not looked at yet".to_owned(),
+        Phase::Down => "down".to_owned(),
+        Phase::Up { .. } => "up".to_owned(),
+        Phase::Lost { exit, .. } => format!("just lost: {exit}"),
+        Phase::Backoff { until_boot_ms } => {
+            let secs = until_boot_ms.saturating_sub(boot_ms).div_ceil(1000);
+            format!("down, next attempt in {secs} s")
+        }
+        Phase::Working(work) => match work.cause {
+            Cause::Operation(ticket) => format!("{} under way", ticket.op),
+            Cause::Attempt(number) => format!("attempt {number} to start it under way"),
+        },
+    };
+    match process.forgetting {
+        true => format!("{words}, to be forgotten"),
+        false => words,
+    }
+}
+
+/// Whoever lives behind its pid file and is neither its run nor came from it.
+fn foreign(held: &Held) -> Option<Foreign> {
+    let identity = &held.hold.spec.identity;
+    if identity.pid_path.is_empty() {
+        return None;
+    }
+    let Named::Pid(pid) = pidfile::read(Path::new(&identity.pid_path)) else {
+        return None;
+    };
+    let stat = Stat::read(pid).filter(Stat::is_live)?;
+    let is_ours = |run| stat.run() == run || look::came_from(pid, run);
+    if held.process.watched().into_iter().any(is_ours) {
+        return None;
+    }
+    Some(Foreign {
+        process: held.hold.name.clone(),
+        pid_path: identity.pid_path.clone(),
+        pid,
+        program: String::from_utf8_lossy(stat.comm.as_bytes()).into_owned(),
+        user: user::owner_of(pid).unwrap_or_default(),
+    })
+}
+
+/// The file that shows most: what the current run writes into, else its log, else the output of a command under way.
+fn written_by(held: &Held) -> Option<(PathBuf, Rights)> {
+    let identity = &held.hold.spec.identity;
+    let of_sink = |sink: &Sink| match sink.spool {
+        true => (sink.path.clone(), Rights::Ours),
+        false => (sink.path.clone(), Rights::Of(identity.user.clone())),
+    };
+    if let Some(sink) = &held.process.sink {
+        return Some(of_sink(sink));
+    }
+    if !identity.log_path.is_empty() {
+        let log = sink::log_file(&identity.log_path, held.hold.name.name.as_str());
+        if log.exists() {
+            return Some((log, Rights::Of(identity.user.clone())));
+        }
+    }
+    held.process.sinks().last().map(of_sink)
+}
+
+fn nothing(name: &FullName, held: &Held) -> NoLog {
+    NoLog::Nothing(match held.hold.spec.identity.log_path.as_str() {
+        "" if held.process.alive().is_some() => format!(
+            "{name} has no log_path, and its output is not the agent's: it was started by somebody else, or is a daemon"
+        ),
+        "" => format!("{name} has no log_path and does not run, so nothing of its output is kept"),
+        path => format!("{name} has written nothing to its log_path {path} yet"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Flag;
+
+    use super::*;
+
+    #[test]
+    fn a_phase_is_told_in_words() {
+        let mut process = Process::new(Flag::Running, true);
+        assert_eq!(phase(&process, 0), "not looked at yet");
+        process.phase = Phase::Backoff {
+            until_boot_ms: 2500,
+        };
+        assert_eq!(phase(&process, 1000), "down, next attempt in 2 s");
+        process.phase = Phase::Down;
+        process.forgetting = true;
+        assert_eq!(phase(&process, 0), "down, to be forgotten");
+    }
+}
