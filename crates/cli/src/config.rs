@@ -66,7 +66,7 @@ pub struct ServerArgs {
     /// text or json [env: MUSTER_LOG_FORMAT] [default: text]
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<String>,
-    /// Print the resulting configuration as TOML, without secrets, and leave
+    /// Print the resulting configuration as TOML (or JSON with -o json), without secrets, and leave
     #[arg(long)]
     pub print_config: bool,
 }
@@ -142,7 +142,8 @@ impl ServerConfig {
         })
     }
 
-    fn to_table(&self) -> toml::Table {
+    /// The configuration as a file that would give it again, but for the secrets.
+    pub fn to_table(&self) -> toml::Table {
         let server = &self.server;
         let mut table = toml::Table::new();
         let mut put = |key: Key, text: Option<String>| {
@@ -167,11 +168,6 @@ impl ServerConfig {
         put(LOG_FORMAT, Some(self.log_format.as_str().to_owned()));
         table
     }
-
-    /// The configuration as a file that would give it again, but for the secrets.
-    pub fn to_toml(&self) -> String {
-        self.to_table().to_string()
-    }
 }
 
 impl UpConfig {
@@ -194,11 +190,11 @@ impl UpConfig {
         })
     }
 
-    pub fn to_toml(&self) -> String {
+    pub fn to_table(&self) -> toml::Table {
         let mut table = self.server.to_table();
         table.insert(IP.name.into(), self.host.ip.to_string().into());
         table.insert(CLOUD_ID.name.into(), i64::from(self.host.cloud).into());
-        table.to_string()
+        table
     }
 }
 

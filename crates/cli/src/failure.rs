@@ -6,18 +6,21 @@ use std::process::ExitCode;
 /// Shown in `muster --help`; [`Exit`] is the same list.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0  everything asked for is done, or was so already
-  1  some target failed
-  2  the command line or a file is wrong; nothing was changed
-  3  the server cannot be reached, is not able to answer, or refused the credentials
-  4  what was named does not exist
-  5  timed out while waiting; the task goes on";
+    0  everything asked for is done, or was so already
+    1  some target failed
+    2  the command line or a file is wrong; nothing was changed
+    3  the server cannot be reached, is not able to answer, or refused the credentials
+    4  what was named does not exist: no target of an operation is registered
+    5  timed out while waiting; the task goes on
+  130  interrupted (Ctrl-C) while waiting; the task goes on";
 
 /// How a command that did its work ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     Ok,
     SomeFailed,
+    /// Nothing of what was named exists.
+    NothingThere,
 }
 
 impl From<Exit> for ExitCode {
@@ -25,6 +28,7 @@ impl From<Exit> for ExitCode {
         match exit {
             Exit::Ok => Self::SUCCESS,
             Exit::SomeFailed => Self::from(1),
+            Exit::NothingThere => Self::from(4),
         }
     }
 }
@@ -42,8 +46,24 @@ pub enum Kind {
     Refused,
     NotFound,
     TimedOut,
+    /// Ctrl-C.
+    Interrupted,
     /// Nobody reads our output any more: `muster ps | head`.
     Closed,
+}
+
+impl Kind {
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Closed => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Unreachable | Self::Refused => 3,
+            Self::NotFound => 4,
+            Self::TimedOut => 5,
+            Self::Interrupted => 130,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -77,14 +97,7 @@ impl Failure {
     }
 
     pub fn code(&self) -> u8 {
-        match self.kind {
-            Kind::Closed => 0,
-            Kind::Failed => 1,
-            Kind::Usage => 2,
-            Kind::Unreachable | Kind::Refused => 3,
-            Kind::NotFound => 4,
-            Kind::TimedOut => 5,
-        }
+        self.kind.code()
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::{Client, TaskView};
 use crate::failure::{Failure, Kind};
+use crate::interrupt::Interrupt;
 use crate::out::Out;
 use crate::progress::{Progress, remark};
 use crate::show::lasted;
@@ -23,6 +24,7 @@ pub fn until_ended(
     id: &str,
     timeout: Option<Duration>,
 ) -> Result<TaskView, Failure> {
+    let _interrupt = Interrupt::catch(out, id);
     let started = Instant::now();
     let mut progress = Progress::new(out);
     let mut last = TaskView::default();
@@ -61,9 +63,12 @@ pub fn until_ended(
                     remark(last.counts)
                 ),
             )
-            .advise(format!(
-                "it is not cancelled; see how it ends with: muster task {id}"
-            )));
+            .advise(goes_on(id)));
         }
     }
+}
+
+/// What becomes of a task that nobody waits for any more.
+pub fn goes_on(id: &str) -> String {
+    format!("it is not cancelled; see how it ends with: muster task {id}")
 }

@@ -93,6 +93,14 @@ impl Out {
         }
     }
 
+    /// What a command did: a document for programs, a line for people.
+    pub fn did(&self, document: &impl Serialize, text: impl Display) -> Result<(), Failure> {
+        match self.is_json() {
+            true => self.json(document),
+            false => self.done(text),
+        }
+    }
+
     pub fn table(&self, table: &Table) -> Result<(), Failure> {
         self.text(&table.render(self.width, self.colour))
     }
@@ -101,6 +109,14 @@ impl Out {
         let text = serde_json::to_string_pretty(value)
             .map_err(|e| Failure::new(Kind::Failed, format!("cannot be written as JSON: {e}")))?;
         self.line(text)
+    }
+
+    /// Settings, as the file that they could stand in.
+    pub fn config(&self, table: &toml::Table) -> Result<(), Failure> {
+        match self.is_json() {
+            true => self.json(table),
+            false => self.text(&table.to_string()),
+        }
     }
 
     /// One JSON document on one line.

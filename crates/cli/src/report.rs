@@ -47,6 +47,8 @@ struct Sums {
     already_so: u64,
     going_on: u64,
     failed: u64,
+    /// How many of the failed are not registered.
+    unknown: u64,
 }
 
 impl Sums {
@@ -59,13 +61,16 @@ impl Sums {
                 Verdict::GoingOn => sums.going_on += 1,
                 Verdict::Failed => sums.failed += 1,
             }
+            sums.unknown += u64::from(Code(*code) == Code::NOT_REGISTERED);
         }
         sums
     }
 
     fn exit(&self) -> Exit {
+        let total = self.done + self.already_so + self.going_on + self.failed;
         match self.failed {
             0 => Exit::Ok,
+            _ if self.unknown == total => Exit::NothingThere,
             _ => Exit::SomeFailed,
         }
     }
@@ -183,5 +188,15 @@ mod tests {
             "3 ok (1 already so), 1 failed, 1 still going on"
         );
         assert_eq!(sums.exit(), Exit::SomeFailed);
+    }
+
+    #[test]
+    fn only_a_task_without_any_registered_target_is_about_nothing() {
+        let exit = |codes: &[i32]| Sums::of(Strictness::Usual, codes.iter()).exit();
+        assert_eq!(exit(&[851, 851]), Exit::NothingThere);
+        for other in [0, 828, 115, 117] {
+            assert_eq!(exit(&[851, other]), Exit::SomeFailed, "{other}");
+        }
+        assert_eq!(exit(&[]), Exit::Ok);
     }
 }

@@ -145,13 +145,14 @@ impl TargetArgs {
 /// A process that nobody knows, with the way to make it known.
 pub fn not_registered(failure: Failure, name: &FullName) -> Failure {
     match failure.kind {
-        Kind::NotFound => {
-            Failure::new(Kind::NotFound, format!("{name} is not registered")).advise(format!(
-                "muster ps shows what is; muster register {name} --start 'COMMAND' registers it"
-            ))
-        }
+        Kind::NotFound => Failure::new(Kind::NotFound, format!("{name} is not registered"))
+            .advise(how_to_register(name)),
         _ => failure,
     }
+}
+
+pub fn how_to_register(name: &FullName) -> String {
+    format!("muster ps shows what is; muster register {name} --start 'COMMAND' registers it")
 }
 
 /// The only host that is connected, where there is just one.

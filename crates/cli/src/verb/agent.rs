@@ -1,16 +1,18 @@
 //! `muster agent`: the same agent as the binary `muster-agent`.
 
-use agent::{AgentArgs, AgentError};
+use agent::{AgentArgs, AgentConfig, AgentError};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open};
 
+use super::{Context, environment};
 use crate::failure::{Exit, Failure, Kind, chain};
 
 pub const EXAMPLES: &str = "\
 Examples:
   First start, with a token of muster token create:
-    MUSTER_JOIN_TOKEN=… muster agent --server 10.0.0.1:7101 --data /var/lib/muster-agent --ip 10.0.0.7
+    MUSTER_JOIN_TOKEN=… muster agent --server 10.0.0.1:7101 --ip 10.0.0.7 \\
+      --data /var/lib/muster-agent
   Later starts need neither token nor address of the host:
     muster agent --server 10.0.0.1:7101
   What would it use?
@@ -28,9 +30,20 @@ pub struct Args {
     exit_with_parent: Option<i32>,
 }
 
-pub fn run(args: Args) -> Result<Exit, Failure> {
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     if let Some(parent) = args.exit_with_parent {
         leave_with(parent)?;
+    }
+    if args.agent.print_config && context.out.is_json() {
+        let config = AgentConfig::resolve(&args.agent, environment)?;
+        let table = config.to_toml().parse().map_err(|e| {
+            Failure::new(
+                Kind::Failed,
+                format!("agent: its settings are no TOML: {e}"),
+            )
+        })?;
+        context.out.config(&table)?;
+        return Ok(Exit::Ok);
     }
     match agent::command(args.agent) {
         Ok(()) => Ok(Exit::Ok),

@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use serde_json::json;
+
 use super::{Context, rows};
 use crate::client::{AppRow, CreatedApp, NewApp};
 use crate::failure::{Exit, Failure};
@@ -21,10 +23,13 @@ The secret is shown once, when the app is created.";
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
     /// List the apps
+    #[command(after_help = EXAMPLES)]
     List,
     /// Make an app, and show its secret
+    #[command(after_help = EXAMPLES)]
     Create(CreateArgs),
     /// Remove an app: its calls are refused from now on
+    #[command(after_help = EXAMPLES)]
     Delete {
         #[arg(value_name = "CODE")]
         code: String,
@@ -56,7 +61,8 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
         Action::Create(args) => create(context, args)?,
         Action::Delete { code } => {
             context.client()?.remove("apps", code)?;
-            context.out.done(format!("deleted app {code}"))?;
+            let document = json!({"code": code, "deleted": true});
+            context.out.did(&document, format!("deleted app {code}"))?;
         }
     }
     Ok(Exit::Ok)

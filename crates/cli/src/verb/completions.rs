@@ -2,6 +2,7 @@
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use serde_json::json;
 
 use super::Context;
 use crate::args::Cli;
@@ -22,6 +23,12 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "muster", &mut script);
-    context.out.text(&String::from_utf8_lossy(&script))?;
+    let script = String::from_utf8_lossy(&script);
+    match context.out.is_json() {
+        true => context
+            .out
+            .json(&json!({"shell": args.shell.to_string(), "script": script}))?,
+        false => context.out.text(&script)?,
+    }
     Ok(Exit::Ok)
 }

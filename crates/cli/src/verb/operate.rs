@@ -12,7 +12,7 @@ use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::follow::until_ended;
 use crate::report::{Strictness, report};
 use crate::show::{counted, parse_duration};
-use crate::target::{TargetArgs, Targets};
+use crate::target::{TargetArgs, Targets, how_to_register};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -91,5 +91,9 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
         true => Strictness::Strict,
         false => Strictness::Usual,
     };
-    report(&client, out, &view, strictness)
+    let exit = report(&client, out, &view, strictness)?;
+    if exit == Exit::NothingThere {
+        out.note(how_to_register(&args.name));
+    }
+    Ok(exit)
 }

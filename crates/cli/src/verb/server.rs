@@ -1,5 +1,7 @@
 //! `muster server`: the server alone.
 
+use serde_json::json;
+
 use super::{Context, environment};
 use crate::config::{ServerArgs, ServerConfig};
 use crate::failure::{Exit, Failure, Kind, chain};
@@ -26,7 +28,7 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let config = ServerConfig::resolve(&args.server, context.data(), &environment)?;
     if args.server.print_config {
-        context.out.text(&config.to_toml())?;
+        context.out.config(&config.to_table())?;
         return Ok(Exit::Ok);
     }
     agent::log::init(config.log, config.log_format);
@@ -36,10 +38,16 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
 async fn serve(out: &Out, config: server::Config) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
     let mut running = server::start(config).await.map_err(|e| boot_failure(&e))?;
-    out.done(format!(
-        "API on http://{}, agents on {}",
-        running.http, running.agents
-    ))?;
+    match out.is_json() {
+        true => out.json_line(&json!({
+            "url": format!("http://{}", running.http),
+            "agents": running.agents,
+        }))?,
+        false => out.done(format!(
+            "API on http://{}, agents on {}",
+            running.http, running.agents
+        ))?,
+    }
     tokio::select! {
         () = signals.recv() => {
             running.stop().await;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use model::{Host, UnixMillis};
 use serde::Serialize;
+use serde_json::json;
 
 use super::{Context, rows};
 use crate::client::{CreatedToken, TokenRow};
@@ -24,10 +25,13 @@ On the new host: MUSTER_JOIN_TOKEN=… muster agent --server SERVER:7101 --ip 10
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
     /// List the tokens
+    #[command(after_help = EXAMPLES)]
     List,
     /// Make a token, and show it
+    #[command(after_help = EXAMPLES)]
     Create(CreateArgs),
     /// Remove a token: nobody joins with it from now on; agents that did stay
+    #[command(after_help = EXAMPLES)]
     Delete {
         #[arg(value_name = "ID")]
         id: String,
@@ -58,7 +62,8 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
         Action::Create(args) => create(context, args)?,
         Action::Delete { id } => {
             context.client()?.remove("tokens", id)?;
-            context.out.done(format!("deleted token {id}"))?;
+            let document = json!({"id": id, "deleted": true});
+            context.out.did(&document, format!("deleted token {id}"))?;
         }
     }
     Ok(Exit::Ok)

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use model::Host;
+use serde_json::json;
 
 use super::server::{Signals, boot_failure, runtime};
 use super::{Context, environment};
@@ -47,7 +48,7 @@ pub fn run(context: &Context, args: &UpArgs) -> Result<Exit, Failure> {
     let host = (args.ip.as_deref(), args.cloud_id.as_deref());
     let config = UpConfig::resolve(&args.server, host, context.data(), &environment)?;
     if args.server.print_config {
-        context.out.text(&config.to_toml())?;
+        context.out.config(&config.to_table())?;
         return Ok(Exit::Ok);
     }
     agent::log::init(config.server.log, config.server.log_format);
@@ -75,7 +76,16 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
         }
         is_connected = connected(&running) => is_connected,
     };
-    greet(out, &config, reachable(running.http), is_connected)?;
+    match out.is_json() {
+        true => out.json_line(&json!({
+            "url": format!("http://{}", reachable(running.http)),
+            "agents": reachable(running.agents),
+            "data": config.server.server.data,
+            "host": config.host,
+            "connected": is_connected,
+        }))?,
+        false => greet(out, &config, reachable(running.http), is_connected)?,
+    }
     loop {
         tokio::select! {
             () = signals.recv() => return leave(out, agent, running).await,
@@ -141,7 +151,11 @@ async fn leave(
             }
         ),
     };
-    out.done(format!("\nserver and agent stopped; {left}"))?;
+    let said = format!("server and agent stopped; {left}");
+    match out.is_json() {
+        true => out.note(said),
+        false => out.done(format!("\n{said}"))?,
+    }
     Ok(Exit::Ok)
 }
 

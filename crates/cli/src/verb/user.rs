@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Read};
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde::Serialize;
-use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 
 use super::{Context, rows};
 use crate::client::UserRow;
@@ -23,10 +23,13 @@ Examples:
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
     /// List the users
+    #[command(after_help = EXAMPLES)]
     List,
     /// Make a user
+    #[command(after_help = EXAMPLES)]
     Create(CreateArgs),
     /// Remove a user, and end their logins
+    #[command(after_help = EXAMPLES)]
     Delete {
         #[arg(value_name = "NAME")]
         name: String,
@@ -58,12 +61,13 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
                 name: &args.name,
                 password: password(out, args)?,
             };
-            client.create::<IgnoredAny>("users", &new)?;
-            out.done(format!("created user {}", args.name))?;
+            let created: Value = client.create("users", &new)?;
+            out.did(&created, format!("created user {}", args.name))?;
         }
         Action::Delete { name } => {
             context.client()?.remove("users", name)?;
-            out.done(format!("deleted user {name}"))?;
+            let document = json!({"name": name, "deleted": true});
+            out.did(&document, format!("deleted user {name}"))?;
         }
     }
     Ok(Exit::Ok)

@@ -2,7 +2,9 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 /// What one run of the command said, and how it ended.
 #[derive(Debug)]
@@ -76,7 +78,7 @@ impl Muster {
         self
     }
 
-    pub(crate) fn run(mut self) -> Ran {
+    fn start(mut self) -> (Child, tempfile::TempDir) {
         let mut child = self
             .command
             .stdin(Stdio::piped())
@@ -88,12 +90,30 @@ impl Muster {
         // A command that does not read its input is fine, too.
         let _unread = stdin.write_all(self.stdin.as_bytes());
         drop(stdin);
-        let output = child.wait_with_output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        (child, self.home)
+    }
+
+    pub(crate) fn run(self) -> Ran {
+        let (child, _home) = self.start();
+        ended(child)
+    }
+
+    /// Ctrl-C as soon as `moment` has come.
+    pub(crate) fn run_until(self, moment: impl FnOnce()) -> Ran {
+        let (child, _home) = self.start();
+        moment();
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        kill_process(pid, Signal::INT).unwrap();
+        ended(child)
+    }
+}
+
+fn ended(child: Child) -> Ran {
+    let output = child.wait_with_output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
 

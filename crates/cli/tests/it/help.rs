@@ -1,5 +1,10 @@
 //! Every verb explains itself.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use clap::CommandFactory;
+
 use crate::command::muster;
 
 const VERBS: [&str; 24] = [
@@ -29,17 +34,38 @@ const VERBS: [&str; 24] = [
     "completions",
 ];
 
+/// Every command line that help can be asked for: `["app", "create"]`.
+fn command_paths(command: &clap::Command, above: &[String]) -> Vec<Vec<String>> {
+    let below = command.get_subcommands().flat_map(|verb| {
+        let path = [above, &[verb.get_name().to_owned()]].concat();
+        let below = command_paths(verb, &path);
+        std::iter::once(path).chain(below).collect::<Vec<_>>()
+    });
+    below.collect()
+}
+
 #[test]
 fn every_verb_has_help_with_examples() {
-    for verb in VERBS {
-        let ran = muster(&[verb, "--help"]).run();
-        assert_eq!(ran.code, 0, "{verb}: {ran:?}");
-        assert!(ran.stdout.contains("Examples:"), "{verb}");
-        assert!(ran.stdout.contains(&format!("muster {verb}")), "{verb}");
+    let paths = command_paths(&cli::args::Cli::command(), &[]);
+    assert!(
+        VERBS
+            .iter()
+            .all(|verb| paths.iter().any(|path| path == &[*verb]))
+    );
+    for path in paths {
+        let words: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
+        let line = path.join(" ");
+        let ran = muster(&words).run();
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+        let (_, examples) = ran
+            .stdout
+            .split_once("\nExamples:\n")
+            .unwrap_or_else(|| panic!("{line}: {ran:?}"));
+        assert!(examples.contains(&format!("muster {line}")), "{line}");
         let longest = ran.stdout.lines().map(|line| line.chars().count()).max();
         assert!(
             longest <= Some(100),
-            "{verb} has a line of {longest:?} columns"
+            "{line} has a line of {longest:?} columns"
         );
     }
 }
@@ -70,6 +96,28 @@ fn completions_know_the_verbs() {
         let ran = muster(&["completions", shell]).run();
         assert_eq!(ran.code, 0);
         assert!(ran.stdout.contains("unregister"), "{shell}");
+    }
+}
+
+#[test]
+fn shells_can_read_their_completions() {
+    for shell in ["bash", "zsh"] {
+        let script = muster(&["completions", shell]).run().stdout;
+        let Ok(mut child) = Command::new(shell)
+            .arg("-n")
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+        else {
+            assert_ne!(shell, "bash", "every machine that builds this has it");
+            continue;
+        };
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(script.as_bytes()).unwrap();
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{shell}: {output:?}");
+        assert!(output.stderr.is_empty(), "{shell}: {output:?}");
     }
 }
 

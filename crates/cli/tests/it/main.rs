@@ -8,6 +8,7 @@ mod command;
 mod config;
 mod exit_codes;
 mod help;
+mod json;
 mod lists;
 mod operate;
 mod register;

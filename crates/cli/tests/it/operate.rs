@@ -1,6 +1,7 @@
 //! Operations: request, waiting, report, exit code.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
 
 use serde_json::{Value, json};
 
@@ -245,6 +246,83 @@ fn waiting_can_be_left_out_or_limited() {
     );
     assert_eq!(ran.code, 5, "{ran:?}");
     assert!(ran.stderr.contains(&format!("muster task {ID}")), "{ran:?}");
+}
+
+#[test]
+fn an_interrupt_leaves_the_task_and_says_so() {
+    for args in [
+        &["start", "web/nginx", "--host", "10.0.0.1"][..],
+        &["start", "web/nginx", "--all", "-q", "-o", "json"],
+        &["task", ID],
+    ] {
+        // The first look at the task is held back until the signal has been sent, as a real server holds it.
+        let (looked, looks) = sync_channel(1);
+        let (go_on, may_go_on) = sync_channel::<()>(1);
+        let results = [result(1, 0, "success")];
+        let script = Script::new(move |asked| {
+            if asked.line.contains("/tasks/") {
+                let _one_is_enough = looked.try_send(());
+                let _until_the_test_ends = may_go_on.recv();
+            }
+            answer(asked, &results, usize::MAX, &AtomicUsize::new(0))
+        });
+        let ran = muster(args)
+            .to(&script.url)
+            .run_until(|| looks.recv().unwrap());
+        drop(go_on);
+        assert_eq!((ran.code, ran.stdout.as_str()), (130, ""), "{ran:?}");
+        assert_eq!(
+            ran.stderr,
+            format!(
+                "error: interrupted; {ID} goes on\n  it is not cancelled; see how it ends with: muster task {ID}\n"
+            )
+        );
+    }
+}
+
+#[test]
+fn an_interrupt_while_results_are_read_ends_the_command() {
+    let (looked, looks) = sync_channel(1);
+    let (go_on, may_go_on) = sync_channel::<()>(1);
+    let results = [result(1, 0, "success")];
+    let script = Script::new(move |asked| {
+        if asked.line.contains("/tasks/") && !asked.line.contains("wait=") {
+            let _one_is_enough = looked.try_send(());
+            let _until_the_test_ends = may_go_on.recv();
+        }
+        answer(asked, &results, 0, &AtomicUsize::new(0))
+    });
+    let ran = muster(&["task", ID])
+        .to(&script.url)
+        .run_until(|| looks.recv().unwrap());
+    drop(go_on);
+    assert_eq!(ran.code, 130, "{ran:?}");
+    assert!(!ran.stderr.contains("goes on"), "the task ended: {ran:?}");
+}
+
+#[test]
+fn no_registered_target_is_4_however_they_were_named() {
+    let unknown = || result(1, 851, "process is not registered");
+    let by_host = ["start", "web/nginx", "--host", "10.0.0.1"];
+    let ran = run(&ending(vec![unknown()], 0), &by_host);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.stderr.contains("muster register web/nginx"), "{ran:?}");
+    let ran = run(
+        &ending(vec![unknown()], 0),
+        &[&by_host[..], &["-o", "json"]].concat(),
+    );
+    assert_eq!(
+        (ran.code, &ran.json()["results"][0]["code"]),
+        (4, &json!(851))
+    );
+    let many = |n| std::iter::repeat_with(unknown).take(n);
+    let ran = run(&ending(many(30).collect(), 0), &by_host);
+    assert_eq!(ran.code, 4, "{ran:?}");
+
+    // Where some are, the others failed.
+    let others = many(30).chain([result(2, 0, "success")]).collect();
+    let ran = run(&ending(others, 0), &by_host);
+    assert_eq!(ran.code, 1, "{ran:?}");
 }
 
 #[test]

@@ -295,35 +295,93 @@ fn an_update_by_flags_changes_only_those() {
     assert_eq!(body["hosts"], json!(["0:10.0.0.1"]));
 }
 
+/// A server on which `web/nginx` is registered on `0:10.0.0.1`, or on nothing, and which forgets whatever it is told to.
+fn forgetting(has_it: bool) -> Script {
+    Script::new(move |asked| {
+        if asked.line.starts_with("GET") {
+            return match (has_it, asked.line.contains('?')) {
+                (true, _) => ok(json!({"count": 1, "processes": [{"host": "0:10.0.0.1"}]})),
+                (false, true) => ok(json!({"count": 0, "processes": []})),
+                (false, false) => {
+                    status(404, json!({"error": {"code": "not_found", "message": "x"}}))
+                }
+            };
+        }
+        let everywhere = vec![json!("0:10.0.0.1")];
+        let hosts = asked.body["hosts"].as_array().unwrap_or(&everywhere);
+        let result = |host| json!({"host": host, "code": 0, "message": "success"});
+        ok(json!({"results": hosts.iter().map(result).collect::<Vec<_>>()}))
+    })
+}
+
 #[test]
 fn unregister_takes_hosts_or_all() {
-    let script = Script::saying(
-        200,
-        json!({"results": [{"host": "0:10.0.0.1", "code": 0, "message": "success"}]}),
-    );
-    let ran = muster(&["unregister", "web/nginx", "--host", "10.0.0.1"])
-        .to(&script.url)
+    for (choice, line, body) in [
+        (
+            &["--host", "10.0.0.1"][..],
+            "DELETE /api/v1/processes/web/nginx",
+            json!({"hosts": ["0:10.0.0.1"]}),
+        ),
+        (
+            &["--all"],
+            "DELETE /api/v1/processes/web/nginx?all=true",
+            Value::Null,
+        ),
+        (
+            &[],
+            "DELETE /api/v1/processes/web/nginx",
+            json!({"hosts": ["0:10.0.0.1"]}),
+        ),
+    ] {
+        let script = forgetting(true);
+        let ran = muster(&[&["unregister", "web/nginx"], choice].concat())
+            .to(&script.url)
+            .run();
+        assert_eq!(
+            (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+            (0, "forgot web/nginx on 1 host\n", ""),
+            "{choice:?}"
+        );
+        let asked = script.asked().pop().unwrap();
+        assert_eq!((asked.line.as_str(), asked.body), (line, body));
+    }
+}
+
+#[test]
+fn to_forget_what_was_not_registered_is_fine() {
+    let script = forgetting(false);
+    for choice in [&[][..], &["--all"], &["--host", "10.0.0.1,10.0.0.2"]] {
+        let args = [&["unregister", "web/nginx"], choice].concat();
+        let ran = muster(&args).to(&script.url).run();
+        assert_eq!(
+            (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+            (0, "", "web/nginx was not registered\n"),
+            "{choice:?}"
+        );
+        let ran = muster(&[&args[..], &["-o", "json"]].concat())
+            .to(&script.url)
+            .run();
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.json()["results"].is_array(), "{ran:?}");
+    }
+    let ran = muster(&["unregister", "web/nginx", "-H", "10.0.0.1,10.0.0.2"])
+        .to(&forgetting(true).url)
         .run();
     assert_eq!(
-        (ran.code, ran.stdout.as_str()),
-        (0, "forgot web/nginx on 1 host\n"),
-        "{ran:?}"
+        (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+        (
+            0,
+            "forgot web/nginx on 1 host\n",
+            "web/nginx was not registered on 0:10.0.0.2\n"
+        )
     );
-    muster(&["unregister", "web/nginx", "--all"])
-        .to(&script.url)
-        .run();
-    let asked = script.asked();
-    assert_eq!(asked[0].line, "DELETE /api/v1/processes/web/nginx");
-    assert_eq!(asked[0].body, json!({"hosts": ["0:10.0.0.1"]}));
-    assert_eq!(asked[1].line, "DELETE /api/v1/processes/web/nginx?all=true");
-    assert_eq!(asked[1].body, Value::Null);
-    let gone =
-        Script::new(|_| status(404, json!({"error": {"code": "not_found", "message": "x"}})));
-    assert_eq!(
-        muster(&["unregister", "web/nginx"])
-            .to(&gone.url)
-            .run()
-            .code,
-        4
-    );
+}
+
+#[test]
+fn an_address_that_is_no_muster_server_has_forgotten_nothing() {
+    let other = Script::saying(404, json!("no such page"));
+    for choice in [&[][..], &["--all"], &["--host", "10.0.0.1"]] {
+        let args = [&["unregister", "web/nginx"], choice].concat();
+        assert_eq!(muster(&args).to(&other.url).run().code, 4, "{choice:?}");
+    }
 }

@@ -201,7 +201,12 @@ fn one_command_and_a_process_that_outlives_it() {
             .contains("already so (829)")
     );
     up.fine(&["unregister", "demo/sleeper", "--all"]);
-    assert_eq!(up.run(&["start", "demo/sleeper"]).code, 4);
+    up.fine(&["unregister", "demo/sleeper"]);
+    up.fine(&["unregister", "demo/sleeper", "--host", "127.0.0.1"]);
+    for choice in [&[][..], &["--all"], &["--host", "127.0.0.1"]] {
+        let ran = up.run(&[&["start", "demo/sleeper"], choice].concat());
+        assert_eq!(ran.code, 4, "{choice:?}: {ran:?}");
+    }
     assert!(up.interrupt().contains("nothing was running"));
 }
 
@@ -238,6 +243,41 @@ fn killed_agents_and_killed_servers_cost_no_process() {
     up.fine(&["kill", "demo/sleeper"]);
     until("it is gone", || !is_alive(pid));
     up.interrupt();
+}
+
+#[test]
+fn programs_learn_the_address_from_one_document() {
+    for verb in ["up", "server"] {
+        let home = tempfile::tempdir().unwrap();
+        let args = [
+            verb,
+            "--http",
+            "127.0.0.1:0",
+            "--agents",
+            "127.0.0.1:0",
+            "-o",
+            "json",
+        ];
+        let mut child = command(home.path(), &args)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        stdout.read_line(&mut first).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&first).unwrap();
+        let url = document["url"].as_str().unwrap();
+        let hosts = command(home.path(), &["hosts", "--url", url])
+            .output()
+            .unwrap();
+        assert!(hosts.status.success(), "{hosts:?}");
+
+        kill_process(child_pid(&child), Signal::INT).unwrap();
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "", "{verb}");
+        assert!(child.wait().unwrap().success(), "{verb}");
+    }
 }
 
 #[test]

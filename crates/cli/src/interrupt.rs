@@ -1,0 +1,78 @@
+//! Ctrl-C while a task is followed: the task goes on, and whoever pressed it is told so.
+//!
+//! A signal that was caught once never ends us by itself again, so the thread that waits for it stays until we end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::failure::{Failure, Kind};
+use crate::follow::goes_on;
+use crate::out::Out;
+
+/// As long as it lives, a task is followed.
+#[derive(Debug)]
+pub struct Interrupt {
+    is_followed: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    /// Where the signal cannot be caught it ends us as it ends any program, without a word.
+    pub fn catch(out: &Out, id: &str) -> Self {
+        let is_followed = Arc::new(AtomicBool::new(true));
+        let (caught, is_caught) = sync_channel::<()>(1);
+        let thread = {
+            let (out, id, is_followed) = (out.clone(), id.to_owned(), Arc::clone(&is_followed));
+            move || {
+                let is_interrupted = wait(|| drop(caught));
+                if is_interrupted.is_ok() {
+                    if is_followed.load(Ordering::Relaxed) {
+                        tell(&out, &id);
+                    }
+                    leave();
+                }
+            }
+        };
+        let named = std::thread::Builder::new().name("interrupt".into());
+        let _goes_on_without = named.spawn(thread);
+        let _caught_or_given_up = is_caught.recv();
+        Self { is_followed }
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        self.is_followed.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Returns when the signal has come. `caught` is called once it can no longer be missed.
+fn wait(caught: impl FnOnce()) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    runtime.block_on(async {
+        let mut interrupts = signal(SignalKind::interrupt())?;
+        caught();
+        interrupts.recv().await;
+        Ok(())
+    })
+}
+
+fn tell(out: &Out, id: &str) {
+    if out.is_live() {
+        out.redraw("");
+    }
+    let failure = Failure::new(Kind::Interrupted, format!("interrupted; {id} goes on"));
+    out.error(&failure.advise(goes_on(id)));
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the main thread waits for an answer that may take long, and holds nothing that must be given back"
+)]
+fn leave() -> ! {
+    std::process::exit(i32::from(Kind::Interrupted.code()))
+}
