@@ -1,4 +1,4 @@
-//! Soft state to disk now and then, so that a restart does not show blanks; and old tasks out of the store.
+//! Soft state to disk now and then, so that a restart does not show blanks; and old tasks and events out of the store.
 
 use std::time::Duration;
 
@@ -14,6 +14,8 @@ const SAVES_PER_LINKS: u32 = 6;
 const SAVES_PER_PURGE: u32 = 720;
 /// How long tasks stay readable after they were made. Callers are promised a day.
 const KEEP_TASKS_MS: i64 = 2 * 24 * 3600 * 1000;
+/// How long events stay readable, and webhooks may be away before they miss some.
+const KEEP_EVENTS_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How many revisions of tombstones are kept for replicas that were away.
 const KEEP_TOMBSTONES: u64 = 100_000;
 
@@ -40,7 +42,7 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
         {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
-                "old tasks were not purged; trying again"
+                "what is old was not purged; trying again"
             );
         }
     }
@@ -72,6 +74,9 @@ impl Control {
             .store
             .purge(self.now().plus_millis(-KEEP_TASKS_MS), tombstones)
             .await?;
-        Ok(())
+        self.0
+            .store
+            .purge_events(self.now().plus_millis(-KEEP_EVENTS_MS))
+            .await
     }
 }

@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use model::change::{Changes, Revision};
 use model::{TaskId, UnixMillis};
 
-use crate::{AuditPage, AuditRow, Loaded, StoreError, StoredTask, TaskSummary, sqlite::Sqlite};
+use crate::sqlite::Sqlite;
+use crate::{
+    AuditPage, AuditRow, EventPage, Loaded, StoreError, StoredEvent, StoredTask, TaskSummary,
+};
 
 /// The methods of [`crate::Store`]; their promises are written there.
 #[async_trait]
@@ -23,6 +26,10 @@ pub(crate) trait Engine: Send + Sync + std::fmt::Debug {
         before: Option<TaskId>,
     ) -> Result<Vec<TaskSummary>, StoreError>;
     async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditRow>, StoreError>;
+    async fn events(&self, page: &EventPage) -> Result<Vec<StoredEvent>, StoreError>;
+    async fn events_after(&self, id: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError>;
+    async fn delivered(&self, webhook: &str) -> Result<Option<u64>, StoreError>;
+    async fn save_delivered(&self, webhook: &str, through: u64) -> Result<(), StoreError>;
     async fn setting(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
     async fn put_setting_if_absent(&self, key: &str, value: &[u8]) -> Result<Vec<u8>, StoreError>;
     async fn save_status(&self, shards: &[(u32, Vec<u8>)]) -> Result<(), StoreError>;
@@ -31,6 +38,7 @@ pub(crate) trait Engine: Send + Sync + std::fmt::Debug {
         before: UnixMillis,
         tombstones_through: Revision,
     ) -> Result<(), StoreError>;
+    async fn purge_events(&self, before: UnixMillis) -> Result<(), StoreError>;
     async fn close(&self);
 }
 

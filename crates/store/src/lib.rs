@@ -16,8 +16,9 @@ mod sqlite;
 use std::sync::Arc;
 
 use model::access::Audit;
-use model::change::{Changes, Revision, TargetRow, TaskRow};
-use model::{Outcome, TaskId, UnixMillis};
+use model::change::{Changes, HostId, Revision, TargetRow, TaskRow};
+use model::event::{Event, EventKind};
+use model::{Namespace, Outcome, ProcessName, TaskId, UnixMillis};
 
 pub use error::{Cause, StoreError};
 
@@ -63,6 +64,30 @@ pub struct AuditPage {
 
 /// Ids grow with time.
 pub type AuditRow = (u64, Audit);
+
+/// Which events to read. What is None does not filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventPage {
+    pub limit: u32,
+    /// The last id of the page before.
+    pub before: Option<u64>,
+    pub namespaces: Option<Vec<Namespace>>,
+    pub name: Option<ProcessName>,
+    pub hosts: Option<Vec<HostId>>,
+    pub kinds: Option<Vec<EventKind>>,
+    /// Only events of this time and later.
+    pub since: Option<UnixMillis>,
+    /// Only earlier events.
+    pub until: Option<UnixMillis>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// Rises in the order of arrival, and is never used again.
+    pub id: u64,
+    pub host: HostId,
+    pub event: Event,
+}
 
 impl Store {
     /// Opens `sqlite:/path/to/file.db`, creating it (mode 0600) and bringing its schema up to date.
@@ -117,6 +142,30 @@ impl Store {
         self.0.audit(page).await
     }
 
+    /// Newest first, by when they happened; those of one moment by arrival.
+    ///
+    /// An event that comes late, because its host was away, takes its place among the others. After an event that is no
+    /// longer kept there is nothing.
+    pub async fn events(&self, page: &EventPage) -> Result<Vec<StoredEvent>, StoreError> {
+        self.0.events(page).await
+    }
+
+    /// Those that arrived after this one, in the order of arrival, which for each host is the order of its numbers.
+    pub async fn events_after(&self, id: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
+        self.0.events_after(id, limit).await
+    }
+
+    /// The last event that a webhook need not be told again: at first, the last one before it was made. None when there
+    /// is no such webhook.
+    pub async fn delivered(&self, webhook: &str) -> Result<Option<u64>, StoreError> {
+        self.0.delivered(webhook).await
+    }
+
+    /// Moves a webhook's position forward, never back. Durable when it returns; takes no revision, as nobody plans by it.
+    pub async fn save_delivered(&self, webhook: &str, through: u64) -> Result<(), StoreError> {
+        self.0.save_delivered(webhook, through).await
+    }
+
     pub async fn setting(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         self.0.setting(key).await
     }
@@ -135,14 +184,19 @@ impl Store {
         self.0.save_status(shards).await
     }
 
-    /// Forgets what is old: ended tasks and events from before `before`, logins that expired before it, and tombstones up
-    /// to a revision. Whoever still stands at an earlier revision must load everything again.
+    /// Forgets what is old: ended tasks from before `before`, logins that expired before it, and tombstones up to a
+    /// revision. Whoever still stands at an earlier revision must load everything again.
     pub async fn purge(
         &self,
         before: UnixMillis,
         tombstones_through: Revision,
     ) -> Result<(), StoreError> {
         self.0.purge(before, tombstones_through).await
+    }
+
+    /// Forgets the events that happened before a moment, delivered or not.
+    pub async fn purge_events(&self, before: UnixMillis) -> Result<(), StoreError> {
+        self.0.purge_events(before).await
     }
 
     /// Waits for what is under way and closes. Calls after it answer [`StoreError::Unavailable`].

@@ -17,6 +17,7 @@ pub(crate) mod rows;
 pub(crate) mod setting;
 pub(crate) mod status;
 pub(crate) mod task;
+pub(crate) mod webhook;
 
 use model::change::{Changes, Revision};
 
@@ -52,6 +53,7 @@ pub(crate) async fn write(
     task::outcome::write(conn, revision, &changes.outcomes).await?;
     event::write(conn, revision, &changes.events).await?;
     access::write(conn, revision, changes).await?;
+    webhook::write(conn, revision, &changes.webhooks, &changes.webhooks_gone).await?;
     audit::write(conn, revision, &changes.audit).await
 }
 
@@ -69,6 +71,7 @@ pub(crate) async fn read(conn: &mut Connection, wanted: Wanted) -> Result<Change
     definition::read(conn, wanted, &mut changes).await?;
     process::read(conn, wanted, &mut changes).await?;
     access::read(conn, wanted, &mut changes).await?;
+    (changes.webhooks, changes.webhooks_gone) = webhook::read(conn, wanted).await?;
     if let Wanted::Since(since) = wanted {
         changes.events = event::read(conn, since).await?;
     }

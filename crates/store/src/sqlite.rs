@@ -21,7 +21,9 @@ use sqlx::sqlite::{
 
 use crate::engine::Engine;
 use crate::sql::{self, Wanted};
-use crate::{AuditPage, AuditRow, Loaded, StoreError, StoredTask, TaskSummary};
+use crate::{
+    AuditPage, AuditRow, EventPage, Loaded, StoreError, StoredEvent, StoredTask, TaskSummary,
+};
 use transaction::Transaction;
 
 /// Connections that only read.
@@ -181,6 +183,29 @@ impl Engine for Sqlite {
         sql::audit::page(&mut conn, page).await
     }
 
+    async fn events(&self, page: &EventPage) -> Result<Vec<StoredEvent>, StoreError> {
+        let mut tx = Transaction::begin_read(&self.readers).await?;
+        let events = sql::event::page(&mut tx, page).await?;
+        tx.commit().await?;
+        Ok(events)
+    }
+
+    async fn events_after(&self, id: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        sql::event::after(&mut conn, id, limit).await
+    }
+
+    async fn delivered(&self, webhook: &str) -> Result<Option<u64>, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        sql::webhook::delivered(&mut conn, webhook).await
+    }
+
+    async fn save_delivered(&self, webhook: &str, through: u64) -> Result<(), StoreError> {
+        let mut tx = Transaction::begin_write(&self.writer).await?;
+        sql::webhook::save_delivered(&mut tx, webhook, through).await?;
+        tx.commit().await
+    }
+
     async fn setting(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let mut conn = self.readers.acquire().await?;
         sql::setting::read(&mut conn, key).await
@@ -217,6 +242,16 @@ impl Engine for Sqlite {
             let mut tx = Transaction::begin_write(&self.writer).await?;
             more = sql::purge::processes(&mut tx, through).await?;
             more |= sql::purge::tasks(&mut tx, before).await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    async fn purge_events(&self, before: UnixMillis) -> Result<(), StoreError> {
+        let mut more = true;
+        while more {
+            let mut tx = Transaction::begin_write(&self.writer).await?;
+            more = sql::purge::events(&mut tx, before).await?;
             tx.commit().await?;
         }
         Ok(())

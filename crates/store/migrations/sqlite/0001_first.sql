@@ -100,16 +100,36 @@ CREATE TABLE outcomes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX outcomes_revision ON outcomes (revision);
 
+-- AUTOINCREMENT: ids rise in the order of arrival and are never used again, so a reader's position stays right.
+-- Each index ends in `at` (and, unsaid, `id`): it serves one value of its column, newest first.
 CREATE TABLE events (
-    host     INTEGER NOT NULL,
-    seq      INTEGER NOT NULL,
-    at       INTEGER NOT NULL,
-    body     TEXT    NOT NULL,
-    revision INTEGER NOT NULL,
-    PRIMARY KEY (host, seq)
-) STRICT, WITHOUT ROWID;
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    host      INTEGER NOT NULL,
+    seq       INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    namespace TEXT    NOT NULL,
+    name      TEXT    NOT NULL,
+    kind      TEXT    NOT NULL,
+    body      TEXT    NOT NULL,
+    revision  INTEGER NOT NULL,
+    UNIQUE (host, seq)
+) STRICT;
 CREATE INDEX events_revision ON events (revision);
 CREATE INDEX events_at ON events (at);
+CREATE INDEX events_host ON events (host, at);
+CREATE INDEX events_namespace ON events (namespace, at);
+CREATE INDEX events_namespace_kind ON events (namespace, kind, at);
+CREATE INDEX events_name ON events (name, namespace, at);
+CREATE INDEX events_kind ON events (kind, at);
+
+-- `delivered` is the id of the last event that a webhook need not be told again. It moves without a commit.
+CREATE TABLE webhooks (
+    id        TEXT    PRIMARY KEY,
+    body      TEXT    NOT NULL,
+    delivered INTEGER NOT NULL,
+    revision  INTEGER NOT NULL,
+    gone      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE apps (
     id       TEXT    PRIMARY KEY,

@@ -1,11 +1,19 @@
-//! Events. (host, seq) is unique, and what is there stays as it is.
+//! Events. (host, seq) is unique, and what is there stays as it is. Ids rise in the order of arrival and are never used
+//! again, so that whoever has read up to one misses nothing.
+
+use std::cmp::Reverse;
 
 use model::change::{EventRow, HostId, Revision};
+use model::event::EventKind;
+use model::{Namespace, ProcessName};
+use sqlx::QueryBuilder;
 
 use super::fields::Fields;
 use super::rows::{fetch, insert, int, ordered};
-use super::{Connection, Wanted};
-use crate::StoreError;
+use super::{Connection, Db, Row, Wanted};
+use crate::{EventPage, StoreError, StoredEvent};
+
+const SELECT: &str = "SELECT id, host, body FROM events WHERE ";
 
 pub(crate) async fn write(
     conn: &mut Connection,
@@ -14,7 +22,7 @@ pub(crate) async fn write(
 ) -> Result<(), StoreError> {
     insert(
         conn,
-        "INSERT INTO events (host, seq, at, body, revision) ",
+        "INSERT INTO events (host, seq, at, namespace, name, kind, body, revision) ",
         " ON CONFLICT (host, seq) DO NOTHING",
         &ordered(rows, |a, b| (a.host, a.seq).cmp(&(b.host, b.seq))),
         |tuple, row| {
@@ -23,6 +31,9 @@ pub(crate) async fn write(
                 .push_bind(i64::from(row.host.0))
                 .push_bind(int(row.seq))
                 .push_bind(row.event.at.0)
+                .push_bind(row.event.process.namespace.as_str())
+                .push_bind(row.event.process.name.as_str())
+                .push_bind(row.event.kind.as_str())
                 .push_bind(body)
                 .push_bind(int(revision.0));
         },
@@ -46,4 +57,179 @@ pub(crate) async fn read(
             })
         })
         .collect()
+}
+
+/// In the order of arrival.
+pub(crate) async fn after(
+    conn: &mut Connection,
+    id: u64,
+    limit: u32,
+) -> Result<Vec<StoredEvent>, StoreError> {
+    let mut query = QueryBuilder::<Db>::new(SELECT);
+    query.push("id > ").push_bind(int(id));
+    query
+        .push(" ORDER BY id LIMIT ")
+        .push_bind(i64::from(limit));
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter().map(stored).collect()
+}
+
+/// Newest first. One index serves one value of a column in the order of time, so several values are several queries, each
+/// of which reads no more than the page, and their answers are merged.
+pub(crate) async fn page(
+    conn: &mut Connection,
+    page: &EventPage,
+) -> Result<Vec<StoredEvent>, StoreError> {
+    let Some(before) = position(conn, page).await? else {
+        return Ok(Vec::new());
+    };
+    let mut events = Vec::new();
+    for arm in arms(page) {
+        let mut query = QueryBuilder::<Db>::new(SELECT);
+        query.push("(at, id) < (").push_bind(before.0);
+        query.push(", ").push_bind(before.1).push(")");
+        if let Some(since) = page.since {
+            query.push(" AND at >= ").push_bind(since.0);
+        }
+        arm.narrow(&mut query);
+        query
+            .push(" ORDER BY at DESC, id DESC LIMIT ")
+            .push_bind(i64::from(page.limit));
+        // Lists come in any length: such statements are not worth keeping.
+        let rows = query
+            .build()
+            .persistent(false)
+            .fetch_all(&mut *conn)
+            .await?;
+        let found: Result<Vec<_>, _> = rows.iter().map(stored).collect();
+        events.append(&mut found?);
+        events.sort_by_key(|stored: &StoredEvent| Reverse((stored.event.at, stored.id)));
+        events.truncate(page.limit as usize);
+    }
+    Ok(events)
+}
+
+/// The (at, id) that the page comes before. None: its event is no longer kept, so nothing older is.
+async fn position(
+    conn: &mut Connection,
+    page: &EventPage,
+) -> Result<Option<(i64, i64)>, StoreError> {
+    let until = page
+        .until
+        .map_or((i64::MAX, i64::MAX), |until| (until.0, 0));
+    let Some(id) = page.before else {
+        return Ok(Some(until));
+    };
+    let at: Option<i64> = sqlx::query_scalar("SELECT at FROM events WHERE id = $1")
+        .bind(int(id))
+        .fetch_optional(conn)
+        .await?;
+    Ok(at.map(|at| until.min((at, int(id)))))
+}
+
+/// What one query asks for. The single values lead it to an index; the lists only sift what that finds.
+#[derive(Clone, Copy)]
+struct Arm<'a> {
+    host: Option<HostId>,
+    namespace: Option<&'a str>,
+    name: Option<&'a str>,
+    kind: Option<&'a str>,
+    namespaces: Option<&'a [Namespace]>,
+    kinds: Option<&'a [EventKind]>,
+}
+
+/// What is asked for, split by the columns that lead: the host, else the name, else namespace and kind.
+fn arms(page: &EventPage) -> Vec<Arm<'_>> {
+    let whole = Arm {
+        host: None,
+        namespace: None,
+        name: page.name.as_ref().map(ProcessName::as_str),
+        kind: None,
+        namespaces: page.namespaces.as_deref(),
+        kinds: page.kinds.as_deref(),
+    };
+    if let Some(hosts) = &page.hosts {
+        let of_host = |host: &HostId| Arm {
+            host: Some(*host),
+            ..whole
+        };
+        return distinct(hosts).map(of_host).collect();
+    }
+    let mut arms = vec![whole];
+    if let Some(namespaces) = &page.namespaces {
+        arms = distinct(namespaces)
+            .map(|namespace| Arm {
+                namespace: Some(namespace.as_str()),
+                namespaces: None,
+                ..whole
+            })
+            .collect();
+    }
+    match &page.kinds {
+        Some(kinds) if page.name.is_none() => {
+            let of_kind = |arm| distinct(kinds).map(move |kind| (arm, kind));
+            arms.into_iter()
+                .flat_map(of_kind)
+                .map(|(arm, kind)| Arm {
+                    kind: Some(kind.as_str()),
+                    kinds: None,
+                    ..arm
+                })
+                .collect()
+        }
+        _ => arms,
+    }
+}
+
+/// Each value once, so that no event is found twice.
+fn distinct<T: PartialEq>(values: &[T]) -> impl Iterator<Item = &T> {
+    let first = |index: usize, value: &T| !values[..index].contains(value);
+    values
+        .iter()
+        .enumerate()
+        .filter(move |(index, value)| first(*index, value))
+        .map(|(_, value)| value)
+}
+
+impl Arm<'_> {
+    fn narrow(&self, query: &mut QueryBuilder<Db>) {
+        if let Some(host) = self.host {
+            query.push(" AND host = ").push_bind(i64::from(host.0));
+        }
+        for (condition, value) in [
+            (" AND namespace = ", self.namespace),
+            (" AND name = ", self.name),
+            (" AND kind = ", self.kind),
+        ] {
+            if let Some(value) = value {
+                query.push(condition).push_bind(value.to_owned());
+            }
+        }
+        let namespaces = self.namespaces.map(|list| texts(list, |n| n.as_str()));
+        let kinds = self.kinds.map(|list| texts(list, |kind| kind.as_str()));
+        for (condition, values) in [
+            (" AND namespace IN (", namespaces),
+            (" AND kind IN (", kinds),
+        ] {
+            let Some(values) = values else { continue };
+            let mut list = query.push(condition).separated(", ");
+            values.into_iter().for_each(|value| {
+                list.push_bind(value);
+            });
+            query.push(")");
+        }
+    }
+}
+
+fn texts<T>(list: &[T], text: impl Fn(&T) -> &str) -> Vec<String> {
+    list.iter().map(|value| text(value).to_owned()).collect()
+}
+
+fn stored(row: &Row) -> Result<StoredEvent, StoreError> {
+    let fields = Fields::new("events", 1, row);
+    Ok(StoredEvent {
+        id: fields.unsigned(0)?,
+        host: HostId(fields.number(1)?),
+        event: fields.json(2)?,
+    })
 }

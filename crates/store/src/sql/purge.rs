@@ -12,8 +12,9 @@ use crate::StoreError;
 const MAX_PROCESSES: i64 = 20_000;
 const MAX_TARGETS: i64 = 20_000;
 const MAX_TASKS: i64 = 1_000;
+const MAX_EVENTS: i64 = 10_000;
 
-/// Says in the counter how far tombstones go, and deletes all but the many ones; logins and events as well.
+/// Says in the counter how far tombstones go, and deletes all but the many ones; old logins as well.
 pub(crate) async fn small(
     conn: &mut Connection,
     before: UnixMillis,
@@ -26,6 +27,7 @@ pub(crate) async fn small(
         "users",
         "join_tokens",
         "logins",
+        "webhooks",
     ];
     sqlx::query("UPDATE revision SET purged_through = $1 WHERE one = 1 AND purged_through < $1")
         .bind(int(through.0))
@@ -38,16 +40,23 @@ pub(crate) async fn small(
             .execute(&mut *conn)
             .await?;
     }
-    for delete in [
-        "DELETE FROM logins WHERE expires_at <> 0 AND expires_at < $1",
-        "DELETE FROM events WHERE at < $1",
-    ] {
-        sqlx::query(delete)
-            .bind(before.0)
-            .execute(&mut *conn)
-            .await?;
-    }
+    sqlx::query("DELETE FROM logins WHERE expires_at <> 0 AND expires_at < $1")
+        .bind(before.0)
+        .execute(conn)
+        .await?;
     Ok(())
+}
+
+/// Deletes some events, the oldest first; answers whether there may be more.
+pub(crate) async fn events(conn: &mut Connection, before: UnixMillis) -> Result<bool, StoreError> {
+    let deleted = sqlx::query(
+        "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at < $1 ORDER BY at, id LIMIT $2)",
+    )
+    .bind(before.0)
+    .bind(MAX_EVENTS)
+    .execute(conn)
+    .await?;
+    Ok(deleted.rows_affected() > 0)
 }
 
 /// Deletes some tombstones of processes; answers whether there may be more.

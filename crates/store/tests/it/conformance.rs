@@ -2,11 +2,13 @@
 
 pub mod audit;
 pub mod commit;
+pub mod event;
 pub mod follow;
 pub mod load;
 pub mod purge;
 pub mod setting;
 pub mod task;
+pub mod webhook;
 
 /// Makes each promise a test of the engine that the calling module stands for.
 macro_rules! keeps {

@@ -7,6 +7,7 @@ use model::change::{
     Changes, DefinitionId, DefinitionRow, GroupRow, HostId, HostRow, NameId, NameRow, ProcessId,
     ProcessRow, TargetRow, TaskRow,
 };
+use model::webhook::Webhook;
 use model::{Namespace, OpId, Outcome, TaskId};
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,6 +24,7 @@ pub struct Picture {
     users: BTreeMap<String, User>,
     logins: BTreeMap<[u8; 32], Login>,
     join_tokens: BTreeMap<String, JoinToken>,
+    webhooks: BTreeMap<String, Webhook>,
 }
 
 impl Picture {
@@ -42,6 +44,8 @@ impl Picture {
         self.logins.retain(|id, _| !new.logins_gone.contains(id));
         self.join_tokens
             .retain(|id, _| !new.join_tokens_gone.contains(id));
+        self.webhooks
+            .retain(|id, _| !new.webhooks_gone.contains(id));
 
         self.hosts
             .extend(new.hosts.iter().map(|row| (row.id, row.clone())));
@@ -75,6 +79,8 @@ impl Picture {
                 .iter()
                 .map(|row| (row.id.clone(), row.clone())),
         );
+        self.webhooks
+            .extend(new.webhooks.iter().map(|row| (row.id.clone(), row.clone())));
         self.forget_ended();
     }
 

@@ -13,6 +13,7 @@ use model::group::{Pool, ProcessGroup};
 use model::operation::{Instance, Ran};
 use model::spec::{Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport};
 use model::status::Exit;
+use model::webhook::{Webhook, WebhookUrl};
 use model::{
     AgentId, Code, Flag, FullName, Host, Labels, Namespace, Op, OpId, Outcome, TaskId, UnixMillis,
 };
@@ -253,6 +254,19 @@ pub fn join_token(n: u32) -> JoinToken {
     }
 }
 
+pub fn webhook(n: u32) -> Webhook {
+    Webhook {
+        id: format!("hook{n}"),
+        url: WebhookUrl::parse(&format!("http://10.0.0.{n}:8080/it's?a=\"b\"")).unwrap(),
+        namespaces: n
+            .is_multiple_of(2)
+            .then(|| vec![Namespace::parse("gse").unwrap()]),
+        kinds: (!n.is_multiple_of(2)).then(|| vec![EventKind::ConfigDrift]),
+        secret: format!("secret '{n}'"),
+        created_at: moment(n),
+    }
+}
+
 pub fn audit(n: u32) -> Audit {
     Audit {
         at: moment(n),
@@ -281,6 +295,7 @@ pub fn everything() -> Changes {
         users: (0..2).map(user).collect(),
         logins: (0..2).map(login).collect(),
         join_tokens: (0..2).map(join_token).collect(),
+        webhooks: (0..2).map(webhook).collect(),
         ..Changes::default()
     }
 }

@@ -53,7 +53,13 @@ keeps! { Place::new() =>
     purge::tombstones_go_and_earlier_followers_must_load_again,
     purge::later_tombstones_stay,
     purge::a_purge_never_goes_beyond_the_head_nor_back,
-    purge::expired_logins_and_old_events_go,
+    purge::expired_logins_go_and_events_stay,
+    event::events_are_listed_newest_first_in_pages,
+    event::events_are_filtered_by_everything_at_once,
+    event::events_are_read_on_in_the_order_of_arrival,
+    event::old_events_go_and_their_ids_are_not_used_again,
+    webhook::a_webhook_begins_after_the_events_that_were_there,
+    webhook::a_position_only_moves_forward_and_outlives_changes_of_its_webhook,
 }
 
 #[tokio::test]
@@ -291,9 +297,43 @@ async fn big_tables_are_read_through_their_indexes() {
              ON o.task = t.task AND o.ordinal = t.ordinal WHERE t.task = v.column1 AND t.ordinal = v.column2",
             "SEARCH t USING PRIMARY KEY",
         ),
+        (
+            "SELECT id FROM events WHERE at < 5 ORDER BY at, id LIMIT 9",
+            "events_at",
+        ),
     ] {
         let plan = plan(&place, statement).await;
         assert!(plan.contains(wanted), "{statement}\n{plan}");
+    }
+}
+
+/// Each filter has an index that holds its events in the order of time: a page costs what a page holds.
+#[tokio::test]
+async fn pages_of_events_are_read_in_order_and_never_sorted() {
+    let place = Place::new();
+    place.open().await.close().await;
+    for (filter, wanted) in [
+        ("", "events_at"),
+        (" AND at >= 3", "events_at"),
+        (" AND host = 1", "events_host"),
+        (" AND host = 1 AND kind IN ('a', 'b')", "events_host"),
+        (" AND namespace = 'n'", "events_namespace"),
+        (
+            " AND namespace = 'n' AND kind = 'k'",
+            "events_namespace_kind",
+        ),
+        (" AND namespace = 'n' AND name = 'p'", "events_name"),
+        (" AND kind = 'k' AND at >= 3", "events_kind"),
+    ] {
+        let statement = format!(
+            "SELECT id, host, body FROM events WHERE (at, id) < (9, 9){filter} ORDER BY at DESC, id DESC LIMIT 9"
+        );
+        let plan = plan(&place, &statement).await;
+        assert!(
+            plan.contains(&format!("INDEX {wanted} ")),
+            "{filter}\n{plan}"
+        );
+        assert!(!plan.contains("TEMP B-TREE"), "{filter}\n{plan}");
     }
 }
 

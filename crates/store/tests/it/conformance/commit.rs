@@ -93,6 +93,7 @@ pub async fn what_is_gone_is_not_loaded(place: &Place) {
     left.users.clear();
     left.logins.clear();
     left.join_tokens.clear();
+    left.webhooks.clear();
     assert_eq!(store.load().await.unwrap().changes, left);
 }
 
@@ -107,6 +108,7 @@ pub fn all_gone() -> Changes {
         users_gone: all.users.into_iter().map(|row| row.name).collect(),
         logins_gone: all.logins.iter().map(|row| row.token_sha256).collect(),
         join_tokens_gone: all.join_tokens.into_iter().map(|row| row.id).collect(),
+        webhooks_gone: all.webhooks.into_iter().map(|row| row.id).collect(),
         ..Changes::default()
     }
 }

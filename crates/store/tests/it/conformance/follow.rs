@@ -210,6 +210,12 @@ fn random_changes(dice: &mut Dice, n: u32) -> Changes {
             .into_iter()
             .map(|n| some::join_token(n).id)
             .collect(),
+        webhooks: dice.some(4).into_iter().map(some::webhook).collect(),
+        webhooks_gone: dice
+            .some(4)
+            .into_iter()
+            .map(|n| some::webhook(n).id)
+            .collect(),
         ..Changes::default()
     }
 }

@@ -111,7 +111,7 @@ pub async fn a_purge_never_goes_beyond_the_head_nor_back(place: &Place) {
     assert!(matches!(refused, StoreError::TooOld { .. }), "{refused:?}");
 }
 
-pub async fn expired_logins_and_old_events_go(place: &Place) {
+pub async fn expired_logins_go_and_events_stay(place: &Place) {
     let store = place.open().await;
     let changes = Changes {
         logins: (0..4).map(some::login).collect(),
@@ -122,5 +122,5 @@ pub async fn expired_logins_and_old_events_go(place: &Place) {
     store.purge(some::moment(2), Revision(0)).await.unwrap();
     let (_, left) = store.changes_since(Revision(0)).await.unwrap();
     assert_eq!(left.logins, [some::login(2), some::login(3)]);
-    assert_eq!(left.events, [some::event(2, 1), some::event(3, 1)]);
+    assert_eq!(left.events.len(), 4);
 }

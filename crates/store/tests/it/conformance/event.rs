@@ -1,0 +1,236 @@
+//! Events: listed newest first, read on in the order of arrival, forgotten when they are old.
+
+use model::change::{Changes, EventRow, HostId, Revision};
+use model::event::EventKind;
+use model::{Namespace, ProcessName, UnixMillis};
+use store::{EventPage, Store};
+
+use crate::place::Place;
+use crate::some;
+
+const KINDS: [EventKind; 3] = [
+    EventKind::ProcessExit,
+    EventKind::ProcessRestartSuccess,
+    EventKind::ConfigDrift,
+];
+
+/// Event `n` of 60: some share their moment, and what came later did not always happen later.
+fn nth(n: u32) -> EventRow {
+    let mut row = some::event(n % 4, u64::from(n));
+    row.event.at = some::moment((n * 7) % 30);
+    row.event.process = format!("ns{}/p{}", n % 3, n % 5).parse().unwrap();
+    row.event.kind = KINDS[(n / 3) as usize % 3];
+    row.event.reason = format!("event {n}");
+    row
+}
+
+async fn with_events(place: &Place) -> Store {
+    let store = place.open().await;
+    for commit in 0..6 {
+        let changes = Changes {
+            events: (0..10).map(|n| nth(commit * 10 + n)).collect(),
+            ..Changes::default()
+        };
+        store
+            .commit(Revision(u64::from(commit)), &changes)
+            .await
+            .unwrap();
+    }
+    store
+}
+
+/// All events that pass, as the store should list them.
+async fn expected(store: &Store, wanted: impl Fn(&EventRow) -> bool) -> Vec<String> {
+    let arrived = store.events_after(0, 1000).await.unwrap();
+    let mut rows: Vec<(UnixMillis, u64, String)> = (0..60)
+        .map(nth)
+        .filter(wanted)
+        .map(|row| {
+            let same = arrived
+                .iter()
+                .find(|stored| stored.event.reason == row.event.reason);
+            (row.event.at, same.unwrap().id, row.event.reason)
+        })
+        .collect();
+    rows.sort();
+    rows.into_iter()
+        .rev()
+        .map(|(_, _, reason)| reason)
+        .collect()
+}
+
+/// Every page of a list, one after the other.
+async fn listed(store: &Store, mut page: EventPage) -> Vec<String> {
+    let mut seen = Vec::new();
+    page.limit = 4;
+    loop {
+        let events = store.events(&page).await.unwrap();
+        let Some(last) = events.last() else {
+            return seen;
+        };
+        page.before = Some(last.id);
+        seen.extend(events.into_iter().map(|stored| stored.event.reason));
+    }
+}
+
+fn namespaces(names: &[&str]) -> Option<Vec<Namespace>> {
+    let parse = |name: &&str| Namespace::parse(name).unwrap();
+    Some(names.iter().map(parse).collect())
+}
+
+pub async fn events_are_listed_newest_first_in_pages(place: &Place) {
+    let store = with_events(place).await;
+    let all = expected(&store, |_| true).await;
+    assert_eq!(all.len(), 60);
+    assert_eq!(listed(&store, EventPage::default()).await, all);
+    let one = EventPage {
+        limit: 1,
+        ..EventPage::default()
+    };
+    let newest = store.events(&one).await.unwrap().remove(0);
+    let row = (0..60)
+        .map(nth)
+        .find(|row| row.event.reason == newest.event.reason);
+    let row = row.unwrap();
+    assert_eq!((newest.host, newest.event), (row.host, row.event));
+}
+
+pub async fn events_are_filtered_by_everything_at_once(place: &Place) {
+    let store = with_events(place).await;
+    let none = EventPage::default;
+    let in_ns = |row: &EventRow, name: &str| row.event.process.namespace.as_str() == name;
+    let p2 = ProcessName::parse("p2").unwrap();
+    let rare = vec![EventKind::ConfigDrift, EventKind::ConfigDrift];
+
+    let page = EventPage {
+        namespaces: namespaces(&["ns1", "ns2", "ns1"]),
+        ..none()
+    };
+    let wanted = expected(&store, |row| in_ns(row, "ns1") || in_ns(row, "ns2")).await;
+    assert_eq!(listed(&store, page).await, wanted);
+
+    let page = EventPage {
+        name: Some(p2.clone()),
+        kinds: Some(vec![KINDS[0], KINDS[1]]),
+        ..none()
+    };
+    let wanted = expected(&store, |row| {
+        row.event.process.name == p2 && row.event.kind != KINDS[2]
+    });
+    assert_eq!(listed(&store, page).await, wanted.await);
+
+    let page = EventPage {
+        hosts: Some(vec![HostId(1), HostId(3), HostId(1)]),
+        namespaces: namespaces(&["ns0", "ns1"]),
+        kinds: Some(rare.clone()),
+        ..none()
+    };
+    let wanted = expected(&store, |row| {
+        row.host.0 % 2 == 1 && !in_ns(row, "ns2") && row.event.kind == rare[0]
+    });
+    assert_eq!(listed(&store, page).await, wanted.await);
+
+    let page = EventPage {
+        namespaces: namespaces(&["ns0", "ns2"]),
+        kinds: Some(rare.clone()),
+        since: Some(some::moment(5)),
+        until: Some(some::moment(25)),
+        ..none()
+    };
+    let wanted = expected(&store, |row| {
+        let at = row.event.at;
+        let in_time = some::moment(5) <= at && at < some::moment(25);
+        in_time && !in_ns(row, "ns1") && row.event.kind == rare[0]
+    });
+    let wanted = wanted.await;
+    assert!(!wanted.is_empty());
+    assert_eq!(listed(&store, page).await, wanted);
+
+    for nothing in [
+        EventPage {
+            namespaces: namespaces(&["'OR'1'='1"]),
+            ..none()
+        },
+        EventPage {
+            hosts: Some(Vec::new()),
+            ..none()
+        },
+        EventPage {
+            before: Some(1_000_000),
+            ..none()
+        },
+        EventPage {
+            since: Some(some::moment(30)),
+            ..none()
+        },
+    ] {
+        assert_eq!(listed(&store, nothing).await, Vec::<String>::new());
+    }
+}
+
+pub async fn events_are_read_on_in_the_order_of_arrival(place: &Place) {
+    let store = with_events(place).await;
+    let mut seen = Vec::new();
+    let mut last = 0;
+    loop {
+        let events = store.events_after(last, 7).await.unwrap();
+        let Some(newest) = events.last() else { break };
+        assert!(newest.id > last);
+        last = newest.id;
+        seen.extend(events);
+    }
+    assert_eq!(seen.len(), 60);
+    for host in 0..4 {
+        let of_host = seen.iter().filter(|stored| stored.host.0 == host);
+        let reasons: Vec<&str> = of_host.map(|stored| stored.event.reason.as_str()).collect();
+        let by_number = (0..60).filter(|n| n % 4 == host);
+        assert_eq!(
+            reasons,
+            Vec::from_iter(by_number.map(|n| format!("event {n}")))
+        );
+    }
+    // What is repeated arrives no second time.
+    let again = Changes {
+        events: vec![nth(3)],
+        ..Changes::default()
+    };
+    store.commit(Revision(6), &again).await.unwrap();
+    assert_eq!(store.events_after(last, 7).await.unwrap(), []);
+}
+
+pub async fn old_events_go_and_their_ids_are_not_used_again(place: &Place) {
+    let store = with_events(place).await;
+    let last = store.events_after(0, 100).await.unwrap()[59].id;
+    let paging = EventPage {
+        limit: 1,
+        until: Some(some::moment(3)),
+        ..EventPage::default()
+    };
+    let old = store.events(&paging).await.unwrap().remove(0).id;
+    store.purge_events(some::moment(10)).await.unwrap();
+    let left = listed(&store, EventPage::default()).await;
+    let wanted = expected_after_purge();
+    assert_eq!(left.len(), wanted);
+    // A reader whose place is gone is at the end.
+    let page = EventPage {
+        limit: 10,
+        before: Some(old),
+        ..EventPage::default()
+    };
+    assert_eq!(store.events(&page).await.unwrap(), []);
+
+    store.purge_events(UnixMillis(i64::MAX)).await.unwrap();
+    assert_eq!(store.events_after(0, 9).await.unwrap(), []);
+    let one = Changes {
+        events: vec![some::event(9, 9)],
+        ..Changes::default()
+    };
+    store.commit(Revision(6), &one).await.unwrap();
+    assert_eq!(store.events_after(last, 9).await.unwrap().len(), 1);
+}
+
+fn expected_after_purge() -> usize {
+    (0..60)
+        .filter(|n| nth(*n).event.at >= some::moment(10))
+        .count()
+}
