@@ -46,9 +46,15 @@ impl Runner {
                     self.ledger.acknowledge_events(up_to);
                     self.write(&[Entry::EventsAcknowledged(up_to)]);
                 }
-                // Whoever asked may have gone.
-                Request::Held(answer) => drop(answer.send(self.held_report())),
-                Request::Logs(wanted, answer) => drop(answer.send(self.open_log(&wanted))),
+                // What came before a question is part of its answer. Whoever asked may have gone.
+                Request::Held(answer) => {
+                    self.begin(std::mem::take(&mut pending));
+                    drop(answer.send(self.held_report()));
+                }
+                Request::Logs(wanted, answer) => {
+                    self.begin(std::mem::take(&mut pending));
+                    drop(answer.send(self.open_log(&wanted)));
+                }
             }
         }
         self.begin(pending);
