@@ -110,6 +110,11 @@ pub enum Targets {
 }
 
 impl TargetArgs {
+    /// Whether the command line says which hosts.
+    pub fn is_chosen(&self) -> bool {
+        self.all || !self.hosts.hosts.is_empty()
+    }
+
     /// Without a choice there must be nothing to choose: a process that is on one host only.
     pub fn choose(&self, client: &Client, name: &FullName) -> Result<Targets, Failure> {
         if self.all {

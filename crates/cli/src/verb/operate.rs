@@ -1,6 +1,5 @@
 //! `muster start`, `stop`, `restart`, `reload`, `kill`, `manage`, `unmanage`, `query`: one request, one task, one report.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use model::{FullName, Op};
@@ -12,7 +11,7 @@ use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::follow::until_ended;
 use crate::report::{Strictness, report};
 use crate::show::{counted, parse_duration};
-use crate::target::{TargetArgs, Targets, how_to_register};
+use crate::target::{self, TargetArgs, Targets, how_to_register};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -21,7 +20,7 @@ pub struct Args {
     pub name: FullName,
     #[command(flatten)]
     pub targets: TargetArgs,
-    /// Register this definition first, as update does; - reads standard input
+    /// Register this definition first, as update does, on its hosts unless others are named; - reads standard input
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<String>,
     /// Print the task's id and do not wait for its end
@@ -49,18 +48,26 @@ Examples:
 }
 
 pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
-    let (spec, labels) = match &args.file {
-        Some(file) => {
-            let definition = definition::read(file)?;
-            (
-                Some(Box::new(definition.complete(&args.name)?.0)),
-                definition.labels,
-            )
-        }
-        None => (None, BTreeMap::new()),
+    let mut definition = args.file.as_deref().map(definition::read).transpose()?;
+    let spec = match &definition {
+        Some(definition) => Some(Box::new(definition.complete(&args.name)?.0)),
+        None => None,
     };
     let client = context.client()?;
-    let (hosts, all) = match args.targets.choose(&client, &args.name)? {
+    let chosen = match &mut definition {
+        // It need not be registered yet: the file, or what there is to choose from, says where.
+        Some(definition) if !args.targets.is_chosen() => {
+            Targets::Hosts(match definition.hosts.is_empty() {
+                true => vec![target::only_host(&client)?],
+                false => std::mem::take(&mut definition.hosts),
+            })
+        }
+        Some(_) | None => args.targets.choose(&client, &args.name)?,
+    };
+    let labels = definition
+        .map(|definition| definition.labels)
+        .unwrap_or_default();
+    let (hosts, all) = match chosen {
         Targets::All => (None, true),
         Targets::Hosts(hosts) => (Some(hosts), false),
     };
@@ -73,7 +80,7 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
     };
     let task = client
         .operate(&args.name, &body)
-        .map_err(|failure| crate::target::not_registered(failure, &args.name))?;
+        .map_err(|failure| target::not_registered(failure, &args.name))?;
     let out = &context.out;
     if args.no_wait {
         match out.is_json() {

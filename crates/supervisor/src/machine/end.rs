@@ -43,11 +43,15 @@ impl Process {
 
     /// The process is down: what `stop` and `kill` were for, and half of what `restart` is for.
     pub(super) fn stopped(&mut self, mut work: Box<Work>, cx: &Context<'_>, out: &mut Vec<Action>) {
-        self.sink = None;
+        let in_foreground = self.sink.take().is_some();
         let Cause::Operation(ticket) = work.cause else {
             return self.rest(String::new());
         };
-        out.push(Action::Sweep);
+        // What a daemon leaves behind when it is stopped may be meant to stay: sessions, containers, jobs. A program in the
+        // foreground is its whole family, and a kill is meant for all.
+        if in_foreground || ticket.op == Op::Kill {
+            out.push(Action::Sweep);
+        }
         if ticket.op == Op::Restart {
             work.began_boot_ms = cx.now.boot_ms;
             work.doomed = None;

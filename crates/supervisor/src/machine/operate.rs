@@ -146,7 +146,9 @@ impl Process {
                     cx.name
                 );
                 let ending = words::ending(ticket, Code::NOT_RUNNING, message);
-                out.push(Action::Sweep);
+                if ticket.op == Op::Kill {
+                    out.push(Action::Sweep);
+                }
                 self.settle_wanted(Flag::Stopped, false, ending, out);
                 self.rest(String::new());
             }

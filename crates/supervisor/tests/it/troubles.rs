@@ -107,7 +107,7 @@ fn workers_of_a_crashed_run_do_not_pile_up() {
 }
 
 #[test]
-fn a_stop_reaches_what_earlier_runs_left_and_nobody_else() {
+fn a_kill_reaches_what_earlier_runs_left_and_nobody_else() {
     let home = Home::new();
     let mut keeper = home.keeper();
     let mut other = home.spec("--daemon --pid-file %/other");
@@ -135,6 +135,13 @@ fn a_stop_reaches_what_earlier_runs_left_and_nobody_else() {
     wait_for("its workers", || (home.processes() >= 4).then_some(()));
 
     let outcome = keeper.operate(3, Op::Stop);
+    assert_eq!(outcome.code, Code::NOT_RUNNING);
+    assert_eq!(
+        home.processes(),
+        4,
+        "a stop of what does not run executes nothing"
+    );
+    let outcome = keeper.operate(4, Op::Kill);
     assert_eq!(outcome.code, Code::NOT_RUNNING);
     assert_eq!(home.processes(), 2, "the workers are gone");
     let operators: i32 = crate::keeper::read(&home.path("operators"))

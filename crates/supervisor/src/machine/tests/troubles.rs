@@ -76,6 +76,12 @@ fn what_a_crashed_foreground_run_left_is_killed_before_the_next_and_when_given_u
     world.kill_program();
     assert!(world.killed.is_empty(), "nobody keeps it, so nobody tidies");
     world.ask(3, Op::Stop);
+    assert_eq!(
+        (world.last().code, world.sweeps),
+        (Code::NOT_RUNNING, 0),
+        "nothing is executed"
+    );
+    world.ask(4, Op::Kill);
     assert_eq!((world.last().code, world.sweeps), (Code::NOT_RUNNING, 1));
 
     let mut world = started(daemon());
@@ -98,12 +104,23 @@ fn an_agent_that_dies_between_a_crash_and_its_tidying_tidies_when_it_is_back() {
 }
 
 #[test]
-fn stop_and_kill_and_restart_reach_what_earlier_runs_left() {
-    for op in [Op::Stop, Op::Kill, Op::Restart] {
-        let mut world = started(daemon());
+fn a_kill_is_for_the_whole_family_and_a_stop_only_for_one_in_the_foreground() {
+    for (behaviour, op, sweeps) in [
+        (foreground(), Op::Stop, 1),
+        (foreground(), Op::Kill, 1),
+        (foreground(), Op::Restart, 1),
+        (daemon(), Op::Stop, 0),
+        (daemon(), Op::Kill, 1),
+        (daemon(), Op::Restart, 0),
+    ] {
+        let mut world = started(behaviour);
         world.ask(2, op);
         world.pass(20_000);
-        assert_eq!((world.last().code, world.sweeps), (Code::OK, 1), "{op}");
+        assert_eq!(
+            (world.last().code, world.sweeps),
+            (Code::OK, sweeps),
+            "{op}"
+        );
     }
 }
 
