@@ -99,6 +99,11 @@ impl Hand {
         self.keeper.is_idle()
     }
 
+    /// Asks the supervisor something that only this connection wants to know.
+    pub(crate) fn ask(&mut self, request: Request) {
+        self.keeper.ask(request);
+    }
+
     /// A new connection: its server has heard nothing of what it did not acknowledge.
     pub fn rewind(&mut self) {
         self.held.rewind();

@@ -5,6 +5,7 @@
 //! same way through [`lane`], which keeps them until the server has them. [`hand::Hand`] holds all of it between two
 //! connections, and [`mod@run`] is the boot order. Nothing here knows SQL or HTTP, and nothing here touches a process.
 
+mod answer;
 pub mod backoff;
 pub mod config;
 pub mod connect;

@@ -15,6 +15,7 @@ use wire::{Codec, Down, DownKind, Hello, Report, Up, Welcome, WireError, version
 
 mod writer;
 
+use crate::answer::Answers;
 use crate::facts::Facts;
 use crate::hand::Hand;
 use crate::keeper::SupervisorGone;
@@ -75,6 +76,7 @@ where
         hand,
         reader: FramedRead::new(read, Codec::new()),
         writer: Writer::new(write),
+        answers: Answers::default(),
         heard_at: Instant::now(),
         welcomed: None,
     };
@@ -112,6 +114,7 @@ struct Session<'a, S> {
     hand: &'a mut Hand,
     reader: FramedRead<ReadHalf<S>, Codec<Down, Up>>,
     writer: Writer<WriteHalf<S>>,
+    answers: Answers,
     heard_at: Instant,
     welcomed: Option<Welcomed>,
 }
@@ -145,6 +148,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
                         return Ok(self.last_words().await.unwrap_or(Why::Wire(error.into())));
                     }
                 }
+                () = self.answers.heard() => {}
                 () = sleep_until(wake_at) => {}
             }
             if !self.hand.is_idle() {
@@ -178,8 +182,13 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
         {
             self.writer.queue(frame)?;
         }
-        if now >= self.writer.queued_at() + HEARTBEAT && !self.writer.is_busy() {
+        if now >= self.writer.queued_at() + HEARTBEAT && self.writer.has_room() {
             self.writer.queue(Report::default().into())?;
+        }
+        while self.writer.has_room()
+            && let Some(output) = self.answers.next(now, |request| self.hand.ask(request))
+        {
+            self.writer.queue_aside(output.into())?;
         }
         Ok(())
     }
@@ -191,7 +200,8 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
         }
         let heartbeat_at = self.writer.queued_at() + HEARTBEAT;
         let report_at = self.hand.due().unwrap_or(heartbeat_at);
-        silent_at.min(heartbeat_at).min(report_at)
+        let look_at = self.answers.due().unwrap_or(heartbeat_at);
+        silent_at.min(heartbeat_at).min(report_at).min(look_at)
     }
 
     fn take(&mut self, frame: Option<Result<Down, WireError>>) -> Result<(), Why> {
@@ -210,8 +220,13 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             }
             Some(DownKind::Ack(ack)) => self.hand.acknowledge(ack),
             Some(DownKind::Bye(bye)) => return Err(bye.into()),
+            Some(DownKind::Ask(ask)) => {
+                if let Some(request) = self.answers.take(&ask) {
+                    self.hand.ask(request);
+                }
+            }
             // A newer server may say more than we understand.
-            Some(DownKind::Welcome(_) | DownKind::Ask(_)) | None => {}
+            Some(DownKind::Welcome(_)) | None => {}
         }
         Ok(())
     }

@@ -31,13 +31,19 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     }
 
     pub(super) fn queue(&mut self, frame: Up) -> Result<(), WireError> {
-        self.codec.encode(frame, &mut self.buffer)?;
-        self.is_flushed = false;
+        self.queue_aside(frame)?;
         self.queued_at = Instant::now();
         Ok(())
     }
 
-    /// When the last frame was queued.
+    /// Queues what is no sign of life: the server may have nothing to say to it.
+    pub(super) fn queue_aside(&mut self, frame: Up) -> Result<(), WireError> {
+        self.codec.encode(frame, &mut self.buffer)?;
+        self.is_flushed = false;
+        Ok(())
+    }
+
+    /// When the last frame was queued that the server answers.
     pub(super) fn queued_at(&self) -> Instant {
         self.queued_at
     }

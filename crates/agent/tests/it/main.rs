@@ -5,6 +5,7 @@
     reason = "a test that cannot go on says where it stopped"
 )]
 
+mod answer;
 mod bench;
 mod config;
 mod delivery;

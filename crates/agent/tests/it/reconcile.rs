@@ -14,6 +14,7 @@ fn full(names: &[&str], last: bool) -> Desired {
         last,
         processes: names.iter().map(|name| desired(name, 1)).collect(),
         forget: Vec::new(),
+        ..Desired::default()
     }
 }
 
@@ -23,6 +24,7 @@ fn increment(names: &[&str], forget: &[&str]) -> Desired {
         last: false,
         processes: names.iter().map(|name| desired(name, 1)).collect(),
         forget: forget.iter().map(|n| NameRef::new(&name(n))).collect(),
+        ..Desired::default()
     }
 }
 

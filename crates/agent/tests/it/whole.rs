@@ -184,6 +184,7 @@ async fn a_process_outlives_every_end_of_its_agent_and_is_known_again() {
         last: true,
         processes: vec![process.clone()],
         forget: Vec::new(),
+        ..Desired::default()
     };
     session.frames.send(list.into()).await.unwrap();
     let started = session.operate(1, Op::Start).await;
@@ -249,6 +250,7 @@ async fn an_operation_under_way_when_the_agent_is_killed_ends_once() {
         last: true,
         processes: vec![process],
         forget: Vec::new(),
+        ..Desired::default()
     };
     session.frames.send(list.into()).await.unwrap();
     let command = Command {

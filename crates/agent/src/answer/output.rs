@@ -1,0 +1,138 @@
+//! What a process writes, as an answer: the last lines of its file, and on as it grows.
+//!
+//! ```text
+//!   Opening ──► Open ──► Resting ──► Open     looked at every 250 ms
+//!      ▲                    │ the file is gone: another run may have another
+//!      └───── Waiting ◄─────┘
+//! ```
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use supervisor::{Log, LogWanted, NoLog, Request, Turn, Until};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use wire::ask::{Logs, MAX_CHUNK};
+
+use super::Piece;
+
+/// How often a file that is followed is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+#[derive(Debug)]
+pub(super) struct Written {
+    logs: Logs,
+    /// The reader has been told that there is an answer.
+    has_begun: bool,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Opening(oneshot::Receiver<Result<Log, NoLog>>),
+    Open(Log),
+    /// All of it was sent; it is looked at again then.
+    Resting(Log, Instant),
+    /// There is no file now; it is asked for again then.
+    Waiting(Instant),
+    Refused(String),
+}
+
+impl Written {
+    /// The supervisor has to be asked for the file.
+    pub(super) fn new(logs: Logs) -> (Self, Request) {
+        let (state, request) = open(&logs, logs.tail_lines);
+        let written = Self {
+            logs,
+            has_begun: false,
+            state,
+        };
+        (written, request)
+    }
+
+    pub(super) fn due(&self) -> Option<Instant> {
+        match &self.state {
+            State::Resting(_, at) | State::Waiting(at) => Some(*at),
+            State::Opening(_) | State::Open(_) | State::Refused(_) => None,
+        }
+    }
+
+    pub(super) fn hear(&mut self, cx: &mut Context<'_>) -> bool {
+        let State::Opening(log) = &mut self.state else {
+            return false;
+        };
+        let Poll::Ready(log) = Pin::new(log).poll(cx) else {
+            return false;
+        };
+        self.state = match log {
+            Ok(Ok(log)) => State::Open(log),
+            // It may begin to write any time.
+            Ok(Err(NoLog::Nothing(_))) if self.logs.follow => {
+                State::Waiting(Instant::now() + LOOK_EVERY)
+            }
+            Ok(Err(no_log)) => State::Refused(no_log.to_string()),
+            Err(_) => State::Refused("the supervisor ended".to_owned()),
+        };
+        true
+    }
+
+    pub(super) fn next(&mut self, now: Instant, mut ask: impl FnMut(Request)) -> Option<Piece> {
+        let state = std::mem::replace(&mut self.state, State::Waiting(now));
+        let piece = match state {
+            State::Open(log) => self.read(log, now),
+            State::Resting(mut log, at) if at <= now => match log.turn() {
+                Ok(Turn::Same | Turn::Anew) => self.read(log, now),
+                Ok(Turn::Gone) => None,
+                Err(error) => Some(Piece::Refused(error.to_string())),
+            },
+            State::Waiting(at) if at <= now => {
+                // Whatever comes now is new, so it is wanted from its beginning.
+                let (state, request) = open(&self.logs, u32::MAX);
+                self.state = state;
+                ask(request);
+                None
+            }
+            State::Refused(reason) => Some(Piece::Refused(reason)),
+            State::Opening(_) | State::Resting(..) | State::Waiting(_) => {
+                self.state = state;
+                None
+            }
+        };
+        let is_waiting = matches!(self.state, State::Resting(..) | State::Waiting(_));
+        if piece.is_none() && !self.has_begun && is_waiting {
+            self.has_begun = true;
+            return Some(Piece::Chunk(Vec::new()));
+        }
+        self.has_begun |= piece.is_some();
+        piece
+    }
+
+    fn read(&mut self, mut log: Log, now: Instant) -> Option<Piece> {
+        match log.read(MAX_CHUNK) {
+            Err(error) => Some(Piece::Refused(error.to_string())),
+            Ok(bytes) if !bytes.is_empty() => {
+                self.state = State::Open(log);
+                Some(Piece::Chunk(bytes))
+            }
+            Ok(_) if !self.logs.follow => Some(Piece::Last(Vec::new())),
+            Ok(_) => {
+                self.state = State::Resting(log, now + LOOK_EVERY);
+                None
+            }
+        }
+    }
+}
+
+fn open(logs: &Logs, tail_lines: u32) -> (State, Request) {
+    let (answer, log) = oneshot::channel();
+    let wanted = LogWanted {
+        process: logs.process.clone(),
+        tail_lines,
+        until: match logs.follow {
+            true => Until::Told,
+            false => Until::Now,
+        },
+    };
+    (State::Opening(log), Request::Logs(wanted, answer))
+}

@@ -1,0 +1,203 @@
+//! Live questions, with a server that is a script.
+
+use std::io::Write;
+
+use model::held::HeldReport;
+use supervisor::{LogWanted, NoLog, Recovered, Request, Until};
+use wire::ask::{Ask, Logs, Question, WINDOW};
+use wire::{Output, UpKind};
+
+use crate::bench::{Keep, Server, hand, name, receive, send, session, welcome};
+
+/// The next output; reports in between are signs of life.
+async fn output(server: &mut Server) -> Output {
+    loop {
+        match receive(server).await {
+            Some(UpKind::Output(output)) => return output,
+            Some(UpKind::Report(_)) => {}
+            other => panic!("no output: {other:?}"),
+        }
+    }
+}
+
+async fn answer_logs(keep: &mut Keep, no_log: NoLog) -> LogWanted {
+    let Some(Request::Logs(wanted, answer)) = keep.requests.recv().await else {
+        panic!("not asked for a log");
+    };
+    answer.send(Err(no_log)).unwrap();
+    wanted
+}
+
+fn logs(follow: bool) -> Question {
+    Question::Logs(Logs {
+        process: name("n/a"),
+        tail_lines: 7,
+        follow,
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_held_is_answered_by_the_supervisor_in_chunks() {
+    let (mut hand, mut keep) = hand(Recovered::default(), 64);
+    let held = model::held::HeldProcess {
+        process: name("n/a"),
+        incarnation: 1,
+        definition_hash: u64::MAX,
+        flag: model::Flag::Running,
+        managed: true,
+        phase: "x".repeat(100_000),
+        run: None,
+        operations: Vec::new(),
+    };
+    let report = HeldReport {
+        processes: vec![held],
+        foreign: Vec::new(),
+    };
+    let (_, read) = session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        send(&mut server, Ask::new(9, &Question::Held {})).await;
+        let Some(Request::Held(answer)) = keep.requests.recv().await else {
+            panic!("not asked");
+        };
+        answer.send(report.clone()).unwrap();
+        let mut bytes = Vec::new();
+        loop {
+            let output = output(&mut server).await;
+            assert_eq!((output.id, output.refused.as_str()), (9, ""));
+            assert!(output.chunk.len() <= wire::ask::MAX_CHUNK);
+            bytes.extend(output.chunk);
+            if output.last {
+                break;
+            }
+        }
+        serde_json::from_slice::<HeldReport>(&bytes).unwrap()
+    })
+    .await;
+    assert_eq!(read, report);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_is_told_and_a_question_that_is_not_known_is_refused() {
+    let (mut hand, mut keep) = hand(Recovered::default(), 64);
+    session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        send(&mut server, Ask::new(1, &logs(false))).await;
+        let wanted = answer_logs(&mut keep, NoLog::NotHeld(name("n/a"))).await;
+        assert_eq!((wanted.tail_lines, wanted.until), (7, Until::Now));
+        let refused = output(&mut server).await;
+        assert!(refused.last);
+        assert_eq!(refused.refused, "the agent does not hold n/a");
+
+        let strange = Ask {
+            id: 2,
+            body_json: "{\"weather\":{}}".into(),
+        };
+        send(&mut server, strange).await;
+        let refused = output(&mut server).await;
+        assert!(refused.refused.contains("does not know"), "{refused:?}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_follows_is_answered_at_once_and_waits_for_output_to_come() {
+    let (mut hand, mut keep) = hand(Recovered::default(), 64);
+    session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        send(&mut server, Ask::new(1, &logs(true))).await;
+        answer_logs(&mut keep, NoLog::Nothing("nothing yet".into())).await;
+        let first = output(&mut server).await;
+        assert_eq!((first.chunk.len(), first.last), (0, false));
+        // Asked again and again, from the beginning of whatever comes.
+        let wanted = answer_logs(&mut keep, NoLog::Nothing("nothing yet".into())).await;
+        assert_eq!(wanted.tail_lines, u32::MAX);
+        answer_logs(&mut keep, NoLog::NotHeld(name("n/a"))).await;
+        let gone = output(&mut server).await;
+        assert_eq!((gone.last, gone.refused.is_empty()), (true, false));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_question_is_forgotten() {
+    let (mut hand, mut keep) = hand(Recovered::default(), 64);
+    session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        send(&mut server, Ask::new(1, &Question::Held {})).await;
+        let Some(Request::Held(answer)) = keep.requests.recv().await else {
+            panic!("not asked");
+        };
+        send(&mut server, Ask::new(1, &Question::Cancel)).await;
+        send(&mut server, Ask::new(2, &Question::Held {})).await;
+        let Some(Request::Held(second)) = keep.requests.recv().await else {
+            panic!("not asked");
+        };
+        assert!(answer.send(HeldReport::default()).is_err());
+        second.send(HeldReport::default()).unwrap();
+        assert_eq!(output(&mut server).await.id, 2);
+    })
+    .await;
+}
+
+/// A real supervisor opens a real file: only it can.
+#[tokio::test]
+async fn no_more_than_a_window_is_sent_ahead_of_the_reader() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log");
+    let n_chunks = 3 * u64::from(WINDOW);
+    let mut file = std::fs::File::create(&log).unwrap();
+    for _ in 0..n_chunks * 64 {
+        file.write_all(&[[b'x'; 1023].as_slice(), b"\n"].concat())
+            .unwrap();
+    }
+    let mut spec = crate::bench::spec();
+    spec.identity.log_path = log.to_str().unwrap().to_owned();
+    spec.identity.user = user_name();
+    let mut hold = crate::bench::recovered("n/a", 1);
+    hold.spec = std::sync::Arc::new(spec);
+
+    let (supervisor, recovered) =
+        supervisor::Supervisor::open(&dir.path().join("keep"), Default::default()).unwrap();
+    let (requests, taken) = tokio::sync::mpsc::channel(16);
+    let (told, notices) = tokio::sync::mpsc::channel(16);
+    requests.send(Request::Hold(hold)).await.unwrap();
+    let keeper = agent::keeper::Keeper::new(requests, notices);
+    let mut hand = agent::hand::Hand::new(recovered, keeper);
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let talking = session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        let all = Question::Logs(Logs {
+            process: name("n/a"),
+            tail_lines: u32::MAX,
+            follow: false,
+        });
+        send(&mut server, Ask::new(1, &all)).await;
+        let mut bytes = 0;
+        for _ in 0..WINDOW {
+            bytes += output(&mut server).await.chunk.len();
+        }
+        // Another question is answered meanwhile: nothing more of the first stands before it.
+        send(&mut server, Ask::new(2, &Question::Held {})).await;
+        assert_eq!(output(&mut server).await.id, 2);
+        loop {
+            send(&mut server, Ask::new(1, &Question::More { chunks: 1 })).await;
+            let output = output(&mut server).await;
+            bytes += output.chunk.len();
+            if output.last {
+                break;
+            }
+        }
+        assert_eq!(bytes as u64, n_chunks * 64 * 1024);
+        stop.send(true).unwrap();
+    });
+    let (kept, _) = tokio::join!(supervisor.run(taken, told, stopped), talking);
+    kept.unwrap();
+}
+
+fn user_name() -> String {
+    let output = std::process::Command::new("id")
+        .arg("-un")
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
