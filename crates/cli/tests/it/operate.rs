@@ -95,6 +95,26 @@ fn an_operation_is_waited_for_and_reported() {
 }
 
 #[test]
+fn a_definition_in_a_file_says_where_too() {
+    let script = ending(vec![result(1, 0, "success")], 0);
+    let file = "hosts = ['10.0.0.7']\n[spec.identity]\nproc_name = 'x'\nsetup_path = '/x'\npid_path = '/x/pid'\n\
+        user = 'root'\n[spec.control]\nstart_cmd = './x'\n";
+    let ran = muster(&["start", "web/new", "-f", "d.toml"])
+        .in_home()
+        .file("d.toml", file)
+        .to(&script.url)
+        .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let asked = script.asked();
+    assert_eq!(
+        asked[0].line, "POST /api/v1/processes/web/new/operate",
+        "nobody has to know it yet"
+    );
+    assert_eq!(asked[0].body["hosts"], json!(["0:10.0.0.7"]));
+    assert_eq!(asked[0].body["spec"]["control"]["start_cmd"], "./x");
+}
+
+#[test]
 fn every_operation_has_its_verb() {
     for verb in [
         "start", "stop", "restart", "reload", "kill", "manage", "unmanage", "query",
