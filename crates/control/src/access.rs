@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use model::access::{App, Caller, JoinToken, Login, SecretHash, User};
 use model::change::Changes;
+use model::webhook::Webhook;
 use model::{Namespace, UnixMillis};
 
 use crate::{Control, ControlError, Lacks, secrets};
@@ -14,6 +15,7 @@ use crate::{Control, ControlError, Lacks, secrets};
 mod keys;
 
 pub use keys::FirstKeys;
+pub(crate) use keys::check_admin;
 
 /// What the caller presented, before anybody checked it.
 #[derive(Clone, Default)]
@@ -35,13 +37,14 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// Everybody who may call, in memory.
+/// Everybody who may call, and everybody who is called, in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Access {
     pub(crate) apps: BTreeMap<String, App>,
     pub(crate) users: BTreeMap<String, User>,
     pub(crate) logins: HashMap<[u8; 32], Login>,
     pub(crate) join_tokens: BTreeMap<String, JoinToken>,
+    pub(crate) webhooks: BTreeMap<String, Webhook>,
     rates: Mutex<HashMap<String, Bucket>>,
 }
 
@@ -87,6 +90,16 @@ impl Access {
             .join_tokens_gone
             .iter()
             .for_each(|id| drop(self.join_tokens.remove(id)));
+        self.webhooks.extend(
+            changes
+                .webhooks
+                .iter()
+                .map(|webhook| (webhook.id.clone(), webhook.clone())),
+        );
+        changes
+            .webhooks_gone
+            .iter()
+            .for_each(|id| drop(self.webhooks.remove(id)));
     }
 
     fn login(&self, token: &str, at: UnixMillis) -> Option<&Login> {

@@ -100,6 +100,7 @@ impl Control {
         self.0.sessions.desire(&desired);
         self.0.sessions.regroup(changes);
         self.0.sessions.dispatch(changes);
+        self.0.webhooks.apply(changes);
         self.tell_of_tasks(changes, &ended);
     }
 }

@@ -13,6 +13,7 @@ mod commit;
 mod deadlines;
 mod enrol;
 mod error;
+mod events;
 mod follow;
 mod groups;
 mod operate;
@@ -26,15 +27,18 @@ mod task;
 mod tasks;
 mod unregister;
 mod watch;
+mod webhooks;
 
 pub use access::{Credentials, FirstKeys};
 pub use ask::{Answer, Asked, Place};
 pub use error::{ControlError, Lacks};
+pub use events::{EventFilter, EventView};
 pub use operate::{Operate, With};
 pub use register::{Mode, Registration};
 pub use sessions::{Refused, Session};
 pub use task::{TargetView, TaskView};
 pub use watch::{Figures, Happening};
+pub use webhooks::{Deliveries, Health, MAX_WEBHOOKS};
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -50,6 +54,7 @@ use recorder::Record;
 use sessions::Sessions;
 use tasks::Tasks;
 use watch::Counters;
+use webhooks::Webhooks;
 
 /// How many happenings a slow watcher may fall behind before it misses some.
 const WATCH_BACKLOG: usize = 4096;
@@ -73,6 +78,7 @@ struct Inner {
     records: mpsc::Sender<Record>,
     watchers: broadcast::Sender<Arc<Happening>>,
     counters: Counters,
+    webhooks: Webhooks,
     clock: Clock,
 }
 
@@ -110,6 +116,7 @@ impl Control {
             records,
             watchers: broadcast::channel(WATCH_BACKLOG).0,
             counters: Counters::default(),
+            webhooks: Webhooks::default(),
             clock,
         }));
         control.0.tasks.apply(&loaded.changes);

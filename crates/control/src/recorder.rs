@@ -129,7 +129,7 @@ impl Control {
                     address,
                     outbox,
                 } => {
-                    self.0.counters.events.add(1);
+                    self.0.counters.events[row.event.kind as usize].add(1);
                     outbox.acknowledge(&[], row.seq);
                     self.tell(Happening::Event {
                         host: *address,

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::change::Changes;
-use model::event::Event;
+use model::event::{Event, EventKind};
 use model::{FullName, Host, Namespace, State, TaskId, UnixMillis};
 use tokio::sync::broadcast;
 
-use crate::Control;
 use crate::tasks::Ended;
+use crate::{Control, Health};
 
 /// What watchers are told. A slow watcher misses some and is told so by the channel.
 #[derive(Debug, Clone)]
@@ -54,8 +54,11 @@ pub struct Figures {
     pub commits: u64,
     pub reports: u64,
     pub results: u64,
-    pub events: u64,
+    /// By kind.
+    pub events: Vec<(EventKind, u64)>,
     pub operations: u64,
+    /// Deliveries to each webhook by its id.
+    pub webhooks: Vec<(String, Health)>,
 }
 
 #[derive(Debug, Default)]
@@ -76,7 +79,8 @@ pub(crate) struct Counters {
     pub(crate) commits: Counter,
     pub(crate) reports: Counter,
     pub(crate) results: Counter,
-    pub(crate) events: Counter,
+    /// By kind, in the order of their declaration.
+    pub(crate) events: [Counter; EventKind::ALL.len()],
     pub(crate) operations: Counter,
 }
 
@@ -120,6 +124,7 @@ impl Control {
     pub fn figures(&self) -> Figures {
         let (n_tasks_open, n_targets_open) = self.0.tasks.n_open();
         let counters = &self.0.counters;
+        let health = self.0.webhooks.health().clone();
         let fleet = self.fleet();
         Figures {
             revision: fleet.revision().0,
@@ -132,8 +137,12 @@ impl Control {
             commits: counters.commits.get(),
             reports: counters.reports.get(),
             results: counters.results.get(),
-            events: counters.events.get(),
+            events: EventKind::ALL
+                .into_iter()
+                .map(|kind| (kind, counters.events[kind as usize].get()))
+                .collect(),
             operations: counters.operations.get(),
+            webhooks: health.into_iter().collect(),
         }
     }
 }

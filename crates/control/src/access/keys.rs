@@ -474,7 +474,7 @@ fn person(user: &str, from: Option<IpAddr>) -> Caller {
     }
 }
 
-fn check_admin(caller: &Caller) -> Result<(), ControlError> {
+pub(crate) fn check_admin(caller: &Caller) -> Result<(), ControlError> {
     match caller.admin {
         true => Ok(()),
         false => Err(ControlError::Forbidden(format!(

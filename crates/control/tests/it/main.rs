@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
 mod access;
+mod events;
 mod operate;
 mod register;
 mod replicas;

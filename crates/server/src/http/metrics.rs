@@ -222,7 +222,6 @@ fn write_figures(out: &mut String, figures: &Figures) {
             "Results from agents.",
             figures.results,
         ),
-        ("muster_events_total", "Events from agents.", figures.events),
         (
             "muster_operations_total",
             "Targets of operate requests.",
@@ -231,6 +230,23 @@ fn write_figures(out: &mut String, figures: &Figures) {
     ] {
         head(out, name, "counter", help);
         line(out, format_args!("{name} {value}"));
+    }
+    let name = "muster_events_total";
+    head(out, name, "counter", "Events from agents by kind.");
+    for (kind, n) in &figures.events {
+        let kind = kind.as_str();
+        line(out, format_args!("{name}{{kind=\"{kind}\"}} {n}"));
+    }
+    let name = "muster_webhook_deliveries_total";
+    let help = "Attempts to tell a webhook of an event, by result.";
+    head(out, name, "counter", help);
+    for (id, health) in &figures.webhooks {
+        for (result, n) in [("ok", health.n_delivered), ("failed", health.n_failed)] {
+            line(
+                out,
+                format_args!("{name}{{webhook=\"{id}\",result=\"{result}\"}} {n}"),
+            );
+        }
     }
 }
 
