@@ -50,8 +50,11 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
 
 impl Control {
     async fn save_soft_state(&self, with_links: bool) -> Result<(), store::StoreError> {
-        let mut shards = self.fleet_mut().take_dirty_shards();
-        if with_links {
+        let (mut shards, moved) = {
+            let mut fleet = self.fleet_mut();
+            (fleet.take_dirty_shards(), fleet.take_links_moved())
+        };
+        if with_links || moved {
             shards.extend(self.fleet().link_shards());
         }
         if shards.is_empty() {

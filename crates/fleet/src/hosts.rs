@@ -70,6 +70,8 @@ pub(crate) struct Hosts {
     by_agent: HashMap<AgentId, HostId>,
     hasher: DefaultHashBuilder,
     len: usize,
+    /// An agent came or went since this was last asked.
+    pub(crate) links_moved: bool,
 }
 
 impl Hosts {
@@ -147,6 +149,7 @@ impl Hosts {
     pub(crate) fn set_link(&mut self, id: HostId, link: Link) {
         if let Some(cell) = self.cell_mut(id) {
             cell.link = link;
+            self.links_moved = true;
         }
     }
 

@@ -126,6 +126,7 @@ impl<'a> Row<'a> {
             .map_or("", |texts| &*texts.message);
         let away = match self.host.link {
             Link::Up { .. } => return Cow::Borrowed(said),
+            Link::Never if self.host.enrolled_at != UnixMillis::NEVER => "agent offline".to_owned(),
             Link::Never => "no agent has connected from this host yet".to_owned(),
             Link::Down { since } => format!("agent offline since {}", since.to_rfc3339()),
         };

@@ -31,6 +31,11 @@ impl Fleet {
         }
     }
 
+    /// Whether an agent came or went since the last call.
+    pub fn take_links_moved(&mut self) -> bool {
+        std::mem::take(&mut self.hosts.links_moved)
+    }
+
     /// When each agent was last here. Few and small: written whole.
     pub fn link_shards(&self) -> Vec<(u32, Vec<u8>)> {
         let mut shards: Vec<(u32, Vec<u8>)> = Vec::new();
