@@ -19,6 +19,9 @@ pub enum ControlError {
     /// Something else that was named does not exist.
     #[error("{0}")]
     NotFound(String),
+    /// The agent that would have to answer is not there, or does not answer.
+    #[error("{0}")]
+    Away(String),
     /// It exists already.
     #[error("{0}")]
     Conflict(String),

@@ -19,7 +19,10 @@ impl Session {
             Some(UpKind::Report(report)) => self.report(report).await,
             Some(UpKind::Result(result)) => self.result(result).await,
             Some(UpKind::Event(event)) => self.event(event).await,
-            Some(UpKind::Output(_)) => Ok(()),
+            Some(UpKind::Output(output)) => {
+                self.outbox.questions.answer(output);
+                Ok(())
+            }
             Some(UpKind::Hello(_)) => Err(refuse("a second hello")),
             // A kind that a newer agent knows: it is told our version and can do without.
             None => Ok(()),

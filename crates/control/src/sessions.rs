@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use wire::down::{GroupSet, NameRef};
 use wire::{Ack, Bye, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Welcome};
 
+use crate::question::Questions;
 use crate::tasks::Tasks;
 use crate::{Control, Happening};
 
@@ -47,6 +48,7 @@ pub struct Session {
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     waiting: Mutex<Waiting>,
+    pub(crate) questions: Questions,
     notify: Notify,
 }
 
@@ -90,13 +92,18 @@ impl Outbox {
         });
     }
 
+    /// There may be something new to say.
+    pub(crate) fn wake(&self) {
+        self.notify.notify_one();
+    }
+
     pub(crate) fn answer_heartbeat(&self) {
         self.change(|waiting| waiting.heartbeat = true);
     }
 }
 
 impl Sessions {
-    fn outbox(&self, host: HostId) -> Option<Arc<Outbox>> {
+    pub(crate) fn outbox(&self, host: HostId) -> Option<Arc<Outbox>> {
         self.by_host
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -335,6 +342,7 @@ impl Session {
             .into_iter()
             .filter_map(|op| command(&self.control.0.tasks, op));
         frames.extend(commands.map(Down::from));
+        frames.extend(self.outbox.questions.frames());
         frames.extend(waiting.bye.map(Down::from));
         frames
     }
@@ -342,6 +350,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.outbox.questions.close();
         if self.control.0.sessions.remove(self.host, &self.outbox) {
             let at = self.control.now();
             self.control

@@ -7,13 +7,15 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::change::{Changes, HostId, TargetRow, TaskRow};
-use model::{Code, FullName, OpId, Outcome, TaskId, UnixMillis};
+use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::{Notify, watch};
 
 use crate::task::TaskView;
 
 /// How much memory ended tasks may take before the oldest are left to the store.
 const MAX_ENDED_BYTES: usize = 256 * 1024 * 1024;
+/// How many ended tasks are searched for the last output of a process.
+const MAX_SEARCHED: usize = 1000;
 /// How many targets may be under way at once.
 pub(crate) const MAX_OPEN_TARGETS: usize = 2_000_000;
 
@@ -231,6 +233,24 @@ impl Tasks {
             .filter(|target| *target.process == *process)
             .map(|target| target.deadline)
             .max()
+    }
+
+    /// What the last operation on a process that wrote anything wrote, as far as it is remembered here.
+    pub(crate) fn last_output(&self, host: HostId, process: &FullName) -> Option<(Op, String)> {
+        let recent: Vec<Arc<Task>> = {
+            let table = self.table();
+            let ids = table.ended.iter().rev().take(MAX_SEARCHED);
+            ids.filter_map(|(id, _)| table.tasks.get(id).cloned())
+                .collect()
+        };
+        recent.iter().find_map(|task| {
+            let target = task
+                .targets
+                .iter()
+                .find(|target| target.host == Some(host) && *target.process == *process)?;
+            let output = task.outcome(target.op_id)?.ran.as_ref()?.output.clone();
+            (!output.is_empty()).then_some((target.op, output))
+        })
     }
 
     pub(crate) fn next_deadline(&self) -> Option<UnixMillis> {

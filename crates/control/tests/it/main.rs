@@ -5,6 +5,7 @@
 mod access;
 mod events;
 mod operate;
+mod question;
 mod register;
 mod replicas;
 mod restart;

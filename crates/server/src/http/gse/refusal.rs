@@ -99,7 +99,7 @@ impl From<ControlError> for Refusal {
             ControlError::NoSuchTask(_) | ControlError::NotFound(_) => NOT_FOUND,
             ControlError::Conflict(_) => CONFLICT,
             ControlError::TooFast { .. } => TOO_FAST,
-            ControlError::Busy(_) => UNAVAILABLE,
+            ControlError::Busy(_) | ControlError::Away(_) => UNAVAILABLE,
             ControlError::Unavailable(cause) => {
                 tracing::error!(cause = %crate::http::chain(cause), "the store refused a request");
                 UNAVAILABLE

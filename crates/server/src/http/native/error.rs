@@ -19,7 +19,7 @@ pub(crate) struct ErrorBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorDetail {
     /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`,
-    /// `too_large`, `too_fast`, `busy`, `unavailable` or `internal`.
+    /// `too_large`, `too_fast`, `busy`, `away` (the agent that would have to answer), `unavailable` or `internal`.
     code: &'static str,
     /// The field that breaks a rule, where one does.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,6 +127,8 @@ impl From<ControlError> for ApiError {
                 retry_after_secs: Some(retry_after_ms.div_ceil(1000).max(1)),
                 ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too_fast", message)
             },
+            // Without a time to try again: only somebody who looks at that host knows.
+            ControlError::Away(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "away", message),
             ControlError::Busy(_) => Self {
                 retry_after_secs: Some(1),
                 ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)

@@ -1,0 +1,244 @@
+//! What an agent really holds against what is wanted of it.
+
+use std::collections::BTreeMap;
+
+use model::access::Caller;
+use model::held::{Foreign, HeldProcess, HeldReport};
+use model::spec::AutoType;
+use model::{Flag, FullName, Host, UnixMillis};
+use wire::ask::Question;
+
+use crate::{Control, ControlError};
+
+/// One host, as its agent says it is, beside what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldView {
+    pub host: Host,
+    pub processes: Vec<Comparison>,
+    pub foreign: Vec<Foreign>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    pub process: FullName,
+    /// None when it is not registered on this host.
+    pub wanted: Option<Wanted>,
+    /// None when the agent does not hold it.
+    pub held: Option<HeldProcess>,
+    /// Each difference in words.
+    pub differs: Vec<String>,
+}
+
+/// What is registered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    pub incarnation: u64,
+    pub definition_hash: u64,
+    pub registered_at: UnixMillis,
+    pub flag: Flag,
+    pub managed: bool,
+    /// It is to be up all the time, not at times.
+    pub is_resident: bool,
+}
+
+impl Control {
+    /// Asks the agent what it holds, and compares. An app sees the namespaces that it may touch.
+    pub async fn held(&self, caller: &Caller, host: Host) -> Result<HeldView, ControlError> {
+        let answer = self.ask(host, Question::Held {}).await?.whole().await?;
+        let report: HeldReport = serde_json::from_slice(&answer).map_err(|error| {
+            tracing::warn!(%host, %error, "an agent says what it holds in no form that is known");
+            ControlError::Away(format!(
+                "the agent of host {host} answered in no known form: it may be of another version"
+            ))
+        })?;
+        let may_see = |name: &FullName| caller.may_touch(&name.namespace);
+        let mut both: BTreeMap<FullName, (Option<Wanted>, Option<HeldProcess>)> = BTreeMap::new();
+        for (name, wanted) in self.wanted_on(host) {
+            both.entry(name).or_default().0 = Some(wanted);
+        }
+        for held in report.processes {
+            let entry = both.entry(held.process.clone()).or_default();
+            entry.1 = Some(held);
+        }
+        let processes = both
+            .into_iter()
+            .filter(|(name, _)| may_see(name))
+            .map(|(process, (wanted, held))| Comparison {
+                differs: differences(wanted.as_ref(), held.as_ref()),
+                process,
+                wanted,
+                held,
+            })
+            .collect();
+        let mut foreign = report.foreign;
+        foreign.retain(|foreign| may_see(&foreign.process));
+        Ok(HeldView {
+            host,
+            processes,
+            foreign,
+        })
+    }
+
+    fn wanted_on(&self, host: Host) -> Vec<(FullName, Wanted)> {
+        let fleet = self.fleet();
+        let rows = fleet.host_id(&host).into_iter();
+        rows.flat_map(|id| fleet.processes_of(id))
+            .map(|row| {
+                let policy = &row.definition().spec.monitor_policy;
+                let wanted = Wanted {
+                    incarnation: row.incarnation().0,
+                    definition_hash: row.definition().hash,
+                    registered_at: row.registered_at(),
+                    flag: row.flag(),
+                    managed: row.managed(),
+                    is_resident: policy.auto_type == AutoType::Resident,
+                };
+                (row.name().clone(), wanted)
+            })
+            .collect()
+    }
+}
+
+fn differences(wanted: Option<&Wanted>, held: Option<&HeldProcess>) -> Vec<String> {
+    let (wanted, held) = match (wanted, held) {
+        (Some(wanted), Some(held)) => (wanted, held),
+        (Some(_), None) => return vec!["registered, but not held by the agent".to_owned()],
+        (None, Some(_)) => return vec!["held by the agent, but not registered".to_owned()],
+        (None, None) => return Vec::new(),
+    };
+    let mut differs = Vec::new();
+    if wanted.incarnation != held.incarnation {
+        differs.push("the agent holds an earlier registration".to_owned());
+    }
+    if wanted.definition_hash != held.definition_hash {
+        differs.push("the agent holds another spec or other labels".to_owned());
+    }
+    // What an operation comes to is recorded when it has ended.
+    if !held.operations.is_empty() {
+        return differs;
+    }
+    if wanted.flag != held.flag {
+        let (here, there) = (word(wanted.flag), word(held.flag));
+        differs.push(format!("wanted {here}, but the agent holds it as {there}"));
+    }
+    match (wanted.managed, held.managed) {
+        (true, false) => differs.push("managed, but not by the agent".to_owned()),
+        (false, true) => differs.push("managed by the agent, but not meant to be".to_owned()),
+        (true, true) | (false, false) => {}
+    }
+    match (wanted.flag, held.run) {
+        (Flag::Running, None) if wanted.managed && wanted.is_resident => {
+            differs.push(format!("should run and does not: {}", held.phase));
+        }
+        (Flag::Stopped, Some(run)) => {
+            differs.push(format!("should be stopped and runs as pid {}", run.pid));
+        }
+        (Flag::Running | Flag::Stopped | Flag::Unregistered, _) => {}
+    }
+    differs
+}
+
+fn word(flag: Flag) -> &'static str {
+    match flag {
+        Flag::Unregistered => "never operated",
+        Flag::Running => "running",
+        Flag::Stopped => "stopped",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::held::HeldRun;
+    use model::{OpId, TaskId};
+
+    use super::*;
+
+    fn wanted() -> Wanted {
+        Wanted {
+            incarnation: 3,
+            definition_hash: 7,
+            registered_at: UnixMillis(1),
+            flag: Flag::Running,
+            managed: true,
+            is_resident: true,
+        }
+    }
+
+    fn held() -> HeldProcess {
+        HeldProcess {
+            process: "n/a".parse().unwrap(),
+            incarnation: 3,
+            definition_hash: 7,
+            flag: Flag::Running,
+            managed: true,
+            phase: "up".into(),
+            run: Some(HeldRun {
+                pid: 9,
+                started_at: UnixMillis(1),
+            }),
+            operations: Vec::new(),
+        }
+    }
+
+    fn differ(wanted: Wanted, held: HeldProcess) -> String {
+        differences(Some(&wanted), Some(&held)).join("; ")
+    }
+
+    #[test]
+    fn what_is_as_wanted_does_not_differ() {
+        assert_eq!(differ(wanted(), held()), "");
+        let periodic = Wanted {
+            is_resident: false,
+            ..wanted()
+        };
+        let resting = HeldProcess {
+            run: None,
+            ..held()
+        };
+        assert_eq!(differ(periodic, resting), "");
+    }
+
+    #[test]
+    fn each_difference_is_a_sentence() {
+        assert!(differences(Some(&wanted()), None)[0].contains("not held"));
+        assert!(differences(None, Some(&held()))[0].contains("not registered"));
+        let other = HeldProcess {
+            incarnation: 2,
+            definition_hash: 8,
+            flag: Flag::Stopped,
+            managed: false,
+            run: None,
+            phase: "down".into(),
+            ..held()
+        };
+        assert_eq!(
+            differ(wanted(), other),
+            "the agent holds an earlier registration; the agent holds another spec or other labels; \
+             wanted running, but the agent holds it as stopped; managed, but not by the agent; \
+             should run and does not: down"
+        );
+        let stopped = Wanted {
+            flag: Flag::Stopped,
+            ..wanted()
+        };
+        let text = differ(stopped, held());
+        assert!(
+            text.ends_with("should be stopped and runs as pid 9"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_operation_under_way_is_no_difference() {
+        let starting = HeldProcess {
+            flag: Flag::Stopped,
+            run: None,
+            operations: vec![OpId {
+                task: TaskId::from_number(1),
+                ordinal: 0,
+            }],
+            ..held()
+        };
+        assert_eq!(differ(wanted(), starting), "");
+    }
+}

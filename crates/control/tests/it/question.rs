@@ -1,0 +1,335 @@
+//! Live questions: logs and what is held, answered by an agent made of frames.
+
+use std::time::Duration;
+
+use control::{ControlError, LogsOf, Mode};
+use model::access::Caller;
+use model::held::{Foreign, HeldProcess, HeldReport};
+use model::{Code, Flag, Op, Outcome, UnixMillis};
+use wire::ask::{Question, WINDOW};
+use wire::{DownKind, Output};
+
+use crate::rig::{Agent, Rig, full, op_of};
+
+const HOST: &str = "10.0.0.1";
+
+async fn rig() -> (Rig, Agent) {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &[HOST], "./a", Mode::Register).await;
+    let agent = rig.agent(HOST).await;
+    agent.hears().await;
+    (rig, agent)
+}
+
+fn logs_of(name: &str) -> LogsOf {
+    LogsOf {
+        process: full(name),
+        host: None,
+        tail_lines: 10,
+        follow: true,
+    }
+}
+
+impl Agent {
+    /// The next question, with its id.
+    async fn is_asked(&self) -> (u64, Question) {
+        let asking = async {
+            loop {
+                for frame in self.session.next().await {
+                    if let Some(DownKind::Ask(ask)) = frame.kind {
+                        return (ask.id, ask.question().unwrap());
+                    }
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), asking)
+            .await
+            .expect("a question within 20 s")
+    }
+
+    async fn says(&self, output: Output) {
+        self.session.take(output.into()).await.unwrap();
+    }
+
+    async fn says_chunk(&self, id: u64, chunk: &str) {
+        let output = Output {
+            id,
+            chunk: chunk.into(),
+            ..Output::default()
+        };
+        self.says(output).await;
+    }
+}
+
+/// Asks and answers the first chunk.
+async fn stream(rig: &Rig, agent: &Agent) -> (u64, control::AnswerStream) {
+    let asking = rig.control.logs(&rig.caller, logs_of("ns/p"));
+    let answering = async {
+        let (id, question) = agent.is_asked().await;
+        let Question::Logs(logs) = question else {
+            panic!("{question:?}");
+        };
+        assert_eq!(
+            (logs.process, logs.tail_lines, logs.follow),
+            (full("ns/p"), 10, true)
+        );
+        agent.says_chunk(id, "first\n").await;
+        id
+    };
+    let (stream, id) = tokio::join!(asking, answering);
+    (id, stream.unwrap())
+}
+
+#[tokio::test]
+async fn logs_come_in_chunks_and_more_are_wanted_as_they_are_read() {
+    let (rig, agent) = rig().await;
+    let (id, mut stream) = stream(&rig, &agent).await;
+    for _ in 1..WINDOW {
+        agent.says_chunk(id, "more\n").await;
+    }
+    assert_eq!(stream.next().await.unwrap().unwrap(), b"first\n");
+    for _ in 1..WINDOW {
+        assert_eq!(stream.next().await.unwrap().unwrap(), b"more\n");
+    }
+    // Leave for as many as were read, in however many words.
+    let (of, question) = agent.is_asked().await;
+    assert_eq!((of, question), (id, Question::More { chunks: WINDOW }));
+    let last = Output {
+        id,
+        chunk: b"end".to_vec(),
+        last: true,
+        ..Output::default()
+    };
+    agent.says(last).await;
+    assert_eq!(stream.next().await.unwrap().unwrap(), b"end");
+    assert!(stream.next().await.is_none());
+    // What has ended by itself need not be cancelled.
+    drop(stream);
+    assert!(agent.hears().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_away_cancels_its_question() {
+    let (rig, agent) = rig().await;
+    let (id, stream) = stream(&rig, &agent).await;
+    drop(stream);
+    assert_eq!(agent.is_asked().await, (id, Question::Cancel));
+    // What still comes is nobody's.
+    agent.says_chunk(id, "late\n").await;
+}
+
+#[tokio::test]
+async fn an_agent_that_sends_more_than_its_window_gets_no_more_of_that_question() {
+    let (rig, agent) = rig().await;
+    let (id, mut stream) = stream(&rig, &agent).await;
+    for _ in 0..3 * WINDOW {
+        agent.says_chunk(id, "flood\n").await;
+    }
+    assert_eq!(agent.is_asked().await, (id, Question::Cancel));
+    let mut n_chunks = 0;
+    let reason = loop {
+        match stream.next().await.unwrap() {
+            Ok(_) => n_chunks += 1,
+            Err(reason) => break reason,
+        }
+    };
+    assert!(n_chunks <= 2 * WINDOW, "{n_chunks}");
+    assert!(reason.contains("more than it was asked for"), "{reason}");
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn an_answer_ends_with_its_connection_in_a_clear_word() {
+    let (rig, agent) = rig().await;
+    let (_, mut stream) = stream(&rig, &agent).await;
+    stream.next().await.unwrap().unwrap();
+    drop(agent);
+    let reason = stream.next().await.unwrap().unwrap_err();
+    assert_eq!(reason, "the agent of host 0:10.0.0.1 disconnected");
+    assert!(stream.next().await.is_none());
+    let error = rig.control.logs(&rig.caller, logs_of("ns/p")).await;
+    let error = error.unwrap_err();
+    assert!(matches!(&error, ControlError::Away(_)), "{error}");
+    assert!(error.to_string().contains("not connected"), "{error}");
+}
+
+#[tokio::test]
+async fn an_agent_that_knows_no_questions_is_not_waited_for() {
+    let (rig, agent) = rig().await;
+    tokio::time::pause();
+    let (asked, _) = tokio::join!(
+        rig.control.logs(&rig.caller, logs_of("ns/p")),
+        agent.is_asked()
+    );
+    let error = asked.unwrap_err();
+    assert!(error.to_string().contains("did not answer"), "{error}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_is_refused_before_anybody_is_asked() {
+    let (rig, agent) = rig().await;
+    rig.register("ns/twice", &[HOST, "10.0.0.2"], "./a", Mode::Register)
+        .await;
+    agent.hears().await;
+    let mut caller = Caller::system();
+    caller.namespaces = Some(vec![model::Namespace::parse("other").unwrap()]);
+    let refused = |error: ControlError| error.to_string();
+    let error = rig
+        .control
+        .logs(&caller, logs_of("ns/p"))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, ControlError::Forbidden(_)), "{error}");
+    let error = rig.control.logs(&rig.caller, logs_of("ns/q")).await;
+    assert_eq!(
+        refused(error.unwrap_err()),
+        "process ns/q is not registered"
+    );
+    let error = rig.control.logs(&rig.caller, logs_of("ns/twice")).await;
+    assert_eq!(
+        refused(error.unwrap_err()),
+        "host: must be given: ns/twice is on 2 hosts: 0:10.0.0.1, 0:10.0.0.2"
+    );
+    let elsewhere = LogsOf {
+        host: Some("10.0.0.9".parse().unwrap()),
+        ..logs_of("ns/p")
+    };
+    let error = rig.control.logs(&rig.caller, elsewhere).await;
+    assert_eq!(
+        refused(error.unwrap_err()),
+        "process ns/p is not registered on 0:10.0.0.9"
+    );
+    assert!(agent.hears().await.is_empty());
+}
+
+#[tokio::test]
+async fn only_so_many_questions_are_open_at_a_time() {
+    let (rig, agent) = rig().await;
+    let mut open = Vec::new();
+    for _ in 0..wire::ask::MAX_OPEN {
+        open.push(stream(&rig, &agent).await.1);
+    }
+    let error = rig.control.logs(&rig.caller, logs_of("ns/p")).await;
+    assert!(matches!(error, Err(ControlError::Busy(_))), "{error:?}");
+    open.pop();
+    assert_eq!(agent.is_asked().await.1, Question::Cancel);
+    stream(&rig, &agent).await;
+}
+
+#[tokio::test]
+async fn where_nothing_is_kept_the_last_operations_output_is_shown() {
+    let (rig, agent) = rig().await;
+    let refuse = async |reason: &str| {
+        let asking = rig.control.logs(&rig.caller, logs_of("ns/p"));
+        let refusing = async {
+            let (id, _) = agent.is_asked().await;
+            agent.says(Output::refuse(id, reason)).await;
+        };
+        tokio::join!(asking, refusing).0
+    };
+    let error = refuse("nothing is kept").await.unwrap_err();
+    assert!(matches!(&error, ControlError::NotFound(_)), "{error}");
+
+    let task = rig.operate("ns/p", Op::Start, &[HOST]).await;
+    let command = agent.hears_commands().await.remove(0);
+    let mut outcome = Outcome::plain(Code::COMMAND_FAILED, "no", UnixMillis(1));
+    outcome.ran = Some(model::operation::Ran {
+        command: "./a".into(),
+        exit: None,
+        duration_ms: 5,
+        output: "cannot bind port 80\n".into(),
+    });
+    agent.answers(op_of(&command), outcome).await;
+    rig.ended(task).await;
+    let mut stream = refuse("nothing is kept").await.unwrap();
+    let text = stream.next().await.unwrap().unwrap();
+    assert_eq!(
+        String::from_utf8(text).unwrap(),
+        "muster: nothing is kept; its last start wrote:\ncannot bind port 80\n"
+    );
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn what_is_held_is_compared_with_what_is_wanted() {
+    let (rig, agent) = rig().await;
+    rig.register("other/q", &[HOST], "./b", Mode::Register)
+        .await;
+    agent.hears().await;
+    let held = HeldProcess {
+        process: full("ns/stranger"),
+        incarnation: 1,
+        definition_hash: u64::MAX,
+        flag: Flag::Running,
+        managed: true,
+        phase: "up".into(),
+        run: None,
+        operations: Vec::new(),
+    };
+    let foreign = Foreign {
+        process: full("other/q"),
+        pid_path: "/s/p.pid".into(),
+        pid: 7,
+        program: "sleep".into(),
+        user: "root".into(),
+    };
+    let report = HeldReport {
+        processes: vec![held.clone()],
+        foreign: vec![foreign],
+    };
+    let ask = async |caller: &Caller| {
+        let answering = async {
+            let (id, question) = agent.is_asked().await;
+            assert_eq!(question, Question::Held {});
+            let bytes = serde_json::to_vec(&report).unwrap();
+            for part in bytes.chunks(100) {
+                let chunk = part.to_vec();
+                let is_end = part.as_ptr_range().end == bytes.as_ptr_range().end;
+                agent
+                    .says(Output {
+                        id,
+                        chunk,
+                        last: is_end,
+                        ..Output::default()
+                    })
+                    .await;
+            }
+        };
+        let host = HOST.parse().unwrap();
+        tokio::join!(rig.control.held(caller, host), answering)
+            .0
+            .unwrap()
+    };
+    let view = ask(&rig.caller).await;
+    let shown: Vec<(String, Vec<String>)> = view
+        .processes
+        .iter()
+        .map(|process| (process.process.to_string(), process.differs.clone()))
+        .collect();
+    let words = |text: &str| vec![text.to_owned()];
+    assert_eq!(
+        shown,
+        [
+            (
+                "ns/p".to_owned(),
+                words("registered, but not held by the agent")
+            ),
+            (
+                "ns/stranger".to_owned(),
+                words("held by the agent, but not registered")
+            ),
+            (
+                "other/q".to_owned(),
+                words("registered, but not held by the agent")
+            ),
+        ]
+    );
+    assert_eq!(view.processes[1].held.as_ref(), Some(&held));
+    assert_eq!(view.foreign.len(), 1);
+
+    // An app sees its own namespaces.
+    let mut caller = Caller::system();
+    caller.namespaces = Some(vec![full("ns/p").namespace]);
+    let view = ask(&caller).await;
+    assert_eq!((view.processes.len(), view.foreign.len()), (2, 0));
+}
