@@ -1,3 +1,4 @@
 //! Benchmarks: commands that print one table, never timed assertions.
 
+pub(crate) mod agent;
 pub(crate) mod api;

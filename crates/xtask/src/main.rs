@@ -1,6 +1,10 @@
 //! Automation that is more than a line of shell. `cargo xtask help` lists it.
 
-#![allow(clippy::print_stdout, reason = "a program for the terminal")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for the terminal: tables on one stream, progress on the other"
+)]
 
 mod bench;
 mod client;
@@ -24,6 +28,9 @@ enum Task {
     /// Measure something; every figure in docs/benchmarks.md comes from here.
     #[command(subcommand)]
     Bench(Bench),
+    /// What `bench agent` compares with: started by it, not by people.
+    #[command(hide = true)]
+    BareLoop(bench::agent::bare::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -33,10 +40,15 @@ enum Bench {
         after_help = "Examples:\n  cargo xtask bench api\n  cargo xtask bench api --names 10   # 100,000 processes: a quick look"
     )]
     Api(bench::api::Args),
+    /// Restart, start, storm, memory and idle CPU of our agent beside other supervisors and a bare loop.
+    #[command(after_help = bench::agent::EXAMPLES)]
+    Agent(bench::agent::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().task {
         Task::Bench(Bench::Api(args)) => bench::api::run(&args),
+        Task::Bench(Bench::Agent(args)) => bench::agent::run(&args),
+        Task::BareLoop(args) => bench::agent::bare::run(&args),
     }
 }

@@ -12,39 +12,47 @@ use crate::client::Client;
 
 pub(crate) const APP_CODE: &str = "bench";
 pub(crate) const APP_SECRET: &str = "bench-secret";
+pub(crate) const JOIN_TOKEN: &str = "bench-join-token";
 
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
     pub(crate) http: SocketAddr,
+    /// Where agents connect.
+    pub(crate) agents: SocketAddr,
 }
 
-/// Builds the release binary and says where it is.
-pub(crate) fn build() -> anyhow::Result<PathBuf> {
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--quiet", "--package", "cli"])
-        .status()?;
-    ensure!(status.success(), "cargo build failed");
-    let target = std::env::current_exe()?;
-    let muster = target
-        .parent()
-        .context("xtask lies in a folder")?
-        .join("muster");
-    ensure!(muster.exists(), "{} is missing", muster.display());
-    Ok(muster)
+/// Builds the release binaries of these packages.
+pub(crate) fn build(packages: &[&str]) -> anyhow::Result<()> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--release", "--quiet"]);
+    for package in packages {
+        cargo.args(["--package", package]);
+    }
+    ensure!(cargo.status()?.success(), "cargo build failed");
+    Ok(())
+}
+
+/// Where release binaries are: this one is one of them.
+pub(crate) fn binaries() -> anyhow::Result<PathBuf> {
+    let xtask = std::env::current_exe()?;
+    let folder = xtask.parent().context("xtask lies in a folder")?;
+    Ok(folder.to_owned())
 }
 
 impl Server {
-    /// Starts and waits until it is ready; answers how long that took.
-    pub(crate) fn start(muster: &Path, data: &Path) -> anyhow::Result<(Self, Duration)> {
+    /// Starts `muster` of this folder and waits until it is ready; answers how long that took.
+    pub(crate) fn start(binaries: &Path, data: &Path) -> anyhow::Result<(Self, Duration)> {
         let started = Instant::now();
-        let mut child = Command::new(muster)
+        let muster = binaries.join("muster");
+        let mut child = Command::new(&muster)
             .arg("server")
             .arg("--data")
             .arg(data)
             .args(["--http", "127.0.0.1:0", "--agents", "127.0.0.1:0"])
             .env("MUSTER_APP_CODE", APP_CODE)
             .env("MUSTER_APP_SECRET", APP_SECRET)
+            .env("MUSTER_JOIN_TOKEN", JOIN_TOKEN)
             .env("MUSTER_LOG", "warn")
             .stdout(Stdio::piped())
             .stdin(Stdio::null())
@@ -52,20 +60,21 @@ impl Server {
             .with_context(|| format!("cannot start {}", muster.display()))?;
         let stdout = child.stdout.take().context("stdout is piped")?;
         let mut lines = BufReader::new(stdout).lines();
-        let http = loop {
+        let (http, agents) = loop {
             let Some(line) = lines.next() else {
                 bail!("the server ended before it was up")
             };
-            if let Some(address) = line?
-                .split_once("http://")
-                .and_then(|(_, rest)| rest.split_whitespace().next())
-            {
-                break address.trim_end_matches(['/', ',']).parse::<SocketAddr>()?;
+            if let [http, agents] = addresses_in(&line?)[..] {
+                break (http, agents);
             }
         };
         // Nobody reads on, so the pipe is kept open by a thread that throws the rest away.
         std::thread::spawn(move || lines.for_each(drop));
-        let server = Self { child, http };
+        let server = Self {
+            child,
+            http,
+            agents,
+        };
         while !server.is_ready() {
             ensure!(
                 started.elapsed() < Duration::from_secs(120),
@@ -111,4 +120,15 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Every word of a line that is an address with a port.
+fn addresses_in(line: &str) -> Vec<SocketAddr> {
+    line.split_whitespace()
+        .map(|word| {
+            word.trim_start_matches("http://")
+                .trim_end_matches(['/', ','])
+        })
+        .filter_map(|word| word.parse().ok())
+        .collect()
 }

@@ -1,28 +1,32 @@
 //! One table for a terminal and for Markdown alike.
 
-/// Rows of what was measured, what came out, and what we aim for.
-#[derive(Debug, Default)]
-pub(crate) struct Table(Vec<[String; 3]>);
+/// Rows under a heading. A row may be shorter than the heading; the rest stays empty.
+#[derive(Debug)]
+pub(crate) struct Table {
+    heading: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
 
 impl Table {
-    pub(crate) fn row(
-        &mut self,
-        what: impl Into<String>,
-        measured: impl Into<String>,
-        aim: impl Into<String>,
-    ) {
-        self.0.push([what.into(), measured.into(), aim.into()]);
+    pub(crate) fn new(heading: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            heading: heading.into_iter().map(Into::into).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
+        cells.resize(self.heading.len(), String::new());
+        self.rows.push(cells);
     }
 
     pub(crate) fn print(&self) {
-        let header = ["what", "measured", "aim"].map(str::to_owned);
-        let rows: Vec<&[String; 3]> = std::iter::once(&header).chain(&self.0).collect();
-        let widths: Vec<usize> = (0..3)
+        let rows: Vec<&Vec<String>> = std::iter::once(&self.heading).chain(&self.rows).collect();
+        let widths: Vec<usize> = (0..self.heading.len())
             .map(|column| {
-                rows.iter()
-                    .map(|row| row[column].chars().count())
-                    .max()
-                    .unwrap_or(0)
+                let lengths = rows.iter().map(|row| row[column].chars().count());
+                lengths.max().unwrap_or(0)
             })
             .collect();
         for (index, row) in rows.iter().enumerate() {

@@ -27,17 +27,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let muster = server::build()?;
+    server::build(&["cli"])?;
+    let binaries = server::binaries()?;
     let data = tempfile::tempdir()?;
-    let (server, _) = Server::start(&muster, data.path())?;
-    let mut table = Table::default();
+    let (server, _) = Server::start(&binaries, data.path())?;
+    let mut table = Table::new(["what", "measured", "aim"]);
     let mut client = Client::connect(server.http)?;
     let n_processes = args.hosts * args.names;
 
     // One request apart, so that the first figure stands for a warm server and an empty store.
     let first = timed(|| client.gse("register_proc_info", &register(args, "first")))?;
     let rate = args.hosts as f64 / first.as_secs_f64();
-    table.row(
+    row(
+        &mut table,
         format!(
             "register {} hosts in one request, durable",
             thousands(args.hosts as f64)
@@ -58,7 +60,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         Ok(())
     })?;
     drop(bodies);
-    table.row(
+    row(
+        &mut table,
         format!(
             "{} processes in {} requests",
             thousands(n_processes as f64),
@@ -72,7 +75,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         "≥ 150,000/s",
     );
     let grown = server.memory()?.saturating_sub(before) as f64 / n_processes as f64;
-    table.row(
+    row(
+        &mut table,
         "memory per process (growth of the server's RSS)",
         format!("{grown:.0} bytes"),
         "≤ 200 bytes",
@@ -84,11 +88,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         );
         let page = median(50, || client.gse("sync_proc_status", body.as_bytes()))?;
         let name = format!("sync_proc_status page of 1,000 at offset {part}, median of 50");
-        table.row(name, format!("{} ms", millis(page)), "≤ 3 ms");
+        row(&mut table, name, format!("{} ms", millis(page)), "≤ 3 ms");
     }
     let body = meta_and_hosts(args, "proc-0");
     let status = median(15, || client.gse("get_proc_status", &body))?;
-    table.row(
+    row(
+        &mut table,
         format!(
             "get_proc_status of {} hosts, median of 15",
             thousands(args.hosts as f64)
@@ -97,7 +102,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         "≤ 40 ms",
     );
     let rate = small_queries(server.http, args)?;
-    table.row(
+    row(
+        &mut table,
         format!(
             "small status queries, {} connections, both ends on this machine",
             args.connections
@@ -107,8 +113,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     );
 
     server.kill()?;
-    let (server, ready) = Server::start(&muster, data.path())?;
-    table.row(
+    let (server, ready) = Server::start(&binaries, data.path())?;
+    row(
+        &mut table,
         format!(
             "kill -9, start, ready again with {} processes",
             thousands(n_processes as f64)
@@ -125,6 +132,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     );
     table.print();
     Ok(())
+}
+
+fn row(table: &mut Table, what: impl Into<String>, measured: impl Into<String>, aim: &str) {
+    table.row([what.into(), measured.into(), aim.to_owned()]);
 }
 
 /// Requests per second over several kept connections.

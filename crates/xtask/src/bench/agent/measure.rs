@@ -1,0 +1,239 @@
+//! What is done to each supervisor, the same to all.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::stage::Stage;
+use super::{Keeper, Peer, Place, interrupt, usage};
+
+/// A figure, or why there is none.
+pub(super) type Cell<T> = Result<T, String>;
+
+/// How much is done.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) whole: usize,
+    pub(super) kills: usize,
+    /// Between two kills of one process. Some wait a second themselves when a process did not live that long.
+    pub(super) gap: Duration,
+    pub(super) idle: Duration,
+    /// How long processes may take to come up.
+    pub(super) patience: Duration,
+}
+
+impl Plan {
+    pub(super) const WHOLE: Self = Self {
+        whole: 1000,
+        kills: 50,
+        gap: Duration::from_millis(1200),
+        idle: Duration::from_secs(30),
+        patience: Duration::from_secs(90),
+    };
+    pub(super) const QUICK: Self = Self {
+        whole: 100,
+        kills: 10,
+        idle: Duration::from_secs(5),
+        patience: Duration::from_secs(30),
+        ..Self::WHOLE
+    };
+
+    pub(super) fn half(&self) -> usize {
+        self.whole / 2
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Figures {
+    /// Why nothing was measured.
+    pub(super) skipped: Option<String>,
+    pub(super) restart_p50: Cell<Duration>,
+    pub(super) restart_p99: Cell<Duration>,
+    /// Until its users are told as well, where they are: p50 and p99.
+    pub(super) reported: Option<(Duration, Duration)>,
+    pub(super) start_half: Cell<Duration>,
+    pub(super) start_whole: Cell<Duration>,
+    pub(super) storm: Cell<Duration>,
+    pub(super) memory_none: Cell<u64>,
+    pub(super) memory_half: Cell<u64>,
+    pub(super) memory_whole: Cell<u64>,
+    /// Of one core.
+    pub(super) idle_cpu: Cell<f64>,
+}
+
+impl Figures {
+    fn none(why: &str) -> Self {
+        Self {
+            skipped: None,
+            restart_p50: Err(why.to_owned()),
+            restart_p99: Err(why.to_owned()),
+            reported: None,
+            start_half: Err(why.to_owned()),
+            start_whole: Err(why.to_owned()),
+            storm: Err(why.to_owned()),
+            memory_none: Err(why.to_owned()),
+            memory_half: Err(why.to_owned()),
+            memory_whole: Err(why.to_owned()),
+            idle_cpu: Err(why.to_owned()),
+        }
+    }
+
+    pub(super) fn skipped(why: String) -> Self {
+        Self {
+            skipped: Some(why),
+            ..Self::none("skipped")
+        }
+    }
+
+    /// Sentences for below the table: what failed and why, and what had no column.
+    pub(super) fn notes(&self, name: &str, plan: &Plan) -> Vec<String> {
+        let (half, whole) = (plan.half(), plan.whole);
+        let failed = [
+            ("restart".to_owned(), self.restart_p50.as_ref().err()),
+            (format!("start {half}"), self.start_half.as_ref().err()),
+            (format!("start {whole}"), self.start_whole.as_ref().err()),
+            (format!("storm of {whole}"), self.storm.as_ref().err()),
+            ("memory at 0".to_owned(), self.memory_none.as_ref().err()),
+            (format!("memory at {half}"), self.memory_half.as_ref().err()),
+            (
+                format!("memory at {whole}"),
+                self.memory_whole.as_ref().err(),
+            ),
+            ("idle CPU".to_owned(), self.idle_cpu.as_ref().err()),
+        ];
+        let failed = failed
+            .into_iter()
+            .filter_map(|(what, why)| Some(format!("{name}, {what}: {}", why?)));
+        let reported = self.reported.map(|(p50, p99)| {
+            format!(
+                "{name}, from the kill until the API shows the new pid as running: p50 {:.2} ms, p99 {:.2} ms",
+                p50.as_secs_f64() * 1000.0,
+                p99.as_secs_f64() * 1000.0
+            )
+        });
+        failed.chain(reported).collect()
+    }
+}
+
+/// How long a supervisor is left alone before its memory counts.
+const SETTLE: Duration = Duration::from_millis(1500);
+
+pub(super) fn measure(peer: &dyn Peer, place: &Place, plan: &Plan) -> Figures {
+    let mut figures = Figures::none("what comes before it failed");
+    figures.memory_none = attempt(peer, place, 0, |_, keeper, _| {
+        interrupt::sleep(SETTLE)?;
+        keeper.failure()?;
+        usage::memory(&keeper.pids()?)
+    });
+    match attempt(peer, place, 1, |stage, keeper, _| {
+        restarts(stage, keeper, plan)
+    }) {
+        Ok((up, reported)) => {
+            figures.restart_p50 = Ok(percentile(&up, 50));
+            figures.restart_p99 = Ok(percentile(&up, 99));
+            figures.reported =
+                reported.map(|times| (percentile(&times, 50), percentile(&times, 99)));
+        }
+        Err(why) => figures.restart_p50 = Err(why),
+    }
+    let half = plan.half();
+    let half = attempt(peer, place, half, |stage, keeper, told_at| {
+        let took = stage.wait_for_all(keeper, told_at, plan.patience)?;
+        interrupt::sleep(SETTLE)?;
+        Ok((took, usage::memory(&keeper.pids()?)?))
+    });
+    (figures.start_half, figures.memory_half) = both(half);
+    let whole = attempt(peer, place, plan.whole, |stage, keeper, told_at| {
+        let took = stage.wait_for_all(keeper, told_at, plan.patience)?;
+        interrupt::sleep(SETTLE)?;
+        let memory = usage::memory(&keeper.pids()?)?;
+        figures.storm = storm(stage, keeper, plan).map_err(|error| format!("{error:#}"));
+        figures.idle_cpu = idle(keeper, plan).map_err(|error| format!("{error:#}"));
+        Ok((took, memory))
+    });
+    (figures.start_whole, figures.memory_whole) = both(whole);
+    figures
+}
+
+fn both<A, B>(cell: Cell<(A, B)>) -> (Cell<A>, Cell<B>) {
+    match cell {
+        Ok((a, b)) => (Ok(a), Ok(b)),
+        Err(why) => (Err(why.clone()), Err(why)),
+    }
+}
+
+/// A supervisor and `n` sleepers, for as long as the work takes.
+fn attempt<T>(
+    peer: &dyn Peer,
+    place: &Place,
+    n: usize,
+    work: impl FnOnce(&mut Stage, &mut dyn Keeper, Instant) -> anyhow::Result<T>,
+) -> Cell<T> {
+    let tried = || {
+        interrupt::check()?;
+        let mut stage = Stage::new(place, n)?;
+        let mut started = peer.start(&stage, n)?;
+        work(&mut stage, started.keeper.as_mut(), started.told_at)
+        // The supervisor is dropped before its stage, which ends whatever is left.
+    };
+    let result = tried().map_err(|error| format!("{error:#}"));
+    eprintln!(
+        "  with {n}: {}",
+        result.as_ref().err().map_or("ok", |why| why)
+    );
+    result
+}
+
+type Times = Vec<Duration>;
+
+/// Kills one process again and again: how long until the next one is up, and until it is reported to be.
+fn restarts(
+    stage: &mut Stage,
+    keeper: &mut dyn Keeper,
+    plan: &Plan,
+) -> anyhow::Result<(Times, Option<Times>)> {
+    let (mut up, mut reported) = (Vec::new(), Vec::new());
+    stage.wait_for_all(keeper, Instant::now(), plan.patience)?;
+    for _ in 0..plan.kills {
+        interrupt::sleep(plan.gap)?;
+        let killed_at = Instant::now();
+        kill(&stage.forget());
+        up.push(stage.wait_for_words(keeper, killed_at, plan.patience)?);
+        reported.push(stage.wait_for_reports(keeper, killed_at, plan.patience)?);
+    }
+    let reported = reported.into_iter().collect::<Option<Times>>();
+    Ok((up, reported))
+}
+
+/// Kills all at once: how long until all are back.
+fn storm(stage: &mut Stage, keeper: &mut dyn Keeper, plan: &Plan) -> anyhow::Result<Duration> {
+    let victims = stage.forget();
+    let killed_at = Instant::now();
+    kill(&victims);
+    stage.wait_for_all(keeper, killed_at, plan.patience)
+}
+
+/// The share of one core that it takes to watch processes that do nothing.
+fn idle(keeper: &dyn Keeper, plan: &Plan) -> anyhow::Result<f64> {
+    interrupt::sleep(SETTLE)?;
+    let pids = keeper.pids()?;
+    let (before, began) = (usage::cpu(&pids), Instant::now());
+    interrupt::sleep(plan.idle)?;
+    let used = usage::cpu(&pids).saturating_sub(before);
+    Ok(used.as_secs_f64() / began.elapsed().as_secs_f64())
+}
+
+fn kill(pids: &[i32]) {
+    for pid in pids.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+        // Gone already is what was wanted.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+/// By nearest rank.
+fn percentile(times: &[Duration], percent: usize) -> Duration {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    let rank = (times.len() * percent).div_ceil(100).max(1);
+    times[rank - 1]
+}

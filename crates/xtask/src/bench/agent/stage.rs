@@ -1,0 +1,215 @@
+//! One supervisor's surroundings: a folder, a FIFO that sleepers speak on, and the end of everything that ran there.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::{Keeper, Place, interrupt};
+
+/// How often a supervisor is asked whether it reports what is up already.
+const ASK_EVERY: Duration = Duration::from_micros(200);
+/// How long everything that ran here may take to end.
+const END_WITHIN: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub(crate) struct Stage {
+    dir: TempDir,
+    fifo: File,
+    sleeper: PathBuf,
+    peers: PathBuf,
+    binaries: PathBuf,
+    /// What was read of a line that is not whole yet.
+    rest: Vec<u8>,
+    /// The newest pid of each sleeper; 0 until it has said so.
+    pids: Vec<i32>,
+    n_missing: usize,
+}
+
+impl Stage {
+    pub(super) fn new(place: &Place, n: usize) -> anyhow::Result<Self> {
+        let dir = TempDir::with_prefix("muster-bench-")?;
+        let path = dir.path().join("up");
+        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
+        // For writing too, so that it does not end with the last sleeper.
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Ok(Self {
+            fifo: File::from(open(&path, flags, Mode::empty())?),
+            dir,
+            sleeper: place.sleeper(),
+            peers: place.peers.clone(),
+            binaries: place.binaries.clone(),
+            rest: Vec::new(),
+            pids: vec![0; n],
+            n_missing: n,
+        })
+    }
+
+    /// Where its configuration and data go. Whatever has this folder in its arguments or works in it is ended with it.
+    pub(super) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The folder of an installed peer.
+    pub(super) fn peer(&self, name: &str) -> PathBuf {
+        self.peers.join(name)
+    }
+
+    /// Our own binaries.
+    pub(super) fn binaries(&self) -> &Path {
+        &self.binaries
+    }
+
+    pub(super) fn fifo(&self) -> PathBuf {
+        self.dir().join("up")
+    }
+
+    pub(super) fn sleeper(&self) -> &Path {
+        &self.sleeper
+    }
+
+    /// The command line of a sleeper. There is nothing to quote in it.
+    pub(super) fn command(&self, index: usize) -> String {
+        let fifo = self.fifo();
+        format!("{} {} {index}", self.sleeper.display(), fifo.display())
+    }
+
+    /// Waits for every sleeper's word, and until the supervisor reports them too.
+    pub(super) fn wait_for_all(
+        &mut self,
+        keeper: &mut dyn Keeper,
+        since: Instant,
+        patience: Duration,
+    ) -> anyhow::Result<Duration> {
+        let up = self.wait_for_words(keeper, since, patience)?;
+        let reported = self.wait_for_reports(keeper, since, patience)?;
+        Ok(reported.unwrap_or(up))
+    }
+
+    /// Waits until every sleeper has said that it is up.
+    pub(super) fn wait_for_words(
+        &mut self,
+        keeper: &mut dyn Keeper,
+        since: Instant,
+        patience: Duration,
+    ) -> anyhow::Result<Duration> {
+        while self.n_missing > 0 {
+            interrupt::check()?;
+            if since.elapsed() > patience {
+                let (n, missing) = (self.pids.len(), self.n_missing);
+                bail!("{missing} of {n} not up after {} s", patience.as_secs());
+            }
+            // A moment, to look whether there is anybody left to wait for.
+            let moment = Timespec {
+                tv_sec: 0,
+                tv_nsec: 100_000_000,
+            };
+            let mut fifo = [PollFd::new(&self.fifo, PollFlags::IN)];
+            if poll(&mut fifo, Some(&moment))? == 0 {
+                keeper.failure()?;
+            }
+            self.hear()?;
+        }
+        Ok(since.elapsed())
+    }
+
+    /// Waits until the supervisor reports what is up; nothing for one that reports nothing.
+    pub(super) fn wait_for_reports(
+        &self,
+        keeper: &mut dyn Keeper,
+        since: Instant,
+        patience: Duration,
+    ) -> anyhow::Result<Option<Duration>> {
+        loop {
+            match keeper.reports(&self.pids)? {
+                None => return Ok(None),
+                Some(true) => return Ok(Some(since.elapsed())),
+                Some(false) => interrupt::sleep(ASK_EVERY)?,
+            }
+            if since.elapsed() > patience {
+                bail!("up, but not reported after {} s", patience.as_secs());
+            }
+        }
+    }
+
+    /// The sleepers as they are, who have to say anew that they are up.
+    pub(super) fn forget(&mut self) -> Vec<i32> {
+        self.n_missing = self.pids.len();
+        let n = self.n_missing;
+        std::mem::replace(&mut self.pids, vec![0; n])
+    }
+
+    fn hear(&mut self) -> anyhow::Result<()> {
+        let mut buffer = [0; 64 * 1024];
+        match self.fifo.read(&mut buffer) {
+            Ok(length) => self.rest.extend_from_slice(&buffer[..length]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line = String::from_utf8(self.rest.drain(..=end).collect())?;
+            let Some((index, pid)) = line.trim_end().split_once(' ') else {
+                bail!("a sleeper said {line:?}");
+            };
+            let slot = &mut self.pids[index.parse::<usize>()?];
+            if *slot == 0 {
+                self.n_missing -= 1;
+            }
+            *slot = pid.parse()?;
+        }
+        Ok(())
+    }
+
+    /// Ends everything that works in this folder or names it: supervisors first, so that nothing is started again.
+    fn end_all(&self) {
+        let began = Instant::now();
+        while began.elapsed() < END_WITHIN {
+            let mut here = self.everyone_here();
+            if here.is_empty() {
+                return;
+            }
+            here.sort_by_key(|(_, is_sleeper)| *is_sleeper);
+            for pid in here.iter().filter_map(|(pid, _)| Pid::from_raw(*pid)) {
+                // Gone already is what was wanted.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        eprintln!("left running: {:?}", self.everyone_here());
+    }
+
+    fn everyone_here(&self) -> Vec<(i32, bool)> {
+        let dir = self.dir();
+        let text = dir.to_string_lossy();
+        let us = std::process::id().cast_signed();
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let Some(pid) = name.to_str().and_then(|name| name.parse::<i32>().ok()) else {
+                continue;
+            };
+            let arguments = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let arguments = String::from_utf8_lossy(&arguments);
+            let works_here = || {
+                std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(dir))
+            };
+            if pid != us && (arguments.contains(text.as_ref()) || works_here()) {
+                let program = self.sleeper.to_string_lossy();
+                found.push((pid, arguments.starts_with(program.as_ref())));
+            }
+        }
+        found
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}
