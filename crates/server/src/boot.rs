@@ -17,7 +17,7 @@ use tokio::task::{JoinError, JoinHandle};
 use crate::agents::{self, Agents};
 use crate::ca::{Ca, CaError};
 use crate::http::{self, HttpState, Readiness};
-use crate::{Config, limits, stopped};
+use crate::{Config, Senders, limits, stopped};
 use data::DataDir;
 
 /// How long requests and sessions may take to finish when the server stops.
@@ -70,6 +70,7 @@ pub struct Running {
     stop_background: watch::Sender<bool>,
     http_task: JoinHandle<()>,
     agents_task: JoinHandle<()>,
+    senders_task: JoinHandle<()>,
     background_task: JoinHandle<()>,
     _data: DataDir,
 }
@@ -117,6 +118,7 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
     .with_ca(ca.fingerprint());
     let agents = Agents::new(control.clone(), ca, agents_listener)?;
     let background_task = tokio::spawn(background.run(background_stopped));
+    let senders_task = tokio::spawn(Senders::new(control.clone()).run(doors_stopped.clone()));
     let agents_task = tokio::spawn(agents.run(doors_stopped.clone()));
     let http_task = tokio::spawn(serve_http(http_listener, state, doors_stopped));
     tracing::info!(http = %http_address, agents = %agents_address, data = %config.data.display(), "server is up");
@@ -130,6 +132,7 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
         stop_background,
         http_task,
         agents_task,
+        senders_task,
         background_task,
         _data: data,
     })
@@ -139,7 +142,7 @@ impl Running {
     /// Lets requests finish and agents go, saves what is soft, and ends.
     pub async fn stop(self) {
         self.stop_doors.send_replace(true);
-        let doors = async { tokio::join!(self.http_task, self.agents_task) };
+        let doors = async { tokio::join!(self.http_task, self.agents_task, self.senders_task) };
         if tokio::time::timeout(DRAIN, doors).await.is_err() {
             tracing::warn!("some connections did not end in time");
         }
@@ -159,6 +162,7 @@ impl Running {
         let (part, ended) = tokio::select! {
             ended = &mut self.http_task => ("the API", ended),
             ended = &mut self.agents_task => ("the agents' door", ended),
+            ended = &mut self.senders_task => ("the senders of webhooks", ended),
             ended = &mut self.background_task => ("the background work", ended),
         };
         BootError::Ended {

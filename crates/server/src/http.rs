@@ -34,6 +34,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 use gse::percent;
 use metrics::Metrics;
 use native::ApiError;
+pub(crate) use native::EventRow;
 pub use readiness::Readiness;
 
 /// Smaller answers are not worth compressing.
@@ -144,13 +145,13 @@ async fn wrong_method(request: Request) -> Response {
     ApiError::wrong_method(request.method(), request.uri().path()).into_response()
 }
 
-fn now() -> model::UnixMillis {
+pub(crate) fn now() -> model::UnixMillis {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     model::UnixMillis(since_epoch.unwrap_or_default().as_millis() as i64)
 }
 
 /// An error with everything below it, for the log.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -6,11 +6,13 @@ pub mod ca;
 pub mod config;
 pub mod http;
 mod limits;
+mod webhooks;
 
 use tokio::sync::watch;
 
 pub use boot::{BootError, Running, start};
 pub use config::Config;
+pub use webhooks::Senders;
 
 /// Resolves when the signal says stop, or when nobody is left to say it.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {

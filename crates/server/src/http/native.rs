@@ -7,6 +7,7 @@ mod apps;
 mod audit;
 mod caller;
 mod error;
+mod events;
 mod groups;
 mod hosts;
 mod login;
@@ -20,6 +21,7 @@ mod tasks;
 mod tokens;
 mod users;
 mod watch;
+mod webhooks;
 
 use control::ControlError;
 use model::Namespace;
@@ -29,6 +31,7 @@ use utoipa_axum::routes;
 
 use super::HttpState;
 pub(crate) use error::ApiError;
+pub(crate) use events::EventRow;
 
 /// Every path of the native API. Handlers document themselves.
 pub(crate) fn routes() -> OpenApiRouter<HttpState> {
@@ -58,6 +61,10 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(login::logout))
         .routes(routes!(audit::list))
         .routes(routes!(watch::watch))
+        .routes(routes!(events::list))
+        .routes(routes!(webhooks::list, webhooks::create))
+        .routes(routes!(webhooks::delete))
+        .routes(routes!(webhooks::test))
 }
 
 /// Reads are answered straight from the fleet, so they are checked here.

@@ -30,6 +30,7 @@ prefix `/api/bk-gse/{stage}` before a GSE 2.0 path is ignored.";
         (name = "hosts", description = "Native: hosts and their agents"),
         (name = "groups", description = "Native: process groups"),
         (name = "access", description = "Native: apps, users, join tokens, logins, the audit trail"),
+        (name = "events", description = "Native: what happened, and who else is told of it"),
         (name = "watch", description = "Native: what happens, as it happens"),
         (name = "server", description = "The server itself; no credentials"),
         (name = "esb", description = "BlueKing ESB"),

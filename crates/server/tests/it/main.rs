@@ -6,5 +6,6 @@ mod access_log;
 mod gse;
 mod native;
 mod openapi;
+mod receiver;
 mod rig;
 mod server_paths;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bus::{Bus, LocalHub, ReplicaId};
 use control::{Clock, Control, FirstKeys, Session};
+use model::event::Event;
 use model::{Code, Flag, Host, OpId, Outcome, Status, UnixMillis};
 use serde_json::{Value, json};
 use server::http::{HttpState, Readiness};
@@ -13,11 +14,11 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use wire::{Command, DownKind, Hello, ProcessStatus, Report, ResultFrame};
+use wire::{Command, DownKind, EventFrame, Hello, ProcessStatus, Report, ResultFrame};
 
 pub(crate) const APP: &str = "demo";
 pub(crate) const SECRET: &str = "demo-secret-0123456789";
-const JOIN: &str = "join-me-0123456789";
+pub(crate) const JOIN: &str = "join-me-0123456789";
 
 pub(crate) struct Rig {
     pub(crate) control: Control,
@@ -169,21 +170,26 @@ impl Rig {
 
     /// Enrols a host and connects its agent.
     pub(crate) async fn agent(&self, host: &str) -> Agent {
-        let host: Host = host.parse().unwrap();
-        self.control.enrol(JOIN, host, None, None).await.unwrap();
-        let hello = Hello {
-            oldest: 1,
-            newest: 1,
-            agent_version: "1.2.3".into(),
-            cloud: host.cloud,
-            ip: host.ip.to_string(),
-            hostname: "box".into(),
-            root: true,
-            cores: 2,
-            ..Default::default()
-        };
-        Agent(self.control.attach(host, &hello).unwrap())
+        attach(&self.control, host).await
     }
+}
+
+/// Enrols a host with a server that knows [`JOIN`], and connects its agent.
+pub(crate) async fn attach(control: &Control, host: &str) -> Agent {
+    let host: Host = host.parse().unwrap();
+    control.enrol(JOIN, host, None, None).await.unwrap();
+    let hello = Hello {
+        oldest: 1,
+        newest: 1,
+        agent_version: "1.2.3".into(),
+        cloud: host.cloud,
+        ip: host.ip.to_string(),
+        hostname: "box".into(),
+        root: true,
+        cores: 2,
+        ..Default::default()
+    };
+    Agent(control.attach(host, &hello).unwrap())
 }
 
 /// The server's side of one agent's connection, driven by hand.
@@ -216,6 +222,11 @@ impl Agent {
                 }
             }
         }
+    }
+
+    pub(crate) async fn happens(&self, seq: u64, event: &Event) {
+        let frame = EventFrame::new(seq, event);
+        self.0.take(frame.into()).await.unwrap();
     }
 
     pub(crate) async fn reports(&self, name: &str, status: Status) {

@@ -115,7 +115,7 @@ pub(crate) async fn create(
     Ok(json(StatusCode::CREATED, &CreatedApp { code, secret }))
 }
 
-fn parse_namespaces(names: Vec<String>) -> Result<Vec<Namespace>, Invalid> {
+pub(super) fn parse_namespaces(names: Vec<String>) -> Result<Vec<Namespace>, Invalid> {
     let numbered = names.iter().enumerate();
     numbered
         .map(|(index, name)| {

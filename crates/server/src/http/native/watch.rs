@@ -16,6 +16,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::ApiError;
 use super::caller::Asking;
+use super::events::EventRow;
 use super::processes::{state_word, visible};
 use super::read::Params;
 use super::responses::Refusals;
@@ -171,13 +172,6 @@ struct AgentChange {
     at: UnixMillis,
 }
 
-#[derive(Serialize)]
-struct ProcessEvent<'a> {
-    host: Host,
-    #[serde(flatten)]
-    event: &'a model::event::Event,
-}
-
 fn written(happening: &Happening) -> Event {
     let name = kind(happening);
     match happening {
@@ -226,13 +220,7 @@ fn written(happening: &Happening) -> Event {
                 at: *at,
             },
         ),
-        Happening::Event { host, event: what } => event(
-            name,
-            &ProcessEvent {
-                host: *host,
-                event: what,
-            },
-        ),
+        Happening::Event { host, event: what } => event(name, &EventRow::new(None, *host, what)),
     }
 }
 
