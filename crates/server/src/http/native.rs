@@ -9,8 +9,10 @@ mod caller;
 mod error;
 mod events;
 mod groups;
+mod held;
 mod hosts;
 mod login;
+mod logs;
 mod operate;
 mod processes;
 mod read;
@@ -43,6 +45,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
             register::update,
             register::unregister
         ))
+        .routes(routes!(logs::logs))
         .routes(routes!(operate::operate))
         .routes(routes!(operate::operate_many))
         .routes(routes!(tasks::list))
@@ -50,6 +53,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(hosts::list))
         .routes(routes!(hosts::show))
         .routes(routes!(hosts::set_agent_id))
+        .routes(routes!(held::held))
         .routes(routes!(groups::list, groups::set))
         .routes(routes!(apps::list, apps::create))
         .routes(routes!(apps::delete))

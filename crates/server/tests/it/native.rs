@@ -2,6 +2,7 @@
 
 mod access;
 mod events;
+mod live;
 mod processes;
 mod tasks;
 mod watch;

@@ -193,7 +193,7 @@ pub(crate) async fn attach(control: &Control, host: &str) -> Agent {
 }
 
 /// The server's side of one agent's connection, driven by hand.
-pub(crate) struct Agent(Session);
+pub(crate) struct Agent(pub(crate) Session);
 
 impl Agent {
     /// Waits for a command and ends it.

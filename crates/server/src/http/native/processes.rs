@@ -96,7 +96,7 @@ impl<'a> ProcessView<'a> {
     }
 }
 
-fn flag_word(flag: model::Flag) -> &'static str {
+pub(crate) fn flag_word(flag: model::Flag) -> &'static str {
     match flag {
         model::Flag::Unregistered => "unregistered",
         model::Flag::Running => "running",

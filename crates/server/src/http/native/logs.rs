@@ -1,0 +1,88 @@
+//! What a process writes, as it is written: text, without an envelope.
+
+use std::convert::Infallible;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use control::{AnswerStream, LogsOf};
+use futures_util::{Stream, stream};
+use model::{Host, Invalid};
+
+use super::ApiError;
+use super::caller::Asking;
+use super::read::{Params, Segments, full_name};
+use super::responses::Refusals;
+use crate::http::HttpState;
+
+/// Lines that come first when the caller names no number.
+const DEFAULT_TAIL: u64 = 100;
+const MAX_TAIL: u64 = 100_000;
+
+/// Shows the last lines that a process wrote, and with `follow` what it writes from then on.
+#[utoipa::path(get, path = "/api/v1/processes/{namespace}/{name}/logs", operation_id = "process_logs", tag = "processes", params(
+    ("namespace" = String, Path), ("name" = String, Path),
+    ("host" = Option<String>, Query, description = "CLOUD:IP or IP; may be left out where the process is on one host only"),
+    ("tail" = Option<u64>, Query, description = "How many of the last lines, 0 to 100000; 100 if not given"),
+    ("follow" = Option<bool>, Query, description = "Whether to go on with what is written later"),
+), responses((status = 200, description = "The output as it is. A last line that begins with `muster:` says why it ends early",
+    body = String, content_type = "text/plain"), Refusals))]
+pub(crate) async fn logs(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments(segments): Segments<(String, String)>,
+    params: Params,
+) -> Result<Response, ApiError> {
+    let wanted = LogsOf {
+        process: full_name(&segments)?,
+        host: host(&params)?,
+        tail_lines: tail(&params)?,
+        follow: params.flag("follow")?.unwrap_or(false),
+    };
+    http.control.settled().await?;
+    let answer = http.control.logs(&caller, wanted).await?;
+    let headers = [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+        // Nobody on the way may keep lines back to compress or to collect them.
+        (header::CONTENT_ENCODING, "identity"),
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ]
+    .map(|(name, value)| (name, HeaderValue::from_static(value)));
+    Ok((headers, Body::from_stream(lines(answer, http))).into_response())
+}
+
+fn host(params: &Params) -> Result<Option<Host>, Invalid> {
+    let parsed = params.text("host").map(str::parse).transpose();
+    parsed.map_err(|invalid: Invalid| Invalid::new("host", invalid.rule))
+}
+
+fn tail(params: &Params) -> Result<u32, Invalid> {
+    let tail = params.number("tail", 0..=MAX_TAIL)?.unwrap_or(DEFAULT_TAIL);
+    Ok(u32::try_from(tail).unwrap_or(u32::MAX))
+}
+
+/// The bytes as they come. An end that is none of the process's is told in a line of its own.
+fn lines(answer: AnswerStream, http: HttpState) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    stream::unfold((Some(answer), true), move |(answer, at_line_start)| {
+        let http = http.clone();
+        async move {
+            let mut answer = answer?;
+            let next = tokio::select! {
+                next = answer.next() => next?,
+                () = http.stopping() => Err("the server is stopping".to_owned()),
+            };
+            let (bytes, answer) = match next {
+                Ok(bytes) => (bytes, Some(answer)),
+                Err(reason) => {
+                    let newline = if at_line_start { "" } else { "\n" };
+                    let words = format!("{newline}muster: {reason}; the output ends here\n");
+                    (words.into_bytes(), None)
+                }
+            };
+            let at_line_start = bytes.last().map_or(at_line_start, |last| *last == b'\n');
+            Some((Ok(bytes.into()), (answer, at_line_start)))
+        }
+    })
+}

@@ -1,0 +1,183 @@
+//! What a host's agent answers by itself: logs, and what it holds.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use wire::{DownKind, Output, Question};
+
+use crate::rig::{APP, Agent, Rig, SECRET, spec};
+
+const HEADERS: [(&str, &str); 4] = [
+    ("X-Bkapi-App-Code", APP),
+    ("X-Bkapi-App-Secret", SECRET),
+    ("X-Bkapi-User-Name", "alice"),
+    ("Accept-Encoding", "gzip"),
+];
+
+impl Agent {
+    /// Waits for a live question.
+    async fn next_ask(&self) -> (u64, Question) {
+        loop {
+            let frames = tokio::time::timeout(Duration::from_secs(20), self.0.next());
+            for frame in frames.await.expect("a question within 20 s") {
+                if let Some(DownKind::Ask(ask)) = frame.kind {
+                    return (ask.id, ask.question().unwrap());
+                }
+            }
+        }
+    }
+
+    async fn says(&self, id: u64, chunk: &[u8], last: bool) {
+        let output = Output {
+            id,
+            chunk: chunk.to_vec(),
+            last,
+            ..Output::default()
+        };
+        self.0.take(output.into()).await.unwrap();
+    }
+}
+
+async fn rig() -> (Rig, Agent) {
+    let rig = Rig::new().await;
+    let agent = rig.agent("0:10.0.0.1").await;
+    let body = json!({"hosts": ["10.0.0.1"], "spec": spec()});
+    let registered = rig.native("POST", "/processes/gse/web", body).await;
+    assert_eq!(registered.0, 200, "{registered:?}");
+    (rig, agent)
+}
+
+async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
+    let mut text = String::new();
+    let reading = async {
+        let mut buffer = [0; 4096];
+        while !text.contains(wanted) {
+            let n = stream.read(&mut buffer).await.unwrap();
+            assert_ne!(n, 0, "the stream ended after {text}");
+            text += &String::from_utf8_lossy(&buffer[..n]);
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(20), reading).await;
+    assert!(in_time.is_ok(), "{wanted} did not come, but {text}");
+    text
+}
+
+/// Follows the log, and answers the first chunk.
+async fn follow(rig: &Rig, agent: &Agent) -> (TcpStream, u64) {
+    let path = "/api/v1/processes/gse/web/logs?host=10.0.0.1&tail=5&follow=true";
+    let stream = rig.open("GET", path, &HEADERS, b"").await;
+    let (id, question) = agent.next_ask().await;
+    let Question::Logs(logs) = question else {
+        panic!("{question:?}");
+    };
+    assert_eq!((logs.tail_lines, logs.follow), (5, true));
+    agent.says(id, b"one\n", false).await;
+    (stream, id)
+}
+
+#[tokio::test]
+async fn logs_are_plain_text_line_by_line() {
+    let (rig, agent) = rig().await;
+    let (mut stream, id) = follow(&rig, &agent).await;
+    let head = read_until(&mut stream, "one\n").await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(head.contains("content-type: text/plain"), "{head}");
+    // Nothing is kept back to be compressed.
+    agent.says(id, b"two", false).await;
+    read_until(&mut stream, "two").await;
+    drop(agent);
+    let word = "\nmuster: the agent of host 0:10.0.0.1 disconnected; the output ends here\n";
+    read_until(&mut stream, word).await;
+}
+
+#[tokio::test]
+async fn a_reader_that_hangs_up_is_told_to_the_agent() {
+    let (rig, agent) = rig().await;
+    let (mut stream, id) = follow(&rig, &agent).await;
+    read_until(&mut stream, "one\n").await;
+    drop(stream);
+    assert_eq!(agent.next_ask().await, (id, Question::Cancel));
+}
+
+#[tokio::test]
+async fn a_server_that_stops_ends_its_logs_with_a_word() {
+    let (rig, agent) = rig().await;
+    let (mut stream, _) = follow(&rig, &agent).await;
+    read_until(&mut stream, "one\n").await;
+    rig.stop.send_replace(true);
+    read_until(&mut stream, "muster: the server is stopping").await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_shown_has_a_status_and_a_reason() {
+    let (rig, agent) = rig().await;
+    let get = async |path: &str| {
+        let (status, body) = rig.native("GET", path, Value::Null).await;
+        let error = &body["error"];
+        let message = error["message"].as_str().unwrap_or_default().to_owned();
+        (
+            status,
+            error["code"].as_str().unwrap_or_default().to_owned(),
+            message,
+        )
+    };
+    for (path, status, code) in [
+        ("/processes/gse/none/logs", 404, "not_found"),
+        ("/processes/gse/web/logs?host=10.0.0.9", 404, "not_found"),
+        ("/processes/gse/web/logs?host=x", 400, "invalid"),
+        ("/processes/gse/web/logs?tail=-1", 400, "invalid"),
+        ("/processes/gse/web/logs?follow=maybe", 400, "invalid"),
+        ("/hosts/0:10.0.0.9/held", 404, "not_found"),
+        ("/hosts/x/held", 400, "invalid"),
+    ] {
+        let answer = get(path).await;
+        assert_eq!((answer.0, answer.1.as_str()), (status, code), "{path}");
+    }
+    drop(agent);
+    for path in ["/processes/gse/web/logs", "/hosts/0:10.0.0.1/held"] {
+        let (status, code, message) = get(path).await;
+        assert_eq!((status, code.as_str()), (503, "away"), "{path}");
+        assert_eq!(message, "the agent of host 0:10.0.0.1 is not connected");
+    }
+}
+
+#[tokio::test]
+async fn what_is_held_stands_beside_what_is_wanted() {
+    let (rig, agent) = rig().await;
+    let report = json!({
+        "processes": [{"process": "gse/old", "incarnation": 1, "definition_hash": 255, "flag": 1, "managed": true,
+            "phase": "up", "run": {"pid": 77, "started_at": 1_700_000_000_000_i64}, "operations": []}],
+        "foreign": [{"process": "gse/web", "pid_path": "/w.pid", "pid": 9, "program": "sleep", "user": "root"}],
+    });
+    let answering = async {
+        let (id, question) = agent.next_ask().await;
+        assert_eq!(question, Question::Held {});
+        agent.says(id, report.to_string().as_bytes(), true).await;
+    };
+    let asking = rig.native("GET", "/hosts/0:10.0.0.1/held", Value::Null);
+    let ((status, body), ()) = tokio::join!(asking, answering);
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(body["host"], "0:10.0.0.1");
+    let old = &body["processes"][0];
+    assert_eq!(old["process"], "gse/old");
+    assert_eq!(old["wanted"]["registered"], false);
+    assert_eq!(old["held"]["definition"], "00000000000000ff");
+    assert_eq!(old["held"]["run"]["pid"], 77);
+    assert_eq!(
+        old["differs"],
+        json!(["held by the agent, but not registered"])
+    );
+    let web = &body["processes"][1];
+    assert_eq!(
+        (&web["process"], &web["held"]),
+        (&json!("gse/web"), &Value::Null)
+    );
+    assert_eq!(web["wanted"]["flag"], "stopped");
+    assert_eq!(
+        web["differs"],
+        json!(["registered, but not held by the agent"])
+    );
+    assert_eq!(body["foreign"][0]["program"], "sleep");
+}
