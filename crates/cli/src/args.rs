@@ -6,8 +6,8 @@ use crate::config::SOURCES;
 use crate::failure::EXIT_CODES;
 use crate::out::Format;
 use crate::verb::{
-    agent, app, audit, completions, hosts, operate, ps, register, server, status, task, token,
-    unregister, up, update, user, watch,
+    agent, app, audit, completions, events, hosts, operate, ps, register, server, status, task,
+    token, unregister, up, update, user, watch, webhook,
 };
 
 const EXAMPLES: &str = "\
@@ -118,6 +118,9 @@ pub enum Verb {
     /// List hosts, or show one
     #[command(after_help = hosts::EXAMPLES)]
     Hosts(hosts::Args),
+    /// What happened to processes without anybody asking
+    #[command(after_help = events::EXAMPLES)]
+    Events(events::Args),
     /// See what happens, as it happens
     #[command(after_help = watch::EXAMPLES)]
     Watch(watch::Args),
@@ -131,6 +134,9 @@ pub enum Verb {
     /// People who can log in
     #[command(subcommand, after_help = user::EXAMPLES)]
     User(user::Action),
+    /// Who else is told of events, over HTTP
+    #[command(subcommand, after_help = webhook::EXAMPLES)]
+    Webhook(webhook::Action),
     /// Who changed what, and when
     #[command(after_help = audit::EXAMPLES)]
     Audit(audit::Args),

@@ -9,6 +9,7 @@ use ureq::{Agent, Body};
 
 mod access;
 mod answer;
+mod events;
 mod fleet;
 mod path;
 mod task;
@@ -17,6 +18,7 @@ mod watch;
 pub use access::{
     AppRow, AuditFilter, AuditRow, CreatedApp, CreatedToken, NewApp, TokenRow, UserRow,
 };
+pub use events::{CreatedWebhook, EventFilter, EventRow, NewWebhook, WebhookRow, WebhookTest};
 pub use fleet::{
     DefinitionRow, HostResult, HostRow, Page, ProcessFilter, ProcessRow, ProcessView, Registration,
     Results,

@@ -49,8 +49,8 @@ pub fn main() -> ExitCode {
 fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure> {
     use model::Op;
     use verb::{
-        agent, app, audit, completions, hosts, operate, ps, register, server, status, task, token,
-        unregister, up, update, user, watch,
+        agent, app, audit, completions, events, hosts, operate, ps, register, server, status, task,
+        token, unregister, up, update, user, watch, webhook,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -71,10 +71,12 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Status(args) => status::run(context, &args),
         Verb::Task(args) => task::run(context, &args),
         Verb::Hosts(args) => hosts::run(context, &args),
+        Verb::Events(args) => events::run(context, &args),
         Verb::Watch(args) => watch::run(context, &args),
         Verb::App(action) => app::run(context, &action),
         Verb::Token(action) => token::run(context, &action),
         Verb::User(action) => user::run(context, &action),
+        Verb::Webhook(action) => webhook::run(context, &action),
         Verb::Audit(args) => audit::run(context, &args),
         Verb::Completions(args) => completions::run(context, &args),
     }

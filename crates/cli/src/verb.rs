@@ -4,6 +4,7 @@ pub mod agent;
 pub mod app;
 pub mod audit;
 pub mod completions;
+pub mod events;
 pub mod hosts;
 pub mod operate;
 pub mod ps;
@@ -17,6 +18,7 @@ pub mod up;
 pub mod update;
 pub mod user;
 pub mod watch;
+pub mod webhook;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -125,7 +125,7 @@ fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
 }
 
 /// One line of standard input, without its end.
-fn read_secret() -> Result<String, Failure> {
+pub(super) fn read_secret() -> Result<String, Failure> {
     let mut text = String::new();
     std::io::stdin()
         .lock()

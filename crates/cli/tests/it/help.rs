@@ -7,7 +7,7 @@ use clap::CommandFactory;
 
 use crate::command::muster;
 
-const VERBS: [&str; 24] = [
+const VERBS: [&str; 26] = [
     "up",
     "server",
     "agent",
@@ -26,10 +26,12 @@ const VERBS: [&str; 24] = [
     "status",
     "task",
     "hosts",
+    "events",
     "watch",
     "app",
     "token",
     "user",
+    "webhook",
     "audit",
     "completions",
 ];
