@@ -79,6 +79,15 @@ impl Held {
                 }
             }
         }
+        for set in &frame.groups {
+            match set.groups() {
+                Ok((namespace, groups)) => requests.push(Request::Groups(namespace, groups)),
+                Err(invalid) => {
+                    let namespace = &set.namespace;
+                    tracing::warn!(namespace, %invalid, "the server sent bad process groups: they stay as they were");
+                }
+            }
+        }
         for name in &frame.forget {
             match name.full_name() {
                 Ok(name) => requests.extend(self.forget(name)),
@@ -119,6 +128,7 @@ impl Held {
             name: name.clone(),
             incarnation: registration.incarnation,
             spec: Arc::new(process.spec()?),
+            labels: process.labels()?,
             definition_hash: registration.definition_hash,
             flag: flag(process.flag)?,
             managed: process.managed,

@@ -94,6 +94,8 @@ fn same_but_for_usage(old: &Status, new: &Status) -> bool {
         && old.started_at == new.started_at
         && old.version == new.version
         && old.message == new.message
+        && old.flag == new.flag
+        && old.managed == new.managed
 }
 
 #[cfg(test)]

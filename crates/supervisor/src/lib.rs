@@ -18,9 +18,10 @@ pub use supervisor::{Options, Supervisor, SupervisorError};
 use std::sync::Arc;
 
 use model::event::Event;
+use model::group::ProcessGroup;
 use model::held::HeldReport;
 use model::spec::Probe;
-use model::{Flag, FullName, Op, OpId, Outcome, Spec, Status, UnixMillis};
+use model::{Flag, FullName, Labels, Namespace, Op, OpId, Outcome, Spec, Status, UnixMillis};
 use tokio::sync::oneshot;
 
 /// What the agent asks of the supervisor.
@@ -30,6 +31,8 @@ pub enum Request {
     Hold(Hold),
     /// Forget it and leave it running. Operations under way on it end first.
     Forget(FullName),
+    /// The process groups of a namespace from now on: all of them.
+    Groups(Namespace, Vec<ProcessGroup>),
     /// Run an operation; a repeated id that is still known is not run again.
     Operate(Operation),
     /// The server has these results: their records may go.
@@ -65,6 +68,7 @@ pub struct Hold {
     pub name: FullName,
     pub incarnation: u64,
     pub spec: Arc<Spec>,
+    pub labels: Labels,
     /// Opaque: kept with the process so that the agent can tell the server what it holds.
     pub definition_hash: u64,
     /// Count only for an incarnation that is not held yet.

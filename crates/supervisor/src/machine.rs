@@ -31,18 +31,25 @@
 //! The whole of [`Process`] is what the journal keeps, so every phase is also a phase in which the agent may come back;
 //! `recover` says how each goes on.
 
+mod drift;
 mod due;
 mod end;
 mod exited;
+mod health;
 mod keep;
+mod limits;
 mod looked;
 mod operate;
+mod pool;
 mod recover;
+mod schedule;
 #[cfg(test)]
 mod tests;
 mod types;
 mod view;
 mod words;
+
+pub(crate) use view::View;
 
 use std::collections::VecDeque;
 
@@ -51,7 +58,13 @@ use model::status::Exit;
 use model::{Flag, Spec};
 use serde::{Deserialize, Serialize};
 
+use drift::Drift;
+pub(crate) use drift::Found;
 use due::{foreground_at, up_at};
+use health::Health;
+pub(crate) use limits::{Over, Usage};
+pub(crate) use pool::{Member, Pools, Share, belongs};
+pub(crate) use schedule::{Schedule, wall_time};
 pub(crate) use types::{
     Action, Alive, Boot, Cmd, Depth, Emission, Ending, Event, Finished, Form, Look, Moment, Role,
     Run, Signal, Sink, Ticket,
@@ -90,6 +103,13 @@ pub(crate) struct Process {
     /// What is wrong around the current run, although it runs.
     #[serde(default)]
     pub(crate) troubles: Troubles,
+    #[serde(default, skip_serializing_if = "Health::is_fresh")]
+    pub(crate) health: Health,
+    #[serde(default, skip_serializing_if = "Drift::is_none")]
+    pub(crate) drift: Drift,
+    /// Why the current run is being killed; empty as long as it is not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) sentence: String,
     #[serde(default)]
     pub(crate) forgetting: bool,
 }
@@ -162,6 +182,12 @@ pub(crate) struct Work {
 pub(crate) enum Cause {
     Operation(Ticket),
     Attempt(u32),
+    /// A time of its schedule has come.
+    Schedule,
+    /// Its health check failed too often: it is stopped, to be started again. When the run began.
+    Unhealthy {
+        since_boot_ms: u64,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -258,6 +284,9 @@ impl Process {
             sink: None,
             stays: false,
             troubles: Troubles::default(),
+            health: Health::default(),
+            drift: Drift::default(),
+            sentence: String::new(),
             forgetting: false,
         }
     }
@@ -290,7 +319,7 @@ impl Process {
     pub(crate) fn step(&mut self, event: Event, cx: &Context<'_>) -> Vec<Action> {
         let mut out = Vec::new();
         match event {
-            Event::Held => self.held(&mut out),
+            Event::Held => self.held(cx, &mut out),
             Event::Forget => self.forgetting = true,
             Event::Recovered(boot) => self.recovered(boot, cx, &mut out),
             Event::Proceed => {}
@@ -304,14 +333,19 @@ impl Process {
                 self.exited(run, exit, last_line, cx, &mut out);
             }
             Event::Inspected(instance) => self.inspected(instance, &mut out),
+            Event::Scheduled(shown) => self.scheduled(&shown, cx, &mut out),
+            Event::HealthChecked(result) => self.health_checked(result, cx, &mut out),
+            Event::ConfigRead(found) => self.config_read(&found, cx, &mut out),
+            Event::Sentenced(kind, sentence) => self.sentenced(kind, sentence, &mut out),
             Event::Tick => self.tick(cx, &mut out),
         }
         self.next(cx, &mut out);
         out
     }
 
-    fn held(&mut self, out: &mut Vec<Action>) {
+    fn held(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         self.forgetting = false;
+        self.drift.keep_only(&cx.spec.configmap);
         match self.phase {
             Phase::Unseen => out.push(Action::Look(Depth::Shallow)),
             Phase::Down
@@ -393,7 +427,7 @@ impl Work {
     fn ticket(&self) -> Option<Ticket> {
         match self.cause {
             Cause::Operation(ticket) => Some(ticket),
-            Cause::Attempt(_) => None,
+            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The host: processes, users, files, clocks. The only unsafe code of Muster is below here.
 
+pub(crate) mod cgroup;
 pub(crate) mod check;
 pub(crate) mod clock;
 pub(crate) mod disk;
@@ -8,8 +9,10 @@ pub(crate) mod identity;
 pub(crate) mod kill;
 pub(crate) mod limits;
 pub(crate) mod look;
+pub(crate) mod md5;
 pub(crate) mod pidfile;
 pub(crate) mod procfs;
+pub(crate) mod rotate;
 pub(crate) mod sample;
 pub(crate) mod sink;
 pub(crate) mod sockets;

@@ -5,33 +5,43 @@
 //! at rest costs a pidfd in one epoll set: no task, no timer.
 
 mod answer;
+mod drift;
 mod drive;
+mod health;
 mod held;
 mod inspect;
+mod limits;
 mod outbox;
 mod request;
 mod sample;
+mod schedule;
 mod side;
 mod step;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use model::FullName;
+use model::group::ProcessGroup;
+use model::{FullName, Namespace};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::journal::Journal;
 use crate::journal::entry::{Entry, Ledger};
-use crate::machine::{Boot, Event, Run};
+use crate::machine::{Boot, Event, Pools, Run};
+use crate::os::cgroup::Cgroups;
 use crate::os::exits::Exits;
+use crate::os::rotate::Rotation;
 use crate::os::sample::Sampler;
+use crate::os::user::User;
 use crate::os::{clock, sink, spawn, user};
 use crate::supervisor::Supervisor;
 use crate::{Notice, Options, Request, SupervisorError};
+use drift::ConfigRead;
 use held::Held;
 use outbox::Outbox;
 use sample::DiskCount;
@@ -58,6 +68,8 @@ enum Due {
     Side(i32),
     /// A query that waits for such a command.
     Query(Key),
+    Schedule(Key),
+    Health(Key),
 }
 
 #[derive(Debug)]
@@ -81,6 +93,14 @@ pub(crate) struct Runner {
     sampler: Sampler,
     traffic_due_boot_ms: u64,
     disk_due_boot_ms: u64,
+    config_due_boot_ms: u64,
+    /// How far the clock on the wall is ahead of the one that counts from the boot.
+    wall_lead_ms: i64,
+    groups: BTreeMap<Namespace, Vec<ProcessGroup>>,
+    pools: Pools,
+    cgroups: Cgroups,
+    /// A log that is being rotated.
+    rotation: Option<JoinHandle<()>>,
     rewrite_due_boot_ms: u64,
     bound_rounds: u32,
     /// It was said that the directory is gone.
@@ -109,8 +129,9 @@ impl Runner {
         notices: mpsc::Sender<Notice>,
     ) -> Result<Self, SupervisorError> {
         spawn::prepare_ourselves();
+        let agent = agent_mark(&supervisor.dir);
         let mut runner = Self {
-            agent: agent_mark(&supervisor.dir),
+            agent: agent.clone(),
             dir: supervisor.dir,
             options: supervisor.options,
             journal: supervisor.journal,
@@ -127,6 +148,12 @@ impl Runner {
             sampler: Sampler::new(),
             traffic_due_boot_ms: 0,
             disk_due_boot_ms: 0,
+            config_due_boot_ms: 0,
+            wall_lead_ms: clock::unix().0 - clock::boot_ms() as i64,
+            groups: supervisor.picture.groups,
+            pools: Pools::default(),
+            cgroups: Cgroups::find(&agent),
+            rotation: None,
             rewrite_due_boot_ms: 0,
             bound_rounds: 0,
             dir_is_lost: false,
@@ -152,6 +179,7 @@ impl Runner {
         self.recover();
         let mut batch = Vec::new();
         let mut disk_count: Option<DiskCount> = None;
+        let mut config_read: Option<ConfigRead> = None;
         loop {
             self.settle();
             let wake = self.next_wake();
@@ -183,8 +211,15 @@ impl Runner {
                     if disk_count.is_none() {
                         disk_count = self.count_disk();
                     }
+                    if config_read.is_none() {
+                        config_read = self.read_configs();
+                    }
                 }
-                counts = counted(&mut disk_count), if disk_count.is_some() => {
+                found = done(&mut config_read), if config_read.is_some() => {
+                    config_read = None;
+                    self.configs_read(found);
+                }
+                counts = done(&mut disk_count), if disk_count.is_some() => {
                     disk_count = None;
                     self.disk_counted(counts);
                 }
@@ -248,7 +283,10 @@ impl Runner {
             let state = Entry::State(name, Box::new(held.process.clone()));
             [Entry::Hold(Box::new((&held.hold).into())), state]
         });
+        let groups = self.groups.iter();
+        let groups = groups.map(|(namespace, all)| Entry::Groups(namespace.clone(), all.clone()));
         let entries = std::iter::once(Entry::Opened { boot_id })
+            .chain(groups)
             .chain(held)
             .chain(self.ledger.entries());
         if let Err(error) = self.journal.rewrite(entries) {
@@ -287,6 +325,14 @@ impl Runner {
                 let held = self.held.get(&key);
                 held.is_some_and(|held| held.query_until_boot_ms == Some(at))
             }
+            Due::Schedule(key) => {
+                let held = self.held.get(&key);
+                held.is_some_and(|held| held.schedule_due_boot_ms == Some(at))
+            }
+            Due::Health(key) => {
+                let held = self.held.get(&key);
+                held.is_some_and(|held| held.health_due_boot_ms == Some(at))
+            }
         }
     }
 
@@ -310,6 +356,8 @@ impl Runner {
                 }
                 Due::Side(pid) => self.side_timed_out(pid),
                 Due::Query(key) => self.answer_query(key),
+                Due::Schedule(key) => self.schedule_rings(key),
+                Due::Health(key) => self.health_rings(key),
             }
         }
     }
@@ -317,7 +365,7 @@ impl Runner {
     fn take_exits(&mut self) {
         for (run, exit) in self.exits.take() {
             if let Some(side) = self.sides.remove(&run.pid) {
-                self.side_ended(side, exit);
+                self.side_ended(side, Some(exit));
             }
             for key in self.watchers.remove(&run).unwrap_or_default() {
                 self.ended(key, run, exit);
@@ -325,28 +373,31 @@ impl Runner {
         }
     }
 
-    /// Keeps files that something writes into from growing without end; logs with the rights of their users. Looks at
+    /// Keeps files that something writes into from growing without end, logs by rotation. Looks at
     /// those that were growing, and every few rounds at all.
     fn bound_output(&mut self) {
         self.bound_rounds = self.bound_rounds.wrapping_add(1);
         let all = self.bound_rounds.is_multiple_of(BOUND_ALL_EVERY);
+        let is_rotating = self
+            .rotation
+            .as_ref()
+            .is_some_and(|work| !work.is_finished());
+        let mut due = Vec::new();
         for held in self.held.values_mut() {
             if !all && !held.writes_much {
                 continue;
             }
             held.writes_much = false;
             for sink in held.process.sinks() {
-                let bounded = match sink.spool {
-                    true => sink::bound(sink),
-                    false => match user::find(&held.hold.spec.identity.user) {
-                        Ok(user) => user::with_rights_of(&user, || sink::bound(sink)),
-                        Err(_) => Ok(0),
-                    },
-                };
-                match bounded {
+                match sink::bound(sink) {
                     Ok(size) => {
                         held.writes_much |= size > held.output_size + sink::MUCH;
                         held.output_size = size;
+                        let rotation = Rotation::from(&held.hold.spec.runtime);
+                        if !sink.spool && rotation.is_due(size) {
+                            held.writes_much = true;
+                            due.push((rotation, sink.path.clone(), &held.hold.spec.identity.user));
+                        }
                     }
                     Err(error) => {
                         let path = sink.path.display();
@@ -354,6 +405,9 @@ impl Runner {
                     }
                 }
             }
+        }
+        if !is_rotating && !due.is_empty() {
+            self.rotation = rotate(due);
         }
         for side in self.sides.values() {
             // Gone with its command: nothing to bound.
@@ -381,11 +435,30 @@ impl Runner {
     }
 }
 
-/// What a count of bytes came to; nothing when it failed.
-async fn counted(count: &mut Option<DiskCount>) -> Vec<(Key, u64)> {
-    match count {
-        Some(count) => count.await.unwrap_or_default(),
-        None => Vec::new(),
+/// Rotates logs beside the loop, with the rights of their users: a long one takes a while to copy.
+fn rotate(due: Vec<(Rotation, PathBuf, &String)>) -> Option<JoinHandle<()>> {
+    let found = |(rotation, path, user): (Rotation, PathBuf, &String)| {
+        let user = user::find(user).ok()?;
+        Some((rotation, path, User::clone(&user)))
+    };
+    let due: Vec<(Rotation, PathBuf, User)> = due.into_iter().filter_map(found).collect();
+    if due.is_empty() {
+        return None;
+    }
+    Some(tokio::task::spawn_blocking(move || {
+        for (rotation, path, user) in due {
+            if let Err(error) = user::with_rights_of(&user, || rotation.rotate(&path)) {
+                tracing::warn!(path = %path.display(), %error, "cannot rotate a log");
+            }
+        }
+    }))
+}
+
+/// What came of work beside the loop; nothing when it failed.
+async fn done<T: Default>(work: &mut Option<JoinHandle<T>>) -> T {
+    match work {
+        Some(work) => work.await.unwrap_or_default(),
+        None => T::default(),
     }
 }
 

@@ -26,6 +26,11 @@ pub struct Options {
     pub report_usage_every: Duration,
     /// How often the bytes under `log_path` are counted.
     pub count_disk_every: Duration,
+    /// How often `health_cmd` is run, and how long it may take.
+    pub check_health_every: Duration,
+    pub health_timeout: Duration,
+    /// How often the files of `configmap` are read.
+    pub check_config_every: Duration,
     /// The journal is written anew when it is larger than this and mostly of the past.
     pub journal_bytes: u64,
 }
@@ -36,6 +41,9 @@ impl Default for Options {
             sample_every: Duration::from_secs(5),
             report_usage_every: Duration::from_secs(10),
             count_disk_every: Duration::from_secs(60),
+            check_health_every: Duration::from_secs(30),
+            health_timeout: Duration::from_secs(10),
+            check_config_every: Duration::from_secs(60),
             journal_bytes: 8 * 1024 * 1024,
         }
     }

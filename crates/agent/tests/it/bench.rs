@@ -160,6 +160,7 @@ pub(crate) fn recovered(full_name: &str, incarnation: u64) -> Hold {
         name: name(full_name),
         incarnation,
         spec: Arc::new(spec()),
+        labels: Default::default(),
         definition_hash: wire::down::definition_hash(&process.spec_json, &process.labels_json),
         flag: model::Flag::Stopped,
         managed: false,

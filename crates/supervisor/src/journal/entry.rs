@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use model::event::Event;
-use model::{Flag, FullName, OpId, Outcome, Spec, UnixMillis};
+use model::group::ProcessGroup;
+use model::{Flag, FullName, Labels, Namespace, OpId, Outcome, Spec, UnixMillis};
 use serde::{Deserialize, Serialize};
 
 use crate::Hold;
@@ -31,6 +32,8 @@ pub(crate) enum Entry {
     ResultsAcknowledged(Vec<OpId>),
     Happened(u64, Event),
     EventsAcknowledged(u64),
+    /// The process groups of a namespace: all of them.
+    Groups(Namespace, Vec<ProcessGroup>),
     /// Operations that were ended and acknowledged before the journal was written anew.
     Done(Vec<OpId>),
 }
@@ -41,6 +44,8 @@ pub(crate) struct HoldEntry {
     name: FullName,
     incarnation: u64,
     spec: Arc<Spec>,
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    labels: Labels,
     #[serde(default)]
     definition_hash: u64,
     flag: Flag,
@@ -55,6 +60,7 @@ impl From<&Hold> for HoldEntry {
             name: hold.name.clone(),
             incarnation: hold.incarnation,
             spec: Arc::clone(&hold.spec),
+            labels: hold.labels.clone(),
             definition_hash: hold.definition_hash,
             flag: hold.flag,
             managed: hold.managed,
@@ -69,6 +75,7 @@ impl From<HoldEntry> for Hold {
             name: entry.name,
             incarnation: entry.incarnation,
             spec: entry.spec,
+            labels: entry.labels,
             definition_hash: entry.definition_hash,
             flag: entry.flag,
             managed: entry.managed,
@@ -162,6 +169,7 @@ impl Ledger {
 pub(crate) struct Picture {
     pub(crate) boot_id: String,
     pub(crate) held: HashMap<FullName, (Hold, Process)>,
+    pub(crate) groups: BTreeMap<Namespace, Vec<ProcessGroup>>,
     pub(crate) ledger: Ledger,
 }
 
@@ -204,6 +212,12 @@ impl Picture {
             Entry::ResultsAcknowledged(ids) => self.ledger.acknowledge_results(&ids),
             Entry::Happened(number, event) => self.ledger.happened(number, event),
             Entry::EventsAcknowledged(up_to) => self.ledger.acknowledge_events(up_to),
+            Entry::Groups(namespace, groups) => {
+                match groups.is_empty() {
+                    true => self.groups.remove(&namespace),
+                    false => self.groups.insert(namespace, groups),
+                };
+            }
             Entry::Done(ids) => ids.into_iter().for_each(|id| self.ledger.remember(id)),
         }
     }

@@ -24,6 +24,7 @@ fn hold(number: u32) -> Hold {
         name: name(number),
         incarnation: 3,
         spec: Arc::new(crate::machine::tests_spec()),
+        labels: Default::default(),
         definition_hash: 9,
         flag: Flag::Unregistered,
         managed: false,

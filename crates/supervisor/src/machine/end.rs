@@ -2,6 +2,7 @@
 
 use model::event::EventKind;
 use model::operation::Instance;
+use model::spec::AutoType;
 use model::status::Exit;
 use model::{Flag, Op};
 
@@ -20,6 +21,7 @@ impl Process {
             Form::Daemon => None,
         };
         self.troubles = Troubles::of(work.ran.as_ref().map(|ran| &ran.cmd.sink));
+        self.begin_anew();
         match work.cause {
             Cause::Operation(ticket) => {
                 self.failures = 0;
@@ -36,6 +38,7 @@ impl Process {
                 out.push(emit(EventKind::ProcessRestartSuccess, &message, None));
                 self.message = message;
             }
+            Cause::Schedule | Cause::Unhealthy { .. } => self.message.clear(),
         }
         self.phase = Phase::Up { alive };
         out.push(Action::FindVersion);
@@ -44,8 +47,15 @@ impl Process {
     /// The process is down: what `stop` and `kill` were for, and half of what `restart` is for.
     pub(super) fn stopped(&mut self, mut work: Box<Work>, cx: &Context<'_>, out: &mut Vec<Action>) {
         let in_foreground = self.sink.take().is_some();
-        let Cause::Operation(ticket) = work.cause else {
-            return self.rest(String::new());
+        let ticket = match work.cause {
+            Cause::Operation(ticket) => ticket,
+            Cause::Unhealthy { since_boot_ms } => {
+                if in_foreground {
+                    out.push(Action::Sweep);
+                }
+                return self.unhealthy_is_down(since_boot_ms, cx, out);
+            }
+            Cause::Attempt(_) | Cause::Schedule => return self.rest(String::new()),
         };
         // What a daemon leaves behind when it is stopped may be meant to stay: sessions, containers, jobs. A program in the
         // foreground is its whole family, and a kill is meant for all.
@@ -78,7 +88,10 @@ impl Process {
                 }));
                 self.phase = Phase::Up { alive };
             }
-            (Cause::Operation(_) | Cause::Attempt(_), _) => {
+            (
+                Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. },
+                _,
+            ) => {
                 self.close(work, words::not_reloaded(cx, "it is gone"), out);
             }
         }
@@ -110,6 +123,10 @@ impl Process {
     ) {
         let alive = work.before.or(look.alive);
         let exit = work.ran.as_ref().and_then(|ran| ran.exit);
+        let runs_out = match cx.policy().auto_type {
+            AutoType::OneShot | AutoType::Periodic => true,
+            AutoType::Resident => false,
+        };
         let said = match (&failure.output_speaks, &work.ran) {
             (true, Some(ran)) => {
                 let lasted = ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms);
@@ -117,7 +134,7 @@ impl Process {
                 let of_process = || words::exited(exit, lasted, &work.last_line);
                 match ran.cmd.role {
                     // The command was the process.
-                    Role::Start if self.stays => of_process(),
+                    Role::Start if self.stays || runs_out => of_process(),
                     Role::Start => format!("start_cmd {}", of_process()),
                     role @ (Role::Stop | Role::Restart | Role::Reload | Role::Kill) => {
                         words::command_exited(role, exit, &work.last_line)
@@ -155,6 +172,17 @@ impl Process {
                     self.phase = Phase::Up { alive };
                 }
                 None => self.attempt_failed(&said, exit, cx, out),
+            },
+            Cause::Schedule => match alive {
+                Some(alive) => {
+                    self.message = said;
+                    self.phase = Phase::Up { alive };
+                }
+                None => self.scheduled_run_failed(&said, exit, cx, out),
+            },
+            Cause::Unhealthy { since_boot_ms } => match alive {
+                Some(alive) => self.unhealthy_stays(work, alive, &said, cx, out),
+                None => self.unhealthy_is_down(since_boot_ms, cx, out),
             },
         }
     }

@@ -7,8 +7,8 @@ use model::status::Exit;
 
 use super::words::{self, seconds};
 use super::{
-    Action, Alive, Cause, Context, Depth, Emission, Finished, Form, Phase, Process, Step, Troubles,
-    Work,
+    Action, Alive, Cause, Context, Depth, Emission, Finished, Form, Health, Phase, Process, Step,
+    Troubles, Work,
 };
 
 /// A run of this length clears the count of failed attempts.
@@ -21,7 +21,12 @@ impl Process {
             AutoType::Resident => true,
             AutoType::Periodic | AutoType::OneShot => false,
         };
-        resident && self.managed && self.flag == Flag::Running && !self.forgetting
+        resident && self.is_wanted()
+    }
+
+    /// Managed, and wanted running.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.managed && self.flag == Flag::Running && !self.forgetting
     }
 
     /// A run ended, and nothing took its place.
@@ -34,7 +39,12 @@ impl Process {
         out: &mut Vec<Action>,
     ) {
         let lasted_ms = alive.lasted_ms(cx.now);
-        let reason = words::exited(exit, lasted_ms, last_line);
+        let sentence = std::mem::take(&mut self.sentence);
+        let was_killed = !sentence.is_empty();
+        let reason = match was_killed {
+            true => sentence,
+            false => self.of_run(&words::exited(exit, lasted_ms, last_line), cx),
+        };
         if let Form::Foreground { main } = alive.form {
             out.push(Action::RemovePidFile(main));
         }
@@ -46,7 +56,8 @@ impl Process {
         if expected && cx.policy().auto_type == AutoType::OneShot {
             self.flag = Flag::Stopped;
         }
-        if !expected {
+        // Why it was killed was told already.
+        if !expected && !was_killed {
             out.push(emit(EventKind::ProcessExit, &reason, Some(exit)));
         }
         if !self.is_kept(cx) {
@@ -59,17 +70,41 @@ impl Process {
             Form::Daemon => None,
         };
         out.extend(left.map(Action::Kill));
+        self.forgive(lasted_ms);
+        self.retry_after(lasted_ms, reason, cx, out);
+        if let Phase::Working(work) = &mut self.phase {
+            work.doomed = left;
+        }
+    }
+
+    /// A run that lasted clears the count.
+    pub(super) fn forgive(&mut self, lasted_ms: u64) {
         if lasted_ms >= LASTING_MS {
             self.failures = 0;
             self.failing_since = None;
         }
+    }
+
+    /// Brings it up after a run of this length: at once after one that lasted.
+    pub(super) fn retry_after(
+        &mut self,
+        lasted_ms: u64,
+        reason: String,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
         let interval_ms = u64::from(cx.policy().start_interval) * 1000;
         match lasted_ms >= interval_ms {
             true => self.retry(reason, 0, cx, out),
             false => self.retry(reason, interval_ms, cx, out),
         }
-        if let Phase::Working(work) = &mut self.phase {
-            work.doomed = left;
+    }
+
+    /// Of a program that runs again and again, people want to know that this was the last time.
+    pub(super) fn of_run(&self, said: &str, cx: &Context<'_>) -> String {
+        match cx.policy().auto_type {
+            AutoType::Periodic => format!("last run {said}"),
+            AutoType::Resident | AutoType::OneShot => said.to_owned(),
         }
     }
 
@@ -156,8 +191,15 @@ impl Process {
         self.stays = false;
         self.sink = None;
         self.troubles = Troubles::default();
+        self.begin_anew();
         self.phase = Phase::Up { alive };
         out.push(Action::FindVersion);
+    }
+
+    /// Another run: what was said of the one before is over.
+    pub(super) fn begin_anew(&mut self) {
+        self.health = Health::default();
+        self.sentence.clear();
     }
 
     /// A program that runs once, or now and then, did so.
@@ -185,9 +227,9 @@ impl Process {
                     ..words::success(ticket)
                 }));
             }
-            Cause::Attempt(_) => {}
+            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => {}
         }
-        self.rest(words::exited(exit, lasted_ms, ""));
+        self.rest(self.of_run(&words::exited(exit, lasted_ms, ""), cx));
     }
 }
 

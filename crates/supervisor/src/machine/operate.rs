@@ -82,10 +82,13 @@ impl Process {
             }
             Phase::Up { alive } => (None, Some(*alive)),
             Phase::Working(work) => match &work.step {
-                Step::Command { cmd, seen } => {
-                    let seen = seen.filter(|seen| seen.died.is_none());
-                    (Some(cmd.clone()), seen.map(|seen| seen.alive))
-                }
+                Step::Command { cmd, seen } => match cmd.role {
+                    Role::Start | Role::Restart => {
+                        let seen = seen.filter(|seen| seen.died.is_none());
+                        (Some(cmd.clone()), seen.map(|seen| seen.alive))
+                    }
+                    Role::Stop | Role::Reload | Role::Kill => (Some(cmd.clone()), work.before),
+                },
                 Step::AwaitUp { seen } => {
                     let seen = seen.filter(|seen| seen.died.is_none());
                     let cmd = work.ran.as_ref().map(|ran| ran.cmd.clone());
@@ -132,9 +135,13 @@ impl Process {
         }
         let ticket = match work.cause {
             Cause::Operation(ticket) => ticket,
-            Cause::Attempt(_) => match work.before {
+            Cause::Attempt(_) | Cause::Schedule => match work.before {
                 Some(alive) => return self.adopt(alive, out),
                 None => return self.ask_check(work, Role::Start, out),
+            },
+            Cause::Unhealthy { .. } => match work.before {
+                Some(alive) => return self.tell_to_stop(work, alive, cx, out),
+                None => return self.stopped(work, cx, out),
             },
         };
         match (ticket.op, work.before) {
@@ -206,7 +213,7 @@ impl Process {
         out.push(Action::Spawn(role));
     }
 
-    fn tell_to_stop(
+    pub(super) fn tell_to_stop(
         &mut self,
         mut work: Box<Work>,
         alive: Alive,
@@ -237,7 +244,9 @@ impl Process {
             return self.close(work, words::command_failed(why), out);
         }
         let op = match work.cause {
-            Cause::Attempt(_) => return self.launch(work, Role::Start, out),
+            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => {
+                return self.launch(work, Role::Start, out);
+            }
             Cause::Operation(ticket) => ticket.op,
         };
         match (op, work.before) {
@@ -326,8 +335,9 @@ impl Process {
         let told = |step: &Step| matches!(step, Step::AwaitDown { .. } | Step::Settle { .. });
         if let Some(mut work) = self.take_work(told) {
             work.doomed = None;
-            self.close(work, words::command_failed(why), out);
+            return self.close(work, words::command_failed(why), out);
         }
+        self.reprieved(&why);
     }
 
     pub(super) fn command_timed_out(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {

@@ -20,6 +20,9 @@ impl Process {
         match &self.phase {
             Phase::Unseen | Phase::Down => out.push(Action::Look(Depth::Shallow)),
             Phase::Lost { .. } => out.push(Action::Look(Depth::Deep)),
+            Phase::Up { alive } if !self.sentence.is_empty() => {
+                out.push(Action::Kill(alive.run));
+            }
             Phase::Up { .. } | Phase::Backoff { .. } => {}
             Phase::Working(work) => resume(work, cx, out),
         }
@@ -52,6 +55,7 @@ impl Process {
         self.failing_since = None;
         self.message.clear();
         self.sink = None;
+        self.begin_anew();
         self.phase = Phase::Unseen;
         out.push(Action::Look(Depth::Shallow));
     }

@@ -1,6 +1,7 @@
 //! The machine on a pretended host.
 
 mod history;
+mod managed;
 mod troubles;
 mod world;
 

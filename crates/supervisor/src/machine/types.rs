@@ -167,6 +167,14 @@ pub(crate) enum Event {
     /// A run or a command ended; the last line that it wrote, if we know its output.
     Exited(Run, Exit, String),
     Inspected(Box<Instance>),
+    /// A time of its schedule has come, which people read so.
+    Scheduled(String),
+    /// `health_cmd` succeeded, or why it did not.
+    HealthChecked(Result<(), String>),
+    /// The files of `configmap` as they are.
+    ConfigRead(Vec<super::Found>),
+    /// It has used too much for too long, and this is said of it.
+    Sentenced(EventKind, String),
     /// The time that [`super::Process::due`] named has come, or somebody wants it looked at.
     Tick,
 }

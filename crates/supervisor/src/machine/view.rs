@@ -113,7 +113,7 @@ impl Process {
                 },
                 pid: -1,
                 started_at: UnixMillis::NEVER,
-                message: Cow::Borrowed(&self.message),
+                message: self.message_with(["", "", ""]),
             },
         }
     }
@@ -121,10 +121,16 @@ impl Process {
     /// The message, with what is wrong around the run.
     fn message_while_up(&self) -> Cow<'_, str> {
         let Troubles { log, pid_file } = &self.troubles;
-        if log.is_empty() && pid_file.is_empty() {
+        self.message_with([self.health.sentence(), log, pid_file])
+    }
+
+    /// The message, with this and with what is wrong about its files.
+    fn message_with(&self, more: [&str; 3]) -> Cow<'_, str> {
+        if more.iter().all(|part| part.is_empty()) && self.drift.is_none() {
             return Cow::Borrowed(&self.message);
         }
-        let all = [self.message.as_str(), log, pid_file];
+        let drift = self.drift.sentence();
+        let all = [&self.message, more[0], more[1], more[2], &drift];
         let parts: Vec<&str> = all.into_iter().filter(|part| !part.is_empty()).collect();
         Cow::Owned(parts.join("; "))
     }

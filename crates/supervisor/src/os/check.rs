@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use model::Spec;
 
 use super::spawn::PATH;
-use super::user;
+use super::{limits, user};
 use crate::machine::Role;
 
 /// What the shell does itself, so that there is no program to look for.
@@ -33,6 +33,7 @@ pub(crate) fn check(spec: &Spec, role: Role) -> Result<(), String> {
         ));
     }
     user::find(&spec.identity.user)?;
+    limits::check(&spec.runtime)?;
     let setup_path = Path::new(&spec.identity.setup_path);
     match fs::metadata(setup_path) {
         Ok(found) if found.is_dir() => {}

@@ -13,9 +13,15 @@
 //!
 //! An agent without the right to raise hard limits gives what it has. Nice value 0, the default scheduler and I/O
 //! priority: an ordinary user's agent that is nice itself cannot be less so for its commands.
+//!
+//! `spec.runtime` says otherwise for nofile, core, nproc (soft and hard) and the nice value. What it asks for it gets, or
+//! is not executed.
 #![allow(unsafe_code)]
 
 use libc::RLIM_INFINITY as UNLIMITED;
+use model::spec::Runtime;
+
+use super::user;
 
 const MIB: u64 = 1024 * 1024;
 /// What a command may have open unless it asks for more, up to the host's hard limit.
@@ -23,6 +29,7 @@ const NOFILE_SOFT: u64 = 1024;
 /// The agent's own hard limit.
 const OURS: u64 = UNLIMITED - 1;
 const N_LIMITS: usize = 15;
+const N_ASKED: usize = 3;
 
 /// Resource, soft, hard.
 // C libraries do not agree on the sign of a resource's number.
@@ -47,28 +54,76 @@ const DEFAULTS: [(u32, u64, u64); N_LIMITS] = [
 
 /// Each limit as it should be, and as it can be with the hard limits that we have ourselves.
 #[derive(Debug)]
-pub(crate) struct Limits([(u32, libc::rlimit, libc::rlimit); N_LIMITS]);
+pub(crate) struct Limits {
+    defaults: [(u32, libc::rlimit, libc::rlimit); N_LIMITS],
+    asked: [Option<(u32, libc::rlimit)>; N_ASKED],
+    nice: Option<i32>,
+}
+
+/// The hard limit that the agent has itself.
+fn own_hard(resource: u32) -> u64 {
+    let mut own = libc::rlimit {
+        rlim_cur: UNLIMITED,
+        rlim_max: UNLIMITED,
+    };
+    // SAFETY: `own` is a valid place for the kernel to write a limit to.
+    unsafe { libc::getrlimit(resource as _, &raw mut own) };
+    own.rlim_max
+}
+
+/// The limits that a spec may name, by their names there.
+#[allow(clippy::unnecessary_cast)]
+fn asked(runtime: &Runtime) -> [(&'static str, u32, Option<u64>); N_ASKED] {
+    [
+        ("nofile", libc::RLIMIT_NOFILE as u32, runtime.nofile),
+        ("core", libc::RLIMIT_CORE as u32, runtime.core),
+        ("nproc", libc::RLIMIT_NPROC as u32, runtime.nproc),
+    ]
+}
+
+/// Whether an agent like this one can give what a spec asks for; an error names the field.
+pub(crate) fn check(runtime: &Runtime) -> Result<(), String> {
+    if user::is_root() {
+        return Ok(());
+    }
+    for (field, resource, wanted) in asked(runtime) {
+        let most = own_hard(resource);
+        if wanted.is_some_and(|wanted| wanted > most) {
+            let why = user::cannot(&format!("give more than {most}"));
+            return Err(format!("spec.runtime.{field}: {why}"));
+        }
+    }
+    // SAFETY: asks for a number and touches nothing.
+    let own = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    match runtime.nice {
+        Some(nice) if nice < own => {
+            let why = user::cannot(&format!("give a nice value below {own}"));
+            Err(format!("spec.runtime.nice: {why}"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
 
 impl Limits {
-    pub(crate) fn prepare() -> Self {
-        Self(DEFAULTS.map(|(resource, soft, hard)| {
-            let mut own = libc::rlimit {
-                rlim_cur: UNLIMITED,
-                rlim_max: UNLIMITED,
-            };
-            // SAFETY: `own` is a valid place for the kernel to write a limit to.
-            unsafe { libc::getrlimit(resource as _, &raw mut own) };
-            let most = own.rlim_max;
+    pub(crate) fn prepare(runtime: &Runtime) -> Self {
+        let defaults = DEFAULTS.map(|(resource, soft, hard)| {
+            let most = own_hard(resource);
             let hard = if hard == OURS { most } else { hard };
             (resource, limit(soft, hard), limit(soft, hard.min(most)))
-        }))
+        });
+        let asked = asked(runtime);
+        Self {
+            defaults,
+            asked: asked.map(|(_, resource, wanted)| Some((resource, limit(wanted?, wanted?)))),
+            nice: runtime.nice,
+        }
     }
 
-    /// Gives them to the calling process.
+    /// Gives them to the calling process; false when it may not have what was asked for.
     ///
     /// # Safety
     /// Only in a child just forked, which it changes. Async-signal-safe.
-    pub(crate) unsafe fn apply(&self) {
+    pub(crate) unsafe fn apply(&self) -> bool {
         // SAFETY: plain system calls on numbers and on memory that was prepared; none allocates or takes a lock. Raw,
         // where the C library does something else or has no call. What may not be had is left as it is.
         unsafe {
@@ -81,11 +136,18 @@ impl Limits {
             );
             libc::setpriority(libc::PRIO_PROCESS, 0, 0);
             libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0);
-            for (resource, wanted, possible) in &self.0 {
+            for (resource, wanted, possible) in &self.defaults {
                 if libc::setrlimit(*resource as _, wanted) != 0 {
                     libc::setrlimit(*resource as _, possible);
                 }
             }
+            for (resource, wanted) in self.asked.iter().flatten() {
+                if libc::setrlimit(*resource as _, wanted) != 0 {
+                    return false;
+                }
+            }
+            self.nice
+                .is_none_or(|nice| libc::setpriority(libc::PRIO_PROCESS, 0, nice) == 0)
         }
     }
 }

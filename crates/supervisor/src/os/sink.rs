@@ -9,7 +9,7 @@
 //!   removed when neither an operation nor a run needs it.
 #![allow(unsafe_code)]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -22,12 +22,8 @@ use crate::machine::Sink;
 
 /// A spool file that takes more than this on disk is cut down to its last part.
 const MAX_SPOOL: u64 = 1024 * 1024;
-/// A log of ours that is larger than this is cut, after its last part was kept beside it.
-const MAX_LOG: u64 = 100 * 1024 * 1024;
 /// Output that grows by this between two looks is looked at more often.
 pub(crate) const MUCH: u64 = 64 * 1024;
-/// How much of a log that is cut is kept.
-const KEPT_LOG: u64 = 10 * 1024 * 1024;
 
 /// The file that `log_path` means: a file in it when it is a directory or looks like one, else itself.
 pub(crate) fn log_file(log_path: &str, name: &str) -> PathBuf {
@@ -145,13 +141,12 @@ fn tail_bytes(sink: &Sink, max: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Keeps a file that something writes into from growing without end; how large it was.
+/// Keeps a spool file from growing without end; how large a file is.
 pub(crate) fn bound(sink: &Sink) -> io::Result<u64> {
     let found = fs::symlink_metadata(&sink.path)?;
     let on_disk = found.blocks() * 512;
     match sink.spool {
         true if on_disk > MAX_SPOOL => cut_spool(&sink.path, found.len())?,
-        false if found.is_file() && on_disk > MAX_LOG => cut_log(&sink.path, found.len())?,
         true | false => {}
     }
     Ok(found.len())
@@ -176,26 +171,9 @@ fn cut_spool(path: &Path, size: u64) -> io::Result<()> {
     }
 }
 
-fn cut_log(path: &Path, size: u64) -> io::Result<()> {
-    let mut from = File::open(path)?;
-    io::Seek::seek(
-        &mut from,
-        io::SeekFrom::Start(size.saturating_sub(KEPT_LOG)),
-    )?;
-    let kept = PathBuf::from(format!("{}.1", path.display()));
-    // Never through a link: its directory is the user's.
-    let _ = fs::remove_file(&kept);
-    let mut to = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .custom_flags(libc::O_NOFOLLOW)
-        .open(&kept)?;
-    io::copy(&mut from, &mut to)?;
-    OpenOptions::new().write(true).open(path)?.set_len(0)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::io::Write;
 
     use super::*;

@@ -5,14 +5,16 @@
 //! child. So: executed ⇔ journalled.
 //!
 //! What a command gets: `/bin/sh -c COMMAND` in `setup_path`, as `user` with all their groups, in a session of its own;
-//! default signals, umask 022, the limits and priorities of [`super::limits`], a neutral OOM score; standard input from `/dev/null`, both outputs into its sink, no other descriptor; and the environment of
+//! default signals, umask 022 or what `spec.runtime` says, the limits and priorities of [`super::limits`], a neutral OOM score; standard input from `/dev/null`, both outputs into its sink, no other descriptor; and the environment of
 //! [`environment`].
 #![allow(unsafe_code)]
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
+use model::spec::Runtime;
 use rustix::process::{Pid, PidfdFlags};
 
 use super::limits::Limits;
@@ -23,6 +25,7 @@ use crate::machine::Run;
 /// Where commands are looked for, and what they get as `PATH`.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const LANG: &str = "C.UTF-8";
+const UMASK: libc::mode_t = 0o022;
 /// How a child that was not executed ends.
 const NOT_EXECUTED: i32 = 126;
 
@@ -33,25 +36,41 @@ pub(crate) struct Launch<'a> {
     pub(crate) directory: &'a str,
     pub(crate) user: &'a User,
     pub(crate) environment: &'a [String],
+    /// Its limits, umask and nice value.
+    pub(crate) runtime: &'a Runtime,
     /// Both output streams.
     pub(crate) output: &'a OwnedFd,
+    /// The `cgroup.procs` of the control groups that it is in.
+    pub(crate) joins: &'a [CString],
 }
 
 /// The whole environment of a command of this user: HOME, USER, LOGNAME, SHELL, PATH, LANG, and the `mark`, which is
-/// MUSTER_NAMESPACE, MUSTER_NAME and MUSTER_AGENT (tells the processes of two agents on one machine apart).
-pub(crate) fn environment(user: &User, mark: &[String]) -> Vec<String> {
+/// MUSTER_NAMESPACE, MUSTER_NAME and MUSTER_AGENT (tells the processes of two agents on one machine apart). What the spec
+/// gives comes on top: it may replace any but the mark.
+pub(crate) fn environment(
+    user: &User,
+    given: &BTreeMap<String, String>,
+    mark: &[String],
+) -> Vec<String> {
     let shell = match user.shell.as_str() {
         "" => "/bin/sh",
         shell => shell,
     };
-    let mut environment = vec![
-        format!("HOME={}", user.home),
-        format!("USER={}", user.name),
-        format!("LOGNAME={}", user.name),
-        format!("SHELL={shell}"),
-        format!("PATH={PATH}"),
-        format!("LANG={LANG}"),
+    let ours = [
+        ("HOME", user.home.as_str()),
+        ("USER", &user.name),
+        ("LOGNAME", &user.name),
+        ("SHELL", shell),
+        ("PATH", PATH),
+        ("LANG", LANG),
     ];
+    let ours = ours.into_iter();
+    let ours = ours.filter(|(name, _)| !given.contains_key(*name));
+    let given = given
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    let entry = |(name, value): (&str, &str)| format!("{name}={value}");
+    let mut environment: Vec<String> = ours.chain(given).map(entry).collect();
     environment.extend_from_slice(mark);
     environment
 }
@@ -103,6 +122,12 @@ impl Complaints {
             STAGE_DIRECTORY => {
                 format!("spec.identity.setup_path: its user cannot enter it: {error}")
             }
+            STAGE_LIMITS => {
+                format!(
+                    "spec.runtime: the agent may not give these limits or this nice value: {error}"
+                )
+            }
+            STAGE_GROUP => format!("spec.runtime: its control group cannot be joined: {error}"),
             _ => format!("/bin/sh could not be executed: {error}"),
         })
     }
@@ -111,6 +136,8 @@ impl Complaints {
 const STAGE_USER: i32 = 1;
 const STAGE_DIRECTORY: i32 = 2;
 const STAGE_EXEC: i32 = 3;
+const STAGE_LIMITS: i32 = 4;
+const STAGE_GROUP: i32 = 5;
 
 /// Everything that the child needs, made before the fork: after it, it may not allocate.
 struct Prepared {
@@ -119,6 +146,8 @@ struct Prepared {
     directory: CString,
     switch: Option<(u32, u32, Vec<u32>)>,
     limits: Limits,
+    umask: libc::mode_t,
+    joins: Vec<*const libc::c_char>,
     input: RawFd,
     output: RawFd,
     gate: RawFd,
@@ -162,7 +191,9 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
             let user = launch.user;
             (user.uid, user.gid, user.groups.clone())
         }),
-        limits: Limits::prepare(),
+        limits: Limits::prepare(launch.runtime),
+        umask: launch.runtime.umask.unwrap_or(UMASK),
+        joins: launch.joins.iter().map(|path| path.as_ptr()).collect(),
         input: input.as_raw_fd(),
         output: launch.output.as_raw_fd(),
         gate: gate_read.as_raw_fd(),
@@ -249,8 +280,18 @@ unsafe fn become_command(prepared: &Prepared) -> ! {
             }
         }
 
-        libc::umask(0o022);
-        prepared.limits.apply();
+        libc::umask(prepared.umask);
+        if !prepared.limits.apply() {
+            complain(STAGE_LIMITS);
+        }
+        for path in &prepared.joins {
+            // Zero is whoever writes it.
+            let group = libc::open(*path, libc::O_WRONLY | libc::O_CLOEXEC);
+            if group < 0 || libc::write(group, c"0".as_ptr().cast(), 1) != 1 {
+                complain(STAGE_GROUP);
+            }
+            libc::close(group);
+        }
         let score = libc::open(
             c"/proc/self/oom_score_adj".as_ptr(),
             libc::O_WRONLY | libc::O_CLOEXEC,

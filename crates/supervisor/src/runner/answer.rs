@@ -67,6 +67,8 @@ fn phase(process: &Process, boot_ms: u64) -> String {
         Phase::Working(work) => match work.cause {
             Cause::Operation(ticket) => format!("{} under way", ticket.op),
             Cause::Attempt(number) => format!("attempt {number} to start it under way"),
+            Cause::Schedule => "run of its schedule beginning".to_owned(),
+            Cause::Unhealthy { .. } => "unhealthy, being stopped".to_owned(),
         },
     };
     match process.forgetting {

@@ -10,7 +10,7 @@ use super::{Due, Key, Runner};
 use crate::journal::entry::Entry;
 use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Role, Run, Signal};
 use crate::os::spawn::Launch;
-use crate::os::{self, check, clock, kill, look, pidfile, sink, spawn, user};
+use crate::os::{self, cgroup, check, clock, kill, look, pidfile, sink, spawn, user};
 
 impl Runner {
     pub(super) fn drive(&mut self, key: Key, event: Event) {
@@ -120,12 +120,24 @@ impl Runner {
             }),
         }
         .map_err(|error| format!("the agent has no place for the command's output: {error}"))?;
+        let mut no_hard_limits = String::new();
+        let joins = match role {
+            Role::Start | Role::Restart => self.cgroups.prepare(&held.hold.name, &spec.runtime),
+            Role::Stop | Role::Reload | Role::Kill => Ok(Vec::new()),
+        };
+        let joins = joins.unwrap_or_else(|why| {
+            tracing::warn!(process = %held.hold.name, why, "no hard limits");
+            no_hard_limits = why;
+            Vec::new()
+        });
         let gated = spawn::spawn(&Launch {
             command: &check::shell_text(text),
             directory: &spec.identity.setup_path,
             user: &user,
-            environment: &spawn::environment(&user, &held.mark.0),
+            environment: &spawn::environment(&user, &spec.runtime.env, &held.mark.0),
+            runtime: &spec.runtime,
             output: &output,
+            joins: &joins,
         })
         .map_err(|error| format!("{} could not be executed: {error}", role.field()))?;
         let now = clock::now();
@@ -138,6 +150,10 @@ impl Runner {
             sink,
         };
         held.gated = Some(gated);
+        held.no_hard_limits = match role {
+            Role::Start | Role::Restart => no_hard_limits,
+            Role::Stop | Role::Reload | Role::Kill => std::mem::take(&mut held.no_hard_limits),
+        };
         Ok(cmd)
     }
 
@@ -148,6 +164,7 @@ impl Runner {
         for run in held.watched {
             self.unwatch(key, run);
         }
+        self.cgroups.tidy(&held.hold.name);
         self.write(&[Entry::Forget(held.hold.name.clone())]);
         self.outbox.must_sync();
         self.names.remove(&held.hold.name);
@@ -212,10 +229,15 @@ impl Runner {
                 None => break,
             }
         }
+        self.mind_schedule(key);
+        self.mind_health(key);
         let now = clock::now();
         let Some(held) = self.held.get_mut(&key) else {
             return;
         };
+        if held.is_resting() && cgroup::is_asked(&held.hold.spec.runtime) {
+            self.cgroups.tidy(&held.hold.name);
+        }
         let due = held.process.due(&held.context(now));
         if due != held.armed {
             held.armed = due;

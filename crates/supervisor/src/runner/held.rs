@@ -1,8 +1,12 @@
 //! A held process with everything that the runner knows beside its machine.
 
-use model::{Status, UnixMillis};
+use std::borrow::Cow;
 
-use crate::machine::{Context, Moment, Phase, Process, Run};
+use model::{State, Status, UnixMillis};
+
+use crate::machine::{
+    Context, Moment, Over, Phase, Process, Run, Schedule, Usage, View, wall_time,
+};
 use crate::os::kill::Mark;
 use crate::os::spawn::{Complaints, Gated};
 use crate::{Hold, Notice};
@@ -21,8 +25,18 @@ pub(crate) struct Held {
     pub(crate) complaints: Option<(Run, Complaints)>,
     pub(crate) version: String,
     pub(crate) usage: Usage,
+    pub(crate) over: Over,
     /// The bytes under its log path were counted since its run began.
     pub(crate) disk_counted: bool,
+    /// Its configuration files were read since its run began or its spec changed.
+    pub(crate) config_checked: bool,
+    /// Why it has not the hard limits that it asks for; empty when it has.
+    pub(crate) no_hard_limits: String,
+    pub(crate) schedule: Option<Schedule>,
+    pub(crate) schedule_due_boot_ms: Option<u64>,
+    /// The run whose health is checked, and when it is the next time.
+    pub(crate) health_of: Option<Run>,
+    pub(crate) health_due_boot_ms: Option<u64>,
     /// When a query is answered with the version that is known.
     pub(crate) query_until_boot_ms: Option<u64>,
     /// As last told.
@@ -31,16 +45,6 @@ pub(crate) struct Held {
     /// Its output was growing fast when it was last looked at, and was so large.
     pub(crate) writes_much: bool,
     pub(crate) output_size: u64,
-}
-
-/// What a run uses, as last read.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Usage {
-    pub(crate) cpu: f32,
-    pub(crate) mem: f32,
-    pub(crate) fd: u32,
-    pub(crate) disk: u64,
-    pub(crate) net: u64,
 }
 
 impl Held {
@@ -57,7 +61,14 @@ impl Held {
             complaints: None,
             version: String::new(),
             usage: Usage::default(),
+            over: Over::default(),
             disk_counted: false,
+            config_checked: false,
+            no_hard_limits: String::new(),
+            schedule: None,
+            schedule_due_boot_ms: None,
+            health_of: None,
+            health_due_boot_ms: None,
             query_until_boot_ms: None,
             told: Status::default(),
             usage_told_boot_ms: 0,
@@ -82,37 +93,69 @@ impl Held {
         )
     }
 
+    /// Up and managed: it is kept within its limits.
+    pub(crate) fn is_judged(&self) -> bool {
+        matches!(self.process.phase, Phase::Up { .. }) && self.process.managed
+    }
+
+    /// The message of the machine, with the limits that a run has not, or the next time of a schedule.
+    fn message(&self, view: View<'_>) -> String {
+        let message = view.message.into_owned();
+        let next = self.schedule.as_ref().and_then(Schedule::next);
+        let more = match (view.state, next) {
+            (State::Running, _) => self.no_hard_limits.clone(),
+            (State::Stopped | State::Unknown, Some(next)) => {
+                format!("next at {}", wall_time(next, &chrono::Local))
+            }
+            (State::Stopped | State::Unknown, None) => String::new(),
+        };
+        match (message.is_empty(), more.is_empty()) {
+            (_, true) => message,
+            (true, false) => more,
+            (false, false) => format!("{message}; {more}"),
+        }
+    }
+
     /// Takes the machine's view into the status; true when something changed that people see at once.
     pub(crate) fn refresh(&mut self, now: UnixMillis) -> bool {
         let view = self.process.view();
-        let same = view.state == self.told.state
-            && view.pid == self.told.pid
-            && view.message == self.told.message
+        let (state, pid, started_at) = (view.state, view.pid, view.started_at);
+        // Most have neither, and are looked at often.
+        let message = match self.schedule.is_some() || !self.no_hard_limits.is_empty() {
+            true => Cow::Owned(self.message(view)),
+            false => view.message,
+        };
+        let same = state == self.told.state
+            && pid == self.told.pid
+            && message == self.told.message
             && self.version == self.told.version
             && self.told.flag == Some(self.process.flag)
             && self.told.managed == Some(self.process.managed);
         if same {
             return false;
         }
-        if view.pid != self.told.pid {
-            self.disk_counted &= view.pid <= 0;
+        let message = message.into_owned();
+        if pid != self.told.pid {
+            self.disk_counted &= pid <= 0;
+            self.config_checked &= pid <= 0;
+            self.over.clear();
             self.usage = Usage {
                 disk: self.usage.disk,
                 ..Usage::default()
             };
         }
         self.told = Status {
-            state: view.state,
-            pid: view.pid,
+            state,
+            pid,
             version: self.version.clone(),
-            started_at: view.started_at,
+            started_at,
             reported_at: now,
             cpu: self.usage.cpu,
             mem: self.usage.mem,
             fd: self.usage.fd,
             disk: self.usage.disk,
             net: self.usage.net,
-            message: view.message.into_owned(),
+            message,
             flag: Some(self.process.flag),
             managed: Some(self.process.managed),
         };

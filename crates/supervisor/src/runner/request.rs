@@ -1,12 +1,13 @@
 //! Requests of the agent. A batch is taken, written, synced once, and only then acted on.
 
+use model::group::ProcessGroup;
 use model::operation::Op;
-use model::{Code, Outcome};
+use model::{Code, Namespace, Outcome};
 
 use super::{Held, Key, Runner};
 use crate::journal::entry::Entry;
 use crate::machine::{Event, Process, Ticket};
-use crate::os::{clock, look};
+use crate::os::{cgroup, clock, look};
 use crate::{Hold, Notice, Operation, Request};
 
 /// What was taken and not begun.
@@ -38,6 +39,7 @@ impl Runner {
                         pending.begin.push((key, Event::Proceed));
                     }
                 }
+                Request::Groups(namespace, groups) => self.take_groups(namespace, groups),
                 Request::AcknowledgeResults(ids) => {
                     self.ledger.acknowledge_results(&ids);
                     self.write(&[Entry::ResultsAcknowledged(ids)]);
@@ -58,6 +60,20 @@ impl Runner {
             }
         }
         self.begin(pending);
+    }
+
+    fn take_groups(&mut self, namespace: Namespace, groups: Vec<ProcessGroup>) {
+        let known = self.groups.get(&namespace);
+        if known.map_or(groups.is_empty(), |known| *known == groups) {
+            return;
+        }
+        self.write(&[Entry::Groups(namespace.clone(), groups.clone())]);
+        self.outbox.must_sync();
+        self.pools.clear(&namespace);
+        match groups.is_empty() {
+            true => self.groups.remove(&namespace),
+            false => self.groups.insert(namespace, groups),
+        };
     }
 
     /// Makes what was taken durable, all at once, and then acts on it.
@@ -125,16 +141,36 @@ impl Runner {
             held.process.register_anew(hold.flag, hold.managed);
         }
         held.hold = hold;
+        held.config_checked = false;
+        let lacks = self.held.get(&key).map(|held| self.lacks_hard_limits(held));
+        if let (Some(held), Some(lacks)) = (self.held.get_mut(&key), lacks) {
+            held.no_hard_limits = lacks;
+        }
         self.write(&[entry]);
         self.outbox.must_sync();
         Some(key)
+    }
+
+    /// Gives a process that runs the hard limits of its spec as it is now; why not, in words.
+    fn lacks_hard_limits(&self, held: &Held) -> String {
+        let runtime = &held.hold.spec.runtime;
+        match held.process.alive().is_some() && cgroup::is_asked(runtime) {
+            true => self
+                .cgroups
+                .prepare(&held.hold.name, runtime)
+                .err()
+                .unwrap_or_default(),
+            false => String::new(),
+        }
     }
 
     pub(super) fn insert(&mut self, hold: Hold, process: Process) -> Key {
         let key = Key(self.next_key);
         self.next_key += 1;
         self.names.insert(hold.name.clone(), key);
-        self.held.insert(key, Held::new(hold, process, &self.agent));
+        let mut held = Held::new(hold, process, &self.agent);
+        held.no_hard_limits = self.lacks_hard_limits(&held);
+        self.held.insert(key, held);
         key
     }
 

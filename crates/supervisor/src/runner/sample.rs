@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use tokio::task::JoinHandle;
 
-use super::held::Usage;
-use super::{Key, Runner, is_lost};
-use crate::machine::{Event, Run};
+use super::{Held, Key, Runner, is_lost};
+use crate::machine::{Event, Run, Usage};
 use crate::os::{clock, disk};
 
 /// Bytes under the log paths, counted beside the loop: a walk may take long.
@@ -17,6 +16,7 @@ impl Runner {
     pub(super) fn period(&mut self) {
         self.exits.reap_orphans();
         self.mind_dir();
+        self.mind_clock();
         let resting: Vec<Key> = self
             .held
             .iter()
@@ -27,6 +27,7 @@ impl Runner {
             self.drive(key, Event::Tick);
         }
         self.sample();
+        self.enforce_limits();
     }
 
     /// Without its directory the agent goes on, but the next one will not know what this one did. Said once.
@@ -53,7 +54,9 @@ impl Runner {
         let pass = self.sampler.pass(&roots);
         let now = clock::now();
         let report_ms = self.options.report_usage_every.as_millis() as u64;
-        let traffic = (now.boot_ms >= self.traffic_due_boot_ms && !roots.is_empty()).then(|| {
+        let limited = |held: &Held| held.hold.spec.resource.net > 0 && held.is_judged();
+        let is_due = now.boot_ms >= self.traffic_due_boot_ms || self.held.values().any(limited);
+        let traffic = (is_due && !roots.is_empty()).then(|| {
             self.traffic_due_boot_ms = now.boot_ms + report_ms;
             self.sampler.traffic(&pass)
         });
@@ -87,7 +90,8 @@ impl Runner {
         let mut paths: Vec<(Key, PathBuf)> = Vec::new();
         for (key, held) in &mut self.held {
             let log_path = &held.hold.spec.identity.log_path;
-            if !log_path.is_empty() && (all || !held.disk_counted) {
+            let limited = held.hold.spec.resource.disk > 0 && held.is_judged();
+            if !log_path.is_empty() && (all || limited || !held.disk_counted) {
                 paths.push((*key, PathBuf::from(log_path)));
             }
             held.disk_counted = true;

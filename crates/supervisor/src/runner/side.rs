@@ -1,10 +1,11 @@
 //! Commands beside the machine: they change nothing, so they are in no journal, and are bounded.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
-use model::spec::Probe;
+use model::spec::{Probe, Runtime};
 use model::status::Exit;
-use model::{FullName, OpId, Outcome};
+use model::{FullName, OpId, Outcome, Spec};
 
 use super::{Due, Key, Runner};
 use crate::machine::{Event, Run, Sink};
@@ -27,9 +28,29 @@ pub(crate) struct Side {
     asks: Asks,
 }
 
+/// How a command beside the machine runs.
+#[derive(Debug)]
+struct Place<'a> {
+    directory: &'a str,
+    user: &'a str,
+    runtime: &'a Runtime,
+}
+
+impl<'a> Place<'a> {
+    fn of(spec: &'a Spec) -> Self {
+        Self {
+            directory: &spec.identity.setup_path,
+            user: &spec.identity.user,
+            runtime: &spec.runtime,
+        }
+    }
+}
+
 #[derive(Debug)]
 enum Asks {
     Version(Key),
+    /// Whether this run is well.
+    Health(Key, Run),
     /// For a query about a process that is not held.
     Stranger(OpId, Box<Probe>),
 }
@@ -53,9 +74,35 @@ impl Runner {
         if self.sides.values().any(asked) {
             return true;
         }
-        let probe = Probe::from(&*held.hold.spec);
+        let spec = Arc::clone(&held.hold.spec);
         let name = held.hold.name.clone();
-        self.ask(&name, &probe, Asks::Version(key))
+        let place = Place::of(&spec);
+        self.ask(&name, &place, &spec.control.version_cmd, Asks::Version(key))
+            .is_ok()
+    }
+
+    /// Asks whether a held program is well; an error when it cannot be asked.
+    pub(super) fn check_health(&mut self, key: Key) -> Result<(), String> {
+        let Some((held, run)) = self
+            .held
+            .get(&key)
+            .and_then(|held| Some((held, held.health_of?)))
+        else {
+            return Ok(());
+        };
+        let asked = |side: &Side| matches!(side.asks, Asks::Health(of, _) if of == key);
+        if self.sides.values().any(asked) {
+            return Ok(());
+        }
+        let spec = Arc::clone(&held.hold.spec);
+        let name = held.hold.name.clone();
+        let place = Place::of(&spec);
+        self.ask(
+            &name,
+            &place,
+            &spec.control.health_cmd,
+            Asks::Health(key, run),
+        )
     }
 
     pub(super) fn ask_stranger_version(
@@ -64,31 +111,42 @@ impl Runner {
         name: &FullName,
         probe: &Probe,
     ) -> bool {
-        self.ask(name, probe, Asks::Stranger(id, Box::new(probe.clone())))
+        let place = Place {
+            directory: &probe.setup_path,
+            user: &probe.user,
+            runtime: &Runtime::default(),
+        };
+        let asks = Asks::Stranger(id, Box::new(probe.clone()));
+        self.ask(name, &place, &probe.version_cmd, asks).is_ok()
     }
 
-    fn ask(&mut self, name: &FullName, probe: &Probe, asks: Asks) -> bool {
-        if probe.version_cmd.trim().is_empty() {
-            return false;
+    fn ask(
+        &mut self,
+        name: &FullName,
+        place: &Place<'_>,
+        command: &str,
+        asks: Asks,
+    ) -> Result<(), String> {
+        if command.trim().is_empty() {
+            return Err("there is no command".to_owned());
         }
-        let Ok(user) = user::find(&probe.user) else {
-            return false;
-        };
+        let user = user::find(place.user)?;
         let spool = self.spool_path();
-        let Ok((sink, output)) = sink::open_spool(spool) else {
-            return false;
-        };
+        let (sink, output) = sink::open_spool(spool)
+            .map_err(|error| format!("the agent has no place for the command's output: {error}"))?;
         let mark = Mark::new(&self.agent, name);
-        let directory = match probe.setup_path.as_str() {
+        let directory = match place.directory {
             "" => "/",
             path => path,
         };
         let gated = spawn::spawn(&Launch {
-            command: &probe.version_cmd,
+            command,
             directory,
             user: &user,
-            environment: &spawn::environment(&user, &mark.0),
+            environment: &spawn::environment(&user, &place.runtime.env, &mark.0),
+            runtime: place.runtime,
             output: &output,
+            joins: &[],
         });
         let run_child = gated.map(|gated| (gated.run, gated.open()));
         let watched = run_child.and_then(|(run, child)| {
@@ -99,6 +157,7 @@ impl Runner {
             Ok(run) => {
                 let patience_ms = match asks {
                     Asks::Version(_) => VERSION_MS,
+                    Asks::Health(..) => self.options.health_timeout.as_millis() as u64,
                     Asks::Stranger(..) => QUERY_MS,
                 };
                 let until_boot_ms = clock::boot_ms() + patience_ms;
@@ -111,12 +170,12 @@ impl Runner {
                     asks,
                 };
                 self.sides.insert(run.pid, side);
-                true
+                Ok(())
             }
             Err(error) => {
-                tracing::warn!(process = %name, %error, "cannot ask for a version");
+                tracing::warn!(process = %name, %error, "cannot run a command beside the process");
                 let _ = std::fs::remove_file(&sink.path);
-                false
+                Err(format!("it could not be executed: {error}"))
             }
         }
     }
@@ -126,17 +185,22 @@ impl Runner {
             // Whether it may be killed or not, nobody waits for it any more.
             let _ = kill::kill_family(side.run, &Mark::none(), &[]);
             self.exits.forget(side.run);
-            self.side_ended(side, Exit::Unseen);
+            self.side_ended(side, None);
         }
     }
 
-    pub(super) fn side_ended(&mut self, side: Side, exit: Exit) {
+    /// A command beside the machine ended, or was not waited for any longer.
+    pub(super) fn side_ended(&mut self, side: Side, exit: Option<Exit>) {
+        if let Asks::Health(key, run) = side.asks {
+            return self.health_ended(&side, key, run, exit);
+        }
         let version = exit
-            .is_success()
+            .is_some_and(Exit::is_success)
             .then(|| version_in(&sink::tail(&side.sink, 16 * 1024)));
         let _ = std::fs::remove_file(&side.sink.path);
         match side.asks {
             Asks::Version(key) => self.version_found(key, version),
+            Asks::Health(..) => {}
             Asks::Stranger(id, probe) => {
                 let now = clock::unix();
                 let version = version.unwrap_or_default();
@@ -145,6 +209,28 @@ impl Runner {
                 outcome.instance = Some(Box::new(instance));
                 self.end_now(id, outcome);
             }
+        }
+    }
+
+    fn health_ended(&mut self, side: &Side, key: Key, run: Run, exit: Option<Exit>) {
+        let last_line = sink::last_line(&side.sink);
+        let _ = std::fs::remove_file(&side.sink.path);
+        let result = match exit {
+            Some(exit) if exit.is_success() => Ok(()),
+            Some(exit) => Err(exit.to_string()),
+            None => {
+                let patience = self.options.health_timeout.as_secs_f32();
+                Err(format!("not done after {patience} s, and killed"))
+            }
+        };
+        let result = result.map_err(|why| match last_line.as_str() {
+            "" => why,
+            line => format!("{why}: {line}"),
+        });
+        let held = self.held.get(&key);
+        // What was asked of an earlier run says nothing about this one.
+        if held.is_some_and(|held| held.health_of == Some(run)) {
+            self.drive(key, Event::HealthChecked(result));
         }
     }
 

@@ -28,6 +28,7 @@ async fn after_a_restart_of_the_host_operations_end_and_kept_processes_come_back
         name: name.clone(),
         incarnation: 1,
         spec: Arc::new(spec),
+        labels: Default::default(),
         definition_hash: 0,
         flag: Flag::Unregistered,
         managed: false,

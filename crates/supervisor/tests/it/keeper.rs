@@ -44,6 +44,9 @@ pub(crate) fn options() -> Options {
         sample_every: Duration::from_millis(100),
         report_usage_every: Duration::from_millis(100),
         count_disk_every: Duration::from_millis(200),
+        check_health_every: Duration::from_millis(100),
+        health_timeout: Duration::from_secs(2),
+        check_config_every: Duration::from_millis(200),
         journal_bytes: 256 * 1024,
     }
 }
@@ -251,6 +254,7 @@ impl Keeper {
             name: name.clone(),
             incarnation: 1,
             spec: Arc::new(spec),
+            labels: Default::default(),
             definition_hash: 5,
             flag,
             managed,

@@ -5,9 +5,14 @@
 
 mod answer;
 mod crash;
+mod drift;
+mod health;
 mod keeper;
+mod limits;
 mod operate;
 mod programs;
+mod runtime;
+mod schedule;
 mod surroundings;
 mod troubles;
 mod usage;

@@ -426,6 +426,7 @@ fn a_process_that_is_forgotten_and_held_anew_in_one_breath_is_held() {
         name: crate::keeper::name(),
         incarnation: 2,
         spec: std::sync::Arc::new(home.daemon()),
+        labels: Default::default(),
         definition_hash: 6,
         flag: Flag::Stopped,
         managed: false,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use model::event::EventKind;
 use model::{Flag, Op, State};
 use proptest::prelude::*;
 
@@ -19,6 +20,8 @@ enum Happens {
     HostRestarts,
     CheckFails(bool),
     IgnoresTerm(bool),
+    IsUnhealthy,
+    UsesTooMuch,
 }
 
 fn behaviour() -> impl Strategy<Value = Behaviour> {
@@ -42,6 +45,8 @@ fn happens() -> impl Strategy<Value = Happens> {
         1 => Just(Happens::HostRestarts),
         1 => any::<bool>().prop_map(Happens::CheckFails),
         1 => any::<bool>().prop_map(Happens::IgnoresTerm),
+        1 => Just(Happens::IsUnhealthy),
+        1 => Just(Happens::UsesTooMuch),
     ]
 }
 
@@ -79,6 +84,15 @@ proptest! {
                     world.check = if fails { Err("no".into()) } else { Ok(()) };
                 }
                 Happens::IgnoresTerm(ignores) => world.ignores_term = ignores,
+                Happens::IsUnhealthy => {
+                    for _ in 0..3 {
+                        world.drive(Event::HealthChecked(Err("no".into())));
+                    }
+                }
+                Happens::UsesTooMuch => {
+                    let kind = EventKind::ProcessResourceLimitExceed;
+                    world.drive(Event::Sentenced(kind, "killed: too much".into()));
+                }
             }
             prop_assert!(world.most_programs <= 1, "two live runs of one process");
         }

@@ -1,0 +1,262 @@
+//! Health, limits, schedules and drift on a pretended host.
+
+use model::event::EventKind;
+use model::spec::{AutoType, ConfigFile};
+use model::{Flag, Op, State};
+
+use super::world::{Behaviour, World};
+use super::{daemon, foreground, started, wanted, world};
+use crate::machine::{Event, Found, Phase, Role};
+
+fn kinds(world: &World) -> Vec<EventKind> {
+    world.emitted.iter().map(|event| event.kind).collect()
+}
+
+fn fails(world: &mut World, times: usize) {
+    for _ in 0..times {
+        let why = "exited with code 1: no answer".to_owned();
+        world.drive(Event::HealthChecked(Err(why)));
+    }
+}
+
+const UNHEALTHY: &str =
+    "unhealthy: health_cmd failed 3 times in a row: exited with code 1: no answer";
+
+#[test]
+fn an_unhealthy_process_that_is_managed_is_stopped_and_started_again() {
+    for behaviour in [daemon(), foreground()] {
+        let mut world = started(behaviour);
+        world.pass(30_000);
+        let pid = world.program();
+        fails(&mut world, 2);
+        assert_eq!(world.program(), pid);
+        fails(&mut world, 1);
+        assert_eq!((world.signals, world.emitted.len()), (1, 1), "told to go");
+        world.pass(10_000);
+        assert_ne!(world.program(), pid);
+        assert_eq!(world.process.view().state, State::Running);
+        let message = format!("restarted by attempt 1; before: {UNHEALTHY}");
+        assert_eq!(world.process.message, message);
+        let expected = [
+            EventKind::ProcessUnhealthy,
+            EventKind::ProcessRestartSuccess,
+        ];
+        assert_eq!(kinds(&world), expected);
+        assert_eq!(world.most_programs, 1);
+    }
+}
+
+#[test]
+fn one_that_is_not_managed_is_only_called_unhealthy_until_a_check_succeeds() {
+    let mut world = started(daemon());
+    world.ask(2, Op::Unmanage);
+    let pid = world.program();
+    fails(&mut world, 5);
+    world.pass(10_000);
+    assert_eq!((world.program(), world.signals), (pid, 0));
+    let said = world.process.view().message.into_owned();
+    assert!(
+        said.starts_with("unhealthy: health_cmd failed 5 times"),
+        "{said}"
+    );
+    assert_eq!(kinds(&world), [EventKind::ProcessUnhealthy], "told once");
+    world.drive(Event::HealthChecked(Ok(())));
+    assert_eq!(world.process.view().message, "");
+    assert_eq!(world.process.health.word(), "healthy");
+}
+
+#[test]
+fn an_unhealthy_process_that_does_not_stop_is_killed() {
+    let mut world = world(daemon());
+    world.ignores_term = true;
+    world.ask(1, Op::Start);
+    world.pass(70_000);
+    let pid = world.program();
+    fails(&mut world, 3);
+    world.pass(59_000);
+    assert_eq!(world.program(), pid);
+    world.pass(10_000);
+    assert_ne!(world.program(), pid);
+    assert_eq!(world.process.view().state, State::Running);
+}
+
+#[test]
+fn one_that_never_becomes_healthy_is_given_up_although_each_run_lasts() {
+    let mut world = started(daemon());
+    for _ in 0..5 {
+        world.pass(90_000);
+        fails(&mut world, 3);
+        world.pass(20_000);
+    }
+    assert_eq!(world.process.phase, Phase::Down);
+    let last = world.emitted.last().unwrap();
+    assert_eq!(last.kind, EventKind::ProcessCancelRestart);
+    assert!(last.reason.contains(UNHEALTHY), "{}", last.reason);
+}
+
+#[test]
+fn an_operation_takes_over_what_is_being_stopped_for_its_health() {
+    for stop_cmd in ["", "stop"] {
+        let mut world = started(daemon());
+        world.spec.control.stop_cmd = stop_cmd.into();
+        fails(&mut world, 3);
+        world.ask(2, Op::Stop);
+        world.pass(100_000);
+        assert_eq!(world.last().id.ordinal, 2, "{stop_cmd:?}");
+        assert_eq!(wanted(&world), (Flag::Stopped, false), "{stop_cmd:?}");
+        assert_eq!(world.program(), None, "{stop_cmd:?}");
+    }
+}
+
+fn sentence(world: &mut World) {
+    let sentence = "killed: memory 12.4 % over its limit 10 % for 15 s".to_owned();
+    let kind = EventKind::ProcessResourceLimitExceed;
+    world.drive(Event::Sentenced(kind, sentence));
+}
+
+#[test]
+fn a_managed_process_over_its_limit_is_killed_and_that_counts_as_a_crash() {
+    let mut world = started(foreground());
+    world.pass(30_000);
+    let pid = world.program();
+    sentence(&mut world);
+    world.pass(2_000);
+    assert!(world.program().is_some() && world.program() != pid);
+    assert_eq!(kinds(&world)[0], EventKind::ProcessResourceLimitExceed);
+    let killed_by = "killed: memory 12.4 % over its limit 10 % for 15 s";
+    let message = &world.process.message;
+    assert!(message.starts_with(killed_by), "{message}");
+    assert!(
+        !kinds(&world).contains(&EventKind::ProcessExit),
+        "told once"
+    );
+    // Again and again: given up like any that does not stay.
+    for _ in 0..4 {
+        world.pass(11_000);
+        sentence(&mut world);
+    }
+    world.pass(100_000);
+    assert_eq!(world.process.phase, Phase::Down);
+}
+
+#[test]
+fn one_that_is_not_managed_may_use_what_it_wants() {
+    let mut world = started(daemon());
+    world.ask(2, Op::Unmanage);
+    sentence(&mut world);
+    assert!(world.program().is_some() && world.emitted.is_empty());
+}
+
+#[test]
+fn a_sentence_survives_the_agent() {
+    let mut world = started(daemon());
+    world.pass(30_000);
+    let pid = world.program();
+    world.dies_after = Some(0);
+    sentence(&mut world);
+    world.pass(10_000);
+    assert_ne!(world.program(), pid);
+    assert_eq!(kinds(&world)[0], EventKind::ProcessResourceLimitExceed);
+}
+
+fn periodic(behaviour: Behaviour) -> World {
+    let mut world = world(behaviour);
+    world.spec.monitor_policy.auto_type = AutoType::Periodic;
+    world.spec.monitor_policy.crontab_rule = "* * * * *".into();
+    world.ask(1, Op::Manage);
+    assert!(world.executed.is_empty(), "its time has not come");
+    world
+}
+
+fn rings(world: &mut World) {
+    world.drive(Event::Scheduled("noon".into()));
+}
+
+#[test]
+fn a_periodic_process_runs_when_its_time_has_come_and_says_how_the_last_run_ended() {
+    for (lives_ms, code, message, n_events) in [
+        (10, 0, "last run exited with code 0 after 0.0 s", 0),
+        (30_000, 0, "last run exited with code 0 after 30 s", 0),
+        (30_000, 7, "last run exited with code 7 after 30 s", 1),
+        (10, 7, "last run exited with code 7 after 0.0 s", 1),
+    ] {
+        let mut world = periodic(Behaviour::Stays { lives_ms, code });
+        for round in 1..=3 {
+            rings(&mut world);
+            world.pass(50_000);
+            assert_eq!(world.executed, vec![Role::Start; round], "{message}");
+            assert_eq!(wanted(&world), (Flag::Running, true));
+        }
+        assert_eq!(world.process.phase, Phase::Down);
+        assert_eq!(world.process.message, message);
+        assert_eq!(world.emitted.len(), n_events * 3, "{message}");
+    }
+}
+
+#[test]
+fn a_time_that_comes_while_a_run_goes_on_is_skipped() {
+    let mut world = periodic(Behaviour::Stays {
+        lives_ms: 90_000,
+        code: 0,
+    });
+    rings(&mut world);
+    world.pass(60_000);
+    rings(&mut world);
+    assert_eq!(world.executed.len(), 1);
+    let skipped = "the run due at noon was skipped: the one before it still goes on";
+    assert_eq!(world.process.view().message, skipped);
+    world.pass(60_000);
+    assert_eq!(world.most_programs, 1);
+    assert_eq!(
+        world.process.message,
+        "last run exited with code 0 after 90 s"
+    );
+}
+
+#[test]
+fn no_time_comes_for_one_that_is_not_wanted_or_not_periodic() {
+    for op in [Op::Stop, Op::Unmanage] {
+        let mut world = periodic(foreground());
+        world.ask(2, op);
+        rings(&mut world);
+        assert!(world.executed.is_empty(), "{op}");
+    }
+    let mut world = world(foreground());
+    world.ask(1, Op::Unmanage);
+    rings(&mut world);
+    assert!(world.executed.is_empty());
+}
+
+#[test]
+fn a_file_that_drifts_is_told_and_nothing_is_done() {
+    let mut world = started(daemon());
+    world.spec.configmap = vec![ConfigFile {
+        path: "/a".into(),
+        md5: "aa".into(),
+    }];
+    let found = |md5: &str| {
+        Event::ConfigRead(vec![Found {
+            path: "/a".into(),
+            md5: Ok(md5.into()),
+        }])
+    };
+    world.drive(found("bb"));
+    world.drive(found("bb"));
+    assert_eq!(kinds(&world), [EventKind::ConfigDrift]);
+    let drift = "config drift: /a has md5 bb and not aa";
+    assert_eq!(world.process.view().message, drift);
+    world.restart_agent();
+    world.drive(found("bb"));
+    assert_eq!(
+        world.emitted.len(),
+        1,
+        "known through a restart of the agent"
+    );
+    world.ask(2, Op::Stop);
+    world.pass(1_000);
+    assert_eq!(world.process.view().message, drift, "also while it is down");
+    world.spec.configmap.clear();
+    world.drive(Event::Held);
+    assert_eq!(world.process.view().message, "");
+    assert_eq!((world.signals, world.executed.len()), (1, 1));
+}

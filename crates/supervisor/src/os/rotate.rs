@@ -1,0 +1,148 @@
+//! Rotation of a log that a process has open: NAME, NAME.1, NAME.2 and so on, the newest first.
+//!
+//! The process holds the file, so the file stays: it is copied and then cut to nothing, and because whoever writes into
+//! it appends, it goes on at the beginning. What is written between the last copied byte and the cut is lost; that is the
+//! price of not asking the program.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use model::spec::Runtime;
+use model::spec::runtime::MAX_LOG_KEEP;
+
+/// A log may grow to this unless the spec says otherwise.
+const MAX_BYTES: u64 = 100 * 1024 * 1024;
+/// So many old ones are kept unless the spec says otherwise.
+const KEEP: u32 = 5;
+
+/// How long a log may become, and how many old ones are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rotation {
+    max_bytes: u64,
+    keep: u32,
+}
+
+impl From<&Runtime> for Rotation {
+    fn from(runtime: &Runtime) -> Self {
+        Self {
+            max_bytes: runtime.log_max_bytes.unwrap_or(MAX_BYTES),
+            keep: runtime.log_keep.unwrap_or(KEEP).min(MAX_LOG_KEEP),
+        }
+    }
+}
+
+impl Rotation {
+    pub(crate) fn is_due(self, size: u64) -> bool {
+        size > self.max_bytes
+    }
+
+    /// Moves what is in the log to its first successor, and every older one on.
+    pub(crate) fn rotate(self, path: &Path) -> io::Result<()> {
+        // Never through a link: its directory is the user's.
+        let mut log = open(OpenOptions::new().read(true).write(true), path)?;
+        if !log.metadata()?.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
+        if self.keep > 0 {
+            let part = with_suffix(path, "part");
+            remove(&part)?;
+            let mut copy = open(
+                OpenOptions::new().write(true).create_new(true).mode(0o644),
+                &part,
+            )?;
+            io::copy(&mut log, &mut copy)?;
+            for number in (1..self.keep).rev() {
+                let (from, to) = (numbered(path, number), numbered(path, number + 1));
+                match fs::rename(from, to) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    Ok(()) | Err(_) => {}
+                }
+            }
+            fs::rename(&part, numbered(path, 1))?;
+            // What was written meanwhile.
+            io::copy(&mut log, &mut copy)?;
+        }
+        log.set_len(0)?;
+        for number in self.keep + 1..=MAX_LOG_KEEP {
+            if !remove(&numbered(path, number))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
+    options.custom_flags(flags).open(path)
+}
+
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    with_suffix(path, &number.to_string())
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    name.into()
+}
+
+/// False when there is nothing to remove.
+fn remove(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn old_logs_move_on_and_the_oldest_goes() {
+        for (keep, left) in [(0, vec![]), (1, vec!["5"]), (3, vec!["5", "4", "3"])] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("p.log");
+            let mut writer = OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(&path)
+                .unwrap();
+            let rotation = Rotation { max_bytes: 1, keep };
+            for round in 1..=5 {
+                writer.write_all(round.to_string().as_bytes()).unwrap();
+                rotation.rotate(&path).unwrap();
+            }
+            writer.write_all(b"now").unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "now");
+            for (number, text) in (1..).zip(&left) {
+                assert_eq!(&fs::read_to_string(numbered(&path, number)).unwrap(), text);
+            }
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), left.len() + 1);
+        }
+    }
+
+    #[test]
+    fn fewer_are_kept_when_the_spec_says_so_and_no_link_is_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("p.log");
+        fs::write(&path, "new").unwrap();
+        (1..=4).for_each(|n| fs::write(numbered(&path, n), "old").unwrap());
+        let rotation = Rotation {
+            max_bytes: 1,
+            keep: 2,
+        };
+        rotation.rotate(&path).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(rotation.rotate(&link).is_err());
+    }
+}

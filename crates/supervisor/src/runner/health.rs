@@ -1,0 +1,48 @@
+//! Runs `health_cmd` beside the machine, now and then, as long as a run is up.
+
+use std::cmp::Reverse;
+
+use super::{Due, Key, Runner};
+use crate::machine::{Event, Phase};
+use crate::os::clock;
+
+impl Runner {
+    /// Sets the timer of a run that is new, and none when there is nothing to check.
+    pub(super) fn mind_health(&mut self, key: Key) {
+        let Some(held) = self.held.get_mut(&key) else {
+            return;
+        };
+        let wants = !held.hold.spec.control.health_cmd.trim().is_empty();
+        let run = match held.process.phase {
+            Phase::Up { alive } if wants => Some(alive.run),
+            Phase::Up { .. }
+            | Phase::Unseen
+            | Phase::Down
+            | Phase::Lost { .. }
+            | Phase::Backoff { .. }
+            | Phase::Working(_) => None,
+        };
+        if run != held.health_of {
+            held.health_of = run;
+            held.health_due_boot_ms = None;
+            if run.is_some() {
+                self.arm_health(key);
+            }
+        }
+    }
+
+    fn arm_health(&mut self, key: Key) {
+        let at = clock::boot_ms() + self.options.check_health_every.as_millis() as u64;
+        if let Some(held) = self.held.get_mut(&key) {
+            held.health_due_boot_ms = Some(at);
+            self.timers.push(Reverse((at, Due::Health(key))));
+        }
+    }
+
+    pub(super) fn health_rings(&mut self, key: Key) {
+        self.arm_health(key);
+        if let Err(why) = self.check_health(key) {
+            self.drive(key, Event::HealthChecked(Err(why)));
+        }
+    }
+}

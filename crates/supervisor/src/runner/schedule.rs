@@ -1,0 +1,92 @@
+//! Wakes periodic processes when a time of their schedule has come, by the host's own time zone.
+
+use std::cmp::Reverse;
+
+use chrono::Local;
+
+use super::{Due, Key, Runner};
+use crate::machine::{Event, Schedule, wall_time};
+use crate::os::clock;
+
+/// The clock on the wall was set when it moves so far against the one that only goes on.
+const CLOCK_WAS_SET_MS: i64 = 1_000;
+/// A timer may ring that much before its time by the clock on the wall.
+const EARLY_MS: i64 = 500;
+
+impl Runner {
+    /// Gives it a schedule, or takes it away, as its spec and state want.
+    pub(super) fn mind_schedule(&mut self, key: Key) {
+        let now = clock::now();
+        let Some(held) = self.held.get_mut(&key) else {
+            return;
+        };
+        let rule = &held.hold.spec.monitor_policy.crontab_rule;
+        if !held.process.is_scheduled(&held.context(now)) {
+            held.schedule = None;
+            held.schedule_due_boot_ms = None;
+            return;
+        }
+        let known = held.schedule.as_ref();
+        if !known.is_some_and(|schedule| schedule.is_of(rule)) {
+            held.schedule = Some(Schedule::new(rule));
+            self.advance_schedule(key, now.unix);
+        }
+    }
+
+    /// Sets the timer for the first time after `after`.
+    fn advance_schedule(&mut self, key: Key, after: model::UnixMillis) {
+        let now = clock::now();
+        let Some(held) = self.held.get_mut(&key) else {
+            return;
+        };
+        let Some(schedule) = &mut held.schedule else {
+            return;
+        };
+        schedule.advance(after, &Local);
+        held.schedule_due_boot_ms = schedule.next().map(|next| {
+            let wait_ms = next.millis_since(now.unix) as u64;
+            now.boot_ms + wait_ms
+        });
+        if let Some(at) = held.schedule_due_boot_ms {
+            self.timers.push(Reverse((at, Due::Schedule(key))));
+        }
+    }
+
+    pub(super) fn schedule_rings(&mut self, key: Key) {
+        let now = clock::unix();
+        let Some(held) = self.held.get(&key) else {
+            return;
+        };
+        let next = held.schedule.as_ref().and_then(Schedule::next);
+        let Some(due) = next else {
+            return;
+        };
+        if now.plus_millis(EARLY_MS) < due {
+            // The clock was set back meanwhile.
+            return self.advance_schedule(key, now);
+        }
+        self.advance_schedule(key, now.max(due));
+        self.drive(key, Event::Scheduled(wall_time(due, &Local)));
+    }
+
+    /// After the clock was set, every next time is another.
+    pub(super) fn mind_clock(&mut self) {
+        let now = clock::now();
+        let lead_ms = now.unix.0 - now.boot_ms as i64;
+        let moved_ms = (lead_ms - self.wall_lead_ms).abs();
+        self.wall_lead_ms = lead_ms;
+        if moved_ms < CLOCK_WAS_SET_MS {
+            return;
+        }
+        let scheduled: Vec<Key> = self
+            .held
+            .iter()
+            .filter(|(_, held)| held.schedule.is_some())
+            .map(|(key, _)| *key)
+            .collect();
+        for key in scheduled {
+            self.advance_schedule(key, now.unix);
+            self.attend(key);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Too much of something for too long: killed, and told why.
+
+use model::event::EventKind;
+use model::group::{Pool, ProcessGroup};
+use model::operation::Op;
+use model::spec::Limits;
+use model::{Flag, FullName, Namespace, Spec};
+use supervisor::Request;
+
+use crate::keeper::{Home, Keeper, is_alive, name, wait_for};
+
+/// So many MiB as percent of this machine.
+fn percent_of_memory(mib: f64) -> f64 {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap();
+    let total_kib: f64 = meminfo.split_whitespace().nth(1).unwrap().parse().unwrap();
+    mib * 1024.0 / total_kib * 100.0
+}
+
+fn reason_of(keeper: &mut Keeper, of: &FullName, kind: EventKind) -> String {
+    wait_for(kind.as_str(), || {
+        keeper.listen();
+        let mut events = keeper.events.iter().map(|(_, event)| event);
+        let event = events.find(|event| event.kind == kind && event.process == *of)?;
+        Some(event.reason.clone())
+    })
+}
+
+#[test]
+fn each_limit_kills_the_whole_family_with_its_own_sentence() {
+    let none = Limits::default();
+    for (options, limits, sentence) in [
+        (
+            "--hold-mib 100",
+            Limits {
+                mem: percent_of_memory(50.0),
+                ..none
+            },
+            "killed: memory ",
+        ),
+        ("--burn", Limits { cpu: 2.0, ..none }, "killed: cpu "),
+        (
+            "--hold-fds 100",
+            Limits { fd: 50, ..none },
+            "killed: open descriptors ",
+        ),
+        (
+            "--print hello",
+            Limits { disk: 1, ..none },
+            "killed: disk under log_path 4096 bytes over its limit 1 bytes for ",
+        ),
+    ] {
+        let home = Home::new();
+        let mut keeper = home.keeper();
+        let odd = env!("CARGO_BIN_EXE_odd-child");
+        let mut spec = home.spec(options);
+        spec.control.start_cmd = format!("{odd} & {}", spec.control.start_cmd);
+        spec.identity.log_path = home.file("work/log");
+        spec.resource = limits;
+        spec.warn_report_policy.report_id = 77;
+        spec.monitor_policy.start_interval = 1000;
+        keeper.hold(spec);
+        keeper.succeed(1, Op::Start);
+        let kind = EventKind::ProcessResourceLimitExceed;
+        let reason = reason_of(&mut keeper, &name(), kind);
+        assert!(reason.starts_with(sentence), "{reason}");
+        assert!(reason.ends_with(" for 0.3 s"), "{reason}");
+        let said = keeper.stopped().message;
+        assert!(said.starts_with(&reason), "{said}");
+        assert!(said.ends_with("; attempt 1 of 4, next in 1000 s"), "{said}");
+        wait_for("nobody of the family", || {
+            (home.processes() == 0).then_some(())
+        });
+        assert_eq!(keeper.events[0].1.report_id, 77);
+        assert_eq!(keeper.events.len(), 1, "{:?}", keeper.events);
+    }
+}
+
+#[test]
+fn who_is_not_managed_may_use_what_it_wants() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let with_limit = |spec: Spec| Spec {
+        resource: Limits {
+            fd: 20,
+            ..Limits::default()
+        },
+        ..spec
+    };
+    let free: FullName = "test/free".parse().unwrap();
+    let mut spec = with_limit(home.spec("--hold-fds 60"));
+    spec.identity.pid_path = home.file("free.pid");
+    keeper.hold_as(&free, spec, Flag::Unregistered, false);
+    let start = keeper.begin_on(&free, 1, Op::Start, None);
+    // Before it can be over its limit for long enough.
+    let unmanage = keeper.begin_on(&free, 2, Op::Unmanage, None);
+    keeper.end_of(start);
+    keeper.end_of(unmanage);
+    let pid = keeper.statuses[&free].pid;
+    keeper.hold(with_limit(home.spec("--hold-fds 60")));
+    keeper.succeed(3, Op::Start);
+    let kind = EventKind::ProcessResourceLimitExceed;
+    reason_of(&mut keeper, &name(), kind);
+    assert!(is_alive(pid));
+    let killed = |(_, event): &(u64, model::event::Event)| event.process == free;
+    assert!(!keeper.events.iter().any(killed), "{:?}", keeper.events);
+}
+
+#[test]
+fn a_group_over_its_pool_loses_the_member_with_the_highest_score() {
+    let weights = [
+        (0, "test/odd", "most: "),
+        (1, "test/small", "most of its own limit: "),
+    ];
+    for (weight, victim, why) in weights {
+        let home = Home::new();
+        let mut keeper = home.keeper();
+        let group = ProcessGroup {
+            id: "web".into(),
+            resource: Pool {
+                mem_pool_limit: percent_of_memory(150.0),
+                mem_pool_weight: weight,
+                ..Pool::default()
+            },
+        };
+        let namespace = Namespace::parse("test").unwrap();
+        keeper.ask(Request::Groups(namespace, vec![group]));
+        // Known again after a restart of the agent.
+        keeper.stop();
+        keeper = home.keeper();
+        let small: FullName = "test/small".parse().unwrap();
+        let mut spec = home.spec("--hold-mib 60");
+        spec.identity.pid_path = home.file("small.pid");
+        spec.resource.mem = percent_of_memory(80.0);
+        spec.monitor_policy.start_interval = 1000;
+        keeper.hold_as(&small, spec, Flag::Unregistered, false);
+        let start = keeper.begin_on(&small, 1, Op::Start, None);
+        keeper.end_of(start);
+        let mut spec = home.spec("--hold-mib 120");
+        spec.monitor_policy.start_interval = 1000;
+        keeper.hold(spec);
+        keeper.succeed(2, Op::Start);
+        let victim: FullName = victim.parse().unwrap();
+        let kind = EventKind::ProcessGroupResourceLimitExceed;
+        let reason = reason_of(&mut keeper, &victim, kind);
+        assert!(reason.starts_with("killed: group web uses "), "{reason}");
+        assert!(reason.contains(why), "{reason}");
+        wait_for("one of two", || (home.processes() == 1).then_some(()));
+    }
+}

@@ -1,0 +1,129 @@
+//! `spec.runtime` on real processes.
+
+use std::path::Path;
+
+use model::Spec;
+use model::event::EventKind;
+use model::operation::Op;
+
+use crate::keeper::{Home, wait_for};
+
+#[test]
+fn a_process_gets_the_environment_limits_umask_and_nice_value_of_its_spec() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("--report %/report");
+    let env = [("PORT", "80"), ("LANG", "zh_CN.UTF-8"), ("EMPTY", "")];
+    spec.runtime.env = env.map(|(k, v)| (k.into(), v.into())).into();
+    spec.runtime.nofile = Some(333);
+    spec.runtime.core = Some(4096);
+    spec.runtime.nproc = Some(12_345);
+    spec.runtime.umask = Some(0o027);
+    spec.runtime.nice = Some(5);
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let report = wait_for("a report", || {
+        std::fs::read_to_string(home.path("report")).ok()
+    });
+    let lines: Vec<String> = report
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    for wanted in [
+        "env PORT=80",
+        "env LANG=zh_CN.UTF-8",
+        "env EMPTY=",
+        "limits Max open files 333 333 files",
+        "limits Max core file size 4096 4096 bytes",
+        "limits Max processes 12345 12345 processes",
+        "status Umask: 0027",
+    ] {
+        assert!(
+            lines.iter().any(|line| line == wanted),
+            "{wanted} is not in {report}"
+        );
+    }
+    let languages = lines.iter().filter(|line| line.starts_with("env LANG="));
+    assert_eq!(languages.count(), 1);
+    let pid = keeper.running().pid;
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let nice = stat.rsplit(')').next().unwrap().split_whitespace().nth(16);
+    assert_eq!(nice, Some("5"));
+}
+
+#[test]
+fn a_log_that_grows_is_rotated_under_its_program() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("");
+    spec.control.start_cmd = format!(
+        "while :; do echo {}; {} --after 5 --exit 0; done",
+        "x".repeat(1000),
+        env!("CARGO_BIN_EXE_odd-child")
+    );
+    spec.identity.log_path = home.file("work/log");
+    spec.runtime.log_max_bytes = Some(10_000);
+    spec.runtime.log_keep = Some(2);
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let pid = keeper.running().pid;
+    let log = |suffix: &str| std::fs::read_to_string(home.path(&format!("work/log{suffix}"))).ok();
+    let old = wait_for("two old logs", || Some((log(".1")?, log(".2")?)));
+    for text in [old.0, old.1] {
+        assert!(text.len() > 10_000 && text.lines().all(|line| line.len() == 1000));
+    }
+    let written = || log("").unwrap_or_default().len();
+    let size = written();
+    wait_for("more", || (written() != size).then_some(()));
+    assert!(log(".3").is_none());
+    assert_eq!(keeper.running().pid, pid);
+}
+
+/// Where the agent of this process has put it, if the host has control groups that we may use.
+fn group_of(pid: i32) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+    let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    let mut ours = paths.filter(|path| path.ends_with("/test.odd"));
+    ours.next().map(str::to_owned)
+}
+
+fn with_hard_limits(mut spec: Spec) -> Spec {
+    spec.runtime.memory_max = Some(64 << 20);
+    spec.runtime.pids_max = Some(50);
+    spec.runtime.cpu_max = Some(50.0);
+    spec
+}
+
+#[test]
+fn hard_limits_are_the_kernels_or_it_is_said_that_there_are_none() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    keeper.hold(with_hard_limits(home.spec("--workers 2")));
+    keeper.succeed(1, Op::Start);
+    let status = keeper.running();
+    let Some(group) = group_of(status.pid) else {
+        let said = "hard limits are not available here: ";
+        assert!(status.message.contains(said), "{status:?}");
+        return;
+    };
+    assert_eq!(status.message, "");
+    keeper.succeed(2, Op::Stop);
+    let controllers = std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten();
+    let left = |at: &Path| at.join(group.trim_start_matches('/')).exists();
+    let roots: Vec<_> = controllers.map(|entry| entry.path()).collect();
+    wait_for("its groups are gone", || {
+        let stays = roots.iter().any(|at| left(at)) || left(Path::new("/sys/fs/cgroup"));
+        (!stays).then_some(())
+    });
+    let mut greedy = with_hard_limits(home.spec("--after 700 --hold-mib 200"));
+    greedy.monitor_policy.start_interval = 1000;
+    keeper.hold(greedy);
+    keeper.succeed(3, Op::Start);
+    let event = wait_for("its end", || {
+        keeper.listen();
+        keeper.events.first().map(|(_, event)| event.clone())
+    });
+    assert_eq!(event.kind, EventKind::ProcessExit);
+    assert!(event.reason.starts_with("killed by signal 9"), "{event:?}");
+    keeper.operate(4, Op::Stop);
+}
