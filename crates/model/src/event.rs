@@ -80,6 +80,7 @@ mod tests {
     fn every_kind_reads_back_what_it_prints_and_is_stored_by_that_name() {
         for kind in EventKind::ALL {
             assert_eq!(EventKind::parse(kind.as_str()), Some(kind));
+            assert_eq!(EventKind::ALL[kind as usize], kind);
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
         }
         assert_eq!(EventKind::parse("nonsense"), None);
