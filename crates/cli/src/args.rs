@@ -6,8 +6,8 @@ use crate::config::SOURCES;
 use crate::failure::EXIT_CODES;
 use crate::out::Format;
 use crate::verb::{
-    agent, app, audit, completions, events, hosts, operate, ps, register, server, status, task,
-    token, unregister, up, update, user, watch, webhook,
+    agent, app, audit, completions, diff, events, hosts, logs, operate, ps, register, server,
+    status, task, token, unregister, up, update, user, watch, webhook,
 };
 
 const EXAMPLES: &str = "\
@@ -121,6 +121,12 @@ pub enum Verb {
     /// What happened to processes without anybody asking
     #[command(after_help = events::EXAMPLES)]
     Events(events::Args),
+    /// Show what a process writes
+    #[command(after_help = logs::EXAMPLES)]
+    Logs(logs::Args),
+    /// Compare what agents really hold with what is wanted of them
+    #[command(after_help = diff::EXAMPLES)]
+    Diff(diff::Args),
     /// See what happens, as it happens
     #[command(after_help = watch::EXAMPLES)]
     Watch(watch::Args),

@@ -11,6 +11,7 @@ mod access;
 mod answer;
 mod events;
 mod fleet;
+mod live;
 mod path;
 mod task;
 mod watch;
@@ -23,6 +24,7 @@ pub use fleet::{
     DefinitionRow, HostResult, HostRow, Page, ProcessFilter, ProcessRow, ProcessView, Registration,
     Results,
 };
+pub use live::{ComparedRow, ForeignRow, LogsWanted};
 pub use path::Path;
 pub use task::{Counts, Instance, Operate, Operated, TargetRow, TaskRow, TaskView, Wanted};
 pub use watch::{Happening, Stream};

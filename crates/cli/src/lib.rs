@@ -49,8 +49,8 @@ pub fn main() -> ExitCode {
 fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure> {
     use model::Op;
     use verb::{
-        agent, app, audit, completions, events, hosts, operate, ps, register, server, status, task,
-        token, unregister, up, update, user, watch, webhook,
+        agent, app, audit, completions, diff, events, hosts, logs, operate, ps, register, server,
+        status, task, token, unregister, up, update, user, watch, webhook,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -72,6 +72,8 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Task(args) => task::run(context, &args),
         Verb::Hosts(args) => hosts::run(context, &args),
         Verb::Events(args) => events::run(context, &args),
+        Verb::Logs(args) => logs::run(context, &args),
+        Verb::Diff(args) => diff::run(context, &args),
         Verb::Watch(args) => watch::run(context, &args),
         Verb::App(action) => app::run(context, &action),
         Verb::Token(action) => token::run(context, &action),

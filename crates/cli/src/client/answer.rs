@@ -21,6 +21,7 @@ struct Refusal {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Detail {
+    code: String,
     field: Option<String>,
     message: String,
 }
@@ -72,6 +73,8 @@ pub(super) fn refused(account: &Account, status: StatusCode, body: &[u8]) -> Fai
             Failure::usage(said).advise("name fewer hosts in one command")
         }
         StatusCode::TOO_MANY_REQUESTS => Failure::new(Kind::Unreachable, said),
+        StatusCode::SERVICE_UNAVAILABLE if is_away(body) => Failure::new(Kind::Unreachable, said)
+            .advise("muster hosts shows whose agents are connected"),
         status if status.is_server_error() => Failure::new(
             Kind::Unreachable,
             format!("{} cannot answer now ({status}): {said}", account.url),
@@ -79,6 +82,11 @@ pub(super) fn refused(account: &Account, status: StatusCode, body: &[u8]) -> Fai
         .advise("the server's own log says more; try again in a moment"),
         _ => Failure::usage(said),
     }
+}
+
+/// The server is well, and the agent that would have to answer is not there.
+fn is_away(body: &[u8]) -> bool {
+    serde_json::from_slice::<Refusal>(body).is_ok_and(|refusal| refusal.error.code == "away")
 }
 
 fn unauthorized(account: &Account, said: &str) -> Failure {

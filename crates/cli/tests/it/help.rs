@@ -7,7 +7,7 @@ use clap::CommandFactory;
 
 use crate::command::muster;
 
-const VERBS: [&str; 26] = [
+const VERBS: [&str; 28] = [
     "up",
     "server",
     "agent",
@@ -27,6 +27,8 @@ const VERBS: [&str; 26] = [
     "task",
     "hosts",
     "events",
+    "logs",
+    "diff",
     "watch",
     "app",
     "token",

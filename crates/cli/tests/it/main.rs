@@ -11,6 +11,7 @@ mod exit_codes;
 mod help;
 mod json;
 mod lists;
+mod live;
 mod operate;
 mod register;
 mod script;

@@ -1,0 +1,202 @@
+//! `muster logs`: what a process writes.
+
+use std::io::{ErrorKind, Read};
+
+use model::{FullName, Host};
+use serde_json::json;
+
+use super::Context;
+use crate::client::LogsWanted;
+use crate::failure::{Exit, Failure, Kind};
+use crate::out::Out;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  muster logs web/nginx                          its last 100 lines
+  muster logs web/nginx --tail 1000 --host 10.0.0.1
+  muster logs web/nginx -f                       goes on until Ctrl-C
+  muster logs web/nginx -o json | jq -r .line
+
+Shows the file that log_path names, or what the agent keeps of a program in the foreground that has none; where there is
+neither, what the last operation wrote. The host's agent must be connected.";
+
+/// How the server begins a last line that says why the output ends early.
+const WORD: &[u8] = b"muster: ";
+const BUFFER: usize = 64 * 1024;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The process
+    #[arg(value_name = "NAMESPACE/NAME")]
+    name: FullName,
+    /// On this host: IP or CLOUD:IP; may be left out where it is on one host only
+    #[arg(short = 'H', long, value_name = "HOST")]
+    host: Option<Host>,
+    /// Go on with what is written from now on
+    #[arg(short, long)]
+    follow: bool,
+    /// Begin with this many of the last lines
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(..=100_000))]
+    tail: u32,
+}
+
+pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
+    let client = context.client()?;
+    let wanted = LogsWanted {
+        name: &args.name,
+        host: args.host,
+        tail: args.tail,
+        follow: args.follow,
+    };
+    let mut stream = client.logs(&wanted)?;
+    let mut held_back = HeldBack::default();
+    let mut lines = Lines::new(&context.out);
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => lines.show(&held_back.pass(&buffer[..n]))?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => {
+                lines.show(&held_back.rest().unwrap_or_default())?;
+                lines.end()?;
+                let what = format!("the connection to the server ended: {error}");
+                return Err(Failure::new(Kind::Unreachable, what));
+            }
+        }
+    }
+    let word = match held_back.rest() {
+        Ok(rest) => {
+            lines.show(&rest)?;
+            None
+        }
+        Err(word) => Some(word),
+    };
+    lines.end()?;
+    match word {
+        None => Ok(Exit::Ok),
+        Some(word) => Err(Failure::new(Kind::Unreachable, word)
+            .advise(format!("muster logs {} shows it again", args.name))),
+    }
+}
+
+/// Keeps a last line back that may be the server's.
+#[derive(Debug, Default)]
+struct HeldBack {
+    line: Vec<u8>,
+    /// What was passed on does not end in a newline.
+    is_within_line: bool,
+}
+
+impl HeldBack {
+    /// As much as is surely the process's.
+    fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut all = std::mem::take(&mut self.line);
+        all.extend_from_slice(bytes);
+        let whole = all.strip_suffix(b"\n").unwrap_or(&all);
+        let newline = whole.iter().rposition(|byte| *byte == b'\n');
+        let begin = newline.map_or(0, |at| at + 1);
+        let last = &all[begin..];
+        let is_begun_before = begin == 0 && self.is_within_line;
+        let may_be_word = last.starts_with(WORD) || WORD.starts_with(last);
+        if may_be_word && !is_begun_before {
+            self.line = all.split_off(begin);
+        }
+        if let Some(last) = all.last() {
+            self.is_within_line = *last != b'\n';
+        }
+        all
+    }
+
+    /// At the end: what is left of the output, or the server's word.
+    fn rest(&mut self) -> Result<Vec<u8>, String> {
+        let line = std::mem::take(&mut self.line);
+        match line.strip_prefix(WORD) {
+            Some(word) => Err(String::from_utf8_lossy(word).trim().to_owned()),
+            None => Ok(line),
+        }
+    }
+}
+
+/// Bytes as they are for people, a document for each line for programs.
+struct Lines<'a> {
+    out: &'a Out,
+    begun: Vec<u8>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(out: &'a Out) -> Self {
+        Self {
+            out,
+            begun: Vec::new(),
+        }
+    }
+
+    fn show(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if !self.out.is_json() {
+            return self.out.bytes(bytes);
+        }
+        self.begun.extend_from_slice(bytes);
+        while let Some(at) = self.begun.iter().position(|byte| *byte == b'\n') {
+            let rest = self.begun.split_off(at + 1);
+            let line = std::mem::replace(&mut self.begun, rest);
+            self.line(&line)?;
+        }
+        // A line without an end is cut rather than collected.
+        match self.begun.len() > BUFFER {
+            true => self.end(),
+            false => Ok(()),
+        }
+    }
+
+    /// What did not end in a newline is a line all the same.
+    fn end(&mut self) -> Result<(), Failure> {
+        let line = std::mem::take(&mut self.begun);
+        match line.is_empty() {
+            true => Ok(()),
+            false => self.line(&line),
+        }
+    }
+
+    fn line(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let text = String::from_utf8_lossy(bytes);
+        self.out
+            .json_line(&json!({"line": text.trim_end_matches('\n')}))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(parts: &[&str]) -> (String, Result<Vec<u8>, String>) {
+        let mut held_back = HeldBack::default();
+        let shown: Vec<u8> = parts
+            .iter()
+            .flat_map(|part| held_back.pass(part.as_bytes()))
+            .collect();
+        (String::from_utf8(shown).unwrap(), held_back.rest())
+    }
+
+    #[test]
+    fn only_a_last_line_of_the_servers_is_kept_back() {
+        let word = Err("it ended".to_owned());
+        assert_eq!(read(&["a\nb\n"]), ("a\nb\n".into(), Ok(vec![])));
+        assert_eq!(
+            read(&["a\n", "muster: it ended\n"]),
+            ("a\n".into(), word.clone())
+        );
+        assert_eq!(
+            read(&["a\nmus", "ter: it", " ended\n"]),
+            ("a\n".into(), word)
+        );
+        // A program may say so in the middle, or within a line.
+        let middle = "muster: hello\nb\n";
+        assert_eq!(read(&[middle]), (middle.into(), Ok(vec![])));
+        assert_eq!(
+            read(&["I am ", "muster: x\n"]),
+            ("I am muster: x\n".into(), Ok(vec![]))
+        );
+        assert_eq!(read(&["a\nm"]), ("a\n".into(), Ok(b"m".to_vec())));
+    }
+}
