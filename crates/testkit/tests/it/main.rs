@@ -8,5 +8,6 @@ mod crash_server;
 mod dialects;
 mod documents;
 mod fixture;
+mod logs;
 mod operations;
 mod readme;
