@@ -12,7 +12,7 @@ use crate::StoreError;
 const MAX_PROCESSES: i64 = 20_000;
 const MAX_TARGETS: i64 = 20_000;
 const MAX_TASKS: i64 = 1_000;
-const MAX_EVENTS: i64 = 10_000;
+const MAX_EVENTS: i64 = 2_000;
 
 /// Says in the counter how far tombstones go, and deletes all but the many ones; old logins as well.
 pub(crate) async fn small(
