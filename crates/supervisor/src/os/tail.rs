@@ -98,15 +98,19 @@ impl Log {
         Ok(bytes)
     }
 
-    /// Looks whether its writer has gone elsewhere, and goes after it. For when all of it was read.
+    /// Looks whether its writer has gone elsewhere, and goes after it once all of it was read.
     pub fn turn(&mut self) -> io::Result<Turn> {
+        let ours = self.file.metadata()?;
+        if ours.len() > self.position {
+            // Its last words come first.
+            return Ok(Turn::Same);
+        }
         let found = with(&self.rights, || fs::metadata(&self.path));
         let found = match found {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Turn::Gone),
             Err(error) => return Err(error),
         };
-        let ours = self.file.metadata()?;
         if (found.dev(), found.ino()) != (ours.dev(), ours.ino()) {
             self.file = open(&self.path, &self.rights)?;
             self.position = 0;
@@ -250,6 +254,17 @@ mod tests {
         fs::write(&path, "new\n").unwrap();
         assert_eq!(log.turn().unwrap(), Turn::Anew);
         assert_eq!(log.read(100).unwrap(), b"new\n");
+    }
+
+    #[test]
+    fn what_was_written_before_a_file_went_is_read_before_its_successor() {
+        let (dir, mut log) = log(b"", 5, Until::Told);
+        let path = dir.path().join("log");
+        fs::write(&path, "last words\n").unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(log.turn().unwrap(), Turn::Same);
+        assert_eq!(log.read(100).unwrap(), b"last words\n");
+        assert_eq!(log.turn().unwrap(), Turn::Gone);
     }
 
     #[test]
