@@ -102,6 +102,10 @@ fn logs_are_followed_until_the_agent_leaves_and_are_there_when_it_is_back() {
     following.shows("one");
     says(&fixture, "two");
     following.shows("two");
+    // The next run writes elsewhere, and begins with all of its input.
+    assert_eq!(fixture.operate(&cluster.api, 7).0, 0, "restart");
+    following.shows("one");
+    following.shows("two");
 
     agent.restart();
     let ended = wait::until("logs -f to end", || following.child.try_wait().unwrap());
