@@ -25,8 +25,11 @@
 //!             any ─► Close ─► Up | Down | Backoff                            what failed, after one more look
 //! ```
 //!
-//! Operations wait in `queue` and run one after the other. An attempt to restart is nobody's operation: an operation
-//! that arrives takes over what the attempt has come to. A query touches nothing and so is no phase.
+//! Operations wait in `queue` and run one after the other. Attempts to restart, runs of a schedule and stopping what is
+//! not healthy are nobody's operations: an operation that arrives takes over what they have come to. A query touches
+//! nothing and so is no phase.
+//!
+//! What is counted over time has a file each: `health`, `limits`, `pool`, `schedule`, `drift`.
 //!
 //! The whole of [`Process`] is what the journal keeps, so every phase is also a phase in which the agent may come back;
 //! `recover` says how each goes on.

@@ -1,10 +1,11 @@
 //! What the server wants held, against what the supervisor is asked.
 
 use agent::reconcile::{ClockOffset, Held, operation};
-use model::{Code, Op, UnixMillis};
+use model::group::{Pool, ProcessGroup};
+use model::{Code, Namespace, Op, UnixMillis};
 use supervisor::Request;
 use wire::Desired;
-use wire::down::NameRef;
+use wire::down::{GroupSet, NameRef};
 
 use crate::bench::{command, desired, name, op, recovered};
 
@@ -169,4 +170,53 @@ fn deadlines_are_read_by_the_servers_clock() {
     let clock = ClockOffset::new(UnixMillis(5_000), UnixMillis(1_000));
     let operation = operation(op(1), &command, clock, UnixMillis(1_000)).unwrap();
     assert_eq!(operation.deadline, UnixMillis(6_000));
+}
+
+#[test]
+fn process_groups_are_passed_on_and_bad_ones_cost_themselves_only() {
+    let namespace = Namespace::parse("n").unwrap();
+    let groups = vec![ProcessGroup {
+        id: "web".into(),
+        resource: Pool {
+            cpu_pool_limit: 50.0,
+            ..Pool::default()
+        },
+    }];
+    let bad = GroupSet {
+        namespace: "n".into(),
+        groups_json: "{".into(),
+    };
+    let none = GroupSet::new(&Namespace::parse("other").unwrap(), &[]);
+    let frame = Desired {
+        groups: vec![bad, GroupSet::new(&namespace, &groups), none],
+        ..Desired::default()
+    };
+    let passed: Vec<_> = Held::default()
+        .apply(frame)
+        .into_iter()
+        .map(|request| match request {
+            Request::Groups(namespace, groups) => (namespace.to_string(), groups),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        passed,
+        [("n".to_owned(), groups), ("other".to_owned(), vec![])]
+    );
+}
+
+#[test]
+fn a_process_is_held_with_its_labels() {
+    let mut process = desired("n/a", 1);
+    process.labels_json = r#"{"process_group": "web"}"#.into();
+    let frame = Desired {
+        processes: vec![process],
+        ..Desired::default()
+    };
+    let requests = Held::default().apply(frame);
+    let [Request::Hold(hold)] = requests.as_slice() else {
+        panic!("{requests:?}")
+    };
+    let labels: Vec<_> = hold.labels.iter().collect();
+    assert_eq!(labels, [("process_group", "web")]);
 }

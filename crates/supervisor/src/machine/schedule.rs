@@ -111,11 +111,12 @@ impl Process {
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let reason = self.of_run(&words::quote(said), cx);
-        let kind = match exit {
-            Some(_) => EventKind::ProcessExit,
-            None => EventKind::ProcessRestartFailed,
+        let said = words::quote(said);
+        let (kind, said) = match exit {
+            Some(_) => (EventKind::ProcessExit, said),
+            None => (EventKind::ProcessRestartFailed, format!("failed: {said}")),
         };
+        let reason = self.of_run(&said, cx);
         out.push(emit(kind, &reason, exit));
         self.rest(reason);
     }

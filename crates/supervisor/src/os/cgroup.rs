@@ -105,30 +105,33 @@ impl Cgroups {
         }
     }
 
-    /// Makes the groups that a process asks for, with its limits. Their `cgroup.procs`, for its command to join; an error
-    /// when it cannot have what it asks for.
-    pub(crate) fn prepare(
-        &self,
-        name: &FullName,
-        runtime: &Runtime,
-    ) -> Result<Vec<CString>, String> {
-        let mut joins: Vec<PathBuf> = Vec::new();
+    /// Makes the groups that a process asks for, with its limits: their `cgroup.procs`, for its command to join, and a
+    /// sentence about those that it cannot have, or nothing.
+    pub(crate) fn prepare(&self, name: &FullName, runtime: &Runtime) -> (Vec<CString>, String) {
+        let mut joins: Vec<CString> = Vec::new();
+        let mut lacks: Vec<String> = Vec::new();
         for setting in asked(runtime, self.cores) {
-            let procs = self.limit(name, setting).map_err(|why| {
-                let what = setting.0.name();
-                format!("hard limits are not available here: {what}: {why}")
-            })?;
-            if !joins.contains(&procs) {
-                joins.push(procs);
+            match self.limit(name, setting) {
+                Ok(procs) if joins.contains(&procs) => {}
+                Ok(procs) => joins.push(procs),
+                Err(why) => lacks.push(format!("{}: {why}", setting.0.name())),
             }
         }
-        let texts = joins
-            .into_iter()
-            .map(|path| CString::new(path.into_os_string().into_encoded_bytes()));
-        texts.collect::<Result<_, _>>().map_err(|e| e.to_string())
+        let sentence = match lacks.is_empty() {
+            true => String::new(),
+            false => format!("hard limits are not available here: {}", lacks.join(", ")),
+        };
+        (joins, sentence)
     }
 
-    fn limit(&self, name: &FullName, setting: Setting) -> Result<PathBuf, String> {
+    /// Whether a process is in the groups of this name.
+    pub(crate) fn contain(&self, name: &FullName, pid: i32) -> bool {
+        let ours = format!("/muster/{}/{}", self.agent, leaf(name));
+        let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        text.lines().any(|line| line.ends_with(&ours))
+    }
+
+    fn limit(&self, name: &FullName, setting: Setting) -> Result<CString, String> {
         let wanted = setting.0.name();
         let has = |mount: &&Mount| mount.controllers.iter().any(|name| name == wanted);
         let mount = self
@@ -145,13 +148,12 @@ impl Cgroups {
                 format!("{} cannot be written: {}", path.display(), super::plain(&e))
             })?;
         }
-        Ok(dir.join("cgroup.procs"))
+        let procs = dir.join("cgroup.procs").into_os_string();
+        CString::new(procs.into_encoded_bytes()).map_err(|error| error.to_string())
     }
 
     fn dir(&self, mount: &Mount, name: &FullName) -> PathBuf {
-        // A name may hold a dot, and no slash.
-        let leaf = format!("{}.{}", name.namespace, name.name);
-        mount.at.join("muster").join(&self.agent).join(leaf)
+        mount.at.join("muster").join(&self.agent).join(leaf(name))
     }
 
     /// Removes what is empty of a process's groups, and of the agent's when that was the last.
@@ -166,6 +168,11 @@ impl Cgroups {
             }
         }
     }
+}
+
+/// A name may hold a dot, and no slash.
+fn leaf(name: &FullName) -> String {
+    format!("{}.{}", name.namespace, name.name)
 }
 
 /// Makes a group below the mount, and in version 2 hands the controller down to it.
@@ -282,11 +289,15 @@ mod tests {
             pids_max: Some(7),
             ..Runtime::default()
         };
-        let why = none.prepare(&name, &runtime).unwrap_err();
+        let (joins, why) = none.prepare(&name, &runtime);
+        assert!(joins.is_empty());
         assert!(
             why.starts_with("hard limits are not available here: pids: "),
             "{why}"
         );
-        assert!(none.prepare(&name, &Runtime::default()).unwrap().is_empty());
+        assert_eq!(
+            none.prepare(&name, &Runtime::default()),
+            (vec![], String::new())
+        );
     }
 }

@@ -53,7 +53,8 @@ pub(crate) fn check(spec: &Spec, role: Role) -> Result<(), String> {
     let Some(program) = first_word(command) else {
         return Ok(());
     };
-    find_program(program, setup_path)
+    let path = spec.runtime.env.get("PATH").map_or(PATH, String::as_str);
+    find_program(program, setup_path, path)
         .map_err(|why| format!("spec.control.{field}: the program {program} {why}"))
 }
 
@@ -74,18 +75,18 @@ fn first_word(command: &str) -> Option<&str> {
     (word.chars().all(plain) && !BUILTINS.contains(&word)).then_some(word)
 }
 
-fn find_program(program: &str, setup_path: &Path) -> Result<(), String> {
+fn find_program(program: &str, setup_path: &Path, path: &str) -> Result<(), String> {
     if program.contains('/') {
         return executable(&setup_path.join(program));
     }
-    let found = PATH
+    let found = path
         .split(':')
         .map(|dir| PathBuf::from(dir).join(program))
         .any(|path| executable(&path).is_ok());
     match found {
         true => Ok(()),
         false => Err(format!(
-            "is not in {PATH}; write ./{program} for a file in setup_path"
+            "is not in {path}; write ./{program} for a file in setup_path"
         )),
     }
 }
@@ -152,17 +153,17 @@ mod tests {
 
     #[test]
     fn programs_are_found_beside_the_process_and_on_the_path() {
-        assert!(find_program("sh", Path::new("/")).is_ok());
-        assert!(find_program("bin/sh", Path::new("/")).is_ok());
-        assert!(find_program("/bin/sh", Path::new("/nowhere")).is_ok());
-        let missing = find_program("./no-such-thing", Path::new("/tmp")).unwrap_err();
+        assert!(find_program("sh", Path::new("/"), PATH).is_ok());
+        assert!(find_program("bin/sh", Path::new("/"), PATH).is_ok());
+        assert!(find_program("/bin/sh", Path::new("/nowhere"), PATH).is_ok());
+        let missing = find_program("./no-such-thing", Path::new("/tmp"), PATH).unwrap_err();
         assert!(
             missing.contains("/tmp/./no-such-thing) does not exist"),
             "{missing}"
         );
-        assert!(find_program("no-such-thing", Path::new("/")).is_err());
+        assert!(find_program("no-such-thing", Path::new("/"), PATH).is_err());
         assert!(
-            find_program("./etc", Path::new("/"))
+            find_program("./etc", Path::new("/"), PATH)
                 .unwrap_err()
                 .contains("not a file")
         );

@@ -10,7 +10,7 @@ use super::{Due, Key, Runner};
 use crate::journal::entry::Entry;
 use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Role, Run, Signal};
 use crate::os::spawn::Launch;
-use crate::os::{self, cgroup, check, clock, kill, look, pidfile, sink, spawn, user};
+use crate::os::{self, check, clock, kill, look, pidfile, sink, spawn, user};
 
 impl Runner {
     pub(super) fn drive(&mut self, key: Key, event: Event) {
@@ -120,16 +120,11 @@ impl Runner {
             }),
         }
         .map_err(|error| format!("the agent has no place for the command's output: {error}"))?;
-        let mut no_hard_limits = String::new();
         let joins = match role {
-            Role::Start | Role::Restart => self.cgroups.prepare(&held.hold.name, &spec.runtime),
-            Role::Stop | Role::Reload | Role::Kill => Ok(Vec::new()),
+            // What it cannot have is told when it is up.
+            Role::Start | Role::Restart => self.cgroups.prepare(&held.hold.name, &spec.runtime).0,
+            Role::Stop | Role::Reload | Role::Kill => Vec::new(),
         };
-        let joins = joins.unwrap_or_else(|why| {
-            tracing::warn!(process = %held.hold.name, why, "no hard limits");
-            no_hard_limits = why;
-            Vec::new()
-        });
         let gated = spawn::spawn(&Launch {
             command: &check::shell_text(text),
             directory: &spec.identity.setup_path,
@@ -150,10 +145,6 @@ impl Runner {
             sink,
         };
         held.gated = Some(gated);
-        held.no_hard_limits = match role {
-            Role::Start | Role::Restart => no_hard_limits,
-            Role::Stop | Role::Reload | Role::Kill => std::mem::take(&mut held.no_hard_limits),
-        };
         Ok(cmd)
     }
 
@@ -231,13 +222,11 @@ impl Runner {
         }
         self.mind_schedule(key);
         self.mind_health(key);
+        self.mind_hard_limits(key);
         let now = clock::now();
         let Some(held) = self.held.get_mut(&key) else {
             return;
         };
-        if held.is_resting() && cgroup::is_asked(&held.hold.spec.runtime) {
-            self.cgroups.tidy(&held.hold.name);
-        }
         let due = held.process.due(&held.context(now));
         if due != held.armed {
             held.armed = due;

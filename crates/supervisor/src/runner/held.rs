@@ -30,9 +30,10 @@ pub(crate) struct Held {
     pub(crate) disk_counted: bool,
     /// Its configuration files were read since its run began or its spec changed.
     pub(crate) config_checked: bool,
-    /// Why it has not the hard limits that it asks for; empty when it has.
+    /// The run whose hard limits were looked at, and why it has not those that it asks for; empty when it has.
+    pub(crate) hard_limits_of: Option<Run>,
     pub(crate) no_hard_limits: String,
-    pub(crate) schedule: Option<Schedule>,
+    pub(crate) schedule: Option<Box<Schedule>>,
     pub(crate) schedule_due_boot_ms: Option<u64>,
     /// The run whose health is checked, and when it is the next time.
     pub(crate) health_of: Option<Run>,
@@ -64,6 +65,7 @@ impl Held {
             over: Over::default(),
             disk_counted: false,
             config_checked: false,
+            hard_limits_of: None,
             no_hard_limits: String::new(),
             schedule: None,
             schedule_due_boot_ms: None,
@@ -101,7 +103,7 @@ impl Held {
     /// The message of the machine, with the limits that a run has not, or the next time of a schedule.
     fn message(&self, view: View<'_>) -> String {
         let message = view.message.into_owned();
-        let next = self.schedule.as_ref().and_then(Schedule::next);
+        let next = self.schedule.as_ref().and_then(|schedule| schedule.next());
         let more = match (view.state, next) {
             (State::Running, _) => self.no_hard_limits.clone(),
             (State::Stopped | State::Unknown, Some(next)) => {

@@ -7,7 +7,7 @@ use model::{Code, Namespace, Outcome};
 use super::{Held, Key, Runner};
 use crate::journal::entry::Entry;
 use crate::machine::{Event, Process, Ticket};
-use crate::os::{cgroup, clock, look};
+use crate::os::{clock, look};
 use crate::{Hold, Notice, Operation, Request};
 
 /// What was taken and not begun.
@@ -142,35 +142,17 @@ impl Runner {
         }
         held.hold = hold;
         held.config_checked = false;
-        let lacks = self.held.get(&key).map(|held| self.lacks_hard_limits(held));
-        if let (Some(held), Some(lacks)) = (self.held.get_mut(&key), lacks) {
-            held.no_hard_limits = lacks;
-        }
+        held.hard_limits_of = None;
         self.write(&[entry]);
         self.outbox.must_sync();
         Some(key)
-    }
-
-    /// Gives a process that runs the hard limits of its spec as it is now; why not, in words.
-    fn lacks_hard_limits(&self, held: &Held) -> String {
-        let runtime = &held.hold.spec.runtime;
-        match held.process.alive().is_some() && cgroup::is_asked(runtime) {
-            true => self
-                .cgroups
-                .prepare(&held.hold.name, runtime)
-                .err()
-                .unwrap_or_default(),
-            false => String::new(),
-        }
     }
 
     pub(super) fn insert(&mut self, hold: Hold, process: Process) -> Key {
         let key = Key(self.next_key);
         self.next_key += 1;
         self.names.insert(hold.name.clone(), key);
-        let mut held = Held::new(hold, process, &self.agent);
-        held.no_hard_limits = self.lacks_hard_limits(&held);
-        self.held.insert(key, held);
+        self.held.insert(key, Held::new(hold, process, &self.agent));
         key
     }
 

@@ -28,7 +28,7 @@ impl Runner {
         }
         let known = held.schedule.as_ref();
         if !known.is_some_and(|schedule| schedule.is_of(rule)) {
-            held.schedule = Some(Schedule::new(rule));
+            held.schedule = Some(Box::new(Schedule::new(rule)));
             self.advance_schedule(key, now.unix);
         }
     }
@@ -57,7 +57,7 @@ impl Runner {
         let Some(held) = self.held.get(&key) else {
             return;
         };
-        let next = held.schedule.as_ref().and_then(Schedule::next);
+        let next = held.schedule.as_ref().and_then(|schedule| schedule.next());
         let Some(due) = next else {
             return;
         };

@@ -124,7 +124,8 @@ fn a_group_over_its_pool_loses_the_member_with_the_highest_score() {
         };
         let namespace = Namespace::parse("test").unwrap();
         keeper.ask(Request::Groups(namespace, vec![group]));
-        // Known again after a restart of the agent.
+        // Known again after a restart of the agent, once it was taken.
+        keeper.operate(9, Op::Query);
         keeper.stop();
         keeper = home.keeper();
         let small: FullName = "test/small".parse().unwrap();

@@ -228,18 +228,24 @@ fn a_directory_that_its_user_cannot_enter_is_said_so() {
 }
 
 #[test]
-fn an_agent_of_an_ordinary_user_runs_its_own_processes_only_and_says_so() {
+fn an_agent_of_an_ordinary_user_does_what_it_may_and_says_what_it_may_not() {
     use std::os::unix::process::CommandExt;
 
     if !nix::unistd::geteuid().is_root() {
         return;
     }
     let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
-    for (user, expected) in [
-        ("nobody", "success"),
+    for (user, nice, expected) in [
+        ("nobody", 5, "success"),
         (
             "root",
+            5,
             "spec.identity.user: the agent runs as nobody and cannot run processes of root",
+        ),
+        (
+            "nobody",
+            -5,
+            "spec.runtime.nice: the agent runs as nobody and cannot give a nice value below 0",
         ),
     ] {
         let home = Home::new();
@@ -250,6 +256,7 @@ fn an_agent_of_an_ordinary_user_runs_its_own_processes_only_and_says_so() {
         }
         let mut spec = home.daemon();
         spec.identity.user = user.into();
+        spec.runtime.nice = Some(nice);
         std::fs::write(home.path("spec.json"), spec.to_json()).unwrap();
         std::fs::write(home.path("ops.json"), "[[1, \"start\"]]").unwrap();
         let mut agent = crate::crash::driver_of(&home)
