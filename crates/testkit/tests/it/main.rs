@@ -7,6 +7,7 @@ mod crash_agent;
 mod crash_server;
 mod dialects;
 mod documents;
+mod events;
 mod fixture;
 mod logs;
 mod operations;
