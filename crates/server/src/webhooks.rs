@@ -66,11 +66,13 @@ impl Senders {
                 });
             }
             tokio::select! {
+                // First: senders that end because of it must not be started again.
+                biased;
+                () = stopped(&mut stop) => break,
                 _ = changed.changed() => {}
                 Some(ended) = tasks.join_next() => if let Err(error) = ended && error.is_panic() {
                     tracing::error!(%error, "the sender of a webhook ended; starting it again");
                 },
-                () = stopped(&mut stop) => break,
             }
         }
         while tasks.join_next().await.is_some() {}
