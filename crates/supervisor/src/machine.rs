@@ -124,6 +124,8 @@ pub(crate) struct Troubles {
     pub(crate) log: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) pid_file: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) rotation: String,
 }
 
 impl Troubles {
@@ -132,6 +134,7 @@ impl Troubles {
         Self {
             log: sink.map_or_else(String::new, |sink| sink.instead_of_log.clone()),
             pid_file: String::new(),
+            rotation: String::new(),
         }
     }
 }
@@ -332,6 +335,9 @@ impl Process {
             Event::SpawnFailed(why) => self.spawn_failed(why, cx, &mut out),
             Event::SignalRefused(why) => self.signal_refused(why, &mut out),
             Event::PidFileRefused(why) => self.troubles.pid_file = why,
+            Event::LogRotated(result) => {
+                self.troubles.rotation = result.err().unwrap_or_default();
+            }
             Event::Exited(run, exit, last_line) => {
                 self.exited(run, exit, last_line, cx, &mut out);
             }

@@ -12,6 +12,7 @@ mod held;
 mod inspect;
 mod limits;
 mod outbox;
+mod output;
 mod request;
 mod sample;
 mod schedule;
@@ -35,15 +36,14 @@ use crate::journal::entry::{Entry, Ledger};
 use crate::machine::{Boot, Event, Pools, Run};
 use crate::os::cgroup::Cgroups;
 use crate::os::exits::Exits;
-use crate::os::rotate::Rotation;
 use crate::os::sample::Sampler;
-use crate::os::user::User;
-use crate::os::{clock, sink, spawn, user};
+use crate::os::{clock, spawn};
 use crate::supervisor::Supervisor;
 use crate::{Notice, Options, Request, SupervisorError};
 use drift::ConfigRead;
 use held::Held;
 use outbox::Outbox;
+use output::Rotating;
 use sample::DiskCount;
 use side::Side;
 
@@ -99,8 +99,6 @@ pub(crate) struct Runner {
     groups: BTreeMap<Namespace, Vec<ProcessGroup>>,
     pools: Pools,
     cgroups: Cgroups,
-    /// A log that is being rotated.
-    rotation: Option<JoinHandle<()>>,
     rewrite_due_boot_ms: u64,
     bound_rounds: u32,
     /// It was said that the directory is gone.
@@ -153,7 +151,6 @@ impl Runner {
             groups: supervisor.picture.groups,
             pools: Pools::default(),
             cgroups: Cgroups::find(&agent),
-            rotation: None,
             rewrite_due_boot_ms: 0,
             bound_rounds: 0,
             dir_is_lost: false,
@@ -180,6 +177,7 @@ impl Runner {
         let mut batch = Vec::new();
         let mut disk_count: Option<DiskCount> = None;
         let mut config_read: Option<ConfigRead> = None;
+        let mut rotating: Option<Rotating> = None;
         loop {
             self.settle();
             let wake = self.next_wake();
@@ -223,7 +221,16 @@ impl Runner {
                     disk_count = None;
                     self.disk_counted(counts);
                 }
-                _ = bound.tick() => self.bound_output(),
+                _ = bound.tick() => {
+                    let long = self.bound_output();
+                    if rotating.is_none() {
+                        rotating = output::rotate(long);
+                    }
+                }
+                results = done(&mut rotating), if rotating.is_some() => {
+                    rotating = None;
+                    self.rotated(results);
+                }
             }
         }
         self.settle();
@@ -373,48 +380,6 @@ impl Runner {
         }
     }
 
-    /// Keeps files that something writes into from growing without end, logs by rotation. Looks at
-    /// those that were growing, and every few rounds at all.
-    fn bound_output(&mut self) {
-        self.bound_rounds = self.bound_rounds.wrapping_add(1);
-        let all = self.bound_rounds.is_multiple_of(BOUND_ALL_EVERY);
-        let is_rotating = self
-            .rotation
-            .as_ref()
-            .is_some_and(|work| !work.is_finished());
-        let mut due = Vec::new();
-        for held in self.held.values_mut() {
-            if !all && !held.writes_much {
-                continue;
-            }
-            held.writes_much = false;
-            for sink in held.process.sinks() {
-                match sink::bound(sink) {
-                    Ok(size) => {
-                        held.writes_much |= size > held.output_size + sink::MUCH;
-                        held.output_size = size;
-                        let rotation = Rotation::from(&held.hold.spec.runtime);
-                        if !sink.spool && rotation.is_due(size) {
-                            held.writes_much = true;
-                            due.push((rotation, sink.path.clone(), &held.hold.spec.identity.user));
-                        }
-                    }
-                    Err(error) => {
-                        let path = sink.path.display();
-                        tracing::debug!(%path, %error, "cannot bound output");
-                    }
-                }
-            }
-        }
-        if !is_rotating && !due.is_empty() {
-            self.rotation = rotate(due);
-        }
-        for side in self.sides.values() {
-            // Gone with its command: nothing to bound.
-            let _ = sink::bound(&side.sink);
-        }
-    }
-
     /// Spool files that nothing refers to.
     fn remove_stray_spools(&self) {
         let entries = std::fs::read_dir(self.dir.join("output"));
@@ -433,25 +398,6 @@ impl Runner {
             .join("output")
             .join(format!("{:x}", self.next_spool))
     }
-}
-
-/// Rotates logs beside the loop, with the rights of their users: a long one takes a while to copy.
-fn rotate(due: Vec<(Rotation, PathBuf, &String)>) -> Option<JoinHandle<()>> {
-    let found = |(rotation, path, user): (Rotation, PathBuf, &String)| {
-        let user = user::find(user).ok()?;
-        Some((rotation, path, User::clone(&user)))
-    };
-    let due: Vec<(Rotation, PathBuf, User)> = due.into_iter().filter_map(found).collect();
-    if due.is_empty() {
-        return None;
-    }
-    Some(tokio::task::spawn_blocking(move || {
-        for (rotation, path, user) in due {
-            if let Err(error) = user::with_rights_of(&user, || rotation.rotate(&path)) {
-                tracing::warn!(path = %path.display(), %error, "cannot rotate a log");
-            }
-        }
-    }))
 }
 
 /// What came of work beside the loop; nothing when it failed.

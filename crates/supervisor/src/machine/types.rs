@@ -164,6 +164,8 @@ pub(crate) enum Event {
     SignalRefused(String),
     /// The pid file of a foreground program could not be written: why, in words.
     PidFileRefused(String),
+    /// Its log was too long and was rotated, or why it could not be.
+    LogRotated(Result<(), String>),
     /// A run or a command ended; the last line that it wrote, if we know its output.
     Exited(Run, Exit, String),
     Inspected(Box<Instance>),

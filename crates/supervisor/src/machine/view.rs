@@ -113,25 +113,30 @@ impl Process {
                 },
                 pid: -1,
                 started_at: UnixMillis::NEVER,
-                message: self.message_with(["", "", ""]),
+                message: self.message_with(&[]),
             },
         }
     }
 
     /// The message, with what is wrong around the run.
     fn message_while_up(&self) -> Cow<'_, str> {
-        let Troubles { log, pid_file } = &self.troubles;
-        self.message_with([self.health.sentence(), log, pid_file])
+        let Troubles {
+            log,
+            pid_file,
+            rotation,
+        } = &self.troubles;
+        self.message_with(&[self.health.sentence(), log, pid_file, rotation])
     }
 
     /// The message, with this and with what is wrong about its files.
-    fn message_with(&self, more: [&str; 3]) -> Cow<'_, str> {
+    fn message_with(&self, more: &[&str]) -> Cow<'_, str> {
         if more.iter().all(|part| part.is_empty()) && self.drift.is_none() {
             return Cow::Borrowed(&self.message);
         }
         let drift = self.drift.sentence();
-        let all = [&self.message, more[0], more[1], more[2], &drift];
-        let parts: Vec<&str> = all.into_iter().filter(|part| !part.is_empty()).collect();
+        let first = std::iter::once(self.message.as_str());
+        let all = first.chain(more.iter().copied()).chain([drift.as_str()]);
+        let parts: Vec<&str> = all.filter(|part| !part.is_empty()).collect();
         Cow::Owned(parts.join("; "))
     }
 

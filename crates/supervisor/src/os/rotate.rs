@@ -42,8 +42,13 @@ impl Rotation {
     pub(crate) fn rotate(self, path: &Path) -> io::Result<()> {
         // Never through a link: its directory is the user's.
         let mut log = open(OpenOptions::new().read(true).write(true), path)?;
-        if !log.metadata()?.is_file() {
+        let found = log.metadata()?;
+        if !found.is_file() {
             return Err(io::Error::other("it is not a file"));
+        }
+        // Another process that writes into it had it rotated.
+        if !self.is_due(found.len()) {
+            return Ok(());
         }
         if self.keep > 0 {
             let part = with_suffix(path, "part");
@@ -115,7 +120,7 @@ mod tests {
                 .create(true)
                 .open(&path)
                 .unwrap();
-            let rotation = Rotation { max_bytes: 1, keep };
+            let rotation = Rotation { max_bytes: 0, keep };
             for round in 1..=5 {
                 writer.write_all(round.to_string().as_bytes()).unwrap();
                 rotation.rotate(&path).unwrap();

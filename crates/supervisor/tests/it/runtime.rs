@@ -79,6 +79,34 @@ fn a_log_that_grows_is_rotated_under_its_program() {
     assert_eq!(keeper.running().pid, pid);
 }
 
+#[test]
+fn a_log_that_cannot_be_rotated_is_said_so() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let home = Home::new();
+    home.open_to_all();
+    // Its user may write into the log and make no file beside it.
+    std::fs::create_dir(home.path("logs")).unwrap();
+    std::fs::write(home.path("logs/log"), vec![b'x'; 20_000]).unwrap();
+    let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
+    std::os::unix::fs::chown(home.path("logs/log"), Some(nobody.uid.as_raw()), None).unwrap();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("--print up");
+    spec.identity.user = "nobody".into();
+    spec.identity.pid_path = home.file("work/pid");
+    spec.identity.log_path = home.file("logs/log");
+    spec.runtime.log_max_bytes = Some(10_000);
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let said = "log is too long and cannot be rotated: Permission denied";
+    keeper.status_where("a word on the log", |s| s.message.ends_with(said));
+    assert!(
+        std::fs::metadata(home.path("logs/log")).unwrap().len() > 20_000,
+        "nothing is lost"
+    );
+}
+
 /// Where the agent of this process has put it, if the host has control groups that we may use.
 fn group_of(pid: i32) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
