@@ -126,6 +126,9 @@ pub(crate) struct Troubles {
     pub(crate) pid_file: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) rotation: String,
+    /// It is over a limit and may not be killed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) limit: String,
 }
 
 impl Troubles {
@@ -133,8 +136,7 @@ impl Troubles {
     fn of(sink: Option<&Sink>) -> Self {
         Self {
             log: sink.map_or_else(String::new, |sink| sink.instead_of_log.clone()),
-            pid_file: String::new(),
-            rotation: String::new(),
+            ..Self::default()
         }
     }
 }

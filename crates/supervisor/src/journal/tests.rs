@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use model::Namespace;
 use model::event::{Event, EventKind};
+use model::group::{Pool, ProcessGroup};
 use model::operation::{Op, OpId, TaskId};
 use model::status::Exit;
 use model::{Code, Flag, FullName, Outcome, UnixMillis};
@@ -231,4 +233,32 @@ fn zeros_where_nothing_was_written_are_a_torn_end() {
     fs::write(&path, &bytes).unwrap();
     let (_, read) = Journal::open(dir.path()).unwrap();
     assert_eq!(read, entries());
+}
+
+#[test]
+fn groups_and_labels_are_those_that_were_last_written() {
+    let group = |id: &str| ProcessGroup {
+        id: id.into(),
+        resource: Pool::default(),
+    };
+    let (one, other) = (
+        Namespace::parse("one").unwrap(),
+        Namespace::parse("other").unwrap(),
+    );
+    let mut labelled = hold(1);
+    labelled.labels = serde_json::from_str(r#"{"process_group": "web"}"#).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (mut journal, _) = Journal::open(dir.path()).unwrap();
+    let entries = [
+        Entry::Hold(Box::new(HoldEntry::from(&labelled))),
+        Entry::Groups(one.clone(), vec![group("old")]),
+        Entry::Groups(other.clone(), vec![group("gone")]),
+        Entry::Groups(one.clone(), vec![group("a"), group("b")]),
+        Entry::Groups(other, vec![]),
+    ];
+    journal.append(&entries).unwrap();
+    let picture = Picture::of(Journal::open(dir.path()).unwrap().1);
+    let groups: Vec<_> = picture.groups.iter().collect();
+    assert_eq!(groups, [(&one, &vec![group("a"), group("b")])]);
+    assert_eq!(picture.held[&name(1)].0.labels, labelled.labels);
 }

@@ -89,7 +89,8 @@ impl Process {
         let Phase::Up { alive } = self.phase else {
             return;
         };
-        if !self.managed || self.forgetting || !self.sentence.is_empty() {
+        let was_tried = !self.sentence.is_empty() || !self.troubles.limit.is_empty();
+        if !self.managed || self.forgetting || was_tried {
             return;
         }
         out.push(emit(kind, &sentence, None));
@@ -100,7 +101,7 @@ impl Process {
     /// It may not be killed, so nothing comes of it but a message.
     pub(super) fn reprieved(&mut self, why: &str) {
         if !std::mem::take(&mut self.sentence).is_empty() {
-            self.message = format!("over its limit, and not killed: {why}");
+            self.troubles.limit = format!("over its limit, and not killed: {why}");
         }
     }
 }

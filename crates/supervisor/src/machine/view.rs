@@ -124,8 +124,9 @@ impl Process {
             log,
             pid_file,
             rotation,
+            limit,
         } = &self.troubles;
-        self.message_with(&[self.health.sentence(), log, pid_file, rotation])
+        self.message_with(&[self.health.sentence(), limit, log, pid_file, rotation])
     }
 
     /// The message, with this and with what is wrong about its files.

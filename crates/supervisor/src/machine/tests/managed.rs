@@ -148,6 +148,18 @@ fn one_that_is_not_managed_may_use_what_it_wants() {
 }
 
 #[test]
+fn one_that_may_not_be_killed_is_told_once_and_left() {
+    let mut world = started(daemon());
+    world.refuses = Some("no right".into());
+    let pid = world.program();
+    sentence(&mut world);
+    sentence(&mut world);
+    assert_eq!((world.program(), world.emitted.len()), (pid, 1));
+    let said = "over its limit, and not killed: no right";
+    assert_eq!(world.process.view().message, said);
+}
+
+#[test]
 fn a_sentence_survives_the_agent() {
     let mut world = started(daemon());
     world.pass(30_000);
