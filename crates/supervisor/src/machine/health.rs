@@ -43,14 +43,15 @@ impl Health {
                 false
             }
             Err(why) => {
-                self.failures = self.failures.saturating_add(1);
-                if self.failures >= IN_A_ROW {
+                let was_bad = self.is_bad();
+                // Counted no further: the same trouble is the same sentence, and tells nobody anything new.
+                self.failures = IN_A_ROW.min(self.failures + 1);
+                if self.is_bad() {
                     let why = words::quote(&why);
-                    let n = self.failures;
                     self.sentence =
-                        format!("unhealthy: health_cmd failed {n} times in a row: {why}");
+                        format!("unhealthy: health_cmd failed {IN_A_ROW} times in a row: {why}");
                 }
-                self.failures == IN_A_ROW
+                self.is_bad() && !was_bad
             }
         }
     }

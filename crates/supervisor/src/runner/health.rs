@@ -26,13 +26,15 @@ impl Runner {
             held.health_of = run;
             held.health_due_boot_ms = None;
             if run.is_some() {
-                self.arm_health(key);
+                // Those that were started together are not all checked together.
+                let every_ms = self.options.check_health_every.as_millis() as u64;
+                self.arm_health(key, every_ms - every_ms * u64::from(key.0 % 64) / 128);
             }
         }
     }
 
-    fn arm_health(&mut self, key: Key) {
-        let at = clock::boot_ms() + self.options.check_health_every.as_millis() as u64;
+    fn arm_health(&mut self, key: Key, wait_ms: u64) {
+        let at = clock::boot_ms() + wait_ms;
         if let Some(held) = self.held.get_mut(&key) {
             held.health_due_boot_ms = Some(at);
             self.timers.push(Reverse((at, Due::Health(key))));
@@ -40,7 +42,7 @@ impl Runner {
     }
 
     pub(super) fn health_rings(&mut self, key: Key) {
-        self.arm_health(key);
+        self.arm_health(key, self.options.check_health_every.as_millis() as u64);
         if let Err(why) = self.check_health(key) {
             self.drive(key, Event::HealthChecked(Err(why)));
         }

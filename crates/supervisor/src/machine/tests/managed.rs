@@ -56,7 +56,7 @@ fn one_that_is_not_managed_is_only_called_unhealthy_until_a_check_succeeds() {
     assert_eq!((world.program(), world.signals), (pid, 0));
     let said = world.process.view().message.into_owned();
     assert!(
-        said.starts_with("unhealthy: health_cmd failed 5 times"),
+        said.starts_with("unhealthy: health_cmd failed 3 times"),
         "{said}"
     );
     assert_eq!(kinds(&world), [EventKind::ProcessUnhealthy], "told once");
