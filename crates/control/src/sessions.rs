@@ -234,10 +234,10 @@ impl Control {
             let mut fleet = self.fleet_mut();
             fleet.set_agent_info(host, info_of(hello));
             fleet.set_link(host, Link::Up { since: at });
-            let groups: Vec<Namespace> = fleet
-                .groups_of(host)
-                .map(|(namespace, _)| namespace.clone())
-                .collect();
+            // Of every namespace that has a process here, also those without groups: they may have had some before.
+            let named = fleet.processes_of(host).map(|row| &row.name().namespace);
+            let grouped = fleet.groups_of(host).map(|(namespace, _)| namespace);
+            let groups: BTreeSet<Namespace> = named.chain(grouped).cloned().collect();
             (held_digest(&fleet, host) == hello.held_digest, groups)
         };
         // What was under way is asked again, oldest first. An agent that has seen an operation before knows its id.

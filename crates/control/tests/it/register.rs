@@ -152,7 +152,7 @@ async fn an_agent_that_was_away_learns_everything_and_one_in_step_learns_nothing
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
     let agent = rig.agent("10.0.0.1").await;
-    let desired = agent.hears_desired().await;
+    let desired = agent.hears_processes().await;
     assert_eq!(desired.len(), 1);
     assert!(desired[0].full && desired[0].last);
     let process = &desired[0].processes[0];
@@ -168,7 +168,7 @@ async fn an_agent_that_was_away_learns_everything_and_one_in_step_learns_nothing
         .into_iter(),
     );
     let again = rig.connect("10.0.0.1".parse().unwrap(), held);
-    assert!(again.hears_desired().await.is_empty());
+    assert!(again.hears_processes().await.is_empty());
     // The older connection of the same host is sent away.
     assert!(format!("{:?}", agent.hears().await).contains("took its place"));
 }

@@ -207,6 +207,13 @@ impl Agent {
         self.hears().await.into_iter().filter_map(command).collect()
     }
 
+    /// What it is told of processes, leaving out what is only about groups.
+    pub(crate) async fn hears_processes(&self) -> Vec<Desired> {
+        let mut desired = self.hears_desired().await;
+        desired.retain(|desired| desired.groups.is_empty());
+        desired
+    }
+
     pub(crate) async fn hears_desired(&self) -> Vec<Desired> {
         let desired = |kind| match kind {
             DownKind::Desired(desired) => Some(desired),
