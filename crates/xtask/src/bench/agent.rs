@@ -47,6 +47,9 @@ pub(crate) struct Args {
     /// Fetch those that are missing: Debian, PyPI, npm and cargo packages, into target/peers
     #[arg(long)]
     install: bool,
+    /// Measure muster and muster-agent of this folder [default: build them]
+    #[arg(long, value_name = "DIR")]
+    binaries: Option<PathBuf>,
     /// 100 processes, 10 kills, 5 idle seconds: a quick look
     #[arg(long)]
     quick: bool,
@@ -84,22 +87,12 @@ trait Keeper {
 
 /// Everything that the bench needs of this machine.
 #[derive(Debug)]
-pub(crate) struct Place {
-    /// Our own release binaries.
+struct Place {
+    /// `muster` and `muster-agent`.
     binaries: PathBuf,
-    /// Where the others are.
+    sleeper: PathBuf,
+    /// Where the others are, each in a folder of its name.
     peers: PathBuf,
-}
-
-impl Place {
-    /// The folder of an installed peer.
-    fn of(&self, name: &str) -> PathBuf {
-        self.peers.join(name)
-    }
-
-    fn sleeper(&self) -> PathBuf {
-        self.binaries.join("sleeper")
-    }
 }
 
 fn everyone() -> Vec<Box<dyn Peer>> {
@@ -120,15 +113,7 @@ fn everyone() -> Vec<Box<dyn Peer>> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let chosen = chosen(&args.peers)?;
     interrupt::watch()?;
-    server::build(&["cli", "agent"])?;
-    // Apart from those, with the features that this program was built with, or else it would be replaced.
-    server::build(&["xtask"])?;
-    let binaries = server::binaries()?;
-    let target = binaries.parent().unwrap_or(Path::new("target"));
-    let place = Place {
-        peers: target.join("peers"),
-        binaries,
-    };
+    let place = place(args.binaries.as_deref())?;
     usage::raise_open_files()?;
     let plan = match args.quick {
         true => Plan::QUICK,
@@ -139,13 +124,32 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         eprintln!("{}", peer.name());
         let figures = match install::ensure(&place, peer.as_ref(), args.install) {
             Ok(()) => measure::measure(peer.as_ref(), &place, &plan),
-            Err(why) => Figures::skipped(why.to_string()),
+            Err(why) => Figures::skipped(format!("{why:#}")),
         };
         interrupt::check()?;
         measured.push((peer.name(), figures));
     }
     print(&plan, &measured);
     Ok(())
+}
+
+fn place(given: Option<&Path>) -> anyhow::Result<Place> {
+    // With the features that this program was built with, or else it would be replaced.
+    server::build(&["xtask"])?;
+    let built = server::binaries()?;
+    let binaries = match given {
+        Some(binaries) => binaries.canonicalize()?,
+        None => {
+            server::build(&["cli", "agent"])?;
+            built.clone()
+        }
+    };
+    let target = built.parent().unwrap_or(Path::new("target"));
+    Ok(Place {
+        sleeper: built.join("sleeper"),
+        peers: target.join("peers"),
+        binaries,
+    })
 }
 
 fn chosen(names: &[String]) -> anyhow::Result<Vec<Box<dyn Peer>>> {

@@ -53,7 +53,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             let index = event.data.u64();
             if let Some((mut child, pidfd)) = kept.remove(&index) {
                 child.wait()?;
-                drop(pidfd);
+                // Said, not left to closing: a child between its fork and its exec may hold the same file open, and
+                // the end of a process would be told again, as the end of its successor.
+                epoll::delete(&epoll, &pidfd)?;
                 kept.insert(index, spawn(args, &epoll, index)?);
             }
         }

@@ -1,4 +1,4 @@
-//! circus: one watcher a process.
+//! circus: one watcher a process, looked at ten times a second. It restarts when it looks; by default every five seconds.
 
 use std::process::Command;
 
@@ -21,7 +21,8 @@ impl Peer for Circus {
     fn start(&self, stage: &Stage, n: usize) -> anyhow::Result<Started> {
         let dir = stage.dir().display();
         let mut text = format!(
-            "[circus]\nendpoint=ipc://{dir}/endpoint\npubsub_endpoint=ipc://{dir}/pubsub\nwarmup_delay=0\n"
+            "[circus]\nendpoint=ipc://{dir}/endpoint\npubsub_endpoint=ipc://{dir}/pubsub\nwarmup_delay=0\n\
+             check_delay=0.1\n"
         );
         for index in 0..n {
             let command = stage.command(index);

@@ -24,7 +24,7 @@ const MARK: &str = "installed";
 /// Says why a peer cannot be measured, if it is not there and may not be fetched, or could not be.
 pub(super) fn ensure(place: &Place, peer: &dyn Peer, may_install: bool) -> anyhow::Result<()> {
     let package = peer.package();
-    let dir = place.of(peer.name());
+    let dir = place.peers.join(peer.name());
     if matches!(package, Package::Ours) || dir.join(MARK).exists() {
         return Ok(());
     }

@@ -94,11 +94,6 @@ impl Figures {
             (format!("start {whole}"), self.start_whole.as_ref().err()),
             (format!("storm of {whole}"), self.storm.as_ref().err()),
             ("memory at 0".to_owned(), self.memory_none.as_ref().err()),
-            (format!("memory at {half}"), self.memory_half.as_ref().err()),
-            (
-                format!("memory at {whole}"),
-                self.memory_whole.as_ref().err(),
-            ),
             ("idle CPU".to_owned(), self.idle_cpu.as_ref().err()),
         ];
         let failed = failed

@@ -41,11 +41,16 @@ impl Peer for Pm2 {
         let apps: Vec<_> = (0..n).map(app).collect();
         let config = stage.dir().join("ecosystem.json");
         std::fs::write(&config, json!({ "apps": apps }).to_string())?;
-        let binary = stage.peer(self.name()).join("node_modules/pm2/bin/pm2");
-        let mut program = Command::new(binary);
+        let pm2 = stage.peer(self.name()).join("node_modules/pm2");
+        let mut program = Command::new("node");
         match n {
-            0 => program.args(["ping", "--no-daemon"]),
-            _ => program.arg("start").arg(config).arg("--no-daemon"),
+            // Told to start nothing it would end; its daemon does not.
+            0 => program.arg(pm2.join("lib/Daemon.js")),
+            _ => program
+                .arg(pm2.join("bin/pm2"))
+                .arg("start")
+                .arg(config)
+                .arg("--no-daemon"),
         };
         program
             .env("PM2_HOME", stage.dir().join("pm2"))

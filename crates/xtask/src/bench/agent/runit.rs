@@ -1,7 +1,7 @@
 //! runit: one `runsv` a process below one `runsvdir`.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::install::Package;
@@ -24,7 +24,8 @@ impl Peer for Runit {
         let services = services(stage, n)?;
         let binaries = stage.peer(self.name()).join("usr/bin");
         let mut program = Command::new(binaries.join("runsvdir"));
-        program.arg(services).env("PATH", path_with(&binaries));
+        program.arg(services);
+        program.env("PATH", format!("{}:/usr/bin:/bin", binaries.display()));
         tree::start(stage, &program, "HUP")
     }
 }
@@ -41,8 +42,4 @@ pub(super) fn services(stage: &Stage, n: usize) -> anyhow::Result<PathBuf> {
         std::fs::set_permissions(&run, PermissionsExt::from_mode(0o755))?;
     }
     Ok(services)
-}
-
-pub(super) fn path_with(binaries: &Path) -> String {
-    format!("{}:/usr/bin:/bin", binaries.display())
 }

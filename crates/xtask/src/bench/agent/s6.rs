@@ -1,10 +1,17 @@
 //! s6: one `s6-supervise` a process below one `s6-svscan`.
+//!
+//! It knows its own programs by absolute paths below `/usr/bin`, so it gets a view of the file system in which they are
+//! there: an overlay in a mount namespace of its own, which only root can make and which ends with it.
 
 use std::process::Command;
 
 use super::install::Package;
 use super::stage::Stage;
 use super::{Peer, Started, runit, tree};
+
+const IN_OVERLAY: &str = r#"
+mount -t overlay overlay -o "lowerdir=$0:/usr/bin" /usr/bin && exec s6-svscan -c 2000 "$1"
+"#;
 
 #[derive(Debug)]
 pub(super) struct S6;
@@ -23,11 +30,11 @@ impl Peer for S6 {
         let root = stage.peer(self.name());
         let binaries = root.join("usr/bin");
         let libraries = root.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH));
-        let mut program = Command::new(binaries.join("s6-svscan"));
+        let mut program = Command::new("unshare");
         program
-            .args(["-c", "2000"])
+            .args(["--mount", "sh", "-c", IN_OVERLAY])
+            .arg(binaries)
             .arg(services)
-            .env("PATH", runit::path_with(&binaries))
             .env("LD_LIBRARY_PATH", libraries);
         tree::start(stage, &program, "TERM")
     }

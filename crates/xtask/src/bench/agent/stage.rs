@@ -34,7 +34,7 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(super) fn new(place: &Place, n: usize) -> anyhow::Result<Self> {
-        let dir = TempDir::with_prefix("muster-bench-")?;
+        let dir = TempDir::with_prefix("bench-agent-")?;
         let path = dir.path().join("up");
         mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
         // For writing too, so that it does not end with the last sleeper.
@@ -42,7 +42,7 @@ impl Stage {
         Ok(Self {
             fifo: File::from(open(&path, flags, Mode::empty())?),
             dir,
-            sleeper: place.sleeper(),
+            sleeper: place.sleeper.clone(),
             peers: place.peers.clone(),
             binaries: place.binaries.clone(),
             rest: Vec::new(),

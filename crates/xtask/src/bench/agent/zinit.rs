@@ -1,4 +1,4 @@
-//! zinit: a TOML file a process, restarted without delay.
+//! zinit: a TOML file a process, restarted after the shortest delay that it takes.
 
 use std::process::Command;
 
@@ -24,7 +24,8 @@ impl Peer for Zinit {
         for index in 0..n {
             let text = format!(
                 "[service]\nname = \"p{index}\"\nexec = \"{}\"\n\
-                 [lifecycle]\nrestart = \"always\"\nrestart_delay_ms = 0\nmax_restarts = 0\n",
+                 [lifecycle]\nrestart = \"always\"\nrestart_delay_ms = 1\nrestart_delay_max_ms = 1\n\
+                 max_restarts = 0\n",
                 stage.command(index)
             );
             std::fs::write(services.join(format!("p{index}.toml")), text)?;
