@@ -49,6 +49,11 @@ impl Cluster {
         self.agents
     }
 
+    /// 0 while it is down.
+    pub fn server_pid(&self) -> u32 {
+        self.server.as_ref().map_or(0, Child::id)
+    }
+
     /// As if the power had gone.
     pub fn kill_server(&mut self) {
         if let Some(mut server) = self.server.take() {

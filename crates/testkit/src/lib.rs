@@ -11,6 +11,7 @@ pub mod api;
 pub mod cluster;
 pub mod odd;
 pub mod program;
+pub mod soak;
 pub mod wait;
 
 pub use api::Api;

@@ -1,11 +1,14 @@
-//! Programs of this workspace, as built beside the test that runs.
+//! Programs of this workspace, as built beside the test or program that runs.
 
 use std::path::PathBuf;
 
 /// The path of a binary of this workspace. `cargo build --workspace --bins` makes them all.
 pub fn path(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let folder = test.ancestors().nth(2).unwrap();
+    let this = std::env::current_exe().unwrap();
+    let mut folder = this.parent().unwrap();
+    if folder.ends_with("deps") {
+        folder = folder.parent().unwrap();
+    }
     let program = folder.join(name);
     assert!(
         program.exists(),

@@ -12,3 +12,4 @@ mod fixture;
 mod logs;
 mod operations;
 mod readme;
+mod soak;

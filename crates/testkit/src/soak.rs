@@ -1,0 +1,109 @@
+//! A soak: a real server, real agents and odd processes, and everything done to them at random that operators, crashes and
+//! the kernel do. In the end the world is left alone, and must be as the answers said.
+//!
+//! What is done comes from a seed; when it happens comes from the machine. A failure prints the seed and the last actions.
+
+mod check;
+mod live;
+mod process;
+mod random;
+mod usage;
+mod world;
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+pub use usage::Usage;
+use world::World;
+
+const BETWEEN_PROGRESS: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub seed: u64,
+    /// How long things are done; becoming quiet and the checks come on top.
+    pub duration: Duration,
+    pub n_agents: usize,
+    pub n_processes: usize,
+}
+
+/// What was done and seen.
+#[derive(Debug, Default, Clone)]
+pub struct Summary {
+    pub n_actions: u64,
+    pub n_operations: u64,
+    /// Those that ended with 0.
+    pub n_successes: u64,
+    /// Requests that nobody answered, because the server was killed.
+    pub n_unanswered: u64,
+    pub n_updates: u64,
+    pub n_process_kills: u64,
+    /// Of these, those that must have an event each.
+    pub n_told_kills: u64,
+    pub n_agent_kills: u64,
+    pub n_server_kills: u64,
+    pub n_executions: u64,
+    pub n_events: u64,
+    pub server: Usage,
+    pub agents: Usage,
+}
+
+/// Runs the whole of it, and panics on the first property that does not hold.
+pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Summary {
+    let mut world = World::new(plan);
+    let started = Instant::now();
+    let mut told = started;
+    while started.elapsed() < plan.duration {
+        world.step();
+        if told.elapsed() >= BETWEEN_PROGRESS {
+            told = Instant::now();
+            progress(&format!(
+                "{} s: {}",
+                started.elapsed().as_secs(),
+                world.summary.line()
+            ));
+        }
+    }
+    world.revive_all();
+    check::quiet_world(&mut world);
+    world.end()
+}
+
+impl Summary {
+    fn line(&self) -> String {
+        format!(
+            "{} actions, {} operations, {} kills of processes, {} of agents, {} of the server; server {}, agents {}",
+            self.n_actions,
+            self.n_operations,
+            self.n_process_kills,
+            self.n_agent_kills,
+            self.n_server_kills,
+            self.server,
+            self.agents,
+        )
+    }
+}
+
+/// A table, one line each.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = [
+            ("actions", self.n_actions),
+            ("operations asked", self.n_operations),
+            ("  ended with success", self.n_successes),
+            ("requests unanswered", self.n_unanswered),
+            ("specs updated", self.n_updates),
+            ("processes killed", self.n_process_kills),
+            ("  each with an event", self.n_told_kills),
+            ("agents killed", self.n_agent_kills),
+            ("server killed", self.n_server_kills),
+            ("executions", self.n_executions),
+            ("events listed", self.n_events),
+        ];
+        for (what, n) in rows {
+            writeln!(f, "{what:<24}{n:>10}")?;
+        }
+        writeln!(f, "{:<24}{:>10}", "server at most", self.server)?;
+        write!(f, "{:<24}{:>10}", "an agent at most", self.agents)
+    }
+}

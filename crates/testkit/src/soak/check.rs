@@ -1,0 +1,260 @@
+//! What must be true once the world is quiet.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::process::{Op, Process};
+use super::usage::Usage;
+use super::world::World;
+use crate::wait;
+
+/// Of a debug build, and far above what was ever seen: a leak gets there, work does not.
+const SERVER_LIMIT: Usage = Usage {
+    rss_kib: 512 * 1024,
+    n_descriptors: 512,
+};
+const AGENT_LIMIT: Usage = Usage {
+    rss_kib: 128 * 1024,
+    n_descriptors: 512,
+};
+
+const ENDED_ALREADY_SO: [i64; 3] = [0, 828, 829];
+const NO_CONNECTION: i64 = 117;
+const RUNNING_ALREADY: i64 = 828;
+const LOST: i64 = 126;
+
+/// How a process is wanted, as far as the answers say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Wanted {
+    flag: i64,
+    managed: bool,
+}
+
+/// Waits until nothing is under way, and checks everything.
+pub(super) fn quiet_world(world: &mut World) {
+    let ends = ended(world);
+    world.summary.n_successes = ends.values().filter(|code| **code == 0).count() as u64;
+    wanted_is_observed(world, &ends);
+    let events = all_told(world);
+    nothing_is_listed_twice(&events);
+    executions_are_explained(world, &ends, &events);
+    every_end_stays(world, &ends);
+    wanted_is_observed(world, &ends);
+    agents_hold_what_is_wanted(world);
+    usage_is_bounded(world);
+    world.summary.n_events = events.len() as u64;
+}
+
+/// The code of each task, once every target has ended.
+fn ended(world: &World) -> BTreeMap<String, i64> {
+    let mut ends = BTreeMap::new();
+    for process in &world.processes {
+        for task in process.asked.iter().filter_map(|asked| asked.task.as_ref()) {
+            let what = format!("the end of {task} of {}", process.name);
+            let code = wait::until(&what, || {
+                let target = world.target_of(process, task)?;
+                target["error_code"].as_i64().filter(|code| *code != 115)
+            });
+            ends.insert(task.clone(), code);
+        }
+    }
+    ends
+}
+
+/// An end is an end; only a lost one may be found.
+fn every_end_stays(world: &World, ends: &BTreeMap<String, i64>) {
+    for process in &world.processes {
+        for task in process.asked.iter().filter_map(|asked| asked.task.as_ref()) {
+            let again = wait::until("an answer", || world.target_of(process, task));
+            assert!(
+                again["error_code"] == ends[task] || ends[task] == LOST,
+                "{task} of {} had ended with {} and now: {again}",
+                process.name,
+                ends[task]
+            );
+        }
+    }
+}
+
+fn wanted_is_observed(world: &mut World, ends: &BTreeMap<String, i64>) {
+    for at in 0..world.processes.len() {
+        let wanted = wanted(&world.processes[at], ends);
+        let mut wrong = String::new();
+        let started = Instant::now();
+        while started.elapsed() < wait::PATIENCE {
+            world.look();
+            match as_wanted(world, at, wanted) {
+                Ok(()) => break,
+                Err(why) => wrong = why,
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        if let Err(why) = as_wanted(world, at, wanted) {
+            panic!(
+                "{} is not as wanted: {why}; before: {wrong}",
+                world.processes[at].name
+            );
+        }
+    }
+}
+
+/// Each agent's own word: the definitions, flags and runs that it holds are the server's.
+fn agents_hold_what_is_wanted(world: &World) {
+    let mut n_held = 0;
+    for host in world.hosts() {
+        let path = format!("/api/v1/hosts/{host}/held");
+        let (status, held) = world.cluster.api.native("GET", &path, None);
+        assert_eq!(status, 200, "{held}");
+        assert_eq!(held["foreign"], serde_json::json!([]), "{held}");
+        for process in held["processes"].as_array().unwrap() {
+            let differs = process["differs"].as_array().unwrap();
+            assert!(differs.is_empty(), "{host}: {process}");
+            n_held += 1;
+        }
+    }
+    assert_eq!(n_held, world.processes.len(), "every process is held");
+}
+
+fn as_wanted(world: &World, at: usize, wanted: Option<Wanted>) -> Result<(), String> {
+    let process = &world.processes[at];
+    let row = world.row(process).ok_or("no row")?;
+    let runs: Vec<i32> = world.runs(at).iter().map(|run| run.pid).collect();
+    let shown = Wanted {
+        flag: row["flag"].as_i64().ok_or("no flag")?,
+        managed: row["isauto"] == true,
+    };
+    let must_run = match (shown.flag, shown.managed) {
+        (1, true) => true,
+        (1, false) => row["status"] == 1,
+        _ => false,
+    };
+    let version = process.version.map(|version| version.to_string());
+    let is_version = |version: &String| row["meta"]["labels"]["version"] == *version;
+    let right = wanted.is_none_or(|wanted| wanted == shown)
+        && runs.len() == usize::from(must_run)
+        && (row["status"] == 1) == must_run
+        && runs.first().is_none_or(|pid| row["pid"] == *pid)
+        && version.as_ref().is_none_or(is_version);
+    let said = || format!("answers say {wanted:?}, version {version:?}; runs {runs:?}; row {row}");
+    if right { Ok(()) } else { Err(said()) }
+}
+
+/// What the answers together say: operations are done in the order in which they were asked for.
+fn wanted(process: &Process, ends: &BTreeMap<String, i64>) -> Option<Wanted> {
+    let mut wanted: Option<Wanted> = None;
+    for asked in &process.asked {
+        let code = asked.task.as_ref().map(|task| ends[task]);
+        let told = code.filter(|code| ENDED_ALREADY_SO.contains(code));
+        wanted = told
+            .and_then(|_| match asked.op {
+                Op::Start | Op::Restart | Op::Manage => Some((1, true)),
+                Op::Stop | Op::Kill => Some((2, false)),
+                Op::Unmanage => wanted.map(|before| (before.flag, false)),
+            })
+            .map(|(flag, managed)| Wanted { flag, managed });
+    }
+    wanted
+}
+
+/// Every event, once each death that must be told is.
+fn all_told(world: &World) -> Vec<Value> {
+    let mut events = Vec::new();
+    let mut missing = String::new();
+    let started = Instant::now();
+    while started.elapsed() < wait::PATIENCE {
+        events = list(world);
+        missing.clear();
+        for process in &world.processes {
+            let n = n_ends(process, &events);
+            if n < process.n_told_kills {
+                let (name, killed) = (&process.name, process.n_told_kills);
+                missing += &format!("{name} was killed {killed} times, with {n} events; ");
+            }
+        }
+        if missing.is_empty() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert!(missing.is_empty(), "{missing}{events:#?}");
+    events
+}
+
+fn list(world: &World) -> Vec<Value> {
+    let mut events: Vec<Value> = Vec::new();
+    let mut page = String::new();
+    loop {
+        let path = format!("/api/v1/events?namespace=soak&limit=1000{page}");
+        let (status, list) = world.cluster.api.native("GET", &path, None);
+        assert_eq!(status, 200, "{list}");
+        events.extend(list["events"].as_array().unwrap().iter().cloned());
+        match list["next"].as_u64() {
+            Some(next) => page = format!("&before={next}"),
+            None => return events,
+        }
+    }
+}
+
+/// How many unasked ends of its runs the server knows of.
+fn n_ends(process: &Process, events: &[Value]) -> usize {
+    let is_end = |event: &&Value| {
+        event["process"] == format!("soak/{}", process.name)
+            && (event["kind"] == "process_exit" || event["kind"] == "process_restart_failed")
+    };
+    events.iter().filter(is_end).count()
+}
+
+fn nothing_is_listed_twice(events: &[Value]) {
+    let ids: BTreeSet<u64> = events
+        .iter()
+        .filter_map(|event| event["id"].as_u64())
+        .collect();
+    assert_eq!(ids.len(), events.len(), "each event has an id of its own");
+    let mut known = BTreeSet::new();
+    for event in events {
+        let what = [
+            &event["host"],
+            &event["process"],
+            &event["kind"],
+            &event["at"],
+            &event["reason"],
+        ];
+        let what = what.map(ToString::to_string);
+        assert!(known.insert(what), "listed twice: {event}");
+    }
+}
+
+/// Nothing is executed but what was asked for, or what an event explains.
+fn executions_are_explained(world: &mut World, ends: &BTreeMap<String, i64>, events: &[Value]) {
+    for process in &world.processes {
+        let launches = process.asked.iter().filter(|asked| {
+            let starts = matches!(asked.op, Op::Start | Op::Restart | Op::Manage);
+            let code = asked.task.as_ref().map(|task| ends[task]);
+            starts && code != Some(NO_CONNECTION) && code != Some(RUNNING_ALREADY)
+        });
+        let (asked, explained) = (launches.count(), n_ends(process, events));
+        let executions = process.n_executions();
+        assert!(
+            executions <= asked + explained,
+            "{} was executed {executions} times, asked for {asked} times, with {explained} ends",
+            process.name
+        );
+        world.summary.n_executions += executions as u64;
+    }
+}
+
+fn usage_is_bounded(world: &mut World) {
+    world.measure();
+    let summary = &world.summary;
+    for (who, usage, limit) in [
+        ("the server", summary.server, SERVER_LIMIT),
+        ("an agent", summary.agents, AGENT_LIMIT),
+    ] {
+        assert!(
+            usage.rss_kib <= limit.rss_kib && usage.n_descriptors <= limit.n_descriptors,
+            "{who} uses {usage}; the limit is {limit}"
+        );
+    }
+}

@@ -1,0 +1,382 @@
+//! The world that is soaked, and what is done to it.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::live::{self, Live};
+use super::process::{Asked, Op, Process};
+use super::random::Random;
+use super::usage::Usage;
+use super::{Plan, Summary};
+use crate::api::with_credentials;
+use crate::{Agent, Api, Cluster, wait};
+
+/// How much of the past a failure shows.
+const HISTORY: usize = 50;
+const LONGEST_PAUSE_MS: usize = 150;
+const LONGEST_ABSENCE_MS: usize = 2000;
+
+#[derive(Debug, Clone, Copy)]
+enum Action {
+    Operate(Op),
+    KillProcess,
+    KillAgent,
+    KillServer,
+    Update,
+}
+
+const ACTIONS: [(usize, Action); 10] = [
+    (16, Action::Operate(Op::Start)),
+    (8, Action::Operate(Op::Stop)),
+    (10, Action::Operate(Op::Restart)),
+    (6, Action::Operate(Op::Kill)),
+    (10, Action::Operate(Op::Manage)),
+    (5, Action::Operate(Op::Unmanage)),
+    (25, Action::KillProcess),
+    (5, Action::KillAgent),
+    (3, Action::KillServer),
+    (8, Action::Update),
+];
+
+#[derive(Debug)]
+pub(super) struct World {
+    random: Random,
+    pub(super) summary: Summary,
+    pub(super) processes: Vec<Process>,
+    /// With the time to start it again, if it is down.
+    agents: Vec<(Agent, Option<Instant>)>,
+    server_down_until: Option<Instant>,
+    n_versions: u64,
+    pub(super) cluster: Cluster,
+    /// Last, so that it stands below the logs of the agents.
+    history: History,
+}
+
+/// What was done lately; shown when the soak fails.
+#[derive(Debug)]
+struct History {
+    seed: u64,
+    started: Instant,
+    lines: VecDeque<String>,
+}
+
+impl History {
+    fn note(&mut self, what: &str) {
+        if self.lines.len() == HISTORY {
+            self.lines.pop_front();
+        }
+        let at = self.started.elapsed().as_millis();
+        self.lines.push_back(format!("{at:>8} ms  {what}"));
+    }
+}
+
+impl Drop for History {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("soak with seed {} failed; its last actions:", self.seed);
+            for line in &self.lines {
+                println!("{line}");
+            }
+        }
+    }
+}
+
+impl World {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let cluster = Cluster::start();
+        let ip = |n: usize| format!("10.9.{}.{}", n / 250, n % 250 + 1);
+        let agents = (0..plan.n_agents).map(|n| (cluster.agent(&ip(n)), None));
+        let agents = agents.collect();
+        let process = |n: usize| Process::new(n, ip(n % plan.n_agents), cluster.path());
+        let processes = (0..plan.n_processes).map(process).collect();
+        let mut world = Self {
+            random: Random::new(plan.seed),
+            summary: Summary::default(),
+            processes,
+            agents,
+            server_down_until: None,
+            n_versions: 0,
+            cluster,
+            history: History {
+                seed: plan.seed,
+                started: Instant::now(),
+                lines: VecDeque::new(),
+            },
+        };
+        for at in 0..plan.n_processes {
+            world.update(at);
+            // One in three is left for later.
+            if at % 3 != 2 {
+                world.operate(at, Op::Start);
+            }
+        }
+        world
+    }
+
+    /// One thing happens, and nothing runs twice.
+    pub(super) fn step(&mut self) {
+        std::thread::sleep(self.random.millis_below(LONGEST_PAUSE_MS));
+        self.revive(Instant::now());
+        let at = self.random.below(self.processes.len());
+        let action = self.random.weighted(&ACTIONS);
+        self.summary.n_actions += 1;
+        match action {
+            Action::Operate(op) => self.operate(at, op),
+            Action::KillProcess => self.kill_process(at),
+            Action::KillAgent => self.kill_agent(),
+            Action::KillServer => self.kill_server(at),
+            Action::Update => self.update(at),
+        }
+        self.look();
+        if self.summary.n_actions.is_multiple_of(20) {
+            self.measure();
+        }
+    }
+
+    fn operate(&mut self, at: usize, op: Op) {
+        // Whom nobody hears teaches nothing; requests that are cut off come with the kill of the server.
+        if self.processes[at].reviving.is_some() || self.server_down_until.is_some() {
+            return;
+        }
+        let answer = post_operation(&self.cluster.api, &self.processes[at], op);
+        self.asked(at, op, answer);
+    }
+
+    fn asked(&mut self, at: usize, op: Op, answer: Result<Value, String>) {
+        self.summary.n_operations += 1;
+        let task = answer.as_ref().ok().map(|answer| {
+            assert_eq!(answer["result"], true, "an operation is accepted: {answer}");
+            answer["data"]["task_id"].as_str().unwrap().to_owned()
+        });
+        self.summary.n_unanswered += u64::from(task.is_none());
+        let name = self.processes[at].name.clone();
+        let said = task.as_deref().unwrap_or("not answered").to_owned();
+        self.history.note(&format!("{op:?} {name}: {said}"));
+        self.processes[at].asked.push(Asked { op, task });
+    }
+
+    fn update(&mut self, at: usize) {
+        if self.server_down_until.is_some() {
+            return;
+        }
+        self.n_versions += 1;
+        let version = self.n_versions;
+        let body = with_credentials(self.processes[at].definition(version));
+        let answer = self
+            .cluster
+            .api
+            .try_post("/api/c/compapi/v2/gse/update_proc_info/", &body);
+        let process = &mut self.processes[at];
+        process.version = answer.as_ref().ok().map(|answer| {
+            let code = &answer["data"][process.key()]["error_code"];
+            assert_eq!(*code, 0, "an update is accepted: {answer}");
+            version
+        });
+        let said = answer.map_or("not answered", |_| "done");
+        let name = process.name.clone();
+        self.summary.n_updates += 1;
+        self.history
+            .note(&format!("update {name} to version {version}: {said}"));
+    }
+
+    fn kill_process(&mut self, at: usize) {
+        let Some(run) = self.runs(at).into_iter().next() else {
+            return;
+        };
+        let told = self.is_sure_to_be_told(at, &run);
+        run.kill();
+        let process = &mut self.processes[at];
+        if told {
+            process.n_told_kills += 1;
+            process.reviving = Some(run.pid);
+            self.summary.n_told_kills += 1;
+        }
+        self.summary.n_process_kills += 1;
+        let (name, pid) = (process.name.clone(), run.pid);
+        let told = if told { ", of which it must tell" } else { "" };
+        self.history
+            .note(&format!("kill -9 {name}, pid {pid}{told}"));
+    }
+
+    /// Whether the server shows this very run as managed, and nothing is under way that could end it or let go of it.
+    fn is_sure_to_be_told(&self, at: usize, run: &Live) -> bool {
+        let process = &self.processes[at];
+        // Operations are serial: when the last has ended, all have.
+        let Some(Some(task)) = process.asked.last().map(|asked| &asked.task) else {
+            return false;
+        };
+        let ended = self.target_of(process, task);
+        let row = self.row(process);
+        ended.is_some_and(|end| end["error_code"] != 115 && end["error_code"] != 126)
+            && row.is_some_and(|row| {
+                row["isauto"] == true && row["status"] == 1 && row["pid"] == run.pid
+            })
+    }
+
+    fn kill_agent(&mut self) {
+        let n = self.random.below(self.agents.len());
+        let back = Instant::now() + self.random.millis_below(LONGEST_ABSENCE_MS);
+        let (agent, down_until) = &mut self.agents[n];
+        if down_until.is_some() {
+            return;
+        }
+        agent.kill();
+        *down_until = Some(back);
+        let ip = agent.ip.clone();
+        self.summary.n_agent_kills += 1;
+        self.history.note(&format!("kill -9 agent {ip}"));
+    }
+
+    /// Kills it while it has a request before it.
+    fn kill_server(&mut self, at: usize) {
+        if self.server_down_until.is_some() {
+            return;
+        }
+        let moment = self.random.millis_below(20);
+        let back = Instant::now() + self.random.millis_below(LONGEST_ABSENCE_MS);
+        let api = self.cluster.api.clone();
+        let (process, cluster) = (&self.processes[at], &mut self.cluster);
+        let answer = std::thread::scope(|scope| {
+            let free = process.reviving.is_none();
+            let request = free.then(|| scope.spawn(|| post_operation(&api, process, Op::Start)));
+            std::thread::sleep(moment);
+            cluster.kill_server();
+            request.map(|request| request.join().unwrap())
+        });
+        self.server_down_until = Some(back);
+        self.summary.n_server_kills += 1;
+        if let Some(answer) = answer {
+            self.asked(at, Op::Start, answer);
+        }
+        self.history.note("kill -9 server");
+    }
+
+    fn revive(&mut self, now: Instant) {
+        if self
+            .server_down_until
+            .take_if(|until| *until <= now)
+            .is_some()
+        {
+            self.cluster.restart_server();
+            // Without connections to the one before.
+            self.cluster.api = Api::new(self.cluster.http());
+            self.history.note("server started");
+        }
+        for n in 0..self.agents.len() {
+            let (agent, down_until) = &mut self.agents[n];
+            if down_until.take_if(|until| *until <= now).is_some() {
+                agent.restart();
+                let ip = agent.ip.clone();
+                self.history.note(&format!("agent {ip} started"));
+            }
+        }
+    }
+
+    /// Nothing is away any more.
+    pub(super) fn revive_all(&mut self) {
+        self.revive(Instant::now() + Duration::from_millis(LONGEST_ABSENCE_MS as u64));
+        for (agent, _) in &self.agents {
+            self.cluster.wait_for_agent(&agent.ip, true);
+        }
+        self.history.note("all is left alone");
+    }
+
+    /// Never two live runs of one process.
+    pub(super) fn look(&mut self) {
+        let all = live::all();
+        for process in &mut self.processes {
+            let marker = process.marker();
+            let mut runs: Vec<&Live> = all.iter().filter(|live| live.is_run_of(&marker)).collect();
+            if runs.len() > 1 {
+                // The first may have gone before the second came. Who is seen twice was there in between.
+                runs.retain(|run| run.is_still_there());
+            }
+            assert!(runs.len() <= 1, "two live runs: {runs:?}");
+            let another = runs.first().map(|run| run.pid);
+            if another.is_some() && another != process.reviving {
+                process.reviving = None;
+            }
+        }
+    }
+
+    pub(super) fn runs(&self, at: usize) -> Vec<Live> {
+        let marker = self.processes[at].marker();
+        let mut all = live::all();
+        all.retain(|live| live.is_run_of(&marker));
+        all
+    }
+
+    /// How a target stands; None when nobody answers.
+    pub(super) fn target_of(&self, process: &Process, task: &str) -> Option<Value> {
+        let body = with_credentials(json!({"task_id": task}));
+        let path = "/api/c/compapi/v2/gse/get_proc_operate_result/";
+        let answer = self.cluster.api.try_post(path, &body).ok()?;
+        let keys = answer["data"].as_object()?;
+        assert_eq!(keys.len(), 1, "one target of {task}: {answer}");
+        Some(keys[&process.key()].clone())
+    }
+
+    /// The status row; None when nobody answers.
+    pub(super) fn row(&self, process: &Process) -> Option<Value> {
+        let body = with_credentials(process.target());
+        let path = "/api/c/compapi/v2/gse/get_proc_status/";
+        let answer = self.cluster.api.try_post(path, &body).ok()?;
+        answer["data"]["proc_infos"].get(0).cloned()
+    }
+
+    pub(super) fn measure(&mut self) {
+        self.summary
+            .server
+            .raise(Usage::of(self.cluster.server_pid()));
+        for (agent, _) in &self.agents {
+            self.summary.agents.raise(Usage::of(agent.pid()));
+        }
+    }
+
+    /// The hosts, as the native API names them.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = String> {
+        self.agents
+            .iter()
+            .map(|(agent, _)| format!("0:{}", agent.ip))
+    }
+
+    /// Ends everything that was started, and leaves nothing.
+    pub(super) fn end(mut self) -> Summary {
+        self.end_all();
+        let root = self.cluster.path().display().to_string();
+        wait::until("everything to be gone", || {
+            live::all()
+                .iter()
+                .all(|live| !live.mentions(&root))
+                .then_some(())
+        });
+        self.summary.clone()
+    }
+
+    fn end_all(&mut self) {
+        for (agent, _) in &mut self.agents {
+            agent.kill();
+        }
+        self.cluster.kill_server();
+        let root = self.cluster.path().display().to_string();
+        // A command that was under way may still bring something up.
+        for _ in 0..3 {
+            let left = live::all().into_iter().filter(|live| live.mentions(&root));
+            left.for_each(|live| live.kill());
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}
+
+fn post_operation(api: &Api, process: &Process, op: Op) -> Result<Value, String> {
+    let mut body = with_credentials(process.target());
+    body["op_type"] = json!(op as u8);
+    api.try_post("/api/c/compapi/v2/gse/operate_proc/", &body)
+}

@@ -1,0 +1,22 @@
+//! A short soak; `cargo run --release -p testkit --bin soak` is the long one.
+
+use std::time::Duration;
+
+use testkit::soak::{self, Plan};
+
+const SEEDS: [u64; 3] = [1, 2, 3];
+
+#[test]
+fn a_world_in_which_everything_is_killed_at_random_ends_as_wanted() {
+    for seed in SEEDS {
+        let plan = Plan {
+            seed,
+            duration: Duration::from_secs(12),
+            n_agents: 2,
+            n_processes: 6,
+        };
+        let summary = soak::run(&plan, |line| println!("{line}"));
+        println!("seed {seed}\n{summary}");
+        assert!(summary.n_executions > 0 && summary.n_told_kills > 0);
+    }
+}
