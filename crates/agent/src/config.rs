@@ -118,9 +118,7 @@ impl AgentConfig {
         let join = |text: &str| JoinToken::parse(text).map(Join);
         Ok(Self {
             servers: servers.ok_or_else(|| ConfigError::missing(SERVER))?,
-            data: sources
-                .pick(DATA, args.data.as_deref(), parse_data)?
-                .unwrap_or_else(|| DEFAULT_DATA.into()),
+            data: pick_data(&sources, args.data.as_deref())?,
             ip: sources.pick(IP, args.ip.as_deref(), model::host::parse_ip)?,
             cloud: sources.pick(CLOUD_ID, args.cloud_id.as_deref(), parse_cloud)?,
             agent_id: sources.pick(AGENT_ID, args.agent_id.as_deref(), AgentId::parse)?,
@@ -156,6 +154,21 @@ impl AgentConfig {
         table.insert("log_format".into(), self.log_format.as_str().into());
         table.to_string()
     }
+}
+
+/// The data directory alone, for those who look for an agent and do not run one.
+pub fn resolve_data(
+    data: Option<&str>,
+    config: Option<&str>,
+    env: impl Fn(&str) -> Option<String>,
+) -> Result<PathBuf, ConfigError> {
+    let sources = Sources::open(config, &env, &["agent"], &KEYS)?;
+    pick_data(&sources, data)
+}
+
+fn pick_data(sources: &Sources<'_>, flag: Option<&str>) -> Result<PathBuf, ConfigError> {
+    let data = sources.pick(DATA, flag, parse_data)?;
+    Ok(data.unwrap_or_else(|| DEFAULT_DATA.into()))
 }
 
 fn parse_data(text: &str) -> Result<PathBuf, Invalid> {

@@ -69,6 +69,18 @@ impl DataDir {
 
     /// Replaces the file durably: after a crash it holds the old text or the new one. Only its owner may read it.
     pub fn replace(&self, name: &str, text: &str) -> io::Result<()> {
+        self.write_aside(name, text)?.sync_all()?;
+        self.put_in_place(name)?;
+        File::open(&self.path)?.sync_all()
+    }
+
+    /// Replaces a file that matters only while this agent lives: whole for every reader, and without waiting for the disk.
+    pub fn note(&self, name: &str, text: &str) -> io::Result<()> {
+        self.write_aside(name, text)?;
+        self.put_in_place(name)
+    }
+
+    fn write_aside(&self, name: &str, text: &str) -> io::Result<File> {
         let new = self.path.join(format!("{name}.new"));
         let _left_by_a_crash = std::fs::remove_file(&new);
         let mut file = OpenOptions::new()
@@ -77,9 +89,11 @@ impl DataDir {
             .mode(0o600)
             .open(&new)?;
         file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&new, self.path.join(name))?;
-        File::open(&self.path)?.sync_all()
+        Ok(file)
+    }
+
+    fn put_in_place(&self, name: &str) -> io::Result<()> {
+        std::fs::rename(self.path.join(format!("{name}.new")), self.path.join(name))
     }
 }
 

@@ -37,7 +37,7 @@ pub enum AgentError {
 impl AgentError {
     /// Says the whole chain on standard error, once, and gives the exit code that goes with it.
     pub fn print(&self) -> ExitCode {
-        let _nobody_listens = writeln!(io::stderr(), "muster agent: {}", chain(self));
+        print(self);
         match self {
             Self::Config(_) | Self::Data(_) | Self::Identity(_) | Self::Enrol(_) => {
                 ExitCode::from(MEND_FIRST)
@@ -45,6 +45,11 @@ impl AgentError {
             _ => ExitCode::FAILURE,
         }
     }
+}
+
+/// Says an error with its causes on standard error.
+pub fn print(error: &dyn Error) {
+    let _nobody_listens = writeln!(io::stderr(), "muster agent: {}", chain(error));
 }
 
 /// An error with its causes, in one line.

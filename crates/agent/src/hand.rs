@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use model::event::Event;
 use model::{OpId, Outcome, UnixMillis};
 use supervisor::{Notice, Recovered, Request};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use wire::up::OpRef;
 use wire::{Ack, Command, Desired, EventFrame, ResultFrame, Up};
@@ -31,6 +32,7 @@ pub struct Hand {
     results: Lane<OpId, Outcome>,
     events: Lane<u64, Event>,
     last_event: u64,
+    connected: watch::Sender<bool>,
 }
 
 impl Hand {
@@ -43,6 +45,7 @@ impl Hand {
             results: Lane::default(),
             events: Lane::default(),
             last_event: 0,
+            connected: watch::Sender::new(false),
         };
         for (id, outcome) in recovered.results {
             hand.end(id, outcome);
@@ -55,6 +58,19 @@ impl Hand {
 
     pub fn n_held(&self) -> usize {
         self.held.len()
+    }
+
+    /// Whether a server is there, now and whenever it changes.
+    pub fn connected(&self) -> watch::Receiver<bool> {
+        self.connected.subscribe()
+    }
+
+    pub(crate) fn welcomed(&self) {
+        self.connected.send_replace(true);
+    }
+
+    pub(crate) fn parted(&self) {
+        self.connected.send_if_modified(std::mem::take);
     }
 
     pub fn held_digest(&self) -> u64 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rcgen::KeyPair;
 use supervisor::{Options, Supervisor};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,7 @@ use crate::error::{AgentError, chain};
 use crate::facts::Facts;
 use crate::hand::Hand;
 use crate::identity::{self, Identity, IdentityError, Standing};
+use crate::image::{self, Image};
 use crate::keeper::{Keeper, SupervisorGone};
 use crate::session::{Ended, Speaker, Why, talk};
 use crate::{log, tls};
@@ -34,42 +35,103 @@ const QUEUE: usize = 256;
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
 const OOM_SCORE_ADJ: &str = "-900";
 
-/// The whole of `muster-agent` and `muster agent`.
-pub fn command(args: AgentArgs) -> Result<(), AgentError> {
+/// The whole of `muster-agent` and `muster agent`; `program` is which of the two.
+pub fn command(program: &'static str, args: AgentArgs) -> Result<(), AgentError> {
     let config = AgentConfig::resolve(&args, |name| std::env::var(name).ok())?;
     if args.print_config {
         std::io::stdout().write_all(config.to_toml().as_bytes())?;
         return Ok(());
     }
     log::init(config.log, config.log_format);
-    run(config)
+    run(program, config)
 }
 
-/// Runs an agent on this thread until SIGTERM or SIGINT.
-pub fn run(config: AgentConfig) -> Result<(), AgentError> {
+/// Runs an agent on this thread until SIGTERM or SIGINT. At SIGHUP it becomes the program that is at its path by then.
+pub fn run(program: &'static str, config: AgentConfig) -> Result<(), AgentError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let stop = CancellationToken::new();
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let agent = run_until(config, stop.clone());
-        tokio::pin!(agent);
-        tokio::select! {
-            result = &mut agent => return result,
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+        let mut signals = Signals::new()?;
+        let image = Image::this(program)?;
+        let mut exec_error = None;
+        loop {
+            let stop = CancellationToken::new();
+            let note = Some((&image, exec_error.take()));
+            let agent = live(config.clone(), stop.clone(), note);
+            tokio::pin!(agent);
+            let asked = tokio::select! {
+                result = &mut agent => return result,
+                asked = signals.recv() => asked,
+            };
+            stop.cancel();
+            agent.await?;
+            // Whoever wants it gone meanwhile would not be heard by the next image.
+            if asked == Asked::ToLeave || signals.has_been_asked_to_leave().await {
+                return Ok(());
+            }
+            tracing::info!("making way for the program that is at this one's path now");
+            let error = image.exec();
+            tracing::error!(%error, "the new program cannot be started: this one goes on");
+            exec_error = Some(error.to_string());
         }
-        stop.cancel();
-        agent.await
     })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    ToLeave,
+    ToMakeWay,
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            hangup: signal(SignalKind::hangup())?,
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn recv(&mut self) -> Asked {
+        tokio::select! {
+            biased;
+            _ = self.terminate.recv() => Asked::ToLeave,
+            _ = self.interrupt.recv() => Asked::ToLeave,
+            _ = self.hangup.recv() => Asked::ToMakeWay,
+        }
+    }
+
+    async fn has_been_asked_to_leave(&mut self) -> bool {
+        tokio::task::yield_now().await;
+        tokio::select! {
+            biased;
+            _ = self.terminate.recv() => true,
+            _ = self.interrupt.recv() => true,
+            () = std::future::ready(()) => false,
+        }
+    }
 }
 
 /// Runs an agent until `stop`, which leaves every process running.
 ///
 /// Belongs on a thread of its own with a current-thread runtime: the supervisor takes thread-bound rights for moments.
 pub async fn run_until(config: AgentConfig, stop: CancellationToken) -> Result<(), AgentError> {
+    Box::pin(live(config, stop, None)).await
+}
+
+/// `note` is there when the whole program is this agent: then it can be replaced, and says so in its data directory.
+async fn live(
+    config: AgentConfig,
+    stop: CancellationToken,
+    note: Option<(&Image, Option<String>)>,
+) -> Result<(), AgentError> {
     let data = DataDir::open(&config.data)?;
     let standing = identity::settle(&data, &config)?;
     protect_from_oom();
@@ -80,6 +142,15 @@ pub async fn run_until(config: AgentConfig, stop: CancellationToken) -> Result<(
     let (notices, notice_rx) = mpsc::channel(QUEUE);
     let mut hand = Hand::new(recovered, Keeper::new(request_tx, notice_rx));
 
+    let connected = hand.connected();
+    let noting = async {
+        match note {
+            Some((image, exec_error)) => {
+                image::note(&data, image.entry(&data, exec_error), connected).await;
+            }
+            None => std::future::pending().await,
+        }
+    };
     let (stop_keeping, kept_until) = watch::channel(false);
     let keeping = supervisor.run(requests, notices, kept_until);
     let speaking = async {
@@ -92,6 +163,15 @@ pub async fn run_until(config: AgentConfig, stop: CancellationToken) -> Result<(
         // What it still says is in its journal, and heard at the next start.
         let _in_vain = timeout(LEAVE_TIMEOUT, hand.attend()).await;
         Ok::<_, AgentError>(())
+    };
+    // Noted only once the supervisor is at work, which is what the note says.
+    let keeping = async {
+        tokio::pin!(keeping, noting);
+        tokio::select! {
+            biased;
+            kept = &mut keeping => kept,
+            () = &mut noting => keeping.await,
+        }
     };
     tokio::select! {
         biased;

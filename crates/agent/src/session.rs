@@ -85,6 +85,7 @@ where
         Ok(()) => session.run(stop).await?,
         Err(error) => error.into(),
     };
+    session.hand.parted();
     let _gone_already = timeout(CLOSE_TIMEOUT, session.writer.close()).await;
     Ok(Ended {
         why,
@@ -240,6 +241,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             since: Instant::now(),
             clock: ClockOffset::new(UnixMillis(welcome.server_time_ms), now()),
         });
+        self.hand.welcomed();
         // With nothing to report the first report is empty, and says just that.
         match self.hand.due() {
             Some(_) => Ok(()),

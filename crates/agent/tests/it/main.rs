@@ -13,4 +13,5 @@ mod enrolment;
 mod peer;
 mod reconcile;
 mod session;
+mod upgrade;
 mod whole;

@@ -14,16 +14,21 @@ use crate::peer::{Ca, Peer, Talking};
 
 const NAME: &str = "gse/p";
 /// How long anything may take before a test gives up on it.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// An agent as its own program; what it leaves running is ended with the test.
-struct Agent {
-    child: Child,
+pub(crate) struct Agent {
+    pub(crate) child: Child,
 }
 
 impl Agent {
     fn start(data: &Path, peer: &Peer, ca: &Ca) -> Self {
-        let child = Program::new(env!("CARGO_BIN_EXE_muster-agent"))
+        let exe = Path::new(env!("CARGO_BIN_EXE_muster-agent"));
+        Self::start_as(exe, data, peer, ca)
+    }
+
+    pub(crate) fn start_as(exe: &Path, data: &Path, peer: &Peer, ca: &Ca) -> Self {
+        let child = Program::new(exe)
             .args([
                 "--server",
                 &peer.address(),
@@ -62,11 +67,11 @@ impl Drop for Agent {
 }
 
 /// The process under test, ended with the test whatever happens.
-struct Sleeper(i32);
+pub(crate) struct Sleeper(pub(crate) i32);
 
 impl Sleeper {
     /// A zombie that nobody has reaped yet is not alive.
-    fn is_alive(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         std::fs::read_to_string(format!("/proc/{}/stat", self.0))
             .is_ok_and(|stat| !stat.contains(") Z "))
     }
@@ -96,7 +101,7 @@ fn sleeper(dir: &Path) -> DesiredProcess {
     }
 }
 
-fn user_name() -> String {
+pub(crate) fn user_name() -> String {
     let output = Program::new("id").arg("-un").output().unwrap();
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }

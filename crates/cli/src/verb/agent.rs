@@ -1,5 +1,6 @@
 //! `muster agent`: the same agent as the binary `muster-agent`.
 
+use agent::upgrade::{self, UpgradeArgs, UpgradeError};
 use agent::{AgentArgs, AgentConfig, AgentError};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
@@ -17,20 +18,35 @@ Examples:
     muster agent --server 10.0.0.1:7101
   What would it use?
     muster agent --config /etc/muster/agent.toml --print-config
+  Another binary for the agent that runs, in place:
+    muster agent upgrade --binary ./muster
 
 A flag wins over its environment variable, that over the file, that over the default.
 Stopping the agent leaves every process running.";
 
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     #[command(flatten)]
     agent: AgentArgs,
     /// Leave when this process, our parent, ends.
     #[arg(long, hide = true, value_name = "PID")]
     exit_with_parent: Option<i32>,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub enum Action {
+    /// Give a running agent another binary, in place and without a gap
+    #[command(after_help = upgrade::EXAMPLES)]
+    Upgrade(UpgradeArgs),
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    if let Some(Action::Upgrade(args)) = &args.action {
+        return upgrade(context, args);
+    }
     if let Some(parent) = args.exit_with_parent {
         leave_with(parent)?;
     }
@@ -45,7 +61,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         context.out.config(&table)?;
         return Ok(Exit::Ok);
     }
-    match agent::command(args.agent) {
+    match agent::command("muster", args.agent) {
         Ok(()) => Ok(Exit::Ok),
         Err(error) => {
             let kind = match &error {
@@ -54,6 +70,26 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
                 | AgentError::Identity(_)
                 | AgentError::Enrol(_) => Kind::Usage,
                 _ => Kind::Failed,
+            };
+            Err(Failure::new(kind, format!("agent: {}", chain(&error))))
+        }
+    }
+}
+
+fn upgrade(context: &Context, args: &UpgradeArgs) -> Result<Exit, Failure> {
+    match upgrade::upgrade(args, environment) {
+        Ok(done) => {
+            context.out.did(&done, &done)?;
+            Ok(Exit::Ok)
+        }
+        Err(error) => {
+            let kind = match &error {
+                UpgradeError::Config(_) | UpgradeError::Refused { .. } => Kind::Usage,
+                UpgradeError::NotRunning { .. } => Kind::NotFound,
+                UpgradeError::TimedOut { .. } => Kind::TimedOut,
+                UpgradeError::Swap { .. }
+                | UpgradeError::Tell { .. }
+                | UpgradeError::Failed { .. } => Kind::Failed,
             };
             Err(Failure::new(kind, format!("agent: {}", chain(&error))))
         }

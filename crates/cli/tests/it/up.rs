@@ -307,3 +307,33 @@ fn two_servers_do_not_share_a_data_directory() {
     );
     up.interrupt();
 }
+
+#[test]
+fn the_agent_of_up_is_upgraded_in_place() {
+    let home = tempfile::tempdir().unwrap();
+    let _leftover = Leftover(home.path().join("sleeper.pid"));
+    let up = Up::start(home.path());
+    up.fine(&REGISTER);
+    up.fine(&["start", "demo/sleeper"]);
+    let (sleeper, agent) = (up.pid(), agent_pid(home.path()).unwrap());
+
+    // Nothing is replaced: the binary is the one of all tests.
+    let upgrade = ["agent", "upgrade", "--data", "data/agent", "-o", "json"];
+    let done = up.fine(&upgrade).json();
+    assert_eq!(done["pid"], agent.as_raw_nonzero().get(), "{done}");
+    assert_eq!(done["to"], env!("CARGO_PKG_VERSION"), "{done}");
+    assert_eq!(done["connected"], true, "{done}");
+    assert_eq!(agent_pid(home.path()), Some(agent));
+    assert_eq!(up.pid(), sleeper);
+
+    let own = env!("CARGO_BIN_EXE_muster");
+    let refused = up.run(&[&upgrade[..], &["--binary", own]].concat());
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("own binary"), "{refused:?}");
+    let nobody = up.run(&["agent", "upgrade", "--data", "data"]);
+    assert_eq!(nobody.code, 4, "{nobody:?}");
+
+    up.fine(&["stop", "demo/sleeper"]);
+    up.interrupt();
+    until("the agent left with muster up", || !is_alive(agent));
+}

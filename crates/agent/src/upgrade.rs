@@ -1,0 +1,363 @@
+//! `upgrade`: another binary for a running agent, in place. Its pid, its children and their exit codes stay.
+//!
+//! 1. find the agent by its data directory, and hold it by a pidfd;
+//! 2. check the new binary, put it beside the old one, keep the old one as `EXE.old`, rename (`binary`);
+//! 3. SIGHUP: the agent becomes what is at its path ([`crate::image`]);
+//! 4. wait until it supervises again, and is connected if it was; else put the old binary back.
+//!
+//! Nothing here touches a managed process, nor the journal.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::Serialize;
+
+mod binary;
+
+use crate::config::{self, ConfigError};
+use crate::image::{RUN_FILE, RunFile, start_time};
+use binary::{Named, Swap};
+
+/// Between two looks at what the agent says of itself; its end is seen at once.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Shown below `--help`.
+pub const EXAMPLES: &str = "\
+Examples:
+  muster agent upgrade --binary ./muster              the agent in /var/lib/muster-agent
+  muster-agent upgrade --binary ./muster-agent        the same for the small binary
+  muster agent upgrade --data ~/data/agent            the file was replaced already
+
+The agent keeps its pid, and no process is touched. A binary that does not come up is taken back.";
+
+#[derive(Debug, Clone, clap::Args)]
+pub struct UpgradeArgs {
+    /// The agent's data directory [env: MUSTER_AGENT_DATA] [default: /var/lib/muster-agent]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<String>,
+    /// The agent's TOML file, for its data directory [env: MUSTER_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<String>,
+    /// The new binary; without it the agent starts what is at its path already
+    #[arg(long, value_name = "FILE")]
+    pub binary: Option<PathBuf>,
+    /// How long the new one may take to be at work
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_timeout)]
+    pub timeout: Duration,
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Upgraded {
+    pub pid: i32,
+    pub from: String,
+    pub to: String,
+    pub exe: PathBuf,
+    /// Where the old binary is kept, when it was replaced here.
+    pub old: Option<PathBuf>,
+    pub connected: bool,
+}
+
+impl std::fmt::Display for Upgraded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { pid, from, to, .. } = self;
+        match from == to {
+            true => write!(f, "the agent (pid {pid}) started its binary again: {to}")?,
+            false => write!(f, "the agent (pid {pid}) went from {from} to {to}")?,
+        }
+        match self.connected {
+            true => f.write_str("; no process was touched"),
+            false => f.write_str("; no process was touched; not connected to a server yet"),
+        }
+    }
+}
+
+/// By what the user can do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum UpgradeError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("no agent that can be upgraded runs on {}: {why}", data.display())]
+    NotRunning { data: PathBuf, why: String },
+    #[error("{}: {why}; nothing was changed", path.display())]
+    Refused { path: PathBuf, why: String },
+    #[error("{} cannot be put in place; nothing was changed", path.display())]
+    Swap { path: PathBuf, source: io::Error },
+    #[error("the agent (pid {pid}) cannot be told; {then}")]
+    Tell {
+        pid: i32,
+        then: String,
+        source: io::Error,
+    },
+    #[error("{what}; {then}; no process was touched")]
+    Failed { what: String, then: String },
+    #[error("the new agent was not at work within {} s; {then}; no process was touched", after.as_secs())]
+    TimedOut { after: Duration, then: String },
+}
+
+impl UpgradeError {
+    /// As the exit codes of `muster` are.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Tell { .. } | Self::Failed { .. } | Self::Swap { .. } => 1,
+            Self::Config(_) | Self::Refused { .. } => 2,
+            Self::NotRunning { .. } => 4,
+            Self::TimedOut { .. } => 5,
+        }
+    }
+}
+
+pub fn upgrade(
+    args: &UpgradeArgs,
+    env: impl Fn(&str) -> Option<String>,
+) -> Result<Upgraded, UpgradeError> {
+    let data = config::resolve_data(args.data.as_deref(), args.config.as_deref(), env)?;
+    let agent = Running::find(&data)?;
+    let exe = &agent.before.exe;
+    let program = &agent.before.program;
+    let swap = match &args.binary {
+        Some(new) => Some(Swap::make(new, exe, agent.before.pid, program)?),
+        None => {
+            Named::of(exe)
+                .and_then(|named| named.must_be(program))
+                .map_err(|why| UpgradeError::Refused {
+                    path: exe.clone(),
+                    why,
+                })?;
+            None
+        }
+    };
+    let old = swap.as_ref().map(|swap| swap.old().to_owned());
+    if let Err(source) = agent.tell() {
+        let then = agent.put_back(swap).unwrap_or_else(|said| said);
+        let pid = agent.before.pid;
+        return Err(UpgradeError::Tell { pid, then, source });
+    }
+    match agent.wait(&agent.before, args.timeout) {
+        Ok(now) => Ok(Upgraded {
+            pid: now.pid,
+            from: agent.before.version,
+            to: now.version,
+            exe: now.exe,
+            old,
+            connected: now.connected,
+        }),
+        Err(lost) => Err(agent.back_to_old(swap, lost, args.timeout)),
+    }
+}
+
+/// An agent that is alive, and cannot be mistaken for another.
+struct Running {
+    data: PathBuf,
+    before: RunFile,
+    pidfd: OwnedFd,
+}
+
+/// Why there is no new image at work.
+enum Lost {
+    /// The old image goes on.
+    NotExecuted(String),
+    Ended,
+    TimedOut,
+}
+
+impl Running {
+    fn find(data: &Path) -> Result<Self, UpgradeError> {
+        let not_running = |why: String| UpgradeError::NotRunning {
+            data: data.into(),
+            why,
+        };
+        let before = RunFile::read(data).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => not_running(format!(
+                "there is no {RUN_FILE} (the agent of muster up is in agent/ of its data directory)"
+            )),
+            _ => not_running(format!("{RUN_FILE} cannot be read: {error}")),
+        })?;
+        let pid = before.pid;
+        let gone = || not_running(format!("the last one, process {pid}, has ended"));
+        let pidfd = Pid::from_raw(pid)
+            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
+            .ok_or_else(gone)?;
+        // The pidfd holds the number: what is read now is about the process that will get the signal.
+        if start_time(pid).ok() != Some(before.start_time) || has_ended(&pidfd, Duration::ZERO) {
+            return Err(gone());
+        }
+        let looked = |error: io::Error| not_running(format!("process {pid}: {error}"));
+        let running = std::fs::read_link(format!("/proc/{pid}/exe")).map_err(looked)?;
+        // As it was, deleted, or moved aside.
+        let is_ours = |path: &Path| {
+            let expected = before.exe.as_os_str().as_bytes();
+            path.as_os_str().as_bytes().starts_with(expected)
+        };
+        if !is_ours(&running) {
+            return Err(not_running(format!(
+                "process {pid} runs {}, not {}",
+                running.display(),
+                before.exe.display()
+            )));
+        }
+        let owner = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.uid());
+        let writer = owner(&data.join(RUN_FILE)).map_err(looked)?;
+        if writer != owner(&PathBuf::from(format!("/proc/{pid}"))).map_err(looked)? {
+            return Err(not_running(format!(
+                "{RUN_FILE} was not written by process {pid}"
+            )));
+        }
+        Ok(Self {
+            data: data.into(),
+            before,
+            pidfd,
+        })
+    }
+
+    fn tell(&self) -> io::Result<()> {
+        Ok(pidfd_send_signal(&self.pidfd, Signal::HUP)?)
+    }
+
+    /// Waits for an agent that began after `before`, and for its connection if there was one.
+    fn wait(&self, before: &RunFile, patience: Duration) -> Result<RunFile, Lost> {
+        let since = Instant::now();
+        let mut at_work = None;
+        loop {
+            if has_ended(&self.pidfd, LOOK_EVERY) {
+                return Err(Lost::Ended);
+            }
+            let next = RunFile::read(&self.data)
+                .ok()
+                .filter(|now| now.pid == before.pid && now.generation > before.generation);
+            if let Some(now) = next {
+                if let Some(error) = now.exec_error {
+                    return Err(Lost::NotExecuted(error));
+                }
+                if now.connected || !self.before.connected {
+                    return Ok(now);
+                }
+                at_work = Some(now);
+            }
+            if since.elapsed() >= patience {
+                return at_work.ok_or(Lost::TimedOut);
+            }
+        }
+    }
+
+    /// Puts the old binary back, and says what became of the agent.
+    fn back_to_old(&self, swap: Option<Swap>, lost: Lost, patience: Duration) -> UpgradeError {
+        let restored = self.put_back(swap);
+        match lost {
+            Lost::NotExecuted(error) => UpgradeError::Failed {
+                what: format!("the agent cannot start the new binary ({error}) and goes on"),
+                then: restored.unwrap_or_else(|said| said),
+            },
+            Lost::Ended => UpgradeError::Failed {
+                what: "the agent ended as the new binary".into(),
+                then: match restored {
+                    Ok(said) => format!("{said}: start it, unless its service manager does"),
+                    Err(said) => said,
+                },
+            },
+            Lost::TimedOut => UpgradeError::TimedOut {
+                after: patience,
+                then: restored.map_or_else(|said| said, |said| self.retell(&said, patience)),
+            },
+        }
+    }
+
+    /// What is at the agent's path from now on; an error when that is not what it ran before.
+    fn put_back(&self, swap: Option<Swap>) -> Result<String, String> {
+        let old = &self.before.version;
+        let exe = self.before.exe.display();
+        match swap.map(Swap::undo) {
+            None => Err(format!("{exe} is as it was found")),
+            Some(Err(error)) => Err(format!("{exe} could not be put back to {old}: {error}")),
+            Some(Ok(())) => Ok(format!("{exe} is {old} again")),
+        }
+    }
+
+    /// Has an agent that hangs start the old binary.
+    fn retell(&self, restored: &str, patience: Duration) -> String {
+        let now = RunFile::read(&self.data).unwrap_or_else(|_| self.before.clone());
+        match self.tell().map(|()| self.wait(&now, patience)) {
+            Ok(Ok(_)) => format!("{restored} and the agent runs it"),
+            _ => format!("{restored}, but the agent does not run it: restart the agent"),
+        }
+    }
+}
+
+/// Waits for the end of a process, for a while.
+fn has_ended(pidfd: &OwnedFd, patience: Duration) -> bool {
+    let patience = Timespec::try_from(patience).unwrap_or_default();
+    let mut fds = [PollFd::new(pidfd, PollFlags::IN)];
+    matches!(poll(&mut fds, Some(&patience)), Ok(1))
+}
+
+/// `30s`, `2m`, `500ms`.
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "a number with its unit, as in 30s")?;
+    match unit {
+        "ms" => Ok(Duration::from_millis(number)),
+        "s" => Ok(Duration::from_secs(number)),
+        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
+        _ => Err("a number with its unit (ms, s or m), as in 30s".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_has_a_unit() {
+        assert_eq!(parse_timeout("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(parse_timeout("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(parse_timeout("5ms"), Ok(Duration::from_millis(5)));
+        for bad in ["", "30", "s", "-1s", "1h30"] {
+            assert!(parse_timeout(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_another_process_left_is_not_an_agent() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = Running::find(dir.path()).err().unwrap();
+        assert_eq!(error.code(), 4, "{error}");
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let ours = RunFile {
+            pid,
+            start_time: start_time(pid).unwrap(),
+            program: "muster-agent".into(),
+            version: "1.0.0".into(),
+            exe: std::env::current_exe().unwrap(),
+            generation: 1,
+            connected: false,
+            exec_error: None,
+        };
+        let found = |entry: &RunFile| {
+            let text = serde_json::to_string(entry).unwrap();
+            std::fs::write(dir.path().join(RUN_FILE), text).unwrap();
+            Running::find(dir.path())
+                .map(|_| ())
+                .map_err(|e| e.to_string())
+        };
+        found(&ours).unwrap();
+        let earlier = RunFile {
+            start_time: ours.start_time - 1,
+            ..ours.clone()
+        };
+        assert!(found(&earlier).unwrap_err().contains("has ended"));
+        let other = RunFile {
+            exe: "/bin/other".into(),
+            ..ours
+        };
+        assert!(found(&other).unwrap_err().contains("not /bin/other"));
+    }
+}

@@ -1,0 +1,209 @@
+//! The files of an upgrade: the binary that comes, the one that goes, and the way back.
+//!
+//! The path of the agent's binary always names a whole, working one: the new one is written and checked beside it and
+//! then renamed over it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::{UpgradeError, has_ended};
+
+/// How long a binary may take to say its version.
+const VERSION_PATIENCE: Duration = Duration::from_secs(10);
+/// More than a version takes.
+const MAX_VERSION: usize = 1024;
+
+/// What a binary says that it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    program: String,
+    version: String,
+}
+
+impl Named {
+    /// Asks it; the error is a reason not to use it.
+    pub(super) fn of(binary: &Path) -> Result<Self, String> {
+        let failed = |error: io::Error| format!("it cannot be run: {error}");
+        let mut child = Command::new(binary)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+        let in_time = pidfd.is_ok_and(|pidfd| has_ended(&pidfd, VERSION_PATIENCE));
+        if !in_time {
+            let _ended_just_now = child.kill();
+        }
+        let status = child.wait().map_err(failed)?;
+        if !in_time {
+            return Err("its --version does not end".into());
+        }
+        if !status.success() {
+            return Err(format!("its --version failed ({status})"));
+        }
+        let mut said = vec![0; MAX_VERSION];
+        let n = match child.stdout.as_mut() {
+            Some(stdout) => stdout.read(&mut said).map_err(failed)?,
+            None => 0,
+        };
+        let said = String::from_utf8_lossy(&said[..n]);
+        Self::parse(&said).ok_or_else(|| format!("its --version says no version but {said:?}"))
+    }
+
+    /// `muster-agent 1.2.3`
+    fn parse(said: &str) -> Option<Self> {
+        let mut words = said.lines().next()?.split_whitespace();
+        let (program, version) = (words.next()?, words.next()?);
+        version
+            .starts_with(|c: char| c.is_ascii_digit())
+            .then(|| Self {
+                program: program.to_owned(),
+                version: version.to_owned(),
+            })
+    }
+
+    /// `muster` takes other arguments than `muster-agent`.
+    pub(super) fn must_be(&self, program: &str) -> Result<(), String> {
+        match self.program == program {
+            true => Ok(()),
+            false => Err(format!(
+                "it is {} {}, and the agent runs as {program}",
+                self.program, self.version
+            )),
+        }
+    }
+}
+
+/// A new binary in place of the old one.
+#[derive(Debug)]
+pub(super) struct Swap {
+    exe: PathBuf,
+    old: PathBuf,
+}
+
+impl Swap {
+    /// Puts `new` at `exe`, and keeps what process `pid` runs beside it.
+    pub(super) fn make(
+        new: &Path,
+        exe: &Path,
+        pid: i32,
+        program: &str,
+    ) -> Result<Self, UpgradeError> {
+        let refused = |why: String| UpgradeError::Refused {
+            path: new.into(),
+            why,
+        };
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| UpgradeError::Swap { path, source }
+        };
+        let found = std::fs::metadata(new).map_err(|error| refused(error.to_string()))?;
+        if !found.is_file() {
+            return Err(refused("it is no file".into()));
+        }
+        let running = PathBuf::from(format!("/proc/{pid}/exe"));
+        let like = std::fs::metadata(&running).map_err(failed(exe))?;
+        if std::fs::metadata(exe)
+            .is_ok_and(|at_exe| (at_exe.dev(), at_exe.ino()) == (found.dev(), found.ino()))
+        {
+            return Err(refused(
+                "it is the agent's own binary: leave out --binary to start it again".into(),
+            ));
+        }
+        let staged = beside(exe, "new");
+        copy(new, &staged, &like).map_err(failed(&staged))?;
+        // What is checked is what will run.
+        let checked = Named::of(&staged).and_then(|named| named.must_be(program));
+        if let Err(why) = checked {
+            let _best_effort = std::fs::remove_file(&staged);
+            return Err(refused(why));
+        }
+        let old = beside(exe, "old");
+        let kept = beside(exe, "old.new");
+        let swapped = copy(&running, &kept, &like)
+            .and_then(|()| std::fs::rename(&kept, &old))
+            .and_then(|()| rename(&staged, exe));
+        if swapped.is_err() {
+            for left in [&staged, &kept] {
+                let _best_effort = std::fs::remove_file(left);
+            }
+        }
+        swapped.map_err(failed(exe))?;
+        Ok(Self {
+            exe: exe.into(),
+            old,
+        })
+    }
+
+    pub(super) fn old(&self) -> &Path {
+        &self.old
+    }
+
+    /// Puts the old one back.
+    pub(super) fn undo(self) -> io::Result<()> {
+        rename(&self.old, &self.exe)
+    }
+}
+
+fn beside(exe: &Path, suffix: &str) -> PathBuf {
+    let mut path = exe.as_os_str().to_owned();
+    path.push(".");
+    path.push(suffix);
+    path.into()
+}
+
+/// Copies durably; the copy has the mode and the owner of `like`.
+fn copy(from: &Path, to: &Path, like: &std::fs::Metadata) -> io::Result<()> {
+    match std::fs::remove_file(to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o700)
+        .open(to)?;
+    io::copy(&mut File::open(from)?, &mut file)?;
+    // The owner first: a change of owner takes away set-id bits.
+    let mine = file.metadata()?;
+    if (mine.uid(), mine.gid()) != (like.uid(), like.gid()) {
+        std::os::unix::fs::fchown(&file, Some(like.uid()), Some(like.gid()))?;
+    }
+    file.set_permissions(PermissionsExt::from_mode(like.mode() & 0o7777))?;
+    file.sync_all()
+}
+
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to)?;
+    match to.parent() {
+        Some(dir) => File::open(dir)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_a_name_and_a_number() {
+        let named = Named::parse("muster-agent 1.2.3\n").unwrap();
+        assert_eq!(named.must_be("muster-agent"), Ok(()));
+        let why = named.must_be("muster").unwrap_err();
+        assert_eq!(
+            why,
+            "it is muster-agent 1.2.3, and the agent runs as muster"
+        );
+        for other in ["", "muster", "hello world", "1.2.3"] {
+            assert_eq!(Named::parse(other), None, "{other}");
+        }
+    }
+}
