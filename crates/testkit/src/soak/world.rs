@@ -203,16 +203,27 @@ impl World {
     /// Whether the server shows this very run as managed, and nothing is under way that could end it or let go of it.
     fn is_sure_to_be_told(&self, at: usize, run: &Live) -> bool {
         let process = &self.processes[at];
-        // Operations are serial: when the last has ended, all have.
-        let Some(Some(task)) = process.asked.last().map(|asked| &asked.task) else {
-            return false;
-        };
-        let ended = self.target_of(process, task);
-        let row = self.row(process);
-        ended.is_some_and(|end| end["error_code"] != 115 && end["error_code"] != 126)
-            && row.is_some_and(|row| {
+        self.has_nothing_under_way(process)
+            && self.row(process).is_some_and(|row| {
                 row["isauto"] == true && row["status"] == 1 && row["pid"] == run.pid
             })
+    }
+
+    /// Operations that reach the agent are serial: when the last of them has ended, all have. Those that did not reach it
+    /// (117) say nothing of those before them.
+    fn has_nothing_under_way(&self, process: &Process) -> bool {
+        for asked in process.asked.iter().rev() {
+            let target = asked
+                .task
+                .as_ref()
+                .and_then(|task| self.target_of(process, task));
+            match target.and_then(|target| target["error_code"].as_i64()) {
+                Some(117) => {}
+                None | Some(115 | 126) => return false,
+                Some(_) => return true,
+            }
+        }
+        false
     }
 
     fn kill_agent(&mut self) {
