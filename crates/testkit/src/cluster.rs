@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::api::{APP_CODE, APP_SECRET, Api};
@@ -95,6 +96,24 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         self.kill_server();
+        end_all_in(self.dir.path());
+    }
+}
+
+/// Ends whatever still runs in a folder of ours: an agent may have restarted a process that its test had just killed.
+fn end_all_in(dir: &Path) {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    for entry in entries {
+        let is_ours =
+            std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(dir));
+        let pid = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| Pid::from_raw(name.parse().ok()?));
+        if let (true, Some(pid)) = (is_ours, pid) {
+            // Gone already is fine.
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
 }
 
