@@ -133,7 +133,10 @@ impl Exits {
     /// Waits for every orphan that came to us and is watched by nobody. Children of others in this program (they are in
     /// our session; whatever we start is not) are left to them.
     pub(crate) fn reap_orphans(&self) {
-        let session = rustix::process::getsid(None).map_or(0, |sid| sid.as_raw_nonzero().get());
+        // Read instead of asked for: in a container our session may be one from outside, which has the number 0 here, and
+        // `rustix::process::getsid` does not know that number.
+        let me = Stat::read(std::process::id() as i32);
+        let session = me.map_or(0, |me| me.session);
         while let Some(pid) = peek_zombie() {
             if self.watched.contains_key(&pid) {
                 // Its end is told through its pidfd, which waits for it too.
