@@ -247,6 +247,7 @@ impl<'a> Draft<'a> {
                 managed: false,
                 registered_at: self.at,
                 incarnation: self.revision,
+                owner: None,
             },
         };
         self.put.insert((host, name), self.changes.processes.len());

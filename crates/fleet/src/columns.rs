@@ -4,6 +4,7 @@
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use model::change::{DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
+use model::topology::BkProcessId;
 use model::{Flag, State, Status};
 use roaring::RoaringBitmap;
 use std::hash::BuildHasher;
@@ -22,6 +23,8 @@ pub(crate) struct Block {
     pub(crate) definition: [u32; BLOCK],
     next_in_host: [u32; BLOCK],
     pub(crate) incarnation: [u64; BLOCK],
+    /// `bk_process_id` of what it is an instance of, or [`NONE`].
+    owner: [u32; BLOCK],
     pub(crate) registered_at: [u32; BLOCK],
     wanted: [Wanted; BLOCK],
     pub(crate) state: [State; BLOCK],
@@ -64,6 +67,7 @@ impl Block {
             definition: [0; BLOCK],
             next_in_host: [NONE; BLOCK],
             incarnation: [0; BLOCK],
+            owner: [NONE; BLOCK],
             registered_at: [0; BLOCK],
             wanted: [Wanted::FREE; BLOCK],
             state: [State::Unknown; BLOCK],
@@ -90,11 +94,18 @@ impl Block {
         self.wanted[at].managed()
     }
 
+    pub(crate) fn owner(&self, at: usize) -> Option<BkProcessId> {
+        Some(self.owner[at])
+            .filter(|owner| *owner != NONE)
+            .map(BkProcessId)
+    }
+
     fn write(&mut self, at: usize, row: &ProcessRow) {
         self.host[at] = row.host.0;
         self.name[at] = row.name.0;
         self.definition[at] = row.definition.0;
         self.incarnation[at] = row.incarnation.0;
+        self.owner[at] = row.owner.map_or(NONE, |owner| owner.0);
         self.registered_at[at] = to_secs(row.registered_at);
         self.wanted[at] = Wanted::new(row.flag, row.managed);
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use model::change::{DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
+use model::topology::BkProcessId;
 use model::{Flag, FullName, Labels, State, UnixMillis};
 
 use crate::columns::Block;
@@ -45,8 +46,18 @@ impl<'a> Row<'a> {
         self.name
     }
 
-    pub fn labels(&self) -> &'a Labels {
-        &self.definition.labels
+    /// Those of its registration; of an instance also whose it is.
+    pub fn labels(&self) -> Cow<'a, Labels> {
+        let given = &*self.definition.labels;
+        match self.owner() {
+            None => Cow::Borrowed(given),
+            Some(owner) => Cow::Owned(given.with("bk_process_id", &owner.to_string())),
+        }
+    }
+
+    /// The process of the view that it is an instance of.
+    pub fn owner(&self) -> Option<BkProcessId> {
+        self.block.owner(self.at)
     }
 
     pub fn definition(&self) -> &'a Definition {
@@ -147,6 +158,7 @@ impl<'a> Row<'a> {
             managed: self.managed(),
             registered_at: self.registered_at(),
             incarnation: self.incarnation(),
+            owner: self.owner(),
         }
     }
 }

@@ -207,6 +207,7 @@ proptest! {
                         managed: second,
                         registered_at: UnixMillis::from_secs(7),
                         incarnation,
+                        owner: None,
                     };
                     fleet.apply(revision, &Changes { processes: vec![row], ..Default::default() });
                     let pid = before.map_or(-1, |plain| plain.pid);
@@ -265,6 +266,7 @@ fn row(id: u32, incarnation: Revision) -> ProcessRow {
         managed: false,
         registered_at: UnixMillis::from_secs(7),
         incarnation,
+        owner: None,
     }
 }
 

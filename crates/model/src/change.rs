@@ -6,9 +6,12 @@
 use std::sync::Arc;
 
 use crate::access::{App, Audit, JoinToken, Login, User};
+use crate::config_template::TemplateChanges;
 use crate::event::Event;
 use crate::group::ProcessGroup;
+use crate::job::{JobRow, JobTaskRow};
 use crate::spec::Probe;
+use crate::topology::{BkProcessId, TopologyChanges};
 use crate::webhook::Webhook;
 use crate::{
     AgentId, Flag, FullName, Host, Labels, Namespace, Op, OpId, Outcome, Spec, TaskId, UnixMillis,
@@ -85,6 +88,10 @@ pub struct Changes {
     pub join_tokens_gone: Vec<String>,
     pub webhooks: Vec<Webhook>,
     pub webhooks_gone: Vec<String>,
+    pub topology: TopologyChanges,
+    pub jobs: Vec<JobRow>,
+    pub job_tasks: Vec<JobTaskRow>,
+    pub templates: TemplateChanges,
     pub audit: Vec<Audit>,
 }
 
@@ -128,6 +135,8 @@ pub struct ProcessRow {
     pub registered_at: UnixMillis,
     /// The revision that registered it: tells a process from an earlier one of the same name.
     pub incarnation: Revision,
+    /// The process of the view that it is an instance of. Adds the label `bk_process_id`.
+    pub owner: Option<BkProcessId>,
 }
 
 /// All process groups of a namespace on a host.

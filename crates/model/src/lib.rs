@@ -5,18 +5,21 @@
 
 pub mod access;
 pub mod change;
+pub mod config_template;
 pub mod digest;
 pub mod event;
 pub mod group;
 pub mod held;
 pub mod host;
 pub mod invalid;
+pub mod job;
 pub mod lenient;
 pub mod name;
 pub mod operation;
 pub mod spec;
 pub mod status;
 pub mod time;
+pub mod topology;
 pub mod webhook;
 
 pub use host::{AgentId, Host};

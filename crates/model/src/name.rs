@@ -160,6 +160,13 @@ impl Labels {
         Ok(Self(pairs))
     }
 
+    /// These and one more, which replaces one of the same key.
+    pub fn with(&self, key: &str, value: &str) -> Self {
+        let mut pairs = self.0.clone();
+        pairs.insert(key.to_owned(), value.to_owned());
+        Self(pairs)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }

@@ -28,6 +28,7 @@ async fn main() -> anyhow::Result<()> {
             managed: false,
             registered_at: UnixMillis(1),
             incarnation: head.next(),
+            owner: None,
         });
         let changes = Changes {
             processes: processes.collect(),

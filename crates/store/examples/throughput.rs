@@ -103,6 +103,7 @@ fn registration(n: u32, revision: Revision) -> Changes {
                 managed: true,
                 registered_at: now,
                 incarnation: revision.next(),
+                owner: None,
             })
             .collect(),
         ..Changes::default()

@@ -46,6 +46,7 @@ CREATE TABLE processes (
     managed       INTEGER NOT NULL,
     registered_at INTEGER NOT NULL,
     incarnation   INTEGER NOT NULL,
+    owner         INTEGER NOT NULL,
     revision      INTEGER NOT NULL,
     gone          INTEGER NOT NULL
 ) STRICT;

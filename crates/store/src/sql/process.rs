@@ -1,6 +1,7 @@
 //! Processes: the big table, numbers only.
 
 use model::change::{Changes, DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
+use model::topology::BkProcessId;
 use model::{Flag, UnixMillis};
 use sqlx::QueryBuilder;
 
@@ -15,10 +16,10 @@ pub(crate) async fn write(
 ) -> Result<(), StoreError> {
     insert(
         conn,
-        "INSERT INTO processes (id, host, name, definition, flag, managed, registered_at, incarnation, revision, gone) ",
+        "INSERT INTO processes (id, host, name, definition, flag, managed, registered_at, incarnation, owner, revision, gone) ",
         " ON CONFLICT (id) DO UPDATE SET host = excluded.host, name = excluded.name, definition = excluded.definition, \
          flag = excluded.flag, managed = excluded.managed, registered_at = excluded.registered_at, \
-         incarnation = excluded.incarnation, revision = excluded.revision, gone = 0",
+         incarnation = excluded.incarnation, owner = excluded.owner, revision = excluded.revision, gone = 0",
         &ordered(rows, |a, b| a.id.cmp(&b.id)),
         |tuple, row| {
             tuple
@@ -30,6 +31,7 @@ pub(crate) async fn write(
                 .push_bind(i64::from(row.managed))
                 .push_bind(row.registered_at.0)
                 .push_bind(int(row.incarnation.0))
+                .push_bind(row.owner.map_or(NO_OWNER, |owner| i64::from(owner.0)))
                 .push_bind(int(revision.0))
                 .push("0");
         },
@@ -80,8 +82,10 @@ pub(crate) async fn read(
 }
 
 const SELECT: &str = "SELECT string_agg(concat_ws(' ', id, host, name, definition, flag, managed, registered_at, \
-                      incarnation, gone), ' ') FROM processes";
-const N_COLUMNS: usize = 9;
+                      incarnation, owner, gone), ' ') FROM processes";
+const N_COLUMNS: usize = 10;
+/// In place of NULL, which would leave a hole in a packed row.
+const NO_OWNER: i64 = -1;
 
 async fn packed(conn: &mut Connection, mut query: QueryBuilder<Db>) -> Result<String, StoreError> {
     let packed: Option<String> = query.build_query_scalar().fetch_one(conn).await?;
@@ -126,6 +130,7 @@ fn decode(numbers: [i64; N_COLUMNS]) -> Result<Found, String> {
         managed,
         registered_at,
         incarnation,
+        owner,
         gone,
     ] = numbers;
     let small = |n: i64| u32::try_from(n).map_err(|_| format!("{n} is no id"));
@@ -143,6 +148,10 @@ fn decode(numbers: [i64; N_COLUMNS]) -> Result<Found, String> {
         managed: managed != 0,
         registered_at: UnixMillis(registered_at),
         incarnation: Revision(incarnation.cast_unsigned()),
+        owner: match owner {
+            NO_OWNER => None,
+            owner => Some(BkProcessId(small(owner)?)),
+        },
     }))
 }
 
@@ -153,7 +162,7 @@ mod tests {
     #[test]
     fn a_packed_row_that_is_cut_short_is_named() {
         let mut changes = Changes::default();
-        let refused = unpack("4 1 1 1 1 1 1 1 0 5 1 1", &mut changes).unwrap_err();
+        let refused = unpack("4 1 1 1 1 1 1 1 -1 0 5 1 1", &mut changes).unwrap_err();
         assert_eq!(changes.processes.len(), 1);
         assert!(matches!(refused, StoreError::Corrupt { id, .. } if id == "5"));
     }

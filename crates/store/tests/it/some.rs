@@ -13,6 +13,7 @@ use model::group::{Pool, ProcessGroup};
 use model::operation::{Instance, Ran};
 use model::spec::{Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport};
 use model::status::Exit;
+use model::topology::BkProcessId;
 use model::webhook::{Webhook, WebhookUrl};
 use model::{
     AgentId, Code, Flag, FullName, Host, Labels, Namespace, Op, OpId, Outcome, TaskId, UnixMillis,
@@ -90,6 +91,7 @@ pub fn process(n: u32) -> ProcessRow {
         managed: n.is_multiple_of(2),
         registered_at: UnixMillis(1_700_000_000_000 + i64::from(n)),
         incarnation: Revision(u64::from(n) << 32),
+        owner: (n % 3 == 1).then_some(BkProcessId(n)),
     }
 }
 

@@ -1,15 +1,12 @@
 //! A status row as the family knows it, written straight from the fleet.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use fleet::Row;
 use model::{FullName, Labels};
 use serde::Serialize;
 
 use super::hosts::HostEcho;
-
-static NO_LABELS: LazyLock<Labels> = LazyLock::new(Labels::default);
 
 #[derive(Debug, Serialize)]
 pub(crate) struct StatusRow<'a> {
@@ -36,7 +33,7 @@ pub(crate) struct StatusRow<'a> {
 struct Meta<'a> {
     namespace: &'a str,
     name: &'a str,
-    labels: &'a Labels,
+    labels: Cow<'a, Labels>,
 }
 
 impl<'a> StatusRow<'a> {
@@ -77,7 +74,7 @@ impl<'a> StatusRow<'a> {
             meta: Meta {
                 namespace: name.namespace.as_str(),
                 name: name.name.as_str(),
-                labels: &NO_LABELS,
+                labels: Cow::Owned(Labels::default()),
             },
             host,
             bk_agent_id,

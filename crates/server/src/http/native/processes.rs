@@ -37,7 +37,7 @@ pub(crate) struct ProcessView<'a> {
     host: model::Host,
     agent_id: Option<&'a str>,
     #[schema(value_type = BTreeMap<String, String>)]
-    labels: &'a Labels,
+    labels: Cow<'a, Labels>,
     /// What is wanted: `running` or `stopped`.
     flag: &'static str,
     /// What is: `running`, `stopped`, or `unknown` before any agent has said.
@@ -178,7 +178,7 @@ pub(crate) struct DefinitionView<'a> {
     #[schema(value_type = SpecSchema)]
     spec: &'a Spec,
     #[schema(value_type = BTreeMap<String, String>)]
-    labels: &'a Labels,
+    labels: Cow<'a, Labels>,
     hosts: u32,
 }
 
@@ -229,7 +229,7 @@ fn detail(fleet: &Fleet, name: &FullName, start: u64, limit: usize) -> Result<Re
         .into_values()
         .map(|(definition, hosts)| DefinitionView {
             spec: &definition.spec,
-            labels: &definition.labels,
+            labels: Cow::Borrowed(&*definition.labels),
             hosts,
         });
     Ok(ok(&ProcessDetail {

@@ -1,0 +1,270 @@
+//! Config templates: text with versions, bound to processes; what was made of it for each instance, and what was released.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::topology::{BkProcessId, BusinessId};
+use crate::{Invalid, UnixMillis};
+
+/// The longest content of one version, in bytes.
+pub const MAX_CONTENT: usize = 1024 * 1024;
+const MAX_TEXT: usize = 256;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TemplateId(pub u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct VersionId(pub u32);
+
+impl std::fmt::Display for TemplateId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::fmt::Display for VersionId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How lines end in the file on the host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum LineSeparator {
+    #[default]
+    #[serde(rename = "LF")]
+    Lf,
+    #[serde(rename = "CRLF")]
+    CrLf,
+    #[serde(rename = "CR")]
+    Cr,
+}
+
+impl LineSeparator {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lf => "LF",
+            Self::CrLf => "CRLF",
+            Self::Cr => "CR",
+        }
+    }
+
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        match text {
+            "LF" => Ok(Self::Lf),
+            "CRLF" => Ok(Self::CrLf),
+            "CR" => Ok(Self::Cr),
+            other => Err(Invalid::new(
+                "line_separator",
+                format!("must be LF, CRLF or CR, not {other:?}"),
+            )),
+        }
+    }
+
+    /// Every line of `text` ends like this, however it ended before.
+    pub fn apply(self, text: &str) -> String {
+        let plain = text.replace("\r\n", "\n").replace('\r', "\n");
+        match self {
+            Self::Lf => plain,
+            Self::CrLf => plain.replace('\n', "\r\n"),
+            Self::Cr => plain.replace('\n', "\r"),
+        }
+    }
+}
+
+/// What a template belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Binding {
+    ProcessTemplate(u32),
+    Process(BkProcessId),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TemplateRow {
+    pub id: TemplateId,
+    pub business: BusinessId,
+    /// Unique in its business.
+    pub template_name: String,
+    pub file_name: String,
+    /// The folder of the file; it may hold what a path of a program may hold.
+    pub abs_path: String,
+    pub owner: String,
+    pub group: String,
+    /// The permission bits.
+    pub filemode: u32,
+    pub line_separator: LineSeparator,
+    #[serde(default)]
+    pub bindings: Vec<Binding>,
+    pub updated_at: UnixMillis,
+    pub updated_by: String,
+}
+
+impl TemplateRow {
+    pub fn check(&self) -> Result<(), Invalid> {
+        let texts = [
+            ("template_name", &self.template_name),
+            ("file_name", &self.file_name),
+            ("abs_path", &self.abs_path),
+            ("owner", &self.owner),
+            ("group", &self.group),
+        ];
+        for (field, text) in texts {
+            if text.trim().is_empty() {
+                return Err(Invalid::required(field));
+            }
+            if text.len() > MAX_TEXT || text.chars().any(char::is_control) {
+                return Err(Invalid::new(
+                    field,
+                    format!("must be at most {MAX_TEXT} bytes without control characters"),
+                ));
+            }
+        }
+        if self.file_name.contains('/') || matches!(self.file_name.as_str(), "." | "..") {
+            return Err(Invalid::new(
+                "file_name",
+                "must be the name of a file, without a folder",
+            ));
+        }
+        if !self.abs_path.starts_with('/') || self.abs_path.split('/').any(|part| part == "..") {
+            return Err(Invalid::new("abs_path", "must be an absolute path"));
+        }
+        if self.filemode > 0o7777 {
+            return Err(Invalid::new(
+                "filemode",
+                "must be permission bits like 0644",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Which place a version has among those of its template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VersionState {
+    /// Being written. A template has at most one.
+    Draft,
+    /// What is generated from. A template has at most one.
+    Active,
+    /// Was active once.
+    Past,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionRow {
+    pub id: VersionId,
+    pub template: TemplateId,
+    pub description: String,
+    pub content: Arc<str>,
+    pub state: VersionState,
+    pub updated_at: UnixMillis,
+    pub updated_by: String,
+}
+
+/// The sha256 of a content; contents are stored once under it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContentId(pub [u8; 32]);
+
+/// The file that a template makes for one instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigFileRow {
+    pub process: BkProcessId,
+    pub local_inst_id: u32,
+    pub template: TemplateId,
+    pub generated: Option<FileState>,
+    /// What the agent wrote last, with the md5 that it read back.
+    pub released: Option<FileState>,
+}
+
+/// One moment in the life of such a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileState {
+    pub version: VersionId,
+    #[serde(with = "hex_content")]
+    pub content: ContentId,
+    pub md5: String,
+    /// The whole path on the host.
+    pub path: String,
+    pub at: UnixMillis,
+    pub by: String,
+}
+
+/// A content, stored once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContentRow {
+    pub id: ContentId,
+    pub body: Arc<str>,
+}
+
+/// Everything of config templates that a commit changes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TemplateChanges {
+    pub templates: Vec<TemplateRow>,
+    pub templates_gone: Vec<TemplateId>,
+    pub versions: Vec<VersionRow>,
+    pub versions_gone: Vec<VersionId>,
+    pub files: Vec<ConfigFileRow>,
+    /// Written with the files that refer to them; never read back as changes.
+    pub contents: Vec<ContentRow>,
+}
+
+impl TemplateChanges {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+mod hex_content {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::ContentId;
+
+    pub(super) fn serialize<S: Serializer>(id: &ContentId, to: S) -> Result<S::Ok, S::Error> {
+        let hex: String = id.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        to.serialize_str(&hex)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ContentId, D::Error> {
+        let text = String::deserialize(from)?;
+        let mut id = [0; 32];
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(D::Error::custom("a content id has 64 hex digits"));
+        }
+        for (byte, at) in id.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(D::Error::custom)?;
+        }
+        Ok(ContentId(id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_as_the_template_says_however_they_ended_before() {
+        let mixed = "a\r\nb\nc\rd";
+        assert_eq!(LineSeparator::Lf.apply(mixed), "a\nb\nc\nd");
+        assert_eq!(LineSeparator::CrLf.apply(mixed), "a\r\nb\r\nc\r\nd");
+        assert_eq!(LineSeparator::Cr.apply(mixed), "a\rb\rc\rd");
+    }
+
+    #[test]
+    fn a_file_state_reads_back_what_it_prints() {
+        let state = FileState {
+            version: VersionId(3),
+            content: ContentId([0xa5; 32]),
+            md5: "x".into(),
+            path: "/etc/a".into(),
+            at: UnixMillis(7),
+            by: "admin".into(),
+        };
+        let json = serde_json::to_string(&state).unwrap();
+        assert_eq!(serde_json::from_str::<FileState>(&json).unwrap(), state);
+    }
+}

@@ -1,0 +1,129 @@
+//! What is wrong with an expression, and where.
+
+use std::fmt;
+
+use super::{MAX_ALTERNATIVES, MAX_CHARACTERS, MAX_DIGITS, MAX_WILDCARDS, Part};
+
+/// A refused expression: the part, the character, and what is wrong there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpressionError {
+    /// None when one pattern was parsed by itself, or the joined form does not fall into parts.
+    pub part: Option<Part>,
+    /// Counted from 1, in code points, in the text that was given: one part, or the whole joined form.
+    pub character: usize,
+    pub problem: Problem,
+}
+
+impl ExpressionError {
+    pub(super) fn new(character: usize, problem: Problem) -> Self {
+        Self {
+            part: None,
+            character,
+            problem,
+        }
+    }
+
+    pub(super) fn within(self, part: Part) -> Self {
+        Self {
+            part: Some(part),
+            ..self
+        }
+    }
+
+    /// The same complaint about a text that begins later in a longer one.
+    pub(super) fn shifted(self, characters: usize) -> Self {
+        Self {
+            character: self.character + characters,
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for ExpressionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expression")?;
+        if let Some(part) = self.part {
+            write!(f, " {part}")?;
+        }
+        write!(f, ", character {}: {}", self.character, self.problem)
+    }
+}
+
+impl std::error::Error for ExpressionError {}
+
+/// The rule that an expression breaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    UnclosedBracket,
+    /// The bracket would close in a later part.
+    BracketAcrossParts,
+    /// The character at which the outer bracket opened.
+    NestedBracket {
+        outer: usize,
+    },
+    ReversedRange {
+        from: String,
+        to: String,
+    },
+    EmptyExclusion,
+    DanglingEscape,
+    TooLong,
+    TooManyAlternatives,
+    TooManyWildcards,
+    TooManyDigits,
+    TooManyParts,
+    SliceWithMore,
+    SliceWithStep,
+    SliceWithoutNumbers {
+        found: String,
+    },
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnclosedBracket => f.write_str(
+                r"a bracket is not closed; write ] after its content, or \[ for the character itself",
+            ),
+            Self::BracketAcrossParts => f.write_str(
+                "a bracket is not closed; it must close within its part, and cannot reach into the next one",
+            ),
+            Self::NestedBracket { outer } => write!(
+                f,
+                r"a bracket inside the one that opened at character {outer}; brackets do not nest: write \[ for the character itself",
+            ),
+            Self::ReversedRange { from, to } => {
+                write!(f, "the range {from}-{to} is reversed; write {to}-{from}")
+            }
+            Self::EmptyExclusion => f.write_str(
+                r"[!] excludes nothing; write the excluded characters after !, or ? for any character, or \! for the character itself",
+            ),
+            Self::DanglingEscape => f.write_str(
+                r"a backslash escapes the character after it, and there is none; write \\ for the character itself",
+            ),
+            Self::TooLong => write!(f, "a part may have at most {MAX_CHARACTERS} characters"),
+            Self::TooManyAlternatives => write!(
+                f,
+                "a part may list at most {MAX_ALTERNATIVES} alternatives; ranges and wildcards say more with less"
+            ),
+            Self::TooManyWildcards => write!(
+                f,
+                "a part may hold at most {MAX_WILDCARDS} wildcards, ranges and exclusions"
+            ),
+            Self::TooManyDigits => {
+                write!(f, "a number in a range may have at most {MAX_DIGITS} digits")
+            }
+            Self::TooManyParts => f.write_str(
+                r"a sixth part; there are five, set.module.service.process.id: write \. for a dot that belongs to a name",
+            ),
+            Self::SliceWithMore => f.write_str(
+                r"a slice stands alone, with nothing before or after it; write \: where the character itself is meant",
+            ),
+            Self::SliceWithStep => f.write_str("a slice has no step; write [start:end]"),
+            Self::SliceWithoutNumbers { found } => write!(
+                f,
+                "a slice is [start:end] with whole numbers, either of which may be left out; {found:?} is none"
+            ),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Ranges of numbers: one comparison however many numbers there are.
+
+use std::fmt;
+
+/// The most digits of a number in a range; with it, values fit 128 bits with room to spare.
+pub const MAX_DIGITS: usize = 32;
+
+/// `8-12`, `01-12`. Numbers are matched as they are usually written, and, where an end is written with leading zeros, also
+/// padded to that width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NumberRange {
+    low: u128,
+    high: u128,
+    /// The digits of each end as it was written.
+    written: (usize, usize),
+    /// The widths of the ends that are written with leading zeros.
+    padded: [Option<usize>; 2],
+}
+
+impl NumberRange {
+    /// Both ends are at most `MAX_DIGITS` ASCII digits; none when they are in the wrong order.
+    pub(super) fn new(from: &str, to: &str) -> Option<Self> {
+        let width = |text: &str| (text.len() > 1 && text.starts_with('0')).then_some(text.len());
+        let range = Self {
+            low: from.parse().ok()?,
+            high: to.parse().ok()?,
+            written: (from.len(), to.len()),
+            padded: [width(from), width(to)],
+        };
+        (range.low <= range.high).then_some(range)
+    }
+
+    /// Each number of digits that one of these numbers takes at the beginning of `rest`. Returns the digits looked at.
+    pub(super) fn lengths(&self, rest: &[u8], mut found: impl FnMut(usize)) -> usize {
+        let mut value = 0;
+        for (index, byte) in rest.iter().enumerate().take(MAX_DIGITS) {
+            if !byte.is_ascii_digit() {
+                return index + 1;
+            }
+            value = value * 10 + u128::from(byte - b'0');
+            if value > self.high {
+                return index + 1;
+            }
+            let length = index + 1;
+            let has_zeros = rest[0] == b'0' && length > 1;
+            let is_written_so = !has_zeros || self.padded.contains(&Some(length));
+            if is_written_so && value >= self.low {
+                found(length);
+            }
+        }
+        rest.len().min(MAX_DIGITS)
+    }
+
+    /// Every way to write each of the numbers, if that is at most `limit` words.
+    pub(super) fn words(&self, limit: usize) -> Option<Vec<String>> {
+        if self.high - self.low >= limit as u128 {
+            return None;
+        }
+        let mut words = Vec::new();
+        for value in self.low..=self.high {
+            let plain = value.to_string();
+            let padded = self.widths().filter(|width| *width > plain.len());
+            words.extend(padded.map(|width| format!("{value:0width$}")));
+            words.push(plain);
+        }
+        (words.len() <= limit).then_some(words)
+    }
+
+    /// The same numbers as words with classes of digits: `1-100` is `[1-9]`, `[1-9][0-9]` and `100`.
+    pub(super) fn shell_styles(&self) -> Vec<String> {
+        let mut styles = Vec::new();
+        let smallest = |digits: u32| if digits == 1 { 0 } else { 10_u128.pow(digits - 1) };
+        let largest = |digits: u32| 10_u128.pow(digits) - 1;
+        let digits = |value: u128| value.checked_ilog10().unwrap_or(0) + 1;
+        for count in digits(self.low)..=digits(self.high) {
+            let low = self.low.max(smallest(count)).to_string();
+            let high = self.high.min(largest(count)).to_string();
+            split(&low, &high, String::new(), &mut styles);
+        }
+        for width in self.widths() {
+            let high = self.high.min(largest(width as u32 - 1));
+            if self.low <= high {
+                let text = |value: u128| format!("{value:0width$}");
+                split(&text(self.low), &text(high), String::new(), &mut styles);
+            }
+        }
+        styles
+    }
+
+    pub(super) fn takes_zeros(&self) -> bool {
+        self.widths().next().is_some()
+    }
+
+    fn widths(&self) -> impl Iterator<Item = usize> {
+        let [from, to] = self.padded;
+        from.into_iter().chain(to.filter(|_| to != from))
+    }
+}
+
+/// The ends as they were written.
+impl fmt::Display for NumberRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (from, to) = self.written;
+        write!(f, "{:0from$} to {:0to$}", self.low, self.high)
+    }
+}
+
+/// Splits a range between two texts of equally many digits into words with classes of digits.
+fn split(low: &str, high: &str, prefix: String, styles: &mut Vec<String>) {
+    let (Some(first), Some(last)) = (low.chars().next(), high.chars().next()) else {
+        styles.push(prefix);
+        return;
+    };
+    let (low_rest, high_rest) = (&low[1..], &high[1..]);
+    if first == last {
+        split(low_rest, high_rest, format!("{prefix}{first}"), styles);
+        return;
+    }
+    let (mut first, mut last) = (first as u8, last as u8);
+    if low_rest.contains(|digit| digit != '0') {
+        let nines = "9".repeat(low_rest.len());
+        let begun = format!("{prefix}{}", char::from(first));
+        split(low_rest, &nines, begun, styles);
+        first += 1;
+    }
+    let ends_early = high_rest.contains(|digit| digit != '9');
+    if ends_early {
+        last -= 1;
+    }
+    if first <= last {
+        let class = match first == last {
+            true => char::from(first).to_string(),
+            false => format!("[{}-{}]", char::from(first), char::from(last)),
+        };
+        let any = "[0-9]".repeat(low_rest.len());
+        styles.push(format!("{prefix}{class}{any}"));
+    }
+    if ends_early {
+        let zeros = "0".repeat(high_rest.len());
+        let begun = format!("{prefix}{}", char::from(high.as_bytes()[0]));
+        split(&zeros, high_rest, begun, styles);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths(from: &str, to: &str, text: &str) -> Vec<usize> {
+        let mut lengths = Vec::new();
+        let range = NumberRange::new(from, to).unwrap();
+        range.lengths(text.as_bytes(), |length| lengths.push(length));
+        lengths
+    }
+
+    #[test]
+    fn a_number_may_end_at_several_places() {
+        assert_eq!(lengths("1", "1000000", "12345"), [1, 2, 3, 4, 5]);
+        assert_eq!(lengths("8", "12", "120"), [2]);
+        assert_eq!(lengths("0", "5", "05"), [1]);
+        assert_eq!(lengths("1", "12", "01"), [0; 0]);
+        assert_eq!(lengths("01", "12", "01"), [2]);
+        assert_eq!(lengths("01", "12", "001"), [0; 0]);
+        assert_eq!(lengths("08", "120", "08"), [2]);
+        assert_eq!(lengths("00", "10", "00"), [1, 2]);
+        assert_eq!(lengths("1", "9", "x"), [0; 0]);
+        let longest = "9".repeat(MAX_DIGITS);
+        assert_eq!(
+            lengths(&longest, &longest, &"9".repeat(50)),
+            [MAX_DIGITS],
+            "no overflow"
+        );
+    }
+
+    #[test]
+    fn digits_become_classes_as_a_shell_knows_them() {
+        let styles = |from, to| NumberRange::new(from, to).unwrap().shell_styles();
+        assert_eq!(styles("1", "3"), ["[1-3]"]);
+        assert_eq!(styles("1", "100"), ["[1-9]", "[1-9][0-9]", "100"]);
+        assert_eq!(styles("1", "105"), ["[1-9]", "[1-9][0-9]", "10[0-5]"]);
+        assert_eq!(styles("8", "12"), ["[8-9]", "1[0-2]"]);
+        assert_eq!(styles("5", "5"), ["5"]);
+        assert_eq!(styles("01", "12"), ["[1-9]", "1[0-2]", "0[1-9]"]);
+        assert_eq!(
+            styles("27", "341"),
+            ["2[7-9]", "[3-9][0-9]", "[1-2][0-9][0-9]", "3[0-3][0-9]", "34[0-1]"]
+        );
+    }
+
+    #[test]
+    fn few_numbers_are_words() {
+        let words = |from, to| NumberRange::new(from, to).unwrap().words(10);
+        assert_eq!(words("08", "10").unwrap(), ["08", "8", "09", "9", "10"]);
+        assert_eq!(words("1", "11"), None);
+        assert_eq!(words("00", "09"), None, "two ways to write most of them");
+        assert_eq!(words("0", &"9".repeat(MAX_DIGITS)), None);
+    }
+}

@@ -1,0 +1,223 @@
+//! One part of an expression, parsed: what a whole name must look like.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::error::ExpressionError;
+use super::matcher::Matcher;
+use super::number::NumberRange;
+use super::{parse, product, text};
+
+/// What a name must be, as a whole. Equal when written alike.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// As it was written, without the blanks around it.
+    written: Box<str>,
+    pub(super) segments: Vec<Segment>,
+}
+
+/// A piece of a pattern; a name matches when it falls into stretches that fit the pieces one after the other.
+#[derive(Debug, Clone)]
+pub(super) enum Segment {
+    Atom(Atom),
+    Choice(Choice),
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Atom {
+    Text(String),
+    /// `*`
+    AnyRun,
+    /// `?`
+    AnyOne,
+    /// `[!…]`
+    NoneOf(Exclusion),
+}
+
+/// A bracket with several ways to satisfy it.
+#[derive(Debug, Clone)]
+pub(super) struct Choice {
+    /// In the order in which they were written.
+    pub(super) items: Vec<Item>,
+    /// Those of the items that are plain words, sorted and each once: a name is looked up in them, not compared with each.
+    pub(super) words: Vec<Box<str>>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Item {
+    Word(String),
+    Letters { from: char, to: char },
+    Numbers(NumberRange),
+    Wild(Vec<Atom>),
+}
+
+/// Characters that must not stand somewhere: single ones are ranges of one.
+#[derive(Debug, Clone)]
+pub(super) struct Exclusion(pub(super) Vec<(char, char)>);
+
+impl Exclusion {
+    pub(super) fn excludes(&self, character: char) -> bool {
+        self.0
+            .iter()
+            .any(|(from, to)| (*from..=*to).contains(&character))
+    }
+}
+
+impl Pattern {
+    /// Blank text is `*`.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        let (written, segments) = parse::pattern(text)?;
+        Ok(match segments.is_empty() && written.is_empty() {
+            true => Self::default(),
+            false => Self {
+                written: written.into(),
+                segments,
+            },
+        })
+    }
+
+    /// The pattern that matches this name alone.
+    pub fn exactly(name: &str) -> Self {
+        Self {
+            written: escaped(name).into(),
+            segments: vec![Segment::Atom(Atom::Text(name.to_owned()))],
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.written
+    }
+
+    pub fn matches(&self, name: &str) -> bool {
+        self.matcher().matches(name)
+    }
+
+    /// For many names: keeps its memory from one to the next.
+    pub fn matcher(&self) -> Matcher<'_> {
+        Matcher::new(self)
+    }
+
+    /// Whether every name matches.
+    pub fn is_any(&self) -> bool {
+        matches!(self.segments[..], [Segment::Atom(Atom::AnyRun)])
+    }
+
+    /// The one name that can match, where there is just one.
+    pub fn literal(&self) -> Option<&str> {
+        match &self.segments[..] {
+            [] => Some(""),
+            [Segment::Atom(Atom::Text(name))] => Some(name),
+            _ => None,
+        }
+    }
+
+    /// All names that can match, each once, if they are at most `limit`: an index looks those up instead of trying all it has.
+    pub fn exact_names(&self, limit: usize) -> Option<Vec<String>> {
+        let mut alternatives = Vec::with_capacity(self.segments.len());
+        for segment in &self.segments {
+            alternatives.push(match segment {
+                Segment::Atom(Atom::Text(text)) => vec![text.clone()],
+                Segment::Atom(Atom::AnyRun | Atom::AnyOne | Atom::NoneOf(_)) => return None,
+                Segment::Choice(choice) => choice.exact_words(limit)?,
+            });
+        }
+        let names = product::product(&alternatives, limit)?;
+        let names: BTreeSet<String> = names.into_iter().collect();
+        Some(names.into_iter().collect())
+    }
+}
+
+impl Choice {
+    pub(super) fn new(items: Vec<Item>) -> Self {
+        let words: BTreeSet<&str> = items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Word(word) => Some(word.as_str()),
+                Item::Letters { .. } | Item::Numbers(_) | Item::Wild(_) => None,
+            })
+            .collect();
+        let words = words.into_iter().map(Box::from).collect();
+        Self { items, words }
+    }
+
+    pub(super) fn has_words_only(&self) -> bool {
+        self.items.iter().all(|item| matches!(item, Item::Word(_)))
+    }
+
+    fn exact_words(&self, limit: usize) -> Option<Vec<String>> {
+        let mut words: Vec<String> = self.words.iter().map(|word| word.to_string()).collect();
+        for item in &self.items {
+            match item {
+                Item::Word(_) => {}
+                Item::Letters { from, to } => words.extend((*from..=*to).map(String::from)),
+                Item::Numbers(range) => words.extend(range.words(limit)?),
+                Item::Wild(_) => return None,
+            }
+        }
+        (words.len() <= limit).then_some(words)
+    }
+}
+
+/// The name as an expression that means just that, in one part as well as between the dots of the joined form.
+pub fn escaped(name: &str) -> String {
+    let mut written = String::with_capacity(name.len());
+    for character in name.chars() {
+        let is_special = matches!(character, '*' | '?' | '[' | ']' | '\\' | '.');
+        if is_special || character.is_whitespace() {
+            written.push('\\');
+        }
+        written.push(character);
+    }
+    match written.is_empty() {
+        true => "[]".to_owned(),
+        false => written,
+    }
+}
+
+/// `*`
+impl Default for Pattern {
+    fn default() -> Self {
+        Self {
+            written: "*".into(),
+            segments: vec![Segment::Atom(Atom::AnyRun)],
+        }
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.written == other.written
+    }
+}
+
+impl Eq for Pattern {}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.written)
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = ExpressionError;
+
+    fn from_str(text: &str) -> Result<Self, ExpressionError> {
+        Self::parse(text)
+    }
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.written)
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = text::optional(deserializer)?.unwrap_or_default();
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}

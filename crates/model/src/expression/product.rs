@@ -1,0 +1,22 @@
+//! Several brackets multiply: every way to take one alternative of each.
+
+/// However few the alternatives are, this is the most memory that writing them out may take.
+const MAX_BYTES: usize = 8 << 20;
+
+/// The joined words, in the order of the alternatives; none when they are more than `limit`, or very long.
+pub(super) fn product(alternatives: &[Vec<String>], limit: usize) -> Option<Vec<String>> {
+    let mut joined = vec![String::new()];
+    for words in alternatives {
+        let count = joined.len().checked_mul(words.len())?;
+        let begun: usize = joined.iter().map(String::len).sum();
+        let added: usize = words.iter().map(String::len).sum();
+        if count > limit || begun * words.len() + added * joined.len() > MAX_BYTES {
+            return None;
+        }
+        joined = joined
+            .iter()
+            .flat_map(|begun| words.iter().map(move |word| format!("{begun}{word}")))
+            .collect();
+    }
+    Some(joined)
+}

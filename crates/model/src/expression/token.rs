@@ -1,0 +1,96 @@
+//! The characters of an expression, each with whether a backslash takes its meaning away, and where it stands.
+
+use super::error::{ExpressionError, Problem};
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Token {
+    pub(super) character: char,
+    pub(super) escaped: bool,
+    /// Counted from 1, in the text that was given.
+    pub(super) at: usize,
+    /// The bytes that it takes in that text, its backslash included.
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Token {
+    /// The character with its special meaning.
+    pub(super) fn is(&self, special: char) -> bool {
+        self.character == special && !self.escaped
+    }
+
+    /// The comma, and what stands on its key of a Chinese keyboard.
+    pub(super) fn separates(&self) -> bool {
+        matches!(self.character, ',' | '，' | '、') && !self.escaped
+    }
+
+    fn is_blank(&self) -> bool {
+        self.character.is_whitespace() && !self.escaped
+    }
+}
+
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
+    let mut tokens = Vec::with_capacity(text.len());
+    let mut characters = text.char_indices().enumerate();
+    while let Some((index, (start, character))) = characters.next() {
+        let token = |character: char, escaped, begin: usize| Token {
+            character,
+            escaped,
+            at: index + 1,
+            start,
+            end: begin + character.len_utf8(),
+        };
+        tokens.push(match character {
+            '\\' => {
+                let (_, (begin, next)) = characters
+                    .next()
+                    .ok_or(ExpressionError::new(index + 1, Problem::DanglingEscape))?;
+                token(next, true, begin)
+            }
+            other => token(other, false, start),
+        });
+    }
+    Ok(tokens)
+}
+
+/// Without the blanks at both ends; an escaped blank is meant.
+pub(super) fn trim(tokens: &[Token]) -> &[Token] {
+    let Some(first) = tokens.iter().position(|token| !token.is_blank()) else {
+        return &[];
+    };
+    let last = tokens
+        .iter()
+        .rposition(|token| !token.is_blank())
+        .unwrap_or(first);
+    &tokens[first..=last]
+}
+
+/// What the tokens stand for, backslashes done away with.
+pub(super) fn word(tokens: &[Token]) -> String {
+    tokens.iter().map(|token| token.character).collect()
+}
+
+/// The tokens as they were written.
+pub(super) fn written<'t>(text: &'t str, tokens: &[Token]) -> &'t str {
+    match (tokens.first(), tokens.last()) {
+        (Some(first), Some(last)) => &text[first.start..last.end],
+        _ => "",
+    }
+}
+
+/// The index of the `]` that closes the `[` at `open`.
+pub(super) fn closing(tokens: &[Token], open: usize) -> Result<usize, ExpressionError> {
+    let outer = tokens[open].at;
+    for (index, token) in tokens.iter().enumerate().skip(open + 1) {
+        if token.is(']') {
+            return Ok(index);
+        }
+        if token.is('[') {
+            return Err(ExpressionError::new(
+                token.at,
+                Problem::NestedBracket { outer },
+            ));
+        }
+    }
+    Err(ExpressionError::new(outer, Problem::UnclosedBracket))
+}

@@ -1,0 +1,276 @@
+//! Jobs: one action on every instance of a scope, in order of priority and in batches.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config_template::TemplateId;
+use crate::topology::{BkProcessId, BusinessId};
+use crate::{Code, Invalid, Op, OpId, UnixMillis};
+
+/// How many instances one job may touch.
+pub const MAX_JOB_TASKS: usize = 200_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobId(pub u32);
+
+impl std::fmt::Display for JobId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobAction {
+    Start,
+    Stop,
+    Restart,
+    Reload,
+    ForceStop,
+    SetAuto,
+    UnsetAuto,
+    Generate,
+    Release,
+    Diff,
+}
+
+/// What a job is done to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JobObject {
+    Process,
+    ConfigFile,
+}
+
+/// In which order priorities go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    LowFirst,
+    HighFirst,
+    AllAtOnce,
+}
+
+impl JobAction {
+    pub const ALL: [Self; 10] = [
+        Self::Start,
+        Self::Stop,
+        Self::Restart,
+        Self::Reload,
+        Self::ForceStop,
+        Self::SetAuto,
+        Self::UnsetAuto,
+        Self::Generate,
+        Self::Release,
+        Self::Diff,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Stop => "stop",
+            Self::Restart => "restart",
+            Self::Reload => "reload",
+            Self::ForceStop => "force_stop",
+            Self::SetAuto => "set_auto",
+            Self::UnsetAuto => "unset_auto",
+            Self::Generate => "generate",
+            Self::Release => "release",
+            Self::Diff => "diff",
+        }
+    }
+
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let known = Self::ALL.into_iter().find(|action| action.as_str() == text);
+        known.ok_or_else(|| {
+            let all: Vec<&str> = Self::ALL.iter().map(|action| action.as_str()).collect();
+            Invalid::new(
+                "job_action",
+                format!("must be one of {}, not {text:?}", all.join(", ")),
+            )
+        })
+    }
+
+    pub fn object(self) -> JobObject {
+        match self {
+            Self::Start
+            | Self::Stop
+            | Self::Restart
+            | Self::Reload
+            | Self::ForceStop
+            | Self::SetAuto
+            | Self::UnsetAuto => JobObject::Process,
+            Self::Generate | Self::Release | Self::Diff => JobObject::ConfigFile,
+        }
+    }
+
+    /// The operation that an agent does for it.
+    pub fn op(self) -> Option<Op> {
+        match self {
+            Self::Start => Some(Op::Start),
+            Self::Stop => Some(Op::Stop),
+            Self::Restart => Some(Op::Restart),
+            Self::Reload => Some(Op::Reload),
+            Self::ForceStop => Some(Op::Kill),
+            Self::SetAuto => Some(Op::Manage),
+            Self::UnsetAuto => Some(Op::Unmanage),
+            Self::Generate | Self::Release | Self::Diff => None,
+        }
+    }
+
+    pub fn order(self) -> Order {
+        match self {
+            Self::Stop | Self::Restart => Order::HighFirst,
+            Self::Start | Self::Reload | Self::ForceStop => Order::LowFirst,
+            Self::SetAuto | Self::UnsetAuto | Self::Generate | Self::Release | Self::Diff => {
+                Order::AllAtOnce
+            }
+        }
+    }
+}
+
+/// Within what a failure holds up what would come later.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    #[default]
+    Business,
+    Set,
+    Module,
+    Host,
+}
+
+/// How a job goes about its tasks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobOptions {
+    pub isolation: Isolation,
+    /// Tasks at a time; none means all of one priority.
+    pub batch_size: Option<u32>,
+    /// So many failures do not hold up what would come later.
+    pub max_failures: u32,
+    /// Result codes that count as ignored instead of failed.
+    pub ignore_error_codes: Vec<i64>,
+    /// Between two batches.
+    pub pause_secs: u32,
+    /// For config files: only these templates; none named means all that are bound.
+    pub config_template_ids: Vec<TemplateId>,
+    /// What is done to a process once its files were released.
+    pub after_release: Option<AfterRelease>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AfterRelease {
+    Restart,
+    Reload,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobStatus {
+    #[default]
+    Pending,
+    Running,
+    Succeeded,
+    Failed,
+    /// Only of a task: what it would have done was not needed.
+    Ignored,
+}
+
+impl JobStatus {
+    pub fn is_over(self) -> bool {
+        match self {
+            Self::Pending | Self::Running => false,
+            Self::Succeeded | Self::Failed | Self::Ignored => true,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Ignored => "ignored",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobRow {
+    pub id: JobId,
+    pub business: BusinessId,
+    pub action: JobAction,
+    /// The scope or expression as it was given, to be shown and to select anew on a retry.
+    pub scope: serde_json::Value,
+    pub options: JobOptions,
+    pub app: String,
+    pub user: String,
+    pub created_at: UnixMillis,
+    /// Never while it goes on.
+    pub ended_at: UnixMillis,
+    pub status: JobStatus,
+    /// Who cancelled it; empty when nobody did.
+    #[serde(default)]
+    pub cancelled_by: String,
+    /// The next batch does not begin before.
+    #[serde(default)]
+    pub resume_at: UnixMillis,
+}
+
+/// One instance of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobTaskRow {
+    pub job: JobId,
+    /// From 0, in the order of process id and `local_inst_id`.
+    pub ordinal: u32,
+    pub process: BkProcessId,
+    pub local_inst_id: u32,
+    /// As at the beginning, for people who read it later.
+    pub label: JobTaskLabel,
+    pub priority: i32,
+    /// What of the chosen isolation it belongs to: a business, set, module or host.
+    pub unit: u32,
+    pub status: JobStatus,
+    /// The operation that does it, or did it last.
+    pub op: Option<OpId>,
+    pub code: Code,
+    /// Why it failed or was ignored; empty otherwise.
+    pub reason: String,
+    /// What the command printed, or what a diff shows.
+    #[serde(default)]
+    pub output: String,
+    /// The command that ran.
+    #[serde(default)]
+    pub command: String,
+    pub started_at: UnixMillis,
+    pub ended_at: UnixMillis,
+}
+
+/// Which instance it is, in words that stay true when the topology moves on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobTaskLabel {
+    /// set.module.service.process.id
+    pub expression: String,
+    pub bk_process_name: String,
+    pub inst_id: u64,
+    pub bk_cloud_id: u32,
+    pub bk_host_innerip: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_read_back_what_they_print() {
+        for action in JobAction::ALL {
+            assert_eq!(JobAction::parse(action.as_str()).unwrap(), action);
+            let json = serde_json::to_string(&action).unwrap();
+            assert_eq!(json, format!("\"{}\"", action.as_str()));
+            assert_eq!(action.op().is_some(), action.object() == JobObject::Process);
+        }
+        let refused = JobAction::parse("explode").unwrap_err();
+        assert!(refused.rule.contains("force_stop"), "{refused}");
+    }
+}

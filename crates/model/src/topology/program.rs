@@ -1,0 +1,98 @@
+//! How a process of the view is described: its alias, how many of it there are, its paths and commands as templates.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Invalid;
+
+/// How many instances one process may have on its host.
+const MAX_PROC_NUM: u32 = 10_000;
+
+/// The description, before it is rendered for an instance.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Program {
+    /// The alias: what people call it.
+    pub bk_process_name: String,
+    /// The binary.
+    pub bk_func_name: String,
+    pub proc_num: u32,
+    /// Jobs go by it; none counts as 0.
+    pub priority: Option<i32>,
+    pub user: String,
+    pub work_path: String,
+    pub pid_file: String,
+    pub start_cmd: String,
+    pub stop_cmd: String,
+    pub restart_cmd: String,
+    pub reload_cmd: String,
+    pub face_stop_cmd: String,
+    /// Seconds that an operation may take.
+    pub timeout: Option<u32>,
+    pub bk_start_check_secs: Option<u32>,
+}
+
+/// Which text of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineOf {
+    WorkPath,
+    PidFile,
+    Start,
+    Stop,
+    Restart,
+    Reload,
+    FaceStop,
+}
+
+impl LineOf {
+    pub const ALL: [Self; 7] = [
+        Self::WorkPath,
+        Self::PidFile,
+        Self::Start,
+        Self::Stop,
+        Self::Restart,
+        Self::Reload,
+        Self::FaceStop,
+    ];
+
+    /// As the CMDB calls it.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::WorkPath => "work_path",
+            Self::PidFile => "pid_file",
+            Self::Start => "start_cmd",
+            Self::Stop => "stop_cmd",
+            Self::Restart => "restart_cmd",
+            Self::Reload => "reload_cmd",
+            Self::FaceStop => "face_stop_cmd",
+        }
+    }
+}
+
+impl Program {
+    /// A text that is rendered for each instance.
+    pub fn line(&self, of: LineOf) -> &str {
+        match of {
+            LineOf::WorkPath => &self.work_path,
+            LineOf::PidFile => &self.pid_file,
+            LineOf::Start => &self.start_cmd,
+            LineOf::Stop => &self.stop_cmd,
+            LineOf::Restart => &self.restart_cmd,
+            LineOf::Reload => &self.reload_cmd,
+            LineOf::FaceStop => &self.face_stop_cmd,
+        }
+    }
+
+    /// What can be said against it before it is rendered.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.bk_process_name.trim().is_empty() {
+            return Err(Invalid::required("bk_process_name"));
+        }
+        if self.proc_num == 0 || self.proc_num > MAX_PROC_NUM {
+            return Err(Invalid::new(
+                "proc_num",
+                format!("must be from 1 to {MAX_PROC_NUM}, not {}", self.proc_num),
+            ));
+        }
+        Ok(())
+    }
+}
