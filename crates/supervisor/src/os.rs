@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod clock;
 pub(crate) mod disk;
 pub(crate) mod exits;
+pub(crate) mod family;
 pub(crate) mod identity;
 pub(crate) mod kill;
 pub(crate) mod limits;

@@ -36,6 +36,7 @@ use crate::journal::entry::{Entry, Ledger};
 use crate::machine::{Boot, Event, Pools, Run};
 use crate::os::cgroup::Cgroups;
 use crate::os::exits::Exits;
+use crate::os::family::Families;
 use crate::os::sample::Sampler;
 use crate::os::{clock, spawn};
 use crate::supervisor::Supervisor;
@@ -85,6 +86,7 @@ pub(crate) struct Runner {
     next_key: u32,
     next_spool: u64,
     exits: Exits,
+    families: Families,
     /// Whom the end of a run concerns.
     watchers: HashMap<Run, Vec<Key>>,
     sides: HashMap<i32, Side>,
@@ -139,6 +141,7 @@ impl Runner {
             next_key: 0,
             next_spool: clock::boot_ms() << 20,
             exits: Exits::new().map_err(SupervisorError::Watch)?,
+            families: Families::new(),
             watchers: HashMap::new(),
             sides: HashMap::new(),
             timers: BinaryHeap::new(),

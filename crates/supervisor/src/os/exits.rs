@@ -49,6 +49,11 @@ impl Exits {
         self.watched.get(&run.pid).is_some_and(|w| w.run == run)
     }
 
+    /// The watched run that has this pid.
+    pub(crate) fn run_of(&self, pid: i32) -> Option<Run> {
+        self.watched.get(&pid).map(|watched| watched.run)
+    }
+
     /// Watches a child of ours.
     pub(crate) fn watch_child(&mut self, run: Run, pidfd: OwnedFd) -> io::Result<()> {
         let data = epoll::EventData::new_u64(run.pid as u64);

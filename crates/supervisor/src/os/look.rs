@@ -1,40 +1,35 @@
 //! "Is it running?": one look at the host.
 
 use std::path::Path;
-use std::time::Duration;
 
 use model::spec::Probe;
 
 use super::clock;
+use super::family::{Families, Whose};
 use super::identity::bears_name;
-use super::kill::{Family, Mark};
 use super::pidfile::{self, Named};
 use super::procfs::{self, Stat};
 use crate::machine::{Alive, Depth, Form, Look, Run};
 
-/// How many walks over `/proc` must find nobody: one more than a daemon forks on its way to the background.
-const WALKS: u32 = 4;
 /// How many processes below a command are looked at.
 const MAX_BELOW: usize = 256;
-const BETWEEN_WALKS: Duration = Duration::from_millis(2);
 
 /// Where and for whom to look.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) proc_name: &'a str,
     pub(crate) pid_path: &'a str,
-    /// The command under way or just over.
-    pub(crate) root: Option<Run>,
-    pub(crate) mark: &'a Mark,
+    /// The command under way or just over is the root.
+    pub(crate) whose: Whose<'a>,
 }
 
-pub(crate) fn look(place: Place<'_>, depth: Depth) -> Look {
+pub(crate) fn look(place: Place<'_>, depth: Depth, families: &mut Families) -> Look {
     let mut look = Look::default();
     match by_pid_file(place.pid_path, place.proc_name) {
         Ok(stat) => look.alive = Some(daemon(&stat)),
         Err(note) => look.note = note,
     }
-    let Some(root) = place.root else {
+    let Some(root) = place.whose.root else {
         return look;
     };
     let command = Stat::read(root.pid).filter(|s| s.start == root.start && s.is_live());
@@ -51,8 +46,7 @@ pub(crate) fn look(place: Place<'_>, depth: Depth) -> Look {
             look.starting = true;
         }
         (None, Depth::Deep) if look.alive.is_none() => {
-            let family = whole_family(root, place.mark);
-            look.starting = family.live().next().is_some();
+            look.starting = families.is_anyone_left(place.whose);
             // A daemon that wiped its environment is no family, but it may have written its pid file meanwhile.
             if !look.starting
                 && let Ok(stat) = by_pid_file(place.pid_path, place.proc_name)
@@ -92,20 +86,6 @@ fn named_below(pid: i32, proc_name: &str) -> Option<i32> {
         waiting.extend(procfs::children(pid));
     }
     None
-}
-
-/// A walk over `/proc` can miss a process that forks and ends while it is being walked: what was read of it is dead by then,
-/// and its child was not there yet. A family counts as gone only when walk after walk finds nobody.
-fn whole_family(root: Run, mark: &Mark) -> Family {
-    let mut family = Family::of(root, mark, &procfs::all());
-    for _ in 1..WALKS {
-        if family.live().next().is_some() {
-            break;
-        }
-        std::thread::sleep(BETWEEN_WALKS);
-        family = Family::of(root, mark, &procfs::all());
-    }
-    family
 }
 
 /// Whoever the pid file names, if that is alive and bears the name; else why not.

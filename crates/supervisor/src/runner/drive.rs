@@ -42,14 +42,9 @@ impl Runner {
                 Err(why) => Event::SpawnFailed(why),
             }),
             Action::Signal(alive, signal) => send(alive, signal).err().map(Event::SignalRefused),
-            Action::Kill(run) => {
-                let mark = held.mark.clone();
-                let killed = kill::kill_family(run, &mark, &self.spared(key, Some(run)));
-                killed.err().map(Event::SignalRefused)
-            }
+            Action::Kill(run) => self.kill_family(key, Some(run)).map(Event::SignalRefused),
             Action::Sweep => {
-                let mark = held.mark.clone();
-                kill::sweep(&mark, &self.spared(key, None));
+                self.kill_family(key, None);
                 None
             }
             Action::WritePidFile(pid) => write_pid_file(&held.hold.spec, pid)
@@ -73,23 +68,28 @@ impl Runner {
         }
     }
 
-    /// The runs of all other processes: whoever started them, they are not this one's to end.
-    fn spared(&self, key: Key, root: Option<Run>) -> Vec<Run> {
-        let others = self.held.iter().filter(|(other, _)| **other != key);
-        let runs = others.filter_map(|(_, held)| Some(held.process.alive()?.run));
-        runs.filter(|run| Some(*run) != root).collect()
+    /// Ends a family of this process, or all. Why its root could not be killed, if it could not.
+    fn kill_family(&mut self, key: Key, root: Option<Run>) -> Option<String> {
+        let held = self.held.get(&key)?;
+        // The runs of all other processes: whoever started them, they are not this one's to end.
+        let spared = |pid: i32| {
+            let run = self.exits.run_of(pid)?;
+            let watchers = self.watchers.get(&run)?;
+            watchers.iter().any(|other| *other != key).then_some(run)
+        };
+        let killed = self.families.kill_all(held.family(root), &spared);
+        killed.err()
     }
 
-    fn look(&self, key: Key, depth: Depth) -> Option<crate::machine::Look> {
+    fn look(&mut self, key: Key, depth: Depth) -> Option<crate::machine::Look> {
         let held = self.held.get(&key)?;
         let identity = &held.hold.spec.identity;
         let place = look::Place {
             proc_name: &identity.proc_name,
             pid_path: &identity.pid_path,
-            root: held.process.root(),
-            mark: &held.mark,
+            whose: held.family(held.process.root()),
         };
-        Some(look::look(place, depth))
+        Some(look::look(place, depth, &mut self.families))
     }
 
     /// Makes the child, which waits until the step that follows is written down.

@@ -7,7 +7,7 @@ use model::{State, Status, UnixMillis};
 use crate::machine::{
     Context, Moment, Over, Phase, Process, Run, Schedule, Usage, View, wall_time,
 };
-use crate::os::kill::Mark;
+use crate::os::family::{Mark, Whose};
 use crate::os::spawn::{Complaints, Gated};
 use crate::{Hold, Notice};
 
@@ -84,6 +84,14 @@ impl Held {
             now,
             name: self.hold.name.name.as_str(),
             spec: &self.hold.spec,
+        }
+    }
+
+    /// The family of one of its runs or commands, or of all that ever were.
+    pub(crate) fn family(&self, root: Option<Run>) -> Whose<'_> {
+        Whose {
+            root,
+            mark: &self.mark,
         }
     }
 

@@ -9,7 +9,7 @@ use model::{FullName, OpId, Outcome, Spec};
 
 use super::{Due, Key, Runner};
 use crate::machine::{Event, Run, Sink};
-use crate::os::kill::{self, Mark};
+use crate::os::family::{Mark, Whose};
 use crate::os::spawn::Launch;
 use crate::os::{clock, look, sink, spawn, user};
 
@@ -183,7 +183,11 @@ impl Runner {
     pub(super) fn side_timed_out(&mut self, pid: i32) {
         if let Some(side) = self.sides.remove(&pid) {
             // Whether it may be killed or not, nobody waits for it any more.
-            let _ = kill::kill_family(side.run, &Mark::none(), &[]);
+            let whose = Whose {
+                root: Some(side.run),
+                mark: &Mark::none(),
+            };
+            let _ = self.families.kill_all(whose, &|_| None);
             self.exits.forget(side.run);
             self.side_ended(side, None);
         }

@@ -1,0 +1,160 @@
+//! Families: a run with everything that came from it. Who is left of it, and the end of all who are.
+//!
+//! Who belongs to a family is told by three things, because each alone can be escaped: being a descendant, being in the
+//! session that the command was given, and, for orphans, whoever has become their parent, the mark in the environment
+//! that we started the command with. The mark names the agent, too: two agents on one machine may keep processes of the
+//! same name.
+//!
+//! What was started by hand bears no mark and is nobody's family. Nor is a run that another held process has become,
+//! whatever started it: those are spared, with all that is below them.
+
+use std::time::Duration;
+
+use model::FullName;
+use rustix::process::Signal;
+
+use super::kill;
+use super::procfs::{self, Stat};
+use crate::machine::Run;
+
+/// How often a family is looked for again before what is left counts as unkillable (in uninterruptible sleep).
+const MAX_ROUNDS: u32 = 50;
+/// How many walks over `/proc` must find nobody: one more than a daemon forks on its way to the background.
+const WALKS: u32 = 4;
+const BETWEEN_WALKS: Duration = Duration::from_millis(2);
+
+/// What we put into the environment of each command of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark(pub(crate) Vec<String>);
+
+impl Mark {
+    pub(crate) fn new(agent: &str, name: &FullName) -> Self {
+        Self(vec![
+            format!("MUSTER_NAMESPACE={}", name.namespace),
+            format!("MUSTER_NAME={}", name.name),
+            format!("MUSTER_AGENT={agent}"),
+        ])
+    }
+
+    /// One that nothing bears: an environment holds no NUL.
+    pub(crate) fn none() -> Self {
+        Self(vec!["\0".to_owned()])
+    }
+}
+
+/// Whose family is meant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whose<'a> {
+    /// What everything came from; without it, whoever bears the mark, whichever run they came from.
+    pub(crate) root: Option<Run>,
+    pub(crate) mark: &'a Mark,
+}
+
+/// The run of another held process that has this pid, if one has.
+pub(crate) type Spared<'a> = &'a dyn Fn(i32) -> Option<Run>;
+
+/// Answers who is left of a family. Whatever knows better than `/proc` does is asked here first.
+#[derive(Debug)]
+pub(crate) struct Families {}
+
+impl Families {
+    pub(crate) fn new() -> Self {
+        Self {}
+    }
+
+    /// Whether anybody of it lives.
+    ///
+    /// A walk over `/proc` can miss a process that forks and ends while it is being walked: what was read of it is dead
+    /// by then, and its child was not there yet. A family counts as gone only when walk after walk finds nobody.
+    pub(crate) fn is_anyone_left(&mut self, whose: Whose<'_>) -> bool {
+        for walk in 0..WALKS {
+            if walk > 0 {
+                std::thread::sleep(BETWEEN_WALKS);
+            }
+            if members(whose, &procfs::all()).iter().any(Stat::is_live) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// SIGKILL to everybody of it, again and again until nobody is found: a member may fork while it is being read. An
+    /// error when its root may not be killed.
+    pub(crate) fn kill_all(&mut self, whose: Whose<'_>, spared: Spared<'_>) -> Result<(), String> {
+        let mut refused: Vec<(Run, String)> = Vec::new();
+        for round in 0..MAX_ROUNDS {
+            let mut live = unspared(members(whose, &procfs::all()), whose.root, spared);
+            live.retain(|run| !refused.iter().any(|(known, _)| known == run));
+            if live.is_empty() {
+                return told(refused, whose.root);
+            }
+            for run in live {
+                if let Err(why) = kill::signal(run, Signal::KILL) {
+                    tracing::warn!(why, "a process that should be gone cannot be killed");
+                    refused.push((run, why));
+                }
+            }
+            // A killed process needs a moment to go.
+            std::thread::sleep(Duration::from_millis(if round < 3 { 1 } else { 5 }));
+        }
+        tracing::warn!("killed processes do not go away");
+        told(refused, whose.root)
+    }
+}
+
+/// Only a root that may not be killed is an error: it is what was to end.
+fn told(refused: Vec<(Run, String)>, root: Option<Run>) -> Result<(), String> {
+    let root = refused.into_iter().find(|(run, _)| Some(*run) == root);
+    root.map_or(Ok(()), |(_, why)| Err(why))
+}
+
+/// The members of a family at one moment.
+fn members(whose: Whose<'_>, all: &[Stat]) -> Vec<Stat> {
+    let since = whose.root.map_or(0, |root| root.start);
+    let in_session = |stat: &Stat| match whose.root {
+        Some(root) => stat.run() == root || stat.session == root.pid,
+        None => false,
+    };
+    let bears_mark =
+        |stat: &Stat| stat.is_live() && procfs::has_environment(stat.pid, &whose.mark.0);
+    let mut members: Vec<Stat> = all
+        .iter()
+        .filter(|stat| stat.start >= since && is_fair_game(stat))
+        .filter(|stat| in_session(stat) || bears_mark(stat))
+        .copied()
+        .collect();
+    descend(&mut members, all);
+    members
+}
+
+/// Never ourselves, nor the first process.
+fn is_fair_game(stat: &Stat) -> bool {
+    stat.pid != std::process::id() as i32 && stat.pid > 1
+}
+
+/// Adds every descendant of the members.
+fn descend(members: &mut Vec<Stat>, all: &[Stat]) {
+    let mut next = 0;
+    while next < members.len() {
+        let parent = members[next].pid;
+        for stat in all.iter().filter(|stat| stat.ppid == parent) {
+            if !members.iter().any(|known| known.pid == stat.pid) {
+                members.push(*stat);
+            }
+        }
+        next += 1;
+    }
+}
+
+/// Those members who live and are not spared, nor in the session of one who is, nor below one.
+fn unspared(members: Vec<Stat>, root: Option<Run>, spared: Spared<'_>) -> Vec<Run> {
+    let other = |pid: i32| spared(pid).filter(|run| Some(*run) != root);
+    let spares =
+        |stat: &&Stat| other(stat.pid) == Some(stat.run()) || other(stat.session).is_some();
+    let mut kept: Vec<Stat> = members.iter().filter(spares).copied().collect();
+    descend(&mut kept, &members);
+    let live = members.iter().filter(|stat| stat.is_live());
+    live.filter(|stat| !kept.iter().any(|kept| kept.pid == stat.pid))
+        .map(Stat::run)
+        .collect()
+}
