@@ -7,6 +7,7 @@ mod answer;
 mod crash;
 mod drift;
 mod health;
+mod interpreters;
 mod keeper;
 mod limits;
 mod operate;

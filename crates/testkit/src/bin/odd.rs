@@ -13,6 +13,14 @@
 //! | `--pid-file FILE` | writes its pid into a file; `--pid-text TEXT` puts this behind it |
 //! | `--wrong-pid FILE PID` | writes another pid into a file |
 //! | `--daemon` | goes to the background as daemons do; the options after it are done there |
+//! | `--await FILE` | waits until a file is there |
+//! | `--title TEXT` | names itself anew: its task name and its arguments |
+//! | `--exec PROGRAM` | becomes this program with what follows as its arguments, from a thread that is not its first |
+//! | `--become UID` | gives up its user for another |
+//! | `--group` | goes into a process group of its own |
+//! | `--close-output` | closes standard output and standard error |
+//! | `--thread FILE` | writes the number of one of its threads into a file |
+//! | `--child FILE` | starts a child that writes its pid into a file and stays; nobody waits for its end |
 //! | `--ignore-term` | does not end on SIGTERM |
 //! | `--touch-on-hup FILE` | appends a line on SIGHUP instead of ending |
 //! | `--workers N` | starts N children that stay |
@@ -20,15 +28,17 @@
 //! | `--hold-mib N` | holds memory |
 //! | `--hold-fds N` | holds descriptors |
 //! | `--burn` | uses a whole core |
+//! | `--lines N` | writes N numbered lines a second to standard output, for ever |
 //! | `--flood` | writes to standard output as fast as it can, for ever |
-//! | `--talk PORT` | sends to a TCP port of this host without end |
+//! | `--talk PORT` | sends 1 KiB to a TCP port of this host every 10 ms |
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -81,6 +91,35 @@ fn act(arguments: &mut Vec<String>) -> io::Result<u8> {
                 respawn(arguments)?;
                 return Ok(0);
             }
+            "--await" => {
+                let file = value()?;
+                while !fs::exists(&file)? {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            }
+            "--title" => rename_ourselves(&value()?)?,
+            "--exec" => {
+                let mut command = Command::new(value()?);
+                command.args(arguments.drain(..).rev());
+                let thread = std::thread::spawn(move || command.exec());
+                return Err(thread.join().unwrap_or_else(|_| io::Error::other("panic")));
+            }
+            "--become" => {
+                let id = number(&value()?)? as u32;
+                nix::unistd::setgroups(&[])?;
+                nix::unistd::setgid(id.into())?;
+                nix::unistd::setuid(id.into())?;
+            }
+            "--group" => rustix::process::setpgid(None, None)?,
+            "--close-output" => {
+                nix::unistd::close(1)?;
+                nix::unistd::close(2)?;
+            }
+            "--thread" => {
+                let file = value()?;
+                std::thread::spawn(move || write_thread(&file));
+            }
+            "--child" => kept.push(Box::new(again(&["--pid-file", &value()?]).spawn()?)),
             "--ignore-term" => kept.push(Box::new(signals(&[libc::SIGTERM], None)?)),
             "--touch-on-hup" => kept.push(Box::new(signals(&[libc::SIGHUP], Some(value()?))?)),
             "--workers" => {
@@ -101,6 +140,7 @@ fn act(arguments: &mut Vec<String>) -> io::Result<u8> {
             "--burn" => loop {
                 std::hint::spin_loop();
             },
+            "--lines" => write_lines(number(&value()?)?)?,
             "--flood" => loop {
                 let line = [b'x'; 4096];
                 io::stdout().write_all(&line)?;
@@ -198,6 +238,50 @@ fn report(path: &str) -> io::Result<()> {
     let part = format!("{path}.part");
     fs::write(&part, text)?;
     fs::rename(&part, path)
+}
+
+/// The number of this thread, which stays.
+fn write_thread(path: &str) -> io::Result<()> {
+    let link = fs::read_link("/proc/thread-self")?;
+    let number = link.file_name().unwrap_or_default();
+    fs::write(path, number.as_encoded_bytes())?;
+    loop {
+        std::thread::park();
+    }
+}
+
+/// As `setproctitle` does it: where the arguments were, the title stands.
+fn rename_ourselves(title: &str) -> io::Result<()> {
+    fs::write("/proc/self/comm", title)?;
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let rest = stat.rsplit(')').next().unwrap_or_default();
+    let fields: Vec<u64> = rest
+        .split_whitespace()
+        .map(|field| field.parse().unwrap_or(0))
+        .collect();
+    // Fields 48 and 49 of the whole line, of which the first two are gone.
+    let (Some(begin), Some(end)) = (fields.get(45), fields.get(46)) else {
+        return Err(io::Error::other("where are the arguments?"));
+    };
+    let mut text = title.as_bytes().to_vec();
+    text.resize((end - begin) as usize, 0);
+    let memory = OpenOptions::new().write(true).open("/proc/self/mem")?;
+    memory.write_all_at(&text, *begin)
+}
+
+fn write_lines(per_second: u64) -> io::Result<()> {
+    let (begin, mut written) = (Instant::now(), 0);
+    loop {
+        let due = begin.elapsed().as_millis() as u64 * per_second / 1000;
+        let mut lines = String::new();
+        while written < due {
+            written += 1;
+            lines.push_str(&format!("{written:09} {:x<89}\n", ""));
+        }
+        // Whole lines at once, as programs do that keep their log in order.
+        io::stdout().lock().write_all(lines.as_bytes())?;
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn talk(port: u16) -> io::Result<()> {
