@@ -10,6 +10,7 @@ mod health;
 mod interpreters;
 mod keeper;
 mod limits;
+mod names;
 mod operate;
 mod programs;
 mod runtime;

@@ -1,0 +1,187 @@
+//! Programs that change under the agent's eyes: their name, their image, their file. A run stays the run it is.
+
+use std::path::Path;
+
+use model::operation::Op;
+use model::{Flag, State};
+
+use crate::keeper::{Home, Keeper, is_alive, kill, name, read, wait_for};
+
+const ODD: &str = env!("CARGO_BIN_EXE_odd-child");
+
+/// Starts it; the pid in its pid file.
+fn start(keeper: &mut Keeper, number: u32, home: &Home) -> i32 {
+    keeper.succeed(number, Op::Start);
+    keeper.status_where("its pid", |s| s.pid == home.pid());
+    // What launched it may have been shown on the way.
+    keeper.history.clear();
+    home.pid()
+}
+
+/// It is still this run: nothing was said of another since its start, nor of an end.
+fn is_the_same(keeper: &mut Keeper, pid: i32) {
+    keeper.succeed(keeper.ends.len() as u32 + 500, Op::Query);
+    let others: Vec<_> = keeper
+        .history
+        .iter()
+        .filter(|s| s.pid > 0 && s.pid != pid)
+        .collect();
+    assert!(others.is_empty(), "{others:?}");
+    assert_eq!(keeper.running().pid, pid);
+    assert!(keeper.events.is_empty(), "{:?}", keeper.events);
+}
+
+fn comm(pid: i32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default()
+}
+
+fn exe(pid: i32) -> String {
+    let target = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap();
+    target.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_program_that_gives_itself_another_title_is_known_by_its_file() {
+    let home = Home::new();
+    // A title made to confuse whoever reads it in /proc.
+    let title = "web\n1) Z 1 (";
+    let mut keeper = home.keeper();
+    let spec = home.spec(&format!("--daemon --title '{title}' --pid-file %/pid"));
+    keeper.hold(spec.clone());
+    let pid = start(&mut keeper, 1, &home);
+    assert_eq!(comm(pid), format!("{title}\n"));
+    is_the_same(&mut keeper, pid);
+    // Found by the pid file alone, too.
+    keeper.ask(supervisor::Request::Forget(name()));
+    keeper.stop();
+    let mut keeper = home.keeper();
+    keeper.hold(spec);
+    assert_eq!(keeper.running().pid, pid);
+    keeper.succeed(2, Op::Stop);
+    assert!(!is_alive(pid));
+}
+
+#[test]
+fn a_name_with_parentheses_blanks_and_a_new_line_is_a_name() {
+    let home = Home::new();
+    for (number, file) in [(1, "odd) Z 1 (odd"), (3, "odd\nodd)"), (5, "(odd")] {
+        std::fs::copy(ODD, home.path("work").join(file)).unwrap();
+        let mut keeper = home.keeper();
+        let mut spec = home.spec("");
+        spec.identity.proc_name = file.into();
+        let pid_file = home.file("pid");
+        spec.control.start_cmd = format!("'./{file}' --daemon --workers 1 --pid-file {pid_file}");
+        keeper.hold(spec);
+        let pid = start(&mut keeper, number, &home);
+        is_the_same(&mut keeper, pid);
+        keeper.succeed(number + 1, Op::Kill);
+        wait_for("its worker to be gone", || {
+            (home.processes() == 0).then_some(())
+        });
+    }
+}
+
+#[test]
+fn a_program_that_executes_itself_stays_the_same_run() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let twice = format!("--count %/count --exec {ODD} --count %/count --pid-file %/pid");
+    for (number, options) in [(1, format!("--daemon {twice}")), (3, twice)] {
+        keeper.hold(home.spec(&options));
+        let pid = start(&mut keeper, number, &home);
+        assert_eq!(read(&home.path("count")), format!("{pid}\n{pid}\n"));
+        is_the_same(&mut keeper, pid);
+        keeper.succeed(number + 1, Op::Stop);
+        assert!(!is_alive(pid));
+        std::fs::remove_file(home.path("count")).unwrap();
+    }
+}
+
+#[test]
+fn a_program_that_becomes_another_stays_the_same_run_also_for_the_next_agent() {
+    let home = Home::new();
+    let options = "--pid-file %/pid --await %/go --exec /bin/sleep 600";
+    for (number, options) in [(1, format!("--daemon {options}")), (4, options.to_owned())] {
+        let mut keeper = home.keeper();
+        keeper.hold(home.spec(&options));
+        let pid = start(&mut keeper, number, &home);
+        std::fs::write(home.path("go"), "").unwrap();
+        wait_for("another program", || (comm(pid) == "sleep\n").then_some(()));
+        is_the_same(&mut keeper, pid);
+        keeper.stop();
+        let mut keeper = home.keeper();
+        assert_eq!(keeper.running().pid, pid);
+        assert_eq!(
+            keeper.operate(number + 1, Op::Start).code,
+            model::Code::ALREADY_RUNNING
+        );
+        is_the_same(&mut keeper, pid);
+        keeper.succeed(number + 2, Op::Stop);
+        assert!(!is_alive(pid));
+        assert_eq!(keeper.stopped().pid, -1);
+        std::fs::remove_file(home.path("go")).unwrap();
+    }
+}
+
+#[test]
+fn a_chain_of_wrappers_is_looked_through() {
+    let home = Home::new();
+    for (number, wrappers) in [
+        (1, "env A=1 nice -n 1 nohup ODD"),
+        (3, "sh -c 'true; exec ODD'"),
+        (5, "nice sh -c 'sh -c \"ODD; true\"; true'"),
+        (7, "timeout --foreground 600 env ODD"),
+    ] {
+        let mut keeper = home.keeper();
+        let mut spec = home.spec("");
+        let odd = format!("{ODD} --count {}", home.file("pids"));
+        spec.control.start_cmd = wrappers.replace("ODD", &odd);
+        keeper.hold(spec);
+        keeper.succeed(number, Op::Start);
+        let pid: i32 = read(&home.path("pids")).trim().parse().unwrap();
+        assert_eq!(keeper.running().pid, pid, "{wrappers}");
+        assert_eq!(home.pid(), pid);
+        keeper.succeed(number + 1, Op::Stop);
+        assert_eq!(home.processes(), 0, "{wrappers}");
+        std::fs::remove_file(home.path("pids")).unwrap();
+    }
+}
+
+#[test]
+fn a_program_whose_file_is_replaced_or_removed_runs_on_and_the_next_run_is_the_new_one() {
+    let home = Home::new();
+    let file = home.path("work/server");
+    let install = |as_path: &Path| std::fs::copy(ODD, as_path).unwrap();
+    install(&file);
+    let mut keeper = home.keeper();
+    let mut spec = home.daemon();
+    spec.monitor_policy.start_interval = 0;
+    spec.identity.proc_name = "server".into();
+    spec.control.start_cmd = format!("./server --daemon --pid-file {}", home.file("pid"));
+    keeper.hold(spec.clone());
+    let pid = start(&mut keeper, 1, &home);
+    // As packages do it.
+    install(&home.path("work/server.new"));
+    std::fs::rename(home.path("work/server.new"), &file).unwrap();
+    assert!(exe(pid).ends_with("/work/server (deleted)"));
+    is_the_same(&mut keeper, pid);
+    // An agent that knows nothing of the run knows it by its name.
+    keeper.ask(supervisor::Request::Forget(name()));
+    keeper.stop();
+    let mut keeper = home.keeper();
+    keeper.hold_as(&name(), spec, Flag::Running, true);
+    assert_eq!(keeper.running().pid, pid);
+    keeper.succeed(2, Op::Restart);
+    let new = keeper
+        .status_where("a new run", |s| s.pid > 0 && s.pid != pid)
+        .pid;
+    assert!(exe(new).ends_with("/work/server"));
+
+    // Moved away: what runs, runs; what cannot be started again is said so.
+    std::fs::rename(&file, home.path("work/server.old")).unwrap();
+    assert_eq!(keeper.operate(3, Op::Query).instance.unwrap().pid, new);
+    kill(new, libc::SIGKILL);
+    keeper.status_where("the file is missed", |s| {
+        s.state == State::Stopped && s.message.contains("the program ./server")
+    });
+}
