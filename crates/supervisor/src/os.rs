@@ -11,6 +11,7 @@ pub(crate) mod kill;
 pub(crate) mod limits;
 pub(crate) mod look;
 pub(crate) mod md5;
+pub mod ourselves;
 pub(crate) mod pidfile;
 pub(crate) mod procfs;
 pub(crate) mod rotate;

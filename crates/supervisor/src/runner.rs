@@ -13,6 +13,7 @@ mod inspect;
 mod limits;
 mod outbox;
 mod output;
+mod pace;
 mod request;
 mod sample;
 mod schedule;
@@ -29,7 +30,7 @@ use model::{FullName, Namespace};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::journal::Journal;
 use crate::journal::entry::{Entry, Ledger};
@@ -45,6 +46,7 @@ use drift::ConfigRead;
 use held::Held;
 use outbox::Outbox;
 use output::Rotating;
+use pace::Pace;
 use sample::DiskCount;
 use side::Side;
 
@@ -93,6 +95,7 @@ pub(crate) struct Runner {
     timers: BinaryHeap<Reverse<(u64, Due)>>,
     outbox: Outbox,
     sampler: Sampler,
+    pace: Pace,
     traffic_due_boot_ms: u64,
     disk_due_boot_ms: u64,
     config_due_boot_ms: u64,
@@ -130,6 +133,8 @@ impl Runner {
     ) -> Result<Self, SupervisorError> {
         spawn::prepare_ourselves();
         let agent = agent_mark(&supervisor.dir);
+        let options = &supervisor.options;
+        let pace = Pace::new(options.sample_every, options.cpu_max);
         let mut runner = Self {
             agent: agent.clone(),
             dir: supervisor.dir,
@@ -147,6 +152,7 @@ impl Runner {
             timers: BinaryHeap::new(),
             outbox: Outbox::new(notices),
             sampler: Sampler::new(),
+            pace,
             traffic_due_boot_ms: 0,
             disk_due_boot_ms: 0,
             config_due_boot_ms: 0,
@@ -172,10 +178,8 @@ impl Runner {
         mut stop: watch::Receiver<bool>,
     ) -> Result<(), SupervisorError> {
         let mut children = signal(SignalKind::child()).map_err(SupervisorError::Watch)?;
-        let mut sample = tokio::time::interval(self.options.sample_every);
-        sample.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut bound = tokio::time::interval(BOUND_OUTPUT_EVERY);
-        bound.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut sample = ticks(Instant::now(), self.pace.period());
+        let mut bound = ticks(Instant::now(), BOUND_OUTPUT_EVERY);
         self.recover();
         let mut batch = Vec::new();
         let mut disk_count: Option<DiskCount> = None;
@@ -209,6 +213,10 @@ impl Runner {
                 },
                 _ = sample.tick() => {
                     self.period();
+                    if self.pace.turn() {
+                        let period = self.pace.period();
+                        sample = ticks(Instant::now() + period, period);
+                    }
                     if disk_count.is_none() {
                         disk_count = self.count_disk();
                     }
@@ -409,6 +417,13 @@ async fn done<T: Default>(work: &mut Option<JoinHandle<T>>) -> T {
         Some(work) => work.await.unwrap_or_default(),
         None => T::default(),
     }
+}
+
+/// One that is late is not made up for.
+fn ticks(first: Instant, every: Duration) -> Interval {
+    let mut ticks = tokio::time::interval_at(first, every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 async fn sleep_until(wake: Option<Instant>) {

@@ -22,6 +22,8 @@ use crate::{Hold, Notice, Recovered, Request};
 pub struct Options {
     /// How often cpu, memory and the rest are read, and processes that are down are looked for.
     pub sample_every: Duration,
+    /// Percent of one core that this whole process may use before it samples less often; none where others share it.
+    pub cpu_max: Option<u32>,
     /// How often figures of usage are reported at most.
     pub report_usage_every: Duration,
     /// How often the bytes under `log_path` are counted.
@@ -39,6 +41,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             sample_every: Duration::from_secs(5),
+            cpu_max: None,
             report_usage_every: Duration::from_secs(10),
             count_disk_every: Duration::from_secs(60),
             check_health_every: Duration::from_secs(30),

@@ -22,12 +22,21 @@ pub(crate) fn unix() -> UnixMillis {
 
 /// Milliseconds since the host booted, sleep included: the clock of `starttime` in `/proc/PID/stat`.
 pub(crate) fn boot_ms() -> u64 {
+    read_ms(libc::CLOCK_BOOTTIME)
+}
+
+/// CPU time that all threads of this process have used.
+pub(crate) fn own_cpu_ms() -> u64 {
+    read_ms(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+fn read_ms(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: `time` is a valid place for the kernel to write a timespec to.
-    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
 }
 

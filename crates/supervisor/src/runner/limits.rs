@@ -9,7 +9,7 @@ use crate::os::cgroup;
 
 impl Runner {
     pub(super) fn enforce_limits(&mut self) {
-        let every_ms = self.options.sample_every.as_millis() as u64;
+        let every_ms = self.pace.period().as_millis() as u64;
         let mut sentences: Vec<(Key, EventKind, String)> = Vec::new();
         for (key, held) in &mut self.held {
             if !held.is_judged() {

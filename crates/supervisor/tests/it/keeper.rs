@@ -48,6 +48,7 @@ pub(crate) fn op_id(number: u32) -> OpId {
 pub(crate) fn options() -> Options {
     Options {
         sample_every: Duration::from_millis(100),
+        cpu_max: None,
         report_usage_every: Duration::from_millis(100),
         count_disk_every: Duration::from_millis(200),
         check_health_every: Duration::from_millis(100),

@@ -1,13 +1,15 @@
 //! Too much of something for too long: killed, and told why.
 
+use std::time::Duration;
+
 use model::event::EventKind;
 use model::group::{Pool, ProcessGroup};
 use model::operation::Op;
 use model::spec::Limits;
 use model::{Flag, FullName, Namespace, Spec};
-use supervisor::Request;
+use supervisor::{Options, Request};
 
-use crate::keeper::{Home, Keeper, is_alive, name, wait_for};
+use crate::keeper::{Home, Keeper, is_alive, name, options, wait_for};
 
 /// So many MiB as percent of this machine.
 fn percent_of_memory(mib: f64) -> f64 {
@@ -147,4 +149,30 @@ fn a_group_over_its_pool_loses_the_member_with_the_highest_score() {
         assert!(reason.contains(why), "{reason}");
         wait_for("one of two", || (home.processes() == 1).then_some(()));
     }
+}
+
+#[test]
+fn an_agent_over_its_own_share_of_the_cpu_looks_less_often() {
+    let home = Home::new();
+    // At this pace looking alone is more than a hundredth of a core.
+    let (mut keeper, _) = home.keeper_with(Options {
+        sample_every: Duration::from_millis(5),
+        cpu_max: Some(1),
+        ..options()
+    });
+    let mut spec = home.spec("--hold-fds 60");
+    spec.resource.fd = 20;
+    spec.monitor_policy.start_interval = 0;
+    spec.monitor_policy.start_retries = 1000;
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    // The sentence says how long three samples take.
+    wait_for("a longer period", || {
+        keeper.listen();
+        let reasons = keeper.events.iter().map(|(_, event)| &event.reason);
+        let mut killed = reasons.filter(|reason| reason.starts_with("killed: "));
+        killed
+            .any(|reason| !reason.ends_with(" for 0.0 s"))
+            .then_some(())
+    });
 }
