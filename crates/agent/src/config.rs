@@ -11,9 +11,11 @@ use model::{AgentId, Invalid};
 use wire::enrol::JoinToken;
 
 mod address;
+mod amount;
 pub mod source;
 
 pub use address::ServerAddress;
+pub(crate) use amount::memory_text;
 pub use source::ConfigError;
 
 use crate::log::{LogFormat, LogLevel};
@@ -27,9 +29,13 @@ const IP: Key = Key::new("ip", "MUSTER_IP");
 const CLOUD_ID: Key = Key::new("cloud_id", "MUSTER_CLOUD_ID");
 const AGENT_ID: Key = Key::new("agent_id", "MUSTER_AGENT_ID");
 const JOIN: Key = Key::new("join", "MUSTER_JOIN_TOKEN");
+const MEMORY_MAX: Key = Key::new("memory_max", "MUSTER_AGENT_MEMORY_MAX");
+const CPU_MAX: Key = Key::new("cpu_max", "MUSTER_AGENT_CPU_MAX");
 const LOG: Key = Key::new("log", "MUSTER_LOG");
 const LOG_FORMAT: Key = Key::new("log_format", "MUSTER_LOG_FORMAT");
-const KEYS: [Key; 8] = [SERVER, DATA, IP, CLOUD_ID, AGENT_ID, JOIN, LOG, LOG_FORMAT];
+const KEYS: [Key; 10] = [
+    SERVER, DATA, IP, CLOUD_ID, AGENT_ID, JOIN, MEMORY_MAX, CPU_MAX, LOG, LOG_FORMAT,
+];
 
 /// Shown below `--help`.
 pub const EXAMPLES: &str = "\
@@ -38,7 +44,8 @@ Examples:
     MUSTER_JOIN_TOKEN=… muster-agent --server 10.0.0.1:7101 --data /var/lib/muster-agent --ip 10.0.0.7
   Later starts need neither token nor address of the host:
     muster-agent --server 10.0.0.1:7101
-  From a file (keys: server, data, ip, cloud_id, agent_id, join, log, log_format; at the top or in a table [agent]):
+  From a file (keys: server, data, ip, cloud_id, agent_id, join, memory_max, cpu_max, log, log_format;
+  at the top or in a table [agent]):
     muster-agent --config /etc/muster/agent.toml
   What would it use?
     muster-agent --config /etc/muster/agent.toml --print-config
@@ -67,6 +74,14 @@ pub struct AgentArgs {
     /// Token for enrolment; better given in the environment, where other users cannot read it [env: MUSTER_JOIN_TOKEN]
     #[arg(long, value_name = "TOKEN")]
     pub join: Option<String>,
+    /// Memory that the agent itself may use; beyond it starts itself anew in place [env: MUSTER_AGENT_MEMORY_MAX]
+    /// [default: 256MiB]
+    #[arg(long, value_name = "BYTES")]
+    pub memory_max: Option<String>,
+    /// Percent of one core that the agent itself may use; beyond it samples processes less often
+    /// [env: MUSTER_AGENT_CPU_MAX] [default: 50]
+    #[arg(long, value_name = "PERCENT")]
+    pub cpu_max: Option<String>,
     /// A TOML file with the same settings [env: MUSTER_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
@@ -92,6 +107,10 @@ pub struct AgentConfig {
     pub cloud: Option<u32>,
     pub agent_id: Option<AgentId>,
     pub join: Option<Join>,
+    /// Bytes that the agent itself may use.
+    pub memory_max: u64,
+    /// Percent of one core that the agent itself may use.
+    pub cpu_max: u32,
     pub log: LogLevel,
     pub log_format: LogFormat,
 }
@@ -123,6 +142,12 @@ impl AgentConfig {
             cloud: sources.pick(CLOUD_ID, args.cloud_id.as_deref(), parse_cloud)?,
             agent_id: sources.pick(AGENT_ID, args.agent_id.as_deref(), AgentId::parse)?,
             join: sources.pick(JOIN, args.join.as_deref(), join)?,
+            memory_max: sources
+                .pick(MEMORY_MAX, args.memory_max.as_deref(), amount::parse_memory)?
+                .unwrap_or(amount::DEFAULT_MEMORY),
+            cpu_max: sources
+                .pick(CPU_MAX, args.cpu_max.as_deref(), amount::parse_cpu)?
+                .unwrap_or(amount::DEFAULT_CPU),
             log: sources
                 .pick(LOG, args.log.as_deref(), LogLevel::parse)?
                 .unwrap_or_default(),
@@ -150,6 +175,8 @@ impl AgentConfig {
         if self.join.is_some() {
             table.insert("join".into(), "***".into());
         }
+        table.insert("memory_max".into(), memory_text(self.memory_max).into());
+        table.insert("cpu_max".into(), i64::from(self.cpu_max).into());
         table.insert("log".into(), self.log.as_str().into());
         table.insert("log_format".into(), self.log_format.as_str().into());
         table.to_string()

@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
+use supervisor::ourselves::{hold_hangups, take_hangups};
 use tokio::sync::watch;
 
 use crate::data::DataDir;
+use crate::memory::SHRUNK_AT;
 
 /// Within the data directory.
 pub const RUN_FILE: &str = "agent.run";
@@ -85,13 +87,22 @@ impl Image {
     }
 
     /// Becomes the program that is at our path now. Returns only when that cannot be started.
-    pub(crate) fn exec(&self) -> io::Error {
+    ///
+    /// A SIGHUP that arrives meanwhile waits for the next image, which may have been replaced again: unheard, it would end
+    /// an image that does not listen yet.
+    pub(crate) fn exec(&self, shrunk_at: Option<u64>) -> io::Error {
         let mut args = std::env::args_os();
         let mut command = Command::new(&self.exe);
         if let Some(name) = args.next() {
             command.arg0(name);
         }
-        command.args(args).exec()
+        if let Some(at) = shrunk_at {
+            command.env(SHRUNK_AT, at.to_string());
+        }
+        hold_hangups();
+        let error = command.args(args).exec();
+        take_hangups();
+        error
     }
 }
 

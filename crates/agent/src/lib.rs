@@ -19,6 +19,7 @@ pub mod image;
 pub mod keeper;
 pub mod lane;
 pub mod log;
+mod memory;
 pub mod reconcile;
 pub mod report;
 pub mod run;

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use rcgen::KeyPair;
+use supervisor::ourselves::{hold_hangups, take_hangups};
 use supervisor::{Options, Supervisor};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -24,6 +25,7 @@ use crate::hand::Hand;
 use crate::identity::{self, Identity, IdentityError, Standing};
 use crate::image::{self, Image};
 use crate::keeper::{Keeper, SupervisorGone};
+use crate::memory::MemoryWatch;
 use crate::session::{Ended, Speaker, Why, talk};
 use crate::{log, tls};
 
@@ -46,13 +48,19 @@ pub fn command(program: &'static str, args: AgentArgs) -> Result<(), AgentError>
     run(program, config)
 }
 
-/// Runs an agent on this thread until SIGTERM or SIGINT. At SIGHUP it becomes the program that is at its path by then.
+/// Runs an agent on this thread until SIGTERM or SIGINT. At SIGHUP it becomes the program that is at its path by then, and
+/// likewise when it uses too much memory.
 pub fn run(program: &'static str, config: AgentConfig) -> Result<(), AgentError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        // Only this thread hears SIGHUP, so that the next image hears what this one did not.
+        .on_thread_start(hold_hangups)
         .build()?;
     runtime.block_on(async {
         let mut signals = Signals::new()?;
+        // Held by the image before this one, until now that somebody listens.
+        take_hangups();
+        let mut memory = MemoryWatch::new(config.memory_max);
         let image = Image::this(program)?;
         let mut exec_error = None;
         loop {
@@ -63,6 +71,7 @@ pub fn run(program: &'static str, config: AgentConfig) -> Result<(), AgentError>
             let asked = tokio::select! {
                 result = &mut agent => return result,
                 asked = signals.recv() => asked,
+                () = memory.too_much() => Asked::ToMakeWay,
             };
             stop.cancel();
             agent.await?;
@@ -71,7 +80,7 @@ pub fn run(program: &'static str, config: AgentConfig) -> Result<(), AgentError>
                 return Ok(());
             }
             tracing::info!("making way for the program that is at this one's path now");
-            let error = image.exec();
+            let error = image.exec(memory.shrunk_at());
             tracing::error!(%error, "the new program cannot be started: this one goes on");
             exec_error = Some(error.to_string());
         }
@@ -136,8 +145,12 @@ async fn live(
     let standing = identity::settle(&data, &config)?;
     protect_from_oom();
 
-    let (supervisor, recovered) =
-        Supervisor::open(&data.path().join(SUPERVISOR_DIR), Options::default())?;
+    let options = Options {
+        // Of a program that is more than an agent, the agent does not know its own part.
+        cpu_max: note.is_some().then_some(config.cpu_max),
+        ..Options::default()
+    };
+    let (supervisor, recovered) = Supervisor::open(&data.path().join(SUPERVISOR_DIR), options)?;
     let (request_tx, requests) = mpsc::channel(QUEUE);
     let (notices, notice_rx) = mpsc::channel(QUEUE);
     let mut hand = Hand::new(recovered, Keeper::new(request_tx, notice_rx));

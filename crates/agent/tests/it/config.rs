@@ -50,6 +50,7 @@ fn a_flag_wins_over_the_environment_that_over_the_file_that_over_the_default() {
     assert_eq!(config.log_format.as_str(), "text");
     assert_eq!(config.data, PathBuf::from("/var/lib/muster-agent"));
     assert_eq!(config.servers.len(), 2);
+    assert_eq!((config.memory_max, config.cpu_max), (256 << 20, 50));
 }
 
 #[test]
@@ -101,6 +102,26 @@ fn a_bad_value_names_its_place_and_the_rule() {
             "json",
         ),
         (complaint(|a| a.data = some("")), "--data", "is required"),
+        (
+            complaint(|a| a.memory_max = some("1MiB")),
+            "--memory-max",
+            "4MiB to",
+        ),
+        (
+            complaint(|a| a.cpu_max = some("0")),
+            "--cpu-max",
+            "1 to 100",
+        ),
+        (
+            complaint_about_env("MUSTER_AGENT_MEMORY_MAX", "much"),
+            "MUSTER_AGENT_MEMORY_MAX",
+            "as in 256MiB",
+        ),
+        (
+            complaint_about_file("cpu_max = 101"),
+            "key `cpu_max`",
+            "1 to 100",
+        ),
         (
             complaint(|a| a.config = some("/nowhere")),
             "--config /nowhere",
@@ -165,6 +186,8 @@ fn a_printed_configuration_reads_back_the_same() {
         cloud_id: Some("7".into()),
         agent_id: Some("x-1".into()),
         data: Some("/data".into()),
+        memory_max: Some("64M".into()),
+        cpu_max: Some("20%".into()),
         log: Some("debug".into()),
         log_format: Some("json".into()),
         ..AgentArgs::default()

@@ -24,6 +24,8 @@ fn config(data: &Path, server: &str, join: Option<JoinToken>) -> AgentConfig {
         cloud: Some(host().cloud),
         agent_id: None,
         join: join.map(Join),
+        memory_max: 256 << 20,
+        cpu_max: 50,
         log: Default::default(),
         log_format: Default::default(),
     }

@@ -148,7 +148,12 @@ impl Peer {
 
     /// A session, welcomed: for which host the certificate is, and the hello.
     pub(crate) async fn welcome(&self) -> (Talking, Host, Hello) {
-        let stream = self.accept().await.unwrap();
+        self.try_to_welcome().await.expect("no hello")
+    }
+
+    /// None when the agent was gone before it was welcomed.
+    pub(crate) async fn try_to_welcome(&self) -> Option<(Talking, Host, Hello)> {
+        let stream = self.accept().await.ok()?;
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(wire::ALPN));
         let host = host_of(&stream.get_ref().1.peer_certificates().unwrap()[0]);
         let mut framed = Framed::new(stream, Codec::new());
@@ -156,14 +161,14 @@ impl Peer {
             kind: Some(UpKind::Hello(hello)),
         })) = framed.next().await
         else {
-            panic!("no hello");
+            return None;
         };
         let welcome = Welcome {
             version: 1,
             ..Welcome::default()
         };
-        framed.send(welcome.into()).await.unwrap();
-        (framed, host, hello)
+        framed.send(welcome.into()).await.ok()?;
+        Some((framed, host, hello))
     }
 }
 

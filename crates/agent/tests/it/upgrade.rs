@@ -52,7 +52,11 @@ impl Bench {
     }
 
     fn start(&self) -> Agent {
-        Agent::start_as(&self.exe(), &self.data(), &self.peer, &self.ca)
+        self.start_with(&[])
+    }
+
+    fn start_with(&self, args: &[&str]) -> Agent {
+        Agent::start_as(&self.exe(), &self.data(), &self.peer, &self.ca, args)
     }
 
     fn run_file(&self) -> RunFile {
@@ -100,6 +104,10 @@ impl Bench {
 
     /// An agent that is connected and keeps [`KEPT`].
     async fn with_a_process(&self) -> (Agent, Session, Sleeper) {
+        self.with_a_process_and(&[]).await
+    }
+
+    async fn with_a_process_and(&self, args: &[&str]) -> (Agent, Session, Sleeper) {
         let fifo = self.path("fifo");
         assert!(
             Program::new("mkfifo")
@@ -108,7 +116,7 @@ impl Bench {
                 .unwrap()
                 .success()
         );
-        let agent = self.start();
+        let agent = self.start_with(args);
         self.peer.enrol(&self.ca).await;
         let mut session = Session::new(self.peer.welcome().await.0);
         let list = Desired {
@@ -357,8 +365,9 @@ async fn a_binary_that_hangs_is_taken_back_and_the_old_agent_goes_on() {
     let (mut agent, _session, kept) = bench.with_a_process().await;
     until("connected", || bench.run_file().connected).await;
     let before = bench.run_file();
-    // Understands SIGHUP as an agent does, and nothing else.
-    let hang = r#"trap 'exec "$0" "$@"' HUP; while :; do sleep 0.05; done"#;
+    // Understands SIGHUP as an agent does, and nothing else: takes what was held for it, and becomes what is at its path.
+    let hang = r#"exec perl -e 'use POSIX; $SIG{HUP} = sub { exec @ARGV };
+sigprocmask(SIG_UNBLOCK, POSIX::SigSet->new(SIGHUP)); sleep 1 while 1' "$0" "$@""#;
     let bad = bench.impostor("echo muster-agent 9.9.9", hang);
     let args = ["--binary", bad.to_str().unwrap(), "--timeout", "2s"];
     let (failed, (frames, _, _)) = tokio::join!(bench.upgrade(&args), bench.peer.welcome());
@@ -404,4 +413,69 @@ async fn a_binary_that_cannot_be_executed_leaves_the_old_agent_at_work() {
     assert_eq!(session.running(KEPT).await, kept.0);
     session.operate(3, KEPT, Op::Stop).await;
     assert_eq!(session.result(3).await.code, Code::OK);
+}
+
+#[tokio::test]
+async fn hangups_that_meet_an_image_before_it_listens_are_heard_by_it() {
+    let bench = Bench::new().await;
+    let (mut agent, session, kept) = bench.with_a_process().await;
+    drop(session);
+    let before = bench.run_file();
+    let pid = rustix::process::Pid::from_child(&agent.child);
+    // Some of them arrive while the agent becomes the next image, whenever that is.
+    let since = Instant::now();
+    while bench.run_file().generation < before.generation + 10 {
+        rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+        assert_eq!(agent.child.try_wait().unwrap(), None);
+        assert!(since.elapsed() < 2 * PATIENCE, "{:?}", bench.run_file());
+        tokio::time::sleep(Duration::from_micros(100)).await;
+    }
+    assert!(kept.is_alive());
+    let frames = loop {
+        // Earlier images began connections that they did not live to use.
+        if let Some((frames, _, _)) = bench.peer.try_to_welcome().await {
+            break frames;
+        }
+    };
+    let mut session = Session::new(frames);
+    assert_eq!(session.running(KEPT).await, kept.0);
+    session.operate(3, KEPT, Op::Stop).await;
+    assert_eq!(session.result(3).await.code, Code::OK);
+    assert_eq!(agent.child.try_wait().unwrap(), None);
+}
+
+#[tokio::test]
+async fn an_agent_that_uses_too_much_memory_starts_itself_anew_and_touches_nothing() {
+    let bench = Bench::new().await;
+    // Less than any agent uses.
+    let args = ["--memory-max", "4MiB"];
+    let (mut agent, session, kept) = bench.with_a_process_and(&args).await;
+    let before = bench.run_file();
+    // Three looks, five seconds apart.
+    let (frames, _, _) = tokio::time::timeout(3 * PATIENCE, bench.peer.welcome())
+        .await
+        .unwrap();
+    drop(session);
+    until("at work", || bench.run_file().generation == 2).await;
+    let after = bench.run_file();
+    assert_eq!(
+        (after.pid, after.start_time),
+        (before.pid, before.start_time)
+    );
+    assert_eq!(agent.child.try_wait().unwrap(), None);
+    let environment = std::fs::read(format!("/proc/{}/environ", after.pid)).unwrap();
+    let environment = String::from_utf8(environment).unwrap();
+    assert!(environment.contains("MUSTER_AGENT_SHRUNK_AT="));
+
+    let mut session = Session::new(frames);
+    assert_eq!(session.running(KEPT).await, kept.0);
+    assert!(kept.is_alive());
+    // How it ends is seen: it is still a child.
+    std::fs::write(bench.path("fifo"), "go\n").unwrap();
+    while !session.reasons.iter().any(|r| r.contains("code 7")) {
+        session.hear().await;
+    }
+    session.operate(3, KEPT, Op::Stop).await;
+    let code = session.result(3).await.code;
+    assert!([Code::OK, Code::NOT_RUNNING].contains(&code), "{code:?}");
 }

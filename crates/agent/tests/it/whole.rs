@@ -24,10 +24,10 @@ pub(crate) struct Agent {
 impl Agent {
     fn start(data: &Path, peer: &Peer, ca: &Ca) -> Self {
         let exe = Path::new(env!("CARGO_BIN_EXE_muster-agent"));
-        Self::start_as(exe, data, peer, ca)
+        Self::start_as(exe, data, peer, ca, &[])
     }
 
-    pub(crate) fn start_as(exe: &Path, data: &Path, peer: &Peer, ca: &Ca) -> Self {
+    pub(crate) fn start_as(exe: &Path, data: &Path, peer: &Peer, ca: &Ca, args: &[&str]) -> Self {
         let child = Program::new(exe)
             .args([
                 "--server",
@@ -38,6 +38,7 @@ impl Agent {
                 "3",
             ])
             .args(["--data", data.to_str().unwrap()])
+            .args(args)
             .env("MUSTER_JOIN_TOKEN", ca.token().to_string())
             .stdin(Stdio::null())
             .spawn()
