@@ -8,6 +8,7 @@ pub mod change;
 pub mod config_template;
 pub mod digest;
 pub mod event;
+pub mod expression;
 pub mod group;
 pub mod held;
 pub mod host;

@@ -101,7 +101,7 @@ impl fmt::Display for Problem {
             Self::DanglingEscape => f.write_str(
                 r"a backslash escapes the character after it, and there is none; write \\ for the character itself",
             ),
-            Self::TooLong => write!(f, "a part may have at most {MAX_CHARACTERS} characters"),
+            Self::TooLong => write!(f, "an expression may have at most {MAX_CHARACTERS} characters"),
             Self::TooManyAlternatives => write!(
                 f,
                 "a part may list at most {MAX_ALTERNATIVES} alternatives; ranges and wildcards say more with less"

@@ -133,11 +133,13 @@ fn choose(
         let looked_at = words(&choice.words, rest, |length| into.insert(at + length));
         work.add(looked_at);
     }
-    for item in &choice.items {
+    for item in choice.others() {
         match item {
-            // Those were looked up together.
             Item::Word(_) => {}
-            Item::Letters { from: low, to: high } => {
+            Item::Letters {
+                from: low,
+                to: high,
+            } => {
                 one(name, from, into, work, |c| (*low..=*high).contains(&c));
             }
             Item::Numbers(range) => {
@@ -177,7 +179,7 @@ fn words(words: &[Box<str>], rest: &[u8], mut found: impl FnMut(usize)) -> usize
         if candidates.is_empty() || length == rest.len() {
             return length;
         }
-        let byte = |word: &Box<str>| word.as_bytes()[length];
+        let byte = |word: &str| word.as_bytes()[length];
         let first = candidates.partition_point(|word| byte(word) < rest[length]);
         let end = candidates.partition_point(|word| byte(word) <= rest[length]);
         candidates = &candidates[first..end];

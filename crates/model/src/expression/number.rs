@@ -69,7 +69,13 @@ impl NumberRange {
     /// The same numbers as words with classes of digits: `1-100` is `[1-9]`, `[1-9][0-9]` and `100`.
     pub(super) fn shell_styles(&self) -> Vec<String> {
         let mut styles = Vec::new();
-        let smallest = |digits: u32| if digits == 1 { 0 } else { 10_u128.pow(digits - 1) };
+        let smallest = |digits: u32| {
+            if digits == 1 {
+                0
+            } else {
+                10_u128.pow(digits - 1)
+            }
+        };
         let largest = |digits: u32| 10_u128.pow(digits) - 1;
         let digits = |value: u128| value.checked_ilog10().unwrap_or(0) + 1;
         for count in digits(self.low)..=digits(self.high) {
@@ -183,7 +189,13 @@ mod tests {
         assert_eq!(styles("01", "12"), ["[1-9]", "1[0-2]", "0[1-9]"]);
         assert_eq!(
             styles("27", "341"),
-            ["2[7-9]", "[3-9][0-9]", "[1-2][0-9][0-9]", "3[0-3][0-9]", "34[0-1]"]
+            [
+                "2[7-9]",
+                "[3-9][0-9]",
+                "[1-2][0-9][0-9]",
+                "3[0-3][0-9]",
+                "34[0-1]"
+            ]
         );
     }
 

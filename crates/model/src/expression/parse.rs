@@ -4,13 +4,10 @@ use super::error::{ExpressionError, Problem};
 use super::number::{MAX_DIGITS, NumberRange};
 use super::pattern::{Atom, Choice, Exclusion, Item, Segment};
 use super::token::{self, Token};
-use super::{MAX_ALTERNATIVES, MAX_CHARACTERS, MAX_WILDCARDS};
+use super::{MAX_ALTERNATIVES, MAX_WILDCARDS};
 
 /// The text without the blanks around it, and its pieces.
 pub(super) fn pattern(text: &str) -> Result<(&str, Vec<Segment>), ExpressionError> {
-    if text.chars().nth(MAX_CHARACTERS).is_some() {
-        return Err(ExpressionError::new(MAX_CHARACTERS + 1, Problem::TooLong));
-    }
     let tokens = token::tokens(text)?;
     let tokens = token::trim(&tokens);
     let mut parser = Parser::default();
@@ -186,10 +183,11 @@ impl Parser {
 }
 
 fn push(atoms: &mut Vec<Atom>, atom: Atom) {
-    match atoms.last_mut() {
-        Some(last) => atoms.extend(join(last, atom)),
-        None => atoms.push(atom),
-    }
+    let atom = match atoms.last_mut() {
+        Some(last) => join(last, atom),
+        None => Some(atom),
+    };
+    atoms.extend(atom);
 }
 
 /// Makes one piece of two where they are one; else hands the second back.
@@ -213,6 +211,11 @@ fn is_number(tokens: &[Token]) -> bool {
 /// Letters without case, as the Chinese ones, are of one case with each other.
 fn are_letters_of_one_case(from: Token, to: Token) -> bool {
     let is_letter = |token: Token| token.character.is_alphabetic() && !token.escaped;
-    let case = |token: Token| (token.character.is_lowercase(), token.character.is_uppercase());
+    let case = |token: Token| {
+        (
+            token.character.is_lowercase(),
+            token.character.is_uppercase(),
+        )
+    };
     is_letter(from) && is_letter(to) && case(from) == case(to)
 }

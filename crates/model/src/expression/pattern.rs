@@ -11,7 +11,7 @@ use super::matcher::Matcher;
 use super::number::NumberRange;
 use super::{parse, product, text};
 
-/// What a name must be, as a whole. Equal when written alike.
+/// What a name must be, as a whole. Patterns are equal when they say the same, however it is escaped and spaced.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     /// As it was written, without the blanks around it.
@@ -20,13 +20,13 @@ pub struct Pattern {
 }
 
 /// A piece of a pattern; a name matches when it falls into stretches that fit the pieces one after the other.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Segment {
     Atom(Atom),
     Choice(Choice),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Atom {
     Text(String),
     /// `*`
@@ -38,15 +38,17 @@ pub(super) enum Atom {
 }
 
 /// A bracket with several ways to satisfy it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Choice {
     /// In the order in which they were written.
     pub(super) items: Vec<Item>,
     /// Those of the items that are plain words, sorted and each once: a name is looked up in them, not compared with each.
     pub(super) words: Vec<Box<str>>,
+    /// Where the others are among the items.
+    others: Vec<usize>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
     Word(String),
     Letters { from: char, to: char },
@@ -55,7 +57,7 @@ pub(super) enum Item {
 }
 
 /// Characters that must not stand somewhere: single ones are ranges of one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Exclusion(pub(super) Vec<(char, char)>);
 
 impl Exclusion {
@@ -81,9 +83,10 @@ impl Pattern {
 
     /// The pattern that matches this name alone.
     pub fn exactly(name: &str) -> Self {
+        let text = Segment::Atom(Atom::Text(name.to_owned()));
         Self {
             written: escaped(name).into(),
-            segments: vec![Segment::Atom(Atom::Text(name.to_owned()))],
+            segments: Vec::from_iter((!name.is_empty()).then_some(text)),
         }
     }
 
@@ -132,27 +135,41 @@ impl Pattern {
 
 impl Choice {
     pub(super) fn new(items: Vec<Item>) -> Self {
-        let words: BTreeSet<&str> = items
-            .iter()
-            .filter_map(|item| match item {
-                Item::Word(word) => Some(word.as_str()),
-                Item::Letters { .. } | Item::Numbers(_) | Item::Wild(_) => None,
-            })
-            .collect();
+        let mut words = BTreeSet::new();
+        let mut others = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            match item {
+                Item::Word(word) => {
+                    words.insert(word.as_str());
+                }
+                Item::Letters { .. } | Item::Numbers(_) | Item::Wild(_) => others.push(index),
+            }
+        }
         let words = words.into_iter().map(Box::from).collect();
-        Self { items, words }
+        Self {
+            items,
+            words,
+            others,
+        }
+    }
+
+    /// The items that are no plain words.
+    pub(super) fn others(&self) -> impl Iterator<Item = &Item> {
+        self.others.iter().map(|index| &self.items[*index])
     }
 
     pub(super) fn has_words_only(&self) -> bool {
-        self.items.iter().all(|item| matches!(item, Item::Word(_)))
+        self.others.is_empty()
     }
 
     fn exact_words(&self, limit: usize) -> Option<Vec<String>> {
         let mut words: Vec<String> = self.words.iter().map(|word| word.to_string()).collect();
-        for item in &self.items {
+        for item in self.others() {
             match item {
                 Item::Word(_) => {}
-                Item::Letters { from, to } => words.extend((*from..=*to).map(String::from)),
+                Item::Letters { from, to } => {
+                    words.extend((*from..=*to).take(limit + 1).map(String::from));
+                }
                 Item::Numbers(range) => words.extend(range.words(limit)?),
                 Item::Wild(_) => return None,
             }
@@ -189,7 +206,7 @@ impl Default for Pattern {
 
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
-        self.written == other.written
+        self.segments == other.segments
     }
 }
 

@@ -1,5 +1,6 @@
 //! The characters of an expression, each with whether a backslash takes its meaning away, and where it stands.
 
+use super::MAX_CHARACTERS;
 use super::error::{ExpressionError, Problem};
 
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +31,9 @@ impl Token {
 }
 
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
+    if text.chars().nth(MAX_CHARACTERS).is_some() {
+        return Err(ExpressionError::new(MAX_CHARACTERS + 1, Problem::TooLong));
+    }
     let mut tokens = Vec::with_capacity(text.len());
     let mut characters = text.char_indices().enumerate();
     while let Some((index, (start, character))) = characters.next() {

@@ -1,0 +1,8 @@
+//! Every rule by example, and all of them together against an obvious second implementation.
+
+mod agreement;
+mod examples;
+mod refusals;
+mod selection;
+mod slow;
+mod speed;
