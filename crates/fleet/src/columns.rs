@@ -22,6 +22,7 @@ pub(crate) struct Block {
     pub(crate) name: [u32; BLOCK],
     pub(crate) definition: [u32; BLOCK],
     next_in_host: [u32; BLOCK],
+    next_of_owner: [u32; BLOCK],
     pub(crate) incarnation: [u64; BLOCK],
     /// `bk_process_id` of what it is an instance of, or [`NONE`].
     owner: [u32; BLOCK],
@@ -66,6 +67,7 @@ impl Block {
             name: [0; BLOCK],
             definition: [0; BLOCK],
             next_in_host: [NONE; BLOCK],
+            next_of_owner: [NONE; BLOCK],
             incarnation: [0; BLOCK],
             owner: [NONE; BLOCK],
             registered_at: [0; BLOCK],
@@ -181,6 +183,25 @@ impl Columns {
             .map(ProcessId)
     }
 
+    /// The next instance of the same owner.
+    pub(crate) fn next_of_owner(&self, id: ProcessId) -> Option<ProcessId> {
+        let (block, at) = self.block(id)?;
+        Some(block.next_of_owner[at])
+            .filter(|next| *next != NONE)
+            .map(ProcessId)
+    }
+
+    pub(crate) fn set_next_of_owner(&mut self, id: ProcessId, next: Option<ProcessId>) {
+        if let Some((block, at)) = self.block_mut(id) {
+            block.next_of_owner[at] = next.map_or(NONE, |next| next.0);
+        }
+    }
+
+    pub(crate) fn owner(&self, id: ProcessId) -> Option<BkProcessId> {
+        let (block, at) = self.block(id)?;
+        block.owner(at)
+    }
+
     pub(crate) fn texts(&self, id: ProcessId) -> Option<&Texts> {
         self.texts.get(&id)
     }
@@ -236,6 +257,7 @@ impl Columns {
         block.write(at, row);
         block.clear_status(at);
         block.next_in_host[at] = first.map_or(NONE, |first| first.0);
+        block.next_of_owner[at] = NONE;
         block.live += 1;
         self.len += 1;
         let (blocks, hasher) = (&self.blocks, &self.hasher);

@@ -19,6 +19,7 @@ mod names;
 mod query;
 mod row;
 mod shards;
+pub mod view;
 
 pub use definitions::Definition;
 pub use hosts::{AgentInfo, HostView, Link};
@@ -29,6 +30,7 @@ use columns::Columns;
 use definitions::Definitions;
 use hosts::Hosts;
 use names::Names;
+use view::View;
 
 #[derive(Debug, Default)]
 pub struct Fleet {
@@ -38,6 +40,7 @@ pub struct Fleet {
     definitions: Definitions,
     columns: Columns,
     groups: HashMap<HostId, BTreeMap<Namespace, Arc<[ProcessGroup]>>>,
+    view: View,
 }
 
 /// What one status report did to the picture.
@@ -65,6 +68,8 @@ impl Fleet {
     pub fn apply(&mut self, revision: Revision, changes: &Changes) {
         debug_assert!(revision >= self.revision, "commits are applied in order");
         self.revision = revision;
+        // Before the instances, which count into it.
+        self.view.apply(&changes.topology);
         for row in &changes.hosts {
             self.hosts.put(row);
         }
@@ -105,7 +110,16 @@ impl Fleet {
                 if self.columns.incarnation(row.id) != row.incarnation {
                     self.columns.forget_status(row.id);
                 }
+                let owner = self.columns.owner(row.id);
+                if let Some(owner) = owner.filter(|_| owner != row.owner) {
+                    self.drop_instance(owner, row.id);
+                }
                 self.columns.update(row);
+                match row.owner {
+                    Some(new) if owner != Some(new) => self.add_instance(new, row.id),
+                    Some(owner) => self.recount(owner),
+                    None => {}
+                }
             }
             other => {
                 if other.is_some() {
@@ -116,6 +130,9 @@ impl Fleet {
                 self.hosts.link_process(row.host, row.id);
                 self.names.add_process(row.name, row.id);
                 self.definitions.retain(row.definition);
+                if let Some(owner) = row.owner {
+                    self.add_instance(owner, row.id);
+                }
             }
         }
     }
@@ -124,6 +141,9 @@ impl Fleet {
         let Some((host, name)) = self.columns.identity(id) else {
             return;
         };
+        if let Some(owner) = self.columns.owner(id) {
+            self.drop_instance(owner, id);
+        }
         self.definitions.release(self.columns.definition(id));
         self.names.remove_process(name, id);
         let first = self.hosts.first_process(host);
@@ -141,7 +161,12 @@ impl Fleet {
             return Observed::NotRegistered;
         };
         match self.columns.observe(id, status) {
-            true => Observed::Changed(id),
+            true => {
+                if let Some(owner) = self.columns.owner(id) {
+                    self.recount(owner);
+                }
+                Observed::Changed(id)
+            }
             false => Observed::Refreshed(id),
         }
     }

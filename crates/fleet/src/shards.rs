@@ -146,8 +146,11 @@ impl Fleet {
             (block.cpu[at], block.mem[at]) = (cpu, mem);
             block.fd[at] = fd;
             (block.disk[at], block.net[at]) = (disk, net);
-            self.columns
-                .set_texts(ProcessId(shard * BLOCK as u32 + at as u32), texts);
+            let id = ProcessId(shard * BLOCK as u32 + at as u32);
+            self.columns.set_texts(id, texts);
+            if let Some(owner) = self.columns.owner(id) {
+                self.recount(owner);
+            }
         }
         Some(())
     }

@@ -17,7 +17,7 @@ use crate::{Filter, Fleet, Link, Observed};
 const HOSTS: u32 = 5;
 const NAMES: u32 = 4;
 
-fn spec(start_cmd: &str) -> Spec {
+pub(crate) fn spec(start_cmd: &str) -> Spec {
     let raw: RawSpec = serde_json::from_value(serde_json::json!({
         "identity": {"proc_name": "p", "setup_path": "/s", "pid_path": "/s/p.pid", "user": "root"},
         "control": {"start_cmd": start_cmd},

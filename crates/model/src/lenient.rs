@@ -52,6 +52,33 @@ impl<'de> Visitor<'de> for IntVisitor {
     }
 }
 
+/// A list of whole numbers in any of these forms; null is none, and left out within the list.
+pub fn ints<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<i64>>, D::Error> {
+    #[derive(Deserialize)]
+    struct Item(#[serde(deserialize_with = "int")] Option<i64>);
+    let list = Option::<Vec<Item>>::deserialize(deserializer)?;
+    Ok(list.map(|list| list.into_iter().filter_map(|item| item.0).collect()))
+}
+
+/// A list of texts, of which some may be numbers; null is none, and left out within the list.
+pub fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Item {
+        Text(String),
+        Number(serde_json::Number),
+        Null(()),
+    }
+    let list = Option::<Vec<Item>>::deserialize(deserializer)
+        .map_err(|_| D::Error::custom("must be a list of strings"))?;
+    let text = |item| match item {
+        Item::Text(text) => Some(text),
+        Item::Number(number) => Some(number.to_string()),
+        Item::Null(()) => None,
+    };
+    Ok(list.map(|list| list.into_iter().filter_map(text).collect()))
+}
+
 /// `30`, `30.5`, `"30.5"`; null, `""` and absence are none.
 pub fn float<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     #[derive(Deserialize)]

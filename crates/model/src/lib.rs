@@ -17,6 +17,7 @@ pub mod job;
 pub mod lenient;
 pub mod name;
 pub mod operation;
+pub mod scope;
 pub mod spec;
 pub mod status;
 pub mod time;

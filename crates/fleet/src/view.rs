@@ -1,0 +1,266 @@
+//! The process view: businesses, sets, modules, service instances and their processes, with bitmaps over `bk_process_id`.
+//!
+//! Topology arrives as [`TopologyChanges`], instances as registered processes with an owner. Whether all instances of a
+//! process run, or are managed, is kept in bitmaps as well: so every filter is one, and agrees with what the rows show.
+
+mod filter;
+mod ids;
+mod instances;
+mod order;
+mod paged;
+mod places;
+mod read;
+mod row;
+#[cfg(test)]
+mod tests;
+
+pub use filter::Narrowed;
+pub use ids::FreshTopologyIds;
+pub use order::ViewPage;
+pub use row::{Instance, ViewRow};
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use model::topology::{
+    BkHostId, BkProcessId, BusinessId, ModuleId, Program, ProgramId, ServiceId, SetId,
+    TopologyChanges, ViewProcessRow,
+};
+use roaring::RoaringBitmap;
+
+use paged::Paged;
+use places::{Business, Machine, Module, Service, Set};
+
+#[derive(Debug, Default)]
+pub struct View {
+    clouds: BTreeMap<u32, Arc<str>>,
+    businesses: BTreeMap<BusinessId, Business>,
+    sets: HashMap<SetId, Set>,
+    modules: HashMap<ModuleId, Module>,
+    machines: HashMap<BkHostId, Machine>,
+    services: Paged<Service>,
+    programs: HashMap<ProgramId, Arc<Program>>,
+    processes: Paged<Cell>,
+    aliases: HashMap<BusinessId, HashMap<Arc<str>, RoaringBitmap>>,
+    by_cloud: HashMap<u32, RoaringBitmap>,
+    by_ip: HashMap<IpAddr, Vec<BkHostId>>,
+    /// The newest instance of each owner; the others follow through the fleet's columns.
+    first_instance: HashMap<BkProcessId, model::change::ProcessId>,
+    /// All of their instances run.
+    running: RoaringBitmap,
+    /// All of their instances are managed.
+    managed: RoaringBitmap,
+    /// Nothing was ever heard of any of their instances.
+    unregistered: RoaringBitmap,
+    ids: ids::NextIds,
+}
+
+/// One process.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    row: ViewProcessRow,
+    next_in_service: Option<BkProcessId>,
+}
+
+/// What a process belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Home {
+    pub(crate) business: BusinessId,
+    pub(crate) set: SetId,
+    pub(crate) module: ModuleId,
+    pub(crate) machine: BkHostId,
+    pub(crate) cloud: u32,
+}
+
+impl View {
+    /// Folds in what a commit changes: what is referred to first, what refers last, and the other way round for what goes.
+    pub(crate) fn apply(&mut self, changes: &TopologyChanges) {
+        for row in &changes.clouds {
+            self.clouds.insert(row.id, row.name.as_str().into());
+        }
+        for row in &changes.businesses {
+            self.put_business(row);
+        }
+        for row in &changes.sets {
+            self.put_set(row);
+        }
+        for row in &changes.modules {
+            self.put_module(row);
+        }
+        for row in &changes.machines {
+            self.put_machine(row);
+        }
+        for row in &changes.programs {
+            self.ids.program = self.ids.program.max(row.id.0 + 1);
+            self.programs.insert(row.id, row.program.clone());
+        }
+        for row in &changes.services {
+            self.put_service(row);
+        }
+        for id in &changes.processes_gone {
+            self.remove_process(*id);
+        }
+        for row in &changes.processes {
+            self.put_process(row);
+        }
+        for id in &changes.services_gone {
+            self.services.remove(id.0);
+        }
+        for id in &changes.machines_gone {
+            self.remove_machine(*id);
+        }
+        for id in &changes.modules_gone {
+            self.remove_module(*id);
+        }
+        for id in &changes.sets_gone {
+            self.remove_set(*id);
+        }
+        for id in &changes.businesses_gone {
+            self.businesses.remove(id);
+            self.aliases.remove(id);
+        }
+        for id in &changes.programs_gone {
+            self.programs.remove(id);
+        }
+    }
+
+    fn put_process(&mut self, row: &ViewProcessRow) {
+        let is_new = self.processes.get(row.id.0).is_none();
+        self.unlist(row.id);
+        self.unchain(row.id);
+        let first = self
+            .services
+            .get_mut(row.service.0)
+            .and_then(|service| service.first_process.replace(row.id));
+        let cell = Cell {
+            row: *row,
+            next_in_service: first,
+        };
+        self.processes.insert(row.id.0, cell);
+        self.list(row.id);
+        if is_new && !self.first_instance.contains_key(&row.id) {
+            self.unregistered.insert(row.id.0);
+        }
+    }
+
+    fn remove_process(&mut self, id: BkProcessId) {
+        self.unlist(id);
+        self.unchain(id);
+        self.processes.remove(id.0);
+        self.running.remove(id.0);
+        self.managed.remove(id.0);
+        self.unregistered.remove(id.0);
+    }
+
+    /// Takes it out of the list of its service.
+    fn unchain(&mut self, id: BkProcessId) {
+        let Some(cell) = self.processes.get(id.0) else {
+            return;
+        };
+        let (service, after) = (cell.row.service, cell.next_in_service);
+        let before = self
+            .processes_of_service(service)
+            .find(|other| self.next_in_service(*other) == Some(id));
+        if let Some(before) = before {
+            if let Some(cell) = self.processes.get_mut(before.0) {
+                cell.next_in_service = after;
+            }
+        } else if let Some(service) = self.services.get_mut(service.0)
+            && service.first_process == Some(id)
+        {
+            service.first_process = after;
+        }
+    }
+
+    fn next_in_service(&self, id: BkProcessId) -> Option<BkProcessId> {
+        self.processes.get(id.0)?.next_in_service
+    }
+
+    /// Puts a process into the bitmaps of all that it belongs to.
+    fn list(&mut self, id: BkProcessId) {
+        let (Some(home), Some(alias)) = (self.home(id), self.alias(id)) else {
+            return;
+        };
+        for bitmap in self.bitmaps(&home).into_iter().flatten() {
+            bitmap.insert(id.0);
+        }
+        let aliases = self.aliases.entry(home.business).or_default();
+        match aliases.get_mut(alias.bk_process_name.as_str()) {
+            Some(named) => drop(named.insert(id.0)),
+            None => {
+                let name = alias.bk_process_name.as_str().into();
+                aliases.insert(name, RoaringBitmap::from([id.0]));
+            }
+        }
+    }
+
+    fn unlist(&mut self, id: BkProcessId) {
+        let (Some(home), Some(alias)) = (self.home(id), self.alias(id)) else {
+            return;
+        };
+        for bitmap in self.bitmaps(&home).into_iter().flatten() {
+            bitmap.remove(id.0);
+        }
+        let aliases = self.aliases.entry(home.business).or_default();
+        if let Some(named) = aliases.get_mut(alias.bk_process_name.as_str()) {
+            named.remove(id.0);
+            if named.is_empty() {
+                aliases.remove(alias.bk_process_name.as_str());
+            }
+        }
+    }
+
+    fn bitmaps(&mut self, home: &Home) -> [Option<&mut RoaringBitmap>; 5] {
+        [
+            Some(self.by_cloud.entry(home.cloud).or_default()),
+            self.businesses
+                .get_mut(&home.business)
+                .map(|place| &mut place.processes),
+            self.sets
+                .get_mut(&home.set)
+                .map(|place| &mut place.processes),
+            self.modules
+                .get_mut(&home.module)
+                .map(|place| &mut place.processes),
+            self.machines
+                .get_mut(&home.machine)
+                .map(|place| &mut place.processes),
+        ]
+    }
+
+    /// Where a process is, if all of that is known.
+    pub(crate) fn home(&self, id: BkProcessId) -> Option<Home> {
+        let cell = self.processes.get(id.0)?;
+        let service = self.services.get(cell.row.service.0)?;
+        let module = self.modules.get(&service.module)?;
+        let set = self.sets.get(&module.row.set)?;
+        let machine = self.machines.get(&service.machine)?;
+        Some(Home {
+            business: set.row.business,
+            set: module.row.set,
+            module: service.module,
+            machine: service.machine,
+            cloud: machine.row.host.cloud,
+        })
+    }
+
+    fn alias(&self, id: BkProcessId) -> Option<Arc<Program>> {
+        let cell = self.processes.get(id.0)?;
+        self.programs.get(&cell.row.program).cloned()
+    }
+
+    /// The processes of a service instance.
+    pub fn processes_of_service(&self, id: ServiceId) -> impl Iterator<Item = BkProcessId> + '_ {
+        let mut next = self
+            .services
+            .get(id.0)
+            .and_then(|service| service.first_process);
+        std::iter::from_fn(move || {
+            let id = next?;
+            next = self.next_in_service(id);
+            Some(id)
+        })
+    }
+}

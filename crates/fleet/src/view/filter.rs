@@ -1,0 +1,299 @@
+//! Which processes of a business: bitmaps first, then one look at each that is left.
+
+use std::fmt::Write;
+
+use model::expression::{Expression, IdPart, Part, Pattern};
+use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
+use model::topology::{BkProcessId, BusinessId, SetEnv};
+use roaring::RoaringBitmap;
+
+use super::View;
+
+/// Up to so many names that a pattern can stand for are looked up; more are tried one by one.
+const MAX_LOOKED_UP: usize = 1024;
+
+/// How many processes are left after a part of an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Narrowed {
+    pub part: Part,
+    pub count: u64,
+}
+
+impl View {
+    /// All that matches, in order of `bk_process_id`.
+    pub fn matching(&self, filter: &ViewFilter) -> RoaringBitmap {
+        let mut ids = self.selected(filter.business, &filter.selection);
+        if let Some(statuses) = &filter.statuses {
+            ids &= self.with_status(&ids, statuses);
+        }
+        match filter.is_auto.as_deref() {
+            None => {}
+            Some(wanted) => {
+                let (yes, no) = (wanted.contains(&true), wanted.contains(&false));
+                match (yes, no) {
+                    (true, true) => {}
+                    (true, false) => ids &= &self.managed,
+                    (false, true) => ids -= &self.managed,
+                    (false, false) => ids.clear(),
+                }
+            }
+        }
+        if let Some(clouds) = &filter.clouds {
+            ids &= union(clouds.iter().filter_map(|cloud| self.by_cloud.get(cloud)));
+        }
+        if let Some(ips) = &filter.ips {
+            let machines = ips.iter().filter_map(|ip| self.by_ip.get(ip)).flatten();
+            let processes = machines.filter_map(|id| self.machines.get(id));
+            ids &= union(processes.map(|machine| &machine.processes));
+        }
+        if !filter.searches.is_empty() && !ids.is_empty() {
+            self.search(&mut ids, &filter.searches);
+        }
+        ids
+    }
+
+    /// What a scope or an expression selects.
+    pub fn selected(&self, business: BusinessId, selection: &Selection) -> RoaringBitmap {
+        match selection {
+            Selection::Scope(scope) => self.in_scope(business, scope),
+            Selection::Expression { env, expression } => {
+                self.by_expression(business, *env, expression, None)
+            }
+        }
+    }
+
+    /// The same, with what each part leaves of what the parts before it left.
+    pub fn narrowed(
+        &self,
+        business: BusinessId,
+        env: Option<SetEnv>,
+        expression: &Expression,
+    ) -> (RoaringBitmap, Vec<Narrowed>) {
+        let mut steps = Vec::with_capacity(Part::ALL.len());
+        let ids = self.by_expression(business, env, expression, Some(&mut steps));
+        (ids, steps)
+    }
+
+    fn in_scope(&self, business: BusinessId, scope: &Scope) -> RoaringBitmap {
+        let Some(place) = self.businesses.get(&business) else {
+            return RoaringBitmap::new();
+        };
+        let in_env = |id: &&model::topology::SetId| {
+            let set = self.sets.get(*id);
+            set.is_some_and(|set| scope.env.is_none_or(|env| set.row.env == env))
+        };
+        let in_scope = |id: &&model::topology::SetId| {
+            let wanted = scope.sets.as_ref();
+            wanted.is_none_or(|wanted| wanted.contains(id))
+        };
+        let sets = place.sets.iter().filter(in_env).filter(in_scope);
+        let mut ids = union(
+            sets.filter_map(|id| self.sets.get(id))
+                .map(|set| &set.processes),
+        );
+        if let Some(modules) = &scope.modules {
+            let modules = modules.iter().filter_map(|id| self.modules.get(id));
+            ids &= union(modules.map(|module| &module.processes));
+        }
+        if let Some(services) = &scope.services {
+            let processes = services
+                .iter()
+                .flat_map(|id| self.processes_of_service(*id));
+            ids &= processes.map(|id| id.0).collect::<RoaringBitmap>();
+        }
+        if let Some(names) = &scope.names {
+            let aliases = self.aliases.get(&business);
+            let named = names.iter().filter_map(|name| aliases?.get(name.as_str()));
+            ids &= union(named);
+        }
+        if let Some(processes) = &scope.processes {
+            ids &= processes.iter().map(|id| id.0).collect::<RoaringBitmap>();
+        }
+        ids
+    }
+
+    fn by_expression(
+        &self,
+        business: BusinessId,
+        env: Option<SetEnv>,
+        expression: &Expression,
+        steps: Option<&mut Vec<Narrowed>>,
+    ) -> RoaringBitmap {
+        let is_told = steps.is_some();
+        let mut steps = steps;
+        let mut tell = |part, count| {
+            if let Some(steps) = steps.as_deref_mut() {
+                steps.push(Narrowed { part, count });
+            }
+        };
+        let Some(place) = self.businesses.get(&business) else {
+            for part in Part::ALL {
+                tell(part, 0);
+            }
+            return RoaringBitmap::new();
+        };
+        let mut names = expression.set.matcher();
+        let sets: Vec<_> = place
+            .sets
+            .iter()
+            .filter_map(|id| self.sets.get(id))
+            .filter(|set| env.is_none_or(|env| set.row.env == env))
+            .filter(|set| names.matches(&set.row.name))
+            .collect();
+        let mut ids = union(sets.iter().map(|set| &set.processes));
+        tell(Part::Set, ids.len());
+        if !expression.module.is_any() {
+            let mut names = expression.module.matcher();
+            let modules = sets.iter().flat_map(|set| &set.modules);
+            let modules = modules.filter_map(|id| self.modules.get(id));
+            ids &= union(
+                modules
+                    .filter(|module| names.matches(&module.row.name))
+                    .map(|module| &module.processes),
+            );
+        }
+        tell(Part::Module, ids.len());
+        // Aliases are few and services many: unless somebody wants to know what each part leaves, the few go first.
+        let named = self.named(business, &expression.process);
+        if let (Some(named), false) = (&named, is_told) {
+            ids &= named;
+        }
+        if !expression.service.is_any() {
+            ids = self.of_services(&ids, &expression.service);
+        }
+        tell(Part::Service, ids.len());
+        if let Some(named) = &named {
+            ids &= named;
+        }
+        tell(Part::Process, ids.len());
+        self.by_id(&mut ids, &expression.id);
+        tell(Part::Id, ids.len());
+        ids
+    }
+
+    /// The processes of these aliases; None when every alias is wanted.
+    fn named(&self, business: BusinessId, pattern: &Pattern) -> Option<RoaringBitmap> {
+        if pattern.is_any() {
+            return None;
+        }
+        let mut names = pattern.matcher();
+        let aliases = self.aliases.get(&business).into_iter().flatten();
+        Some(union(
+            aliases
+                .filter(|(alias, _)| names.matches(alias))
+                .map(|(_, processes)| processes),
+        ))
+    }
+
+    fn of_services(&self, candidates: &RoaringBitmap, pattern: &Pattern) -> RoaringBitmap {
+        let mut names = pattern.matcher();
+        // Processes of one service have neighbouring ids: each name is tried once for them all.
+        let mut last = None;
+        let matches = |id: &u32| {
+            let Some(cell) = self.processes.get(*id) else {
+                return false;
+            };
+            match last {
+                Some((service, answer)) if service == cell.row.service => answer,
+                _ => {
+                    let service = self.services.get(cell.row.service.0);
+                    let answer = service.is_some_and(|service| names.matches(&service.name));
+                    last = Some((cell.row.service, answer));
+                    answer
+                }
+            }
+        };
+        candidates.iter().filter(matches).collect()
+    }
+
+    fn by_id(&self, ids: &mut RoaringBitmap, part: &IdPart) {
+        match part {
+            IdPart::Pattern(pattern) if pattern.is_any() => {}
+            IdPart::Pattern(pattern) => match pattern.exact_names(MAX_LOOKED_UP) {
+                Some(names) => {
+                    // `007` is a name, but no process is called so.
+                    let numbers = names.iter().filter_map(|name| {
+                        name.parse::<u32>().ok().filter(|n| n.to_string() == *name)
+                    });
+                    *ids &= numbers.collect::<RoaringBitmap>();
+                }
+                None => {
+                    let mut names = pattern.matcher();
+                    let mut text = String::new();
+                    let matches = |id: &u32| {
+                        text.clear();
+                        // Writing into a string cannot fail.
+                        let _ = write!(text, "{id}");
+                        names.matches(&text)
+                    };
+                    *ids = ids.iter().filter(matches).collect();
+                }
+            },
+            IdPart::Slice(slice) => {
+                let bounds = slice.bounds(ids.len() as usize);
+                *ids = ids.iter().skip(bounds.start).take(bounds.len()).collect();
+            }
+        }
+    }
+
+    fn with_status(&self, ids: &RoaringBitmap, statuses: &[ProcessStatus]) -> RoaringBitmap {
+        let mut wanted = RoaringBitmap::new();
+        for status in statuses {
+            match status {
+                ProcessStatus::Running => wanted |= ids & &self.running,
+                ProcessStatus::Unregistered => wanted |= ids & &self.unregistered,
+                ProcessStatus::Terminated => {
+                    wanted |= ids - &self.running - &self.unregistered;
+                }
+            }
+        }
+        wanted
+    }
+
+    /// Leaves those whose machine bears every term in its address or the name of its cloud area.
+    fn search(&self, ids: &mut RoaringBitmap, terms: &[String]) {
+        let clouds: Vec<Vec<u32>> = terms
+            .iter()
+            .map(|term| {
+                let named = self
+                    .clouds
+                    .iter()
+                    .filter(|(_, name)| name.contains(term.as_str()));
+                named.map(|(id, _)| *id).collect()
+            })
+            .collect();
+        let bears = |machine: &super::places::Machine| {
+            terms.iter().zip(&clouds).all(|(term, clouds)| {
+                machine.ip.contains(term.as_str()) || clouds.contains(&machine.row.host.cloud)
+            })
+        };
+        if ids.len() < self.machines.len() as u64 {
+            let mut last = None;
+            let matches = |id: &u32| {
+                let Some(home) = self.home(BkProcessId(*id)) else {
+                    return false;
+                };
+                match last {
+                    Some((machine, answer)) if machine == home.machine => answer,
+                    _ => {
+                        let answer = self.machines.get(&home.machine).is_some_and(bears);
+                        last = Some((home.machine, answer));
+                        answer
+                    }
+                }
+            };
+            *ids = ids.iter().filter(matches).collect();
+            return;
+        }
+        let found = self.machines.values().filter(|machine| bears(machine));
+        *ids &= union(found.map(|machine| &machine.processes));
+    }
+}
+
+fn union<'a>(bitmaps: impl Iterator<Item = &'a RoaringBitmap>) -> RoaringBitmap {
+    let mut all = RoaringBitmap::new();
+    for bitmap in bitmaps {
+        all |= bitmap;
+    }
+    all
+}

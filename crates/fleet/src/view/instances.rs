@@ -1,0 +1,86 @@
+//! Instances: registered processes with an owner, chained through the columns, and what they say of their owner together.
+
+use model::State;
+use model::change::ProcessId;
+use model::topology::BkProcessId;
+
+use crate::Fleet;
+
+/// What the instances of one process say together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Together {
+    /// All of them, and there is at least one.
+    pub(crate) run: bool,
+    pub(crate) are_managed: bool,
+    /// None was ever heard of.
+    pub(crate) are_unknown: bool,
+}
+
+impl Fleet {
+    pub(crate) fn add_instance(&mut self, owner: BkProcessId, id: ProcessId) {
+        let next = self.view.first_instance.insert(owner, id);
+        self.columns.set_next_of_owner(id, next);
+        self.recount(owner);
+    }
+
+    pub(crate) fn drop_instance(&mut self, owner: BkProcessId, id: ProcessId) {
+        let after = self.columns.next_of_owner(id);
+        let before = self
+            .instances_of(owner)
+            .find(|other| self.columns.next_of_owner(*other) == Some(id));
+        match (before, after) {
+            (Some(before), after) => self.columns.set_next_of_owner(before, after),
+            (None, Some(after)) => drop(self.view.first_instance.insert(owner, after)),
+            (None, None) => drop(self.view.first_instance.remove(&owner)),
+        }
+        self.columns.set_next_of_owner(id, None);
+        self.recount(owner);
+    }
+
+    /// Its instances, the newest first.
+    pub(crate) fn instances_of(&self, owner: BkProcessId) -> impl Iterator<Item = ProcessId> + '_ {
+        let mut next = self.view.first_instance.get(&owner).copied();
+        std::iter::from_fn(move || {
+            let id = next?;
+            next = self.columns.next_of_owner(id);
+            Some(id)
+        })
+    }
+
+    /// Something about one of its instances moved.
+    pub(crate) fn recount(&mut self, owner: BkProcessId) {
+        let together = self.together(owner);
+        let view = &mut self.view;
+        if view.processes.get(owner.0).is_none() {
+            return;
+        }
+        let put = |bitmap: &mut roaring::RoaringBitmap, there: bool| match there {
+            true => bitmap.insert(owner.0),
+            false => bitmap.remove(owner.0),
+        };
+        put(&mut view.running, together.run);
+        put(&mut view.managed, together.are_managed);
+        put(&mut view.unregistered, together.are_unknown);
+    }
+
+    fn together(&self, owner: BkProcessId) -> Together {
+        let mut together = Together {
+            run: true,
+            are_managed: true,
+            are_unknown: true,
+        };
+        let mut n_instances = 0;
+        for id in self.instances_of(owner) {
+            let Some((block, at)) = self.columns.block(id) else {
+                continue;
+            };
+            n_instances += 1;
+            together.run &= block.state[at] == State::Running;
+            together.are_managed &= block.managed(at);
+            together.are_unknown &= block.state[at] == State::Unknown;
+        }
+        together.run &= n_instances > 0;
+        together.are_managed &= n_instances > 0;
+        together
+    }
+}

@@ -1,0 +1,124 @@
+//! Pages of the view: in order of `bk_process_id`, or as the caller wants it; equal keys by id, so that pages are stable.
+
+use std::cmp::Ordering as Compared;
+use std::net::IpAddr;
+
+use hashbrown::HashMap;
+use model::scope::{OrderKey, Ordering, ViewFilter};
+use model::topology::{BkProcessId, ModuleId};
+use roaring::RoaringBitmap;
+
+use super::{View, ViewRow};
+use crate::Fleet;
+
+/// Part of a result, and how large the whole is.
+#[derive(Debug)]
+pub struct ViewPage<'a> {
+    pub count: u64,
+    pub rows: Vec<ViewRow<'a>>,
+}
+
+impl Fleet {
+    pub fn view_page(&self, filter: &ViewFilter, start: u64, limit: usize) -> ViewPage<'_> {
+        let ids = self.view.matching(filter);
+        let page = match filter.ordering.as_slice() {
+            [] => in_order(&ids, start, limit),
+            ordering => self.view.sorted(&ids, ordering, start, limit),
+        };
+        ViewPage {
+            count: ids.len(),
+            rows: self.view_rows(page),
+        }
+    }
+
+    /// Several rows at once: what they have in common is found out once.
+    pub fn view_rows(&self, ids: impl IntoIterator<Item = BkProcessId>) -> Vec<ViewRow<'_>> {
+        let view = &self.view;
+        let mut largest: HashMap<(ModuleId, &str), u32> = HashMap::new();
+        let row = |id: BkProcessId| {
+            let cell = view.processes.get(id.0)?;
+            let program = view.programs.get(&cell.row.program)?;
+            let service = view.services.get(cell.row.service.0)?;
+            let key = (service.module, program.bk_process_name.as_str());
+            let largest = *largest
+                .entry(key)
+                .or_insert_with(|| view.largest_proc_num(key.0, key.1));
+            self.view_row_with(id, largest)
+        };
+        ids.into_iter().filter_map(row).collect()
+    }
+}
+
+fn in_order(ids: &RoaringBitmap, start: u64, limit: usize) -> Vec<BkProcessId> {
+    let first = u32::try_from(start).ok().and_then(|n| ids.select(n));
+    let page = first.map(|first| ids.range(first..).take(limit).map(BkProcessId).collect());
+    page.unwrap_or_default()
+}
+
+/// What one process is sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sorted<'a> {
+    Number(u32),
+    Text(&'a str),
+    Ip(IpAddr),
+}
+
+impl View {
+    fn sorted(
+        &self,
+        ids: &RoaringBitmap,
+        ordering: &[Ordering],
+        start: u64,
+        limit: usize,
+    ) -> Vec<BkProcessId> {
+        let start = usize::try_from(start).unwrap_or(usize::MAX);
+        if start >= ids.len() as usize {
+            return Vec::new();
+        }
+        let width = ordering.len();
+        let mut keys = Vec::with_capacity(ids.len() as usize * width);
+        let mut positions: Vec<(u32, u32)> = Vec::with_capacity(ids.len() as usize);
+        for (position, id) in ids.iter().enumerate() {
+            keys.extend(
+                ordering
+                    .iter()
+                    .map(|order| self.key(BkProcessId(id), order.key)),
+            );
+            positions.push((position as u32, id));
+        }
+        let of = |position: u32| &keys[position as usize * width..][..width];
+        let compare = |a: &(u32, u32), b: &(u32, u32)| {
+            let pairs = of(a.0).iter().zip(of(b.0)).zip(ordering);
+            let decided = pairs
+                .map(|((a, b), order)| match order.descending {
+                    true => b.cmp(a),
+                    false => a.cmp(b),
+                })
+                .find(|compared| *compared != Compared::Equal);
+            decided.unwrap_or_else(|| a.1.cmp(&b.1))
+        };
+        let end = start.saturating_add(limit).min(positions.len());
+        if end < positions.len() {
+            // Only what comes up to the end of this page is sorted.
+            positions.select_nth_unstable_by(end, compare);
+            positions.truncate(end);
+        }
+        positions.sort_unstable_by(compare);
+        let page = positions.drain(start..end);
+        page.map(|(_, id)| BkProcessId(id)).collect()
+    }
+
+    fn key(&self, id: BkProcessId, key: OrderKey) -> Sorted<'_> {
+        let home = || self.home(id);
+        match key {
+            OrderKey::ProcessId => Sorted::Number(id.0),
+            OrderKey::Set => Sorted::Number(home().map_or(0, |home| home.set.0)),
+            OrderKey::Module => Sorted::Number(home().map_or(0, |home| home.module.0)),
+            OrderKey::ProcessName => Sorted::Text(self.alias_of(id).unwrap_or_default()),
+            OrderKey::InnerIp => {
+                let machine = home().and_then(|home| self.machines.get(&home.machine));
+                machine.map_or(Sorted::Number(0), |machine| Sorted::Ip(machine.row.host.ip))
+            }
+        }
+    }
+}

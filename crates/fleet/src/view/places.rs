@@ -1,0 +1,245 @@
+//! Businesses, sets, modules, machines and service instances, each with the processes below it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use model::topology::{
+    BkHostId, BkProcessId, BusinessRow, MachineRow, ModuleId, ModuleRow, ServiceRow, SetId, SetRow,
+};
+use roaring::RoaringBitmap;
+
+use super::View;
+
+#[derive(Debug)]
+pub(crate) struct Business {
+    pub(crate) row: Arc<BusinessRow>,
+    pub(crate) sets: Vec<SetId>,
+    pub(crate) processes: RoaringBitmap,
+}
+
+#[derive(Debug)]
+pub(crate) struct Set {
+    pub(crate) row: Arc<SetRow>,
+    pub(crate) modules: Vec<ModuleId>,
+    pub(crate) processes: RoaringBitmap,
+}
+
+#[derive(Debug)]
+pub(crate) struct Module {
+    pub(crate) row: Arc<ModuleRow>,
+    pub(crate) processes: RoaringBitmap,
+}
+
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) row: Arc<MachineRow>,
+    /// Its address as people search for it.
+    pub(crate) ip: Box<str>,
+    pub(crate) processes: RoaringBitmap,
+}
+
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) module: ModuleId,
+    pub(crate) machine: BkHostId,
+    pub(crate) name: Arc<str>,
+    pub(crate) first_process: Option<BkProcessId>,
+}
+
+impl View {
+    pub(super) fn put_business(&mut self, row: &BusinessRow) {
+        let fresh = || Business {
+            row: Arc::new(row.clone()),
+            sets: Vec::new(),
+            processes: RoaringBitmap::new(),
+        };
+        let business = self.businesses.entry(row.id).or_insert_with(fresh);
+        business.row = Arc::new(row.clone());
+    }
+
+    pub(super) fn put_set(&mut self, row: &SetRow) {
+        let moved = self
+            .sets
+            .get(&row.id)
+            .map(|set| set.row.business)
+            .filter(|before| *before != row.business);
+        if moved.is_some() {
+            self.relist_set(row.id, |view| view.place_set(row));
+        } else {
+            self.place_set(row);
+        }
+    }
+
+    fn place_set(&mut self, row: &SetRow) {
+        let before = self.sets.get(&row.id).map(|set| set.row.business);
+        if let Some(business) = before.and_then(|before| self.businesses.get_mut(&before)) {
+            business.sets.retain(|id| *id != row.id);
+        }
+        if let Some(business) = self.businesses.get_mut(&row.business) {
+            business.sets.push(row.id);
+        }
+        match self.sets.get_mut(&row.id) {
+            Some(set) => set.row = Arc::new(row.clone()),
+            None => {
+                let set = Set {
+                    row: Arc::new(row.clone()),
+                    modules: Vec::new(),
+                    processes: RoaringBitmap::new(),
+                };
+                self.sets.insert(row.id, set);
+            }
+        }
+        self.ids.set = self.ids.set.max(row.id.0 + 1);
+    }
+
+    /// Takes its processes out of all bitmaps, changes something, and puts them back.
+    fn relist_set(&mut self, id: SetId, change: impl FnOnce(&mut Self)) {
+        let processes = self.sets.get(&id).map(|set| set.processes.clone());
+        self.relist(processes.unwrap_or_default(), change);
+    }
+
+    fn relist(&mut self, processes: RoaringBitmap, change: impl FnOnce(&mut Self)) {
+        for id in &processes {
+            self.unlist(BkProcessId(id));
+        }
+        change(self);
+        for id in &processes {
+            self.list(BkProcessId(id));
+        }
+    }
+
+    pub(super) fn put_module(&mut self, row: &ModuleRow) {
+        let before = self.modules.get(&row.id).map(|module| module.row.set);
+        match before {
+            Some(before) if before != row.set => {
+                let processes = self.modules[&row.id].processes.clone();
+                self.relist(processes, |view| view.place_module(row));
+            }
+            Some(_) | None => self.place_module(row),
+        }
+    }
+
+    fn place_module(&mut self, row: &ModuleRow) {
+        let before = self.modules.get(&row.id).map(|module| module.row.set);
+        if let Some(set) = before.and_then(|before| self.sets.get_mut(&before)) {
+            set.modules.retain(|id| *id != row.id);
+        }
+        if let Some(set) = self.sets.get_mut(&row.set) {
+            set.modules.push(row.id);
+        }
+        match self.modules.get_mut(&row.id) {
+            Some(module) => module.row = Arc::new(row.clone()),
+            None => {
+                let module = Module {
+                    row: Arc::new(row.clone()),
+                    processes: RoaringBitmap::new(),
+                };
+                self.modules.insert(row.id, module);
+            }
+        }
+        self.ids.module = self.ids.module.max(row.id.0 + 1);
+    }
+
+    pub(super) fn put_machine(&mut self, row: &MachineRow) {
+        let ip = row.host.ip.to_string().into_boxed_str();
+        self.forget_addresses(row.id);
+        for address in addresses(row) {
+            self.by_ip.entry(address).or_default().push(row.id);
+        }
+        self.ids.machine = self.ids.machine.max(row.id.0 + 1);
+        let moved = self
+            .machines
+            .get(&row.id)
+            .filter(|machine| machine.row.host.cloud != row.host.cloud);
+        let processes = moved.map(|machine| machine.processes.clone());
+        self.relist(processes.unwrap_or_default(), |view| {
+            view.place_machine(row, ip);
+        });
+    }
+
+    fn place_machine(&mut self, row: &MachineRow, ip: Box<str>) {
+        match self.machines.get_mut(&row.id) {
+            Some(machine) => {
+                machine.row = Arc::new(row.clone());
+                machine.ip = ip;
+            }
+            None => {
+                let machine = Machine {
+                    row: Arc::new(row.clone()),
+                    ip,
+                    processes: RoaringBitmap::new(),
+                };
+                self.machines.insert(row.id, machine);
+            }
+        }
+    }
+
+    pub(super) fn remove_machine(&mut self, id: BkHostId) {
+        self.forget_addresses(id);
+        self.machines.remove(&id);
+    }
+
+    fn forget_addresses(&mut self, id: BkHostId) {
+        let Some(machine) = self.machines.get(&id) else {
+            return;
+        };
+        for address in addresses(&machine.row) {
+            if let Some(there) = self.by_ip.get_mut(&address) {
+                there.retain(|other| *other != id);
+                if there.is_empty() {
+                    self.by_ip.remove(&address);
+                }
+            }
+        }
+    }
+
+    pub(super) fn put_service(&mut self, row: &ServiceRow) {
+        let Some(before) = self.services.get(row.id.0) else {
+            let service = Service {
+                module: row.module,
+                machine: row.machine,
+                name: row.name.clone(),
+                first_process: None,
+            };
+            self.services.insert(row.id.0, service);
+            return;
+        };
+        let stays = (before.module, before.machine) == (row.module, row.machine);
+        let processes = match stays {
+            true => RoaringBitmap::new(),
+            false => self.processes_of_service(row.id).map(|id| id.0).collect(),
+        };
+        self.relist(processes, |view| {
+            if let Some(service) = view.services.get_mut(row.id.0) {
+                service.module = row.module;
+                service.machine = row.machine;
+                service.name = row.name.clone();
+            }
+        });
+    }
+
+    pub(super) fn remove_set(&mut self, id: SetId) {
+        let Some(set) = self.sets.remove(&id) else {
+            return;
+        };
+        if let Some(business) = self.businesses.get_mut(&set.row.business) {
+            business.sets.retain(|other| *other != id);
+        }
+    }
+
+    pub(super) fn remove_module(&mut self, id: ModuleId) {
+        let Some(module) = self.modules.remove(&id) else {
+            return;
+        };
+        if let Some(set) = self.sets.get_mut(&module.row.set) {
+            set.modules.retain(|other| *other != id);
+        }
+    }
+}
+
+/// Every address that a machine is found by.
+fn addresses(row: &MachineRow) -> impl Iterator<Item = IpAddr> {
+    let first = row.host.ip;
+    let second = row.ip_v6.map(IpAddr::V6).filter(|ip| *ip != first);
+    std::iter::once(first).chain(second)
+}

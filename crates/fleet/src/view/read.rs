@@ -1,0 +1,127 @@
+//! The view as planners and people read it: what there is, without filters.
+
+use std::sync::Arc;
+
+use model::topology::{
+    BkHostId, BkProcessId, BusinessId, BusinessRow, MachineRow, ModuleId, ModuleRow, Program,
+    ProgramId, ServiceId, ServiceRow, SetId, SetRow, ViewProcessRow,
+};
+use roaring::RoaringBitmap;
+
+use super::View;
+
+impl View {
+    pub fn businesses(&self) -> impl Iterator<Item = &BusinessRow> {
+        self.businesses.values().map(|business| &*business.row)
+    }
+
+    pub fn business(&self, id: BusinessId) -> Option<&BusinessRow> {
+        self.businesses.get(&id).map(|business| &*business.row)
+    }
+
+    /// The sets of a business, by id.
+    pub fn sets_of(&self, business: BusinessId) -> Vec<&SetRow> {
+        let ids = self.businesses.get(&business).map(|place| &*place.sets);
+        let mut sets: Vec<&SetRow> = ids
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|id| self.set(*id))
+            .collect();
+        sets.sort_by_key(|set| set.id);
+        sets
+    }
+
+    /// The modules of a set, by id.
+    pub fn modules_of(&self, set: SetId) -> Vec<&ModuleRow> {
+        let ids = self.sets.get(&set).map(|place| &*place.modules);
+        let mut modules: Vec<&ModuleRow> = ids
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|id| self.module(*id))
+            .collect();
+        modules.sort_by_key(|module| module.id);
+        modules
+    }
+
+    /// Every process of a business, also those that vanished.
+    pub fn processes_of(&self, business: BusinessId) -> Option<&RoaringBitmap> {
+        self.businesses
+            .get(&business)
+            .map(|business| &business.processes)
+    }
+
+    pub fn processes_of_module(&self, module: ModuleId) -> Option<&RoaringBitmap> {
+        self.modules.get(&module).map(|module| &module.processes)
+    }
+
+    pub fn set(&self, id: SetId) -> Option<&SetRow> {
+        self.sets.get(&id).map(|set| &*set.row)
+    }
+
+    pub fn module(&self, id: ModuleId) -> Option<&ModuleRow> {
+        self.modules.get(&id).map(|module| &*module.row)
+    }
+
+    pub fn machine(&self, id: BkHostId) -> Option<&MachineRow> {
+        self.machines.get(&id).map(|machine| &*machine.row)
+    }
+
+    pub fn machines(&self) -> impl Iterator<Item = &MachineRow> {
+        self.machines.values().map(|machine| &*machine.row)
+    }
+
+    /// Whether any process is on it.
+    pub fn machine_is_used(&self, id: BkHostId) -> bool {
+        let machine = self.machines.get(&id);
+        machine.is_some_and(|machine| !machine.processes.is_empty())
+    }
+
+    pub fn service(&self, id: ServiceId) -> Option<ServiceRow> {
+        let service = self.services.get(id.0)?;
+        Some(ServiceRow {
+            id,
+            module: service.module,
+            machine: service.machine,
+            name: service.name.clone(),
+        })
+    }
+
+    pub fn program(&self, id: ProgramId) -> Option<&Arc<Program>> {
+        self.programs.get(&id)
+    }
+
+    pub fn programs(&self) -> impl Iterator<Item = (ProgramId, &Arc<Program>)> {
+        self.programs.iter().map(|(id, program)| (*id, program))
+    }
+
+    pub fn process(&self, id: BkProcessId) -> Option<&ViewProcessRow> {
+        self.processes.get(id.0).map(|cell| &cell.row)
+    }
+
+    pub fn alias_of(&self, id: BkProcessId) -> Option<&str> {
+        let cell = self.processes.get(id.0)?;
+        let program = self.programs.get(&cell.row.program)?;
+        Some(&program.bk_process_name)
+    }
+
+    pub fn cloud_name(&self, id: u32) -> Option<&str> {
+        self.clouds.get(&id).map(|name| &**name)
+    }
+
+    pub fn n_processes(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// Of all processes with this alias in this module: `inst_id` counts by it.
+    pub fn largest_proc_num(&self, module: ModuleId, alias: &str) -> u32 {
+        let Some(place) = self.modules.get(&module) else {
+            return 1;
+        };
+        let proc_nums = place.processes.iter().filter_map(|id| {
+            let cell = self.processes.get(id)?;
+            let program = self.programs.get(&cell.row.program)?;
+            (program.bk_process_name == alias).then_some(program.proc_num)
+        });
+        proc_nums.max().unwrap_or(1)
+    }
+}

@@ -1,0 +1,145 @@
+//! One process of the view as a reader sees it, live.
+
+use std::sync::Arc;
+
+use model::change::ProcessId;
+use model::scope::ProcessStatus;
+use model::topology::{
+    BkProcessId, BusinessRow, MachineRow, ModuleRow, Program, SetRow, ViewProcessRow, inst_id,
+    parts_of_instance,
+};
+
+use super::View;
+use crate::{Fleet, Row};
+
+#[derive(Debug, Clone, Copy)]
+pub struct ViewRow<'a> {
+    fleet: &'a Fleet,
+    pub process: &'a ViewProcessRow,
+    pub business: &'a BusinessRow,
+    pub set: &'a SetRow,
+    pub module: &'a ModuleRow,
+    pub machine: &'a MachineRow,
+    pub service_name: &'a str,
+    pub program: &'a Arc<Program>,
+    /// None when nobody named the cloud area.
+    pub cloud_name: Option<&'a str>,
+    /// Of all processes with the same alias in the same module.
+    pub largest_proc_num: u32,
+}
+
+/// A registered process that belongs to one of the view.
+#[derive(Debug, Clone, Copy)]
+pub struct Instance<'a> {
+    pub row: Row<'a>,
+    pub local_inst_id: u32,
+    pub inst_id: u64,
+}
+
+impl Instance<'_> {
+    pub fn status(&self) -> ProcessStatus {
+        match self.row.state() {
+            model::State::Unknown => ProcessStatus::Unregistered,
+            model::State::Running => ProcessStatus::Running,
+            model::State::Stopped => ProcessStatus::Terminated,
+        }
+    }
+}
+
+impl<'a> ViewRow<'a> {
+    pub fn id(&self) -> BkProcessId {
+        self.process.id
+    }
+
+    pub fn status(&self) -> ProcessStatus {
+        let (view, id) = (&self.fleet.view, self.process.id.0);
+        if view.running.contains(id) {
+            ProcessStatus::Running
+        } else if view.unregistered.contains(id) {
+            ProcessStatus::Unregistered
+        } else {
+            ProcessStatus::Terminated
+        }
+    }
+
+    pub fn is_auto(&self) -> bool {
+        self.fleet.view.managed.contains(self.process.id.0)
+    }
+
+    /// set.module.service.process.id
+    pub fn expression(&self) -> String {
+        format!(
+            "{}.{}.{}.{}.{}",
+            self.set.name,
+            self.module.name,
+            self.service_name,
+            self.program.bk_process_name,
+            self.process.id
+        )
+    }
+
+    /// Ordered by `local_inst_id`; those of an older name or host last.
+    pub fn instances(&self) -> Vec<Instance<'a>> {
+        let mut all: Vec<Instance<'a>> = self
+            .fleet
+            .instances_of(self.process.id)
+            .filter_map(|id| self.instance(id))
+            .collect();
+        all.sort_by_key(|instance| (instance.local_inst_id, instance.row.id()));
+        all
+    }
+
+    fn instance(&self, id: ProcessId) -> Option<Instance<'a>> {
+        let row = self.fleet.row(id)?;
+        let (_, local_inst_id) = parts_of_instance(&row.name().name)?;
+        Some(Instance {
+            row,
+            local_inst_id,
+            inst_id: inst_id(self.process.ordinal, self.largest_proc_num, local_inst_id),
+        })
+    }
+}
+
+impl Fleet {
+    /// The process view.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// One process of the view; None when there is none, or not all that it belongs to is known.
+    pub fn view_row(&self, id: BkProcessId) -> Option<ViewRow<'_>> {
+        let cell = self.view.processes.get(id.0)?;
+        let program = self.view.programs.get(&cell.row.program)?;
+        let service = self.view.services.get(cell.row.service.0)?;
+        let largest = self
+            .view
+            .largest_proc_num(service.module, &program.bk_process_name);
+        self.view_row_with(id, largest)
+    }
+
+    pub(super) fn view_row_with(
+        &self,
+        id: BkProcessId,
+        largest_proc_num: u32,
+    ) -> Option<ViewRow<'_>> {
+        let view = &self.view;
+        let cell = view.processes.get(id.0)?;
+        let service = view.services.get(cell.row.service.0)?;
+        let module = view.modules.get(&service.module)?;
+        let set = view.sets.get(&module.row.set)?;
+        let machine = view.machines.get(&service.machine)?;
+        let cloud = view.clouds.get(&machine.row.host.cloud);
+        Some(ViewRow {
+            fleet: self,
+            process: &cell.row,
+            business: &view.businesses.get(&set.row.business)?.row,
+            set: &set.row,
+            module: &module.row,
+            machine: &machine.row,
+            service_name: &service.name,
+            program: view.programs.get(&cell.row.program)?,
+            cloud_name: cloud.map(|name| &**name),
+            largest_proc_num,
+        })
+    }
+}
