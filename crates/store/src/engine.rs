@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use model::change::{Changes, Revision};
+use model::config_template::ContentId;
+use model::job::JobId;
 use model::{TaskId, UnixMillis};
 
 use crate::sqlite::Sqlite;
 use crate::{
-    AuditPage, AuditRow, EventPage, Loaded, StoreError, StoredEvent, StoredTask, TaskSummary,
+    AuditPage, AuditRow, EventPage, JobPage, JobSummary, Loaded, StoreError, StoredEvent,
+    StoredJob, StoredTask, TaskSummary,
 };
 
 /// The methods of [`crate::Store`]; their promises are written there.
@@ -25,6 +28,10 @@ pub(crate) trait Engine: Send + Sync + std::fmt::Debug {
         limit: u32,
         before: Option<TaskId>,
     ) -> Result<Vec<TaskSummary>, StoreError>;
+    async fn job(&self, id: JobId) -> Result<Option<StoredJob>, StoreError>;
+    async fn jobs(&self, page: &JobPage) -> Result<Vec<JobSummary>, StoreError>;
+    async fn last_job_id(&self) -> Result<JobId, StoreError>;
+    async fn content(&self, id: ContentId) -> Result<Option<Arc<str>>, StoreError>;
     async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditRow>, StoreError>;
     async fn events(&self, page: &EventPage) -> Result<Vec<StoredEvent>, StoreError>;
     async fn events_after(&self, id: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError>;
@@ -39,6 +46,7 @@ pub(crate) trait Engine: Send + Sync + std::fmt::Debug {
         tombstones_through: Revision,
     ) -> Result<(), StoreError>;
     async fn purge_events(&self, before: UnixMillis) -> Result<(), StoreError>;
+    async fn purge_jobs(&self, before: UnixMillis) -> Result<(), StoreError>;
     async fn close(&self);
 }
 

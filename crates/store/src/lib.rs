@@ -17,7 +17,10 @@ use std::sync::Arc;
 
 use model::access::Audit;
 use model::change::{Changes, HostId, Revision, TargetRow, TaskRow};
+use model::config_template::ContentId;
 use model::event::{Event, EventKind};
+use model::job::{JobAction, JobId, JobRow, JobStatus, JobTaskRow};
+use model::topology::BusinessId;
 use model::{Namespace, Outcome, ProcessName, TaskId, UnixMillis};
 
 pub use error::{Cause, StoreError};
@@ -30,7 +33,8 @@ pub struct Store(Arc<dyn engine::Engine>);
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loaded {
     pub revision: Revision,
-    /// Every live row. Of tasks only the open ones, with all their targets and outcomes. No audit, no events.
+    /// Every live row. Of tasks only the open ones, with all their targets and outcomes; of jobs only those that are not
+    /// over, with all their tasks. No audit, no events, no contents.
     pub changes: Changes,
     /// The last snapshot of each shard, by number.
     pub status: Vec<(u32, Vec<u8>)>,
@@ -49,6 +53,41 @@ pub struct TaskSummary {
     pub n_targets: u32,
     pub n_ended: u32,
     pub n_ok: u32,
+}
+
+/// A job with all its tasks, in ordinal order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredJob {
+    pub job: JobRow,
+    pub tasks: Vec<JobTaskRow>,
+}
+
+/// Which jobs to read. What is None does not filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JobPage {
+    pub limit: u32,
+    /// The last id of the page before.
+    pub before: Option<JobId>,
+    pub business: Option<BusinessId>,
+    pub action: Option<JobAction>,
+    pub status: Option<JobStatus>,
+    pub user: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobSummary {
+    pub job: JobRow,
+    pub counts: JobCounts,
+}
+
+/// How many tasks of a job are in each status.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JobCounts {
+    pub pending: u32,
+    pub running: u32,
+    pub succeeded: u32,
+    pub failed: u32,
+    pub ignored: u32,
 }
 
 /// Which part of the audit trail to read. What is None does not filter.
@@ -108,7 +147,9 @@ impl Store {
     /// Writes all changes or none, if the head is still `planned_at`; otherwise [`StoreError::Moved`].
     ///
     /// Durable when it returns. Within one commit `*_gone` comes before rows, and of two rows with one key the later
-    /// counts. An event that is already there is left as it is. An outcome whose target is not there is dropped.
+    /// counts. An event or a content that is already there is left as it is. An outcome whose target is not there is
+    /// dropped, and so is the task of a job that is not there. A config file with neither a generated nor a released
+    /// state is gone.
     pub async fn commit(
         &self,
         planned_at: Revision,
@@ -117,9 +158,10 @@ impl Store {
         self.0.commit(planned_at, changes).await
     }
 
-    /// Everything that changed after `since`, and the revision that this leads to; no audit.
+    /// Everything that changed after `since`, and the revision that this leads to; no audit, no contents.
     ///
-    /// A thing that went and came back under the same id appears as a row only.
+    /// A thing that went and came back under the same id appears as a row only. A job that was over and goes on again
+    /// comes with all its tasks.
     pub async fn changes_since(&self, since: Revision) -> Result<(Revision, Changes), StoreError> {
         self.0.changes_since(since).await
     }
@@ -135,6 +177,25 @@ impl Store {
         before: Option<TaskId>,
     ) -> Result<Vec<TaskSummary>, StoreError> {
         self.0.tasks(limit, before).await
+    }
+
+    pub async fn job(&self, id: JobId) -> Result<Option<StoredJob>, StoreError> {
+        self.0.job(id).await
+    }
+
+    /// Newest first, which for jobs is the largest id first.
+    pub async fn jobs(&self, page: &JobPage) -> Result<Vec<JobSummary>, StoreError> {
+        self.0.jobs(page).await
+    }
+
+    /// The largest id that a job ever had, 0 before the first: a planner takes the next one. Purged ids do not come back.
+    pub async fn last_job_id(&self) -> Result<JobId, StoreError> {
+        self.0.last_job_id().await
+    }
+
+    /// What a config file holds, as long as some file refers to it.
+    pub async fn content(&self, id: ContentId) -> Result<Option<Arc<str>>, StoreError> {
+        self.0.content(id).await
     }
 
     /// Newest first.
@@ -184,8 +245,8 @@ impl Store {
         self.0.save_status(shards).await
     }
 
-    /// Forgets what is old: ended tasks from before `before`, logins that expired before it, and tombstones up to a
-    /// revision. Whoever still stands at an earlier revision must load everything again.
+    /// Forgets what is old: ended tasks from before `before`, logins that expired before it, tombstones up to a revision,
+    /// and contents that no config file refers to. Whoever still stands at an earlier revision must load everything again.
     pub async fn purge(
         &self,
         before: UnixMillis,
@@ -197,6 +258,11 @@ impl Store {
     /// Forgets the events that happened before a moment, delivered or not.
     pub async fn purge_events(&self, before: UnixMillis) -> Result<(), StoreError> {
         self.0.purge_events(before).await
+    }
+
+    /// Forgets the jobs that are over and were made before a moment, with all their tasks.
+    pub async fn purge_jobs(&self, before: UnixMillis) -> Result<(), StoreError> {
+        self.0.purge_jobs(before).await
     }
 
     /// Waits for what is under way and closes. Calls after it answer [`StoreError::Unavailable`].

@@ -4,12 +4,16 @@
 
 pub(crate) mod access;
 pub(crate) mod audit;
+pub(crate) mod config_template;
 pub(crate) mod definition;
+pub(crate) mod document;
 pub(crate) mod event;
 pub(crate) mod fields;
 pub(crate) mod group;
 pub(crate) mod host;
+pub(crate) mod job;
 pub(crate) mod name;
+pub(crate) mod packed;
 pub(crate) mod process;
 pub(crate) mod purge;
 pub(crate) mod revision;
@@ -17,6 +21,7 @@ pub(crate) mod rows;
 pub(crate) mod setting;
 pub(crate) mod status;
 pub(crate) mod task;
+pub(crate) mod topology;
 pub(crate) mod webhook;
 
 use model::change::{Changes, Revision};
@@ -54,10 +59,14 @@ pub(crate) async fn write(
     event::write(conn, revision, &changes.events).await?;
     access::write(conn, revision, changes).await?;
     webhook::write(conn, revision, &changes.webhooks, &changes.webhooks_gone).await?;
+    topology::write(conn, revision, &changes.topology).await?;
+    job::write(conn, revision, &changes.jobs).await?;
+    job::task::write(conn, revision, &changes.job_tasks).await?;
+    config_template::write(conn, revision, &changes.templates).await?;
     audit::write(conn, revision, &changes.audit).await
 }
 
-/// Reads everything; no audit, and of events only new ones.
+/// Reads everything; no audit, no contents, and of events only new ones.
 pub(crate) async fn read(conn: &mut Connection, wanted: Wanted) -> Result<Changes, StoreError> {
     let mut changes = Changes {
         hosts: host::read(conn, wanted).await?,
@@ -66,10 +75,13 @@ pub(crate) async fn read(conn: &mut Connection, wanted: Wanted) -> Result<Change
         tasks: task::read(conn, wanted).await?,
         targets: task::target::read(conn, wanted).await?,
         outcomes: task::outcome::read(conn, wanted).await?,
+        topology: topology::read(conn, wanted).await?,
+        templates: config_template::read(conn, wanted).await?,
         ..Changes::default()
     };
     definition::read(conn, wanted, &mut changes).await?;
     process::read(conn, wanted, &mut changes).await?;
+    job::read(conn, wanted, &mut changes).await?;
     access::read(conn, wanted, &mut changes).await?;
     (changes.webhooks, changes.webhooks_gone) = webhook::read(conn, wanted).await?;
     if let Wanted::Since(since) = wanted {

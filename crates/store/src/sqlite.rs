@@ -9,10 +9,13 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use model::change::{Changes, Revision};
+use model::config_template::ContentId;
+use model::job::JobId;
 use model::{TaskId, UnixMillis};
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{
@@ -22,7 +25,8 @@ use sqlx::sqlite::{
 use crate::engine::Engine;
 use crate::sql::{self, Wanted};
 use crate::{
-    AuditPage, AuditRow, EventPage, Loaded, StoreError, StoredEvent, StoredTask, TaskSummary,
+    AuditPage, AuditRow, EventPage, JobPage, JobSummary, Loaded, StoreError, StoredEvent,
+    StoredJob, StoredTask, TaskSummary,
 };
 use transaction::Transaction;
 
@@ -178,6 +182,28 @@ impl Engine for Sqlite {
         sql::task::list(&mut conn, limit, before).await
     }
 
+    async fn job(&self, id: JobId) -> Result<Option<StoredJob>, StoreError> {
+        let mut tx = Transaction::begin_read(&self.readers).await?;
+        let job = sql::job::one(&mut tx, id).await?;
+        tx.commit().await?;
+        Ok(job)
+    }
+
+    async fn jobs(&self, page: &JobPage) -> Result<Vec<JobSummary>, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        sql::job::page(&mut conn, page).await
+    }
+
+    async fn last_job_id(&self) -> Result<JobId, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        sql::job::last_id(&mut conn).await
+    }
+
+    async fn content(&self, id: ContentId) -> Result<Option<Arc<str>>, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        sql::config_template::content::one(&mut conn, id).await
+    }
+
     async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditRow>, StoreError> {
         let mut conn = self.readers.acquire().await?;
         sql::audit::page(&mut conn, page).await
@@ -240,8 +266,14 @@ impl Engine for Sqlite {
         let mut more = true;
         while more {
             let mut tx = Transaction::begin_write(&self.writer).await?;
-            more = sql::purge::processes(&mut tx, through).await?;
+            more = sql::purge::tombstones(&mut tx, through).await?;
             more |= sql::purge::tasks(&mut tx, before).await?;
+            tx.commit().await?;
+        }
+        let mut looked_through = Some(Vec::new());
+        while let Some(id) = looked_through {
+            let mut tx = Transaction::begin_write(&self.writer).await?;
+            looked_through = sql::purge::contents(&mut tx, &id).await?;
             tx.commit().await?;
         }
         Ok(())
@@ -252,6 +284,16 @@ impl Engine for Sqlite {
         while more {
             let mut tx = Transaction::begin_write(&self.writer).await?;
             more = sql::purge::events(&mut tx, before).await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    async fn purge_jobs(&self, before: UnixMillis) -> Result<(), StoreError> {
+        let mut more = true;
+        while more {
+            let mut tx = Transaction::begin_write(&self.writer).await?;
+            more = sql::purge::jobs(&mut tx, before).await?;
             tx.commit().await?;
         }
         Ok(())

@@ -4,9 +4,10 @@
 CREATE TABLE revision (
     one            INTEGER PRIMARY KEY CHECK (one = 1),
     head           INTEGER NOT NULL,
-    purged_through INTEGER NOT NULL
+    purged_through INTEGER NOT NULL,
+    last_job       INTEGER NOT NULL
 ) STRICT;
-INSERT INTO revision (one, head, purged_through) VALUES (1, 0, 0);
+INSERT INTO revision (one, head, purged_through, last_job) VALUES (1, 0, 0, 0);
 
 CREATE TABLE hosts (
     id          INTEGER PRIMARY KEY,
@@ -100,6 +101,157 @@ CREATE TABLE outcomes (
     PRIMARY KEY (task, ordinal)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX outcomes_revision ON outcomes (revision);
+
+-- The process view. Ids come from elsewhere, so they have gaps. Most of it is JSON under its id.
+CREATE TABLE businesses (
+    id       INTEGER PRIMARY KEY,
+    body     TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    gone     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX businesses_revision ON businesses (revision);
+
+CREATE TABLE clouds (
+    id       INTEGER PRIMARY KEY,
+    body     TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    gone     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX clouds_revision ON clouds (revision);
+
+CREATE TABLE sets (
+    id       INTEGER PRIMARY KEY,
+    body     TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    gone     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sets_revision ON sets (revision);
+
+CREATE TABLE modules (
+    id       INTEGER PRIMARY KEY,
+    body     TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    gone     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX modules_revision ON modules (revision);
+
+CREATE TABLE machines (
+    id       INTEGER PRIMARY KEY,
+    body     TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    gone     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX machines_revision ON machines (revision);
+CREATE INDEX machines_gone ON machines (revision) WHERE gone = 1;
+
+CREATE TABLE programs (
+    id       INTEGER PRIMARY KEY,
+    body     TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    gone     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX programs_revision ON programs (revision);
+CREATE INDEX programs_gone ON programs (revision) WHERE gone = 1;
+
+-- The two big ones of the view.
+CREATE TABLE services (
+    id       INTEGER PRIMARY KEY,
+    module   INTEGER NOT NULL,
+    machine  INTEGER NOT NULL,
+    name     TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    gone     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX services_revision ON services (revision);
+CREATE INDEX services_gone ON services (revision) WHERE gone = 1;
+
+CREATE TABLE view_processes (
+    id               INTEGER PRIMARY KEY,
+    service          INTEGER NOT NULL,
+    program          INTEGER NOT NULL,
+    process_template INTEGER NOT NULL,
+    ordinal          INTEGER NOT NULL,
+    vanished         INTEGER NOT NULL,
+    revision         INTEGER NOT NULL,
+    gone             INTEGER NOT NULL
+) STRICT;
+CREATE INDEX view_processes_revision ON view_processes (revision);
+CREATE INDEX view_processes_gone ON view_processes (revision) WHERE gone = 1;
+
+-- The counts follow job_tasks, so that summaries need not read those. `gone`: `purge` is about to delete it.
+CREATE TABLE jobs (
+    id          INTEGER PRIMARY KEY,
+    business    INTEGER NOT NULL,
+    action      TEXT    NOT NULL,
+    user_name   TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    status      TEXT    NOT NULL,
+    is_over     INTEGER NOT NULL,
+    body        TEXT    NOT NULL,
+    n_pending   INTEGER NOT NULL DEFAULT 0,
+    n_running   INTEGER NOT NULL DEFAULT 0,
+    n_succeeded INTEGER NOT NULL DEFAULT 0,
+    n_failed    INTEGER NOT NULL DEFAULT 0,
+    n_ignored   INTEGER NOT NULL DEFAULT 0,
+    revision    INTEGER NOT NULL,
+    gone        INTEGER NOT NULL
+) STRICT;
+CREATE INDEX jobs_revision ON jobs (revision);
+CREATE INDEX jobs_business ON jobs (business);
+CREATE INDEX jobs_open ON jobs (id) WHERE is_over = 0;
+CREATE INDEX jobs_ended ON jobs (created_at) WHERE is_over = 1 AND gone = 0;
+CREATE INDEX jobs_gone ON jobs (id) WHERE gone = 1;
+
+CREATE TABLE job_tasks (
+    job      INTEGER NOT NULL,
+    ordinal  INTEGER NOT NULL,
+    process  INTEGER NOT NULL,
+    status   TEXT    NOT NULL,
+    body     TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    PRIMARY KEY (job, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX job_tasks_revision ON job_tasks (revision);
+
+CREATE TABLE config_templates (
+    id       INTEGER PRIMARY KEY,
+    body     TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    gone     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX config_templates_revision ON config_templates (revision);
+
+CREATE TABLE template_versions (
+    id       INTEGER PRIMARY KEY,
+    body     TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    gone     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX template_versions_revision ON template_versions (revision);
+
+-- The two contents are those that `generated` and `released` name: an index finds whether anybody still needs one.
+CREATE TABLE config_files (
+    process           INTEGER NOT NULL,
+    local_inst_id     INTEGER NOT NULL,
+    template          INTEGER NOT NULL,
+    generated         TEXT    NOT NULL,
+    generated_content BLOB,
+    released          TEXT    NOT NULL,
+    released_content  BLOB,
+    revision          INTEGER NOT NULL,
+    gone              INTEGER NOT NULL,
+    PRIMARY KEY (process, local_inst_id, template)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX config_files_revision ON config_files (revision);
+CREATE INDEX config_files_gone ON config_files (revision) WHERE gone = 1;
+CREATE INDEX config_files_generated ON config_files (generated_content);
+CREATE INDEX config_files_released ON config_files (released_content);
+
+-- Never changed: the id is the sha256 of the body.
+CREATE TABLE contents (
+    id   BLOB PRIMARY KEY,
+    body TEXT NOT NULL
+) STRICT;
 
 -- AUTOINCREMENT: ids rise in the order of arrival and are never used again, so a reader's position stays right.
 -- Each index ends in `at` (and, unsaid, `id`): it serves one value of its column, newest first.

@@ -3,11 +3,11 @@
 use model::change::{Changes, DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
 use model::topology::BkProcessId;
 use model::{Flag, UnixMillis};
-use sqlx::QueryBuilder;
 
+use super::packed::{Packed, Record, small};
 use super::rows::{bury, insert, int, ordered};
-use super::{Connection, Db, Wanted};
-use crate::StoreError;
+use super::{Connection, Wanted};
+use crate::{Cause, StoreError};
 
 pub(crate) async fn write(
     conn: &mut Connection,
@@ -51,78 +51,47 @@ pub(crate) async fn gone(
     .await
 }
 
-/// Ids that one statement covers when the whole table is read.
-const RANGE: i64 = 16_384;
+/// In place of NULL, which would leave a hole in a packed row.
+const NO_OWNER: i64 = -1;
 
-/// Many rows come as one text of numbers: a million of sqlx's own rows would take seconds.
+const PACKED: Packed<9, 0> = Packed {
+    table: "processes",
+    n_keys: 1,
+    numbers: [
+        "id",
+        "host",
+        "name",
+        "definition",
+        "flag",
+        "managed",
+        "registered_at",
+        "incarnation",
+        "owner",
+    ],
+    texts: [],
+    gone: "gone",
+    piece: 16_384,
+};
+
 pub(crate) async fn read(
     conn: &mut Connection,
     wanted: Wanted,
     changes: &mut Changes,
 ) -> Result<(), StoreError> {
-    let last = match wanted {
-        Wanted::Since(since) => {
-            let mut query = QueryBuilder::new(SELECT);
-            query.push(" WHERE revision > ").push_bind(int(since.0));
-            return unpack(&packed(conn, query).await?, changes);
+    let take = |row: Record<'_, 9, 0>| {
+        let id = ProcessId(small(row.numbers[0])?);
+        match row.gone {
+            true => changes.processes_gone.push(id),
+            false => changes.processes.push(decode(id, row.numbers)?),
         }
-        Wanted::Live => {
-            sqlx::query_scalar("SELECT coalesce(max(id), -1) FROM processes")
-                .fetch_one(&mut *conn)
-                .await?
-        }
+        Ok(())
     };
-    for first in (0..=last).step_by(RANGE as usize) {
-        let mut query = QueryBuilder::new(SELECT);
-        query.push(" WHERE gone = 0 AND id >= ").push_bind(first);
-        query.push(" AND id < ").push_bind(first + RANGE);
-        unpack(&packed(conn, query).await?, changes)?;
-    }
-    Ok(())
+    PACKED.read(conn, wanted, take).await
 }
 
-const SELECT: &str = "SELECT string_agg(concat_ws(' ', id, host, name, definition, flag, managed, registered_at, \
-                      incarnation, owner, gone), ' ') FROM processes";
-const N_COLUMNS: usize = 10;
-/// In place of NULL, which would leave a hole in a packed row.
-const NO_OWNER: i64 = -1;
-
-async fn packed(conn: &mut Connection, mut query: QueryBuilder<Db>) -> Result<String, StoreError> {
-    let packed: Option<String> = query.build_query_scalar().fetch_one(conn).await?;
-    Ok(packed.unwrap_or_default())
-}
-
-fn unpack(packed: &str, changes: &mut Changes) -> Result<(), StoreError> {
-    let mut words = packed.split_ascii_whitespace().peekable();
-    while let Some(id) = words.peek().copied() {
-        let corrupt = |e: String| StoreError::Corrupt {
-            table: "processes",
-            id: id.to_owned(),
-            source: e.into(),
-        };
-        let mut numbers = [0; N_COLUMNS];
-        for number in &mut numbers {
-            *number = words
-                .next()
-                .and_then(|word| word.parse().ok())
-                .ok_or_else(|| corrupt("a number is missing".into()))?;
-        }
-        match decode(numbers).map_err(corrupt)? {
-            Found::Live(process) => changes.processes.push(process),
-            Found::Gone(id) => changes.processes_gone.push(id),
-        }
-    }
-    Ok(())
-}
-
-enum Found {
-    Live(ProcessRow),
-    Gone(ProcessId),
-}
-
-fn decode(numbers: [i64; N_COLUMNS]) -> Result<Found, String> {
+fn decode(id: ProcessId, numbers: [i64; 9]) -> Result<ProcessRow, Cause> {
     let [
-        id,
+        _,
         host,
         name,
         definition,
@@ -131,15 +100,9 @@ fn decode(numbers: [i64; N_COLUMNS]) -> Result<Found, String> {
         registered_at,
         incarnation,
         owner,
-        gone,
     ] = numbers;
-    let small = |n: i64| u32::try_from(n).map_err(|_| format!("{n} is no id"));
-    let id = ProcessId(small(id)?);
-    if gone != 0 {
-        return Ok(Found::Gone(id));
-    }
     let flag = u8::try_from(flag).map_err(|_| format!("{flag} is no flag"))?;
-    Ok(Found::Live(ProcessRow {
+    Ok(ProcessRow {
         id,
         host: HostId(small(host)?),
         name: NameId(small(name)?),
@@ -152,18 +115,5 @@ fn decode(numbers: [i64; N_COLUMNS]) -> Result<Found, String> {
             NO_OWNER => None,
             owner => Some(BkProcessId(small(owner)?)),
         },
-    }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_packed_row_that_is_cut_short_is_named() {
-        let mut changes = Changes::default();
-        let refused = unpack("4 1 1 1 1 1 1 1 -1 0 5 1 1", &mut changes).unwrap_err();
-        assert_eq!(changes.processes.len(), 1);
-        assert!(matches!(refused, StoreError::Corrupt { id, .. } if id == "5"));
-    }
+    })
 }

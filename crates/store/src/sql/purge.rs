@@ -9,10 +9,13 @@ use super::{Connection, Db};
 use crate::StoreError;
 
 /// What one transaction deletes, about: writers wait no longer than that takes.
-const MAX_PROCESSES: i64 = 20_000;
+const MAX_TOMBSTONES: i64 = 20_000;
 const MAX_TARGETS: i64 = 20_000;
 const MAX_TASKS: i64 = 1_000;
 const MAX_EVENTS: i64 = 2_000;
+const MAX_JOBS: i64 = 1_000;
+const MAX_JOB_TASKS: i64 = 5_000;
+const MAX_CONTENTS: i64 = 500;
 
 /// Says in the counter how far tombstones go, and deletes all but the many ones; old logins as well.
 pub(crate) async fn small(
@@ -28,6 +31,11 @@ pub(crate) async fn small(
         "join_tokens",
         "logins",
         "webhooks",
+        "businesses",
+        "sets",
+        "modules",
+        "config_templates",
+        "template_versions",
     ];
     sqlx::query("UPDATE revision SET purged_through = $1 WHERE one = 1 AND purged_through < $1")
         .bind(int(through.0))
@@ -59,19 +67,34 @@ pub(crate) async fn events(conn: &mut Connection, before: UnixMillis) -> Result<
     Ok(deleted.rows_affected() > 0)
 }
 
-/// Deletes some tombstones of processes; answers whether there may be more.
-pub(crate) async fn processes(
+/// The tables that may hold many tombstones, each with its key.
+const BIG: [(&str, &str); 6] = [
+    ("processes", "id"),
+    ("machines", "id"),
+    ("services", "id"),
+    ("programs", "id"),
+    ("view_processes", "id"),
+    ("config_files", "process, local_inst_id, template"),
+];
+
+/// Deletes some tombstones of the big tables; answers whether there may be more.
+pub(crate) async fn tombstones(
     conn: &mut Connection,
     through: Revision,
 ) -> Result<bool, StoreError> {
-    let deleted = sqlx::query(
-        "DELETE FROM processes WHERE id IN (SELECT id FROM processes WHERE gone = 1 AND revision <= $1 LIMIT $2)",
-    )
-    .bind(int(through.0))
-    .bind(MAX_PROCESSES)
-    .execute(conn)
-    .await?;
-    Ok(deleted.rows_affected() > 0)
+    let mut room = MAX_TOMBSTONES;
+    for (table, key) in BIG {
+        let delete = format!(
+            "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE gone = 1 AND revision <= $1 LIMIT $2)"
+        );
+        let deleted = sqlx::query(AssertSqlSafe(delete))
+            .bind(int(through.0))
+            .bind(room)
+            .execute(&mut *conn)
+            .await?;
+        room -= int(deleted.rows_affected());
+    }
+    Ok(room < MAX_TOMBSTONES)
 }
 
 /// Deletes some ended tasks with all that belongs to them; answers whether there may be more.
@@ -110,4 +133,60 @@ pub(crate) async fn tasks(conn: &mut Connection, before: UnixMillis) -> Result<b
         query.execute(&mut *conn).await?;
     }
     Ok(true)
+}
+
+/// Deletes some tasks of old jobs, and the jobs that have none left; answers whether there may be more.
+///
+/// A job is marked before its tasks go, so that nobody sees a part of it.
+pub(crate) async fn jobs(conn: &mut Connection, before: UnixMillis) -> Result<bool, StoreError> {
+    let marked = sqlx::query(
+        "UPDATE jobs SET gone = 1 WHERE id IN (SELECT id FROM jobs WHERE is_over = 1 AND gone = 0 AND created_at < $1 \
+         LIMIT $2)",
+    )
+    .bind(before.0)
+    .bind(MAX_JOBS)
+    .execute(&mut *conn)
+    .await?
+    .rows_affected();
+    let tasks = sqlx::query(
+        "DELETE FROM job_tasks WHERE (job, ordinal) IN (SELECT job, ordinal FROM job_tasks WHERE job IN \
+         (SELECT id FROM jobs WHERE gone = 1) LIMIT $1)",
+    )
+    .bind(MAX_JOB_TASKS)
+    .execute(&mut *conn)
+    .await?
+    .rows_affected();
+    if int(tasks) < MAX_JOB_TASKS {
+        sqlx::query("DELETE FROM jobs WHERE gone = 1")
+            .execute(conn)
+            .await?;
+    }
+    Ok(marked > 0 || tasks > 0)
+}
+
+/// Looks at some contents after `after` and deletes those that no file refers to; answers where to go on, if anywhere.
+pub(crate) async fn contents(
+    conn: &mut Connection,
+    after: &[u8],
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let through: Option<Vec<u8>> = sqlx::query_scalar(
+        "SELECT id FROM (SELECT id FROM contents WHERE id > $1 ORDER BY id LIMIT $2) AS some ORDER BY id DESC LIMIT 1",
+    )
+    .bind(after)
+    .bind(MAX_CONTENTS)
+    .fetch_optional(&mut *conn)
+    .await?;
+    let Some(through) = through else {
+        return Ok(None);
+    };
+    sqlx::query(
+        "DELETE FROM contents WHERE id > $1 AND id <= $2 \
+         AND NOT EXISTS (SELECT 1 FROM config_files WHERE generated_content = contents.id) \
+         AND NOT EXISTS (SELECT 1 FROM config_files WHERE released_content = contents.id)",
+    )
+    .bind(after)
+    .bind(through.as_slice())
+    .execute(conn)
+    .await?;
+    Ok(Some(through))
 }

@@ -1,0 +1,51 @@
+//! What files hold, once for all that hold the same. Never changed, read one by one.
+
+use std::sync::Arc;
+
+use model::config_template::{ContentId, ContentRow};
+
+use super::super::Connection;
+use super::super::rows::{insert, ordered};
+use crate::StoreError;
+
+/// What one batch of statements holds in memory, about.
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
+
+pub(crate) async fn write(conn: &mut Connection, rows: &[ContentRow]) -> Result<(), StoreError> {
+    let rows = ordered(rows, |a, b| a.id.cmp(&b.id));
+    let mut n_bytes = 0;
+    let batches = rows.chunk_by(|one, _| {
+        n_bytes += one.body.len();
+        let room = n_bytes < BATCH_BYTES;
+        if !room {
+            n_bytes = 0;
+        }
+        room
+    });
+    for batch in batches {
+        insert(
+            conn,
+            "INSERT INTO contents (id, body) ",
+            " ON CONFLICT (id) DO NOTHING",
+            batch,
+            |tuple, row| {
+                tuple
+                    .push_bind(row.id.0.to_vec())
+                    .push_bind(row.body.clone());
+            },
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn one(
+    conn: &mut Connection,
+    id: ContentId,
+) -> Result<Option<Arc<str>>, StoreError> {
+    let body: Option<String> = sqlx::query_scalar("SELECT body FROM contents WHERE id = $1")
+        .bind(&id.0[..])
+        .fetch_optional(conn)
+        .await?;
+    Ok(body.map(Arc::from))
+}

@@ -1,0 +1,179 @@
+//! Tasks of jobs as JSON, clustered by job.
+//!
+//! The counts of a job move by the difference that a write makes, so that none costs a walk over its job.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::change::Revision;
+use model::job::{JobId, JobStatus, JobTaskRow};
+
+use super::super::packed::{Packed, Record};
+use super::super::rows::{Tuple, chunks, insert, int, ordered, values};
+use super::super::{Connection, Wanted};
+use super::known;
+use crate::StoreError;
+
+/// Drops the tasks whose job is not there.
+pub(crate) async fn write(
+    conn: &mut Connection,
+    revision: Revision,
+    rows: &[JobTaskRow],
+) -> Result<(), StoreError> {
+    let mut rows = ordered(rows, |a, b| (a.job, a.ordinal).cmp(&(b.job, b.ordinal)));
+    let jobs: BTreeSet<i64> = rows.iter().map(|row| i64::from(row.job.0)).collect();
+    let jobs = known(conn, &Vec::from_iter(jobs)).await?;
+    rows.retain(|row| jobs.contains(&i64::from(row.job.0)));
+
+    let mut counts = before(conn, &rows).await?;
+    for row in &rows {
+        let count = counts.entry(i64::from(row.job.0)).or_default();
+        count[column(row.status)] += 1;
+    }
+    insert(
+        conn,
+        "INSERT INTO job_tasks (job, ordinal, process, status, body, revision) ",
+        " ON CONFLICT (job, ordinal) DO UPDATE SET process = excluded.process, status = excluded.status, \
+         body = excluded.body, revision = excluded.revision",
+        &rows,
+        |tuple, row| {
+            let body = serde_json::to_string(row).expect("tasks have only string keys");
+            bind_key(tuple, row);
+            tuple
+                .push_bind(i64::from(row.process.0))
+                .push_bind(row.status.as_str())
+                .push_bind(body)
+                .push_bind(int(revision.0));
+        },
+    )
+    .await?;
+    add(conn, &Vec::from_iter(counts)).await
+}
+
+/// How many tasks of a job a write adds to each status.
+type Count = [i64; STATUSES.len()];
+
+const STATUSES: [JobStatus; 5] = [
+    JobStatus::Pending,
+    JobStatus::Running,
+    JobStatus::Succeeded,
+    JobStatus::Failed,
+    JobStatus::Ignored,
+];
+
+/// Its place in [`STATUSES`].
+fn column(status: JobStatus) -> usize {
+    match status {
+        JobStatus::Pending => 0,
+        JobStatus::Running => 1,
+        JobStatus::Succeeded => 2,
+        JobStatus::Failed => 3,
+        JobStatus::Ignored => 4,
+    }
+}
+
+/// Takes away the statuses that these tasks had before.
+async fn before(
+    conn: &mut Connection,
+    rows: &[&JobTaskRow],
+) -> Result<BTreeMap<i64, Count>, StoreError> {
+    let mut counts = BTreeMap::<i64, Count>::new();
+    for chunk in chunks(rows) {
+        let mut query = values(
+            "SELECT t.job, t.status, count(*) FROM (",
+            chunk,
+            |tuple, row| bind_key(tuple, row),
+        );
+        query.push(
+            ") AS v CROSS JOIN job_tasks AS t WHERE t.job = v.column1 AND t.ordinal = v.column2 GROUP BY t.job, t.status",
+        );
+        let found: Vec<(i64, String, i64)> = query.build_query_as().fetch_all(&mut *conn).await?;
+        for (job, text, n_tasks) in found {
+            let status = STATUSES.into_iter().find(|status| status.as_str() == text);
+            let status = status.ok_or_else(|| StoreError::Corrupt {
+                table: "job_tasks",
+                id: job.to_string(),
+                source: format!("{text:?} is no status").into(),
+            })?;
+            counts.entry(job).or_default()[column(status)] -= n_tasks;
+        }
+    }
+    Ok(counts)
+}
+
+async fn add(conn: &mut Connection, counts: &[(i64, Count)]) -> Result<(), StoreError> {
+    for chunk in chunks(counts) {
+        let mut query = values(
+            "UPDATE jobs SET n_pending = n_pending + v.column2, n_running = n_running + v.column3, \
+             n_succeeded = n_succeeded + v.column4, n_failed = n_failed + v.column5, n_ignored = n_ignored + v.column6 \
+             FROM (",
+            chunk,
+            |tuple, (job, count)| {
+                tuple.push_bind(*job);
+                count.iter().for_each(|n| {
+                    tuple.push_bind(*n);
+                });
+            },
+        );
+        query.push(") AS v WHERE jobs.id = v.column1");
+        query.build().execute(&mut *conn).await?;
+    }
+    Ok(())
+}
+
+/// Makes all tasks of these jobs news.
+pub(crate) async fn touch(
+    conn: &mut Connection,
+    revision: Revision,
+    jobs: &[i64],
+) -> Result<(), StoreError> {
+    for job in jobs {
+        sqlx::query("UPDATE job_tasks SET revision = $1 WHERE job = $2")
+            .bind(int(revision.0))
+            .bind(*job)
+            .execute(&mut *conn)
+            .await?;
+    }
+    Ok(())
+}
+
+fn bind_key(tuple: &mut Tuple<'_>, row: &JobTaskRow) {
+    tuple
+        .push_bind(i64::from(row.job.0))
+        .push_bind(i64::from(row.ordinal));
+}
+
+const PACKED: Packed<2, 1> = Packed {
+    table: "job_tasks",
+    n_keys: 2,
+    numbers: ["job", "ordinal"],
+    texts: ["body"],
+    gone: "0",
+    piece: 128,
+};
+
+pub(crate) async fn read(
+    conn: &mut Connection,
+    wanted: Wanted,
+) -> Result<Vec<JobTaskRow>, StoreError> {
+    let mut tasks = Vec::new();
+    let take = |row: Record<'_, 2, 1>| {
+        tasks.push(serde_json::from_str(row.texts[0])?);
+        Ok(())
+    };
+    PACKED.read(conn, wanted, take).await?;
+    Ok(tasks)
+}
+
+/// In the order of their ordinals.
+pub(crate) async fn of_job(
+    conn: &mut Connection,
+    job: JobId,
+) -> Result<Vec<JobTaskRow>, StoreError> {
+    let mut tasks = Vec::new();
+    let take = |row: Record<'_, 2, 1>| {
+        tasks.push(serde_json::from_str(row.texts[0])?);
+        Ok(())
+    };
+    PACKED.read_of(conn, i64::from(job.0), take).await?;
+    Ok(tasks)
+}

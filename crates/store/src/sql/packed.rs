@@ -1,0 +1,261 @@
+//! Reading many rows at once: each piece of a table comes as one text, because a million of sqlx's own rows would take
+//! seconds.
+//!
+//! A row is its numbers, then the length of each of its texts, then the texts themselves: so a text may hold anything.
+//! A piece begins after the last row of the one before, so that ids may have gaps of any size.
+
+use std::ops::Range;
+
+use sqlx::QueryBuilder;
+
+use super::rows::int;
+use super::{Connection, Db, Wanted};
+use crate::{Cause, StoreError};
+
+/// How a table is packed. It has a column `revision` as well.
+pub(crate) struct Packed<const N: usize, const T: usize> {
+    pub(crate) table: &'static str,
+    /// So many of the numbers, the first ones, are the key. None of these is ever negative.
+    pub(crate) n_keys: usize,
+    pub(crate) numbers: [&'static str; N],
+    pub(crate) texts: [&'static str; T],
+    /// The column that marks a tombstone, or 0 where there are none.
+    pub(crate) gone: &'static str,
+    /// Rows at a time. SQLite makes no text of more than 10⁹ bytes.
+    pub(crate) piece: usize,
+}
+
+/// One row.
+pub(crate) struct Record<'a, const N: usize, const T: usize> {
+    pub(crate) gone: bool,
+    pub(crate) numbers: [i64; N],
+    pub(crate) texts: [&'a str; T],
+}
+
+#[derive(Clone, Copy)]
+enum Pick {
+    /// By key.
+    Live,
+    /// By revision and key.
+    Since(i64),
+    /// Those whose key begins with this number, by the rest of it.
+    Of(i64),
+}
+
+impl<const N: usize, const T: usize> Packed<N, T> {
+    pub(crate) async fn read(
+        &self,
+        conn: &mut Connection,
+        wanted: Wanted,
+        take: impl FnMut(Record<'_, N, T>) -> Result<(), Cause>,
+    ) -> Result<(), StoreError> {
+        let pick = match wanted {
+            Wanted::Live => Pick::Live,
+            Wanted::Since(since) => Pick::Since(int(since.0)),
+        };
+        self.pieces(conn, pick, take).await
+    }
+
+    /// The rows whose key begins with this number.
+    pub(crate) async fn read_of(
+        &self,
+        conn: &mut Connection,
+        first: i64,
+        take: impl FnMut(Record<'_, N, T>) -> Result<(), Cause>,
+    ) -> Result<(), StoreError> {
+        self.pieces(conn, Pick::Of(first), take).await
+    }
+
+    async fn pieces(
+        &self,
+        conn: &mut Connection,
+        pick: Pick,
+        mut take: impl FnMut(Record<'_, N, T>) -> Result<(), Cause>,
+    ) -> Result<(), StoreError> {
+        let select = self.select();
+        let mut columns = vec!["revision"];
+        columns.extend(self.numbers);
+        let order = self.order(pick);
+        let columns = columns[order.clone()].join(", ");
+        let mut after = Self::begin(pick);
+        loop {
+            let mut query = QueryBuilder::<Db>::new(&select);
+            match pick {
+                Pick::Live => query.push(self.gone).push(" = 0 AND "),
+                Pick::Since(_) => &mut query,
+                Pick::Of(first) => {
+                    query.push(self.numbers[0]).push(" = ").push_bind(first);
+                    query.push(" AND ")
+                }
+            };
+            query.push("(").push(&columns).push(") > (");
+            let mut position = query.separated(", ");
+            after[order.clone()].iter().for_each(|number| {
+                position.push_bind(*number);
+            });
+            query.push(") ORDER BY ").push(&columns);
+            query.push(" LIMIT ").push_bind(self.piece as i64);
+            query.push(") AS piece");
+            let text: Option<String> = query.build_query_scalar().fetch_one(&mut *conn).await?;
+            let n_rows = self.unpack(text.as_deref().unwrap_or_default(), &mut after, &mut take)?;
+            if n_rows < self.piece {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Everything up to the conditions.
+    fn select(&self) -> String {
+        let mut words = vec!["revision".to_owned(), self.gone.to_owned()];
+        words.extend(self.numbers.map(str::to_owned));
+        words.extend(self.texts.map(|text| format!("octet_length({text})")));
+        let texts: String = self.texts.map(|text| format!(" || {text}")).concat();
+        format!(
+            "SELECT string_agg(packed, '') FROM (SELECT concat_ws(' ', {}) || ' '{texts} AS packed FROM {} WHERE ",
+            words.join(", "),
+            self.table
+        )
+    }
+
+    /// Which of the revision and the numbers after it the rows are ordered by.
+    fn order(&self, pick: Pick) -> Range<usize> {
+        let end = self.n_keys + 1;
+        match pick {
+            Pick::Live => 1..end,
+            Pick::Since(_) => 0..end,
+            Pick::Of(_) => 2..end,
+        }
+    }
+
+    /// The revision and the numbers that the first row comes after.
+    fn begin(pick: Pick) -> Vec<i64> {
+        match pick {
+            Pick::Live | Pick::Of(_) => vec![-1; N + 1],
+            Pick::Since(since) => {
+                let mut after = vec![i64::MAX; N + 1];
+                after[0] = since;
+                after
+            }
+        }
+    }
+
+    /// Hands over each row, leaves revision and numbers of the last in `after`, and answers how many there were.
+    fn unpack(
+        &self,
+        mut packed: &str,
+        after: &mut [i64],
+        take: &mut impl FnMut(Record<'_, N, T>) -> Result<(), Cause>,
+    ) -> Result<usize, StoreError> {
+        let mut n_rows = 0;
+        while !packed.is_empty() {
+            let (revision, record) = cut(&mut packed).ok_or_else(|| StoreError::Corrupt {
+                table: self.table,
+                id: format!("after {:?}", &after[1..=self.n_keys]),
+                source: "it is cut short".into(),
+            })?;
+            after[0] = revision;
+            after[1..].copy_from_slice(&record.numbers);
+            take(record).map_err(|source| StoreError::Corrupt {
+                table: self.table,
+                id: after[1..=self.n_keys]
+                    .iter()
+                    .map(i64::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                source,
+            })?;
+            n_rows += 1;
+        }
+        Ok(n_rows)
+    }
+}
+
+/// Takes one row off the front, with its revision.
+fn cut<'a, const N: usize, const T: usize>(
+    packed: &mut &'a str,
+) -> Option<(i64, Record<'a, N, T>)> {
+    let revision = number(packed)?;
+    let gone = number(packed)? != 0;
+    let mut numbers = [0; N];
+    for place in &mut numbers {
+        *place = number(packed)?;
+    }
+    let mut lengths = [0; T];
+    for length in &mut lengths {
+        *length = usize::try_from(number(packed)?).ok()?;
+    }
+    let mut texts = [""; T];
+    for (text, length) in texts.iter_mut().zip(lengths) {
+        (*text, *packed) = packed.split_at_checked(length)?;
+    }
+    let record = Record {
+        gone,
+        numbers,
+        texts,
+    };
+    Some((revision, record))
+}
+
+/// Takes a number and the space after it off the front.
+fn number(packed: &mut &str) -> Option<i64> {
+    let (word, rest) = packed.split_once(' ')?;
+    *packed = rest;
+    word.parse().ok()
+}
+
+/// A number of a row that is an id, or anything else that is small and not negative.
+pub(crate) fn small(number: i64) -> Result<u32, Cause> {
+    u32::try_from(number).map_err(|_| format!("{number} is not from 0 to {}", u32::MAX).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: Packed<2, 2> = Packed {
+        table: "names",
+        n_keys: 1,
+        numbers: ["id", "host"],
+        texts: ["name", "body"],
+        gone: "gone",
+        piece: 9,
+    };
+
+    #[test]
+    fn texts_may_hold_anything_and_be_empty() {
+        let mut found = Vec::new();
+        let mut after = [0; 3];
+        let n_rows = NAMES.unpack(
+            "7 0 1 -2 4 0 1 2 8 1 2 3 3 2 空''",
+            &mut after,
+            &mut |row: Record<'_, 2, 2>| {
+                found.push((row.gone, row.numbers, row.texts.map(str::to_owned)));
+                Ok(())
+            },
+        );
+        assert_eq!(n_rows.unwrap(), 2);
+        assert_eq!(after, [8, 2, 3]);
+        let first = (false, [1, -2], ["1 2 ".to_owned(), String::new()]);
+        let second = (true, [2, 3], ["空".to_owned(), "''".to_owned()]);
+        assert_eq!(found, [first, second]);
+    }
+
+    #[test]
+    fn a_row_that_is_cut_short_or_not_understood_is_named() {
+        let mut take = |row: Record<'_, 2, 2>| match row.texts[1] {
+            "" => Err("it has no body".into()),
+            _ => Ok(()),
+        };
+        for (packed, expected) in [
+            ("1 0 4 9 0 1 x1 0 5 9 0 4 ", "after [4]"),
+            ("1 0 4 9 1 1 空", "after [0]"),
+            ("1 0 4 9 0 1 x1 0 5 9 1 0 x", "5"),
+        ] {
+            let refused = NAMES.unpack(packed, &mut [0; 3], &mut take).unwrap_err();
+            assert!(
+                matches!(&refused, StoreError::Corrupt { id, .. } if id == expected),
+                "{refused:?}"
+            );
+        }
+    }
+}
