@@ -70,6 +70,7 @@ impl Fleet {
         self.revision = revision;
         // Before the instances, which count into it.
         self.view.apply(&changes.topology);
+        self.view.apply_templates(&changes.templates);
         for row in &changes.hosts {
             self.hosts.put(row);
         }
@@ -90,6 +91,9 @@ impl Fleet {
             if let Some(name) = self.definitions.remove(*id) {
                 self.names.remove_definition(name, *id);
             }
+        }
+        for row in &changes.topology.processes {
+            self.recount(row.id);
         }
         for row in &changes.groups {
             let here = self.groups.entry(row.host).or_default();

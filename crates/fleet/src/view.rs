@@ -11,6 +11,7 @@ mod paged;
 mod places;
 mod read;
 mod row;
+mod templates;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +33,7 @@ use roaring::RoaringBitmap;
 
 use paged::Paged;
 use places::{Business, Machine, Module, Service, Set};
+use templates::Templates;
 
 #[derive(Debug, Default)]
 pub struct View {
@@ -54,6 +56,9 @@ pub struct View {
     managed: RoaringBitmap,
     /// Nothing was ever heard of any of their instances.
     unregistered: RoaringBitmap,
+    /// They vanished from their source, or have more instances than they should.
+    surplus: RoaringBitmap,
+    templates: Templates,
     ids: ids::NextIds,
 }
 
@@ -127,7 +132,6 @@ impl View {
     }
 
     fn put_process(&mut self, row: &ViewProcessRow) {
-        let is_new = self.processes.get(row.id.0).is_none();
         self.unlist(row.id);
         self.unchain(row.id);
         let first = self
@@ -140,9 +144,6 @@ impl View {
         };
         self.processes.insert(row.id.0, cell);
         self.list(row.id);
-        if is_new && !self.first_instance.contains_key(&row.id) {
-            self.unregistered.insert(row.id.0);
-        }
     }
 
     fn remove_process(&mut self, id: BkProcessId) {
@@ -152,6 +153,7 @@ impl View {
         self.running.remove(id.0);
         self.managed.remove(id.0);
         self.unregistered.remove(id.0);
+        self.surplus.remove(id.0);
     }
 
     /// Takes it out of the list of its service.

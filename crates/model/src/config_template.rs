@@ -169,7 +169,7 @@ pub struct VersionRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentId(pub [u8; 32]);
 
-/// The file that a template makes for one instance.
+/// The file that a template makes for one instance. One with neither state is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFileRow {
     pub process: BkProcessId,

@@ -14,6 +14,7 @@ pub(crate) struct Together {
     pub(crate) are_managed: bool,
     /// None was ever heard of.
     pub(crate) are_unknown: bool,
+    pub(crate) count: u32,
 }
 
 impl Fleet {
@@ -37,8 +38,8 @@ impl Fleet {
         self.recount(owner);
     }
 
-    /// Its instances, the newest first.
-    pub(crate) fn instances_of(&self, owner: BkProcessId) -> impl Iterator<Item = ProcessId> + '_ {
+    /// The registered processes that belong to one of the view, the newest first.
+    pub fn instances_of(&self, owner: BkProcessId) -> impl Iterator<Item = ProcessId> + '_ {
         let mut next = self.view.first_instance.get(&owner).copied();
         std::iter::from_fn(move || {
             let id = next?;
@@ -61,6 +62,9 @@ impl Fleet {
         put(&mut view.running, together.run);
         put(&mut view.managed, together.are_managed);
         put(&mut view.unregistered, together.are_unknown);
+        let is_surplus =
+            together.count > view.expected_instances(owner) || view.has_vanished(owner);
+        put(&mut view.surplus, is_surplus);
     }
 
     fn together(&self, owner: BkProcessId) -> Together {
@@ -68,19 +72,19 @@ impl Fleet {
             run: true,
             are_managed: true,
             are_unknown: true,
+            count: 0,
         };
-        let mut n_instances = 0;
         for id in self.instances_of(owner) {
             let Some((block, at)) = self.columns.block(id) else {
                 continue;
             };
-            n_instances += 1;
+            together.count += 1;
             together.run &= block.state[at] == State::Running;
             together.are_managed &= block.managed(at);
             together.are_unknown &= block.state[at] == State::Unknown;
         }
-        together.run &= n_instances > 0;
-        together.are_managed &= n_instances > 0;
+        together.run &= together.count > 0;
+        together.are_managed &= together.count > 0;
         together
     }
 }

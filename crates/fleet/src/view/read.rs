@@ -112,6 +112,23 @@ impl View {
         self.processes.len()
     }
 
+    /// How many instances it should have.
+    pub fn expected_instances(&self, id: BkProcessId) -> u32 {
+        let cell = self.processes.get(id.0).filter(|cell| !cell.row.vanished);
+        let program = cell.and_then(|cell| self.programs.get(&cell.row.program));
+        program.map_or(0, |program| program.proc_num)
+    }
+
+    pub fn has_vanished(&self, id: BkProcessId) -> bool {
+        let cell = self.processes.get(id.0);
+        cell.is_some_and(|cell| cell.row.vanished)
+    }
+
+    /// Those that vanished from their source or have more instances than they should: what has stopped of it can go.
+    pub fn surplus(&self) -> &RoaringBitmap {
+        &self.surplus
+    }
+
     /// Of all processes with this alias in this module: `inst_id` counts by it.
     pub fn largest_proc_num(&self, module: ModuleId, alias: &str) -> u32 {
         let Some(place) = self.modules.get(&module) else {
