@@ -14,10 +14,21 @@ use crate::machine::{Alive, Depth, Form, Look, Run};
 /// How many processes below a command are looked at.
 const MAX_BELOW: usize = 256;
 
+/// Whose a run is, when it is known to be another process's.
+#[derive(Clone, Copy)]
+pub(crate) struct Others<'a>(pub(crate) &'a dyn Fn(Run) -> Option<String>);
+
+impl std::fmt::Debug for Others<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Others")
+    }
+}
+
 /// Where and for whom to look.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) proc_name: &'a str,
+    pub(crate) others: Others<'a>,
     pub(crate) pid_path: &'a str,
     /// The command under way or just over is the root.
     pub(crate) whose: Whose<'a>,
@@ -25,7 +36,7 @@ pub(crate) struct Place<'a> {
 
 pub(crate) fn look(place: Place<'_>, depth: Depth, families: &mut Families) -> Look {
     let mut look = Look::default();
-    match by_pid_file(place.pid_path, place.proc_name) {
+    match by_pid_file(place.pid_path, place.proc_name, place.others) {
         Ok(stat) => look.alive = Some(daemon(&stat)),
         Err(note) => look.note = note,
     }
@@ -49,7 +60,7 @@ pub(crate) fn look(place: Place<'_>, depth: Depth, families: &mut Families) -> L
             look.starting = families.is_anyone_left(place.whose);
             // A daemon that wiped its environment is no family, but it may have written its pid file meanwhile.
             if !look.starting
-                && let Ok(stat) = by_pid_file(place.pid_path, place.proc_name)
+                && let Ok(stat) = by_pid_file(place.pid_path, place.proc_name, place.others)
             {
                 look.alive = Some(daemon(&stat));
             }
@@ -89,7 +100,7 @@ fn named_below(pid: i32, proc_name: &str) -> Option<i32> {
 }
 
 /// Whoever the pid file names, if that is alive and bears the name; else why not.
-fn by_pid_file(pid_path: &str, proc_name: &str) -> Result<Stat, String> {
+fn by_pid_file(pid_path: &str, proc_name: &str, others: Others<'_>) -> Result<Stat, String> {
     let pid = match pidfile::read(Path::new(pid_path)) {
         Named::Pid(pid) => pid,
         Named::Nothing(note) => return Err(note),
@@ -98,18 +109,26 @@ fn by_pid_file(pid_path: &str, proc_name: &str) -> Result<Stat, String> {
         None => Err(format!(
             "the pid file {pid_path} names {pid}, which does not run"
         )),
-        Some(stat) if bears_name(&stat, proc_name) => Ok(stat),
-        Some(stat) => Err(format!(
+        Some(stat) if !bears_name(&stat, proc_name) => Err(format!(
             "the pid file {pid_path} names {pid}, which is {} and not {proc_name}",
             String::from_utf8_lossy(stat.comm.as_bytes())
         )),
+        Some(_) if !procfs::is_process(pid) => Err(format!(
+            "the pid file {pid_path} names {pid}, which is a thread"
+        )),
+        Some(stat) => match others.0(stat.run()) {
+            Some(other) => Err(format!(
+                "the pid file {pid_path} names {pid}, which is {other}"
+            )),
+            None => Ok(stat),
+        },
     }
 }
 
 /// A process that nobody registered: by its pid file, or by its name where none is given.
 pub(crate) fn probe(probe: &Probe) -> Option<Alive> {
     if !probe.pid_path.is_empty() {
-        return by_pid_file(&probe.pid_path, &probe.proc_name)
+        return by_pid_file(&probe.pid_path, &probe.proc_name, Others(&|_| None))
             .ok()
             .map(|stat| daemon(&stat));
     }

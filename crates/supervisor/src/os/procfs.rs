@@ -132,6 +132,15 @@ pub(crate) fn children(pid: i32) -> Vec<i32> {
         .collect()
 }
 
+/// Whether this is the number of a process, and not of one of its threads: `/proc` knows those, too, if asked.
+pub(crate) fn is_process(pid: i32) -> bool {
+    // Bytes: the name of a task need not be text.
+    let text = fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mut lines = text.split(|b| *b == b'\n');
+    let process = lines.find_map(|line| line.strip_prefix(b"Tgid:"));
+    process.and_then(|digits| number(digits.trim_ascii())) == Some(i64::from(pid))
+}
+
 /// The user that it runs as.
 pub(crate) fn owner(pid: i32) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;

@@ -1,16 +1,17 @@
 //! Drives one machine: steps it, does what it says, and then watches, wakes and tells as its new state wants.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use model::Spec;
 use model::status::Exit;
 use rustix::process::Signal as KernelSignal;
 
-use super::{Due, Key, Runner};
+use super::{Due, Held, Key, Runner};
 use crate::journal::entry::Entry;
 use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Role, Run, Signal};
 use crate::os::spawn::Launch;
-use crate::os::{self, check, clock, kill, look, pidfile, sink, spawn, user};
+use crate::os::{self, check, clock, kill, look, pidfile, procfs, sink, spawn, user};
 
 impl Runner {
     pub(super) fn drive(&mut self, key: Key, event: Event) {
@@ -86,6 +87,7 @@ impl Runner {
         let identity = &held.hold.spec.identity;
         let place = look::Place {
             proc_name: &identity.proc_name,
+            others: look::Others(&|run| anothers(&self.held, key, run)),
             pid_path: &identity.pid_path,
             whose: held.family(held.process.root()),
         };
@@ -250,14 +252,31 @@ impl Runner {
     }
 }
 
-fn send(alive: Alive, signal: Signal) -> Result<(), String> {
-    let signal = match signal {
-        Signal::Terminate => KernelSignal::TERM,
-        Signal::HangUp => KernelSignal::HUP,
+/// The other held process that a run is, although this one's pid file names it too: a file that was left behind, whose
+/// number is in use again. What we started for this one is its own in any case, and two that share a pid file are one
+/// program under two names.
+fn anothers(all: &HashMap<Key, Held>, key: Key, run: Run) -> Option<String> {
+    let this = all.get(&key)?;
+    let is_it = |held: &&Held| {
+        let alive = held.process.alive();
+        alive.is_some_and(|alive| alive.run == run || alive.pid() == run.pid)
+            && held.hold.spec.identity.pid_path != this.hold.spec.identity.pid_path
     };
-    match alive.form {
+    let others = all.iter().filter(|(other, _)| **other != key);
+    let other = others.map(|(_, held)| held).find(is_it)?;
+    let is_ours = procfs::has_environment(run.pid, &this.mark.0);
+    (!is_ours).then(|| other.hold.name.to_string())
+}
+
+fn send(alive: Alive, signal: Signal) -> Result<(), String> {
+    let send = |signal| match alive.form {
         Form::Daemon => kill::signal(alive.run, signal),
         Form::Foreground { .. } => kill::signal_group(alive.run, signal),
+    };
+    match signal {
+        // One that was stopped in its tracks hears of it when it goes on.
+        Signal::Terminate => send(KernelSignal::TERM).and_then(|()| send(KernelSignal::CONT)),
+        Signal::HangUp => send(KernelSignal::HUP),
     }
 }
 
