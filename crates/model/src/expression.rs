@@ -18,6 +18,7 @@
 
 mod error;
 mod explain;
+mod intervals;
 mod matcher;
 mod number;
 mod parse;
@@ -47,8 +48,9 @@ pub use slice::{IdPart, Slice};
 pub const MAX_CHARACTERS: usize = 128 * 1024;
 /// How many items the lists of one part may have together.
 pub const MAX_ALTERNATIVES: usize = 10_000;
-/// How many wildcards, ranges and exclusions one part may have. Plain words are looked up together; these are tried one by one.
-pub const MAX_WILDCARDS: usize = 1_000;
+/// How many wildcards and brackets one part may have. They are tried one by one; the words and ranges of one bracket are looked
+/// up together, however many.
+pub const MAX_WILDCARDS: usize = 200;
 
 /// Which of the five names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

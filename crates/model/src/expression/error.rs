@@ -108,7 +108,7 @@ impl fmt::Display for Problem {
             ),
             Self::TooManyWildcards => write!(
                 f,
-                "a part may hold at most {MAX_WILDCARDS} wildcards, ranges and exclusions"
+                "a part may hold at most {MAX_WILDCARDS} wildcards and brackets; a list of words and ranges counts once"
             ),
             Self::TooManyDigits => {
                 write!(f, "a number in a range may have at most {MAX_DIGITS} digits")

@@ -1,6 +1,6 @@
 //! An expression in plain English, for whoever wants to know before acting on what it selects.
 
-use super::pattern::{Atom, Choice, Exclusion, Item, Pattern, Segment};
+use super::pattern::{Atom, Choice, Item, Pattern, Segment};
 use super::slice::{IdPart, Slice};
 
 /// More words than this are counted instead of listed.
@@ -39,8 +39,8 @@ fn atom(atom: &Atom) -> String {
         Atom::Text(text) => format!("{text:?}"),
         Atom::AnyRun => "anything".to_owned(),
         Atom::AnyOne => "any one character".to_owned(),
-        Atom::NoneOf(Exclusion(excluded)) => {
-            let excluded = excluded.iter().map(|(from, to)| match from == to {
+        Atom::NoneOf(exclusion) => {
+            let excluded = exclusion.ranges.iter().map(|(from, to)| match from == to {
                 true => quoted(*from),
                 false => format!("{} to {}", quoted(*from), quoted(*to)),
             });

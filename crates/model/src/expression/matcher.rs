@@ -4,7 +4,7 @@
 //! each turns the set of positions in the name that the pieces before it may end at into the set that it may end at itself.
 //! Positions are bytes; they are always those between two characters.
 
-use super::pattern::{Atom, Choice, Item, Pattern, Segment};
+use super::pattern::{Atom, Choice, Pattern, Segment};
 
 /// Matches names against one pattern.
 #[derive(Debug)]
@@ -96,7 +96,6 @@ fn advance(atom: &Atom, name: &str, from: &Positions, into: &mut Positions, work
         }
         Atom::AnyOne => one(name, from, into, work, |_| true),
         Atom::NoneOf(exclusion) => {
-            work.add(exclusion.0.len() * from.iter().count());
             one(name, from, into, work, |c| !exclusion.excludes(c));
         }
     }
@@ -132,36 +131,26 @@ fn choose(
         let rest = &name.as_bytes()[at..];
         let looked_at = words(&choice.words, rest, |length| into.insert(at + length));
         work.add(looked_at);
+        if !choice.numbers.is_empty() {
+            let numbers = &choice.numbers;
+            work.add(numbers.lengths(rest, |length| into.insert(at + length)));
+        }
     }
-    for item in choice.others() {
-        match item {
-            Item::Word(_) => {}
-            Item::Letters {
-                from: low,
-                to: high,
-            } => {
-                one(name, from, into, work, |c| (*low..=*high).contains(&c));
-            }
-            Item::Numbers(range) => {
-                for at in from.iter() {
-                    let rest = &name.as_bytes()[at..];
-                    work.add(range.lengths(rest, |length| into.insert(at + length)));
-                }
-            }
-            Item::Wild(atoms) => {
-                let [reached, next] = within;
-                reached.copy(from);
-                for atom in atoms {
-                    next.clear(name);
-                    advance(atom, name, reached, next, work);
-                    std::mem::swap(reached, next);
-                    if reached.is_empty() {
-                        break;
-                    }
-                }
-                into.join(reached);
+    if !choice.letters.is_empty() {
+        one(name, from, into, work, |c| choice.letters.contains(c));
+    }
+    for atoms in choice.wild() {
+        let [reached, next] = within;
+        reached.copy(from);
+        for atom in atoms {
+            next.clear(name);
+            advance(atom, name, reached, next, work);
+            std::mem::swap(reached, next);
+            if reached.is_empty() {
+                break;
             }
         }
+        into.join(reached);
     }
 }
 

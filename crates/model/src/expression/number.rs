@@ -1,6 +1,9 @@
-//! Ranges of numbers: one comparison however many numbers there are.
+//! Ranges of numbers: compared, never written out, however many numbers there are.
 
+use std::collections::BTreeMap;
 use std::fmt;
+
+use super::intervals::Intervals;
 
 /// The most digits of a number in a range; with it, values fit 128 bits with room to spare.
 pub const MAX_DIGITS: usize = 32;
@@ -28,27 +31,6 @@ impl NumberRange {
             padded: [width(from), width(to)],
         };
         (range.low <= range.high).then_some(range)
-    }
-
-    /// Each number of digits that one of these numbers takes at the beginning of `rest`. Returns the digits looked at.
-    pub(super) fn lengths(&self, rest: &[u8], mut found: impl FnMut(usize)) -> usize {
-        let mut value = 0;
-        for (index, byte) in rest.iter().enumerate().take(MAX_DIGITS) {
-            if !byte.is_ascii_digit() {
-                return index + 1;
-            }
-            value = value * 10 + u128::from(byte - b'0');
-            if value > self.high {
-                return index + 1;
-            }
-            let length = index + 1;
-            let has_zeros = rest[0] == b'0' && length > 1;
-            let is_written_so = !has_zeros || self.padded.contains(&Some(length));
-            if is_written_so && value >= self.low {
-                found(length);
-            }
-        }
-        rest.len().min(MAX_DIGITS)
     }
 
     /// Every way to write each of the numbers, if that is at most `limit` words.
@@ -100,6 +82,67 @@ impl NumberRange {
     fn widths(&self) -> impl Iterator<Item = usize> {
         let [from, to] = self.padded;
         from.into_iter().chain(to.filter(|_| to != from))
+    }
+}
+
+/// Many ranges, searched together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NumberRanges {
+    plain: Intervals<u128>,
+    /// By the width that numbers are padded to.
+    padded: Vec<(usize, Intervals<u128>)>,
+}
+
+impl NumberRanges {
+    pub(super) fn new<'r>(ranges: impl Iterator<Item = &'r NumberRange>) -> Self {
+        let mut plain = Vec::new();
+        let mut padded: BTreeMap<usize, Vec<(u128, u128)>> = BTreeMap::new();
+        for range in ranges {
+            let ends = (range.low, range.high);
+            plain.push(ends);
+            for width in range.widths() {
+                padded.entry(width).or_default().push(ends);
+            }
+        }
+        let by_width = |(width, intervals)| (width, Intervals::new(intervals));
+        Self {
+            plain: Intervals::new(plain),
+            padded: padded.into_iter().map(by_width).collect(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.plain.is_empty()
+    }
+
+    /// Each number of digits that one of these numbers takes at the beginning of `rest`. Returns the digits looked at.
+    pub(super) fn lengths(&self, rest: &[u8], mut found: impl FnMut(usize)) -> usize {
+        let mut value = 0;
+        for (index, byte) in rest.iter().enumerate().take(MAX_DIGITS) {
+            if !byte.is_ascii_digit() {
+                return index + 1;
+            }
+            value = value * 10 + u128::from(byte - b'0');
+            let length = index + 1;
+            let is_one = match rest[0] == b'0' && length > 1 {
+                true => self.padded_to(length).is_some_and(|it| it.contains(value)),
+                false => self.plain.contains(value),
+            };
+            if is_one {
+                found(length);
+            }
+            if Some(value) > self.plain.end() {
+                return length;
+            }
+        }
+        rest.len().min(MAX_DIGITS)
+    }
+
+    fn padded_to(&self, width: usize) -> Option<&Intervals<u128>> {
+        let index = self
+            .padded
+            .binary_search_by_key(&width, |(width, _)| *width);
+        index.ok().map(|index| &self.padded[index].1)
     }
 }
 
@@ -155,7 +198,8 @@ mod tests {
     fn lengths(from: &str, to: &str, text: &str) -> Vec<usize> {
         let mut lengths = Vec::new();
         let range = NumberRange::new(from, to).unwrap();
-        range.lengths(text.as_bytes(), |length| lengths.push(length));
+        let ranges = NumberRanges::new([range].iter());
+        ranges.lengths(text.as_bytes(), |length| lengths.push(length));
         lengths
     }
 
@@ -176,6 +220,29 @@ mod tests {
             [MAX_DIGITS],
             "no overflow"
         );
+    }
+
+    #[test]
+    fn many_ranges_are_searched_together() {
+        let range = |from, to| NumberRange::new(from, to).unwrap();
+        let ranges = [
+            range("7", "9"),
+            range("1", "3"),
+            range("020", "30"),
+            range("2", "5"),
+        ];
+        let ranges = NumberRanges::new(ranges.iter());
+        let matches = |text: &str| {
+            let mut whole = false;
+            ranges.lengths(text.as_bytes(), |length| whole |= length == text.len());
+            whole
+        };
+        for text in ["1", "5", "7", "9", "20", "025", "30"] {
+            assert!(matches(text), "{text}");
+        }
+        for text in ["0", "6", "10", "005", "07", "31", "0025", ""] {
+            assert!(!matches(text), "{text}");
+        }
     }
 
     #[test]

@@ -64,6 +64,7 @@ impl Parser {
                 atoms.into_iter().for_each(|atom| self.push(atom));
             }
             last => {
+                self.count_wildcard(open)?;
                 items.extend(last);
                 self.segments.push(Segment::Choice(Choice::new(items)));
             }
@@ -77,7 +78,7 @@ impl Parser {
         {
             return Ok(Item::Wild(vec![self.exclusion(open, rest)?]));
         }
-        if let Some(range) = self.range(tokens)? {
+        if let Some(range) = range(tokens)? {
             return Ok(range);
         }
         let mut atoms = Vec::new();
@@ -89,36 +90,6 @@ impl Parser {
             [Atom::Text(word)] => Item::Word(std::mem::take(word)),
             _ => Item::Wild(atoms),
         })
-    }
-
-    /// `a-c`, `8 - 12`; none when it is something else with or without a hyphen.
-    fn range(&mut self, tokens: &[Token]) -> Result<Option<Item>, ExpressionError> {
-        let mut ends = tokens.split(|token| token.is('-')).map(token::trim);
-        let (Some(from), Some(to), None) = (ends.next(), ends.next(), ends.next()) else {
-            return Ok(None);
-        };
-        let Some(first) = from.first() else {
-            return Ok(None);
-        };
-        let reversed = || {
-            let (from, to) = (token::word(from), token::word(to));
-            ExpressionError::new(first.at, Problem::ReversedRange { from, to })
-        };
-        let item = match (from, to) {
-            ([from], [to]) if are_letters_of_one_case(*from, *to) => {
-                let (from, to) = (from.character, to.character);
-                (from <= to).then_some(Item::Letters { from, to })
-            }
-            _ if is_number(from) && is_number(to) => {
-                if from.len().max(to.len()) > MAX_DIGITS {
-                    return Err(ExpressionError::new(first.at, Problem::TooManyDigits));
-                }
-                NumberRange::new(&token::word(from), &token::word(to)).map(Item::Numbers)
-            }
-            _ => return Ok(None),
-        };
-        self.count_wildcard(*first)?;
-        item.ok_or_else(reversed).map(Some)
     }
 
     fn exclusion(&mut self, open: Token, tokens: &[Token]) -> Result<Atom, ExpressionError> {
@@ -148,7 +119,7 @@ impl Parser {
         if excluded.is_empty() {
             return Err(ExpressionError::new(open.at, Problem::EmptyExclusion));
         }
-        Ok(Atom::NoneOf(Exclusion(excluded)))
+        Ok(Atom::NoneOf(Exclusion::new(excluded)))
     }
 
     fn atom(&mut self, token: Token) -> Result<Atom, ExpressionError> {
@@ -201,6 +172,35 @@ fn join(last: &mut Atom, atom: Atom) -> Option<Atom> {
         (_, Atom::Text(text)) if text.is_empty() => None,
         (_, atom) => Some(atom),
     }
+}
+
+/// `a-c`, `8 - 12`; none when it is something else with or without a hyphen.
+fn range(tokens: &[Token]) -> Result<Option<Item>, ExpressionError> {
+    let mut ends = tokens.split(|token| token.is('-')).map(token::trim);
+    let (Some(from), Some(to), None) = (ends.next(), ends.next(), ends.next()) else {
+        return Ok(None);
+    };
+    let Some(first) = from.first() else {
+        return Ok(None);
+    };
+    let reversed = || {
+        let (from, to) = (token::word(from), token::word(to));
+        ExpressionError::new(first.at, Problem::ReversedRange { from, to })
+    };
+    let item = match (from, to) {
+        ([from], [to]) if are_letters_of_one_case(*from, *to) => {
+            let (from, to) = (from.character, to.character);
+            (from <= to).then_some(Item::Letters { from, to })
+        }
+        _ if is_number(from) && is_number(to) => {
+            if from.len().max(to.len()) > MAX_DIGITS {
+                return Err(ExpressionError::new(first.at, Problem::TooManyDigits));
+            }
+            NumberRange::new(&token::word(from), &token::word(to)).map(Item::Numbers)
+        }
+        _ => return Ok(None),
+    };
+    item.ok_or_else(reversed).map(Some)
 }
 
 fn is_number(tokens: &[Token]) -> bool {

@@ -7,8 +7,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::ExpressionError;
+use super::intervals::Intervals;
 use super::matcher::Matcher;
-use super::number::NumberRange;
+use super::number::{NumberRange, NumberRanges};
 use super::{parse, product, text};
 
 /// What a name must be, as a whole. Patterns are equal when they say the same, however it is escaped and spaced.
@@ -44,8 +45,11 @@ pub(super) struct Choice {
     pub(super) items: Vec<Item>,
     /// Those of the items that are plain words, sorted and each once: a name is looked up in them, not compared with each.
     pub(super) words: Vec<Box<str>>,
-    /// Where the others are among the items.
-    others: Vec<usize>,
+    /// Likewise those that are ranges.
+    pub(super) letters: Intervals<char>,
+    pub(super) numbers: NumberRanges,
+    /// Where those with wildcards are among the items; they are tried one by one.
+    wild: Vec<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,15 +60,24 @@ pub(super) enum Item {
     Wild(Vec<Atom>),
 }
 
-/// Characters that must not stand somewhere: single ones are ranges of one.
+/// Characters that must not stand somewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Exclusion(pub(super) Vec<(char, char)>);
+pub(super) struct Exclusion {
+    /// In the order in which they were written; single ones are ranges of one.
+    pub(super) ranges: Vec<(char, char)>,
+    members: Intervals<char>,
+}
 
 impl Exclusion {
+    pub(super) fn new(ranges: Vec<(char, char)>) -> Self {
+        Self {
+            members: Intervals::new(ranges.clone()),
+            ranges,
+        }
+    }
+
     pub(super) fn excludes(&self, character: char) -> bool {
-        self.0
-            .iter()
-            .any(|(from, to)| (*from..=*to).contains(&character))
+        self.members.contains(character)
     }
 }
 
@@ -136,35 +149,43 @@ impl Pattern {
 impl Choice {
     pub(super) fn new(items: Vec<Item>) -> Self {
         let mut words = BTreeSet::new();
-        let mut others = Vec::new();
+        let (mut letters, mut numbers, mut wild) = (Vec::new(), Vec::new(), Vec::new());
         for (index, item) in items.iter().enumerate() {
             match item {
                 Item::Word(word) => {
                     words.insert(word.as_str());
                 }
-                Item::Letters { .. } | Item::Numbers(_) | Item::Wild(_) => others.push(index),
+                Item::Letters { from, to } => letters.push((*from, *to)),
+                Item::Numbers(range) => numbers.push(*range),
+                Item::Wild(_) => wild.push(index),
             }
         }
-        let words = words.into_iter().map(Box::from).collect();
         Self {
+            words: words.into_iter().map(Box::from).collect(),
+            letters: Intervals::new(letters),
+            numbers: NumberRanges::new(numbers.iter()),
+            wild,
             items,
-            words,
-            others,
         }
     }
 
-    /// The items that are no plain words.
-    pub(super) fn others(&self) -> impl Iterator<Item = &Item> {
-        self.others.iter().map(|index| &self.items[*index])
+    /// The items with wildcards.
+    pub(super) fn wild(&self) -> impl Iterator<Item = &[Atom]> {
+        self.wild
+            .iter()
+            .filter_map(|index| match &self.items[*index] {
+                Item::Wild(atoms) => Some(atoms.as_slice()),
+                Item::Word(_) | Item::Letters { .. } | Item::Numbers(_) => None,
+            })
     }
 
     pub(super) fn has_words_only(&self) -> bool {
-        self.others.is_empty()
+        self.wild.is_empty() && self.letters.is_empty() && self.numbers.is_empty()
     }
 
     fn exact_words(&self, limit: usize) -> Option<Vec<String>> {
         let mut words: Vec<String> = self.words.iter().map(|word| word.to_string()).collect();
-        for item in self.others() {
+        for item in &self.items {
             match item {
                 Item::Word(_) => {}
                 Item::Letters { from, to } => {

@@ -81,7 +81,8 @@ fn literal(text: &str) -> String {
 }
 
 /// Where they can only be meant as themselves: `]` first, `-` last.
-fn none_of(Exclusion(excluded): &Exclusion) -> String {
+fn none_of(exclusion: &Exclusion) -> String {
+    let excluded = &exclusion.ranges;
     let has = |character| excluded.contains(&(character, character));
     let mut style = String::from("[!");
     if has(']') {

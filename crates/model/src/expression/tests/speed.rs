@@ -45,3 +45,15 @@ fn many_words_are_looked_up_and_not_tried_one_by_one() {
     assert!(Pattern::parse(&pattern).unwrap().matches("69993x"));
     assert!(!Pattern::parse(&pattern).unwrap().matches("69994x"));
 }
+
+#[test]
+fn many_ranges_are_looked_up_and_not_tried_one_by_one() {
+    let ranges: Vec<String> = (0..MAX_ALTERNATIVES)
+        .map(|index| format!("{}-{}", index * 10, index * 10 + 4))
+        .collect();
+    let pattern = format!("[{}]?", ranges.join(","));
+    let spent = work(&pattern, "99994x");
+    assert!(spent < 20, "{spent}");
+    assert!(Pattern::parse(&pattern).unwrap().matches("99994x"));
+    assert!(!Pattern::parse(&pattern).unwrap().matches("99995x"));
+}
