@@ -1,10 +1,10 @@
 //! Writes down how targets ended and what happened, many in one commit, and acknowledges only then.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::change::{Changes, EventRow, HostId, OutcomeRow, ProcessId, ProcessRow};
+use model::change::{Changes, EventRow, HostId, OutcomeRow, ProcessId, ProcessRow, Revision};
 use model::operation::Subject;
 use model::{Code, Flag, FullName, Host, OpId, Outcome};
 use tokio::sync::{mpsc, watch};
@@ -72,9 +72,9 @@ impl Control {
     async fn record(&self, batch: Vec<Record>, stop: &mut watch::Receiver<bool>) {
         let batch = Arc::new(batch);
         let mut tasks = HashMap::new();
-        loop {
+        let fresh = loop {
             match self.try_record(&batch, &mut tasks).await {
-                Ok(()) => break,
+                Ok(revision) => break self.fresh_events(&batch, revision).await,
                 Err(error) => {
                     tracing::error!(
                         error = &error as &dyn std::error::Error,
@@ -89,15 +89,15 @@ impl Control {
                 () = tokio::time::sleep(RETRY) => {}
                 () = stopped(stop) => {}
             }
-        }
-        self.acknowledge(&batch);
+        };
+        self.acknowledge(&batch, fresh);
     }
 
     async fn try_record(
         &self,
         batch: &Arc<Vec<Record>>,
         tasks: &mut HashMap<model::TaskId, Option<Arc<Task>>>,
-    ) -> Result<(), crate::ControlError> {
+    ) -> Result<Revision, crate::ControlError> {
         for record in batch.iter() {
             let (Record::Result { op, .. } | Record::Overdue { op, .. }) = record else {
                 continue;
@@ -113,11 +113,34 @@ impl Control {
             tasks.insert(op.task, task);
         }
         let (batch, tasks) = (batch.clone(), tasks.clone());
-        self.commit(move |world| Ok((plan(world, &batch, &tasks), ())))
+        self.commit(move |world| Ok((plan(world, &batch, &tasks), world.revision)))
             .await
     }
 
-    fn acknowledge(&self, batch: &[Record]) {
+    /// The events of a batch that were not on record before its commit. An agent sends again what it heard no
+    /// acknowledgement for, so some may have been.
+    async fn fresh_events(&self, batch: &[Record], revision: Revision) -> HashSet<(HostId, u64)> {
+        let events = batch.iter().filter_map(|record| match record {
+            Record::Event { row, .. } => Some((row.host, row.seq)),
+            Record::Result { .. } | Record::Wanted { .. } | Record::Overdue { .. } => None,
+        });
+        let events: HashSet<(HostId, u64)> = events.collect();
+        if events.is_empty() {
+            return events;
+        }
+        match self.0.store.events_of(revision).await {
+            Ok(fresh) => fresh.into_iter().collect(),
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "watchers may be told of an event twice: cannot see which are new"
+                );
+                events
+            }
+        }
+    }
+
+    fn acknowledge(&self, batch: &[Record], mut fresh: HashSet<(HostId, u64)>) {
         for record in batch {
             match record {
                 Record::Result { op, outbox, .. } => {
@@ -129,8 +152,11 @@ impl Control {
                     address,
                     outbox,
                 } => {
-                    self.0.counters.events[row.event.kind as usize].add(1);
                     outbox.acknowledge(&[], row.seq);
+                    if !fresh.remove(&(row.host, row.seq)) {
+                        continue;
+                    }
+                    self.0.counters.events[row.event.kind as usize].add(1);
                     self.tell(Happening::Event {
                         host: *address,
                         event: row.event.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use model::change::{Changes, Revision};
+use model::change::{Changes, HostId, Revision};
 use model::config_template::ContentId;
 use model::job::JobId;
 use model::{TaskId, UnixMillis};
@@ -35,6 +35,7 @@ pub(crate) trait Engine: Send + Sync + std::fmt::Debug {
     async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditRow>, StoreError>;
     async fn events(&self, page: &EventPage) -> Result<Vec<StoredEvent>, StoreError>;
     async fn events_after(&self, id: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError>;
+    async fn events_of(&self, revision: Revision) -> Result<Vec<(HostId, u64)>, StoreError>;
     async fn delivered(&self, webhook: &str) -> Result<Option<u64>, StoreError>;
     async fn save_delivered(&self, webhook: &str, through: u64) -> Result<(), StoreError>;
     async fn setting(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError>;

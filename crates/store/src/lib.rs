@@ -216,6 +216,11 @@ impl Store {
         self.0.events_after(id, limit).await
     }
 
+    /// Which events a commit brought, by host and number: not those that were there already.
+    pub async fn events_of(&self, revision: Revision) -> Result<Vec<(HostId, u64)>, StoreError> {
+        self.0.events_of(revision).await
+    }
+
     /// The last event that a webhook need not be told again: at first, the last one before it was made. None when there
     /// is no such webhook.
     pub async fn delivered(&self, webhook: &str) -> Result<Option<u64>, StoreError> {

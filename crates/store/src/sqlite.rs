@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use model::change::{Changes, Revision};
+use model::change::{Changes, HostId, Revision};
 use model::config_template::ContentId;
 use model::job::JobId;
 use model::{TaskId, UnixMillis};
@@ -219,6 +219,11 @@ impl Engine for Sqlite {
     async fn events_after(&self, id: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
         let mut conn = self.readers.acquire().await?;
         sql::event::after(&mut conn, id, limit).await
+    }
+
+    async fn events_of(&self, revision: Revision) -> Result<Vec<(HostId, u64)>, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        sql::event::of(&mut conn, revision).await
     }
 
     async fn delivered(&self, webhook: &str) -> Result<Option<u64>, StoreError> {

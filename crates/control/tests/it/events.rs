@@ -1,13 +1,13 @@
 //! Events: listed to those who may see them, and handed to webhooks in order, each at least once.
 
-use control::{ControlError, EventFilter};
+use control::{ControlError, EventFilter, Happening};
 use model::access::Caller;
 use model::event::{Event, EventKind};
 use model::status::Exit;
 use model::webhook::{Webhook, WebhookUrl};
 use model::{Namespace, UnixMillis};
 use store::AuditPage;
-use wire::EventFrame;
+use wire::{DownKind, EventFrame};
 
 use crate::rig::{Agent, Rig, START, full};
 
@@ -239,6 +239,68 @@ async fn webhooks_come_and_go_with_a_trail_and_only_by_an_admin() {
         match refused {
             Err(ControlError::Invalid(invalid)) => assert_eq!(invalid.field, field),
             other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_is_sent_again_is_acknowledged_and_not_told_or_counted_again() {
+    let rig = Rig::new().await;
+    let exit = EventKind::ProcessExit;
+    let (one, two) = (event("web/a", exit, 1), event("web/a", exit, 2));
+    let agent = rig.agent("10.0.0.1").await;
+    let hook = webhook(&rig, None, None).await;
+    let mut watching = rig.control.watch();
+    happen(&rig, &agent, 1, std::slice::from_ref(&one)).await;
+    let count = |rig: &Rig| {
+        let counted = rig.control.figures().events;
+        counted.iter().find(|(kind, _)| *kind == exit).unwrap().1
+    };
+
+    // It died before it heard that; twice, as the second was not acknowledged in time either.
+    let agent = rig.connect("10.0.0.1".parse().unwrap(), 0);
+    for (seq, event) in [(1, &one), (1, &one), (2, &two), (2, &two)] {
+        let frame = EventFrame::new(seq, event);
+        agent.session.take(frame.into()).await.unwrap();
+    }
+    acknowledged(&agent, 2).await;
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        if let Happening::Event { event, .. } = &*watching.recv().await.unwrap() {
+            told.push(event.reason.clone());
+        }
+    }
+    assert_eq!(told, ["web/a at 1", "web/a at 2"]);
+    assert_eq!(count(&rig), 2);
+
+    // The server was away, too: the next one does not take it for new.
+    let rig = rig.restarted().await;
+    let agent = rig.agent("10.0.0.1").await;
+    let mut watching = rig.control.watch();
+    let frame = EventFrame::new(2, &two);
+    agent.session.take(frame.into()).await.unwrap();
+    acknowledged(&agent, 2).await;
+    happen(&rig, &agent, 3, &[event("web/a", exit, 3)]).await;
+    let told = loop {
+        if let Happening::Event { event, .. } = &*watching.recv().await.unwrap() {
+            break event.reason.clone();
+        }
+    };
+    assert_eq!(told, "web/a at 3");
+    assert_eq!(count(&rig), 1);
+    let delivered = next(&rig, &hook).await.0;
+    assert_eq!(delivered, ["web/a at 1", "web/a at 2", "web/a at 3"]);
+}
+
+/// Listens until the server says that it has every event up to this number.
+async fn acknowledged(agent: &Agent, through: u64) {
+    loop {
+        for kind in agent.hears().await {
+            if let DownKind::Ack(ack) = kind
+                && ack.events_through >= through
+            {
+                return;
+            }
         }
     }
 }

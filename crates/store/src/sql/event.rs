@@ -59,6 +59,23 @@ pub(crate) async fn read(
         .collect()
 }
 
+/// Those that came with this revision. What was there already has kept its own.
+pub(crate) async fn of(
+    conn: &mut Connection,
+    revision: Revision,
+) -> Result<Vec<(HostId, u64)>, StoreError> {
+    let rows = sqlx::query("SELECT host, seq FROM events WHERE revision = $1")
+        .bind(int(revision.0))
+        .fetch_all(conn)
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let fields = Fields::new("events", 2, row);
+            Ok((HostId(fields.number(0)?), fields.unsigned(1)?))
+        })
+        .collect()
+}
+
 /// In the order of arrival.
 pub(crate) async fn after(
     conn: &mut Connection,

@@ -57,6 +57,7 @@ keeps! { Place::new() =>
     event::events_are_listed_newest_first_in_pages,
     event::events_are_filtered_by_everything_at_once,
     event::events_are_read_on_in_the_order_of_arrival,
+    event::a_commit_says_which_events_it_brought,
     event::old_events_go_and_their_ids_are_not_used_again,
     webhook::a_webhook_begins_after_the_events_that_were_there,
     webhook::a_position_only_moves_forward_and_outlives_changes_of_its_webhook,

@@ -234,3 +234,32 @@ fn expected_after_purge() -> usize {
         .filter(|n| nth(*n).event.at >= some::moment(10))
         .count()
 }
+
+pub async fn a_commit_says_which_events_it_brought(place: &Place) {
+    let store = place.open().await;
+    let of = |hosts_and_numbers: &[(u32, u64)]| Changes {
+        events: hosts_and_numbers
+            .iter()
+            .map(|(host, seq)| some::event(*host, *seq))
+            .collect(),
+        ..Changes::default()
+    };
+    let (some, more) = (
+        of(&[(1, 1), (1, 2), (1, 2)]),
+        of(&[(1, 2), (2, 2), (1, 3), (1, 1)]),
+    );
+    let first = store.commit(Revision(0), &some).await.unwrap();
+    let second = store.commit(first, &more).await.unwrap();
+    let brought = |revision| {
+        let store = &store;
+        async move {
+            let mut brought = store.events_of(revision).await.unwrap();
+            brought.sort();
+            brought
+        }
+    };
+    let host = HostId;
+    assert_eq!(brought(first).await, [(host(1), 1), (host(1), 2)]);
+    assert_eq!(brought(second).await, [(host(1), 3), (host(2), 2)]);
+    assert_eq!(brought(second.next()).await, []);
+}
