@@ -2,6 +2,7 @@
 
 mod agreement;
 mod examples;
+mod guide;
 mod refusals;
 mod selection;
 mod slow;
