@@ -14,7 +14,7 @@ mod supervisor;
 
 pub use os::ourselves;
 pub use os::tail::{Log, Turn, Until};
-pub use supervisor::{Options, Supervisor, SupervisorError};
+pub use supervisor::{ControlGroups, Options, Supervisor, SupervisorError};
 
 use std::sync::Arc;
 

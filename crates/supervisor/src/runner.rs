@@ -7,6 +7,7 @@
 mod answer;
 mod drift;
 mod drive;
+mod group;
 mod health;
 mod held;
 mod inspect;
@@ -133,6 +134,7 @@ impl Runner {
     ) -> Result<Self, SupervisorError> {
         spawn::prepare_ourselves();
         let agent = agent_mark(&supervisor.dir);
+        let control_groups = supervisor.options.control_groups;
         let options = &supervisor.options;
         let pace = Pace::new(options.sample_every, options.cpu_max);
         let mut runner = Self {
@@ -159,7 +161,7 @@ impl Runner {
             wall_lead_ms: clock::unix().0 - clock::boot_ms() as i64,
             groups: supervisor.picture.groups,
             pools: Pools::default(),
-            cgroups: Cgroups::find(&agent),
+            cgroups: Cgroups::find(&agent, control_groups),
             rewrite_due_boot_ms: 0,
             bound_rounds: 0,
             dir_is_lost: false,
@@ -245,6 +247,7 @@ impl Runner {
             }
         }
         self.settle();
+        self.cgroups.tidy_commands();
         Ok(())
     }
 
@@ -264,6 +267,7 @@ impl Runner {
             self.attend(key);
         }
         self.remove_stray_spools();
+        self.cgroups.tidy_strangers(self.names.keys());
     }
 
     /// The end of a turn. Statuses are told at once; what must be durable is made so first.

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use model::Invalid;
 use tokio::sync::{mpsc, watch};
 
 use crate::journal::entry::{Entry, Picture};
@@ -35,6 +36,37 @@ pub struct Options {
     pub check_config_every: Duration,
     /// The journal is written anew when it is larger than this and mostly of the past.
     pub journal_bytes: u64,
+    pub control_groups: ControlGroups,
+}
+
+/// Whether each process gets a control group of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ControlGroups {
+    /// Where the kernel offers them and lets us make them.
+    #[default]
+    Auto,
+    /// `/proc` alone, and no hard limits.
+    Off,
+}
+
+impl ControlGroups {
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        match text.trim() {
+            "auto" => Ok(Self::Auto),
+            "off" => Ok(Self::Off),
+            other => Err(Invalid::new(
+                "cgroups",
+                format!("must be auto or off, not {other:?}"),
+            )),
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Off => "off",
+        }
+    }
 }
 
 impl Default for Options {
@@ -48,6 +80,7 @@ impl Default for Options {
             health_timeout: Duration::from_secs(10),
             check_config_every: Duration::from_secs(60),
             journal_bytes: 8 * 1024 * 1024,
+            control_groups: ControlGroups::default(),
         }
     }
 }

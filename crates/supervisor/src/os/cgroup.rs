@@ -1,9 +1,19 @@
-//! Hard limits by the kernel: one control group per process that asks for them, version 2 or 1, whichever has the
-//! controllers. Its start command joins before it is executed, so everything that comes from it is in it.
+//! Control groups: one for each process, where the kernel offers them and lets us make them.
 //!
-//! The groups are `muster/AGENT/NAMESPACE.NAME` below where the controllers are mounted. An agent that may not make them,
-//! or a host without controllers, has no hard limits, and says so in the status of those that ask.
+//! A process's group of version 2 is `muster/AGENT/NAMESPACE:NAME` below the mount, whichever controllers are there: its
+//! start command is made in it, and so whatever comes from that is in it, for as long as it lives. Who is left of a run,
+//! the end of all of it and what it uses are asked there first (`family.rs`, `sample.rs`).
+//!
+//! Hard limits are set where the controller is: in that group, or in one of the same name in a hierarchy of version 1,
+//! which is joined only for them: joining takes milliseconds. An agent that may make no groups, or that is told to make
+//! none, goes by `/proc` alone and has no hard limits, which it says in the status of those that ask for them.
 
+mod group;
+mod hierarchy;
+mod limits;
+mod strays;
+
+use std::collections::HashSet;
 use std::ffi::CString;
 use std::fs;
 use std::io;
@@ -12,213 +22,324 @@ use std::path::{Path, PathBuf};
 use model::FullName;
 use model::spec::Runtime;
 
-/// The time over which a share of cpu is counted.
-const PERIOD_US: u64 = 100_000;
-/// The kernel takes no smaller share.
-const MIN_QUOTA_US: u64 = 1_000;
+pub(crate) use group::{Entrance, Group};
+use hierarchy::{Hierarchy, Version};
+use limits::Setting;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Controller {
-    Memory,
-    Cpu,
-    Pids,
-}
+use crate::ControlGroups;
 
-impl Controller {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Cpu => "cpu",
-            Self::Pids => "pids",
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
-    One,
-    Two,
-}
-
-/// Where control groups of one version are mounted, and what they control there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Mount {
-    version: Version,
-    at: PathBuf,
-    controllers: Vec<String>,
-}
+/// Where commands are that are not a process: what they leave is looked for here.
+const COMMANDS: &str = "commands";
 
 /// Where this agent's groups are.
 #[derive(Debug)]
 pub(crate) struct Cgroups {
-    mounts: Vec<Mount>,
+    hierarchies: Vec<Hierarchy>,
+    /// The hierarchy of version 2 that we may make groups in.
+    home: Option<Hierarchy>,
     agent: String,
     cores: u64,
+    /// Why there are no hard limits, where it is not for want of a controller.
+    refusal: &'static str,
+    /// Processes of which something may be outside of our groups.
+    strays: HashSet<FullName>,
 }
 
-/// What one process is limited to, as files to write.
-type Setting = (Controller, u64);
+/// Where a command is put.
+#[derive(Debug, Default)]
+pub(crate) struct Entrances {
+    /// It is made in this one.
+    pub(crate) group: Option<Entrance>,
+    /// The `cgroup.procs` of groups of version 1 that it must join before it is executed.
+    pub(crate) joins: Vec<CString>,
+}
 
 /// Whether a process wants hard limits at all.
 pub(crate) fn is_asked(runtime: &Runtime) -> bool {
-    !asked(runtime, 1).is_empty()
-}
-
-fn asked(runtime: &Runtime, cores: u64) -> Vec<Setting> {
-    let cpu = |percent: f64| {
-        let quota = percent / 100.0 * (cores * PERIOD_US) as f64;
-        (quota as u64).max(MIN_QUOTA_US)
-    };
-    let all = [
-        runtime.memory_max.map(|bytes| (Controller::Memory, bytes)),
-        runtime.cpu_max.map(|max| (Controller::Cpu, cpu(max))),
-        runtime.pids_max.map(|count| (Controller::Pids, count)),
-    ];
-    all.into_iter().flatten().collect()
-}
-
-/// The files of a limit, and what goes into them.
-fn files(version: Version, (controller, value): Setting) -> Vec<(&'static str, String)> {
-    match (controller, version) {
-        (Controller::Memory, Version::Two) => vec![("memory.max", value.to_string())],
-        (Controller::Memory, Version::One) => vec![("memory.limit_in_bytes", value.to_string())],
-        (Controller::Cpu, Version::Two) => vec![("cpu.max", format!("{value} {PERIOD_US}"))],
-        (Controller::Cpu, Version::One) => vec![
-            ("cpu.cfs_period_us", PERIOD_US.to_string()),
-            ("cpu.cfs_quota_us", value.to_string()),
-        ],
-        (Controller::Pids, _) => vec![("pids.max", value.to_string())],
-    }
+    let settings = limits::settings(runtime, 1);
+    settings.iter().any(|(_, value)| value.is_some())
 }
 
 impl Cgroups {
-    pub(crate) fn find(agent: &str) -> Self {
-        let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    pub(crate) fn find(agent: &str, wanted: ControlGroups) -> Self {
+        let (hierarchies, refusal) = match wanted {
+            ControlGroups::Auto => (hierarchy::useful(), ""),
+            ControlGroups::Off => (Vec::new(), "the agent is set to use no control groups"),
+        };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            mounts: mounts(&text, |at| {
-                let listed = fs::read_to_string(at.join("cgroup.controllers"));
-                listed.unwrap_or_default()
-            }),
+        let mut cgroups = Self {
+            hierarchies,
+            home: None,
             agent: agent.to_owned(),
             cores: cores as u64,
+            refusal,
+            strays: HashSet::new(),
+        };
+        cgroups.home = cgroups.find_home();
+        if cgroups.home.is_some() {
+            cgroups.strays = strays::find(agent, |pid| cgroups.leaf_of(pid).is_some());
+        }
+        cgroups
+    }
+
+    /// Whether something of this process may be outside of our groups.
+    pub(crate) fn has_strays(&self, name: &FullName) -> bool {
+        self.strays.contains(name)
+    }
+
+    pub(crate) fn found_stray(&mut self, name: &FullName) {
+        if self.home.is_some() && !self.strays.contains(name) {
+            self.strays.insert(name.clone());
         }
     }
 
-    /// Makes the groups that a process asks for, with its limits: their `cgroup.procs`, for its command to join, and a
-    /// sentence about those that it cannot have, or nothing.
-    pub(crate) fn prepare(&self, name: &FullName, runtime: &Runtime) -> (Vec<CString>, String) {
+    /// Everybody who bears the mark of this process was killed.
+    pub(crate) fn no_strays_any_more(&mut self, name: &FullName) {
+        self.strays.remove(name);
+    }
+
+    fn find_home(&self) -> Option<Hierarchy> {
+        let ours = self.ours();
+        for hierarchy in &self.hierarchies {
+            if hierarchy.version != Version::Two {
+                continue;
+            }
+            match hierarchy.make(&ours, &[]) {
+                Ok(at) => {
+                    tracing::debug!(at = %at.display(), "processes get control groups");
+                    return Some(hierarchy.clone());
+                }
+                Err(error) => {
+                    let at = hierarchy.at.display();
+                    tracing::info!(%at, %error, "no control groups can be made: going by /proc");
+                }
+            }
+        }
+        None
+    }
+
+    /// `muster/AGENT`.
+    fn ours(&self) -> PathBuf {
+        Path::new("muster").join(&self.agent)
+    }
+
+    fn below(&self, leaf: &str) -> PathBuf {
+        self.ours().join(leaf)
+    }
+
+    /// The group of a process, where there can be one.
+    pub(crate) fn group(&self, name: &FullName) -> Option<Group> {
+        let home = self.home.as_ref()?;
+        Some(Group::at(home.at.join(self.below(&leaf(name)))))
+    }
+
+    /// The group of commands that are not a process.
+    pub(crate) fn commands(&self) -> Option<Group> {
+        let home = self.home.as_ref()?;
+        Some(Group::at(home.at.join(self.below(COMMANDS))))
+    }
+
+    /// Makes the groups that the start command of a process is put into.
+    pub(crate) fn for_process(&self, name: &FullName, runtime: &Runtime) -> Entrances {
+        let group = self.make(&leaf(name), &["memory"]);
+        // What it cannot have is told when it is up.
+        let (joins, _) = self.limit(name, runtime);
+        Entrances { group, joins }
+    }
+
+    /// Makes the group that any other command is put into.
+    pub(crate) fn for_command(&self) -> Entrances {
+        Entrances {
+            group: self.make(COMMANDS, &[]),
+            joins: Vec::new(),
+        }
+    }
+
+    /// Makes a group, if possible with these controllers to account by; it is none that a command could not do without.
+    fn make(&self, leaf: &str, accounts: &[&str]) -> Option<Entrance> {
+        let home = self.home.as_ref()?;
+        let accounts = accounts.iter().copied();
+        let accounts: Vec<&str> = accounts.filter(|name| home.controls(name)).collect();
+        let below = self.below(leaf);
+        // One that nobody is in is made anew: it may have been killed, and counts from nothing.
+        Group::at(home.at.join(&below)).remove();
+        let made = home.make(&below, &accounts);
+        let entrance = made
+            .or_else(|_| home.make(&below, &[]))
+            .and_then(|at| Group::at(at).entrance());
+        match entrance {
+            Ok(entrance) => Some(entrance),
+            Err(error) => {
+                let group = below.display();
+                tracing::debug!(%group, %error, "a control group cannot be made");
+                None
+            }
+        }
+    }
+
+    /// Sets the hard limits of a process: the groups of version 1 to join for them, and a sentence about those that it
+    /// cannot have, or nothing.
+    pub(crate) fn limit(&self, name: &FullName, runtime: &Runtime) -> (Vec<CString>, String) {
         let mut joins: Vec<CString> = Vec::new();
         let mut lacks: Vec<String> = Vec::new();
-        for setting in asked(runtime, self.cores) {
-            match self.limit(name, setting) {
-                Ok(procs) if joins.contains(&procs) => {}
-                Ok(procs) => joins.push(procs),
+        for setting in limits::settings(runtime, self.cores) {
+            if setting.1.is_none() {
+                self.lift(name, setting);
+                continue;
+            }
+            match self.set(name, setting) {
+                Ok(Some(procs)) if !joins.contains(&procs) => joins.push(procs),
+                Ok(_) => {}
                 Err(why) => lacks.push(format!("{}: {why}", setting.0.name())),
             }
         }
-        let sentence = match lacks.is_empty() {
-            true => String::new(),
-            false => format!("hard limits are not available here: {}", lacks.join(", ")),
+        let sentence = match (lacks.is_empty(), self.refusal) {
+            (true, _) => String::new(),
+            (false, "") => format!("hard limits are not available here: {}", lacks.join(", ")),
+            (false, refusal) => format!("hard limits are not available here: {refusal}"),
         };
         (joins, sentence)
     }
 
-    /// Whether a process is in the groups of this name.
-    pub(crate) fn contain(&self, name: &FullName, pid: i32) -> bool {
-        let ours = format!("/muster/{}/{}", self.agent, leaf(name));
-        let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-        text.lines().any(|line| line.ends_with(&ours))
+    fn with(&self, controller: &str) -> Option<&Hierarchy> {
+        let mut hierarchies = self.hierarchies.iter();
+        hierarchies.find(|hierarchy| hierarchy.controls(controller))
     }
 
-    fn limit(&self, name: &FullName, setting: Setting) -> Result<CString, String> {
-        let wanted = setting.0.name();
-        let has = |mount: &&Mount| mount.controllers.iter().any(|name| name == wanted);
-        let mount = self
-            .mounts
-            .iter()
-            .find(has)
+    /// The `cgroup.procs` to join, in version 1.
+    fn set(&self, name: &FullName, setting: Setting) -> Result<Option<CString>, String> {
+        let controller = setting.0.name();
+        let hierarchy = self
+            .with(controller)
             .ok_or("no control group with this controller is mounted")?;
-        let dir = self.dir(mount, name);
-        make(mount, &dir, wanted)
-            .map_err(|e| format!("{} cannot be made: {}", dir.display(), super::plain(&e)))?;
-        for (file, value) in files(mount.version, setting) {
-            let path = dir.join(file);
-            fs::write(&path, value).map_err(|e| {
-                format!("{} cannot be written: {}", path.display(), super::plain(&e))
-            })?;
+        let below = self.below(&leaf(name));
+        let failed = |what: &str, path: &Path, error: &io::Error| {
+            let why = super::plain(error);
+            format!("{} cannot be {what}: {why}", path.display())
+        };
+        let at = hierarchy
+            .make(&below, &[controller])
+            .map_err(|error| failed("made", &hierarchy.at.join(&below), &error))?;
+        for (file, value) in limits::files(hierarchy.version, setting) {
+            let path = at.join(file);
+            fs::write(&path, value).map_err(|error| failed("written", &path, &error))?;
         }
-        let procs = dir.join("cgroup.procs").into_os_string();
-        CString::new(procs.into_encoded_bytes()).map_err(|error| error.to_string())
+        match hierarchy.version {
+            Version::Two => Ok(None),
+            Version::One => CString::new(
+                at.join("cgroup.procs")
+                    .into_os_string()
+                    .into_encoded_bytes(),
+            )
+            .map(Some)
+            .map_err(|error| error.to_string()),
+        }
     }
 
-    fn dir(&self, mount: &Mount, name: &FullName) -> PathBuf {
-        mount.at.join("muster").join(&self.agent).join(leaf(name))
+    /// Takes a limit off a group that may be there.
+    fn lift(&self, name: &FullName, setting: Setting) {
+        let Some(hierarchy) = self.with(setting.0.name()) else {
+            return;
+        };
+        let at = hierarchy.at.join(self.below(&leaf(name)));
+        for (file, value) in limits::files(hierarchy.version, setting) {
+            let path = at.join(file);
+            if path.exists() {
+                // Whoever could set it can lift it.
+                let _ = fs::write(path, value);
+            }
+        }
+    }
+
+    /// Which of this agent's groups of version 2 a process is in.
+    pub(crate) fn leaf_of(&self, pid: i32) -> Option<String> {
+        self.home.as_ref()?;
+        let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+        leaf_in(&text, Version::Two, &self.agent).map(str::to_owned)
+    }
+
+    /// Whether a process is in the group of version 2 of this name.
+    pub(crate) fn holds(&self, name: &FullName, pid: i32) -> bool {
+        self.leaf_of(pid).is_some_and(|found| found == leaf(name))
+    }
+
+    /// Whether the hard limits of this name, wherever they are set, are those of a process.
+    pub(crate) fn limits_hold(&self, name: &FullName, runtime: &Runtime, pid: i32) -> bool {
+        let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        let settings = limits::settings(runtime, self.cores).into_iter();
+        let mut asked = settings.filter(|(_, value)| value.is_some());
+        asked.all(|(controller, _)| {
+            let version = self.with(controller.name()).map(|found| found.version);
+            version.is_some_and(|version| {
+                leaf_in(&text, version, &self.agent).is_some_and(|found| found == leaf(name))
+            })
+        })
     }
 
     /// Removes what is empty of a process's groups, and of the agent's when that was the last.
-    pub(crate) fn tidy(&self, name: &FullName) {
-        for mount in &self.mounts {
-            let mut dir = self.dir(mount, name);
-            // One that something is still in stays.
-            for _ in 0..3 {
-                if fs::remove_dir(&dir).is_err() || !dir.pop() {
-                    break;
+    /// True when none is left.
+    pub(crate) fn tidy(&self, name: &FullName) -> bool {
+        let mut is_gone = true;
+        for hierarchy in &self.hierarchies {
+            let group = Group::at(hierarchy.at.join(self.below(&leaf(name))));
+            match group.remove() {
+                true => self.leave(hierarchy),
+                false => is_gone &= !group.path().exists(),
+            }
+        }
+        is_gone
+    }
+
+    /// Removes the group of commands, if none runs.
+    pub(crate) fn tidy_commands(&self) {
+        if let (Some(home), Some(commands)) = (&self.home, self.commands()) {
+            commands.remove();
+            self.leave(home);
+        }
+    }
+
+    /// Removes the empty groups that an earlier agent of this directory left for processes that are not held any more.
+    pub(crate) fn tidy_strangers<'a>(&self, held: impl Iterator<Item = &'a FullName>) {
+        let held: HashSet<String> = held.map(leaf).collect();
+        for hierarchy in &self.hierarchies {
+            let entries = fs::read_dir(hierarchy.at.join(self.ours()));
+            for entry in entries.into_iter().flatten().flatten() {
+                let is_group = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_group && !held.contains(&*entry.file_name().to_string_lossy()) {
+                    // One that somebody is in stays.
+                    Group::at(entry.path()).remove();
                 }
             }
+            self.leave(hierarchy);
+        }
+    }
+
+    /// Removes the agent's own group, and that of all agents, if nothing is in them.
+    fn leave(&self, hierarchy: &Hierarchy) {
+        let ours = hierarchy.at.join(self.ours());
+        if fs::remove_dir(&ours).is_ok() {
+            let _ = fs::remove_dir(hierarchy.at.join("muster"));
         }
     }
 }
 
-/// A name may hold a dot, and no slash.
+/// Unlike a dot, which names may hold, this is in no name, nor in that of a file of a group.
 fn leaf(name: &FullName) -> String {
-    format!("{}.{}", name.namespace, name.name)
+    format!("{}:{}", name.namespace, name.name)
 }
 
-/// Makes a group below the mount, and in version 2 hands the controller down to it.
-fn make(mount: &Mount, dir: &Path, controller: &str) -> io::Result<()> {
-    let below = dir.strip_prefix(&mount.at).map_err(io::Error::other)?;
-    let mut at = mount.at.clone();
-    for part in below {
-        if mount.version == Version::Two {
-            let control = at.join("cgroup.subtree_control");
-            let listed = fs::read_to_string(&control)?;
-            if !listed.split_whitespace().any(|known| known == controller) {
-                fs::write(&control, format!("+{controller}"))?;
-            }
-        }
-        at.push(part);
-        match fs::create_dir(&at) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-    }
-    Ok(())
-}
-
-/// Reads `/proc/self/mountinfo`: ID PARENT DEVICE ROOT POINT OPTIONS … - TYPE SOURCE SUPER-OPTIONS.
-fn mounts(text: &str, controllers_of: impl Fn(&Path) -> String) -> Vec<Mount> {
-    let mut found = Vec::new();
-    for line in text.lines() {
-        let Some((left, right)) = line.split_once(" - ") else {
-            continue;
+/// The group of this agent that stands in `/proc/PID/cgroup`: HIERARCHY:CONTROLLERS:PATH.
+fn leaf_in<'a>(text: &'a str, version: Version, agent: &str) -> Option<&'a str> {
+    let ours = format!("/muster/{agent}/");
+    text.lines().find_map(|line| {
+        let (path, of) = match line.strip_prefix("0::") {
+            Some(path) => (path, Version::Two),
+            None => (line.splitn(3, ':').nth(2)?, Version::One),
         };
-        let Some(at) = left.split(' ').nth(4).map(PathBuf::from) else {
-            continue;
-        };
-        let mut right = right.split(' ');
-        let (version, controllers) = match (right.next(), right.nth(1)) {
-            (Some("cgroup2"), _) => (Version::Two, controllers_of(&at).replace(' ', ",")),
-            (Some("cgroup"), Some(options)) => (Version::One, options.to_owned()),
-            (Some(_) | None, _) => continue,
-        };
-        found.push(Mount {
-            version,
-            at,
-            controllers: controllers.trim().split(',').map(str::to_owned).collect(),
-        });
-    }
-    found
+        let (_, rest) = path.split_once(&ours)?;
+        // A process may have made groups below its own.
+        (of == version).then(|| rest.split('/').next().unwrap_or(rest))
+    })
 }
 
 #[cfg(test)]
@@ -226,78 +347,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn controllers_are_found_in_both_versions() {
-        let text = "23 1 0:21 / /proc rw - proc proc rw\n\
-            32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n\
-            41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
-        let found = mounts(text, |_| "memory pids\n".to_owned());
-        let shown: Vec<_> = found
-            .iter()
-            .map(|mount| (mount.version, mount.controllers.join(",")))
-            .collect();
-        assert_eq!(
-            shown,
-            [
-                (Version::One, "rw,cpu,cpuacct".to_owned()),
-                (Version::Two, "memory,pids".to_owned())
-            ]
-        );
-    }
-
-    #[test]
-    fn limits_become_the_files_of_each_version() {
-        let runtime = Runtime {
-            memory_max: Some(1 << 20),
-            cpu_max: Some(50.0),
-            pids_max: Some(7),
-            ..Runtime::default()
-        };
-        let written = |version| -> Vec<(&str, String)> {
-            let settings = asked(&runtime, 4).into_iter();
-            settings
-                .flat_map(|setting| files(version, setting))
-                .collect()
-        };
-        let text = |(file, value): &(&str, String)| format!("{file}={value}");
-        let two: Vec<String> = written(Version::Two).iter().map(text).collect();
-        assert_eq!(
-            two,
-            ["memory.max=1048576", "cpu.max=200000 100000", "pids.max=7"]
-        );
-        let one: Vec<String> = written(Version::One).iter().map(text).collect();
-        assert_eq!(
-            one,
-            [
-                "memory.limit_in_bytes=1048576",
-                "cpu.cfs_period_us=100000",
-                "cpu.cfs_quota_us=200000",
-                "pids.max=7"
-            ]
-        );
-        assert!(asked(&Runtime::default(), 4).is_empty());
-    }
-
-    #[test]
     fn without_a_controller_it_is_said_that_there_are_no_hard_limits() {
         let none = Cgroups {
-            mounts: Vec::new(),
+            hierarchies: Vec::new(),
+            home: None,
             agent: "a".into(),
             cores: 1,
+            refusal: "",
+            strays: HashSet::new(),
         };
         let name: FullName = "gse/p".parse().unwrap();
         let runtime = Runtime {
             pids_max: Some(7),
             ..Runtime::default()
         };
-        let (joins, why) = none.prepare(&name, &runtime);
+        let (joins, why) = none.limit(&name, &runtime);
         assert!(joins.is_empty());
         assert!(
             why.starts_with("hard limits are not available here: pids: "),
             "{why}"
         );
         assert_eq!(
-            none.prepare(&name, &Runtime::default()),
+            none.limit(&name, &Runtime::default()),
             (vec![], String::new())
         );
+        let off = Cgroups::find("a", ControlGroups::Off);
+        let said = "hard limits are not available here: the agent is set to use no control groups";
+        assert_eq!(off.limit(&name, &runtime).1, said);
+        assert_eq!(off.group(&name), None);
+    }
+
+    #[test]
+    fn a_group_is_read_from_the_file_of_a_process() {
+        let text = "8:pids:/muster/a-1/gse:p\n4:memory:/\n0::/x/muster/a-1/gse:q/below\n";
+        assert_eq!(leaf_in(text, Version::One, "a-1"), Some("gse:p"));
+        assert_eq!(leaf_in(text, Version::Two, "a-1"), Some("gse:q"));
+        assert_eq!(leaf_in(text, Version::Two, "a-2"), None);
+        assert_eq!(leaf_in("0::/\n", Version::Two, "a-1"), None);
     }
 }

@@ -25,7 +25,7 @@ impl std::fmt::Debug for Others<'_> {
 }
 
 /// Where and for whom to look.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Place<'a> {
     pub(crate) proc_name: &'a str,
     pub(crate) others: Others<'a>,
@@ -34,7 +34,7 @@ pub(crate) struct Place<'a> {
     pub(crate) whose: Whose<'a>,
 }
 
-pub(crate) fn look(place: Place<'_>, depth: Depth, families: &mut Families) -> Look {
+pub(crate) fn look(place: &Place<'_>, depth: Depth, families: &mut Families) -> Look {
     let mut look = Look::default();
     match by_pid_file(place.pid_path, place.proc_name, place.others) {
         Ok(stat) => look.alive = Some(daemon(&stat)),
@@ -57,7 +57,7 @@ pub(crate) fn look(place: Place<'_>, depth: Depth, families: &mut Families) -> L
             look.starting = true;
         }
         (None, Depth::Deep) if look.alive.is_none() => {
-            look.starting = families.is_anyone_left(place.whose);
+            look.starting = families.is_anyone_left(&place.whose);
             // A daemon that wiped its environment is no family, but it may have written its pid file meanwhile.
             if !look.starting
                 && let Ok(stat) = by_pid_file(place.pid_path, place.proc_name, place.others)

@@ -157,15 +157,19 @@ pub(crate) fn cmdline(pid: i32, max: u64) -> Vec<u8> {
     text
 }
 
+/// Its `NAME=value` texts, each with a NUL behind it, at most 64 KiB of them.
+pub(crate) fn environment(pid: i32) -> Vec<u8> {
+    let mut text = Vec::new();
+    if let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) {
+        // One that is gone, or not ours to read, has none.
+        let _ = file.take(64 * 1024).read_to_end(&mut text);
+    }
+    text
+}
+
 /// Whether its environment holds each of these `NAME=value` texts.
 pub(crate) fn has_environment(pid: i32, wanted: &[String]) -> bool {
-    let mut text = Vec::new();
-    let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) else {
-        return false;
-    };
-    if file.take(64 * 1024).read_to_end(&mut text).is_err() {
-        return false;
-    }
+    let text = environment(pid);
     let mut found = 0;
     for entry in text.split(|b| *b == 0) {
         found += wanted.iter().filter(|w| w.as_bytes() == entry).count();

@@ -4,6 +4,9 @@
 //! start time into the journal and only then opens the gate. If the parent dies first, the pipe ends and so does the
 //! child. So: executed ⇔ journalled.
 //!
+//! Where it has a control group it is made in it (`CLONE_INTO_CGROUP`): joining one takes milliseconds, and everyone on
+//! the host who forks waits for it.
+//!
 //! What a command gets: `/bin/sh -c COMMAND` in `setup_path`, as `user` with all their groups, in a session of its own;
 //! default signals, umask 022 or what `spec.runtime` says, the limits and priorities of [`super::limits`], a neutral OOM score; standard input from `/dev/null`, both outputs into its sink, no other descriptor; and the environment of
 //! [`environment`].
@@ -17,6 +20,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use model::spec::Runtime;
 use rustix::process::{Pid, PidfdFlags};
 
+use super::cgroup::Entrances;
 use super::limits::Limits;
 use super::procfs::Stat;
 use super::user::User;
@@ -26,6 +30,8 @@ use crate::machine::Run;
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const LANG: &str = "C.UTF-8";
 const UMASK: libc::mode_t = 0o022;
+/// Of `linux/sched.h`; does not fit into the C library's type for flags.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 /// How a child that was not executed ends.
 const NOT_EXECUTED: i32 = 126;
 
@@ -40,8 +46,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) runtime: &'a Runtime,
     /// Both output streams.
     pub(crate) output: &'a OwnedFd,
-    /// The `cgroup.procs` of the control groups that it is in.
-    pub(crate) joins: &'a [CString],
+    /// The control groups that it is in.
+    pub(crate) groups: &'a Entrances,
 }
 
 /// The whole environment of a command of this user: HOME, USER, LOGNAME, SHELL, PATH, LANG, and the `mark`, which is
@@ -79,6 +85,8 @@ pub(crate) fn environment(
 #[derive(Debug)]
 pub(crate) struct Gated {
     pub(crate) run: Run,
+    /// It was made in its control group. Otherwise it may have joined it, if it has one.
+    pub(crate) was_made_in_group: bool,
     pidfd: OwnedFd,
     gate: OwnedFd,
     complaints: OwnedFd,
@@ -147,6 +155,8 @@ struct Prepared {
     switch: Option<(u32, u32, Vec<u32>)>,
     limits: Limits,
     umask: libc::mode_t,
+    /// Joined if the kernel makes no process within a group; without success, if need be.
+    group: Option<(RawFd, *const libc::c_char)>,
     joins: Vec<*const libc::c_char>,
     input: RawFd,
     output: RawFd,
@@ -193,14 +203,23 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
         }),
         limits: Limits::prepare(launch.runtime),
         umask: launch.runtime.umask.unwrap_or(UMASK),
-        joins: launch.joins.iter().map(|path| path.as_ptr()).collect(),
+        group: launch.groups.group.as_ref().map(|entrance| {
+            let directory = entrance.directory.as_raw_fd();
+            (directory, entrance.procs.as_ptr())
+        }),
+        joins: launch
+            .groups
+            .joins
+            .iter()
+            .map(|path| path.as_ptr())
+            .collect(),
         input: input.as_raw_fd(),
         output: launch.output.as_raw_fd(),
         gate: gate_read.as_raw_fd(),
         complaints: complaints_write.as_raw_fd(),
         parent_gate: gate_write.as_raw_fd(),
     };
-    let pid = fork(&prepared)?;
+    let (pid, was_made_in_group) = fork(&prepared)?;
     // Only the child's ends are in the child now.
     drop((gate_read, complaints_write));
     let pidfd = Pid::from_raw(pid)
@@ -209,6 +228,7 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
     let stat = Stat::read(pid).ok_or_else(|| io::Error::other("the child is not in /proc"))?;
     Ok(Gated {
         run: stat.run(),
+        was_made_in_group,
         pidfd,
         gate: gate_write,
         complaints: complaints_read,
@@ -219,7 +239,8 @@ fn text(text: &str) -> io::Result<CString> {
     CString::new(text).map_err(|_| io::Error::other("it holds a NUL byte"))
 }
 
-fn fork(prepared: &Prepared) -> io::Result<i32> {
+/// The child, and whether it was made in its control group.
+fn fork(prepared: &Prepared) -> io::Result<(i32, bool)> {
     // SAFETY: all-zero is a valid signal set, and both are filled before they are used. With every signal blocked no
     // handler of ours can run in the child before it has reset them. The child only makes async-signal-safe calls on
     // data that was made before the fork, and never returns.
@@ -228,16 +249,40 @@ fn fork(prepared: &Prepared) -> io::Result<i32> {
         let mut before: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut every);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const every, &raw mut before);
-        let pid = libc::fork();
+        let into_group = prepared
+            .group
+            .map_or(-1, |(directory, _)| clone_into(directory));
+        let pid = match into_group {
+            // No group, or a kernel before 5.7, or one that may not be used so.
+            -1 => libc::fork(),
+            pid => pid,
+        };
         if pid == 0 {
-            become_command(prepared);
+            become_command(prepared, into_group == 0);
         }
         let error = io::Error::last_os_error();
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
         match pid {
             -1 => Err(error),
-            pid => Ok(pid),
+            pid => Ok((pid, into_group > 0)),
         }
+    }
+}
+
+/// A fork into a control group, by the kernel's hand alone: the C library has no word for it.
+///
+/// # Safety
+/// As for fork, with one more duty: the C library still believes in the child that its parent's threads are there, so the
+/// child may call nothing that speaks to threads (as `setuid` does).
+unsafe fn clone_into(group: RawFd) -> i32 {
+    // SAFETY: all-zero is a valid `clone_args`, whose size is told; without CLONE_VM the child has a memory of its own.
+    unsafe {
+        let mut arguments: libc::clone_args = std::mem::zeroed();
+        arguments.flags = CLONE_INTO_CGROUP;
+        arguments.exit_signal = libc::SIGCHLD as u64;
+        arguments.cgroup = group as u64;
+        let size = size_of::<libc::clone_args>();
+        libc::syscall(libc::SYS_clone3, &raw mut arguments, size) as i32
     }
 }
 
@@ -245,7 +290,7 @@ fn fork(prepared: &Prepared) -> io::Result<i32> {
 ///
 /// # Safety
 /// Only in a child just forked, with every signal blocked: it takes over the whole process.
-unsafe fn become_command(prepared: &Prepared) -> ! {
+unsafe fn become_command(prepared: &Prepared, is_in_group: bool) -> ! {
     // SAFETY: plain system calls on numbers and on memory that the parent prepared; none allocates or takes a lock.
     unsafe {
         libc::close(prepared.parent_gate);
@@ -284,13 +329,13 @@ unsafe fn become_command(prepared: &Prepared) -> ! {
         if !prepared.limits.apply() {
             complain(STAGE_LIMITS);
         }
-        for path in &prepared.joins {
-            // Zero is whoever writes it.
-            let group = libc::open(*path, libc::O_WRONLY | libc::O_CLOEXEC);
-            if group < 0 || libc::write(group, c"0".as_ptr().cast(), 1) != 1 {
+        if let (Some((_, procs)), false) = (prepared.group, is_in_group) {
+            join(procs);
+        }
+        for procs in &prepared.joins {
+            if !join(*procs) {
                 complain(STAGE_GROUP);
             }
-            libc::close(group);
         }
         let score = libc::open(
             c"/proc/self/oom_score_adj".as_ptr(),
@@ -302,9 +347,7 @@ unsafe fn become_command(prepared: &Prepared) -> ! {
         }
 
         if let Some((uid, gid, groups)) = &prepared.switch
-            && (libc::setgroups(groups.len(), groups.as_ptr()) != 0
-                || libc::setgid(*gid) != 0
-                || libc::setuid(*uid) != 0)
+            && !switch_user(*uid, *gid, groups)
         {
             complain(STAGE_USER);
         }
@@ -326,6 +369,36 @@ unsafe fn become_command(prepared: &Prepared) -> ! {
             prepared.envp.as_ptr(),
         );
         complain(STAGE_EXEC)
+    }
+}
+
+/// Becomes another user, by the kernel's hand alone: this is the only thread there is, whatever the C library believes.
+///
+/// # Safety
+/// As for [`become_command`].
+unsafe fn switch_user(uid: u32, gid: u32, groups: &[u32]) -> bool {
+    // SAFETY: plain system calls on numbers and on memory that the parent prepared.
+    unsafe {
+        libc::syscall(libc::SYS_setgroups, groups.len(), groups.as_ptr()) == 0
+            && libc::syscall(libc::SYS_setgid, gid) == 0
+            && libc::syscall(libc::SYS_setuid, uid) == 0
+    }
+}
+
+/// Joins a control group by its `cgroup.procs`; false when it cannot.
+///
+/// # Safety
+/// As for [`become_command`].
+unsafe fn join(procs: *const libc::c_char) -> bool {
+    // SAFETY: a path that the parent prepared, and a descriptor of our own.
+    unsafe {
+        let group = libc::open(procs, libc::O_WRONLY | libc::O_CLOEXEC);
+        // Zero is whoever writes it.
+        let joined = group >= 0 && libc::write(group, c"0".as_ptr().cast(), 1) == 1;
+        let error = *libc::__errno_location();
+        libc::close(group);
+        *libc::__errno_location() = error;
+        joined
     }
 }
 

@@ -78,7 +78,11 @@ impl Runner {
             let watchers = self.watchers.get(&run)?;
             watchers.iter().any(|other| *other != key).then_some(run)
         };
-        let killed = self.families.kill_all(held.family(root), &spared);
+        let whose = held.family(root, &self.cgroups);
+        let killed = self.families.kill_all(&whose, &spared);
+        if root.is_none() {
+            self.cgroups.no_strays_any_more(&held.hold.name);
+        }
         killed.err()
     }
 
@@ -89,9 +93,9 @@ impl Runner {
             proc_name: &identity.proc_name,
             others: look::Others(&|run| anothers(&self.held, key, run)),
             pid_path: &identity.pid_path,
-            whose: held.family(held.process.root()),
+            whose: held.family(held.process.root(), &self.cgroups),
         };
-        Some(look::look(place, depth, &mut self.families))
+        Some(look::look(&place, depth, &mut self.families))
     }
 
     /// Makes the child, which waits until the step that follows is written down.
@@ -122,10 +126,9 @@ impl Runner {
             }),
         }
         .map_err(|error| format!("the agent has no place for the command's output: {error}"))?;
-        let joins = match role {
-            // What it cannot have is told when it is up.
-            Role::Start | Role::Restart => self.cgroups.prepare(&held.hold.name, &spec.runtime).0,
-            Role::Stop | Role::Reload | Role::Kill => Vec::new(),
+        let groups = match role {
+            Role::Start | Role::Restart => self.cgroups.for_process(&held.hold.name, &spec.runtime),
+            Role::Stop | Role::Reload | Role::Kill => self.cgroups.for_command(),
         };
         let gated = spawn::spawn(&Launch {
             command: &check::shell_text(text),
@@ -134,9 +137,14 @@ impl Runner {
             environment: &spawn::environment(&user, &spec.runtime.env, &held.mark.0),
             runtime: &spec.runtime,
             output: &output,
-            joins: &joins,
+            groups: &groups,
         })
         .map_err(|error| format!("{} could not be executed: {error}", role.field()))?;
+        match (gated.was_made_in_group, role) {
+            (true, Role::Start | Role::Restart) => held.grouped.entered(gated.run),
+            (true, Role::Stop | Role::Reload | Role::Kill) => held.grouped.commanded(gated.run),
+            (false, _) => self.cgroups.found_stray(&held.hold.name),
+        }
         let now = clock::now();
         let cmd = Cmd {
             run: gated.run,
@@ -224,7 +232,7 @@ impl Runner {
         }
         self.mind_schedule(key);
         self.mind_health(key);
-        self.mind_hard_limits(key);
+        self.mind_groups(key);
         let now = clock::now();
         let Some(held) = self.held.get_mut(&key) else {
             return;

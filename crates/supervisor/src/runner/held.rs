@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use model::{State, Status, UnixMillis};
 
+use super::group::Grouped;
 use crate::machine::{
     Context, Moment, Over, Phase, Process, Run, Schedule, Usage, View, wall_time,
 };
-use crate::os::family::{Mark, Whose};
+use crate::os::family::Mark;
 use crate::os::spawn::{Complaints, Gated};
 use crate::{Hold, Notice};
 
@@ -30,8 +31,8 @@ pub(crate) struct Held {
     pub(crate) disk_counted: bool,
     /// Its configuration files were read since its run began or its spec changed.
     pub(crate) config_checked: bool,
-    /// The run whose hard limits were looked at, and why it has not those that it asks for; empty when it has.
-    pub(crate) hard_limits_of: Option<Run>,
+    pub(crate) grouped: Grouped,
+    /// Why its run has not the hard limits that it asks for; empty when it has.
     pub(crate) no_hard_limits: String,
     pub(crate) schedule: Option<Box<Schedule>>,
     pub(crate) schedule_due_boot_ms: Option<u64>,
@@ -65,7 +66,7 @@ impl Held {
             over: Over::default(),
             disk_counted: false,
             config_checked: false,
-            hard_limits_of: None,
+            grouped: Grouped::unknown(),
             no_hard_limits: String::new(),
             schedule: None,
             schedule_due_boot_ms: None,
@@ -84,14 +85,6 @@ impl Held {
             now,
             name: self.hold.name.name.as_str(),
             spec: &self.hold.spec,
-        }
-    }
-
-    /// The family of one of its runs or commands, or of all that ever were.
-    pub(crate) fn family(&self, root: Option<Run>) -> Whose<'_> {
-        Whose {
-            root,
-            mark: &self.mark,
         }
     }
 

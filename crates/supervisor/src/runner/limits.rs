@@ -1,11 +1,9 @@
-//! Keeps managed processes and groups within their limits, once for each sample; and says who has not the hard limits
-//! that the kernel should keep.
+//! Keeps managed processes and groups within their limits, once for each sample.
 
 use model::event::EventKind;
 
 use super::{Key, Runner};
-use crate::machine::{Event, Member, Phase, Share, belongs};
-use crate::os::cgroup;
+use crate::machine::{Event, Member, Share, belongs};
 
 impl Runner {
     pub(super) fn enforce_limits(&mut self) {
@@ -25,35 +23,6 @@ impl Runner {
         self.judge_groups(every_ms, &mut sentences);
         for (key, kind, sentence) in sentences {
             self.drive(key, Event::Sentenced(kind, sentence));
-        }
-    }
-
-    /// Looks once whether a run has the hard limits of its spec, and removes control groups that nothing is in any more.
-    pub(super) fn mind_hard_limits(&mut self, key: Key) {
-        let Some(held) = self.held.get_mut(&key) else {
-            return;
-        };
-        let (name, runtime) = (&held.hold.name, &held.hold.spec.runtime);
-        let asked = cgroup::is_asked(runtime);
-        match held.process.phase {
-            Phase::Up { alive } if asked && held.hard_limits_of != Some(alive.run) => {
-                held.hard_limits_of = Some(alive.run);
-                held.no_hard_limits = match self.cgroups.prepare(name, runtime).1 {
-                    why if !why.is_empty() => why,
-                    _ if self.cgroups.contain(name, alive.pid()) => String::new(),
-                    _ => "hard limits hold from its next start on".to_owned(),
-                };
-            }
-            Phase::Up { .. } if !asked => held.no_hard_limits.clear(),
-            Phase::Unseen | Phase::Down | Phase::Backoff { .. } if asked => {
-                self.cgroups.tidy(name);
-            }
-            Phase::Up { .. }
-            | Phase::Unseen
-            | Phase::Down
-            | Phase::Backoff { .. }
-            | Phase::Lost { .. }
-            | Phase::Working(_) => {}
         }
     }
 

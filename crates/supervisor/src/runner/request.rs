@@ -142,7 +142,7 @@ impl Runner {
         }
         held.hold = hold;
         held.config_checked = false;
-        held.hard_limits_of = None;
+        held.grouped.look_again();
         self.write(&[entry]);
         self.outbox.must_sync();
         Some(key)

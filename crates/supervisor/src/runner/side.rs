@@ -9,7 +9,7 @@ use model::{FullName, OpId, Outcome, Spec};
 
 use super::{Due, Key, Runner};
 use crate::machine::{Event, Run, Sink};
-use crate::os::family::{Mark, Whose};
+use crate::os::family::{Among, Mark, Whose};
 use crate::os::spawn::Launch;
 use crate::os::{clock, look, sink, spawn, user};
 
@@ -25,6 +25,8 @@ pub(crate) struct Side {
     pub(crate) run: Run,
     pub(crate) sink: Sink,
     pub(crate) until_boot_ms: u64,
+    /// It was made in the control group of commands.
+    is_in_group: bool,
     asks: Asks,
 }
 
@@ -146,15 +148,18 @@ impl Runner {
             environment: &spawn::environment(&user, &place.runtime.env, &mark.0),
             runtime: place.runtime,
             output: &output,
-            joins: &[],
+            groups: &self.cgroups.for_command(),
         });
-        let run_child = gated.map(|gated| (gated.run, gated.open()));
-        let watched = run_child.and_then(|(run, child)| {
+        let run_child = gated.map(|gated| (gated.run, gated.was_made_in_group, gated.open()));
+        let watched = run_child.and_then(|(run, is_in_group, child)| {
             self.exits.watch_child(run, child.pidfd)?;
-            Ok(run)
+            Ok((run, is_in_group))
         });
         match watched {
-            Ok(run) => {
+            Ok((run, is_in_group)) => {
+                if !is_in_group {
+                    self.cgroups.found_stray(name);
+                }
                 let patience_ms = match asks {
                     Asks::Version(_) => VERSION_MS,
                     Asks::Health(..) => self.options.health_timeout.as_millis() as u64,
@@ -167,6 +172,7 @@ impl Runner {
                     run,
                     sink,
                     until_boot_ms,
+                    is_in_group,
                     asks,
                 };
                 self.sides.insert(run.pid, side);
@@ -186,8 +192,13 @@ impl Runner {
             let whose = Whose {
                 root: Some(side.run),
                 mark: &Mark::none(),
+                own: None,
+                among: match self.cgroups.commands() {
+                    Some(commands) if side.is_in_group => Among::Group(commands),
+                    Some(_) | None => Among::Host,
+                },
             };
-            let _ = self.families.kill_all(whose, &|_| None);
+            let _ = self.families.kill_all(&whose, &|_| None);
             self.exits.forget(side.run);
             self.side_ended(side, None);
         }

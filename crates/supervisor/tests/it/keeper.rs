@@ -10,7 +10,7 @@ use model::event::Event;
 use model::operation::{Op, OpId, TaskId};
 use model::spec::{Commands, Identity, Policy, Probe};
 use model::{Code, Flag, FullName, Outcome, Spec, State, Status, UnixMillis};
-use supervisor::{Hold, Notice, Operation, Options, Recovered, Request, Supervisor};
+use supervisor::{ControlGroups, Hold, Notice, Operation, Options, Recovered, Request, Supervisor};
 use tokio::sync::{mpsc, watch};
 
 /// Longer than anything here takes on a slow machine.
@@ -55,12 +55,55 @@ pub(crate) fn options() -> Options {
         health_timeout: Duration::from_secs(2),
         check_config_every: Duration::from_millis(200),
         journal_bytes: 256 * 1024,
+        control_groups: ControlGroups::default(),
     }
+}
+
+/// Runs each of these scenarios with control groups, where this host has any that we may make, and by `/proc` alone.
+macro_rules! both_ways {
+    ($($scenario:ident),+ $(,)?) => {
+        mod with_control_groups {
+            $(#[test]
+            fn $scenario() {
+                if crate::keeper::control_groups_are_here() {
+                    super::$scenario(supervisor::ControlGroups::Auto);
+                }
+            })+
+        }
+        mod by_proc_alone {
+            $(#[test]
+            fn $scenario() {
+                super::$scenario(supervisor::ControlGroups::Off);
+            })+
+        }
+    };
+}
+pub(crate) use both_ways;
+
+/// Where control groups of version 2 are.
+fn unified() -> Option<PathBuf> {
+    let at = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(PathBuf::from);
+    let mut roots = at.into_iter();
+    roots.find(|at| at.join("cgroup.subtree_control").exists())
+}
+
+pub(crate) fn control_groups_are_here() -> bool {
+    let probe = format!("muster-test-{}-{:?}", std::process::id(), Instant::now());
+    let probe = probe.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let made = unified().is_some_and(|at| {
+        let probe = at.join(probe);
+        std::fs::create_dir(&probe).is_ok() && std::fs::remove_dir(&probe).is_ok()
+    });
+    if !made {
+        skip("no control groups of version 2 can be made here");
+    }
+    made
 }
 
 /// A directory with the odd program's files in it.
 #[derive(Debug)]
 pub(crate) struct Home {
+    pub(crate) control_groups: ControlGroups,
     root: PathBuf,
     /// None when it is another process's.
     _dir: Option<tempfile::TempDir>,
@@ -68,8 +111,14 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
+        Self::with(ControlGroups::default())
+    }
+
+    /// One whose keepers use control groups or not.
+    pub(crate) fn with(control_groups: ControlGroups) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Self {
+            control_groups,
             root: dir.path().to_owned(),
             _dir: Some(dir),
         };
@@ -80,6 +129,7 @@ impl Home {
 
     pub(crate) fn existing(root: &str) -> Self {
         Self {
+            control_groups: ControlGroups::default(),
             root: root.into(),
             _dir: None,
         }
@@ -166,7 +216,8 @@ impl Home {
         self.keeper_with(options()).0
     }
 
-    pub(crate) fn keeper_with(&self, options: Options) -> (Keeper, Recovered) {
+    pub(crate) fn keeper_with(&self, mut options: Options) -> (Keeper, Recovered) {
+        options.control_groups = self.control_groups;
         let (supervisor, recovered) = Supervisor::open(&self.path("agent"), options).unwrap();
         let (requests, take_requests) = mpsc::channel(64);
         let (give_notices, notices) = mpsc::channel(1024);
@@ -194,6 +245,35 @@ impl Home {
         (keeper, recovered)
     }
 
+    /// Where the control groups of this directory's agent are: `muster/AGENT` of each hierarchy.
+    pub(crate) fn groups(&self) -> Vec<PathBuf> {
+        use std::os::unix::fs::MetadataExt;
+        let Ok(agent) = std::fs::metadata(self.path("agent")) else {
+            return Vec::new();
+        };
+        let below = format!("muster/{:x}-{:x}", agent.dev(), agent.ino());
+        let hierarchies = std::fs::read_dir("/sys/fs/cgroup").into_iter().flatten();
+        let hierarchies = hierarchies.flatten().map(|entry| entry.path());
+        let all = hierarchies.chain(["/sys/fs/cgroup".into()]);
+        let groups = all.map(|hierarchy| hierarchy.join(&below));
+        groups.filter(|group| group.is_dir()).collect()
+    }
+
+    /// The agent is gone and leaves the groups of what it kept.
+    fn remove_groups(&self) {
+        for ours in self.groups() {
+            let entries = std::fs::read_dir(&ours).unwrap().flatten();
+            for entry in entries.filter(|entry| entry.path().is_dir()) {
+                let _ = std::fs::write(entry.path().join("cgroup.kill"), "1");
+                wait_for("a group without processes", || {
+                    std::fs::remove_dir(entry.path()).ok()
+                });
+            }
+            let _ = std::fs::remove_dir(&ours);
+            let _ = std::fs::remove_dir(ours.parent().unwrap());
+        }
+    }
+
     pub(crate) fn lines(&self, name: &str) -> usize {
         std::fs::read_to_string(self.path(name)).map_or(0, |text| text.lines().count())
     }
@@ -216,6 +296,9 @@ impl Drop for Home {
                 kill(pid, libc::SIGKILL);
             }
             std::thread::sleep(Duration::from_millis(2));
+        }
+        if self._dir.is_some() {
+            self.remove_groups();
         }
     }
 }

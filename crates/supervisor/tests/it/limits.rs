@@ -7,9 +7,14 @@ use model::group::{Pool, ProcessGroup};
 use model::operation::Op;
 use model::spec::Limits;
 use model::{Flag, FullName, Namespace, Spec};
-use supervisor::{Options, Request};
+use supervisor::{ControlGroups, Options, Request};
 
-use crate::keeper::{Home, Keeper, is_alive, name, options, wait_for};
+use crate::keeper::{Home, Keeper, both_ways, is_alive, name, options, wait_for};
+
+both_ways!(
+    each_limit_kills_the_whole_family_with_its_own_sentence,
+    a_group_over_its_pool_loses_the_member_with_the_highest_score,
+);
 
 /// So many MiB as percent of this machine.
 fn percent_of_memory(mib: f64) -> f64 {
@@ -27,8 +32,7 @@ fn reason_of(keeper: &mut Keeper, of: &FullName, kind: EventKind) -> String {
     })
 }
 
-#[test]
-fn each_limit_kills_the_whole_family_with_its_own_sentence() {
+fn each_limit_kills_the_whole_family_with_its_own_sentence(groups: ControlGroups) {
     let none = Limits::default();
     for (options, limits, sentence) in [
         (
@@ -51,7 +55,7 @@ fn each_limit_kills_the_whole_family_with_its_own_sentence() {
             "killed: disk under log_path 4096 bytes over its limit 1 bytes for ",
         ),
     ] {
-        let home = Home::new();
+        let home = Home::with(groups);
         let mut keeper = home.keeper();
         let odd = env!("CARGO_BIN_EXE_odd-child");
         let mut spec = home.spec(options);
@@ -107,14 +111,13 @@ fn who_is_not_managed_may_use_what_it_wants() {
     assert!(!keeper.events.iter().any(killed), "{:?}", keeper.events);
 }
 
-#[test]
-fn a_group_over_its_pool_loses_the_member_with_the_highest_score() {
+fn a_group_over_its_pool_loses_the_member_with_the_highest_score(groups: ControlGroups) {
     let weights = [
         (0, "test/odd", "most: "),
         (1, "test/small", "most of its own limit: "),
     ];
     for (weight, victim, why) in weights {
-        let home = Home::new();
+        let home = Home::with(groups);
         let mut keeper = home.keeper();
         let group = ProcessGroup {
             id: "web".into(),

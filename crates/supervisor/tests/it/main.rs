@@ -6,6 +6,7 @@
 mod answer;
 mod crash;
 mod drift;
+mod groups;
 mod health;
 mod interpreters;
 mod keeper;

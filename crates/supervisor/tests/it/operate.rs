@@ -4,11 +4,20 @@ use model::operation::Op;
 use model::status::Exit;
 use model::{Code, Flag, State};
 
-use crate::keeper::{Home, is_alive, kill, read, wait_for};
+use supervisor::ControlGroups;
 
-#[test]
-fn a_daemon_is_started_queried_and_stopped() {
-    let home = Home::new();
+use crate::keeper::{Home, both_ways, is_alive, kill, read, wait_for};
+
+both_ways!(
+    a_daemon_is_started_queried_and_stopped,
+    a_managed_process_that_dies_is_restarted,
+    a_start_that_leaves_nothing_alive_is_836_at_once,
+    a_command_that_hangs_is_killed_with_everything_under_it,
+    a_program_that_ignores_sigterm_fails_the_stop_and_dies_by_kill,
+);
+
+fn a_daemon_is_started_queried_and_stopped(groups: ControlGroups) {
+    let home = Home::with(groups);
     let mut keeper = home.keeper();
     keeper.hold(home.daemon());
     assert_eq!(keeper.stopped().pid, -1);
@@ -76,9 +85,8 @@ fn a_foreground_program_is_the_process_and_gets_a_pid_file_and_a_log() {
     );
 }
 
-#[test]
-fn a_managed_process_that_dies_is_restarted() {
-    let home = Home::new();
+fn a_managed_process_that_dies_is_restarted(groups: ControlGroups) {
+    let home = Home::with(groups);
     let mut keeper = home.keeper();
     let mut spec = home.spec("--count %/count");
     spec.monitor_policy.start_interval = 0;
@@ -184,9 +192,8 @@ fn what_a_failing_command_printed_is_the_message() {
     );
 }
 
-#[test]
-fn a_start_that_leaves_nothing_alive_is_836_at_once() {
-    let home = Home::new();
+fn a_start_that_leaves_nothing_alive_is_836_at_once(groups: ControlGroups) {
+    let home = Home::with(groups);
     let mut keeper = home.keeper();
     let mut spec = home.spec("--exit 0");
     spec.monitor_policy.op_timeout = 600;
@@ -202,9 +209,8 @@ fn a_start_that_leaves_nothing_alive_is_836_at_once() {
     );
 }
 
-#[test]
-fn a_command_that_hangs_is_killed_with_everything_under_it() {
-    let home = Home::new();
+fn a_command_that_hangs_is_killed_with_everything_under_it(groups: ControlGroups) {
+    let home = Home::with(groups);
     let mut keeper = home.keeper();
     let mut spec = home.spec("--count %/pids --workers 2 --leak-child");
     spec.monitor_policy.op_timeout = 1;
@@ -228,9 +234,8 @@ fn a_command_that_hangs_is_killed_with_everything_under_it() {
     assert_eq!(home.processes(), 0, "nothing is left of it");
 }
 
-#[test]
-fn a_program_that_ignores_sigterm_fails_the_stop_and_dies_by_kill() {
-    let home = Home::new();
+fn a_program_that_ignores_sigterm_fails_the_stop_and_dies_by_kill(groups: ControlGroups) {
+    let home = Home::with(groups);
     let mut keeper = home.keeper();
     let mut spec = home.spec("--daemon --ignore-term --workers 3 --pid-file %/pid");
     spec.monitor_policy.op_timeout = 1;

@@ -6,7 +6,11 @@ use model::Spec;
 use model::event::EventKind;
 use model::operation::Op;
 
-use crate::keeper::{Home, wait_for};
+use supervisor::ControlGroups;
+
+use crate::keeper::{Home, both_ways, wait_for};
+
+both_ways!(hard_limits_are_the_kernels_or_it_is_said_that_there_are_none);
 
 #[test]
 fn a_process_gets_the_environment_limits_umask_and_nice_value_of_its_spec() {
@@ -111,7 +115,7 @@ fn a_log_that_cannot_be_rotated_is_said_so() {
 fn group_of(pid: i32) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
     let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
-    let mut ours = paths.filter(|path| path.ends_with("/test.odd"));
+    let mut ours = paths.filter(|path| path.ends_with("/test:odd"));
     ours.next().map(str::to_owned)
 }
 
@@ -122,9 +126,8 @@ fn with_hard_limits(mut spec: Spec) -> Spec {
     spec
 }
 
-#[test]
-fn hard_limits_are_the_kernels_or_it_is_said_that_there_are_none() {
-    let home = Home::new();
+fn hard_limits_are_the_kernels_or_it_is_said_that_there_are_none(groups: ControlGroups) {
+    let home = Home::with(groups);
     let mut keeper = home.keeper();
     keeper.hold(with_hard_limits(home.spec("--workers 2")));
     keeper.succeed(1, Op::Start);

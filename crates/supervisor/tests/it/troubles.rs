@@ -7,7 +7,14 @@ use std::time::{Duration, Instant};
 use model::operation::Op;
 use model::{Code, FullName, Spec, State};
 
-use crate::keeper::{Home, is_alive, kill, name, options, wait_for};
+use supervisor::ControlGroups;
+
+use crate::keeper::{Home, both_ways, is_alive, kill, name, options, wait_for};
+
+both_ways!(
+    workers_of_a_crashed_run_do_not_pile_up,
+    a_kill_reaches_what_earlier_runs_left_and_nobody_else,
+);
 
 /// Starts a program as an operator does by hand.
 fn by_hand(spec: &Spec) {
@@ -78,9 +85,8 @@ fn a_program_that_runs_is_not_managed_if_it_could_not_be_started_again() {
     assert!(!instance.managed && instance.pid == home.pid());
 }
 
-#[test]
-fn workers_of_a_crashed_run_do_not_pile_up() {
-    let home = Home::new();
+fn workers_of_a_crashed_run_do_not_pile_up(groups: ControlGroups) {
+    let home = Home::with(groups);
     let mut keeper = home.keeper();
     let mut spec = home.spec("--workers 2 --leak-child --count %/count");
     spec.monitor_policy.start_interval = 0;
@@ -106,9 +112,8 @@ fn workers_of_a_crashed_run_do_not_pile_up() {
     assert_eq!(home.processes(), 0, "nothing is left of it");
 }
 
-#[test]
-fn a_kill_reaches_what_earlier_runs_left_and_nobody_else() {
-    let home = Home::new();
+fn a_kill_reaches_what_earlier_runs_left_and_nobody_else(groups: ControlGroups) {
+    let home = Home::with(groups);
     let mut keeper = home.keeper();
     let mut other = home.spec("--daemon --pid-file %/other");
     other.identity.pid_path = home.file("other");

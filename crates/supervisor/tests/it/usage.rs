@@ -5,11 +5,14 @@ use std::net::TcpListener;
 
 use model::operation::Op;
 
-use crate::keeper::Home;
+use supervisor::ControlGroups;
 
-#[test]
-fn cpu_and_memory_are_those_of_the_whole_family() {
-    let home = Home::new();
+use crate::keeper::{Home, both_ways};
+
+both_ways!(cpu_and_memory_are_those_of_the_whole_family);
+
+fn cpu_and_memory_are_those_of_the_whole_family(groups: ControlGroups) {
+    let home = Home::with(groups);
     let mut keeper = home.keeper();
     let odd = env!("CARGO_BIN_EXE_odd-child");
     let mut spec = home.spec("--hold-mib 64 --hold-fds 40");

@@ -1,0 +1,95 @@
+//! One control group of version 2: who is in it, what they use together, and the end of all of them.
+//!
+//! Who came from a process is in its group, whatever it did to its session, its parents or its environment; only one that
+//! may write to the control groups itself can leave.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+/// How deep groups below a group are followed: a program that keeps containers makes some.
+const MAX_DEPTH: u32 = 8;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Group(PathBuf);
+
+/// A group that a command is made in.
+#[derive(Debug)]
+pub(crate) struct Entrance {
+    pub(crate) directory: OwnedFd,
+    /// Its `cgroup.procs`, to join where the kernel makes no process within a group.
+    pub(crate) procs: CString,
+}
+
+impl Group {
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(super) fn entrance(&self) -> io::Result<Entrance> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let procs = self.0.join("cgroup.procs").into_os_string();
+        Ok(Entrance {
+            directory: rustix::fs::open(&self.0, flags, Mode::empty())?,
+            procs: CString::new(procs.into_encoded_bytes()).map_err(io::Error::other)?,
+        })
+    }
+
+    /// Everyone in it and in the groups below it. The dead are not: they use nothing and need no end.
+    pub(crate) fn pids(&self) -> Vec<i32> {
+        let mut pids = Vec::new();
+        collect(&self.0, 0, &mut pids);
+        pids
+    }
+
+    /// SIGKILL to everyone in it at once, whoever forks meanwhile included, where the kernel can (5.14). Some kernels go on
+    /// to kill whatever is made in the group later (6.18 does): it has to be made anew before it is used again.
+    pub(crate) fn kill(&self) {
+        let _ = fs::write(self.0.join("cgroup.kill"), "1");
+    }
+
+    /// Removes it and the groups below it, if nobody is in them.
+    pub(super) fn remove(&self) -> bool {
+        remove(&self.0, 0)
+    }
+}
+
+/// The groups below a group. Its count of links tells most that there are none.
+fn below(at: &Path) -> Vec<PathBuf> {
+    if fs::metadata(at).is_ok_and(|data| data.nlink() <= 2) {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(at).into_iter().flatten().flatten();
+    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    directories.map(|entry| entry.path()).collect()
+}
+
+fn collect(at: &Path, depth: u32, pids: &mut Vec<i32>) {
+    let listed = fs::read_to_string(at.join("cgroup.procs")).unwrap_or_default();
+    // One whom our pid namespace does not know is listed as 0.
+    let known = listed.lines().filter_map(|line| line.parse::<i32>().ok());
+    pids.extend(known.filter(|pid| *pid > 0));
+    if depth < MAX_DEPTH {
+        for group in below(at) {
+            collect(&group, depth + 1, pids);
+        }
+    }
+}
+
+fn remove(at: &Path, depth: u32) -> bool {
+    if depth < MAX_DEPTH {
+        for group in below(at) {
+            remove(&group, depth + 1);
+        }
+    }
+    fs::remove_dir(at).is_ok()
+}

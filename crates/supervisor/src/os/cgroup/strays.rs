@@ -1,0 +1,28 @@
+//! Processes that come from an agent's commands and are in none of its control groups: what was started without, by an
+//! agent that was set so or was older, or what has left. They are told by their mark, in one walk when the agent begins.
+
+use std::collections::HashSet;
+
+use model::FullName;
+
+use crate::os::procfs;
+
+/// The names of whoever bears this agent's mark and is in none of its groups.
+pub(super) fn find(agent: &str, is_inside: impl Fn(i32) -> bool) -> HashSet<FullName> {
+    let marked = procfs::pids().filter_map(|pid| Some((pid, named(pid, agent)?)));
+    let outside = marked.filter(|(pid, _)| !is_inside(*pid));
+    outside.map(|(_, name)| name).collect()
+}
+
+fn named(pid: i32, agent: &str) -> Option<FullName> {
+    let environment = procfs::environment(pid);
+    let value = |name: &str| {
+        let mut entries = environment.split(|byte| *byte == 0);
+        let found = entries.find_map(|entry| entry.strip_prefix(name.as_bytes()))?;
+        std::str::from_utf8(found).ok()
+    };
+    if value("MUSTER_AGENT=")? != agent {
+        return None;
+    }
+    FullName::parse(value("MUSTER_NAMESPACE=")?, value("MUSTER_NAME=")?).ok()
+}
