@@ -1,5 +1,6 @@
 -- Everything that must survive. Times are milliseconds since 1970; `revision` is the commit that last changed a row;
--- `gone` marks a tombstone, kept until `purge`. Names avoid the words that PostgreSQL reserves.
+-- `gone` marks a tombstone, kept until `purge`. An index on
+-- `revision` holds, unsaid, the key as well. Names avoid the words that PostgreSQL reserves.
 
 CREATE TABLE revision (
     one            INTEGER PRIMARY KEY CHECK (one = 1),

@@ -4,8 +4,6 @@
 //! A row is its numbers, then the length of each of its texts, then the texts themselves: so a text may hold anything.
 //! A piece begins after the last row of the one before, so that ids may have gaps of any size.
 
-use std::ops::Range;
-
 use sqlx::QueryBuilder;
 
 use super::rows::int;
@@ -32,14 +30,35 @@ pub(crate) struct Record<'a, const N: usize, const T: usize> {
     pub(crate) texts: [&'a str; T],
 }
 
+/// The row that the next piece begins after.
+struct Last<const N: usize> {
+    revision: i64,
+    numbers: [i64; N],
+}
+
+/// Which rows a piece is taken from.
 #[derive(Clone, Copy)]
 enum Pick {
     /// By key.
     Live,
-    /// By revision and key.
-    Since(i64),
     /// Those whose key begins with this number, by the rest of it.
     Of(i64),
+    /// Changed after this revision, by revision and key.
+    After(i64),
+    /// Changed by this one, by key. SQLite finds no position by revision and key together.
+    By(i64),
+}
+
+impl Pick {
+    /// What comes next, if a piece was full or not.
+    fn next(self, was_full: bool, last_revision: i64) -> Option<Self> {
+        match (self, was_full) {
+            (Self::Live | Self::Of(_) | Self::By(_), true) => Some(self),
+            (Self::After(_), true) => Some(Self::By(last_revision)),
+            (Self::By(revision), false) => Some(Self::After(revision)),
+            (Self::Live | Self::Of(_) | Self::After(_), false) => None,
+        }
+    }
 }
 
 impl<const N: usize, const T: usize> Packed<N, T> {
@@ -51,7 +70,7 @@ impl<const N: usize, const T: usize> Packed<N, T> {
     ) -> Result<(), StoreError> {
         let pick = match wanted {
             Wanted::Live => Pick::Live,
-            Wanted::Since(since) => Pick::Since(int(since.0)),
+            Wanted::Since(since) => Pick::After(int(since.0)),
         };
         self.pieces(conn, pick, take).await
     }
@@ -69,39 +88,58 @@ impl<const N: usize, const T: usize> Packed<N, T> {
     async fn pieces(
         &self,
         conn: &mut Connection,
-        pick: Pick,
+        first: Pick,
         mut take: impl FnMut(Record<'_, N, T>) -> Result<(), Cause>,
     ) -> Result<(), StoreError> {
-        let select = self.select();
-        let mut columns = vec!["revision"];
-        columns.extend(self.numbers);
-        let order = self.order(pick);
-        let columns = columns[order.clone()].join(", ");
-        let mut after = Self::begin(pick);
-        loop {
-            let mut query = QueryBuilder::<Db>::new(&select);
-            match pick {
-                Pick::Live => query.push(self.gone).push(" = 0 AND "),
-                Pick::Since(_) => &mut query,
-                Pick::Of(first) => {
-                    query.push(self.numbers[0]).push(" = ").push_bind(first);
-                    query.push(" AND ")
-                }
-            };
-            query.push("(").push(&columns).push(") > (");
+        let mut next = Some(first);
+        let mut last = Last {
+            revision: -1,
+            numbers: [-1; N],
+        };
+        while let Some(pick) = next {
+            let mut query = self.piece(pick, &last);
+            let text: Option<String> = query.build_query_scalar().fetch_one(&mut *conn).await?;
+            let n_rows = self.unpack(text.as_deref().unwrap_or_default(), &mut last, &mut take)?;
+            next = pick.next(n_rows == self.piece, last.revision);
+        }
+        Ok(())
+    }
+
+    /// The query for the piece after the last row.
+    fn piece(&self, pick: Pick, last: &Last<N>) -> QueryBuilder<Db> {
+        let mut query = QueryBuilder::new(self.select());
+        let key = match pick {
+            Pick::Live => {
+                query.push(self.gone).push(" = 0");
+                0..self.n_keys
+            }
+            Pick::Of(first) => {
+                query.push(self.numbers[0]).push(" = ").push_bind(first);
+                1..self.n_keys
+            }
+            Pick::After(revision) => {
+                query.push("revision > ").push_bind(revision);
+                query.push(" ORDER BY revision, ");
+                0..self.n_keys
+            }
+            Pick::By(revision) => {
+                query.push("revision = ").push_bind(revision);
+                0..self.n_keys
+            }
+        };
+        let columns = self.numbers[key.clone()].join(", ");
+        if !matches!(pick, Pick::After(_)) {
+            query.push(" AND (").push(&columns).push(") > (");
             let mut position = query.separated(", ");
-            after[order.clone()].iter().for_each(|number| {
+            last.numbers[key].iter().for_each(|number| {
                 position.push_bind(*number);
             });
-            query.push(") ORDER BY ").push(&columns);
-            query.push(" LIMIT ").push_bind(self.piece as i64);
-            query.push(") AS piece");
-            let text: Option<String> = query.build_query_scalar().fetch_one(&mut *conn).await?;
-            let n_rows = self.unpack(text.as_deref().unwrap_or_default(), &mut after, &mut take)?;
-            if n_rows < self.piece {
-                return Ok(());
-            }
+            query.push(") ORDER BY ");
         }
+        query.push(&columns);
+        query.push(" LIMIT ").push_bind(self.piece as i64);
+        query.push(") AS piece");
+        query
     }
 
     /// Everything up to the conditions.
@@ -117,56 +155,34 @@ impl<const N: usize, const T: usize> Packed<N, T> {
         )
     }
 
-    /// Which of the revision and the numbers after it the rows are ordered by.
-    fn order(&self, pick: Pick) -> Range<usize> {
-        let end = self.n_keys + 1;
-        match pick {
-            Pick::Live => 1..end,
-            Pick::Since(_) => 0..end,
-            Pick::Of(_) => 2..end,
-        }
-    }
-
-    /// The revision and the numbers that the first row comes after.
-    fn begin(pick: Pick) -> Vec<i64> {
-        match pick {
-            Pick::Live | Pick::Of(_) => vec![-1; N + 1],
-            Pick::Since(since) => {
-                let mut after = vec![i64::MAX; N + 1];
-                after[0] = since;
-                after
-            }
-        }
-    }
-
-    /// Hands over each row, leaves revision and numbers of the last in `after`, and answers how many there were.
+    /// Hands over each row, leaves the last one's numbers in `last`, and answers how many there were.
     fn unpack(
         &self,
         mut packed: &str,
-        after: &mut [i64],
+        last: &mut Last<N>,
         take: &mut impl FnMut(Record<'_, N, T>) -> Result<(), Cause>,
     ) -> Result<usize, StoreError> {
         let mut n_rows = 0;
         while !packed.is_empty() {
-            let (revision, record) = cut(&mut packed).ok_or_else(|| StoreError::Corrupt {
-                table: self.table,
-                id: format!("after {:?}", &after[1..=self.n_keys]),
-                source: "it is cut short".into(),
-            })?;
-            after[0] = revision;
-            after[1..].copy_from_slice(&record.numbers);
-            take(record).map_err(|source| StoreError::Corrupt {
-                table: self.table,
-                id: after[1..=self.n_keys]
-                    .iter()
-                    .map(i64::to_string)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-                source,
-            })?;
+            let (revision, record) = cut(&mut packed)
+                .ok_or_else(|| self.corrupt("after ", last, "it is cut short".into()))?;
+            *last = Last {
+                revision,
+                numbers: record.numbers,
+            };
+            take(record).map_err(|source| self.corrupt("", last, source))?;
             n_rows += 1;
         }
         Ok(n_rows)
+    }
+
+    fn corrupt(&self, which: &str, row: &Last<N>, source: Cause) -> StoreError {
+        let key = row.numbers[..self.n_keys].iter().map(i64::to_string);
+        StoreError::Corrupt {
+            table: self.table,
+            id: format!("{which}{}", Vec::from_iter(key).join(", ")),
+            source,
+        }
     }
 }
 
@@ -221,20 +237,25 @@ mod tests {
         piece: 9,
     };
 
+    const NONE: Last<2> = Last {
+        revision: 0,
+        numbers: [0; 2],
+    };
+
     #[test]
     fn texts_may_hold_anything_and_be_empty() {
         let mut found = Vec::new();
-        let mut after = [0; 3];
+        let mut last = NONE;
         let n_rows = NAMES.unpack(
             "7 0 1 -2 4 0 1 2 8 1 2 3 3 2 空''",
-            &mut after,
+            &mut last,
             &mut |row: Record<'_, 2, 2>| {
                 found.push((row.gone, row.numbers, row.texts.map(str::to_owned)));
                 Ok(())
             },
         );
         assert_eq!(n_rows.unwrap(), 2);
-        assert_eq!(after, [8, 2, 3]);
+        assert_eq!((last.revision, last.numbers), (8, [2, 3]));
         let first = (false, [1, -2], ["1 2 ".to_owned(), String::new()]);
         let second = (true, [2, 3], ["空".to_owned(), "''".to_owned()]);
         assert_eq!(found, [first, second]);
@@ -247,11 +268,11 @@ mod tests {
             _ => Ok(()),
         };
         for (packed, expected) in [
-            ("1 0 4 9 0 1 x1 0 5 9 0 4 ", "after [4]"),
-            ("1 0 4 9 1 1 空", "after [0]"),
+            ("1 0 4 9 0 1 x1 0 5 9 0 4 ", "after 4"),
+            ("1 0 4 9 1 1 空", "after 0"),
             ("1 0 4 9 0 1 x1 0 5 9 1 0 x", "5"),
         ] {
-            let refused = NAMES.unpack(packed, &mut [0; 3], &mut take).unwrap_err();
+            let refused = NAMES.unpack(packed, &mut { NONE }, &mut take).unwrap_err();
             assert!(
                 matches!(&refused, StoreError::Corrupt { id, .. } if id == expected),
                 "{refused:?}"

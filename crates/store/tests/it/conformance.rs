@@ -2,12 +2,15 @@
 
 pub mod audit;
 pub mod commit;
+pub mod config_template;
 pub mod event;
 pub mod follow;
+pub mod job;
 pub mod load;
 pub mod purge;
 pub mod setting;
 pub mod task;
+pub mod topology;
 pub mod webhook;
 
 /// Makes each promise a test of the engine that the calling module stands for.

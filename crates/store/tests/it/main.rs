@@ -10,5 +10,6 @@ mod conformance;
 mod crash;
 mod picture;
 mod place;
+mod random;
 mod some;
 mod sqlite;

@@ -1,5 +1,15 @@
 //! Rows to write. Equal numbers make equal rows.
 
+mod config_template;
+mod job;
+mod topology;
+
+pub use config_template::{config_file, content, content_id, template, templates, version};
+pub use job::{job, job_task, started};
+pub use topology::{
+    business, cloud, machine, module, program, service, set, topology, view_process,
+};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,6 +20,7 @@ use model::change::{
 };
 use model::event::{Event, EventKind};
 use model::group::{Pool, ProcessGroup};
+use model::job::JobStatus;
 use model::operation::{Instance, Ran};
 use model::spec::{Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport};
 use model::status::Exit;
@@ -298,6 +309,10 @@ pub fn everything() -> Changes {
         logins: (0..2).map(login).collect(),
         join_tokens: (0..2).map(join_token).collect(),
         webhooks: (0..2).map(webhook).collect(),
+        topology: topology(),
+        jobs: vec![job(1, JobStatus::Running)],
+        job_tasks: (0..5).map(|ordinal| job_task(1, ordinal)).collect(),
+        templates: templates(),
         ..Changes::default()
     }
 }

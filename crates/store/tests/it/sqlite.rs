@@ -1,11 +1,13 @@
 //! SQLite keeps every promise, and some of its own.
 
+mod plan;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use model::change::{Changes, Revision};
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+use sqlx::{ConnectOptions as _, Connection as _};
 use store::{Store, StoreError};
 
 use crate::conformance::keeps;
@@ -61,6 +63,18 @@ keeps! { Place::new() =>
     event::old_events_go_and_their_ids_are_not_used_again,
     webhook::a_webhook_begins_after_the_events_that_were_there,
     webhook::a_position_only_moves_forward_and_outlives_changes_of_its_webhook,
+    topology::ids_of_the_view_may_have_gaps_of_any_size,
+    topology::changes_of_many_commits_come_in_their_order,
+    job::a_job_that_is_over_is_not_loaded_but_still_there,
+    job::a_job_that_goes_on_again_comes_with_all_its_tasks,
+    job::tasks_are_counted_by_status_however_often_they_are_written,
+    job::a_task_without_a_job_is_dropped,
+    job::jobs_are_listed_newest_first_in_pages,
+    job::jobs_are_filtered_by_everything_at_once,
+    job::old_jobs_go_when_they_are_over_and_their_ids_are_not_used_again,
+    config_template::contents_are_read_one_by_one_and_never_as_changes,
+    config_template::large_contents_are_written_and_what_is_there_stays,
+    config_template::contents_that_no_file_refers_to_are_purged,
 }
 
 #[tokio::test]
@@ -174,6 +188,32 @@ async fn a_row_that_cannot_be_read_is_named() {
             "5",
         ),
         (
+            "UPDATE services SET machine = -1 WHERE id = 4",
+            "services",
+            "4",
+        ),
+        (
+            "UPDATE view_processes SET program = 4294967296 WHERE id = 3",
+            "view_processes",
+            "3",
+        ),
+        (
+            "UPDATE machines SET body = '{}' WHERE id = 2",
+            "machines",
+            "2",
+        ),
+        ("UPDATE jobs SET body = '' WHERE id = 1", "jobs", "1"),
+        (
+            "UPDATE job_tasks SET body = '[]' WHERE ordinal = 3",
+            "job_tasks",
+            "1, 3",
+        ),
+        (
+            "UPDATE config_files SET released = '' WHERE process = 1",
+            "config_files",
+            "1, 0, 1",
+        ),
+        (
             "UPDATE logins SET token_sha256 = x'00' WHERE user_name = 'user1'",
             "logins",
             "",
@@ -260,84 +300,6 @@ async fn a_commit_that_is_abandoned_half_way_is_whole_or_absent() {
     assert_eq!(loaded.names.len() as u64, head.0 - 1);
 }
 
-#[tokio::test]
-async fn big_tables_are_read_through_their_indexes() {
-    let place = Place::new();
-    place.open().await.close().await;
-    for (statement, wanted) in [
-        (
-            "SELECT id FROM processes WHERE revision > 5",
-            "processes_revision",
-        ),
-        (
-            "SELECT body FROM outcomes WHERE revision > 5",
-            "outcomes_revision",
-        ),
-        (
-            "SELECT op FROM targets WHERE revision > 5",
-            "targets_revision",
-        ),
-        (
-            "SELECT app FROM tasks WHERE n_ended < n_targets",
-            "tasks_open",
-        ),
-        (
-            "SELECT id FROM processes WHERE gone = 1 AND revision <= 5 LIMIT 9",
-            "processes_gone",
-        ),
-        (
-            "SELECT op FROM targets WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets)",
-            "SEARCH targets USING PRIMARY KEY",
-        ),
-        (
-            "UPDATE tasks SET n_ended = v.column2 FROM (VALUES (1, 2), (3, 4)) AS v WHERE tasks.id = v.column1",
-            "SEARCH tasks USING INTEGER PRIMARY KEY",
-        ),
-        (
-            "SELECT count(o.code) FROM (VALUES (1, 2), (3, 4)) AS v CROSS JOIN targets AS t LEFT JOIN outcomes AS o \
-             ON o.task = t.task AND o.ordinal = t.ordinal WHERE t.task = v.column1 AND t.ordinal = v.column2",
-            "SEARCH t USING PRIMARY KEY",
-        ),
-        (
-            "SELECT id FROM events WHERE at < 5 ORDER BY at, id LIMIT 9",
-            "events_at",
-        ),
-    ] {
-        let plan = plan(&place, statement).await;
-        assert!(plan.contains(wanted), "{statement}\n{plan}");
-    }
-}
-
-/// Each filter has an index that holds its events in the order of time: a page costs what a page holds.
-#[tokio::test]
-async fn pages_of_events_are_read_in_order_and_never_sorted() {
-    let place = Place::new();
-    place.open().await.close().await;
-    for (filter, wanted) in [
-        ("", "events_at"),
-        (" AND at >= 3", "events_at"),
-        (" AND host = 1", "events_host"),
-        (" AND host = 1 AND kind IN ('a', 'b')", "events_host"),
-        (" AND namespace = 'n'", "events_namespace"),
-        (
-            " AND namespace = 'n' AND kind = 'k'",
-            "events_namespace_kind",
-        ),
-        (" AND namespace = 'n' AND name = 'p'", "events_name"),
-        (" AND kind = 'k' AND at >= 3", "events_kind"),
-    ] {
-        let statement = format!(
-            "SELECT id, host, body FROM events WHERE (at, id) < (9, 9){filter} ORDER BY at DESC, id DESC LIMIT 9"
-        );
-        let plan = plan(&place, &statement).await;
-        assert!(
-            plan.contains(&format!("INDEX {wanted} ")),
-            "{filter}\n{plan}"
-        );
-        assert!(!plan.contains("TEMP B-TREE"), "{filter}\n{plan}");
-    }
-}
-
 async fn raw(place: &Place) -> sqlx::SqliteConnection {
     let options = SqliteConnectOptions::new().filename(place.file());
     options.connect().await.unwrap()
@@ -348,13 +310,4 @@ async fn meddle(place: &Place, statement: &'static str) {
     let mut conn = raw(place).await;
     sqlx::raw_sql(statement).execute(&mut conn).await.unwrap();
     conn.close().await.unwrap();
-}
-
-async fn plan(place: &Place, statement: &str) -> String {
-    let mut conn = raw(place).await;
-    let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
-    let steps: Vec<(i64, i64, i64, String)> =
-        sqlx::query_as(explain).fetch_all(&mut conn).await.unwrap();
-    let steps: Vec<String> = steps.into_iter().map(|(_, _, _, step)| step).collect();
-    steps.join("\n")
 }

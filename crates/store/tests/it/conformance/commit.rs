@@ -1,6 +1,8 @@
 //! All or nothing, in order, without gaps.
 
 use model::change::{Changes, ProcessId, Revision};
+use model::config_template::{ConfigFileRow, TemplateChanges};
+use model::topology::TopologyChanges;
 use store::{AuditPage, Store, StoreError};
 
 use crate::picture::Picture;
@@ -94,6 +96,11 @@ pub async fn what_is_gone_is_not_loaded(place: &Place) {
     left.logins.clear();
     left.join_tokens.clear();
     left.webhooks.clear();
+    left.topology = TopologyChanges {
+        clouds: left.topology.clouds,
+        ..TopologyChanges::default()
+    };
+    left.templates = TemplateChanges::default();
     assert_eq!(store.load().await.unwrap().changes, left);
 }
 
@@ -109,7 +116,36 @@ pub fn all_gone() -> Changes {
         logins_gone: all.logins.iter().map(|row| row.token_sha256).collect(),
         join_tokens_gone: all.join_tokens.into_iter().map(|row| row.id).collect(),
         webhooks_gone: all.webhooks.into_iter().map(|row| row.id).collect(),
+        topology: topology_gone(&all.topology),
+        templates: templates_gone(&all.templates),
         ..Changes::default()
+    }
+}
+
+fn topology_gone(all: &TopologyChanges) -> TopologyChanges {
+    TopologyChanges {
+        businesses_gone: all.businesses.iter().map(|row| row.id).collect(),
+        sets_gone: all.sets.iter().map(|row| row.id).collect(),
+        modules_gone: all.modules.iter().map(|row| row.id).collect(),
+        machines_gone: all.machines.iter().map(|row| row.id).collect(),
+        services_gone: all.services.iter().map(|row| row.id).collect(),
+        programs_gone: all.programs.iter().map(|row| row.id).collect(),
+        processes_gone: all.processes.iter().map(|row| row.id).collect(),
+        ..TopologyChanges::default()
+    }
+}
+
+fn templates_gone(all: &TemplateChanges) -> TemplateChanges {
+    let without_states = |row: &ConfigFileRow| ConfigFileRow {
+        generated: None,
+        released: None,
+        ..row.clone()
+    };
+    TemplateChanges {
+        templates_gone: all.templates.iter().map(|row| row.id).collect(),
+        versions_gone: all.versions.iter().map(|row| row.id).collect(),
+        files: all.files.iter().map(without_states).collect(),
+        ..TemplateChanges::default()
     }
 }
 

@@ -1,0 +1,77 @@
+//! Jobs and their tasks.
+
+use model::change::Changes;
+use model::config_template::TemplateId;
+use model::job::{
+    AfterRelease, Isolation, JobAction, JobId, JobOptions, JobRow, JobStatus, JobTaskLabel,
+    JobTaskRow,
+};
+use model::topology::{BkProcessId, BusinessId};
+use model::{Code, UnixMillis};
+
+use super::{moment, op_id};
+
+/// Created `n` seconds after a certain moment.
+pub fn job(n: u32, status: JobStatus) -> JobRow {
+    JobRow {
+        id: JobId(n),
+        business: BusinessId(n % 2),
+        action: JobAction::ALL[n as usize % JobAction::ALL.len()],
+        scope: serde_json::json!({"bk_set_ids": [n], "expression": "*.it's.\"空\""}),
+        options: JobOptions {
+            isolation: Isolation::Module,
+            batch_size: Some(n),
+            max_failures: 3,
+            ignore_error_codes: vec![-1, 117],
+            pause_secs: 60,
+            config_template_ids: vec![TemplateId(n)],
+            after_release: Some(AfterRelease::Reload),
+        },
+        app: "app".into(),
+        user: format!("üser{}", n % 3),
+        created_at: moment(n),
+        ended_at: match status.is_over() {
+            true => moment(n + 9),
+            false => UnixMillis::NEVER,
+        },
+        status,
+        cancelled_by: "admin".into(),
+        resume_at: moment(n + 60),
+    }
+}
+
+/// Pending.
+pub fn job_task(job: u32, ordinal: u32) -> JobTaskRow {
+    JobTaskRow {
+        job: JobId(job),
+        ordinal,
+        process: BkProcessId(ordinal / 2),
+        local_inst_id: ordinal % 2 + 1,
+        label: JobTaskLabel {
+            expression: format!("set.module.it's.\"gse\".{ordinal}"),
+            bk_process_name: "gse".into(),
+            inst_id: u64::MAX - u64::from(ordinal),
+            bk_cloud_id: 2,
+            bk_host_innerip: "10.0.0.1".into(),
+        },
+        priority: -7,
+        unit: job,
+        status: JobStatus::Pending,
+        op: (ordinal % 2 == 1).then(|| op_id(job, ordinal)),
+        code: Code::TERMINATED,
+        reason: "因为".into(),
+        output: "out\u{0}put\n".repeat(ordinal as usize % 5),
+        command: "./start.sh".into(),
+        started_at: moment(job),
+        ended_at: UnixMillis::NEVER,
+    }
+}
+
+/// A running job and all its tasks.
+pub fn started(n: u32, n_tasks: u32) -> Changes {
+    Changes {
+        jobs: vec![job(n, JobStatus::Running)],
+        job_tasks: (0..n_tasks).map(|ordinal| job_task(n, ordinal)).collect(),
+        ..Changes::default()
+    }
+}

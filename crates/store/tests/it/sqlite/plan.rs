@@ -1,0 +1,199 @@
+//! Which way SQLite goes through its tables.
+
+use sqlx::AssertSqlSafe;
+
+use super::raw;
+use crate::place::Place;
+
+#[tokio::test]
+async fn big_tables_are_read_through_their_indexes() {
+    let place = Place::new();
+    place.open().await.close().await;
+    for (statement, wanted) in [
+        (
+            "SELECT id FROM processes WHERE revision > 5",
+            "processes_revision",
+        ),
+        (
+            "SELECT body FROM outcomes WHERE revision > 5",
+            "outcomes_revision",
+        ),
+        (
+            "SELECT op FROM targets WHERE revision > 5",
+            "targets_revision",
+        ),
+        (
+            "SELECT app FROM tasks WHERE n_ended < n_targets",
+            "tasks_open",
+        ),
+        (
+            "SELECT id FROM processes WHERE gone = 1 AND revision <= 5 LIMIT 9",
+            "processes_gone",
+        ),
+        (
+            "SELECT op FROM targets WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets)",
+            "SEARCH targets USING PRIMARY KEY",
+        ),
+        (
+            "UPDATE tasks SET n_ended = v.column2 FROM (VALUES (1, 2), (3, 4)) AS v WHERE tasks.id = v.column1",
+            "SEARCH tasks USING INTEGER PRIMARY KEY",
+        ),
+        (
+            "SELECT count(o.code) FROM (VALUES (1, 2), (3, 4)) AS v CROSS JOIN targets AS t LEFT JOIN outcomes AS o \
+             ON o.task = t.task AND o.ordinal = t.ordinal WHERE t.task = v.column1 AND t.ordinal = v.column2",
+            "SEARCH t USING PRIMARY KEY",
+        ),
+        (
+            "SELECT body FROM jobs WHERE is_over = 0 ORDER BY id",
+            "jobs_open",
+        ),
+        (
+            "SELECT id FROM jobs WHERE is_over = 1 AND gone = 0 AND created_at < 5 LIMIT 9",
+            "jobs_ended",
+        ),
+        (
+            "SELECT job, ordinal FROM job_tasks WHERE job IN (SELECT id FROM jobs WHERE gone = 1) LIMIT 9",
+            "SEARCH job_tasks USING PRIMARY KEY",
+        ),
+        (
+            "SELECT t.job, t.status, count(*) FROM (VALUES (1, 2), (3, 4)) AS v CROSS JOIN job_tasks AS t \
+             WHERE t.job = v.column1 AND t.ordinal = v.column2 GROUP BY t.job, t.status",
+            "SEARCH t USING PRIMARY KEY (job=? AND ordinal=?)",
+        ),
+        (
+            "DELETE FROM contents WHERE id > x'00' AND id <= x'01' \
+             AND NOT EXISTS (SELECT 1 FROM config_files WHERE generated_content = contents.id) \
+             AND NOT EXISTS (SELECT 1 FROM config_files WHERE released_content = contents.id)",
+            "config_files_released (released_content=?)",
+        ),
+        (
+            "SELECT id FROM events WHERE at < 5 ORDER BY at, id LIMIT 9",
+            "events_at",
+        ),
+    ] {
+        let plan = plan(&place, statement).await;
+        assert!(plan.contains(wanted), "{statement}\n{plan}");
+    }
+}
+
+/// Each filter has an index that holds its events in the order of time: a page costs what a page holds.
+#[tokio::test]
+async fn pages_of_events_are_read_in_order_and_never_sorted() {
+    let place = Place::new();
+    place.open().await.close().await;
+    for (filter, wanted) in [
+        ("", "events_at"),
+        (" AND at >= 3", "events_at"),
+        (" AND host = 1", "events_host"),
+        (" AND host = 1 AND kind IN ('a', 'b')", "events_host"),
+        (" AND namespace = 'n'", "events_namespace"),
+        (
+            " AND namespace = 'n' AND kind = 'k'",
+            "events_namespace_kind",
+        ),
+        (" AND namespace = 'n' AND name = 'p'", "events_name"),
+        (" AND kind = 'k' AND at >= 3", "events_kind"),
+    ] {
+        let statement = format!(
+            "SELECT id, host, body FROM events WHERE (at, id) < (9, 9){filter} ORDER BY at DESC, id DESC LIMIT 9"
+        );
+        let plan = plan(&place, &statement).await;
+        assert!(
+            plan.contains(&format!("INDEX {wanted} ")),
+            "{filter}\n{plan}"
+        );
+        assert!(!plan.contains("TEMP B-TREE"), "{filter}\n{plan}");
+    }
+}
+
+/// Each piece begins where the last one ended, without walking over what came before or sorting what comes after.
+#[tokio::test]
+async fn pieces_of_a_table_are_read_in_order_and_never_sorted() {
+    let place = Place::new();
+    place.open().await.close().await;
+    for (table, condition, wanted) in [
+        (
+            "services",
+            "gone = 0 AND (id) > (5) ORDER BY id",
+            "INTEGER PRIMARY KEY (rowid>?)",
+        ),
+        (
+            "services",
+            "revision > 5 ORDER BY revision, id",
+            "services_revision (revision>?)",
+        ),
+        (
+            "services",
+            "revision = 5 AND (id) > (5) ORDER BY id",
+            "services_revision (revision=? AND rowid>?)",
+        ),
+        (
+            "config_files",
+            "gone = 0 AND (process, local_inst_id, template) > (5, 5, 5) ORDER BY process, local_inst_id, template",
+            "PRIMARY KEY ((process,local_inst_id,template)>(?,?,?))",
+        ),
+        (
+            "config_files",
+            "revision > 5 ORDER BY revision, process, local_inst_id, template",
+            "config_files_revision (revision>?)",
+        ),
+        (
+            "config_files",
+            "revision = 5 AND (process, local_inst_id, template) > (5, 5, 5) \
+             ORDER BY process, local_inst_id, template",
+            "config_files_revision (revision=? AND (process,local_inst_id,template)>(?,?,?))",
+        ),
+        (
+            "job_tasks",
+            "job = 5 AND (ordinal) > (5) ORDER BY ordinal",
+            "PRIMARY KEY (job=? AND ordinal>?)",
+        ),
+        (
+            "job_tasks",
+            "revision = 5 AND (job, ordinal) > (5, 5) ORDER BY job, ordinal",
+            "job_tasks_revision (revision=? AND (job,ordinal)>(?,?))",
+        ),
+    ] {
+        let statement = format!(
+            "SELECT string_agg(packed, '') FROM (SELECT concat_ws(' ', revision) || ' ' AS packed FROM {table} \
+             WHERE {condition} LIMIT 9) AS piece"
+        );
+        let plan = plan(&place, &statement).await;
+        assert!(plan.contains(wanted), "{condition}\n{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{condition}\n{plan}");
+    }
+}
+
+/// A page of jobs is read from the newest on, whatever it is filtered by.
+#[tokio::test]
+async fn pages_of_jobs_are_read_in_order_and_never_sorted() {
+    let place = Place::new();
+    place.open().await.close().await;
+    for (filter, wanted) in [
+        ("", "INTEGER PRIMARY KEY (rowid<?)"),
+        (
+            " AND business = 1",
+            "jobs_business (business=? AND rowid<?)",
+        ),
+        (
+            " AND business = 1 AND status = 's' AND action = 'a' AND user_name = 'u'",
+            "jobs_business (business=? AND rowid<?)",
+        ),
+    ] {
+        let statement = format!(
+            "SELECT body FROM jobs WHERE gone = 0 AND id < 9{filter} ORDER BY id DESC LIMIT 9"
+        );
+        let plan = plan(&place, &statement).await;
+        assert!(plan.contains(wanted), "{filter}\n{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{filter}\n{plan}");
+    }
+}
+
+async fn plan(place: &Place, statement: &str) -> String {
+    let mut conn = raw(place).await;
+    let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
+    let steps: Vec<(i64, i64, i64, String)> =
+        sqlx::query_as(explain).fetch_all(&mut conn).await.unwrap();
+    let steps: Vec<String> = steps.into_iter().map(|(_, _, _, step)| step).collect();
+    steps.join("\n")
+}
