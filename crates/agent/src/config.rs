@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use model::{AgentId, Invalid};
+use supervisor::ControlGroups;
 use wire::enrol::JoinToken;
 
 mod address;
@@ -31,10 +32,11 @@ const AGENT_ID: Key = Key::new("agent_id", "MUSTER_AGENT_ID");
 const JOIN: Key = Key::new("join", "MUSTER_JOIN_TOKEN");
 const MEMORY_MAX: Key = Key::new("memory_max", "MUSTER_AGENT_MEMORY_MAX");
 const CPU_MAX: Key = Key::new("cpu_max", "MUSTER_AGENT_CPU_MAX");
+const CGROUPS: Key = Key::new("cgroups", "MUSTER_CGROUPS");
 const LOG: Key = Key::new("log", "MUSTER_LOG");
 const LOG_FORMAT: Key = Key::new("log_format", "MUSTER_LOG_FORMAT");
-const KEYS: [Key; 10] = [
-    SERVER, DATA, IP, CLOUD_ID, AGENT_ID, JOIN, MEMORY_MAX, CPU_MAX, LOG, LOG_FORMAT,
+const KEYS: [Key; 11] = [
+    SERVER, DATA, IP, CLOUD_ID, AGENT_ID, JOIN, MEMORY_MAX, CPU_MAX, CGROUPS, LOG, LOG_FORMAT,
 ];
 
 /// Shown below `--help`.
@@ -44,8 +46,8 @@ Examples:
     MUSTER_JOIN_TOKEN=… muster-agent --server 10.0.0.1:7101 --data /var/lib/muster-agent --ip 10.0.0.7
   Later starts need neither token nor address of the host:
     muster-agent --server 10.0.0.1:7101
-  From a file (keys: server, data, ip, cloud_id, agent_id, join, memory_max, cpu_max, log, log_format;
-  at the top or in a table [agent]):
+  From a file (keys: server, data, ip, cloud_id, agent_id, join, memory_max, cpu_max, cgroups, log,
+  log_format; at the top or in a table [agent]):
     muster-agent --config /etc/muster/agent.toml
   What would it use?
     muster-agent --config /etc/muster/agent.toml --print-config
@@ -82,6 +84,10 @@ pub struct AgentArgs {
     /// [env: MUSTER_AGENT_CPU_MAX] [default: 50]
     #[arg(long, value_name = "PERCENT")]
     pub cpu_max: Option<String>,
+    /// auto: a control group for each process, where the host offers them; off: none [env: MUSTER_CGROUPS]
+    /// [default: auto]
+    #[arg(long, value_name = "USE")]
+    pub cgroups: Option<String>,
     /// A TOML file with the same settings [env: MUSTER_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
@@ -111,6 +117,7 @@ pub struct AgentConfig {
     pub memory_max: u64,
     /// Percent of one core that the agent itself may use.
     pub cpu_max: u32,
+    pub cgroups: ControlGroups,
     pub log: LogLevel,
     pub log_format: LogFormat,
 }
@@ -148,6 +155,9 @@ impl AgentConfig {
             cpu_max: sources
                 .pick(CPU_MAX, args.cpu_max.as_deref(), amount::parse_cpu)?
                 .unwrap_or(amount::DEFAULT_CPU),
+            cgroups: sources
+                .pick(CGROUPS, args.cgroups.as_deref(), ControlGroups::parse)?
+                .unwrap_or_default(),
             log: sources
                 .pick(LOG, args.log.as_deref(), LogLevel::parse)?
                 .unwrap_or_default(),
@@ -177,6 +187,7 @@ impl AgentConfig {
         }
         table.insert("memory_max".into(), memory_text(self.memory_max).into());
         table.insert("cpu_max".into(), i64::from(self.cpu_max).into());
+        table.insert("cgroups".into(), self.cgroups.as_str().into());
         table.insert("log".into(), self.log.as_str().into());
         table.insert("log_format".into(), self.log_format.as_str().into());
         table.to_string()

@@ -148,6 +148,7 @@ async fn live(
     let options = Options {
         // Of a program that is more than an agent, the agent does not know its own part.
         cpu_max: note.is_some().then_some(config.cpu_max),
+        control_groups: config.cgroups,
         ..Options::default()
     };
     let (supervisor, recovered) = Supervisor::open(&data.path().join(SUPERVISOR_DIR), options)?;

@@ -51,6 +51,7 @@ fn a_flag_wins_over_the_environment_that_over_the_file_that_over_the_default() {
     assert_eq!(config.data, PathBuf::from("/var/lib/muster-agent"));
     assert_eq!(config.servers.len(), 2);
     assert_eq!((config.memory_max, config.cpu_max), (256 << 20, 50));
+    assert_eq!(config.cgroups.as_str(), "auto");
 }
 
 #[test]
@@ -100,6 +101,11 @@ fn a_bad_value_names_its_place_and_the_rule() {
             complaint(|a| a.log_format = some("xml")),
             "--log-format",
             "json",
+        ),
+        (
+            complaint(|a| a.cgroups = some("maybe")),
+            "--cgroups",
+            "must be auto or off",
         ),
         (complaint(|a| a.data = some("")), "--data", "is required"),
         (
@@ -188,6 +194,7 @@ fn a_printed_configuration_reads_back_the_same() {
         data: Some("/data".into()),
         memory_max: Some("64M".into()),
         cpu_max: Some("20%".into()),
+        cgroups: Some("off".into()),
         log: Some("debug".into()),
         log_format: Some("json".into()),
         ..AgentArgs::default()

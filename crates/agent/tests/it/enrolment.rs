@@ -26,6 +26,7 @@ fn config(data: &Path, server: &str, join: Option<JoinToken>) -> AgentConfig {
         join: join.map(Join),
         memory_max: 256 << 20,
         cpu_max: 50,
+        cgroups: Default::default(),
         log: Default::default(),
         log_format: Default::default(),
     }

@@ -51,8 +51,9 @@ impl LocalAgent {
             .stdout(Stdio::null())
             // Ctrl-C is for us alone: we tell the agent.
             .process_group(0);
+        // What is meant for us is not meant for the agent, but for this, which only an agent knows.
         for (name, _) in std::env::vars_os() {
-            if name.as_encoded_bytes().starts_with(b"MUSTER_") {
+            if name.as_encoded_bytes().starts_with(b"MUSTER_") && name != "MUSTER_CGROUPS" {
                 command.env_remove(name);
             }
         }
