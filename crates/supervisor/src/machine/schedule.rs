@@ -176,6 +176,19 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_was_set_is_followed_and_nothing_is_caught_up_on() {
+        let mut schedule = Schedule::new("0 3 * * *");
+        schedule.advance(millis("2026-11-15T12:00:00Z"), &Utc);
+        for (set_to, next) in [
+            ("2026-11-20T12:00:00Z", "2026-11-21T03:00:00Z"),
+            ("2026-11-01T02:59:59Z", "2026-11-01T03:00:00Z"),
+        ] {
+            schedule.advance(millis(set_to), &Utc);
+            assert_eq!(schedule.next(), Some(millis(next)), "set to {set_to}");
+        }
+    }
+
+    #[test]
     fn what_is_no_rule_is_never_due() {
         let mut schedule = Schedule::new("now and then");
         schedule.advance(millis("2026-11-15T12:00:00Z"), &Utc);

@@ -5,6 +5,7 @@
 
 mod answer;
 mod crash;
+mod disk;
 mod drift;
 mod groups;
 mod health;

@@ -1,5 +1,6 @@
 //! What goes wrong around a process, and what people are told of it.
 
+use model::event::EventKind;
 use model::{Code, Flag, Op, State};
 
 use super::super::{Event, Phase};
@@ -160,5 +161,58 @@ fn a_failed_command_is_named_and_does_not_read_like_the_end_of_the_process() {
             assert_eq!(world.process.view().message, said);
             assert!(world.program().is_some());
         }
+    }
+}
+
+#[test]
+fn who_dies_before_its_start_check_is_told_by_the_operation_alone() {
+    for behaviour in [daemon(), foreground()] {
+        let mut world = world(behaviour);
+        world.ask(1, Op::Start);
+        world.pass(1_000);
+        world.kill_program();
+        world.pass(1_000);
+        let end = world.last();
+        assert_ne!(end.code, Code::OK);
+        assert!(end.message.contains("signal 9"), "{}", end.message);
+        assert_eq!(world.emitted, [], "it was never up");
+
+        // Once it was up, its end is an event.
+        world.ask(2, Op::Start);
+        world.pass(10_000);
+        assert_eq!(world.last().code, Code::OK);
+        world.kill_program();
+        let kinds: Vec<EventKind> = world.emitted.iter().map(|event| event.kind).collect();
+        assert_eq!(kinds, [EventKind::ProcessExit]);
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_changes_no_delay() {
+    const DAY_MS: i64 = 86_400_000;
+    for set_by in [-DAY_MS, DAY_MS] {
+        let mut world = world(foreground());
+        world.ask(1, Op::Start);
+        world.pass(6_000);
+        assert_eq!(world.last().code, Code::OK);
+        world.kill_program();
+        let Phase::Backoff { until_boot_ms } = world.process.phase else {
+            panic!("{:?}", world.process.phase);
+        };
+        world.wall_lead_ms = set_by;
+        world.pass(until_boot_ms - world.now - 1);
+        assert_eq!(world.program(), None);
+        world.pass(1);
+        assert!(world.program().is_some());
+        // In the middle of an operation, and of the run that clears the count of attempts.
+        world.pass(30_000);
+        world.wall_lead_ms = 0;
+        assert_eq!(world.process.failures, 1);
+        world.pass(31_000);
+        world.ask(2, Op::Restart);
+        world.wall_lead_ms = set_by;
+        world.pass(10_000);
+        assert_eq!((world.last().code, world.ends.len()), (Code::OK, 2));
+        assert_eq!(world.most_programs, 1);
     }
 }

@@ -66,6 +66,8 @@ pub(crate) struct World {
     pub(crate) process: Process,
     saved: Process,
     pub(crate) now: u64,
+    /// How far somebody set the clock on the wall ahead.
+    pub(crate) wall_lead_ms: i64,
     procs: BTreeMap<i32, Proc>,
     /// Daemons that will write the pid file.
     coming: Vec<(u64, Proc)>,
@@ -102,6 +104,7 @@ impl World {
             saved: process.clone(),
             process,
             now: 1_000_000,
+            wall_lead_ms: 0,
             procs: BTreeMap::new(),
             coming: Vec::new(),
             pid_file: None,
@@ -132,7 +135,7 @@ impl World {
     fn moment(&self) -> Moment {
         Moment {
             boot_ms: self.now,
-            unix: UnixMillis(self.now as i64),
+            unix: UnixMillis(self.now as i64 + self.wall_lead_ms),
         }
     }
 
