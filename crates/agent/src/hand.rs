@@ -19,8 +19,9 @@ use crate::report::Statuses;
 
 /// Operations taken and not acknowledged, at most. A server that never acknowledges gets no further.
 pub const MAX_OPERATIONS: usize = 20_000;
-/// Events kept for a server that is away. Beyond this the oldest go, this many at a time.
-pub const MAX_EVENTS: usize = 10_000;
+/// Events kept for a server that is away: a day of twenty processes that each die every minute. Beyond this the oldest go,
+/// this many at a time.
+pub const MAX_EVENTS: usize = 50_000;
 const DROPPED_EVENTS: usize = 1_000;
 
 #[derive(Debug)]
@@ -171,9 +172,9 @@ impl Hand {
                 self.keeper.ask(Request::AcknowledgeResults(gone));
             }
         }
-        let gone = self.events.acknowledge(|seq| *seq <= ack.events_through);
-        if let Some(last) = gone.last() {
-            self.keeper.ask(Request::AcknowledgeEvents(*last));
+        let through = ack.events_through;
+        if let Some(last) = self.events.acknowledge_first(|seq| *seq <= through) {
+            self.keeper.ask(Request::AcknowledgeEvents(last));
         }
     }
 

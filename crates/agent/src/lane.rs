@@ -76,6 +76,20 @@ impl<K: PartialEq, V> Lane<K, V> {
         acknowledged
     }
 
+    /// As [`Self::acknowledge`], where keys rise in the order of sending: looks no further than it must. Returns the last.
+    pub fn acknowledge_first(&mut self, mut has: impl FnMut(&K) -> bool) -> Option<K> {
+        let mut last = None;
+        for queue in [&mut self.sent, &mut self.waiting] {
+            while let Some((key, _)) = queue.pop_front_if(|(key, _)| has(key)) {
+                last = Some(key);
+            }
+            if !queue.is_empty() {
+                break;
+            }
+        }
+        last
+    }
+
     /// Gives up the oldest.
     pub fn drop_oldest(&mut self) -> Option<K> {
         let (key, _) = self.sent.pop_front().or_else(|| self.waiting.pop_front())?;
@@ -101,6 +115,18 @@ mod tests {
         lane.rewind();
         assert_eq!(sent(&mut lane), [1, 4, 5]);
         assert!(sent(&mut lane).is_empty());
+    }
+
+    #[test]
+    fn the_first_are_let_go_whether_sent_on_this_connection_or_not() {
+        let mut lane = Lane::default();
+        (1..=5).for_each(|n| lane.push(n, ()));
+        lane.next_to_send();
+        lane.next_to_send();
+        assert_eq!(lane.acknowledge_first(|n| *n <= 1), Some(1));
+        assert_eq!(lane.acknowledge_first(|n| *n <= 1), None);
+        assert_eq!(lane.acknowledge_first(|n| *n <= 4), Some(4));
+        assert_eq!(sent(&mut lane), [5]);
     }
 
     #[test]

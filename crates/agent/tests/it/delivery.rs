@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use agent::hand::MAX_EVENTS;
 use futures_util::SinkExt;
 use model::event::{Event, EventKind};
 use model::{OpId, UnixMillis};
@@ -30,6 +31,17 @@ fn connections() -> impl Strategy<Value = Vec<Vec<Step>>> {
     prop::collection::vec(prop::collection::vec(step, 0..25), 1..8)
 }
 
+fn event() -> Event {
+    Event {
+        at: UnixMillis(1),
+        process: name("gse/p"),
+        kind: EventKind::ProcessExit,
+        reason: String::new(),
+        exit: None,
+        report_id: 0,
+    }
+}
+
 #[derive(Default)]
 struct World {
     made: u64,
@@ -43,18 +55,10 @@ struct World {
 impl World {
     async fn news(&mut self, keep: &Keep) {
         self.made += 1;
-        let event = Event {
-            at: UnixMillis(1),
-            process: name("gse/p"),
-            kind: EventKind::ProcessExit,
-            reason: String::new(),
-            exit: None,
-            report_id: 0,
-        };
         let ended = Notice::Ended(op(self.made), outcome(self.made));
         keep.notices.send(ended).await.unwrap();
         keep.notices
-            .send(Notice::Event(self.made, event))
+            .send(Notice::Event(self.made, event()))
             .await
             .unwrap();
     }
@@ -159,4 +163,36 @@ proptest! {
             .unwrap()
             .block_on(play(connections));
     }
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_for_too_long_misses_the_oldest_events_and_no_result() {
+    let n_events = MAX_EVENTS as u64;
+    let recovered = Recovered {
+        results: (1..=100).map(|n| (op(n), outcome(n))).collect(),
+        events: (1..=n_events).map(|seq| (seq, event())).collect(),
+        ..Recovered::default()
+    };
+    let (mut hand, mut keep) = hand(recovered, ROOM);
+    let one_too_many = Notice::Event(n_events + 1, event());
+    keep.notices.send(one_too_many).await.unwrap();
+    hand.turn().await.unwrap();
+    // Out of the journal, too.
+    hand.turn().await.unwrap();
+    let asked = keep.requests.try_recv().unwrap();
+    let Request::AcknowledgeEvents(dropped) = asked else {
+        panic!("{asked:?}");
+    };
+    assert!(dropped > 0 && dropped < n_events / 10, "{dropped}");
+
+    let (mut results, mut events) = (0, Vec::new());
+    while let Some(frame) = hand.next_frame(tokio::time::Instant::now()) {
+        match frame.kind.unwrap() {
+            UpKind::Result(_) => results += 1,
+            UpKind::Event(event) => events.push(event.seq),
+            _ => {}
+        }
+    }
+    assert_eq!(results, 100);
+    assert!(events.into_iter().eq(dropped + 1..=n_events + 1));
 }
