@@ -28,6 +28,7 @@ mod sessions;
 mod snapshot;
 mod task;
 mod tasks;
+mod topology;
 mod unregister;
 mod watch;
 mod webhooks;
@@ -43,17 +44,18 @@ pub use question::AnswerStream;
 pub use register::{Mode, Registration};
 pub use sessions::{Refused, Session};
 pub use task::{TargetView, TaskView};
+pub use topology::{Apply, Difference, Tally, TopologySource};
 pub use watch::{Figures, Happening};
 pub use webhooks::{Deliveries, Health, MAX_WEBHOOKS};
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bus::Bus;
 use fleet::Fleet;
 use model::UnixMillis;
 use store::Store;
-use tokio::sync::{broadcast, mpsc, watch as stop_signal};
+use tokio::sync::{Notify, broadcast, mpsc, watch as stop_signal};
 
 use access::Access;
 use recorder::Record;
@@ -85,6 +87,9 @@ struct Inner {
     watchers: broadcast::Sender<Arc<Happening>>,
     counters: Counters,
     webhooks: Webhooks,
+    source: OnceLock<Arc<dyn TopologySource>>,
+    /// Something that vanished from the topology may have stopped.
+    retire: Notify,
     clock: Clock,
 }
 
@@ -123,6 +128,8 @@ impl Control {
             watchers: broadcast::channel(WATCH_BACKLOG).0,
             counters: Counters::default(),
             webhooks: Webhooks::default(),
+            source: OnceLock::new(),
+            retire: Notify::new(),
             clock,
         }));
         control.0.tasks.apply(&loaded.changes);
@@ -164,6 +171,7 @@ impl Background {
             recorder::run(control.clone(), records, stop.clone()),
             deadlines::run(control.clone(), stop.clone()),
             follow::run(control.clone(), stop.clone()),
+            topology::retire(control.clone(), stop.clone()),
             snapshot::run(control, stop),
         );
     }

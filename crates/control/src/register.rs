@@ -8,6 +8,7 @@ use model::access::{Audit, Caller};
 use model::change::{
     Changes, DefinitionId, HostId, HostRow, NameId, NameRow, ProcessRow, Revision,
 };
+use model::topology::BkProcessId;
 use model::{Code, Flag, FullName, Host, Labels, Spec, UnixMillis};
 
 use crate::access::check_namespace;
@@ -63,20 +64,40 @@ impl Control {
     }
 }
 
+/// What putting an instance came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Put {
+    New,
+    Changed,
+    AsItWas,
+}
+
 /// A spec with its labels, shared by everything that a plan makes of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Content {
     pub(crate) spec: Arc<Spec>,
     pub(crate) labels: Arc<Labels>,
+    /// As [`fleet::Definition::hash`].
+    hash: u64,
 }
 
 impl Content {
     pub(crate) fn new(spec: Spec, labels: Labels) -> Self {
+        let labels_json = serde_json::to_string(&labels).expect("labels have only string keys");
         Self {
+            hash: model::digest::definition_hash(&spec.to_json(), &labels_json),
             spec: Arc::new(spec),
             labels: Arc::new(labels),
         }
     }
+}
+
+/// A definition that is there or was drafted.
+#[derive(Debug)]
+struct Known {
+    id: DefinitionId,
+    spec: Arc<Spec>,
+    labels: Arc<Labels>,
 }
 
 /// Changes in the making, on top of a fleet that does not know of them yet.
@@ -91,6 +112,8 @@ pub(crate) struct Draft<'a> {
     new_names: HashMap<FullName, NameId>,
     /// Processes that this draft has already decided about.
     put: HashMap<(HostId, NameId), usize>,
+    /// The definitions of each name that was asked for, by the hash of their content.
+    by_content: HashMap<NameId, HashMap<u64, Vec<Known>>>,
     /// How many users each definition loses.
     released: HashMap<DefinitionId, u32>,
 }
@@ -106,6 +129,7 @@ impl<'a> Draft<'a> {
             new_hosts: Default::default(),
             new_names: Default::default(),
             put: Default::default(),
+            by_content: Default::default(),
             released: Default::default(),
         }
     }
@@ -133,6 +157,14 @@ impl<'a> Draft<'a> {
         self.changes
     }
 
+    /// Takes a registered process out.
+    pub(crate) fn forget(&mut self, id: model::change::ProcessId) {
+        if let Some(row) = self.fleet.row(id) {
+            self.release(row.to_change().definition);
+            self.changes.processes_gone.push(id);
+        }
+    }
+
     /// One process fewer uses it.
     pub(crate) fn release(&mut self, definition: DefinitionId) {
         *self.released.entry(definition).or_default() += 1;
@@ -157,7 +189,7 @@ impl<'a> Draft<'a> {
         id
     }
 
-    fn name(&mut self, name: &FullName) -> NameId {
+    pub(crate) fn name(&mut self, name: &FullName) -> NameId {
         if let Some(id) = self
             .fleet
             .name_id(name)
@@ -174,26 +206,38 @@ impl<'a> Draft<'a> {
         id
     }
 
-    fn definition(&mut self, name: NameId, content: &Content) -> DefinitionId {
-        let drafted = self.changes.definitions.iter().rev().find(|row| {
-            row.name == name && *row.spec == *content.spec && *row.labels == *content.labels
+    pub(crate) fn definition(&mut self, name: NameId, content: &Content) -> DefinitionId {
+        let fleet = self.fleet;
+        let known = self.by_content.entry(name).or_insert_with(|| {
+            let mut known: HashMap<u64, Vec<Known>> = HashMap::new();
+            for (id, definition) in fleet.definitions_of(name) {
+                let (spec, labels) = (definition.spec.clone(), definition.labels.clone());
+                let alike = known.entry(definition.hash).or_default();
+                alike.push(Known { id, spec, labels });
+            }
+            known
         });
-        if let Some(row) = drafted {
-            return row.id;
+        let alike = known.entry(content.hash).or_default();
+        let same = alike
+            .iter()
+            .find(|known| known.spec == content.spec && known.labels == content.labels);
+        if let Some(known) = same {
+            return known.id;
         }
-        self.fleet
-            .find_definition(name, &content.spec, &content.labels)
-            .unwrap_or_else(|| {
-                let id = self.ids.definition();
-                let (spec, labels) = (content.spec.clone(), content.labels.clone());
-                self.changes.definitions.push(model::change::DefinitionRow {
-                    id,
-                    name,
-                    spec,
-                    labels,
-                });
-                id
-            })
+        let id = self.ids.definition();
+        let (spec, labels) = (content.spec.clone(), content.labels.clone());
+        alike.push(Known {
+            id,
+            spec: spec.clone(),
+            labels: labels.clone(),
+        });
+        self.changes.definitions.push(model::change::DefinitionRow {
+            id,
+            name,
+            spec,
+            labels,
+        });
+        id
     }
 
     pub(crate) fn register(
@@ -221,6 +265,56 @@ impl<'a> Draft<'a> {
         answers
     }
 
+    /// An instance of the view: registered, or made its own if it was there.
+    pub(crate) fn put_instance(
+        &mut self,
+        host: HostId,
+        name: NameId,
+        definition: DefinitionId,
+        owner: BkProcessId,
+    ) -> Put {
+        let before = self.fleet.process(host, name).map(|row| row.to_change());
+        let row = match before {
+            Some(before) if (before.definition, before.owner) == (definition, Some(owner)) => {
+                return Put::AsItWas;
+            }
+            Some(before) => {
+                if before.definition != definition {
+                    self.release(before.definition);
+                }
+                ProcessRow {
+                    definition,
+                    owner: Some(owner),
+                    ..before
+                }
+            }
+            None => ProcessRow {
+                owner: Some(owner),
+                ..self.new_process(host, name, definition)
+            },
+        };
+        self.put.insert((host, name), self.changes.processes.len());
+        self.changes.processes.push(row);
+        match before {
+            Some(_) => Put::Changed,
+            None => Put::New,
+        }
+    }
+
+    fn new_process(&mut self, host: HostId, name: NameId, definition: DefinitionId) -> ProcessRow {
+        ProcessRow {
+            id: self.ids.process(),
+            host,
+            name,
+            definition,
+            flag: Flag::Stopped,
+            managed: false,
+            registered_at: self.at,
+            incarnation: self.revision,
+            owner: None,
+        }
+    }
+
     /// False when another spec is registered there and may not be replaced.
     fn put(&mut self, host: Host, name: NameId, definition: DefinitionId, mode: Mode) -> bool {
         let host = self.host(host);
@@ -238,17 +332,7 @@ impl<'a> Draft<'a> {
                     ..before
                 }
             }
-            None => ProcessRow {
-                id: self.ids.process(),
-                host,
-                name,
-                definition,
-                flag: Flag::Stopped,
-                managed: false,
-                registered_at: self.at,
-                incarnation: self.revision,
-                owner: None,
-            },
+            None => self.new_process(host, name, definition),
         };
         self.put.insert((host, name), self.changes.processes.len());
         self.changes.processes.push(row);
@@ -265,6 +349,11 @@ impl<'a> Draft<'a> {
             .any(|row| row.definition == definition)
         {
             self.changes.definitions.retain(|row| row.id != definition);
+            for known in self.by_content.values_mut().flat_map(HashMap::values_mut) {
+                known.retain(|known| {
+                    known.id != definition || self.fleet.definition(definition).is_some()
+                });
+            }
         }
     }
 }

@@ -38,6 +38,7 @@ impl Session {
             return Ok(());
         }
         let (mut changed, mut moved) = (Vec::new(), Vec::new());
+        let mut is_surplus = false;
         {
             let mut fleet = self.control.fleet_mut();
             fleet.heard(self.host, at);
@@ -50,6 +51,10 @@ impl Session {
                 let observed = fleet.observe(self.host, &name, status);
                 if let Observed::Changed(id) = observed {
                     changed.push(id);
+                    is_surplus |= fleet
+                        .row(id)
+                        .and_then(|row| row.owner())
+                        .is_some_and(|owner| fleet.view().surplus().contains(owner.0));
                 }
                 if let Observed::Changed(id) | Observed::Refreshed(id) = observed
                     && let Some(row) = fleet.row(id)
@@ -64,6 +69,9 @@ impl Session {
                     });
                 }
             }
+        }
+        if is_surplus {
+            self.control.0.retire.notify_one();
         }
         for record in moved {
             self.record(record).await?;

@@ -44,8 +44,7 @@ impl Draft<'_> {
                 .zip(name)
                 .and_then(|(host, name)| self.fleet.process(host, name))
             {
-                self.release(row.to_change().definition);
-                self.changes.processes_gone.push(row.id());
+                self.forget(row.id());
             }
             success()
         })

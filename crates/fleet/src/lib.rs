@@ -10,7 +10,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use model::change::{Changes, DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
 use model::group::ProcessGroup;
-use model::{AgentId, FullName, Host, Labels, Namespace, Spec, Status, UnixMillis};
+use model::{AgentId, FullName, Host, Namespace, Status, UnixMillis};
 
 mod columns;
 mod definitions;
@@ -260,18 +260,13 @@ impl Fleet {
         self.names.namespaces()
     }
 
-    /// A definition of this name with exactly this content.
-    pub fn find_definition(
+    /// Every definition of a name.
+    pub fn definitions_of(
         &self,
         name: NameId,
-        spec: &Spec,
-        labels: &Labels,
-    ) -> Option<DefinitionId> {
-        self.names.definitions(name).iter().copied().find(|id| {
-            self.definitions
-                .get(*id)
-                .is_some_and(|d| *d.spec == *spec && *d.labels == *labels)
-        })
+    ) -> impl Iterator<Item = (DefinitionId, &Definition)> {
+        let ids = self.names.definitions(name).iter();
+        ids.filter_map(|id| Some((*id, self.definitions.get(*id)?)))
     }
 
     pub fn definition(&self, id: DefinitionId) -> Option<&Definition> {

@@ -10,3 +10,4 @@ mod register;
 mod replicas;
 mod restart;
 mod rig;
+mod topology;

@@ -1,5 +1,6 @@
 //! The view as planners and people read it: what there is, without filters.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use model::topology::{
@@ -70,10 +71,15 @@ impl View {
         self.machines.values().map(|machine| &*machine.row)
     }
 
-    /// Whether any process is on it.
-    pub fn machine_is_used(&self, id: BkHostId) -> bool {
-        let machine = self.machines.get(&id);
-        machine.is_some_and(|machine| !machine.processes.is_empty())
+    /// The machines with this address, in whatever cloud area.
+    pub fn machines_at(&self, ip: IpAddr) -> impl Iterator<Item = &MachineRow> {
+        let ids = self.by_ip.get(&ip).into_iter().flatten();
+        ids.filter_map(|id| self.machine(*id))
+    }
+
+    /// The processes on a machine, of all businesses.
+    pub fn processes_on(&self, id: BkHostId) -> Option<&RoaringBitmap> {
+        self.machines.get(&id).map(|machine| &machine.processes)
     }
 
     pub fn service(&self, id: ServiceId) -> Option<ServiceRow> {

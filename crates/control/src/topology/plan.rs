@@ -1,0 +1,286 @@
+//! What has to change so that the view of a business is what the facts say.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use fleet::view::{FreshTopologyIds, View};
+use model::UnixMillis;
+use model::access::{Audit, Caller};
+use model::change::{Changes, HostId, NameId};
+use model::config_template::ConfigFileRow;
+use model::topology::{
+    BkProcessId, BusinessId, BusinessRow, Facts, ModuleId, Origin, ProcessFacts, Program,
+    ProgramId, ProgramRow, ServiceId, ServiceRow, ViewProcessRow,
+};
+
+use super::places::Places;
+use super::{Difference, difference};
+use crate::commit::World;
+use crate::register::Draft;
+
+pub(super) struct Planner<'a> {
+    pub(super) draft: Draft<'a>,
+    pub(super) view: &'a View,
+    pub(super) ids: FreshTopologyIds,
+    pub(super) business: BusinessId,
+    pub(super) difference: Difference,
+    pub(super) wanted_services: HashMap<ServiceId, ServiceRow>,
+    /// Who has each registration after this.
+    pub(super) desired: HashMap<(HostId, NameId), BkProcessId>,
+}
+
+/// A process that the facts have.
+#[derive(Debug)]
+pub(super) struct Wanted<'f> {
+    pub(super) row: ViewProcessRow,
+    pub(super) program: Arc<Program>,
+    pub(super) module: ModuleId,
+    pub(super) facts: &'f ProcessFacts,
+}
+
+pub(super) fn plan(
+    world: &World<'_>,
+    facts: &Facts,
+    business: BusinessId,
+    origin: Origin,
+    caller: &Caller,
+    at: UnixMillis,
+) -> (Changes, Difference) {
+    let view = world.fleet.view();
+    let mut planner = Planner {
+        draft: Draft::new(world, at),
+        view,
+        ids: view.fresh_ids(),
+        business,
+        difference: Difference {
+            troubles: facts.troubles.clone(),
+            ..Difference::default()
+        },
+        wanted_services: HashMap::new(),
+        desired: HashMap::new(),
+    };
+    let places = planner.places(facts);
+    let mut wanted = planner.processes(facts, &places);
+    planner.programs(&mut wanted);
+    planner.ordinals(&mut wanted);
+    planner.put_processes(&wanted);
+    planner.instances(&wanted);
+    planner.surplus(&wanted, &places);
+    planner.finish(facts, origin, caller)
+}
+
+/// Whatever was generated for a process that goes.
+pub(super) fn forget_files(draft: &mut Draft<'_>, view: &View, id: BkProcessId) {
+    let gone = view.config_files(id).map(|file| ConfigFileRow {
+        generated: None,
+        released: None,
+        ..(**file).clone()
+    });
+    draft.changes.templates.files.extend(gone);
+}
+
+impl Planner<'_> {
+    /// The processes of the facts, each once, with its id.
+    fn processes<'f>(&mut self, facts: &'f Facts, places: &Places) -> Vec<Wanted<'f>> {
+        let mut known: HashMap<(ServiceId, &str), BkProcessId> = HashMap::new();
+        let existing = self.view.processes_of(self.business).into_iter().flatten();
+        for id in existing.map(BkProcessId) {
+            if let (Some(row), Some(alias)) = (self.view.process(id), self.view.alias_of(id)) {
+                known.insert((row.service, alias), id);
+            }
+        }
+        let mut taken = HashSet::new();
+        let mut wanted = Vec::with_capacity(facts.processes.len());
+        for facts in &facts.processes {
+            let Some(service) = places.services[facts.service] else {
+                continue;
+            };
+            if let Err(invalid) = facts.program.check() {
+                self.trouble(facts.row.0.clone(), invalid.to_string());
+                continue;
+            }
+            let key = (service, facts.program.bk_process_name.as_str());
+            let id = facts.id.map(BkProcessId);
+            let id = id
+                .or_else(|| known.get(&key).copied())
+                .unwrap_or_else(|| self.ids.process());
+            let elsewhere = self
+                .view
+                .process(id)
+                .and_then(|row| self.view.service(row.service))
+                .and_then(|service| self.view.module(service.module))
+                .and_then(|module| self.view.set(module.set))
+                .filter(|set| set.business != self.business);
+            if let Some(set) = elsewhere {
+                let reason = format!("process {id} belongs to business {}", set.business);
+                self.trouble(facts.row.0.clone(), reason);
+                continue;
+            }
+            if !taken.insert(id) {
+                self.trouble(facts.row.0.clone(), format!("process {id} is there twice"));
+                continue;
+            }
+            let Some(place) = self.wanted_services.get(&service) else {
+                continue;
+            };
+            wanted.push(Wanted {
+                row: ViewProcessRow {
+                    id,
+                    service,
+                    program: ProgramId(0),
+                    process_template: facts.process_template,
+                    ordinal: 0,
+                    vanished: false,
+                },
+                program: Arc::new(facts.program.clone()),
+                module: place.module,
+                facts,
+            });
+        }
+        wanted
+    }
+
+    /// Gives each process the program that says what it says: one that this business has already, or a new one.
+    fn programs(&mut self, wanted: &mut [Wanted<'_>]) {
+        let mut known: HashMap<Arc<Program>, ProgramId> = HashMap::new();
+        let existing = self.view.processes_of(self.business).into_iter().flatten();
+        for row in existing.filter_map(|id| self.view.process(BkProcessId(id))) {
+            if let Some(program) = self.view.program(row.program) {
+                known.entry(program.clone()).or_insert(row.program);
+            }
+        }
+        for process in wanted {
+            let id = match known.get_key_value(&process.program) {
+                Some((program, id)) => {
+                    process.program = program.clone();
+                    *id
+                }
+                None => {
+                    let id = self.ids.program();
+                    known.insert(process.program.clone(), id);
+                    let program = process.program.clone();
+                    self.draft
+                        .changes
+                        .topology
+                        .programs
+                        .push(ProgramRow { id, program });
+                    id
+                }
+            };
+            process.row.program = id;
+        }
+    }
+
+    /// Hosts keep their ordinal within module and alias; new ones take the smallest that is free.
+    fn ordinals(&mut self, wanted: &mut [Wanted<'_>]) {
+        let mut taken: HashMap<(ModuleId, String), BTreeSet<u32>> = HashMap::new();
+        let ids: HashSet<BkProcessId> = wanted.iter().map(|process| process.row.id).collect();
+        // What vanished may still run, and has its numbers as long as it does.
+        let existing = self.view.processes_of(self.business).into_iter().flatten();
+        for id in existing.map(BkProcessId).filter(|id| !ids.contains(id)) {
+            if !self.runs(id) {
+                continue;
+            }
+            if let Some((key, ordinal)) = self.ordinal_of(id) {
+                taken.entry(key).or_default().insert(ordinal);
+            }
+        }
+        for process in wanted.iter_mut() {
+            let key = (process.module, process.program.bk_process_name.clone());
+            let machine = self.wanted_services.get(&process.row.service);
+            let stays = self
+                .view
+                .process(process.row.id)
+                .and_then(|row| self.view.service(row.service))
+                .is_some_and(|before| machine.is_some_and(|now| now.machine == before.machine));
+            if let Some((before, ordinal)) = self.ordinal_of(process.row.id)
+                && before == key
+                && stays
+                && taken.entry(key).or_default().insert(ordinal)
+            {
+                process.row.ordinal = ordinal;
+            }
+        }
+        let mut next_free: HashMap<(ModuleId, String), u32> = HashMap::new();
+        for process in wanted.iter_mut().filter(|process| process.row.ordinal == 0) {
+            let key = (process.module, process.program.bk_process_name.clone());
+            let taken = taken.entry(key.clone()).or_default();
+            let next = next_free.entry(key).or_insert(1);
+            while !taken.insert(*next) {
+                *next += 1;
+            }
+            process.row.ordinal = *next;
+        }
+    }
+
+    /// Whether any instance of a process does.
+    fn runs(&self, id: BkProcessId) -> bool {
+        let fleet = self.draft.fleet;
+        let mut rows = fleet.instances_of(id).filter_map(|id| fleet.row(id));
+        rows.any(|row| row.state() == model::State::Running)
+    }
+
+    fn ordinal_of(&self, id: BkProcessId) -> Option<((ModuleId, String), u32)> {
+        let row = self.view.process(id)?;
+        let service = self.view.service(row.service)?;
+        let alias = self.view.alias_of(id)?;
+        Some(((service.module, alias.to_owned()), row.ordinal))
+    }
+
+    fn put_processes(&mut self, wanted: &[Wanted<'_>]) {
+        let used: HashSet<ServiceId> = wanted.iter().map(|process| process.row.service).collect();
+        let hosts: HashMap<ServiceId, String> = wanted
+            .iter()
+            .filter_map(|process| {
+                let service = self.wanted_services.get(&process.row.service)?;
+                Some((process.row.service, service.name.to_string()))
+            })
+            .collect();
+        for process in wanted {
+            let before = self.view.process(process.row.id);
+            if before == Some(&process.row) {
+                continue;
+            }
+            let word = self.difference.processes.count(before.is_some());
+            let program = before.and_then(|before| self.view.program(before.program));
+            let what = program.map_or_else(String::new, |before| {
+                difference::changed(before, &process.program)
+            });
+            let service = hosts.get(&process.row.service).map_or("", |name| name);
+            self.difference.line(|| {
+                let (alias, id) = (&process.program.bk_process_name, process.row.id);
+                format!("{word} process {id} {alias} of {service}{what}")
+            });
+            self.draft.changes.topology.processes.push(process.row);
+        }
+        self.used_services(&used);
+    }
+
+    fn finish(mut self, facts: &Facts, origin: Origin, caller: &Caller) -> (Changes, Difference) {
+        let before = self.view.business(self.business);
+        let row = BusinessRow {
+            id: self.business,
+            name: facts.name.clone(),
+            origin,
+            refreshed_at: self.draft.at,
+            variables: facts.variables.clone(),
+            troubles: self.difference.troubles.clone(),
+        };
+        // That it was looked at is worth a commit only together with something else.
+        let same = before.is_some_and(|before| {
+            *before
+                == BusinessRow {
+                    refreshed_at: before.refreshed_at,
+                    ..row.clone()
+                }
+        });
+        if !same || !self.draft.changes.is_empty() {
+            self.draft.changes.topology.businesses.push(row);
+        }
+        let object = format!("business {} {}", self.business, facts.name);
+        let detail = self.difference.summary();
+        let audit = Audit::new(caller, self.draft.at, "import_topology", object, detail);
+        self.draft.audit(audit);
+        (self.draft.finish(), self.difference)
+    }
+}

@@ -1,0 +1,167 @@
+//! What the source of a business has no more.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use model::State;
+use model::topology::{
+    BkHostId, BkProcessId, ModuleId, ProgramId, ServiceId, ServiceRow, SetId, ViewProcessRow,
+};
+use roaring::RoaringBitmap;
+
+use super::places::Places;
+use super::plan::{Planner, Wanted, forget_files};
+
+/// What the business has after the plan.
+#[derive(Debug, Default)]
+struct Kept {
+    services: HashSet<ServiceId>,
+    programs: HashSet<ProgramId>,
+    modules: HashSet<ModuleId>,
+    sets: HashSet<SetId>,
+    machines: HashSet<BkHostId>,
+}
+
+impl Planner<'_> {
+    /// Gone where it does not run, else shown as vanished until it does not.
+    pub(super) fn surplus(&mut self, wanted: &[Wanted<'_>], places: &Places) {
+        let ids: HashSet<BkProcessId> = wanted.iter().map(|process| process.row.id).collect();
+        let ours = self.view.processes_of(self.business).cloned();
+        let ours = ours.unwrap_or_default();
+        let mut kept = Kept {
+            services: wanted.iter().map(|process| process.row.service).collect(),
+            programs: wanted.iter().map(|process| process.row.program).collect(),
+            modules: places.modules.iter().flatten().copied().collect(),
+            sets: places.sets.iter().flatten().copied().collect(),
+            machines: HashSet::new(),
+        };
+        for id in ours.iter().map(BkProcessId) {
+            let runs = self.forget_stopped(id);
+            let Some(before) = self.view.process(id).filter(|_| !ids.contains(&id)) else {
+                continue;
+            };
+            let alias = self.view.alias_of(id).unwrap_or_default();
+            if runs {
+                kept.services.insert(before.service);
+                kept.programs.insert(before.program);
+                if !before.vanished {
+                    let row = ViewProcessRow {
+                        vanished: true,
+                        ..*before
+                    };
+                    self.draft.changes.topology.processes.push(row);
+                    self.difference.vanished += 1;
+                    self.difference.line(|| {
+                        format!("! process {id} {alias} still runs: shown until it is stopped")
+                    });
+                }
+            } else {
+                self.draft.changes.topology.processes_gone.push(id);
+                forget_files(&mut self.draft, self.view, id);
+                self.difference.processes.gone += 1;
+                self.difference.line(|| format!("- process {id} {alias}"));
+            }
+        }
+        self.keep_places(&mut kept);
+        self.drop_places(&ours, &kept);
+    }
+
+    /// Forgets the registrations of a process that nobody wants any more, where they do not run; true when some do.
+    fn forget_stopped(&mut self, id: BkProcessId) -> bool {
+        let fleet = self.draft.fleet;
+        let mut runs = false;
+        for instance in fleet.instances_of(id) {
+            let Some(row) = fleet.row(instance) else {
+                continue;
+            };
+            let change = row.to_change();
+            if self.desired.contains_key(&(change.host, change.name)) {
+                continue;
+            }
+            match row.state() {
+                State::Running => runs = true,
+                State::Stopped | State::Unknown => {
+                    self.draft.forget(instance);
+                    self.difference.instances.gone += 1;
+                }
+            }
+        }
+        runs
+    }
+
+    /// Whatever a service that stays is in stays, too.
+    fn keep_places(&self, kept: &mut Kept) {
+        let drafted: HashMap<ServiceId, &ServiceRow> = self
+            .draft
+            .changes
+            .topology
+            .services
+            .iter()
+            .map(|row| (row.id, row))
+            .collect();
+        for id in &kept.services {
+            let row = match drafted.get(id) {
+                Some(row) => (row.module, row.machine),
+                None => match self.view.service(*id) {
+                    Some(row) => (row.module, row.machine),
+                    None => continue,
+                },
+            };
+            kept.modules.insert(row.0);
+            kept.machines.insert(row.1);
+        }
+        let moved: HashMap<ModuleId, SetId> = self
+            .draft
+            .changes
+            .topology
+            .modules
+            .iter()
+            .map(|row| (row.id, row.set))
+            .collect();
+        for id in &kept.modules {
+            let set = moved.get(id).copied();
+            let set = set.or_else(|| self.view.module(*id).map(|row| row.set));
+            kept.sets.extend(set);
+        }
+    }
+
+    fn drop_places(&mut self, ours: &RoaringBitmap, kept: &Kept) {
+        let (view, topology) = (self.view, &mut self.draft.changes.topology);
+        let (mut services, mut programs) = (BTreeSet::new(), BTreeSet::new());
+        for row in ours.iter().filter_map(|id| view.process(BkProcessId(id))) {
+            services.insert(row.service);
+            programs.insert(row.program);
+        }
+        // A machine may be another business's as well.
+        let machines: BTreeSet<BkHostId> = services
+            .iter()
+            .filter_map(|id| view.service(*id))
+            .map(|row| row.machine)
+            .filter(|id| !kept.machines.contains(id))
+            .filter(|id| {
+                view.processes_on(*id)
+                    .is_none_or(|there| there.is_subset(ours))
+            })
+            .collect();
+        services.retain(|id| !kept.services.contains(id));
+        programs.retain(|id| !kept.programs.contains(id));
+        self.difference.services.gone += services.len() as u32;
+        self.difference.hosts.gone += machines.len() as u32;
+        topology.machines_gone.extend(machines);
+        topology.services_gone.extend(services);
+        topology.programs_gone.extend(programs);
+        for set in view.sets_of(self.business) {
+            for module in view.modules_of(set.id) {
+                if !kept.modules.contains(&module.id) {
+                    self.difference.modules.gone += 1;
+                    self.difference.line(|| format!("- module {}", module.name));
+                    topology.modules_gone.push(module.id);
+                }
+            }
+            if !kept.sets.contains(&set.id) {
+                self.difference.sets.gone += 1;
+                self.difference.line(|| format!("- set {}", set.name));
+                topology.sets_gone.push(set.id);
+            }
+        }
+    }
+}
