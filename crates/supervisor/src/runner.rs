@@ -199,11 +199,11 @@ impl Runner {
                 ready = self.exits.ready() => {
                     ready.map_err(SupervisorError::Watch)?;
                     self.take_exits();
-                    self.exits.reap_orphans();
+                    self.exits.reap_orphans(clock::boot_ms());
                 }
                 _ = children.recv() => {
                     self.take_exits();
-                    self.exits.reap_orphans();
+                    self.exits.reap_orphans(clock::boot_ms());
                 }
                 () = sleep_until(wake), if wake.is_some() => self.ring(),
                 heard = self.outbox.heard(), if !idle_outbox => if !heard {

@@ -20,12 +20,16 @@ use crate::machine::Run;
 
 /// How many ends are taken in one go.
 const BATCH: usize = 256;
+/// Whoever starts a child in this program and wants to hear of its end has done so by then.
+const LEFT_TO_OTHERS_MS: u64 = 10_000;
 
 /// Every run that is watched.
 #[derive(Debug)]
 pub(crate) struct Exits {
     epoll: AsyncFd<OwnedFd>,
     watched: HashMap<i32, Watched>,
+    /// Dead children that may be somebody else's in this program, and since when they are known.
+    left: HashMap<Run, u64>,
 }
 
 #[derive(Debug)]
@@ -42,6 +46,7 @@ impl Exits {
         Ok(Self {
             epoll,
             watched: HashMap::new(),
+            left: HashMap::new(),
         })
     }
 
@@ -136,27 +141,47 @@ impl Exits {
     }
 
     /// Waits for every orphan that came to us and is watched by nobody. Children of others in this program (they are in
-    /// our session; whatever we start is not) are left to them.
-    pub(crate) fn reap_orphans(&self) {
+    /// our session; whatever we start is not) are left to them for a while: one that stays dead is nobody's, such as what
+    /// a script has started before it became the agent.
+    pub(crate) fn reap_orphans(&mut self, now_boot_ms: u64) {
         // Read instead of asked for: in a container our session may be one from outside, which has the number 0 here, and
         // `rustix::process::getsid` does not know that number.
-        let me = Stat::read(std::process::id() as i32);
-        let session = me.map_or(0, |me| me.session);
+        let me = std::process::id() as i32;
+        let session = Stat::read(me).map_or(0, |me| me.session);
+        let mut is_left = |pid: i32| {
+            let stat = Stat::read(pid).filter(|stat| stat.session == session);
+            stat.is_some_and(|stat| {
+                let since = self.left.entry(stat.run()).or_insert(now_boot_ms);
+                now_boot_ms < *since + LEFT_TO_OTHERS_MS
+            })
+        };
         while let Some(pid) = peek_zombie() {
             if self.watched.contains_key(&pid) {
                 // Its end is told through its pidfd, which waits for it too.
                 return;
             }
-            if Stat::read(pid).is_some_and(|stat| stat.session == session) {
+            if is_left(pid) {
+                // The kernel would show the same one again: the others are looked for.
+                let children = procfs::children(me).into_iter().filter_map(Stat::read);
+                for stat in children.filter(|stat| !stat.is_live()) {
+                    if !self.watched.contains_key(&stat.pid) && !is_left(stat.pid) {
+                        is_reaped(stat.pid);
+                    }
+                }
                 return;
             }
-            let waited = Pid::from_raw(pid)
-                .and_then(|pid| rustix::process::waitpid(Some(pid), WaitOptions::NOHANG).ok());
-            if waited.flatten().is_none() {
+            if !is_reaped(pid) {
                 return;
             }
         }
+        self.left.clear();
     }
+}
+
+fn is_reaped(pid: i32) -> bool {
+    let waited = Pid::from_raw(pid)
+        .and_then(|pid| rustix::process::waitpid(Some(pid), WaitOptions::NOHANG).ok());
+    waited.flatten().is_some()
 }
 
 fn exit_of(run: Run, pidfd: &OwnedFd) -> Exit {
@@ -225,4 +250,30 @@ fn pidfd_exit(pidfd: &OwnedFd) -> Option<i32> {
     // SAFETY: the request's size is that of `info`, which the kernel fills.
     let done = unsafe { libc::ioctl(pidfd.as_fd().as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
     (done == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit_code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_is_dead_in_our_session_is_left_to_others_for_a_while_and_hides_nobody() {
+        let mut exits = Exits::new().unwrap();
+        let state = |pid: u32| Stat::read(pid as i32).map(|stat| stat.state);
+        let spawn = |program: &[&str]| {
+            let mut command = std::process::Command::new(program[0]);
+            let pid = command.args(&program[1..]).spawn().unwrap().id();
+            while state(pid) != Some(b'Z') {
+                std::thread::yield_now();
+            }
+            pid
+        };
+        let (others, orphan) = (spawn(&["true"]), spawn(&["setsid", "true"]));
+        exits.reap_orphans(5);
+        assert_eq!(state(orphan), None);
+        exits.reap_orphans(5 + LEFT_TO_OTHERS_MS - 1);
+        assert_eq!(state(others), Some(b'Z'));
+        exits.reap_orphans(5 + LEFT_TO_OTHERS_MS);
+        assert_eq!(state(others), None);
+    }
 }

@@ -176,10 +176,14 @@ fn read_all(pids: &[i32]) -> Vec<Stat> {
 
 fn members_among(whose: &Whose<'_>, all: &[Stat], inside: &[i32]) -> Vec<Stat> {
     let since = whose.root.map_or(0, |root| root.start);
-    let in_session = |stat: &Stat| match whose.root {
-        Some(root) => stat.run() == root || stat.session == root.pid,
-        None => false,
+    // The kernel gives no number away while it is somebody's session: once another has it, nobody of ours is left there.
+    let is_used_again = |root: Run| {
+        let mut bearers = all.iter().filter(|stat| stat.pid == root.pid);
+        bearers.any(|stat| stat.start != root.start)
     };
+    let session = whose.root.filter(|root| !is_used_again(*root));
+    let in_session =
+        |stat: &Stat| session.is_some_and(|root| stat.run() == root || stat.session == root.pid);
     let bears_mark =
         |stat: &Stat| stat.is_live() && procfs::has_environment(stat.pid, &whose.mark.0);
     let mut members: Vec<Stat> = all

@@ -5,6 +5,9 @@ use std::io::Read;
 
 use crate::machine::Run;
 
+/// More than the kernel lets a program have.
+const MAX_ENVIRONMENT: u64 = 8 * 1024 * 1024;
+
 /// The fields of `/proc/PID/stat` that we use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Stat {
@@ -157,12 +160,12 @@ pub(crate) fn cmdline(pid: i32, max: u64) -> Vec<u8> {
     text
 }
 
-/// Its `NAME=value` texts, each with a NUL behind it, at most 64 KiB of them.
+/// Its `NAME=value` texts, each with a NUL behind it, in any order: a shell passes them on as it likes.
 pub(crate) fn environment(pid: i32) -> Vec<u8> {
     let mut text = Vec::new();
     if let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) {
         // One that is gone, or not ours to read, has none.
-        let _ = file.take(64 * 1024).read_to_end(&mut text);
+        let _ = file.take(MAX_ENVIRONMENT).read_to_end(&mut text);
     }
     text
 }
@@ -213,5 +216,37 @@ mod tests {
         let me = Stat::read(std::process::id() as i32).unwrap();
         assert!(me.is_live() && me.start > 0);
         assert!(all().iter().any(|stat| stat.run() == me.run()));
+    }
+    #[test]
+    fn what_stands_behind_much_else_in_an_environment_is_found() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("600")
+            .env("A", "x".repeat(100_000))
+            .env("Z", "marked")
+            .spawn()
+            .unwrap();
+        let pid = child.id() as i32;
+        // There is none for a moment while it becomes its program.
+        while environment(pid).is_empty() {
+            std::thread::yield_now();
+        }
+        let has = |text: &str| has_environment(pid, &[text.to_owned()]);
+        let (ours, others) = (has("Z=marked"), has("Z=mark"));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(ours && !others);
+    }
+
+    #[test]
+    fn a_thread_is_no_process() {
+        let mine = std::process::id() as i32;
+        assert!(is_process(mine));
+        let thread = std::thread::spawn(|| {
+            let link = std::fs::read_link("/proc/thread-self").unwrap();
+            let number = link.file_name().unwrap().to_str().unwrap().to_owned();
+            is_process(number.parse().unwrap())
+        });
+        assert!(!thread.join().unwrap());
+        assert!(!is_process(i32::MAX));
     }
 }

@@ -14,7 +14,7 @@ pub(crate) type DiskCount = JoinHandle<Vec<(Key, u64)>>;
 impl Runner {
     /// Once a period: whoever is down may have been started by somebody else, and whoever is up is sampled.
     pub(super) fn period(&mut self) {
-        self.exits.reap_orphans();
+        self.exits.reap_orphans(clock::boot_ms());
         self.mind_dir();
         self.mind_clock();
         let resting: Vec<Key> = self

@@ -2,7 +2,6 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use model::State;
 use model::operation::Op;
 use model::spec::Probe;
 
@@ -63,8 +62,7 @@ fn is_kept(home: &Home, command: &str, names: &[&str], others: &[&str]) {
     let mut keeper = home.keeper();
     assert_eq!(keeper.running().pid, pid, "{command}");
     kill(pid, libc::SIGKILL);
-    let again = keeper.status_where("another run", |s| s.state == State::Running && s.pid != pid);
-    assert_eq!(again.pid, home.pid(), "{command}");
+    keeper.next_run(home, pid);
     keeper.succeed(2, Op::Stop);
     wait_for("nothing is left", || (home.processes() == 0).then_some(()));
 }

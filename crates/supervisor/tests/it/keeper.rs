@@ -421,6 +421,16 @@ impl Keeper {
         self.status_where("running", |s| s.state == State::Running)
     }
 
+    /// Another run than this one, once it is shown by the pid in its pid file: for a moment it may be what launches it.
+    pub(crate) fn next_run(&mut self, home: &Home, before: i32) -> i32 {
+        let status = self.status_where("another run", |status| {
+            let text = std::fs::read_to_string(home.path("pid")).unwrap_or_default();
+            let is_named = text.trim() == status.pid.to_string();
+            status.state == State::Running && status.pid != before && is_named
+        });
+        status.pid
+    }
+
     pub(crate) fn stopped(&mut self) -> Status {
         self.status_where("stopped", |s| s.state == State::Stopped)
     }

@@ -172,9 +172,7 @@ fn a_program_whose_file_is_replaced_or_removed_runs_on_and_the_next_run_is_the_n
     keeper.hold_as(&name(), spec, Flag::Running, true);
     assert_eq!(keeper.running().pid, pid);
     keeper.succeed(2, Op::Restart);
-    let new = keeper
-        .status_where("a new run", |s| s.pid > 0 && s.pid != pid)
-        .pid;
+    let new = keeper.next_run(&home, pid);
     assert!(exe(new).ends_with("/work/server"));
 
     // Moved away: what runs, runs; what cannot be started again is said so.

@@ -1,7 +1,7 @@
 //! Pid files that name somebody else: another process that is held, or something that is no process at all.
 
 use model::operation::Op;
-use model::{Code, Flag, FullName, State};
+use model::{Code, Flag, FullName};
 
 use crate::keeper::{Home, Keeper, is_alive, kill, name, wait_for};
 
@@ -40,8 +40,8 @@ fn a_pid_that_is_another_held_process_is_not_this_one() {
     // The same when it happens while it is managed.
     std::fs::write(home.path("pid"), format!("{other}\n")).unwrap();
     kill(pid, libc::SIGKILL);
-    let again = keeper.status_where("another run", |s| s.state == State::Running && s.pid != pid);
-    assert_ne!(again.pid, other);
+    let again = keeper.next_run(&home, pid);
+    assert_ne!(again, other);
     keeper.succeed(5, Op::Kill);
     assert!(is_alive(other));
     // And for the next agent.
@@ -81,9 +81,7 @@ fn the_number_of_a_thread_is_no_pid() {
     let mut spec = home.daemon();
     spec.monitor_policy.start_interval = 0;
     keeper.hold_as(&name(), spec, Flag::Running, true);
-    let status = keeper.running();
-    assert_eq!(status.pid, home.pid());
-    assert_ne!(status.pid, thread);
+    keeper.next_run(&home, thread);
     keeper.succeed(1, Op::Stop);
     assert!(is_alive(other.id() as i32));
     other.kill().unwrap();

@@ -3,11 +3,17 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use model::Code;
 use model::operation::Op;
 use model::status::Exit;
-use model::{Code, State};
+use supervisor::ControlGroups;
 
-use crate::keeper::{Home, is_alive, kill, wait_for};
+use crate::keeper::{Home, both_ways, is_alive, kill, wait_for};
+
+both_ways!(
+    a_program_in_sessions_and_groups_of_its_own_is_stopped_whole,
+    a_program_that_gives_up_its_rights_is_kept_as_before,
+);
 
 /// The letter of its state in `/proc`.
 fn state(pid: i32) -> Option<char> {
@@ -26,11 +32,13 @@ fn one_whose_end_its_parent_never_heard_of_is_dead_all_the_same() {
     let first = keeper.running().pid;
     assert_eq!(first, home.pid());
     kill(first, libc::SIGKILL);
-    let second = keeper
-        .status_where("another run", |s| s.pid > 0 && s.pid != first)
-        .pid;
+    let second = keeper.next_run(&home, first);
     assert_eq!(state(first), Some('Z'), "its parent does not wait");
-    assert_eq!(keeper.events[0].1.exit, Some(Exit::Signal(9)));
+    let exit = wait_for("its end is told", || {
+        keeper.listen();
+        keeper.events.iter().find_map(|(_, event)| event.exit)
+    });
+    assert_eq!(exit, Exit::Signal(9));
     keeper.succeed(2, Op::Unmanage);
     kill(second, libc::SIGTERM);
     let said = keeper.stopped().message;
@@ -80,9 +88,8 @@ fn one_that_was_stopped_in_its_tracks_runs_and_can_be_told_to_go() {
     }
 }
 
-#[test]
-fn a_program_in_sessions_and_groups_of_its_own_is_stopped_whole() {
-    let home = Home::new();
+fn a_program_in_sessions_and_groups_of_its_own_is_stopped_whole(groups: ControlGroups) {
+    let home = Home::with(groups);
     let mut keeper = home.keeper();
     for (number, options, behind) in [
         (1, "--daemon --daemon --pid-file %/pid", ""),
@@ -102,12 +109,11 @@ fn a_program_in_sessions_and_groups_of_its_own_is_stopped_whole() {
     }
 }
 
-#[test]
-fn a_program_that_gives_up_its_rights_is_kept_as_before() {
+fn a_program_that_gives_up_its_rights_is_kept_as_before(groups: ControlGroups) {
     if !nix::unistd::geteuid().is_root() {
         return;
     }
-    let home = Home::new();
+    let home = Home::with(groups);
     home.open_to_all();
     let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap().uid;
     for (number, options) in [(1, "--daemon "), (11, "")] {
@@ -136,12 +142,7 @@ fn a_program_that_gives_up_its_rights_is_kept_as_before() {
         let mut keeper = home.keeper();
         assert_eq!(keeper.running().pid, pid);
         kill(pid, libc::SIGKILL);
-        let again =
-            keeper.status_where("another run", |s| s.state == State::Running && s.pid != pid);
-        wait_for("its pid file", || {
-            let text = std::fs::read_to_string(home.path("pid")).ok()?;
-            (text == format!("{}\n", again.pid)).then_some(())
-        });
+        keeper.next_run(&home, pid);
         keeper.succeed(number + 1, Op::Kill);
         wait_for("nothing is left", || (home.processes() == 0).then_some(()));
     }
