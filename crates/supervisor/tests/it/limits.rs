@@ -82,6 +82,48 @@ fn each_limit_kills_the_whole_family_with_its_own_sentence(groups: ControlGroups
 }
 
 #[test]
+fn who_talks_too_much_over_the_net_is_killed_and_who_keeps_within_its_limit_is_not() {
+    let home = Home::new();
+    let port = crate::usage::listen();
+    let mut keeper = home.keeper();
+    let talks = |net: u64, pid_file: &str| {
+        let odd = env!("CARGO_BIN_EXE_odd-child");
+        let mut spec = home.spec("");
+        // The one who talks is somebody below the program that is known.
+        spec.control.start_cmd = format!("{odd} --talk {port} & {odd}");
+        spec.identity.pid_path = home.file(pid_file);
+        spec.resource.net = net;
+        spec.monitor_policy.start_interval = 1000;
+        spec
+    };
+    let modest: FullName = "test/modest".parse().unwrap();
+    keeper.hold_as(
+        &modest,
+        talks(100_000_000, "modest.pid"),
+        Flag::Unregistered,
+        false,
+    );
+    let start = keeper.begin_on(&modest, 1, Op::Start, None);
+    keeper.end_of(start);
+    let (pid, n_modest) = (keeper.statuses[&modest].pid, home.processes());
+    keeper.hold(talks(2_000, "pid"));
+    keeper.succeed(2, Op::Start);
+    let kind = EventKind::ProcessResourceLimitExceed;
+    let reason = reason_of(&mut keeper, &name(), kind);
+    assert!(reason.starts_with("killed: net "), "{reason}");
+    let limit = " bytes/s over its limit 2000 bytes/s for 0.3 s";
+    assert!(reason.ends_with(limit), "{reason}");
+    let said = keeper.stopped().message;
+    assert!(said.starts_with(&reason), "{said}");
+    assert!(said.ends_with("; attempt 1 of 4, next in 1000 s"), "{said}");
+    wait_for("the other's are left", || {
+        (home.processes() == n_modest).then_some(())
+    });
+    assert!(is_alive(pid));
+    assert_eq!(keeper.events.len(), 1, "{:?}", keeper.events);
+}
+
+#[test]
 fn who_is_not_managed_may_use_what_it_wants() {
     let home = Home::new();
     let mut keeper = home.keeper();

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 
 use model::operation::Op;
+use supervisor::ControlGroups;
 
-use crate::keeper::{Home, read, wait_for};
+use crate::keeper::{Home, both_ways, read, wait_for};
 
 fn report(home: &Home) -> BTreeMap<String, Vec<String>> {
     wait_for("the report", || {
@@ -273,4 +274,43 @@ fn an_agent_of_an_ordinary_user_does_what_it_may_and_says_what_it_may_not() {
         agent.wait().unwrap();
         assert!(outcome.contains(expected), "{user}: {outcome}");
     }
+}
+
+both_ways!(a_huge_environment_is_passed_on_and_hides_nobody);
+
+fn a_huge_environment_is_passed_on_and_hides_nobody(groups: ControlGroups) {
+    let home = Home::with(groups);
+    let mut keeper = home.keeper();
+    // Its worker and its stray outlive it, and are found by what stands somewhere in their environment.
+    let mut spec =
+        home.spec("--report %/work/report --daemon --workers 1 --leak-child --pid-file %/pid");
+    for number in 0..40 {
+        let value = format!("{number}").repeat(10_000);
+        spec.runtime.env.insert(format!("HUGE_{number}"), value);
+    }
+    let huge = spec.runtime.env.clone();
+    keeper.hold(spec.clone());
+    keeper.succeed(1, Op::Start);
+    let facts = report(&home);
+    for (name, value) in huge {
+        let passed = format!("{name}={value}");
+        assert!(facts["env"].contains(&passed), "{name}");
+    }
+    wait_for("worker and stray", || (home.processes() == 3).then_some(()));
+    keeper.succeed(2, Op::Unmanage);
+    crate::keeper::kill(home.pid(), libc::SIGKILL);
+    keeper.stopped();
+    assert_eq!(home.processes(), 2);
+    keeper.operate(3, Op::Kill);
+    wait_for("nothing is left", || (home.processes() == 0).then_some(()));
+
+    // More than the kernel takes.
+    for number in 0..200 {
+        let value = "x".repeat(30_000);
+        spec.runtime.env.insert(format!("MORE_{number}"), value);
+    }
+    keeper.hold(spec);
+    let outcome = keeper.operate(4, Op::Start);
+    let said = "/bin/sh could not be executed: Argument list too long";
+    assert!(outcome.message.starts_with(said), "{}", outcome.message);
 }

@@ -1,6 +1,5 @@
 //! Figures of the status row.
 
-use std::io::Read;
 use std::net::TcpListener;
 
 use model::operation::Op;
@@ -49,17 +48,22 @@ fn bytes_under_the_log_path_are_counted() {
     assert!(status.disk < 600_000, "{status:?}");
 }
 
-#[test]
-fn bytes_over_tcp_are_counted() {
-    let home = Home::new();
+/// A port on which somebody takes whatever comes.
+pub(crate) fn listen() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
-        let mut buffer = [0; 4096];
         while let Ok((mut stream, _)) = listener.accept() {
-            while stream.read(&mut buffer).is_ok_and(|length| length > 0) {}
+            std::thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
         }
     });
+    port
+}
+
+#[test]
+fn bytes_over_tcp_are_counted() {
+    let home = Home::new();
+    let port = listen();
     let mut keeper = home.keeper();
     keeper.hold(home.spec(&format!("--talk {port}")));
     keeper.succeed(1, Op::Start);
