@@ -1,0 +1,224 @@
+//! `# Ginclude "name"`: the text of another template takes the place of the line, before anything else is read.
+
+use crate::error::{ErrorKind, Problem, TemplateError};
+use crate::limits::Limits;
+use crate::text::is_space;
+
+/// Where included templates come from.
+pub trait Includes {
+    /// The text of the template with this name, if there is one.
+    fn text(&self, name: &str) -> Option<String>;
+}
+
+/// For templates that include nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoIncludes;
+
+impl Includes for NoIncludes {
+    fn text(&self, _name: &str) -> Option<String> {
+        None
+    }
+}
+
+/// A text, and where each of its lines came from.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) text: String,
+    names: Vec<String>,
+    /// By line: the template's place in `names`, and the line there.
+    origins: Vec<Option<(usize, u32)>>,
+}
+
+impl Source {
+    /// The name of the outermost template.
+    pub(crate) fn name(&self) -> &str {
+        &self.names[0]
+    }
+
+    /// Makes an error of a problem, with the name and line of the template that has it.
+    pub(crate) fn error(&self, problem: Problem) -> TemplateError {
+        let line = problem.line.unwrap_or(1);
+        let at = usize::try_from(line)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(1);
+        let origin = self.origins.get(at).copied().flatten();
+        let (template, line) = origin.unwrap_or((0, line));
+        TemplateError {
+            kind: problem.kind,
+            template: self.names[template].clone(),
+            line,
+            message: problem.message,
+        }
+    }
+}
+
+/// Whether a text includes others.
+pub(crate) fn includes_any(text: &str) -> bool {
+    next_include(text, 0).is_some()
+}
+
+/// A text as it is.
+pub(crate) fn alone(name: &str, text: &str) -> Source {
+    Source {
+        text: text.to_owned(),
+        names: vec![name.to_owned()],
+        origins: Vec::new(),
+    }
+}
+
+/// A text with everything in place that it includes.
+pub(crate) fn expand(
+    name: &str,
+    text: &str,
+    includes: &dyn Includes,
+    limits: &Limits,
+) -> Result<Source, TemplateError> {
+    let mut expander = Expander {
+        includes,
+        limits,
+        open: Vec::new(),
+        source: Source {
+            text: String::new(),
+            names: Vec::new(),
+            origins: vec![None],
+        },
+    };
+    expander.template(name, text)?;
+    Ok(expander.source)
+}
+
+struct Expander<'a> {
+    includes: &'a dyn Includes,
+    limits: &'a Limits,
+    /// Names of the templates that are being read, the innermost last.
+    open: Vec<String>,
+    source: Source,
+}
+
+impl Expander<'_> {
+    fn template(&mut self, name: &str, text: &str) -> Result<(), TemplateError> {
+        let place = self.source.names.len();
+        self.source.names.push(name.to_owned());
+        self.open.push(name.to_owned());
+        let mut at = 0;
+        let mut line = 1;
+        while let Some(include) = next_include(text, at) {
+            line = self.push(place, line, &text[at..include.begin], name)?;
+            self.included(name, line, include.name)?;
+            line += count_lines(&text[include.begin..include.end]);
+            at = include.end;
+        }
+        self.push(place, line, &text[at..], name)?;
+        self.open.pop();
+        Ok(())
+    }
+
+    fn included(&mut self, by: &str, line: u32, name: &str) -> Result<(), TemplateError> {
+        let error = |kind, message| TemplateError {
+            kind,
+            template: by.to_owned(),
+            line,
+            message,
+        };
+        if self.open.iter().any(|open| open == name) {
+            let message = format!("template \"{name}\" includes itself");
+            return Err(error(ErrorKind::Include, message));
+        }
+        let depth = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
+        if depth > self.limits.include_depth {
+            let message = format!(
+                "more than {} includes inside of each other",
+                self.limits.include_depth
+            );
+            return Err(error(ErrorKind::TooDeep, message));
+        }
+        let Some(text) = self.includes.text(name) else {
+            let message = format!("there is no template \"{name}\" to include");
+            return Err(error(ErrorKind::Include, message));
+        };
+        self.template(name, &text)
+    }
+
+    /// Adds text of a template, and returns the line on which it ended.
+    fn push(
+        &mut self,
+        place: usize,
+        mut line: u32,
+        text: &str,
+        name: &str,
+    ) -> Result<u32, TemplateError> {
+        if self.source.text.len() + text.len() > self.limits.source_bytes {
+            return Err(TemplateError {
+                kind: ErrorKind::TooLarge,
+                template: name.to_owned(),
+                line,
+                message: format!(
+                    "the template and what it includes are larger than {} bytes",
+                    self.limits.source_bytes
+                ),
+            });
+        }
+        for part in text.split_inclusive('\n') {
+            if let Some(last) = self.source.origins.last_mut() {
+                last.get_or_insert((place, line));
+            }
+            if part.ends_with('\n') {
+                line += 1;
+                self.source.origins.push(None);
+            }
+        }
+        self.source.text.push_str(text);
+        Ok(line)
+    }
+}
+
+fn count_lines(text: &str) -> u32 {
+    u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX)
+}
+
+struct Include<'a> {
+    begin: usize,
+    end: usize,
+    name: &'a str,
+}
+
+/// Finds the next line that includes something: `# Ginclude "name"`, with either quote.
+fn next_include(text: &str, from: usize) -> Option<Include<'_>> {
+    let mut at = from;
+    while let Some(found) = text[at..].find('#') {
+        let begin = at + found;
+        at = begin + 1;
+        if begin > 0 && text.as_bytes()[begin - 1] != b'\n' {
+            continue;
+        }
+        if let Some(include) = read_include(text, begin) {
+            return Some(include);
+        }
+    }
+    None
+}
+
+fn read_include(text: &str, begin: usize) -> Option<Include<'_>> {
+    let word = text[begin + 1..].trim_start_matches(is_space);
+    let behind = word.strip_prefix("Ginclude")?;
+    let quoted = behind.trim_start_matches(is_space);
+    if quoted.len() == behind.len() {
+        return None;
+    }
+    let inside = quoted.strip_prefix(['"', '\''])?;
+    let length = inside.find(['"', '\''])?;
+    let behind = &inside[length + 1..];
+    let rest = behind.trim_start_matches(is_space);
+    let blanks = &behind[..behind.len() - rest.len()];
+    // Blank lines below belong to the line, but for the last line end.
+    let taken = if rest.is_empty() {
+        blanks.len()
+    } else {
+        blanks.rfind('\n')?
+    };
+    Some(Include {
+        begin,
+        end: text.len() - behind.len() + taken,
+        name: &inside[..length],
+    })
+}

@@ -1,0 +1,228 @@
+//! The part of Python that templates speak, as a tree.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+pub(crate) type Name = Arc<str>;
+
+#[derive(Debug)]
+pub(crate) struct Expr {
+    pub(crate) line: u32,
+    /// How deep the tree below is: evaluating and dropping are recursive, so it is bounded.
+    pub(crate) depth: u16,
+    pub(crate) kind: ExprKind,
+}
+
+#[derive(Debug)]
+pub(crate) enum ExprKind {
+    None,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Text(Name),
+    /// An f-string.
+    Format(Vec<FormatPart>),
+    Name(Name),
+    Tuple(Vec<Item>),
+    List(Vec<Item>),
+    Set(Vec<Item>),
+    Dict(Vec<DictItem>),
+    Comprehension(Box<Comprehension>),
+    Lambda(Arc<Function>),
+    Conditional(Box<Conditional>),
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Not(Box<Expr>),
+    Unary(UnaryOp, Box<Expr>),
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    Compare(Box<Expr>, Vec<(CompareOp, Expr)>),
+    Call(Box<Expr>, Vec<Arg>),
+    Attribute(Box<Expr>, Name),
+    Index(Box<Expr>, Box<Expr>),
+    Slice(Box<Expr>, Box<[Option<Expr>; 3]>),
+}
+
+#[derive(Debug)]
+pub(crate) enum FormatPart {
+    Text(String),
+    Field {
+        value: Expr,
+        conversion: Option<char>,
+        spec: Vec<FormatPart>,
+    },
+}
+
+/// An element of a list, tuple or set: `x` or `*x`.
+#[derive(Debug)]
+pub(crate) enum Item {
+    One(Expr),
+    All(Expr),
+}
+
+#[derive(Debug)]
+pub(crate) enum DictItem {
+    Pair(Expr, Expr),
+    All(Expr),
+}
+
+#[derive(Debug)]
+pub(crate) struct Conditional {
+    pub(crate) condition: Expr,
+    pub(crate) then: Expr,
+    pub(crate) otherwise: Expr,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Makes {
+    List,
+    Set,
+    Dict,
+    Generator,
+}
+
+#[derive(Debug)]
+pub(crate) struct Comprehension {
+    pub(crate) makes: Makes,
+    /// The element, or the key of a dict.
+    pub(crate) element: Expr,
+    /// The value of a dict.
+    pub(crate) value: Option<Expr>,
+    pub(crate) clauses: Vec<Clause>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Clause {
+    For(Target, Expr),
+    If(Expr),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UnaryOp {
+    Plus,
+    Minus,
+    Invert,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BinaryOp {
+    Or,
+    Xor,
+    And,
+    ShiftLeft,
+    ShiftRight,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    FloorDivide,
+    Modulo,
+    Power,
+}
+
+impl BinaryOp {
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            BinaryOp::Or => "|",
+            BinaryOp::Xor => "^",
+            BinaryOp::And => "&",
+            BinaryOp::ShiftLeft => "<<",
+            BinaryOp::ShiftRight => ">>",
+            BinaryOp::Add => "+",
+            BinaryOp::Subtract => "-",
+            BinaryOp::Multiply => "*",
+            BinaryOp::Divide => "/",
+            BinaryOp::FloorDivide => "//",
+            BinaryOp::Modulo => "%",
+            BinaryOp::Power => "**",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CompareOp {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    In,
+    NotIn,
+    Is,
+    IsNot,
+}
+
+#[derive(Debug)]
+pub(crate) enum Arg {
+    One(Expr),
+    Named(Name, Expr),
+    All(Expr),
+    AllNamed(Expr),
+}
+
+/// What is assigned to.
+#[derive(Debug)]
+pub(crate) enum Target {
+    Name(Name),
+    Index(Expr, Expr),
+    Many(Vec<Target>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ParamKind {
+    Plain,
+    NamedOnly,
+    Rest,
+    NamedRest,
+}
+
+#[derive(Debug)]
+pub(crate) struct Param {
+    pub(crate) name: Name,
+    pub(crate) kind: ParamKind,
+    pub(crate) default: Option<Expr>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) name: Name,
+    pub(crate) params: Vec<Param>,
+    /// Names that belong to a call: the parameters and what the body assigns.
+    pub(crate) locals: HashSet<Name>,
+    pub(crate) body: Body,
+}
+
+#[derive(Debug)]
+pub(crate) enum Body {
+    Value(Expr),
+    Block(Vec<Stmt>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Stmt {
+    pub(crate) line: u32,
+    pub(crate) kind: StmtKind,
+}
+
+#[derive(Debug)]
+pub(crate) enum StmtKind {
+    Value(Expr),
+    Assign(Vec<Target>, Expr),
+    Change(Target, BinaryOp, Expr),
+    Delete(Vec<Target>),
+    If(Vec<(Expr, Vec<Stmt>)>, Vec<Stmt>),
+    For(Box<ForStmt>),
+    Def(Arc<Function>),
+    Return(Option<Expr>),
+    Break,
+    Continue,
+    Pass,
+}
+
+#[derive(Debug)]
+pub(crate) struct ForStmt {
+    pub(crate) target: Target,
+    pub(crate) iterable: Expr,
+    pub(crate) body: Vec<Stmt>,
+    pub(crate) otherwise: Vec<Stmt>,
+}

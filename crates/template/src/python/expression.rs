@@ -1,0 +1,300 @@
+//! Expressions, from conditions down to single values.
+
+use super::ast::{Arg, BinaryOp, CompareOp, Conditional, Expr, ExprKind, Makes, UnaryOp};
+use super::parser::Parser;
+use super::token::Token;
+use crate::error::Problem;
+
+impl Parser {
+    pub(crate) fn expression(&mut self) -> Result<Expr, Problem> {
+        self.nested(Parser::conditional)
+    }
+
+    /// `a` or `a, b`, where Python allows a tuple without brackets.
+    pub(crate) fn expression_or_tuple(&mut self) -> Result<Expr, Problem> {
+        let line = self.line();
+        let first = self.item()?;
+        self.tuple_after(line, first)
+    }
+
+    fn conditional(&mut self) -> Result<Expr, Problem> {
+        if self.sees_word("lambda") {
+            return self.lambda();
+        }
+        let line = self.line();
+        let then = self.any_of()?;
+        if matches!(self.peek(), Token::Op(":=")) {
+            return Err(self.refused("\":=\" is not available in templates"));
+        }
+        if !self.eat_word("if") {
+            return Ok(then);
+        }
+        let condition = self.any_of()?;
+        self.expect_word("else")?;
+        let otherwise = self.expression()?;
+        let below = then.depth.max(condition.depth).max(otherwise.depth);
+        let parts = Conditional {
+            condition,
+            then,
+            otherwise,
+        };
+        self.node(line, below, ExprKind::Conditional(Box::new(parts)))
+    }
+
+    pub(super) fn any_of(&mut self) -> Result<Expr, Problem> {
+        self.chain("or", Parser::all_of, ExprKind::Or)
+    }
+
+    fn all_of(&mut self) -> Result<Expr, Problem> {
+        self.chain("and", Parser::negation, ExprKind::And)
+    }
+
+    fn chain(
+        &mut self,
+        word: &str,
+        part: fn(&mut Parser) -> Result<Expr, Problem>,
+        make: fn(Vec<Expr>) -> ExprKind,
+    ) -> Result<Expr, Problem> {
+        let line = self.line();
+        let first = part(self)?;
+        if !self.sees_word(word) {
+            return Ok(first);
+        }
+        let mut parts = vec![first];
+        while self.eat_word(word) {
+            parts.push(part(self)?);
+        }
+        let below = parts.iter().map(|part| part.depth).max().unwrap_or(0);
+        self.node(line, below, make(parts))
+    }
+
+    fn negation(&mut self) -> Result<Expr, Problem> {
+        let line = self.line();
+        if !self.eat_word("not") {
+            return self.comparison();
+        }
+        let inner = self.nested(Parser::negation)?;
+        self.node(line, inner.depth, ExprKind::Not(Box::new(inner)))
+    }
+
+    fn comparison(&mut self) -> Result<Expr, Problem> {
+        let line = self.line();
+        let first = self.binary(0)?;
+        let mut rest = Vec::new();
+        while let Some(op) = self.compare_op() {
+            rest.push((op, self.binary(0)?));
+        }
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        let below = rest.iter().map(|(_, part)| part.depth).max().unwrap_or(0);
+        let below = below.max(first.depth);
+        self.node(line, below, ExprKind::Compare(Box::new(first), rest))
+    }
+
+    fn compare_op(&mut self) -> Option<CompareOp> {
+        let op = match self.peek() {
+            Token::Op("==") => CompareOp::Equal,
+            Token::Op("!=") => CompareOp::NotEqual,
+            Token::Op("<") => CompareOp::Less,
+            Token::Op("<=") => CompareOp::LessOrEqual,
+            Token::Op(">") => CompareOp::Greater,
+            Token::Op(">=") => CompareOp::GreaterOrEqual,
+            Token::Name(word) if &**word == "in" => CompareOp::In,
+            Token::Name(word) if &**word == "is" => {
+                self.next();
+                return Some(if self.eat_word("not") {
+                    CompareOp::IsNot
+                } else {
+                    CompareOp::Is
+                });
+            }
+            Token::Name(word) if &**word == "not" => {
+                if !matches!(self.peek_second(), Token::Name(second) if &**second == "in") {
+                    return None;
+                }
+                self.next();
+                CompareOp::NotIn
+            }
+            _ => return None,
+        };
+        self.next();
+        Some(op)
+    }
+
+    /// Operators between two values, by how tightly they bind.
+    fn binary(&mut self, level: u8) -> Result<Expr, Problem> {
+        if level == 6 {
+            return self.unary();
+        }
+        let line = self.line();
+        let mut left = self.binary(level + 1)?;
+        while let Some(op) = self.binary_op(level)? {
+            self.next();
+            let right = self.binary(level + 1)?;
+            let below = left.depth.max(right.depth);
+            let kind = ExprKind::Binary(op, Box::new(left), Box::new(right));
+            left = self.node(line, below, kind)?;
+        }
+        Ok(left)
+    }
+
+    fn binary_op(&self, level: u8) -> Result<Option<BinaryOp>, Problem> {
+        let Token::Op(sign) = self.peek() else {
+            return Ok(None);
+        };
+        let (its_level, op) = match *sign {
+            "|" => (0, BinaryOp::Or),
+            "^" => (1, BinaryOp::Xor),
+            "&" => (2, BinaryOp::And),
+            "<<" => (3, BinaryOp::ShiftLeft),
+            ">>" => (3, BinaryOp::ShiftRight),
+            "+" => (4, BinaryOp::Add),
+            "-" => (4, BinaryOp::Subtract),
+            "*" => (5, BinaryOp::Multiply),
+            "/" => (5, BinaryOp::Divide),
+            "//" => (5, BinaryOp::FloorDivide),
+            "%" => (5, BinaryOp::Modulo),
+            "@" => return Err(self.refused("\"@\" is not available in templates")),
+            _ => return Ok(None),
+        };
+        Ok((its_level == level).then_some(op))
+    }
+
+    fn unary(&mut self) -> Result<Expr, Problem> {
+        let line = self.line();
+        let op = match self.peek() {
+            Token::Op("+") => UnaryOp::Plus,
+            Token::Op("-") => UnaryOp::Minus,
+            Token::Op("~") => UnaryOp::Invert,
+            _ => return self.power(),
+        };
+        self.next();
+        let inner = self.nested(Parser::unary)?;
+        self.node(line, inner.depth, ExprKind::Unary(op, Box::new(inner)))
+    }
+
+    fn power(&mut self) -> Result<Expr, Problem> {
+        let line = self.line();
+        let base = self.primary()?;
+        if !self.eat("**") {
+            return Ok(base);
+        }
+        let exponent = self.nested(Parser::unary)?;
+        let below = base.depth.max(exponent.depth);
+        let kind = ExprKind::Binary(BinaryOp::Power, Box::new(base), Box::new(exponent));
+        self.node(line, below, kind)
+    }
+
+    /// A value and what follows it: calls, attributes, indexes.
+    fn primary(&mut self) -> Result<Expr, Problem> {
+        let mut value = self.atom()?;
+        loop {
+            let line = self.line();
+            if self.eat("(") {
+                let args = self.args()?;
+                self.expect(")")?;
+                let below = args.iter().map(arg_depth).max().unwrap_or(0);
+                let below = below.max(value.depth);
+                value = self.node(line, below, ExprKind::Call(Box::new(value), args))?;
+            } else if self.eat("[") {
+                value = self.subscript(line, value)?;
+            } else if self.eat(".") {
+                let Token::Name(name) = self.peek().clone() else {
+                    return Err(self.unexpected("a name"));
+                };
+                if Parser::is_keyword(&name) {
+                    return Err(self.unexpected("a name"));
+                }
+                self.checked_name(&name)?;
+                self.next();
+                let below = value.depth;
+                value = self.node(line, below, ExprKind::Attribute(Box::new(value), name))?;
+            } else {
+                return Ok(value);
+            }
+        }
+    }
+
+    fn subscript(&mut self, line: u32, value: Expr) -> Result<Expr, Problem> {
+        let mut parts = [None, None, None];
+        let mut colons = 0;
+        while !self.sees("]") {
+            if self.eat(":") {
+                colons += 1;
+                if colons > 2 {
+                    return Err(self.unexpected("\"]\""));
+                }
+                continue;
+            }
+            if parts[colons].is_some() {
+                return Err(self.unexpected("\"]\""));
+            }
+            parts[colons] = Some(if colons == 0 {
+                self.expression_or_tuple()?
+            } else {
+                self.expression()?
+            });
+        }
+        self.expect("]")?;
+        let below = parts.iter().flatten().map(|part| part.depth).max();
+        let below = below.unwrap_or(0).max(value.depth);
+        if colons > 0 {
+            let kind = ExprKind::Slice(Box::new(value), Box::new(parts));
+            return self.node(line, below, kind);
+        }
+        let [Some(index), _, _] = parts else {
+            return Err(self.wrong("an index is missing between the brackets"));
+        };
+        let kind = ExprKind::Index(Box::new(value), Box::new(index));
+        self.node(line, below, kind)
+    }
+
+    fn args(&mut self) -> Result<Vec<Arg>, Problem> {
+        let mut args = Vec::new();
+        while !self.sees(")") {
+            let line = self.line();
+            if self.eat("**") {
+                args.push(Arg::AllNamed(self.expression()?));
+            } else if self.eat("*") {
+                args.push(Arg::All(self.expression()?));
+            } else if let (Token::Name(name), Token::Op("=")) =
+                (self.peek().clone(), self.peek_second().clone())
+            {
+                self.next();
+                self.next();
+                args.push(Arg::Named(name, self.expression()?));
+            } else {
+                let value = self.expression()?;
+                if self.sees_word("for") {
+                    // The only place for a generator: nobody can see that it is run at once.
+                    let value = self.comprehension(line, Makes::Generator, value, None)?;
+                    if !args.is_empty() || !self.sees(")") {
+                        return Err(self.wrong("a generator among other arguments needs brackets"));
+                    }
+                    args.push(Arg::One(value));
+                    break;
+                }
+                if args
+                    .iter()
+                    .any(|arg| matches!(arg, Arg::Named(..) | Arg::AllNamed(_)))
+                {
+                    return Err(self.wrong("an argument without a name after one with a name"));
+                }
+                args.push(Arg::One(value));
+            }
+            if !self.eat(",") {
+                break;
+            }
+        }
+        Ok(args)
+    }
+}
+
+fn arg_depth(arg: &Arg) -> u16 {
+    match arg {
+        Arg::One(value) | Arg::Named(_, value) | Arg::All(value) | Arg::AllNamed(value) => {
+            value.depth
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Python text to tokens.
+
+use super::ast::Name;
+use super::literal;
+use crate::error::Problem;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Token {
+    Name(Name),
+    Int(i128),
+    Float(f64),
+    /// A string, its escapes resolved.
+    Text(String),
+    /// The inside of an f-string, its escapes as written if `raw`.
+    Format {
+        source: String,
+        raw: bool,
+    },
+    Op(&'static str),
+    Newline,
+    Indent,
+    Dedent,
+    End,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Placed {
+    pub(crate) token: Token,
+    pub(crate) line: u32,
+}
+
+/// How line ends count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// An expression inside of brackets: line ends are blanks.
+    Inside,
+    /// Statements: line ends and indentation matter.
+    Lines,
+}
+
+/// Longest first, so that `**=` is not read as `**`.
+const OPERATORS: [&str; 48] = [
+    "**=", "//=", ">>=", "<<=", "...", "!=", "**", "//", ">>", "<<", "<=", ">=", "==", "->", "+=",
+    "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", ":=", "+", "-", "*", "/", "%", "@", "&", "|",
+    "^", "~", "<", ">", "(", ")", "[", "]", "{", "}", ",", ":", ".", ";", "=", "!",
+];
+
+pub(crate) fn tokens(
+    source: &str,
+    first_line: u32,
+    layout: Layout,
+) -> Result<Vec<Placed>, Problem> {
+    let mut reader = Reader {
+        rest: source,
+        line: first_line,
+        layout,
+        open: 0,
+        indents: vec![0],
+        out: Vec::new(),
+    };
+    reader.read()?;
+    Ok(reader.out)
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    line: u32,
+    layout: Layout,
+    /// Brackets that are open: line ends are blanks inside of them.
+    open: u32,
+    indents: Vec<usize>,
+    out: Vec<Placed>,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self) -> Result<(), Problem> {
+        let mut at_line_start = self.layout == Layout::Lines;
+        loop {
+            if at_line_start {
+                at_line_start = false;
+                if !self.indentation()? {
+                    at_line_start = true;
+                    if self.rest.is_empty() {
+                        break;
+                    }
+                    continue;
+                }
+            }
+            let Some(first) = self.rest.chars().next() else {
+                break;
+            };
+            match first {
+                ' ' | '\t' | '\x0c' => self.skip(1),
+                '\n' | '\r' => {
+                    let ends_statement = self.layout == Layout::Lines && self.open == 0;
+                    if ends_statement {
+                        self.push(Token::Newline);
+                    }
+                    self.line_end();
+                    at_line_start = ends_statement;
+                }
+                '\\' => {
+                    let after = &self.rest[1..];
+                    if after.starts_with('\n') || after.starts_with("\r\n") {
+                        self.skip(1);
+                        self.line_end();
+                    } else {
+                        return Err(self.wrong("a backslash that is not at the end of its line"));
+                    }
+                }
+                '#' => {
+                    let end = self.rest.find('\n').unwrap_or(self.rest.len());
+                    self.skip(end);
+                }
+                '0'..='9' => self.number()?,
+                '.' if self.rest[1..].starts_with(|c: char| c.is_ascii_digit()) => self.number()?,
+                '"' | '\'' => self.string(0)?,
+                _ if is_name_start(first) => self.name()?,
+                _ => self.operator(first)?,
+            }
+        }
+        if self.layout == Layout::Lines {
+            self.push(Token::Newline);
+            while self.indents.len() > 1 {
+                self.indents.pop();
+                self.push(Token::Dedent);
+            }
+        }
+        self.push(Token::End);
+        Ok(())
+    }
+
+    /// Reads the blanks a line begins with. False if there is nothing but blanks and a comment in it.
+    fn indentation(&mut self) -> Result<bool, Problem> {
+        let mut column = 0;
+        let mut length = 0;
+        for c in self.rest.chars() {
+            match c {
+                ' ' => column += 1,
+                '\t' => column += 8 - column % 8,
+                '\x0c' => column = 0,
+                _ => break,
+            }
+            length += 1;
+        }
+        self.skip(length);
+        if self.rest.starts_with('#') {
+            let end = self.rest.find('\n').unwrap_or(self.rest.len());
+            self.skip(end);
+        }
+        if self.rest.is_empty() {
+            return Ok(false);
+        }
+        if self.rest.starts_with('\n') || self.rest.starts_with("\r\n") {
+            self.line_end();
+            return Ok(false);
+        }
+        let current = *self.indents.last().unwrap_or(&0);
+        if column > current {
+            self.indents.push(column);
+            if self.indents.len() > 50 {
+                return Err(self.wrong("too many levels of indentation"));
+            }
+            self.push(Token::Indent);
+        }
+        while column < *self.indents.last().unwrap_or(&0) {
+            self.indents.pop();
+            self.push(Token::Dedent);
+            if column > *self.indents.last().unwrap_or(&0) {
+                return Err(self.wrong(
+                    "this line is indented less than the one above, but as no line before",
+                ));
+            }
+        }
+        Ok(true)
+    }
+
+    fn name(&mut self) -> Result<(), Problem> {
+        let end = self
+            .rest
+            .find(|c: char| !is_name_part(c))
+            .unwrap_or(self.rest.len());
+        let word = &self.rest[..end];
+        if self.rest[end..].starts_with(['"', '\'']) && word.len() <= 2 {
+            let lower = word.to_ascii_lowercase();
+            if matches!(lower.as_str(), "r" | "u" | "f" | "fr" | "rf") {
+                return self.string(end);
+            }
+            if matches!(lower.as_str(), "b" | "br" | "rb") {
+                return Err(Problem::forbidden(
+                    self.line,
+                    "bytes are not available in templates",
+                ));
+            }
+        }
+        if !word.is_ascii() {
+            return Err(self.wrong("names are made of ASCII letters, digits and _"));
+        }
+        self.push(Token::Name(Name::from(word)));
+        self.skip(end);
+        Ok(())
+    }
+
+    fn string(&mut self, prefix: usize) -> Result<(), Problem> {
+        let marks = self.rest[..prefix].to_ascii_lowercase();
+        let raw = marks.contains('r');
+        let begin = &self.rest[prefix..];
+        let quote = if begin.starts_with("\"\"\"") || begin.starts_with("'''") {
+            &begin[..3]
+        } else {
+            &begin[..1]
+        };
+        let body = &begin[quote.len()..];
+        let Some(length) = literal::length(body, quote) else {
+            return Err(self.wrong("a string without its closing quote"));
+        };
+        let inside = body[..length].replace("\r\n", "\n");
+        let token = if marks.contains('f') {
+            Token::Format {
+                source: inside,
+                raw,
+            }
+        } else if raw {
+            Token::Text(inside)
+        } else {
+            Token::Text(literal::unescape(&inside).map_err(|message| self.wrong(message))?)
+        };
+        self.push(token);
+        let whole = prefix + 2 * quote.len() + length;
+        let lines = self.rest[..whole].matches('\n').count();
+        self.skip(whole);
+        self.line += u32::try_from(lines).unwrap_or(u32::MAX);
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), Problem> {
+        let length = literal::number_length(self.rest);
+        let text = &self.rest[..length];
+        let token = literal::number(text).map_err(|message| self.wrong(message))?;
+        if self.rest[length..].starts_with(is_name_part) {
+            return Err(self.wrong(format!("\"{text}\" is followed by a letter or digit")));
+        }
+        self.push(token);
+        self.skip(length);
+        Ok(())
+    }
+
+    fn operator(&mut self, first: char) -> Result<(), Problem> {
+        let Some(op) = OPERATORS.iter().find(|op| self.rest.starts_with(**op)) else {
+            return Err(self.wrong(format!("unexpected {first:?}")));
+        };
+        match *op {
+            "(" | "[" | "{" => self.open += 1,
+            ")" | "]" | "}" => self.open = self.open.saturating_sub(1),
+            _ => {}
+        }
+        self.push(Token::Op(op));
+        self.skip(op.len());
+        Ok(())
+    }
+
+    fn skip(&mut self, length: usize) {
+        self.rest = &self.rest[length..];
+    }
+
+    fn line_end(&mut self) {
+        if self.rest.starts_with("\r\n") {
+            self.skip(2);
+        } else {
+            self.skip(1);
+        }
+        self.line += 1;
+    }
+
+    fn push(&mut self, token: Token) {
+        self.out.push(Placed {
+            token,
+            line: self.line,
+        });
+    }
+
+    fn wrong(&self, message: impl Into<String>) -> Problem {
+        Problem::syntax(self.line, message)
+    }
+}
+
+fn is_name_start(c: char) -> bool {
+    c == '_' || c.is_alphabetic()
+}
+
+fn is_name_part(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
+}

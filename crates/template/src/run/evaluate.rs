@@ -1,0 +1,342 @@
+//! Expressions to values.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::Machine;
+use super::call::Args;
+use super::iterate::State;
+use super::meter::{Build, Held};
+use super::scope::{Owner, Scope};
+use super::value::{Closure, SLOT_BYTES, Str, VALUE_BYTES, Value, depth_over};
+use crate::error::{ErrorKind, Problem};
+use crate::python::ast::{
+    Arg, Clause, Comprehension, DictItem, Expr, ExprKind, FormatPart, Function, Item, Makes, Name,
+};
+
+impl Machine<'_> {
+    pub(crate) fn evaluate(&self, expr: &Expr, scope: &Rc<Scope>) -> Result<Value, Problem> {
+        self.meter
+            .step(1)
+            .map_err(|problem| problem.at(expr.line))?;
+        let result = match &expr.kind {
+            ExprKind::None => Ok(Value::None),
+            ExprKind::Bool(value) => Ok(Value::Bool(*value)),
+            ExprKind::Int(value) => Ok(Value::Int(*value)),
+            ExprKind::Float(value) => Ok(Value::Float(*value)),
+            ExprKind::Text(text) => Ok(Value::Str(Str::Fixed(Arc::clone(text)))),
+            ExprKind::Name(name) => self.look_up(name, scope),
+            _ => self.deeper(|| self.evaluate_compound(expr, scope)),
+        };
+        result.map_err(|problem| problem.at(expr.line))
+    }
+
+    fn evaluate_compound(&self, expr: &Expr, scope: &Rc<Scope>) -> Result<Value, Problem> {
+        match &expr.kind {
+            ExprKind::Format(parts) => {
+                let text = self.format_string(parts, scope)?;
+                self.text(text)
+            }
+            ExprKind::Tuple(items) => self.tuple(self.all_items(items, scope)?),
+            ExprKind::List(items) => self.list(self.all_items(items, scope)?),
+            ExprKind::Set(items) => self.set_of(self.all_items(items, scope)?),
+            ExprKind::Dict(items) => self.dict_display(items, scope),
+            ExprKind::Comprehension(made) => self.comprehension(made, scope),
+            ExprKind::Lambda(function) => self.closure(function, scope),
+            ExprKind::Conditional(parts) => {
+                if self.truth(&self.evaluate(&parts.condition, scope)?) {
+                    self.evaluate(&parts.then, scope)
+                } else {
+                    self.evaluate(&parts.otherwise, scope)
+                }
+            }
+            ExprKind::And(parts) => self.first_that(parts, scope, false),
+            ExprKind::Or(parts) => self.first_that(parts, scope, true),
+            ExprKind::Not(inner) => Ok(Value::Bool(!self.truth(&self.evaluate(inner, scope)?))),
+            ExprKind::Unary(op, inner) => self.unary(*op, &self.evaluate(inner, scope)?),
+            ExprKind::Binary(op, left, right) => {
+                let left = self.evaluate(left, scope)?;
+                let right = self.evaluate(right, scope)?;
+                self.binary(*op, &left, &right)
+            }
+            ExprKind::Compare(first, rest) => {
+                let mut left = self.evaluate(first, scope)?;
+                for (op, right) in rest {
+                    let right = self.evaluate(right, scope)?;
+                    if !self.compare(*op, &left, &right)? {
+                        return Ok(Value::Bool(false));
+                    }
+                    left = right;
+                }
+                Ok(Value::Bool(true))
+            }
+            ExprKind::Call(callee, args) => self.call_expression(callee, args, scope),
+            ExprKind::Attribute(owner, name) => {
+                let owner = self.evaluate(owner, scope)?;
+                self.attribute(&owner, name)
+            }
+            ExprKind::Index(container, index) => {
+                let container = self.evaluate(container, scope)?;
+                let index = self.evaluate(index, scope)?;
+                self.index(&container, &index)
+            }
+            ExprKind::Slice(container, parts) => {
+                let container = self.evaluate(container, scope)?;
+                let mut bounds = [None, None, None];
+                for (bound, part) in bounds.iter_mut().zip(parts.iter()) {
+                    if let Some(part) = part {
+                        *bound = Some(self.evaluate(part, scope)?);
+                    }
+                }
+                self.slice(&container, &bounds)
+            }
+            ExprKind::None
+            | ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Text(_)
+            | ExprKind::Name(_) => self.evaluate(expr, scope),
+        }
+    }
+
+    pub(crate) fn look_up(&self, name: &Name, scope: &Rc<Scope>) -> Result<Value, Problem> {
+        let mut next = Some(scope);
+        while let Some(each) = next {
+            if let Some(value) = each.names.borrow().get(name) {
+                return Ok(value.clone());
+            }
+            let local = match &each.owner {
+                Owner::Page => self.page.locals.contains(name),
+                Owner::Def(def) => def.locals.contains(name),
+                Owner::Function(function) => function.locals.contains(name),
+                Owner::Comprehension => false,
+            };
+            if local {
+                return Err(Problem::new(
+                    ErrorKind::Undefined,
+                    format!("variable \"{name}\" is read before it has a value"),
+                ));
+            }
+            next = each.parent.as_ref();
+        }
+        self.global(name, scope)
+    }
+
+    fn first_that(
+        &self,
+        parts: &[Expr],
+        scope: &Rc<Scope>,
+        wanted: bool,
+    ) -> Result<Value, Problem> {
+        let mut value = Value::None;
+        for part in parts {
+            value = self.evaluate(part, scope)?;
+            if self.truth(&value) == wanted {
+                break;
+            }
+        }
+        Ok(value)
+    }
+
+    fn all_items(&self, items: &[Item], scope: &Rc<Scope>) -> Result<Vec<Value>, Problem> {
+        let room = Held::new(&self.meter, 0)?;
+        let mut values = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                Item::One(value) => values.push(self.evaluate(value, scope)?),
+                Item::All(value) => {
+                    let more = self.items(&self.evaluate(value, scope)?)?;
+                    room.grow(more.len() * SLOT_BYTES)?;
+                    values.extend(more);
+                }
+            }
+        }
+        Ok(values)
+    }
+
+    fn dict_display(&self, items: &[DictItem], scope: &Rc<Scope>) -> Result<Value, Problem> {
+        let dict = self.empty_dict(false)?;
+        for item in items {
+            match item {
+                DictItem::Pair(key, value) => {
+                    let key = self.evaluate(key, scope)?;
+                    let value = self.evaluate(value, scope)?;
+                    self.set_in_dict(&dict, key, value)?;
+                }
+                DictItem::All(value) => match self.evaluate(value, scope)? {
+                    Value::Dict(more) => self.update_dict(&dict, &more)?,
+                    other => {
+                        let name = other.type_name();
+                        return Err(Problem::failed(format!(
+                            "\"**\" takes a dict, not a value of type {name}"
+                        )));
+                    }
+                },
+            }
+        }
+        Ok(Value::Dict(dict))
+    }
+
+    /// A function with the scope it was made in.
+    pub(crate) fn closure(
+        &self,
+        function: &Arc<Function>,
+        scope: &Rc<Scope>,
+    ) -> Result<Value, Problem> {
+        let mut defaults = Vec::new();
+        for param in &function.params {
+            defaults.push(match &param.default {
+                Some(value) => Some(self.evaluate(value, scope)?),
+                None => None,
+            });
+        }
+        self.keep_scope(scope)?;
+        Ok(Value::Function(Rc::new(Closure {
+            function: Arc::clone(function),
+            depth: depth_over(defaults.iter().flatten())?,
+            defaults,
+            scope: Rc::clone(scope),
+            held: Held::new(&self.meter, VALUE_BYTES)?,
+        })))
+    }
+
+    fn comprehension(&self, made: &Comprehension, scope: &Rc<Scope>) -> Result<Value, Problem> {
+        let inner = scope.inside();
+        match made.makes {
+            Makes::List | Makes::Generator => {
+                let room = Held::new(&self.meter, 0)?;
+                let mut values = Vec::new();
+                self.clauses(&made.clauses, scope, &inner, &mut || {
+                    room.grow(SLOT_BYTES)?;
+                    values.push(self.evaluate(&made.element, &inner)?);
+                    Ok(())
+                })?;
+                drop(room);
+                if made.makes == Makes::Generator {
+                    return Ok(Value::Iter(
+                        self.new_iter(State::Values(values.into_iter()))?,
+                    ));
+                }
+                self.list(values)
+            }
+            Makes::Set => {
+                let mut values = Vec::new();
+                let room = Held::new(&self.meter, 0)?;
+                self.clauses(&made.clauses, scope, &inner, &mut || {
+                    room.grow(SLOT_BYTES)?;
+                    values.push(self.evaluate(&made.element, &inner)?);
+                    Ok(())
+                })?;
+                self.set_of(values)
+            }
+            Makes::Dict => {
+                let dict = self.empty_dict(false)?;
+                self.clauses(&made.clauses, scope, &inner, &mut || {
+                    let key = self.evaluate(&made.element, &inner)?;
+                    let value = match &made.value {
+                        Some(value) => self.evaluate(value, &inner)?,
+                        None => Value::None,
+                    };
+                    self.set_in_dict(&dict, key, value)
+                })?;
+                Ok(Value::Dict(dict))
+            }
+        }
+    }
+
+    /// Runs `found` for each round of the loops. The first loop's iterable belongs to the scope outside, as in Python.
+    fn clauses(
+        &self,
+        clauses: &[Clause],
+        outside: &Rc<Scope>,
+        inner: &Rc<Scope>,
+        found: &mut dyn FnMut() -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        match clauses {
+            [] => found(),
+            [Clause::If(condition), rest @ ..] => {
+                if self.truth(&self.evaluate(condition, inner)?) {
+                    self.clauses(rest, inner, inner, found)?;
+                }
+                Ok(())
+            }
+            [Clause::For(target, iterable), rest @ ..] => {
+                let iter = self.iter(&self.evaluate(iterable, outside)?)?;
+                while let Some(value) = self.next(&iter)? {
+                    self.assign(target, value, inner)?;
+                    self.clauses(rest, inner, inner, found)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn call_expression(
+        &self,
+        callee: &Expr,
+        args: &[Arg],
+        scope: &Rc<Scope>,
+    ) -> Result<Value, Problem> {
+        if let ExprKind::Attribute(owner, name) = &callee.kind {
+            let owner = self.evaluate(owner, scope)?;
+            // Methods are called without making a value of them first.
+            if let Some(method) = self.method_name(&owner, name) {
+                let args = self.args(args, scope)?;
+                return self.call_method(&owner, method, args);
+            }
+            let callee = self.attribute(&owner, name)?;
+            let args = self.args(args, scope)?;
+            return self.call(&callee, args);
+        }
+        let callee = self.evaluate(callee, scope)?;
+        let args = self.args(args, scope)?;
+        self.call(&callee, args)
+    }
+
+    fn args(&self, args: &[Arg], scope: &Rc<Scope>) -> Result<Args, Problem> {
+        let mut made = Args::plain(Vec::new());
+        for arg in args {
+            match arg {
+                Arg::One(value) => made.plain.push(self.evaluate(value, scope)?),
+                Arg::Named(name, value) => {
+                    made.named
+                        .push((name.clone(), self.evaluate(value, scope)?));
+                }
+                Arg::All(value) => made
+                    .plain
+                    .extend(self.items(&self.evaluate(value, scope)?)?),
+                Arg::AllNamed(value) => {
+                    let Value::Dict(dict) = self.evaluate(value, scope)? else {
+                        return Err(Problem::failed("\"**\" takes a dict"));
+                    };
+                    for (key, value) in dict.pairs.borrow().values() {
+                        let Value::Str(name) = key else {
+                            return Err(Problem::failed("names of arguments are strings"));
+                        };
+                        made.named.push((Name::from(&**name), value.clone()));
+                    }
+                }
+            }
+        }
+        Ok(made)
+    }
+
+    fn format_string(&self, parts: &[FormatPart], scope: &Rc<Scope>) -> Result<String, Problem> {
+        let mut out = Build::new(&self.meter);
+        for part in parts {
+            match part {
+                FormatPart::Text(text) => out.push(text)?,
+                FormatPart::Field {
+                    value,
+                    conversion,
+                    spec,
+                } => {
+                    let value = self.evaluate(value, scope)?;
+                    let spec = self.format_string(spec, scope)?;
+                    out.push(&self.format_field(&value, *conversion, &spec)?)?;
+                }
+            }
+        }
+        Ok(out.done())
+    }
+}

@@ -1,0 +1,250 @@
+//! Going through values one by one, as lazily as Python does.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::Machine;
+use super::call::Args;
+use super::dict::Dict;
+use super::meter::Held;
+use super::value::{Range, SLOT_BYTES, Str, VALUE_BYTES, Value, View, depth_over};
+use crate::error::Problem;
+
+/// A position in something.
+pub(crate) struct Iter {
+    pub(crate) state: RefCell<State>,
+    pub(crate) depth: u16,
+    #[expect(dead_code, reason = "gives its bytes back when it is dropped")]
+    pub(crate) held: Held,
+}
+
+pub(crate) enum State {
+    /// A list or tuple: what is appended on the way is seen.
+    Items(Value, usize),
+    Backwards(Value, usize),
+    Chars(Str, usize),
+    Range(Range, i128),
+    Dict {
+        dict: Rc<Dict>,
+        view: View,
+        at: usize,
+        length: usize,
+    },
+    Values(std::vec::IntoIter<Value>),
+    Enumerate(Rc<Iter>, i128),
+    Zip(Vec<Rc<Iter>>),
+    Map(Value, Vec<Rc<Iter>>),
+    Filter(Value, Rc<Iter>),
+}
+
+impl Machine<'_> {
+    pub(crate) fn new_iter(&self, state: State) -> Result<Rc<Iter>, Problem> {
+        let depth = match &state {
+            State::Items(value, _) | State::Backwards(value, _) => {
+                depth_over(std::iter::once(value))?
+            }
+            State::Dict { dict, .. } => dict.depth.get().saturating_add(1),
+            State::Values(values) => depth_over(values.as_slice().iter())?,
+            State::Enumerate(inner, _) => over(&[Rc::clone(inner)])?,
+            State::Zip(inner) => over(inner)?,
+            State::Map(function, inner) => over(inner)?.max(depth_over(std::iter::once(function))?),
+            State::Filter(function, inner) => {
+                let inner = over(&[Rc::clone(inner)])?;
+                inner.max(depth_over(std::iter::once(function))?)
+            }
+            State::Chars(..) | State::Range(..) => 1,
+        };
+        Ok(Rc::new(Iter {
+            state: RefCell::new(state),
+            depth,
+            held: Held::new(&self.meter, VALUE_BYTES)?,
+        }))
+    }
+
+    /// `iter(value)`.
+    pub(crate) fn iter(&self, value: &Value) -> Result<Rc<Iter>, Problem> {
+        let state = match value {
+            Value::Iter(iter) => return Ok(Rc::clone(iter)),
+            Value::List(_) | Value::Tuple(_) => State::Items(value.clone(), 0),
+            Value::Str(text) => State::Chars(text.clone(), 0),
+            Value::Range(range) => State::Range(**range, 0),
+            Value::Dict(dict) => dict_state(dict, View::Keys),
+            Value::View(dict, view) => dict_state(dict, *view),
+            Value::Set(_) => {
+                return Err(Problem::failed(
+                    "the order of a set is not defined: go through sorted(...) of it",
+                ));
+            }
+            other => {
+                let name = other.type_name();
+                return Err(Problem::failed(format!(
+                    "a value of type {name} cannot be gone through"
+                )));
+            }
+        };
+        self.new_iter(state)
+    }
+
+    /// Like `iter`, for those to whom order does not matter.
+    pub(crate) fn iter_any_order(&self, value: &Value) -> Result<Rc<Iter>, Problem> {
+        match value {
+            Value::Set(set) => self.new_iter(State::Values(set.values().into_iter())),
+            other => self.iter(other),
+        }
+    }
+
+    pub(crate) fn next(&self, iter: &Iter) -> Result<Option<Value>, Problem> {
+        self.meter.step(1)?;
+        let Ok(mut state) = iter.state.try_borrow_mut() else {
+            return Err(Problem::failed("an iterator that goes through itself"));
+        };
+        Ok(match &mut *state {
+            State::Items(value, at) => {
+                let found = item_at(value, *at);
+                *at += 1;
+                found
+            }
+            State::Backwards(value, left) => {
+                if *left == 0 {
+                    return Ok(None);
+                }
+                *left -= 1;
+                item_at(value, *left)
+            }
+            State::Chars(text, at) => match text[*at..].chars().next() {
+                Some(c) => {
+                    *at += c.len_utf8();
+                    Some(self.text(c.to_string())?)
+                }
+                None => None,
+            },
+            State::Range(range, at) => {
+                if *at >= range.len() {
+                    return Ok(None);
+                }
+                let value = range.start + *at * range.step;
+                *at += 1;
+                Some(Value::Int(value))
+            }
+            State::Dict {
+                dict,
+                view,
+                at,
+                length,
+            } => {
+                if dict.len() != *length {
+                    return Err(Problem::failed(
+                        "a dict was changed while it was gone through",
+                    ));
+                }
+                let Some((key, value)) = dict.pair_at(*at) else {
+                    return Ok(None);
+                };
+                *at += 1;
+                Some(match view {
+                    View::Keys => key,
+                    View::Values => value,
+                    View::Items => self.tuple(vec![key, value])?,
+                })
+            }
+            State::Values(values) => values.next(),
+            State::Enumerate(inner, count) => match self.next(inner)? {
+                Some(value) => {
+                    let number = Value::Int(*count);
+                    *count += 1;
+                    Some(self.tuple(vec![number, value])?)
+                }
+                None => None,
+            },
+            State::Zip(inner) => match self.next_of_each(inner)? {
+                Some(values) => Some(self.tuple(values)?),
+                None => None,
+            },
+            State::Map(function, inner) => match self.next_of_each(inner)? {
+                Some(values) => Some(self.call(function, Args::plain(values))?),
+                None => None,
+            },
+            State::Filter(function, inner) => loop {
+                let Some(value) = self.next(inner)? else {
+                    break None;
+                };
+                let wanted = match &*function {
+                    Value::None => self.truth(&value),
+                    function => {
+                        let args = Args::plain(vec![value.clone()]);
+                        self.truth(&self.call(function, args)?)
+                    }
+                };
+                if wanted {
+                    break Some(value);
+                }
+            },
+        })
+    }
+
+    fn next_of_each(&self, iters: &[Rc<Iter>]) -> Result<Option<Vec<Value>>, Problem> {
+        let mut values = Vec::with_capacity(iters.len());
+        for iter in iters {
+            match self.next(iter)? {
+                Some(value) => values.push(value),
+                None => return Ok(None),
+            }
+        }
+        Ok((!values.is_empty()).then_some(values))
+    }
+
+    /// All that is left, as long as there is room for it.
+    pub(crate) fn collect(&self, iter: &Iter) -> Result<Vec<Value>, Problem> {
+        let room = Held::new(&self.meter, 0)?;
+        let mut values = Vec::new();
+        while let Some(value) = self.next(iter)? {
+            room.grow(SLOT_BYTES)?;
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    pub(crate) fn items(&self, value: &Value) -> Result<Vec<Value>, Problem> {
+        self.collect(&*self.iter(value)?)
+    }
+
+    pub(crate) fn items_any_order(&self, value: &Value) -> Result<Vec<Value>, Problem> {
+        self.collect(&*self.iter_any_order(value)?)
+    }
+
+    /// `len(value)`, if it has one.
+    pub(crate) fn length(&self, value: &Value) -> Option<i128> {
+        let length = match value {
+            Value::Str(text) => text.chars().count(),
+            Value::List(list) => list.items.borrow().len(),
+            Value::Tuple(tuple) => tuple.items.len(),
+            Value::Dict(dict) | Value::View(dict, _) => dict.len(),
+            Value::Set(set) => set.len(),
+            Value::Range(range) => return Some(range.len()),
+            _ => return None,
+        };
+        i128::try_from(length).ok()
+    }
+}
+
+fn over(iters: &[Rc<Iter>]) -> Result<u16, Problem> {
+    let iters: Vec<Value> = iters.iter().cloned().map(Value::Iter).collect();
+    depth_over(iters.iter())
+}
+
+fn dict_state(dict: &Rc<Dict>, view: View) -> State {
+    State::Dict {
+        dict: Rc::clone(dict),
+        view,
+        at: 0,
+        length: dict.len(),
+    }
+}
+
+fn item_at(value: &Value, at: usize) -> Option<Value> {
+    match value {
+        Value::List(list) => list.items.borrow().get(at).cloned(),
+        Value::Tuple(tuple) => tuple.items.get(at).cloned(),
+        _ => None,
+    }
+}

@@ -1,0 +1,41 @@
+"""What the makers of golden files and the fuzzer share: templates as Python's Mako renders them."""
+
+import re
+
+from mako.template import Template
+
+# The form of a line that includes another template, as the original product has it.
+INCLUDE = re.compile(r"""^#\s*Ginclude\s+["'](?P<name>[^"']*)["']\s*$""", re.M)
+
+
+class Object(dict):
+    """A map whose fields are attributes too."""
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def objects(value):
+    if isinstance(value, dict):
+        return Object({name: objects(field) for name, field in value.items()})
+    if isinstance(value, list):
+        return [objects(item) for item in value]
+    return value
+
+
+def include(text, includes):
+    found = INCLUDE.search(text)
+    if found is None:
+        return text
+    inside = includes[found.group("name")]
+    return include(text[: found.start()] + inside + text[found.end() :], includes)
+
+
+def render(text, variables, made_objects, includes):
+    """The text that Mako makes of a template. Undefined variables are errors, as they are in ours."""
+    context = dict(variables)
+    context.update({name: objects(value) for name, value in made_objects.items()})
+    return Template(include(text, includes), strict_undefined=True).render(**context)
