@@ -343,6 +343,7 @@ impl Process {
             Event::Exited(run, exit, last_line) => {
                 self.exited(run, exit, last_line, cx, &mut out);
             }
+            Event::MainIs(pid, is_named) => self.main_is(pid, is_named, &mut out),
             Event::Inspected(instance) => self.inspected(instance, &mut out),
             Event::Scheduled(shown) => self.scheduled(&shown, cx, &mut out),
             Event::HealthChecked(result) => self.health_checked(result, cx, &mut out),

@@ -20,6 +20,7 @@ mod sample;
 mod schedule;
 mod side;
 mod step;
+mod wrapped;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};

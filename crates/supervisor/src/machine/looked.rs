@@ -61,6 +61,23 @@ impl Process {
         }
     }
 
+    /// A wrapper has brought its program back, or is alone for now.
+    pub(super) fn main_is(&mut self, pid: i32, is_named: bool, out: &mut Vec<Action>) {
+        let Phase::Up { alive } = &mut self.phase else {
+            return;
+        };
+        if alive.pid() == pid {
+            return;
+        }
+        alive.form = match alive.form {
+            Form::Foreground { .. } => Form::Foreground { main: pid },
+            Form::Daemon => return,
+        };
+        if pid != alive.run.pid && !is_named {
+            out.push(Action::WritePidFile(pid));
+        }
+    }
+
     fn work_looked(
         &mut self,
         mut work: Box<Work>,

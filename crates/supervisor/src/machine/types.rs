@@ -169,6 +169,8 @@ pub(crate) enum Event {
     /// A run or a command ended; the last line that it wrote, if we know its output.
     Exited(Run, Exit, String),
     Inspected(Box<Instance>),
+    /// Of what stays in the foreground, this is the program now; whether the pid file says so already.
+    MainIs(i32, bool),
     /// A time of its schedule has come, which people read so.
     Scheduled(String),
     /// `health_cmd` succeeded, or why it did not.

@@ -9,7 +9,7 @@ use rustix::process::Signal as KernelSignal;
 
 use super::{Due, Held, Key, Runner};
 use crate::journal::entry::Entry;
-use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Role, Run, Signal};
+use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Look, Role, Run, Signal};
 use crate::os::spawn::Launch;
 use crate::os::{self, check, clock, kill, look, pidfile, procfs, sink, spawn, user};
 
@@ -86,14 +86,20 @@ impl Runner {
         killed.err()
     }
 
-    fn look(&mut self, key: Key, depth: Depth) -> Option<crate::machine::Look> {
+    fn look(&mut self, key: Key, depth: Depth) -> Option<Look> {
+        let root = self.held.get(&key)?.process.root();
+        self.look_from(key, depth, root)
+    }
+
+    /// A look that knows the command from which it all came.
+    pub(super) fn look_from(&mut self, key: Key, depth: Depth, root: Option<Run>) -> Option<Look> {
         let held = self.held.get(&key)?;
         let identity = &held.hold.spec.identity;
         let place = look::Place {
             proc_name: &identity.proc_name,
             others: look::Others(&|run| anothers(&self.held, key, run)),
             pid_path: &identity.pid_path,
-            whose: held.family(held.process.root(), &self.cgroups),
+            whose: held.family(root, &self.cgroups),
         };
         Some(look::look(&place, depth, &mut self.families))
     }

@@ -44,6 +44,8 @@ pub(crate) struct Held {
     /// As last told.
     pub(crate) told: Status,
     pub(crate) usage_told_boot_ms: u64,
+    /// The run in the foreground that is a wrapper without its program.
+    pub(crate) lacks_main: Option<Run>,
     /// Its output was growing fast when it was last looked at, and was so large.
     pub(crate) writes_much: bool,
     pub(crate) output_size: u64,
@@ -75,6 +77,7 @@ impl Held {
             query_until_boot_ms: None,
             told: Status::default(),
             usage_told_boot_ms: 0,
+            lacks_main: None,
             writes_much: false,
             output_size: 0,
         }

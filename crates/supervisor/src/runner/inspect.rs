@@ -14,6 +14,9 @@ const MAX_CMDLINE: u64 = 4096;
 impl Runner {
     /// Answers a query at once, or when the program has told its version.
     pub(super) fn inspect(&mut self, key: Key) -> Option<Event> {
+        if let Some(event) = self.find_main(key) {
+            self.step(key, event);
+        }
         let alive = self.held.get(&key)?.process.alive();
         if alive.is_some() && self.find_version(key) {
             self.await_version(key);

@@ -26,6 +26,7 @@ impl Runner {
         for key in resting {
             self.drive(key, Event::Tick);
         }
+        self.mind_wrapped();
         self.sample();
         self.enforce_limits();
     }

@@ -228,3 +228,60 @@ fn the_version_is_asked_after_a_start_and_by_a_query() {
     let instance = keeper.succeed(2, Op::Query).instance.unwrap();
     assert_eq!(instance.version, "odd 1.2.4");
 }
+
+#[test]
+fn a_program_that_its_wrapper_brings_back_is_shown_by_its_new_pid() {
+    let home = Home::new();
+    // As mysqld_safe and its like do: the wrapper stays, the program comes and goes.
+    for (number, options) in [
+        (1, "--count %/count"),
+        (11, "--count %/count --pid-file %/pid"),
+    ] {
+        let mut keeper = home.keeper();
+        let mut spec = home.spec(options);
+        spec.control.start_cmd = format!("while :; do {}; sleep 0.2; done", spec.control.start_cmd);
+        keeper.hold(spec);
+        keeper.succeed(number, Op::Start);
+        let first = home.pid();
+        assert_eq!(keeper.running().pid, first);
+        kill(first, libc::SIGKILL);
+        let second = keeper.next_run(&home, first);
+        wait_for("two runs", || (home.lines("count") == 2).then_some(()));
+        let instance = keeper.succeed(number + 1, Op::Query).instance.unwrap();
+        assert_eq!(instance.pid, second);
+        assert!(
+            keeper.events.is_empty(),
+            "the wrapper lives: {:?}",
+            keeper.events
+        );
+        keeper.succeed(number + 2, Op::Stop);
+        assert_eq!(home.processes(), 0);
+        std::fs::remove_file(home.path("count")).unwrap();
+    }
+}
+
+#[test]
+fn what_a_script_runs_now_and_then_is_not_the_program() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let mut spec = home.spec("--after 20 --count %/count --exit 0");
+    spec.control.start_cmd = format!("while :; do {}; sleep 0.02; done", spec.control.start_cmd);
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let command = |pid: i32| std::fs::read_to_string(format!("/proc/{pid}/comm"));
+    let script = keeper.status_where("the script", |s| {
+        command(s.pid).is_ok_and(|name| name == "sh\n")
+    });
+    keeper.history.clear();
+    let count = home.lines("count");
+    wait_for("a while", || {
+        (home.lines("count") > count + 10).then_some(())
+    });
+    let instance = keeper.succeed(2, Op::Query).instance.unwrap();
+    assert_eq!(instance.pid, script.pid);
+    assert!(
+        keeper.history.iter().all(|s| s.pid == script.pid),
+        "{:?}",
+        keeper.history
+    );
+}

@@ -65,6 +65,7 @@ fn a_log_that_grows_is_rotated_under_its_program() {
         "x".repeat(1000),
         env!("CARGO_BIN_EXE_odd-child")
     );
+    spec.identity.proc_name = "sh".into();
     spec.identity.log_path = home.file("work/log");
     spec.runtime.log_max_bytes = Some(10_000);
     spec.runtime.log_keep = Some(2);

@@ -216,3 +216,30 @@ fn a_clock_that_is_set_changes_no_delay() {
         assert_eq!(world.most_programs, 1);
     }
 }
+
+#[test]
+fn a_program_that_its_wrapper_brings_back_is_another_pid_of_the_same_run() {
+    let mut world = started(foreground());
+    let Phase::Up { alive } = world.process.phase else {
+        panic!("{:?}", world.process.phase);
+    };
+    for (main, is_named) in [(7001, false), (alive.run.pid, false), (7002, true)] {
+        world.drive(Event::MainIs(main, is_named));
+        assert_eq!(world.process.view().pid, main);
+        let written = match is_named || main == alive.run.pid {
+            true => Some(7001),
+            false => Some(main),
+        };
+        assert_eq!(world.pid_file, written, "{main}");
+    }
+    assert_eq!(
+        world.process.alive().map(|alive| alive.run),
+        Some(alive.run)
+    );
+    assert!(world.emitted.is_empty(), "{:?}", world.emitted);
+
+    let mut world = started(daemon());
+    let pid = world.process.view().pid;
+    world.drive(Event::MainIs(7001, false));
+    assert_eq!(world.process.view().pid, pid, "a daemon is its own");
+}

@@ -71,7 +71,7 @@ pub(crate) struct World {
     procs: BTreeMap<i32, Proc>,
     /// Daemons that will write the pid file.
     coming: Vec<(u64, Proc)>,
-    pid_file: Option<i32>,
+    pub(crate) pid_file: Option<i32>,
     next_pid: i32,
     gated: Option<(Proc, Role)>,
     pub(crate) behaviour: Behaviour,

@@ -1,0 +1,56 @@
+//! Programs under a wrapper that stays and brings them back: which process is the program now.
+
+use super::{Key, Runner};
+use crate::machine::{Depth, Event, Form, Phase};
+use crate::os::clock;
+use crate::os::procfs::Stat;
+
+impl Runner {
+    /// Once a period.
+    pub(super) fn mind_wrapped(&mut self) {
+        let is_wrapped = |key: &Key| {
+            let alive = self.held.get(key).and_then(|held| held.process.alive());
+            alive.is_some_and(|alive| alive.form != Form::Daemon)
+        };
+        let keys: Vec<Key> = self.held.keys().copied().filter(is_wrapped).collect();
+        for key in keys {
+            if let Some(event) = self.find_main(key) {
+                self.drive(key, event);
+            }
+        }
+    }
+
+    /// Looks for the program where the one that was known is gone. The wrapper stands for it as long as there is none.
+    pub(super) fn find_main(&mut self, key: Key) -> Option<Event> {
+        let held = self.held.get(&key)?;
+        let Phase::Up { alive } = held.process.phase else {
+            return None;
+        };
+        let is_there = match alive.form {
+            Form::Daemon => true,
+            Form::Foreground { main } if main == alive.run.pid => {
+                held.lacks_main != Some(alive.run)
+            }
+            Form::Foreground { main } => Stat::read(main).is_some_and(|stat| stat.is_live()),
+        };
+        if is_there {
+            return None;
+        }
+        let look = self.look_from(key, Depth::Deep, Some(alive.run))?;
+        let named = look.alive.filter(|_| look.alive_is_commands);
+        let found = named.map(|named| named.run.pid).or(look.main);
+        // What a script runs now and then is not the program, whatever its name.
+        let found = found.filter(|pid| self.has_lasted(*pid));
+        self.held.get_mut(&key)?.lacks_main = found.is_none().then_some(alive.run);
+        let main = found.unwrap_or(alive.run.pid);
+        Some(Event::MainIs(main, look.alive.is_some()))
+    }
+
+    fn has_lasted(&self, pid: i32) -> bool {
+        let least_ms = self.options.sample_every.as_millis() as u64;
+        Stat::read(pid).is_some_and(|stat| {
+            let since = clock::ticks_to_boot_ms(stat.start);
+            clock::boot_ms() >= since + least_ms
+        })
+    }
+}
