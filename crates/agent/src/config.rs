@@ -76,11 +76,11 @@ pub struct AgentArgs {
     /// Token for enrolment; better given in the environment, where other users cannot read it [env: MUSTER_JOIN_TOKEN]
     #[arg(long, value_name = "TOKEN")]
     pub join: Option<String>,
-    /// Memory that the agent itself may use; beyond it starts itself anew in place [env: MUSTER_AGENT_MEMORY_MAX]
+    /// Memory that the agent itself may use; beyond that it starts itself anew in place [env: MUSTER_AGENT_MEMORY_MAX]
     /// [default: 256MiB]
     #[arg(long, value_name = "BYTES")]
     pub memory_max: Option<String>,
-    /// Percent of one core that the agent itself may use; beyond it samples processes less often
+    /// Percent of one core that the agent itself may use; beyond that it samples processes less often
     /// [env: MUSTER_AGENT_CPU_MAX] [default: 50]
     #[arg(long, value_name = "PERCENT")]
     pub cpu_max: Option<String>,

@@ -33,8 +33,10 @@ Examples:
   muster agent upgrade --binary ./muster              the agent in /var/lib/muster-agent
   muster-agent upgrade --binary ./muster-agent        the same for the small binary
   muster agent upgrade --data ~/data/agent            the file was replaced already
+  muster agent upgrade --binary ./muster -o json      what was done, as JSON
 
-The agent keeps its pid, and no process is touched. A binary that does not come up is taken back.";
+The agent keeps its pid, and no process is touched.
+A binary that does not come up is taken back.";
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct UpgradeArgs {

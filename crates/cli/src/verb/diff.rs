@@ -15,8 +15,9 @@ Examples:
   muster diff --host 10.0.0.1
   muster diff -o json | jq -r '.hosts[].processes[].process'
 
-Asks the agents themselves, and shows only where they differ: specs, what is wanted, what is managed, what runs, and live
-processes behind the pid files of others. Exits with 0 when nothing differs, and with 1 when something does.";
+Asks the agents themselves, and shows only where they differ: specs, what is wanted, what is
+managed, what runs, and live processes behind the pid files of others.
+Exits with 0 when nothing differs, and with 1 when something does.";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -17,8 +17,9 @@ Examples:
   muster logs web/nginx -f                       goes on until Ctrl-C
   muster logs web/nginx -o json | jq -r .line
 
-Shows the file that log_path names, or what the agent keeps of a program in the foreground that has none; where there is
-neither, what the last operation wrote. The host's agent must be connected.";
+Shows the file that log_path names, or what the agent keeps of a program in the foreground that
+has none; where there is neither, what the last operation wrote.
+The host's agent must be connected.";
 
 /// How the server begins a last line that says why the output ends early.
 const WORD: &[u8] = b"muster: ";

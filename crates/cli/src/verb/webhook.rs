@@ -35,12 +35,14 @@ pub enum Action {
     /// Remove a webhook: it is told nothing more
     #[command(after_help = EXAMPLES)]
     Delete {
+        /// As `muster webhook list` shows it
         #[arg(value_name = "ID")]
         id: String,
     },
     /// Send it a test event now
     #[command(after_help = EXAMPLES)]
     Test {
+        /// As `muster webhook list` shows it
         #[arg(value_name = "ID")]
         id: String,
     },

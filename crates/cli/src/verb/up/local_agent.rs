@@ -12,6 +12,12 @@ use tokio::process::{Child, Command};
 
 use crate::failure::{Failure, Kind};
 
+/// Settings that only an agent knows: handed on.
+const FOR_AGENTS: [&str; 3] = [
+    "MUSTER_CGROUPS",
+    "MUSTER_AGENT_MEMORY_MAX",
+    "MUSTER_AGENT_CPU_MAX",
+];
 /// How long an agent may take to leave.
 const LEAVING: Duration = Duration::from_secs(10);
 
@@ -51,9 +57,10 @@ impl LocalAgent {
             .stdout(Stdio::null())
             // Ctrl-C is for us alone: we tell the agent.
             .process_group(0);
-        // What is meant for us is not meant for the agent, but for this, which only an agent knows.
+        // What is meant for us is not meant for the agent.
         for (name, _) in std::env::vars_os() {
-            if name.as_encoded_bytes().starts_with(b"MUSTER_") && name != "MUSTER_CGROUPS" {
+            let is_ours = name.as_encoded_bytes().starts_with(b"MUSTER_");
+            if is_ours && !FOR_AGENTS.iter().any(|known| name == *known) {
                 command.env_remove(name);
             }
         }
