@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod change;
+pub mod config_file;
 pub mod config_template;
 pub mod digest;
 pub mod event;
