@@ -12,6 +12,7 @@ mod os;
 mod runner;
 mod supervisor;
 
+pub use os::config_file::{Allowed, ConfigFileError, ConfigFiles};
 pub use os::ourselves;
 pub use os::tail::{Log, Turn, Until};
 pub use supervisor::{ControlGroups, Options, Supervisor, SupervisorError};

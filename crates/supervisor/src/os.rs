@@ -3,6 +3,7 @@
 pub(crate) mod cgroup;
 pub(crate) mod check;
 pub(crate) mod clock;
+pub(crate) mod config_file;
 pub(crate) mod disk;
 pub(crate) mod exits;
 pub(crate) mod family;

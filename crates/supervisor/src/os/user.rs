@@ -91,7 +91,7 @@ pub(crate) fn owner_of(pid: i32) -> Option<String> {
     procfs::owner(pid).map(name_of)
 }
 
-fn name_of(uid: u32) -> String {
+pub(crate) fn name_of(uid: u32) -> String {
     let user = unistd::User::from_uid(unistd::Uid::from_raw(uid));
     let user = user.ok().flatten();
     user.map_or_else(|| uid.to_string(), |user| user.name)

@@ -1,0 +1,334 @@
+//! Configuration files for a server: real files, with real owners where the tests run as root.
+
+mod failures;
+mod links;
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use md5::{Digest, Md5};
+use model::config_file::{FileWanted, KEEP_BACKUPS, Written};
+use supervisor::{Allowed, ConfigFileError, ConfigFiles};
+use tempfile::TempDir;
+
+use crate::keeper::{skip, wait_for};
+
+const WRITER: &str = "MUSTER_TEST_WRITER";
+
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn md5(content: &[u8]) -> String {
+    let digest = Md5::digest(content);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A folder, and who we are in it.
+pub(crate) struct Desk {
+    pub(crate) dir: TempDir,
+    pub(crate) files: ConfigFiles,
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        Self::with(Allowed::Anywhere)
+    }
+
+    pub(crate) fn with(allowed: Allowed) -> Self {
+        Self {
+            dir: TempDir::new().unwrap(),
+            files: ConfigFiles::new(allowed),
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// A file of our own, 0640.
+    pub(crate) fn wanted(&self, path: &Path, content: &[u8]) -> FileWanted {
+        wanted(path, content)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &str) -> Result<Written, ConfigFileError> {
+        let wanted = self.wanted(&self.path(name), content.as_bytes());
+        self.files.write(&wanted, content.as_bytes())
+    }
+
+    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+fn wanted(path: &Path, content: &[u8]) -> FileWanted {
+    FileWanted {
+        path: path.to_str().unwrap().to_owned(),
+        owner: rustix::process::geteuid().as_raw().to_string(),
+        group: rustix::process::getegid().as_raw().to_string(),
+        mode: 0o640,
+        md5: md5(content),
+        keep_backups: KEEP_BACKUPS,
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn a_new_file_gets_its_folders_content_and_mode() {
+    let desk = Desk::new();
+    let written = desk.write("a/b/app.conf", "x = 1\r\n").unwrap();
+    let path = desk.path("a/b/app.conf");
+    assert_eq!(fs::read(&path).unwrap(), b"x = 1\r\n");
+    assert_eq!(mode(&path), 0o640);
+    assert_eq!(mode(&desk.path("a")), 0o755);
+    assert_eq!(
+        written,
+        Written {
+            path: fs::canonicalize(&path).unwrap().display().to_string(),
+            md5: md5(b"x = 1\r\n"),
+            unchanged: false,
+            previous_md5: None,
+            backup_path: None,
+        }
+    );
+    assert_eq!(desk.names("a/b"), ["app.conf"]);
+}
+
+#[test]
+fn owner_and_group_are_those_wanted_for_the_file_and_its_new_folders() {
+    if !is_root() {
+        return skip("only root may give files away");
+    }
+    let desk = Desk::new();
+    let path = desk.path("new/app.conf");
+    for (owner, group, mode_wanted) in [("nobody", "daemon", 0o4750), ("4321", "8765", 0o600)] {
+        let wanted = FileWanted {
+            owner: owner.into(),
+            group: group.into(),
+            mode: mode_wanted,
+            ..desk.wanted(&path, b"text")
+        };
+        let written = desk.files.write(&wanted, b"text").unwrap();
+        assert!(!written.unchanged);
+        let (head, content) = desk
+            .files
+            .read(path.to_str().unwrap(), 100)
+            .unwrap()
+            .unwrap();
+        assert_eq!((head.owner.as_str(), head.group.as_str()), (owner, group));
+        assert_eq!((head.mode, content.as_slice()), (mode_wanted, &b"text"[..]));
+        assert!(desk.files.write(&wanted, b"text").unwrap().unchanged);
+    }
+    let folder = fs::metadata(desk.path("new")).unwrap();
+    assert_ne!((folder.uid(), folder.gid()), (0, 0));
+    assert_eq!(folder.permissions().mode() & 0o7777, 0o755);
+}
+
+#[test]
+fn what_was_there_is_kept_and_of_that_the_last_few() {
+    let desk = Desk::new();
+    desk.write("app.conf", "0").unwrap();
+    fs::set_permissions(desk.path("app.conf"), fs::Permissions::from_mode(0o604)).unwrap();
+    let mut backups = Vec::new();
+    for number in 1..8 {
+        let written = desk.write("app.conf", &number.to_string()).unwrap();
+        let before = (number - 1).to_string();
+        assert_eq!(written.previous_md5, Some(md5(before.as_bytes())));
+        let backup = written.backup_path.unwrap();
+        assert_eq!(fs::read_to_string(&backup).unwrap(), before);
+        let expected = if number == 1 { 0o604 } else { 0o640 };
+        assert_eq!(mode(Path::new(&backup)), expected);
+        assert!(backup.contains("/app.conf.muster-backup.2"), "{backup}");
+        backups.push(backup);
+    }
+    assert_eq!(fs::read_to_string(desk.path("app.conf")).unwrap(), "7");
+    let kept: Vec<bool> = backups
+        .iter()
+        .map(|path| Path::new(path).exists())
+        .collect();
+    assert_eq!(kept, [false, false, true, true, true, true, true]);
+    // Of another file beside it none is touched.
+    fs::write(desk.path("app.conf.muster-backup.mine"), "").unwrap();
+    let wanted = FileWanted {
+        keep_backups: 1,
+        ..desk.wanted(&desk.path("app.conf"), b"8")
+    };
+    desk.files.write(&wanted, b"8").unwrap();
+    assert_eq!(desk.names(".").len(), 3);
+    let wanted = FileWanted {
+        keep_backups: 0,
+        ..desk.wanted(&desk.path("app.conf"), b"9")
+    };
+    let written = desk.files.write(&wanted, b"9").unwrap();
+    assert_eq!((written.backup_path, desk.names(".").len()), (None, 3));
+}
+
+#[test]
+fn a_file_as_wanted_is_not_touched_and_one_with_another_mode_gets_only_that() {
+    let desk = Desk::new();
+    desk.write("app.conf", "same").unwrap();
+    let before = fs::metadata(desk.path("app.conf")).unwrap();
+    let written = desk.write("app.conf", "same").unwrap();
+    let after = fs::metadata(desk.path("app.conf")).unwrap();
+    assert!(written.unchanged);
+    assert_eq!(
+        (before.ino(), before.ctime_nsec()),
+        (after.ino(), after.ctime_nsec())
+    );
+
+    // A second name of the file is another's business: it keeps its mode.
+    fs::hard_link(desk.path("app.conf"), desk.path("other")).unwrap();
+    let wanted = FileWanted {
+        mode: 0o600,
+        ..desk.wanted(&desk.path("app.conf"), b"same")
+    };
+    let written = desk.files.write(&wanted, b"same").unwrap();
+    assert_eq!((written.unchanged, written.backup_path), (false, None));
+    assert_eq!(mode(&desk.path("app.conf")), 0o600);
+    assert_eq!(mode(&desk.path("other")), 0o640);
+    assert_eq!(desk.names("."), ["app.conf", "other"]);
+}
+
+#[test]
+fn a_file_is_read_with_what_it_is_and_none_is_none() {
+    let desk = Desk::new();
+    desk.write("app.conf", "abc").unwrap();
+    let read = |name: &str, most| desk.files.read(desk.path(name).to_str().unwrap(), most);
+    let (head, content) = read("app.conf", 3).unwrap().unwrap();
+    assert_eq!((head.size, head.mode, content), (3, 0o640, b"abc".to_vec()));
+    assert_eq!(head.md5, "900150983cd24fb0d6963f7d28e17f72");
+    assert_eq!(read("none", 3), Ok(None));
+    assert_eq!(read("no/such/folder", 3), Ok(None));
+    let error = read("app.conf", 2).unwrap_err().to_string();
+    assert!(
+        error.ends_with("has 3 bytes, and at most 2 are taken"),
+        "{error}"
+    );
+    let error = read(".", 2).unwrap_err().to_string();
+    assert!(
+        error.contains("must end with the name of a file"),
+        "{error}"
+    );
+    fs::create_dir(desk.path("folder")).unwrap();
+    let error = read("folder", 2).unwrap_err().to_string();
+    assert!(error.ends_with("is a folder, and no file"), "{error}");
+}
+
+#[test]
+fn of_many_that_write_one_file_one_is_there_whole() {
+    let desk = Desk::new();
+    let contents: Vec<String> = (0..8).map(|n| format!("{n}").repeat(300_000)).collect();
+    std::thread::scope(|scope| {
+        for content in &contents {
+            let desk = &desk;
+            scope.spawn(move || {
+                for _ in 0..3 {
+                    desk.write("deep/app.conf", content).unwrap();
+                }
+            });
+        }
+    });
+    let found = fs::read_to_string(desk.path("deep/app.conf")).unwrap();
+    assert!(contents.contains(&found));
+    let names = desk.names("deep");
+    assert_eq!(names.len(), 1 + KEEP_BACKUPS as usize, "{names:?}");
+    for name in names {
+        let kept = fs::read_to_string(desk.path("deep").join(name)).unwrap();
+        assert!(contents.contains(&kept));
+    }
+}
+
+/// Not a test: what the test below runs as a process of its own, and kills.
+#[test]
+fn writer() {
+    let Ok(path) = std::env::var(WRITER) else {
+        return;
+    };
+    let files = ConfigFiles::new(Allowed::Anywhere);
+    for number in 0.. {
+        let content = [b"ab"[number % 2]; 400_000];
+        let wanted = wanted(Path::new(&path), &content);
+        files.write(&wanted, &content).unwrap();
+    }
+}
+
+#[test]
+fn a_writer_that_is_killed_leaves_one_of_both_and_its_litter_goes_with_the_next() {
+    let desk = Desk::new();
+    let path = desk.path("app.conf");
+    desk.write("app.conf", &"a".repeat(400_000)).unwrap();
+    for round in 0..20 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["config_files::writer", "--exact", "--nocapture"])
+            .env(WRITER, &path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let before = fs::metadata(&path).unwrap().ino();
+        wait_for("the writer to be at work", || {
+            (fs::metadata(&path).unwrap().ino() != before).then_some(())
+        });
+        // At another moment each time.
+        for _ in 0..round * 20_000 {
+            std::hint::black_box(round);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let found = fs::read(&path).unwrap();
+        assert_eq!(found.len(), 400_000);
+        assert!(found.iter().all(|byte| *byte == found[0]), "a mixture");
+        desk.write("app.conf", &format!("after {round}")).unwrap();
+        let names = desk.names(".");
+        let is_litter = |name: &String| name.contains("muster-new");
+        assert!(!names.iter().any(is_litter), "{names:?}");
+    }
+}
+
+#[test]
+fn what_is_swept_is_what_nobody_writes_any_more() {
+    let desk = Desk::new();
+    let left = desk.path(".app.conf.muster-new.0123456789abcdef");
+    fs::write(&left, "half").unwrap();
+    fs::write(desk.path(".other.muster-new.0123456789abcdef"), "").unwrap();
+    let in_work = fs::File::create(desk.path(".app.conf.muster-new.fedcba9876543210")).unwrap();
+    in_work.lock().unwrap();
+    desk.write("app.conf", "x").unwrap();
+    assert_eq!(
+        desk.names("."),
+        [
+            ".app.conf.muster-new.fedcba9876543210",
+            ".other.muster-new.0123456789abcdef",
+            "app.conf",
+        ]
+    );
+}
+
+#[test]
+fn an_ordinary_agent_gives_nothing_away() {
+    if is_root() {
+        return skip("root may give files away");
+    }
+    let desk = Desk::new();
+    let wanted = FileWanted {
+        owner: "root".into(),
+        ..desk.wanted(&desk.path("app.conf"), b"x")
+    };
+    let error = desk.files.write(&wanted, b"x").unwrap_err().to_string();
+    assert!(
+        error.contains("only an agent that runs as root can"),
+        "{error}"
+    );
+    assert!(desk.names(".").is_empty());
+}

@@ -1,0 +1,110 @@
+//! Paths that lead elsewhere: through links, and out of what is allowed.
+
+use std::fs;
+use std::os::unix::fs::{chown, lchown, symlink};
+
+use supervisor::{Allowed, ConfigFiles};
+
+use super::{Desk, is_root};
+use crate::keeper::skip;
+
+const NOBODY: u32 = 65534;
+const SOMEBODY: u32 = 54321;
+
+#[test]
+fn a_link_stays_and_what_it_leads_to_is_written() {
+    let desk = Desk::new();
+    fs::create_dir_all(desk.path("releases/5")).unwrap();
+    symlink("releases/5", desk.path("current")).unwrap();
+    symlink("../5/./real.conf", desk.path("releases/5/app.conf")).unwrap();
+    for content in ["one", "two"] {
+        let written = desk.write("current/app.conf", content).unwrap();
+        assert!(
+            written.path.ends_with("/releases/5/real.conf"),
+            "{written:?}"
+        );
+        let link = fs::symlink_metadata(desk.path("releases/5/app.conf")).unwrap();
+        assert!(link.is_symlink());
+        let found = fs::read_to_string(desk.path("releases/5/real.conf")).unwrap();
+        assert_eq!(found, content);
+    }
+    let absolute = desk.path("releases/5/real.conf");
+    symlink(&absolute, desk.path("absolute")).unwrap();
+    desk.write("absolute", "three").unwrap();
+    assert_eq!(fs::read_to_string(absolute).unwrap(), "three");
+    symlink("round", desk.path("round")).unwrap();
+    let error = desk.write("round", "x").unwrap_err().to_string();
+    assert!(error.ends_with("leads through too many links"), "{error}");
+}
+
+#[test]
+fn a_link_of_somebody_leads_nowhere_that_is_not_theirs() {
+    if !is_root() {
+        return skip("only root can make links of others");
+    }
+    let desk = Desk::new();
+    fs::create_dir(desk.path("etc")).unwrap();
+    fs::write(desk.path("etc/shadow"), "secret").unwrap();
+    fs::create_dir(desk.path("home")).unwrap();
+    chown(desk.path("home"), Some(NOBODY), None).unwrap();
+    symlink("../etc/shadow", desk.path("home/app.conf")).unwrap();
+    symlink("../etc", desk.path("home/conf")).unwrap();
+    for link in ["home/app.conf", "home/conf"] {
+        lchown(desk.path(link), Some(NOBODY), None).unwrap();
+    }
+    for name in ["home/app.conf", "home/conf/shadow", "home/conf/new/file"] {
+        let error = desk.write(name, "x").unwrap_err().to_string();
+        assert!(error.contains("leads to what is not theirs"), "{error}");
+    }
+    for name in ["home/app.conf", "home/conf/shadow"] {
+        let read = desk.files.read(desk.path(name).to_str().unwrap(), 100);
+        let error = read.unwrap_err().to_string();
+        assert!(error.contains("leads to what is not theirs"), "{error}");
+    }
+    assert_eq!(
+        fs::read_to_string(desk.path("etc/shadow")).unwrap(),
+        "secret"
+    );
+    assert_eq!(desk.names("etc"), ["shadow"]);
+
+    // Within what is theirs they may.
+    fs::create_dir(desk.path("home/real")).unwrap();
+    chown(desk.path("home/real"), Some(NOBODY), None).unwrap();
+    symlink("real/app.conf", desk.path("home/mine")).unwrap();
+    lchown(desk.path("home/mine"), Some(NOBODY), None).unwrap();
+    desk.write("home/mine", "theirs").unwrap();
+    assert_eq!(desk.names("home/real"), ["app.conf"]);
+    // Two who lead each other on lead nowhere.
+    symlink("home/mine", desk.path("chain")).unwrap();
+    lchown(desk.path("chain"), Some(SOMEBODY), None).unwrap();
+    let error = desk.write("chain", "x").unwrap_err().to_string();
+    assert!(error.contains("leads to what is not theirs"), "{error}");
+}
+
+#[test]
+fn what_the_operator_does_not_allow_is_refused_whatever_leads_there() {
+    let mut desk = Desk::new();
+    fs::create_dir_all(desk.path("srv/app")).unwrap();
+    symlink("../../out", desk.path("srv/app/out")).unwrap();
+    fs::create_dir(desk.path("out")).unwrap();
+    symlink("srv", desk.path("link")).unwrap();
+    // The operator may name it by a link, too.
+    desk.files = ConfigFiles::new(Allowed::Below(vec![
+        desk.path("link/app"),
+        "/no/such".into(),
+    ]));
+    desk.write("srv/app/deep/app.conf", "x").unwrap();
+    desk.write("link/app/app.conf", "x").unwrap();
+    for name in ["srv/app/out/app.conf", "srv/application.conf", "out/new/x"] {
+        let error = desk.write(name, "x").unwrap_err().to_string();
+        assert!(error.contains("its setting `release_paths`"), "{error}");
+        let error = desk.files.read(desk.path(name).to_str().unwrap(), 9);
+        assert!(error.is_err());
+    }
+    assert!(desk.names("out").is_empty());
+    let off = Desk::with(Allowed::Nowhere);
+    let error = off.write("app.conf", "x").unwrap_err().to_string();
+    assert!(error.ends_with("its setting `release` is off"), "{error}");
+    assert!(off.files.read("/etc/passwd", 9).is_err());
+    assert!(off.names(".").is_empty());
+}
