@@ -1,8 +1,9 @@
-//! Answers to live questions: what is held, and what processes write.
+//! Answers to live questions: what is held, what processes write, and what became of files.
 //!
 //! Belongs to one connection and ends with it. Output goes out last of all, a chunk at a time and one question after the
 //! other, and never more than a window ahead of its reader: what the reader has not taken stays in its file.
 
+mod config_file;
 mod output;
 
 use std::collections::VecDeque;
@@ -17,11 +18,14 @@ use tokio::time::Instant;
 use wire::ask::{MAX_CHUNK, MAX_OPEN, Question, WINDOW};
 use wire::{Ask, Output};
 
+pub(crate) use config_file::Files;
+use config_file::Working;
 use output::Written;
 
 /// Every question that is open.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Answers {
+    files: Files,
     open: VecDeque<Answer>,
 }
 
@@ -41,6 +45,8 @@ enum Source {
     /// Known whole; from here on it has to be sent.
     Known(Vec<u8>, usize),
     Written(Written),
+    /// A file is being written or read.
+    Working(Working),
     Refused(String),
 }
 
@@ -53,6 +59,13 @@ enum Piece {
 }
 
 impl Answers {
+    pub(crate) fn new(files: Files) -> Self {
+        Self {
+            files,
+            open: VecDeque::new(),
+        }
+    }
+
     /// Takes a question, or a word about one. What has to be asked of the supervisor is given back.
     pub(crate) fn take(&mut self, ask: &Ask) -> Option<Request> {
         let question = match ask.question() {
@@ -73,9 +86,24 @@ impl Answers {
                 self.open.retain(|answer| answer.id != ask.id);
                 None
             }
-            Question::Held {} | Question::Logs(_) if self.open.len() >= MAX_OPEN => {
+            Question::Held {}
+            | Question::Logs(_)
+            | Question::WriteFile(_)
+            | Question::ReadFile(_)
+                if self.open.len() >= MAX_OPEN =>
+            {
                 let reason = "too many questions at once".to_owned();
                 self.push(ask.id, Source::Refused(reason));
+                None
+            }
+            Question::WriteFile(write) => {
+                let source = self.files.write(write);
+                self.push(ask.id, source);
+                None
+            }
+            Question::ReadFile(read) => {
+                let source = self.files.read(read);
+                self.push(ask.id, source);
                 None
             }
             Question::Held {} => {
@@ -138,7 +166,11 @@ impl Answers {
     pub(crate) fn due(&self) -> Option<Instant> {
         let due = |answer: &Answer| match &answer.source {
             Source::Written(written) if answer.credit > 0 => written.due(),
-            Source::Held(_) | Source::Known(..) | Source::Written(_) | Source::Refused(_) => None,
+            Source::Held(_)
+            | Source::Known(..)
+            | Source::Written(_)
+            | Source::Working(_)
+            | Source::Refused(_) => None,
         };
         self.open.iter().filter_map(due).min()
     }
@@ -162,6 +194,7 @@ impl Source {
             Self::Held(_) => None,
             Self::Refused(reason) => Some(Piece::Refused(std::mem::take(reason))),
             Self::Written(written) => written.next(now, ask),
+            Self::Working(working) => working.next(),
             Self::Known(bytes, at) => {
                 let end = bytes.len().min(*at + MAX_CHUNK);
                 let chunk = bytes[*at..end].to_vec();
@@ -190,6 +223,16 @@ impl Source {
                 true
             }
             Self::Written(written) => written.hear(cx),
+            Self::Working(working) => {
+                let Poll::Ready(done) = working.poll(cx) else {
+                    return false;
+                };
+                *self = match done {
+                    Ok(bytes) => Self::Known(bytes, 0),
+                    Err(reason) => Self::Refused(reason),
+                };
+                true
+            }
             Self::Known(..) | Self::Refused(_) => false,
         }
     }

@@ -8,11 +8,12 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use model::{AgentId, Invalid};
-use supervisor::ControlGroups;
+use supervisor::{Allowed, ControlGroups};
 use wire::enrol::JoinToken;
 
 mod address;
 mod amount;
+mod release;
 pub mod source;
 
 pub use address::ServerAddress;
@@ -33,10 +34,24 @@ const JOIN: Key = Key::new("join", "MUSTER_JOIN_TOKEN");
 const MEMORY_MAX: Key = Key::new("memory_max", "MUSTER_AGENT_MEMORY_MAX");
 const CPU_MAX: Key = Key::new("cpu_max", "MUSTER_AGENT_CPU_MAX");
 const CGROUPS: Key = Key::new("cgroups", "MUSTER_CGROUPS");
+const RELEASE: Key = Key::new("release", "MUSTER_RELEASE");
+const RELEASE_PATHS: Key = Key::new("release_paths", "MUSTER_RELEASE_PATHS");
 const LOG: Key = Key::new("log", "MUSTER_LOG");
 const LOG_FORMAT: Key = Key::new("log_format", "MUSTER_LOG_FORMAT");
-const KEYS: [Key; 11] = [
-    SERVER, DATA, IP, CLOUD_ID, AGENT_ID, JOIN, MEMORY_MAX, CPU_MAX, CGROUPS, LOG, LOG_FORMAT,
+const KEYS: [Key; 13] = [
+    SERVER,
+    DATA,
+    IP,
+    CLOUD_ID,
+    AGENT_ID,
+    JOIN,
+    MEMORY_MAX,
+    CPU_MAX,
+    CGROUPS,
+    RELEASE,
+    RELEASE_PATHS,
+    LOG,
+    LOG_FORMAT,
 ];
 
 /// Shown below `--help`.
@@ -46,8 +61,8 @@ Examples:
     MUSTER_JOIN_TOKEN=… muster-agent --server 10.0.0.1:7101 --data /var/lib/muster-agent --ip 10.0.0.7
   Later starts need neither token nor address of the host:
     muster-agent --server 10.0.0.1:7101
-  From a file (keys: server, data, ip, cloud_id, agent_id, join, memory_max, cpu_max, cgroups, log,
-  log_format; at the top or in a table [agent]):
+  From a file (keys: server, data, ip, cloud_id, agent_id, join, memory_max, cpu_max, cgroups,
+  release, release_paths, log, log_format; at the top or in a table [agent]):
     muster-agent --config /etc/muster/agent.toml
   What would it use?
     muster-agent --config /etc/muster/agent.toml --print-config
@@ -88,6 +103,13 @@ pub struct AgentArgs {
     /// [default: auto]
     #[arg(long, value_name = "USE")]
     pub cgroups: Option<String>,
+    /// on: the server may write and read configuration files on this host; off: it may not [env: MUSTER_RELEASE]
+    /// [default: on]
+    #[arg(long, value_name = "USE")]
+    pub release: Option<String>,
+    /// The folders that it may do so in and below; without them, anywhere [env: MUSTER_RELEASE_PATHS]
+    #[arg(long, value_name = "DIR", value_delimiter = ',')]
+    pub release_paths: Vec<String>,
     /// A TOML file with the same settings [env: MUSTER_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
@@ -118,6 +140,8 @@ pub struct AgentConfig {
     /// Percent of one core that the agent itself may use.
     pub cpu_max: u32,
     pub cgroups: ControlGroups,
+    /// Where the server may write and read configuration files.
+    pub release: Allowed,
     pub log: LogLevel,
     pub log_format: LogFormat,
 }
@@ -158,6 +182,7 @@ impl AgentConfig {
             cgroups: sources
                 .pick(CGROUPS, args.cgroups.as_deref(), ControlGroups::parse)?
                 .unwrap_or_default(),
+            release: release::pick(&sources, args)?,
             log: sources
                 .pick(LOG, args.log.as_deref(), LogLevel::parse)?
                 .unwrap_or_default(),
@@ -188,6 +213,7 @@ impl AgentConfig {
         table.insert("memory_max".into(), memory_text(self.memory_max).into());
         table.insert("cpu_max".into(), i64::from(self.cpu_max).into());
         table.insert("cgroups".into(), self.cgroups.as_str().into());
+        release::show(&self.release, &mut table);
         table.insert("log".into(), self.log.as_str().into());
         table.insert("log_format".into(), self.log_format.as_str().into());
         table.to_string()

@@ -6,12 +6,13 @@ use std::collections::HashSet;
 
 use model::event::Event;
 use model::{OpId, Outcome, UnixMillis};
-use supervisor::{Notice, Recovered, Request};
+use supervisor::{Allowed, Notice, Recovered, Request};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use wire::up::OpRef;
 use wire::{Ack, Command, Desired, EventFrame, ResultFrame, Up};
 
+use crate::answer::Files;
 use crate::keeper::{Keeper, SupervisorGone};
 use crate::lane::Lane;
 use crate::reconcile::{self, ClockOffset, Held};
@@ -34,6 +35,7 @@ pub struct Hand {
     events: Lane<u64, Event>,
     last_event: u64,
     connected: watch::Sender<bool>,
+    files: Files,
 }
 
 impl Hand {
@@ -47,6 +49,7 @@ impl Hand {
             events: Lane::default(),
             last_event: 0,
             connected: watch::Sender::new(false),
+            files: Files::new(Allowed::default()),
         };
         for (id, outcome) in recovered.results {
             hand.end(id, outcome);
@@ -55,6 +58,16 @@ impl Hand {
             hand.happened(seq, event);
         }
         hand
+    }
+
+    /// Bounds where a server may write files.
+    pub fn with_release(mut self, allowed: Allowed) -> Self {
+        self.files = Files::new(allowed);
+        self
+    }
+
+    pub(crate) fn files(&self) -> Files {
+        self.files.clone()
     }
 
     pub fn n_held(&self) -> usize {

@@ -154,7 +154,8 @@ async fn live(
     let (supervisor, recovered) = Supervisor::open(&data.path().join(SUPERVISOR_DIR), options)?;
     let (request_tx, requests) = mpsc::channel(QUEUE);
     let (notices, notice_rx) = mpsc::channel(QUEUE);
-    let mut hand = Hand::new(recovered, Keeper::new(request_tx, notice_rx));
+    let mut hand = Hand::new(recovered, Keeper::new(request_tx, notice_rx))
+        .with_release(config.release.clone());
 
     let connected = hand.connected();
     let noting = async {

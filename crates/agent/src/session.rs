@@ -72,11 +72,12 @@ where
     S: AsyncRead + AsyncWrite,
 {
     let (read, write) = tokio::io::split(stream);
+    let answers = Answers::new(hand.files());
     let mut session = Session {
         hand,
         reader: FramedRead::new(read, Codec::new()),
         writer: Writer::new(write),
-        answers: Answers::default(),
+        answers,
         heard_at: Instant::now(),
         welcomed: None,
     };

@@ -10,6 +10,8 @@
 //! A question lives as long as the connection that it was asked on: nothing is asked again. The first output comes as
 //! soon as the agent knows what to answer, be it empty, so that silence means a peer that does not know questions.
 
+use bytes::Bytes;
+use model::config_file::FileWanted;
 use model::{FullName, Invalid};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +31,9 @@ pub struct Ask {
     /// A [`Question`] as JSON.
     #[prost(string, tag = "2")]
     pub body_json: String,
+    /// What would be several times as long in JSON: the content of a file.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub content: Bytes,
 }
 
 /// What is asked.
@@ -39,6 +44,11 @@ pub enum Question {
     Held {},
     /// What does this process write? Answered with the bytes themselves.
     Logs(Logs),
+    /// Write this file. Answered at once with nothing, and with a [`model::config_file::Written`] as JSON when it is done.
+    WriteFile(WriteFile),
+    /// What is in this file? Answered at once with nothing, then with a [`model::config_file::Found`] as one line of JSON
+    /// and the content behind it.
+    ReadFile(ReadFile),
     /// The reader has taken this many chunks: as many more may come.
     More { chunks: u32 },
     /// Nobody wants to know any more.
@@ -56,14 +66,46 @@ pub struct Logs {
     pub follow: bool,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteFile {
+    pub file: FileWanted,
+    /// Travels beside the JSON; at most [`model::config_file::MAX_BYTES`].
+    #[serde(skip)]
+    pub content: Bytes,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadFile {
+    pub path: String,
+    /// A longer file is not read at all.
+    pub max_bytes: u64,
+}
+
 impl Ask {
     pub fn new(id: u64, question: &Question) -> Self {
         let body_json = serde_json::to_string(question).expect("a question has only string keys");
-        Self { id, body_json }
+        let content = match question {
+            Question::WriteFile(write) => write.content.clone(),
+            Question::Held {}
+            | Question::Logs(_)
+            | Question::ReadFile(_)
+            | Question::More { .. }
+            | Question::Cancel => Bytes::new(),
+        };
+        Self {
+            id,
+            body_json,
+            content,
+        }
     }
 
     pub fn question(&self) -> Result<Question, Invalid> {
-        serde_json::from_str(&self.body_json).map_err(|e| Invalid::new("ask", e.to_string()))
+        let mut question = serde_json::from_str(&self.body_json)
+            .map_err(|e| Invalid::new("ask", e.to_string()))?;
+        if let Question::WriteFile(write) = &mut question {
+            write.content = self.content.clone();
+        }
+        Ok(question)
     }
 }
 
@@ -108,17 +150,47 @@ mod tests {
         let ask = Ask {
             id: 1,
             body_json: "{\"weather\":{}}".into(),
+            content: Bytes::new(),
         };
         assert_eq!(ask.question().unwrap_err().field, "ask");
     }
 
+    #[test]
+    fn the_longest_file_of_any_bytes_fits_into_one_frame() {
+        let question = Question::WriteFile(WriteFile {
+            file: FileWanted {
+                path: "/\u{1}".repeat(2048),
+                ..wanted()
+            },
+            content: vec![1; model::config_file::MAX_BYTES].into(),
+        });
+        let mut bytes = BytesMut::new();
+        let mut codec = Codec::<Down, Down>::new();
+        let frame = Ask::new(1, &question).into();
+        codec.encode(frame, &mut bytes).unwrap();
+    }
+
+    fn wanted() -> FileWanted {
+        FileWanted {
+            path: "/etc/app.conf".into(),
+            owner: "app".into(),
+            group: "users".into(),
+            mode: 0o640,
+            md5: "d41d8cd98f00b204e9800998ecf8427e".into(),
+            keep_backups: 5,
+        }
+    }
+
     proptest! {
         #[test]
-        fn questions_read_back_what_they_say(id in any::<u64>(), tail_lines in any::<u32>(), follow in any::<bool>(), chunks in any::<u32>()) {
+        fn questions_read_back_what_they_say(id in any::<u64>(), tail_lines in any::<u32>(), follow in any::<bool>(), chunks in any::<u32>(), path in any::<String>(), mode in any::<u32>(), max_bytes in any::<u64>(), content in prop::collection::vec(any::<u8>(), 0..2000)) {
             let process: FullName = "web/nginx".parse().unwrap();
+            let file = FileWanted { path: path.clone(), mode, ..wanted() };
             for question in [
                 Question::Held {},
                 Question::Logs(Logs { process, tail_lines, follow }),
+                Question::WriteFile(WriteFile { file, content: content.into() }),
+                Question::ReadFile(ReadFile { path, max_bytes }),
                 Question::More { chunks },
                 Question::Cancel,
             ] {

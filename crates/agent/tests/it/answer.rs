@@ -10,7 +10,7 @@ use wire::{Output, UpKind};
 use crate::bench::{Keep, Server, hand, name, receive, send, session, welcome};
 
 /// The next output; reports in between are signs of life.
-async fn output(server: &mut Server) -> Output {
+pub(crate) async fn output(server: &mut Server) -> Output {
     loop {
         match receive(server).await {
             Some(UpKind::Output(output)) => return output,
@@ -91,6 +91,7 @@ async fn a_refusal_is_told_and_a_question_that_is_not_known_is_refused() {
         let strange = Ask {
             id: 2,
             body_json: "{\"weather\":{}}".into(),
+            content: Default::default(),
         };
         send(&mut server, strange).await;
         let refused = output(&mut server).await;

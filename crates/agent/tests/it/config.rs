@@ -52,6 +52,17 @@ fn a_flag_wins_over_the_environment_that_over_the_file_that_over_the_default() {
     assert_eq!(config.servers.len(), 2);
     assert_eq!((config.memory_max, config.cpu_max), (256 << 20, 50));
     assert_eq!(config.cgroups.as_str(), "auto");
+    assert_eq!(config.release, supervisor::Allowed::Anywhere);
+}
+
+#[test]
+fn releases_are_bounded_to_folders_or_off_altogether() {
+    let allowed = |env: &[(&str, &str)]| resolve(&with_server(), env).unwrap().release;
+    let folders = ("MUSTER_RELEASE_PATHS", "/srv, /etc/app");
+    let below = supervisor::Allowed::Below(vec!["/srv".into(), "/etc/app".into()]);
+    assert_eq!(allowed(&[folders]), below);
+    let off = ("MUSTER_RELEASE", "off");
+    assert_eq!(allowed(&[folders, off]), supervisor::Allowed::Nowhere);
 }
 
 #[test]
@@ -106,6 +117,16 @@ fn a_bad_value_names_its_place_and_the_rule() {
             complaint(|a| a.cgroups = some("maybe")),
             "--cgroups",
             "must be auto or off",
+        ),
+        (
+            complaint(|a| a.release = some("maybe")),
+            "--release",
+            "must be on or off",
+        ),
+        (
+            complaint_about_env("MUSTER_RELEASE_PATHS", "/srv,etc"),
+            "MUSTER_RELEASE_PATHS",
+            "must be absolute paths",
         ),
         (complaint(|a| a.data = some("")), "--data", "is required"),
         (
@@ -195,6 +216,7 @@ fn a_printed_configuration_reads_back_the_same() {
         memory_max: Some("64M".into()),
         cpu_max: Some("20%".into()),
         cgroups: Some("off".into()),
+        release_paths: vec!["/srv".into(), "/etc/app".into()],
         log: Some("debug".into()),
         log_format: Some("json".into()),
         ..AgentArgs::default()

@@ -27,6 +27,7 @@ fn config(data: &Path, server: &str, join: Option<JoinToken>) -> AgentConfig {
         memory_max: 256 << 20,
         cpu_max: 50,
         cgroups: Default::default(),
+        release: Default::default(),
         log: Default::default(),
         log_format: Default::default(),
     }

@@ -8,6 +8,7 @@
 mod answer;
 mod bench;
 mod config;
+mod config_files;
 mod delivery;
 mod enrolment;
 mod peer;

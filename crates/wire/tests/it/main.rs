@@ -39,6 +39,27 @@ fn logs() -> Question {
     })
 }
 
+fn write_file() -> Question {
+    Question::WriteFile(wire::ask::WriteFile {
+        file: model::config_file::FileWanted {
+            path: "/data/app/etc/app.conf".into(),
+            owner: "app".into(),
+            group: "1001".into(),
+            mode: 0o640,
+            md5: "900150983cd24fb0d6963f7d28e17f72".into(),
+            keep_backups: 5,
+        },
+        content: "abc".into(),
+    })
+}
+
+fn read_file() -> Question {
+    Question::ReadFile(wire::ask::ReadFile {
+        path: "/data/app/etc/app.conf".into(),
+        max_bytes: 1_048_576,
+    })
+}
+
 fn ups() -> Vec<(&'static str, Up)> {
     let status = ProcessStatus {
         namespace: "gse".into(),
@@ -217,6 +238,8 @@ fn downs() -> Vec<(&'static str, Down)> {
             .into(),
         ),
         ("down-ask-held", Ask::new(1, &Question::Held {}).into()),
+        ("down-ask-write-file", Ask::new(3, &write_file()).into()),
+        ("down-ask-read-file", Ask::new(4, &read_file()).into()),
         ("down-ask-logs", Ask::new(2, &logs()).into()),
         (
             "down-ask-more",
