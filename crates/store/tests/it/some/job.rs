@@ -36,7 +36,6 @@ pub fn job(n: u32, status: JobStatus) -> JobRow {
         },
         status,
         cancelled_by: "admin".into(),
-        resume_at: moment(n + 60),
     }
 }
 

@@ -108,7 +108,7 @@ pub fn program(n: u32) -> ProgramRow {
             reload_cmd: "./reload".into(),
             face_stop_cmd: "./kill".into(),
             timeout: (n % 2 == 1).then_some(u32::MAX),
-            bk_start_check_secs: (n % 2 == 0).then_some(n),
+            bk_start_check_secs: n.is_multiple_of(2).then_some(n),
         }),
     }
 }
