@@ -97,6 +97,7 @@ impl Control {
         };
         self.access_mut().apply(changes);
         let ended = self.0.tasks.apply(changes);
+        self.0.jobs.apply(changes);
         self.0.sessions.desire(&desired);
         self.0.sessions.regroup(changes);
         self.0.sessions.dispatch(changes);

@@ -22,6 +22,9 @@ pub enum ControlError {
     /// The agent that would have to answer is not there, or does not answer.
     #[error("{0}")]
     Away(String),
+    /// The host would not or could not do it, and says why.
+    #[error("{0}")]
+    Declined(String),
     /// It exists already.
     #[error("{0}")]
     Conflict(String),

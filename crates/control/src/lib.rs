@@ -10,6 +10,7 @@
 mod access;
 mod ask;
 mod commit;
+mod config_files;
 mod deadlines;
 mod enrol;
 mod error;
@@ -17,6 +18,7 @@ mod events;
 mod follow;
 mod groups;
 mod held;
+mod jobs;
 mod logs;
 mod operate;
 mod question;
@@ -35,9 +37,11 @@ mod webhooks;
 
 pub use access::{Credentials, FirstKeys};
 pub use ask::{Answer, Asked, Place};
+pub use config_files::FileOnHost;
 pub use error::{ControlError, Lacks};
 pub use events::{EventFilter, EventView};
 pub use held::{Comparison, HeldView, Wanted};
+pub use jobs::{JobView, NewJob, solutions};
 pub use logs::LogsOf;
 pub use operate::{Operate, With};
 pub use question::AnswerStream;
@@ -58,6 +62,7 @@ use store::Store;
 use tokio::sync::{Notify, broadcast, mpsc, watch as stop_signal};
 
 use access::Access;
+use jobs::Jobs;
 use recorder::Record;
 use sessions::Sessions;
 use tasks::Tasks;
@@ -80,6 +85,7 @@ struct Inner {
     fleet: RwLock<Fleet>,
     access: RwLock<Access>,
     tasks: Tasks,
+    jobs: Jobs,
     sessions: Sessions,
     /// One commit at a time: the store would make them wait for each other anyway.
     committing: tokio::sync::Mutex<()>,
@@ -108,6 +114,7 @@ impl Control {
         clock: Clock,
     ) -> Result<(Self, Background), ControlError> {
         let loaded = store.load().await?;
+        let last_job_id = store.last_job_id().await?;
         let mut fleet = Fleet::new();
         fleet.apply(loaded.revision, &loaded.changes);
         for (shard, bytes) in &loaded.status {
@@ -122,6 +129,7 @@ impl Control {
             fleet: RwLock::new(fleet),
             access: RwLock::new(access),
             tasks: Tasks::default(),
+            jobs: Jobs::new(last_job_id),
             sessions: Sessions::default(),
             committing: tokio::sync::Mutex::new(()),
             records,
@@ -133,6 +141,7 @@ impl Control {
             clock,
         }));
         control.0.tasks.apply(&loaded.changes);
+        control.0.jobs.apply(&loaded.changes);
         Ok((
             control.clone(),
             Background {
@@ -172,6 +181,7 @@ impl Background {
             deadlines::run(control.clone(), stop.clone()),
             follow::run(control.clone(), stop.clone()),
             topology::retire(control.clone(), stop.clone()),
+            jobs::run(control.clone(), stop.clone()),
             snapshot::run(control, stop),
         );
     }

@@ -13,9 +13,10 @@ use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, Task
 
 use crate::access::check_namespace;
 use crate::ask::{NAMED_IN_AUDIT, resolve, shortened};
+use crate::commit::World;
 use crate::register::{Content, Draft};
 use crate::tasks::{MAX_OPEN_TARGETS, Tasks};
-use crate::{Asked, Control, ControlError, Mode, secrets};
+use crate::{Asked, Control, ControlError, Mode, Place, secrets};
 
 /// One line of an operate request; operate_proc_multi has many.
 #[derive(Debug, Clone)]
@@ -62,12 +63,7 @@ impl Control {
         let id = self
             .commit(move |world| {
                 let id = control.0.tasks.fresh_id(at, secrets::random_u32());
-                let mut plan = Plan {
-                    draft: Draft::new(world, at),
-                    tasks: &control.0.tasks,
-                    id,
-                    keys: HashMap::new(),
-                };
+                let mut plan = OperatePlan::new(world, &control.0.tasks, id, at);
                 for (index, line) in lines.iter().enumerate() {
                     plan.add(index, line)?;
                 }
@@ -140,7 +136,8 @@ fn add_key(target: &mut TargetRow, prefix: &str) {
     }
 }
 
-struct Plan<'a> {
+/// A task in the making.
+pub(crate) struct OperatePlan<'a> {
     draft: Draft<'a>,
     tasks: &'a Tasks,
     id: TaskId,
@@ -148,7 +145,69 @@ struct Plan<'a> {
     keys: HashMap<Key, (Op, usize)>,
 }
 
-impl Plan<'_> {
+impl<'a> OperatePlan<'a> {
+    pub(crate) fn new(world: &World<'a>, tasks: &'a Tasks, id: TaskId, at: UnixMillis) -> Self {
+        Self {
+            draft: Draft::new(world, at),
+            tasks,
+            id,
+            keys: HashMap::new(),
+        }
+    }
+
+    /// One registered process, which no other target of this task is.
+    pub(crate) fn add_instance(&mut self, name: FullName, op: Op, host: Host) -> OpId {
+        let asked = Asked {
+            key_prefix: host.to_string().into(),
+            place: Place::Host(host),
+        };
+        let line = Line {
+            name: Arc::new(name),
+            op,
+            hosts: Vec::new(),
+            content: None,
+            probe: None,
+        };
+        let ordinal = self.draft.changes.targets.len() as u32;
+        self.target(&line, &asked, host);
+        OpId {
+            task: self.id,
+            ordinal,
+        }
+    }
+
+    /// The changes that make it, on behalf of `caller`.
+    pub(crate) fn into_changes(mut self, caller: &Caller, what: String) -> model::change::Changes {
+        self.draft.changes.tasks.push(self.row(caller));
+        let detail = self.detail();
+        self.draft
+            .audit(Audit::new(caller, self.draft.at, "operate", what, detail));
+        self.draft.finish()
+    }
+
+    fn row(&self, caller: &Caller) -> TaskRow {
+        TaskRow {
+            id: self.id,
+            created_at: self.draft.at,
+            app: caller.app.clone(),
+            user: caller.user.clone(),
+        }
+    }
+
+    /// Which task on which hosts, for the trail.
+    fn detail(&self) -> String {
+        let targets = &self.draft.changes.targets;
+        let hosts = targets
+            .iter()
+            .take(NAMED_IN_AUDIT)
+            .map(|target| target.key_prefixes[0].to_string());
+        format!(
+            "{} on {}",
+            self.id,
+            shortened(hosts.collect(), targets.len())
+        )
+    }
+
     fn add(&mut self, index: usize, line: &Line) -> Result<(), Invalid> {
         if let Some(content) = &line.content {
             self.draft
@@ -281,13 +340,7 @@ impl Plan<'_> {
         }
     }
 
-    fn finish(mut self, caller: &Caller, lines: &[Line]) -> model::change::Changes {
-        self.draft.changes.tasks.push(TaskRow {
-            id: self.id,
-            created_at: self.draft.at,
-            app: caller.app.clone(),
-            user: caller.user.clone(),
-        });
+    fn finish(self, caller: &Caller, lines: &[Line]) -> model::change::Changes {
         let named = lines
             .iter()
             .take(NAMED_IN_AUDIT)
@@ -296,18 +349,6 @@ impl Plan<'_> {
                 None => format!("{} {}", line.op, line.name),
             });
         let object = shortened(named.collect(), lines.len());
-        let targets = &self.draft.changes.targets;
-        let hosts = targets
-            .iter()
-            .take(NAMED_IN_AUDIT)
-            .map(|target| target.key_prefixes[0].to_string());
-        let detail = format!(
-            "{} on {}",
-            self.id,
-            shortened(hosts.collect(), targets.len())
-        );
-        self.draft
-            .audit(Audit::new(caller, self.draft.at, "operate", object, detail));
-        self.draft.finish()
+        self.into_changes(caller, object)
     }
 }

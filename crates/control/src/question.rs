@@ -88,8 +88,12 @@ impl Questions {
         if table.open.remove(&id).is_none() {
             return;
         }
-        let is_asked = |said: &(u64, Question)| {
-            said.0 == id && matches!(said.1, Question::Held {} | Question::Logs(_))
+        let is_asked = |(of, said): &(u64, Question)| match said {
+            Question::Held {}
+            | Question::Logs(_)
+            | Question::WriteFile(_)
+            | Question::ReadFile(_) => *of == id,
+            Question::More { .. } | Question::Cancel => false,
         };
         let never_sent = table.outgoing.iter().any(is_asked);
         table.outgoing.retain(|(of, _)| *of != id);
@@ -204,6 +208,46 @@ impl AnswerStream {
     }
 }
 
+/// Why there is no whole answer.
+#[derive(Debug)]
+pub(crate) enum Unfinished {
+    /// The agent says why.
+    Refused(String),
+    Disconnected,
+    TooLate,
+    TooLong,
+}
+
+impl AnswerStream {
+    /// The answer as a whole, for those who mind how it ended.
+    pub(crate) async fn finish(mut self, within: Duration) -> Result<Vec<u8>, Unfinished> {
+        let collecting = async {
+            let mut whole = Vec::new();
+            loop {
+                let piece = match (self.first.take(), self.live.as_mut()) {
+                    (Some(piece), _) => Some(piece),
+                    (None, Some(live)) => live.next().await,
+                    (None, None) => None,
+                };
+                match piece {
+                    Some(Piece::Chunk(bytes)) => whole.extend(bytes),
+                    Some(Piece::Last(bytes)) => {
+                        whole.extend(bytes);
+                        return Ok(whole);
+                    }
+                    Some(Piece::Refused(reason)) => return Err(Unfinished::Refused(reason)),
+                    None => return Err(Unfinished::Disconnected),
+                }
+                if whole.len() > MAX_WHOLE {
+                    return Err(Unfinished::TooLong);
+                }
+            }
+        };
+        let collected = tokio::time::timeout(within, collecting).await;
+        collected.unwrap_or(Err(Unfinished::TooLate))
+    }
+}
+
 impl Live {
     async fn next(&mut self) -> Option<Piece> {
         let piece = self.pieces.recv().await?;
@@ -225,8 +269,21 @@ impl Drop for Live {
 }
 
 impl Control {
-    /// Asks the agent of a host, and waits until it begins to answer.
+    /// Asks the agent of a host, and waits until it begins to answer. What it refuses does not exist.
     pub(crate) async fn ask(
+        &self,
+        host: Host,
+        question: Question,
+    ) -> Result<AnswerStream, ControlError> {
+        let answer = self.begin_to_ask(host, question).await?;
+        match answer.first {
+            Some(Piece::Refused(reason)) => Err(ControlError::NotFound(reason)),
+            Some(Piece::Chunk(_) | Piece::Last(_)) | None => Ok(answer),
+        }
+    }
+
+    /// Asks the agent of a host, and waits for the beginning of its answer, which may be a refusal.
+    pub(crate) async fn begin_to_ask(
         &self,
         host: Host,
         question: Question,
@@ -252,7 +309,6 @@ impl Control {
         };
         let first = tokio::time::timeout(ANSWER_WITHIN, live.next()).await;
         match first {
-            Ok(Some(Piece::Refused(reason))) => Err(ControlError::NotFound(reason)),
             Ok(Some(piece)) => Ok(AnswerStream {
                 host,
                 first: Some(piece),

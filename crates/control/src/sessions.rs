@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use wire::down::{GroupSet, NameRef};
 use wire::{Ack, Bye, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Welcome};
 
+use crate::config_files::Room;
 use crate::question::Questions;
 use crate::tasks::Tasks;
 use crate::{Control, Happening};
@@ -49,6 +50,7 @@ pub struct Session {
 pub(crate) struct Outbox {
     waiting: Mutex<Waiting>,
     pub(crate) questions: Questions,
+    pub(crate) files: Room,
     notify: Notify,
 }
 
@@ -351,6 +353,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.outbox.questions.close();
+        self.outbox.files.close();
         if self.control.0.sessions.remove(self.host, &self.outbox) {
             let at = self.control.now();
             self.control

@@ -15,7 +15,6 @@ mod surplus;
 
 pub use difference::{Difference, Tally};
 
-pub(crate) use render::Variables;
 pub(crate) use retire::run as retire;
 
 use std::sync::Arc;

@@ -213,9 +213,6 @@ pub struct JobRow {
     /// Who cancelled it; empty when nobody did.
     #[serde(default)]
     pub cancelled_by: String,
-    /// The next batch does not begin before.
-    #[serde(default)]
-    pub resume_at: UnixMillis,
 }
 
 /// One instance of a job.

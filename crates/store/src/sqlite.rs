@@ -35,7 +35,7 @@ const READERS: u32 = 4;
 /// How long a call waits for its turn, or for another process that holds the file.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Prepared statements kept by a connection: every table in every chunk size.
-const STATEMENTS: usize = 256;
+const STATEMENTS: usize = 512;
 const PAGE_BYTES: u32 = 8192;
 /// Negative: KiB.
 const CACHE: &str = "-65536";

@@ -7,6 +7,7 @@ use model::spec::{RawSpec, Spec};
 use model::topology::{LineOf, Program};
 use model::{Invalid, Labels};
 use serde_json::{Map, Value};
+use template::{Context, Limits, NoIncludes, Template};
 
 /// What the texts of a program may name.
 #[derive(Debug, Clone)]
@@ -127,7 +128,15 @@ pub(crate) fn line<'t>(
             }
             Ok(Cow::Owned(whole))
         }
-        Form::Template => Err(refused("templates come in a moment".to_owned())),
+        Form::Template => {
+            let template =
+                Template::parse(field, text).map_err(|error| refused(error.to_string()))?;
+            let context = Context::from(variables.all());
+            let rendered = template.render(&context, &Limits::default(), &NoIncludes);
+            rendered
+                .map(|text| Cow::Owned(text.trim_end_matches('\n').to_owned()))
+                .map_err(|error| refused(error.to_string()))
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod access;
 mod events;
+mod jobs;
 mod operate;
 mod question;
 mod register;

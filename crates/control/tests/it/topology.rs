@@ -15,7 +15,7 @@ use crate::rig::{Agent, Rig, full};
 const BUSINESS: BusinessId = BusinessId(2);
 
 /// One set with one module, in which every host runs `program`.
-fn facts(hosts: &[&str], program: &Program) -> Facts {
+pub(crate) fn facts(hosts: &[&str], program: &Program) -> Facts {
     let mut facts = Facts {
         business: Some(BUSINESS),
         name: "game".into(),
@@ -55,7 +55,7 @@ fn facts(hosts: &[&str], program: &Program) -> Facts {
     facts
 }
 
-fn process(id: Option<u32>, service: usize, program: &Program) -> ProcessFacts {
+pub(crate) fn process(id: Option<u32>, service: usize, program: &Program) -> ProcessFacts {
     ProcessFacts {
         id,
         service,
@@ -65,7 +65,7 @@ fn process(id: Option<u32>, service: usize, program: &Program) -> ProcessFacts {
     }
 }
 
-fn program(alias: &str, proc_num: u32) -> Program {
+pub(crate) fn program(alias: &str, proc_num: u32) -> Program {
     Program {
         bk_process_name: alias.into(),
         bk_func_name: "gsed".into(),

@@ -1,0 +1,254 @@
+//! Beginning a job, trying its failed tasks again, and cancelling it.
+
+use fleet::view::ViewRow;
+use model::access::{Audit, Caller};
+use model::change::Changes;
+use model::job::{
+    Isolation, JobAction, JobId, JobOptions, JobRow, JobStatus, JobTaskLabel, JobTaskRow,
+    MAX_JOB_TASKS,
+};
+use model::scope::Selection;
+use model::topology::{BkProcessId, BusinessId, namespace_of};
+use model::{Code, Invalid, UnixMillis};
+
+use super::JobView;
+use super::settle::CANCELLED;
+use crate::access::check_namespace;
+use crate::commit::World;
+use crate::topology::no_such_business;
+use crate::{Control, ControlError};
+
+/// A job as somebody asks for it.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    pub business: BusinessId,
+    pub action: JobAction,
+    pub selection: Selection,
+    /// The scope as it was given, to be shown.
+    pub scope: serde_json::Value,
+    pub options: JobOptions,
+}
+
+impl Control {
+    /// Durable when it answers; its tasks begin right after.
+    pub async fn create_job(&self, caller: &Caller, new: NewJob) -> Result<JobId, ControlError> {
+        check_namespace(caller, &namespace_of(new.business))?;
+        let (caller, at) = (caller.clone(), self.now());
+        let control = self.clone();
+        self.commit(move |world| {
+            let id = control.0.jobs.table().next_id();
+            let tasks = tasks_of(world, id, &new)?;
+            let row = JobRow {
+                id,
+                business: new.business,
+                action: new.action,
+                scope: new.scope.clone(),
+                options: new.options.clone(),
+                app: caller.app.clone(),
+                user: caller.user.clone(),
+                created_at: at,
+                ended_at: UnixMillis::NEVER,
+                status: JobStatus::Pending,
+                cancelled_by: String::new(),
+            };
+            let object = format!(
+                "job {id}: {} business {}",
+                new.action.as_str(),
+                new.business
+            );
+            let detail = format!("{} instances", tasks.len());
+            let changes = Changes {
+                jobs: vec![row],
+                job_tasks: tasks,
+                audit: vec![Audit::new(&caller, at, "create_job", object, detail)],
+                ..Changes::default()
+            };
+            Ok((changes, id))
+        })
+        .await
+    }
+
+    /// Begins the failed tasks of a job again, with the topology as it is now: all of them, or those named.
+    pub async fn retry_job(
+        &self,
+        caller: &Caller,
+        id: JobId,
+        ordinals: Option<Vec<u32>>,
+    ) -> Result<u32, ControlError> {
+        let before = self.job(caller, id).await?;
+        let (caller, at) = (caller.clone(), self.now());
+        let control = self.clone();
+        self.commit(move |world| {
+            // What was read may have moved on meanwhile; a job that is over has not.
+            let job = match control.0.jobs.table().open.get(&id) {
+                Some(open) => JobView {
+                    job: open.row.clone(),
+                    tasks: open.tasks.clone(),
+                },
+                None => before.clone(),
+            };
+            let tasks = retried(world, &job, ordinals.as_deref())?;
+            let n_tasks = tasks.len() as u32;
+            let row = JobRow {
+                status: JobStatus::Running,
+                ended_at: UnixMillis::NEVER,
+                cancelled_by: String::new(),
+                ..job.job.clone()
+            };
+            let object = format!("job {id}");
+            let detail = format!("{n_tasks} tasks again");
+            // All tasks, because a job that is over is not in memory any more.
+            let mut all = job.tasks;
+            for task in tasks {
+                let at = task.ordinal as usize;
+                all[at] = task;
+            }
+            let changes = Changes {
+                jobs: vec![row],
+                job_tasks: all,
+                audit: vec![Audit::new(&caller, at, "retry_job", object, detail)],
+                ..Changes::default()
+            };
+            Ok((changes, n_tasks))
+        })
+        .await
+    }
+
+    /// Nothing more begins; what is under way ends by itself.
+    pub async fn cancel_job(&self, caller: &Caller, id: JobId) -> Result<(), ControlError> {
+        self.job(caller, id).await?;
+        let (caller, at) = (caller.clone(), self.now());
+        let control = self.clone();
+        self.commit(move |_| {
+            let table = control.0.jobs.table();
+            let Some(job) = table.open.get(&id) else {
+                return Err(ControlError::Conflict(format!("job {id} is over")));
+            };
+            let by = match caller.user.is_empty() {
+                true => caller.app.clone(),
+                false => caller.user.clone(),
+            };
+            let pending = job.tasks.iter();
+            let pending = pending.filter(|task| task.status == JobStatus::Pending);
+            let tasks = pending.map(|task| JobTaskRow {
+                status: JobStatus::Failed,
+                code: CANCELLED,
+                reason: format!("not begun: the job was cancelled by {by}"),
+                ended_at: at,
+                ..task.clone()
+            });
+            let changes = Changes {
+                job_tasks: tasks.collect(),
+                jobs: vec![JobRow {
+                    cancelled_by: by.clone(),
+                    ..job.row.clone()
+                }],
+                audit: vec![Audit::new(
+                    &caller,
+                    at,
+                    "cancel_job",
+                    format!("job {id}"),
+                    String::new(),
+                )],
+                ..Changes::default()
+            };
+            Ok((changes, ()))
+        })
+        .await
+    }
+}
+
+/// One task for each instance that the scope selects.
+fn tasks_of(world: &World<'_>, id: JobId, new: &NewJob) -> Result<Vec<JobTaskRow>, ControlError> {
+    let view = world.fleet.view();
+    if view.business(new.business).is_none() {
+        return Err(no_such_business(new.business));
+    }
+    let selected = view.selected(new.business, &new.selection);
+    let mut tasks = Vec::new();
+    for row in world.fleet.view_rows(selected.iter().map(BkProcessId)) {
+        for instance in row.instances() {
+            let label = JobTaskLabel {
+                expression: row.expression(),
+                bk_process_name: row.program.bk_process_name.clone(),
+                inst_id: instance.inst_id,
+                bk_cloud_id: row.machine.host.cloud,
+                bk_host_innerip: row.machine.host.ip.to_string(),
+            };
+            tasks.push(JobTaskRow {
+                job: id,
+                ordinal: tasks.len() as u32,
+                process: row.id(),
+                local_inst_id: instance.local_inst_id,
+                label,
+                priority: row.program.priority.unwrap_or(0),
+                unit: unit_of(&row, new.options.isolation),
+                status: JobStatus::Pending,
+                op: None,
+                code: Code::OK,
+                reason: String::new(),
+                output: String::new(),
+                command: String::new(),
+                started_at: UnixMillis::NEVER,
+                ended_at: UnixMillis::NEVER,
+            });
+        }
+        if tasks.len() > MAX_JOB_TASKS {
+            return Err(Invalid::new(
+                "scope",
+                format!("selects more than {MAX_JOB_TASKS} instances, the most of one job"),
+            )
+            .into());
+        }
+    }
+    match tasks.is_empty() {
+        true => Err(Invalid::new("scope", "selects no process").into()),
+        false => Ok(tasks),
+    }
+}
+
+fn unit_of(row: &ViewRow<'_>, isolation: Isolation) -> u32 {
+    match isolation {
+        Isolation::Business => 0,
+        Isolation::Set => row.set.id.0,
+        Isolation::Module => row.module.id.0,
+        Isolation::Host => row.machine.id.0,
+    }
+}
+
+/// The failed tasks, as they begin again.
+fn retried(
+    world: &World<'_>,
+    job: &JobView,
+    ordinals: Option<&[u32]>,
+) -> Result<Vec<JobTaskRow>, ControlError> {
+    let wanted = |task: &&JobTaskRow| {
+        task.status == JobStatus::Failed
+            && ordinals.is_none_or(|ordinals| ordinals.contains(&task.ordinal))
+    };
+    let failed: Vec<&JobTaskRow> = job.tasks.iter().filter(wanted).collect();
+    if failed.is_empty() {
+        let message = format!(
+            "no task of job {} that was asked for has failed",
+            job.job.id
+        );
+        return Err(ControlError::Conflict(message));
+    }
+    let again = |task: &JobTaskRow| {
+        let row = world.fleet.view_row(task.process);
+        JobTaskRow {
+            status: JobStatus::Pending,
+            op: None,
+            code: Code::OK,
+            reason: String::new(),
+            output: String::new(),
+            command: String::new(),
+            started_at: UnixMillis::NEVER,
+            ended_at: UnixMillis::NEVER,
+            priority: row.map_or(task.priority, |row| row.program.priority.unwrap_or(0)),
+            unit: row.map_or(task.unit, |row| unit_of(&row, job.job.options.isolation)),
+            ..task.clone()
+        }
+    };
+    Ok(failed.into_iter().map(again).collect())
+}

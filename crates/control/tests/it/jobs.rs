@@ -1,0 +1,307 @@
+//! Jobs from their scope to the last task, with agents that answer as told.
+
+use std::time::Duration;
+
+use control::{Apply, ControlError, JobView, NewJob};
+use model::job::{JobAction, JobId, JobOptions, JobStatus};
+use model::scope::{Scope, Selection};
+use model::topology::{BusinessId, Origin};
+use model::{Code, Outcome, UnixMillis};
+use wire::DownKind;
+
+use crate::rig::{Agent, Rig, op_of};
+use crate::topology::{facts, process, program};
+
+const BUSINESS: BusinessId = BusinessId(2);
+
+/// Two hosts with `first` of priority 1 and `second` of priority 2 on each, and their agents.
+async fn two_hosts(rig: &Rig) -> Vec<Agent> {
+    let with = |alias: &str, priority| model::topology::Program {
+        priority: Some(priority),
+        ..program(alias, 1)
+    };
+    let mut two = facts(&["10.0.0.1", "10.0.0.2"], &with("first", 1));
+    two.processes.push(process(None, 0, &with("second", 2)));
+    two.processes.push(process(None, 1, &with("second", 2)));
+    rig.control
+        .import_topology(&rig.caller, two, Origin::Given, Apply::Really)
+        .await
+        .unwrap();
+    vec![rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await]
+}
+
+fn new_job(action: JobAction, options: JobOptions) -> NewJob {
+    NewJob {
+        business: BUSINESS,
+        action,
+        selection: Selection::Scope(Scope::default()),
+        scope: serde_json::json!({}),
+        options,
+    }
+}
+
+async fn create(rig: &Rig, action: JobAction, options: JobOptions) -> JobId {
+    let new = new_job(action, options);
+    rig.control.create_job(&rig.caller, new).await.unwrap()
+}
+
+/// Answers every command that comes until nothing at all does; the names in the order in which they were asked for.
+async fn answer_all(agents: &[Agent], code: impl Fn(&str) -> Code) -> Vec<String> {
+    let mut asked = Vec::new();
+    loop {
+        let mut quiet = true;
+        for agent in agents {
+            for heard in agent.hears().await {
+                quiet = false;
+                let DownKind::Command(command) = heard else {
+                    continue;
+                };
+                let name = command.name.clone().unwrap().name;
+                let outcome = Outcome::plain(code(&name), "said so", UnixMillis(5));
+                asked.push(name);
+                agent.answers(op_of(&command), outcome).await;
+            }
+        }
+        if quiet {
+            return asked;
+        }
+    }
+}
+
+async fn over(rig: &Rig, id: JobId) -> JobView {
+    for _ in 0..200 {
+        let wait = Duration::from_secs(1);
+        let view = rig.control.job_moved(&rig.caller, id, usize::MAX, wait);
+        let view = view.await.unwrap();
+        if view.job.status.is_over() {
+            return view;
+        }
+    }
+    panic!("the job does not end");
+}
+
+fn statuses(view: &JobView) -> Vec<(&str, JobStatus)> {
+    let tasks = view.tasks.iter();
+    tasks
+        .map(|task| (task.label.bk_process_name.as_str(), task.status))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_start_goes_by_priority_and_a_stop_the_other_way() {
+    let rig = Rig::new().await;
+    let agents = two_hosts(&rig).await;
+    for (action, order) in [
+        (
+            JobAction::Start,
+            ["first_1", "first_1", "second_1", "second_1"],
+        ),
+        (
+            JobAction::Stop,
+            ["second_1", "second_1", "first_1", "first_1"],
+        ),
+    ] {
+        let id = create(&rig, action, JobOptions::default()).await;
+        assert_eq!(answer_all(&agents, |_| Code::OK).await, order);
+        let view = over(&rig, id).await;
+        assert_eq!(view.job.status, JobStatus::Succeeded);
+        assert_eq!(view.count(JobStatus::Succeeded), 4);
+    }
+}
+
+#[tokio::test]
+async fn a_failure_holds_up_later_priorities_and_a_retry_goes_on() {
+    let rig = Rig::new().await;
+    let agents = two_hosts(&rig).await;
+    let id = create(&rig, JobAction::Start, JobOptions::default()).await;
+    let asked = answer_all(&agents, |name| match name {
+        "first_1" => Code::CHECK_FAILED,
+        _ => Code::OK,
+    })
+    .await;
+    assert_eq!(asked, ["first_1", "first_1"]);
+    let view = over(&rig, id).await;
+    assert_eq!(view.job.status, JobStatus::Failed);
+    let last = &view.tasks[3];
+    assert_eq!(
+        (last.status, last.code),
+        (JobStatus::Failed, Code(4_103_003))
+    );
+    assert!(
+        last.reason.contains("first") && last.reason.ends_with("said so"),
+        "{}",
+        last.reason
+    );
+    // Once more, after a restart of the server.
+    let rig = rig.restarted().await;
+    let agents = vec![
+        rig.connect("10.0.0.1".parse().unwrap(), 0),
+        rig.connect("10.0.0.2".parse().unwrap(), 0),
+    ];
+    let retried = rig.control.retry_job(&rig.caller, id, None).await.unwrap();
+    assert_eq!(retried, 4);
+    let asked = answer_all(&agents, |_| Code::OK).await;
+    assert_eq!(asked, ["first_1", "first_1", "second_1", "second_1"]);
+    assert_eq!(over(&rig, id).await.job.status, JobStatus::Succeeded);
+    let again = rig.control.retry_job(&rig.caller, id, None).await;
+    assert!(matches!(again, Err(ControlError::Conflict(_))));
+}
+
+#[tokio::test]
+async fn what_is_down_already_is_ignored_and_other_codes_as_the_caller_chooses() {
+    let rig = Rig::new().await;
+    let agents = two_hosts(&rig).await;
+    let id = create(&rig, JobAction::Stop, JobOptions::default()).await;
+    answer_all(&agents, |_| Code::NOT_RUNNING).await;
+    let view = over(&rig, id).await;
+    assert_eq!(view.job.status, JobStatus::Succeeded);
+    assert_eq!(view.count(JobStatus::Ignored), 4);
+    let options = JobOptions {
+        ignore_error_codes: vec![828],
+        ..JobOptions::default()
+    };
+    let id = create(&rig, JobAction::Start, options).await;
+    answer_all(&agents, |_| Code::ALREADY_RUNNING).await;
+    assert_eq!(over(&rig, id).await.count(JobStatus::Ignored), 4);
+}
+
+#[tokio::test]
+async fn batches_roll_and_stop_at_too_many_failures() {
+    let rig = Rig::new().await;
+    let agents = two_hosts(&rig).await;
+    let options = JobOptions {
+        batch_size: Some(1),
+        max_failures: 1,
+        ..JobOptions::default()
+    };
+    let id = create(&rig, JobAction::ForceStop, options).await;
+    let asked = answer_all(&agents, |_| Code::CHECK_FAILED).await;
+    assert_eq!(asked, ["first_1", "first_1"]);
+    let view = over(&rig, id).await;
+    assert_eq!(view.tasks[2].code, Code(4_103_003));
+    assert_eq!(view.count(JobStatus::Failed), 4);
+}
+
+#[tokio::test]
+async fn a_job_goes_on_where_it_was_when_the_server_comes_back() {
+    let rig = Rig::new().await;
+    let agents = two_hosts(&rig).await;
+    let id = create(&rig, JobAction::Start, JobOptions::default()).await;
+    // One of the first two answers, the other is still at it.
+    let command = loop {
+        if let Some(command) = agents[0].hears_commands().await.pop() {
+            break command;
+        }
+    };
+    agents[0].answers_ok(&command, None, None).await;
+    until_ended(&rig, id, 1).await;
+    drop(agents);
+    let rig = rig.restarted().await;
+    let agents = vec![
+        rig.connect("10.0.0.1".parse().unwrap(), 0),
+        rig.connect("10.0.0.2".parse().unwrap(), 0),
+    ];
+    let asked = answer_all(&agents, |_| Code::OK).await;
+    assert_eq!(asked, ["first_1", "second_1", "second_1"], "nothing twice");
+    let view = over(&rig, id).await;
+    assert_eq!(view.count(JobStatus::Succeeded), 4, "{:?}", statuses(&view));
+}
+
+async fn until_ended(rig: &Rig, id: JobId, n_ended: usize) {
+    let wait = Duration::from_secs(20);
+    let view = rig.control.job_moved(&rig.caller, id, n_ended - 1, wait);
+    let view = view.await.unwrap();
+    let ended = view.tasks.iter().filter(|task| task.status.is_over());
+    assert!(ended.count() >= n_ended);
+}
+
+#[tokio::test]
+async fn a_cancelled_job_begins_nothing_more_and_ends() {
+    let rig = Rig::new().await;
+    let agents = two_hosts(&rig).await;
+    let id = create(&rig, JobAction::Start, JobOptions::default()).await;
+    let mut commands = Vec::new();
+    while commands.len() < 2 {
+        for agent in &agents {
+            let heard = agent.hears_commands().await;
+            commands.extend(heard.into_iter().map(|command| (agent, command)));
+        }
+    }
+    rig.control.cancel_job(&rig.caller, id).await.unwrap();
+    for (agent, command) in commands {
+        agent.answers_ok(&command, None, None).await;
+    }
+    assert_eq!(answer_all(&agents, |_| Code::OK).await, [""; 0]);
+    let view = over(&rig, id).await;
+    assert_eq!(view.job.status, JobStatus::Failed);
+    assert_eq!(view.count(JobStatus::Succeeded), 2);
+    assert!(
+        view.tasks[3].reason.contains("cancelled by"),
+        "{}",
+        view.tasks[3].reason
+    );
+    let again = rig.control.cancel_job(&rig.caller, id).await;
+    assert!(matches!(again, Err(ControlError::Conflict(_))));
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_job_is_said_at_once() {
+    let rig = Rig::new().await;
+    let new = new_job(JobAction::Start, JobOptions::default());
+    let refused = rig.control.create_job(&rig.caller, new.clone()).await;
+    assert!(
+        matches!(refused, Err(ControlError::NotFound(_))),
+        "no such business"
+    );
+    two_hosts(&rig).await;
+    let nothing = NewJob {
+        selection: Selection::Scope(Scope {
+            names: Some(vec!["no such".into()]),
+            ..Scope::default()
+        }),
+        ..new
+    };
+    let refused = rig.control.create_job(&rig.caller, nothing).await;
+    assert!(matches!(refused, Err(ControlError::Invalid(_))));
+}
+
+#[tokio::test]
+async fn a_process_without_a_command_fails_alone() {
+    let rig = Rig::new().await;
+    let mut two = facts(&["10.0.0.1", "10.0.0.2"], &program("first", 1));
+    two.processes[0].program.start_cmd = String::new();
+    rig.control
+        .import_topology(&rig.caller, two, Origin::Given, Apply::Really)
+        .await
+        .unwrap();
+    let agents = [rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await];
+    let id = create(&rig, JobAction::Start, JobOptions::default()).await;
+    assert_eq!(answer_all(&agents, |_| Code::OK).await, ["first_1"]);
+    let view = over(&rig, id).await;
+    assert_eq!(view.tasks[0].code, Code(4_104_002));
+    assert_eq!(view.tasks[1].status, JobStatus::Succeeded);
+}
+
+#[tokio::test]
+async fn a_host_without_its_agent_fails_its_own_tasks() {
+    let rig = Rig::new().await;
+    let agents = two_hosts(&rig).await;
+    let [first, second] = <[Agent; 2]>::try_from(agents).ok().unwrap();
+    drop(second);
+    let options = JobOptions {
+        isolation: model::job::Isolation::Host,
+        ..JobOptions::default()
+    };
+    let id = create(&rig, JobAction::Start, options).await;
+    let asked = answer_all(&[first], |_| Code::OK).await;
+    assert_eq!(asked, ["first_1", "second_1"]);
+    let view = over(&rig, id).await;
+    assert_eq!(view.count(JobStatus::Succeeded), 2);
+    let codes: Vec<i32> = view
+        .tasks
+        .iter()
+        .filter(|task| task.status == JobStatus::Failed)
+        .map(|task| task.code.0)
+        .collect();
+    assert_eq!(codes, [117, 4_103_003]);
+}
