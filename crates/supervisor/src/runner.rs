@@ -40,6 +40,7 @@ use crate::machine::{Boot, Event, Pools, Run};
 use crate::os::cgroup::Cgroups;
 use crate::os::exits::Exits;
 use crate::os::family::Families;
+use crate::os::procfs::Stat;
 use crate::os::sample::Sampler;
 use crate::os::{clock, spawn};
 use crate::supervisor::Supervisor;
@@ -149,7 +150,7 @@ impl Runner {
             next_key: 0,
             next_spool: clock::boot_ms() << 20,
             exits: Exits::new().map_err(SupervisorError::Watch)?,
-            families: Families::new(),
+            families: Families::default(),
             watchers: HashMap::new(),
             sides: HashMap::new(),
             timers: BinaryHeap::new(),
@@ -190,6 +191,7 @@ impl Runner {
         let mut rotating: Option<Rotating> = None;
         loop {
             self.settle();
+            self.families.look_anew();
             let wake = self.next_wake();
             let idle_outbox = self.outbox.is_empty();
             tokio::select! {
@@ -259,6 +261,7 @@ impl Runner {
         match self.boot {
             Boot::Same => {
                 for key in &keys {
+                    self.know_children(*key);
                     self.step(*key, Event::Recovered(Boot::Same));
                 }
             }
@@ -269,6 +272,17 @@ impl Runner {
         }
         self.remove_stray_spools();
         self.cgroups.tidy_strangers(self.names.keys());
+    }
+
+    /// A program that took this one's place under the same pid has its children: what they came to is below it.
+    fn know_children(&mut self, key: Key) {
+        if let Some(held) = self.held.get_mut(&key) {
+            let run = held.process.alive().map(|alive| alive.run);
+            let stat = run.and_then(|run| Stat::read(run.pid));
+            let us = std::process::id() as i32;
+            held.started =
+                run.filter(|run| stat.is_some_and(|stat| stat.run() == *run && stat.ppid == us));
+        }
     }
 
     /// The end of a turn. Statuses are told at once; what must be durable is made so first.

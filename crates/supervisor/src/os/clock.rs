@@ -45,6 +45,11 @@ pub(crate) fn ticks_per_second() -> u64 {
     *TICKS.get_or_init(|| rustix::param::clock_ticks_per_second().max(1))
 }
 
+/// Now, on the clock and in the unit of `starttime`.
+pub(crate) fn boot_ticks() -> u64 {
+    boot_ms() * ticks_per_second() / 1000
+}
+
 pub(crate) fn ticks_to_boot_ms(ticks: u64) -> u64 {
     ticks.saturating_mul(1000) / ticks_per_second()
 }

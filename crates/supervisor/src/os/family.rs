@@ -5,24 +5,36 @@
 //! become their parent, the mark in the environment that we started the command with. The mark names the agent, too: two
 //! agents on one machine may keep processes of the same name.
 //!
-//! What was started by hand bears no mark, is in no group and is nobody's family. Nor is a run that another held process has become,
-//! whatever started it: those are spared, with all that is below them.
+//! What was started by hand bears no mark, is in no group and is nobody's family. Nor is a run that another held process
+//! has become, whatever started it: those are spared, with all that is below them.
+//!
+//! Without a group there are two ways to look. What came from a run that this very agent started is below us for as long
+//! as it lives, because orphans come to us: [`below`] our own children there is little to read, and nobody is missed.
+//! Everything else needs a [`walk`] over all of `/proc`. Whoever ended before such a look began has had their last child
+//! by then, so one look serves all ends of a turn.
+
+mod below;
+mod walk;
 
 use std::time::Duration;
 
 use model::FullName;
-use rustix::process::Signal;
 
 use super::cgroup::Group;
+use super::exits::Exits;
 use super::kill;
-use super::procfs::{self, Stat};
+use super::procfs::Stat;
 use crate::machine::Run;
+use below::Below;
+use walk::Walk;
 
 /// How often a family is looked for again before what is left counts as unkillable (in uninterruptible sleep).
 const MAX_ROUNDS: u32 = 50;
 /// How many walks over `/proc` must find nobody: one more than a daemon forks on its way to the background.
 const WALKS: u32 = 4;
 const BETWEEN_WALKS: Duration = Duration::from_millis(2);
+/// How long killed processes are waited for before they are looked for again.
+const GOING: Duration = Duration::from_millis(5);
 
 /// What we put into the environment of each command of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +53,13 @@ impl Mark {
     pub(crate) fn none() -> Self {
         Self(vec!["\0".to_owned()])
     }
+
+    /// Whether it is among the marks that were read of a process.
+    fn is_in(&self, marks: &[u8]) -> bool {
+        let entries = || marks.split(|byte| *byte == 0);
+        let has = |text: &String| entries().any(|entry| entry == text.as_bytes());
+        self.0.iter().all(has)
+    }
 }
 
 /// Whose family is meant.
@@ -48,6 +67,10 @@ impl Mark {
 pub(crate) struct Whose<'a> {
     /// What everything came from; without it, all that came from any run or command of the process.
     pub(crate) root: Option<Run>,
+    /// This agent started the root, not an earlier one, nor somebody else.
+    pub(crate) is_ours: bool,
+    /// The runs of this process that are watched.
+    pub(crate) runs: &'a [Run],
     pub(crate) mark: &'a Mark,
     /// A control group whose members are family, one and all.
     pub(crate) own: Option<Group>,
@@ -65,32 +88,70 @@ pub(crate) enum Among {
     Nobody,
 }
 
-/// The run of another held process that has this pid, if one has.
-pub(crate) type Spared<'a> = &'a dyn Fn(i32) -> Option<Run>;
+impl Whose<'_> {
+    /// Nobody is older than the root.
+    fn since(&self) -> u64 {
+        self.root.map_or(0, |root| root.start)
+    }
+
+    /// The session of the root. `bearer` is who has its number: the kernel gives no number away while it is somebody's
+    /// session, so once another has it, nobody of ours is left there.
+    fn session(&self, bearer: Option<&Stat>) -> Option<i32> {
+        let root = self.root?;
+        let is_used_again = bearer.is_some_and(|stat| stat.run() != root);
+        (!is_used_again).then_some(root.pid)
+    }
+}
+
+/// Which runs are watched, and for whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) exits: &'a Exits,
+    /// Whether a watched run is that of another held process.
+    pub(crate) is_anothers: &'a dyn Fn(Run) -> bool,
+}
+
+impl Known<'_> {
+    fn is_watched(&self, pid: i32) -> bool {
+        self.exits.run_of(pid).is_some()
+    }
+
+    /// The run that another held process has with this pid.
+    fn others_run(&self, pid: i32) -> Option<Run> {
+        let run = self.exits.run_of(pid)?;
+        (self.is_anothers)(run).then_some(run)
+    }
+}
 
 /// Answers who is left of a family. Whatever knows better than `/proc` does is asked here first.
-#[derive(Debug)]
-pub(crate) struct Families {}
+#[derive(Debug, Default)]
+pub(crate) struct Families {
+    below: Option<Below>,
+    walk: Option<Walk>,
+}
 
 impl Families {
-    pub(crate) fn new() -> Self {
-        Self {}
+    /// A new turn: what was seen in the last one counts no more.
+    pub(crate) fn look_anew(&mut self) {
+        self.below = None;
+        self.walk = None;
     }
 
     /// Whether anybody of it lives.
     ///
     /// A walk over `/proc` can miss a process that forks and ends while it is being walked: what was read of it is dead
-    /// by then, and its child was not there yet. A family counts as gone only when walk after walk finds nobody.
-    pub(crate) fn is_anyone_left(&mut self, whose: &Whose<'_>) -> bool {
+    /// by then, and its child was not there yet. So that way a family counts as gone only when walk after walk finds
+    /// nobody.
+    pub(crate) fn is_anyone_left(&mut self, whose: &Whose<'_>, known: Known<'_>) -> bool {
         for walk in 0..WALKS {
             if walk > 0 {
                 std::thread::sleep(BETWEEN_WALKS);
+                self.look_anew();
             }
-            if members(whose).iter().any(Stat::is_live) {
+            if self.members(whose, known).iter().any(Stat::is_live) {
                 return true;
             }
-            // A group is never read in the middle of that.
-            if is_empty_group(whose) {
+            if is_below_us(whose) || is_empty_group(whose) {
                 return false;
             }
         }
@@ -99,32 +160,68 @@ impl Families {
 
     /// SIGKILL to everybody of it, again and again until nobody is found: a member may fork while it is being read. An
     /// error when its root may not be killed.
-    pub(crate) fn kill_all(&mut self, whose: &Whose<'_>, spared: Spared<'_>) -> Result<(), String> {
+    pub(crate) fn kill_all(&mut self, whose: &Whose<'_>, known: Known<'_>) -> Result<(), String> {
         let mut refused: Vec<(Run, String)> = Vec::new();
         let mut before: Vec<Run> = Vec::new();
         for round in 0..MAX_ROUNDS {
-            let mut live = unspared(members(whose), whose.root, spared);
+            let mut live = unspared(&self.members(whose, known), whose.root, known);
             live.retain(|run| !refused.iter().any(|(known, _)| known == run));
             if live.is_empty() {
                 return told(refused, whose.root);
             }
             // Somebody forks as fast as we kill.
             if round >= 2 && live.iter().any(|run| !before.contains(run)) {
-                kill_group(whose, spared);
+                kill_group(whose, known);
             }
+            let mut going = Vec::new();
             for run in &live {
-                if let Err(why) = kill::signal(*run, Signal::KILL) {
-                    tracing::warn!(why, "a process that should be gone cannot be killed");
-                    refused.push((*run, why));
+                match kill::kill(*run) {
+                    Ok(pidfd) => going.extend(pidfd),
+                    Err(why) => {
+                        tracing::warn!(why, "a process that should be gone cannot be killed");
+                        refused.push((*run, why));
+                    }
                 }
             }
             before = live;
-            // A killed process needs a moment to go.
-            std::thread::sleep(Duration::from_millis(if round < 3 { 1 } else { 5 }));
+            kill::await_ends(&going, GOING);
+            self.look_anew();
         }
         tracing::warn!("killed processes do not go away");
         told(refused, whose.root)
     }
+
+    /// The members, by a look that began after the root did, and after its end if it has ended.
+    fn members(&mut self, whose: &Whose<'_>, known: Known<'_>) -> Vec<Stat> {
+        let inside = whose.own.as_ref().map_or_else(Vec::new, Group::pids);
+        let mut members = match &whose.among {
+            Among::Nobody => Vec::new(),
+            Among::Group(group) => Walk::of(read_all(&group.pids()), 0).family(whose, known),
+            Among::Host if is_below_us(whose) => {
+                self.below.take_if(|below| !below.covers(whose));
+                let below = self.below.get_or_insert_with(|| Below::read(known));
+                below.family(whose)
+            }
+            Among::Host => {
+                self.walk.take_if(|walk| !walk.covers(whose));
+                let walk = self.walk.get_or_insert_with(Walk::read);
+                walk.family(whose, known)
+            }
+        };
+        let inside = read_all(&inside).into_iter();
+        let inside = inside.filter(|stat| stat.start >= whose.since() && is_fair_game(stat));
+        for stat in inside {
+            if !members.iter().any(|known| known.pid == stat.pid) {
+                members.push(stat);
+            }
+        }
+        members
+    }
+}
+
+/// Whether all of it can be found below us.
+fn is_below_us(whose: &Whose<'_>) -> bool {
+    matches!(whose.among, Among::Host) && whose.is_ours && below::can_be_read()
 }
 
 /// Only a root that may not be killed is an error: it is what was to end.
@@ -134,13 +231,13 @@ fn told(refused: Vec<(Run, String)>, root: Option<Run>) -> Result<(), String> {
 }
 
 /// All of the group at once, so that nobody forks in between, if nobody in it has to be spared.
-fn kill_group(whose: &Whose<'_>, spared: Spared<'_>) {
+fn kill_group(whose: &Whose<'_>, known: Known<'_>) {
     if let Some(group) = &whose.own {
         let stats = read_all(&group.pids());
         let older = |stat: &Stat| whose.root.is_some_and(|root| stat.start < root.start);
         let is_kept = |stat: &Stat| older(stat) || !is_fair_game(stat);
         let live = stats.iter().filter(|stat| stat.is_live()).count();
-        let condemned = unspared(stats.clone(), whose.root, spared).len();
+        let condemned = unspared(&stats, whose.root, known).len();
         if condemned == live && !stats.iter().any(is_kept) {
             // Where the kernel cannot, each gets a signal of its own.
             group.kill();
@@ -156,44 +253,8 @@ fn is_empty_group(whose: &Whose<'_>) -> bool {
     }
 }
 
-/// The members of a family at one moment.
-fn members(whose: &Whose<'_>) -> Vec<Stat> {
-    let inside = whose.own.as_ref().map_or_else(Vec::new, Group::pids);
-    let mut all = match &whose.among {
-        Among::Host => procfs::all(),
-        Among::Group(group) => read_all(&group.pids()),
-        Among::Nobody => Vec::new(),
-    };
-    if !matches!(whose.among, Among::Host) {
-        all.extend(read_all(&inside));
-    }
-    members_among(whose, &all, &inside)
-}
-
 fn read_all(pids: &[i32]) -> Vec<Stat> {
     pids.iter().filter_map(|pid| Stat::read(*pid)).collect()
-}
-
-fn members_among(whose: &Whose<'_>, all: &[Stat], inside: &[i32]) -> Vec<Stat> {
-    let since = whose.root.map_or(0, |root| root.start);
-    // The kernel gives no number away while it is somebody's session: once another has it, nobody of ours is left there.
-    let is_used_again = |root: Run| {
-        let mut bearers = all.iter().filter(|stat| stat.pid == root.pid);
-        bearers.any(|stat| stat.start != root.start)
-    };
-    let session = whose.root.filter(|root| !is_used_again(*root));
-    let in_session =
-        |stat: &Stat| session.is_some_and(|root| stat.run() == root || stat.session == root.pid);
-    let bears_mark =
-        |stat: &Stat| stat.is_live() && procfs::has_environment(stat.pid, &whose.mark.0);
-    let mut members: Vec<Stat> = all
-        .iter()
-        .filter(|stat| stat.start >= since && is_fair_game(stat))
-        .filter(|stat| inside.contains(&stat.pid) || in_session(stat) || bears_mark(stat))
-        .copied()
-        .collect();
-    descend(&mut members, all);
-    members
 }
 
 /// Never ourselves, nor the first process.
@@ -201,29 +262,24 @@ fn is_fair_game(stat: &Stat) -> bool {
     stat.pid != std::process::id() as i32 && stat.pid > 1
 }
 
-/// Adds every descendant of the members.
-fn descend(members: &mut Vec<Stat>, all: &[Stat]) {
-    let mut next = 0;
-    while next < members.len() {
-        let parent = members[next].pid;
-        for stat in all.iter().filter(|stat| stat.ppid == parent) {
-            if !members.iter().any(|known| known.pid == stat.pid) {
-                members.push(*stat);
+/// Those members who live and are not spared, nor in the session of one who is, nor below one.
+fn unspared(members: &[Stat], root: Option<Run>, known: Known<'_>) -> Vec<Run> {
+    let other = |pid: i32| known.others_run(pid).filter(|run| Some(*run) != root);
+    let spares = |stat: &Stat| other(stat.pid) == Some(stat.run()) || other(stat.session).is_some();
+    let mut kept: Vec<i32> = Vec::new();
+    let mut is_done = false;
+    while !is_done {
+        is_done = true;
+        for stat in members.iter().filter(|stat| stat.is_live()) {
+            let is_kept = spares(stat) || kept.contains(&stat.ppid);
+            if is_kept && !kept.contains(&stat.pid) {
+                kept.push(stat.pid);
+                is_done = false;
             }
         }
-        next += 1;
     }
-}
-
-/// Those members who live and are not spared, nor in the session of one who is, nor below one.
-fn unspared(members: Vec<Stat>, root: Option<Run>, spared: Spared<'_>) -> Vec<Run> {
-    let other = |pid: i32| spared(pid).filter(|run| Some(*run) != root);
-    let spares =
-        |stat: &&Stat| other(stat.pid) == Some(stat.run()) || other(stat.session).is_some();
-    let mut kept: Vec<Stat> = members.iter().filter(spares).copied().collect();
-    descend(&mut kept, &members);
     let live = members.iter().filter(|stat| stat.is_live());
-    live.filter(|stat| !kept.iter().any(|kept| kept.pid == stat.pid))
+    live.filter(|stat| !kept.contains(&stat.pid))
         .map(Stat::run)
         .collect()
 }

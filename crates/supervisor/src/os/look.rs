@@ -5,7 +5,7 @@ use std::path::Path;
 use model::spec::Probe;
 
 use super::clock;
-use super::family::{Families, Whose};
+use super::family::{Families, Known, Whose};
 use super::identity::bears_name;
 use super::pidfile::{self, Named};
 use super::procfs::{self, Stat};
@@ -34,7 +34,12 @@ pub(crate) struct Place<'a> {
     pub(crate) whose: Whose<'a>,
 }
 
-pub(crate) fn look(place: &Place<'_>, depth: Depth, families: &mut Families) -> Look {
+pub(crate) fn look(
+    place: &Place<'_>,
+    depth: Depth,
+    families: &mut Families,
+    known: Known<'_>,
+) -> Look {
     let mut look = Look::default();
     match by_pid_file(place.pid_path, place.proc_name, place.others) {
         Ok(stat) => look.alive = Some(daemon(&stat)),
@@ -57,7 +62,7 @@ pub(crate) fn look(place: &Place<'_>, depth: Depth, families: &mut Families) -> 
             look.starting = true;
         }
         (None, Depth::Deep) if look.alive.is_none() => {
-            look.starting = families.is_anyone_left(&place.whose);
+            look.starting = families.is_anyone_left(&place.whose, known);
             // A daemon that wiped its environment is no family, but it may have written its pid file meanwhile.
             if !look.starting
                 && let Ok(stat) = by_pid_file(place.pid_path, place.proc_name, place.others)

@@ -10,6 +10,7 @@ use rustix::process::Signal as KernelSignal;
 use super::{Due, Held, Key, Runner};
 use crate::journal::entry::Entry;
 use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Look, Role, Run, Signal};
+use crate::os::family::Known;
 use crate::os::spawn::Launch;
 use crate::os::{self, check, clock, kill, look, pidfile, procfs, sink, spawn, user};
 
@@ -72,14 +73,13 @@ impl Runner {
     /// Ends a family of this process, or all. Why its root could not be killed, if it could not.
     fn kill_family(&mut self, key: Key, root: Option<Run>) -> Option<String> {
         let held = self.held.get(&key)?;
-        // The runs of all other processes: whoever started them, they are not this one's to end.
-        let spared = |pid: i32| {
-            let run = self.exits.run_of(pid)?;
-            let watchers = self.watchers.get(&run)?;
-            watchers.iter().any(|other| *other != key).then_some(run)
+        let known = Known {
+            exits: &self.exits,
+            // Whoever started them, they are not this one's to end.
+            is_anothers: &|run| is_watched_by_another(&self.watchers, key, run),
         };
         let whose = held.family(root, &self.cgroups);
-        let killed = self.families.kill_all(&whose, &spared);
+        let killed = self.families.kill_all(&whose, known);
         if root.is_none() {
             self.cgroups.no_strays_any_more(&held.hold.name);
         }
@@ -101,7 +101,11 @@ impl Runner {
             pid_path: &identity.pid_path,
             whose: held.family(root, &self.cgroups),
         };
-        Some(look::look(&place, depth, &mut self.families))
+        let known = Known {
+            exits: &self.exits,
+            is_anothers: &|run| is_watched_by_another(&self.watchers, key, run),
+        };
+        Some(look::look(&place, depth, &mut self.families, known))
     }
 
     /// Makes the child, which waits until the step that follows is written down.
@@ -150,6 +154,10 @@ impl Runner {
             (true, Role::Start | Role::Restart) => held.grouped.entered(gated.run),
             (true, Role::Stop | Role::Reload | Role::Kill) => held.grouped.commanded(gated.run),
             (false, _) => self.cgroups.found_stray(&held.hold.name),
+        }
+        match role {
+            Role::Start | Role::Restart => held.started = Some(gated.run),
+            Role::Stop | Role::Reload | Role::Kill => {}
         }
         let now = clock::now();
         let cmd = Cmd {
@@ -280,6 +288,11 @@ fn anothers(all: &HashMap<Key, Held>, key: Key, run: Run) -> Option<String> {
     let other = others.map(|(_, held)| held).find(is_it)?;
     let is_ours = procfs::has_environment(run.pid, &this.mark.0);
     (!is_ours).then(|| other.hold.name.to_string())
+}
+
+fn is_watched_by_another(watchers: &HashMap<Run, Vec<Key>>, key: Key, run: Run) -> bool {
+    let watchers = watchers.get(&run);
+    watchers.is_some_and(|keys| keys.iter().any(|other| *other != key))
 }
 
 fn send(alive: Alive, signal: Signal) -> Result<(), String> {

@@ -67,6 +67,8 @@ impl Held {
         };
         Whose {
             root,
+            is_ours: root.is_some() && root == self.started,
+            runs: &self.watched,
             mark: &self.mark,
             own,
             among,

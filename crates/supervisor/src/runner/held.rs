@@ -20,6 +20,8 @@ pub(crate) struct Held {
     /// The tick that stands in the heap for it.
     pub(crate) armed: Option<u64>,
     pub(crate) watched: Vec<Run>,
+    /// The last run that is known to be a child of this very agent.
+    pub(crate) started: Option<Run>,
     /// A child of its that waits to be written down.
     pub(crate) gated: Option<Gated>,
     /// Where the command under way says that it could not be executed.
@@ -61,6 +63,7 @@ impl Held {
             mark,
             armed: None,
             watched: Vec::new(),
+            started: None,
             gated: None,
             complaints: None,
             version: String::new(),

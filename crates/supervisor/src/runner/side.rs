@@ -9,7 +9,7 @@ use model::{FullName, OpId, Outcome, Spec};
 
 use super::{Due, Key, Runner};
 use crate::machine::{Event, Run, Sink};
-use crate::os::family::{Among, Mark, Whose};
+use crate::os::family::{Among, Known, Mark, Whose};
 use crate::os::spawn::Launch;
 use crate::os::{clock, look, sink, spawn, user};
 
@@ -191,6 +191,8 @@ impl Runner {
             // Whether it may be killed or not, nobody waits for it any more.
             let whose = Whose {
                 root: Some(side.run),
+                is_ours: true,
+                runs: &[],
                 mark: &Mark::none(),
                 own: None,
                 among: match self.cgroups.commands() {
@@ -198,7 +200,11 @@ impl Runner {
                     Some(_) | None => Among::Host,
                 },
             };
-            let _ = self.families.kill_all(&whose, &|_| None);
+            let known = Known {
+                exits: &self.exits,
+                is_anothers: &|run| self.watchers.contains_key(&run),
+            };
+            let _ = self.families.kill_all(&whose, known);
             self.exits.forget(side.run);
             self.side_ended(side, None);
         }

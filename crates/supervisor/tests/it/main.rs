@@ -22,6 +22,7 @@ mod programs;
 mod runtime;
 mod schedule;
 mod states;
+mod storm;
 mod surroundings;
 mod troubles;
 mod usage;

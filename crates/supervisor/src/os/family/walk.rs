@@ -1,0 +1,208 @@
+//! Everybody on the host, by one walk over `/proc`, sorted so that finding a family costs what its members cost.
+
+use std::cell::OnceCell;
+
+use super::{Known, Whose, is_fair_game};
+use crate::os::clock;
+use crate::os::procfs::{self, Stat};
+
+/// Everybody who lived at one moment.
+#[derive(Debug)]
+pub(super) struct Walk {
+    /// When it began, in ticks.
+    at: u64,
+    /// By pid.
+    everyone: Vec<Stat>,
+    by_parent: Vec<u32>,
+    by_session: Vec<u32>,
+    /// Whoever may have been left by somebody, each with what marks are in its environment.
+    left: OnceCell<Vec<(Stat, OnceCell<Vec<u8>>)>>,
+}
+
+impl Walk {
+    pub(super) fn read() -> Self {
+        let at = clock::boot_ticks();
+        Self::of(procfs::all(), at)
+    }
+
+    pub(super) fn of(mut everyone: Vec<Stat>, at: u64) -> Self {
+        everyone.retain(Stat::is_live);
+        everyone.sort_unstable_by_key(|stat| stat.pid);
+        let sorted_by = |key: fn(&Stat) -> i32| {
+            let mut order: Vec<u32> = (0..everyone.len() as u32).collect();
+            order.sort_unstable_by_key(|index| key(&everyone[*index as usize]));
+            order
+        };
+        Self {
+            at,
+            by_parent: sorted_by(|stat| stat.ppid),
+            by_session: sorted_by(|stat| stat.session),
+            everyone,
+            left: OnceCell::new(),
+        }
+    }
+
+    /// Whether this began when the root was there already. One that was there and has ended since is found, so that it
+    /// is looked for again.
+    pub(super) fn covers(&self, whose: &Whose<'_>) -> bool {
+        whose.root.is_none_or(|root| root.start < self.at)
+    }
+
+    pub(super) fn family(&self, whose: &Whose<'_>, known: Known<'_>) -> Vec<Stat> {
+        let mut members: Vec<Stat> = Vec::new();
+        let mut add = |stat: &Stat| {
+            if stat.start >= whose.since() && is_fair_game(stat) && !members.contains(stat) {
+                members.push(*stat);
+            }
+        };
+        let bearer = whose.root.and_then(|root| self.find(root.pid));
+        bearer
+            .filter(|stat| Some(stat.run()) == whose.root)
+            .into_iter()
+            .for_each(&mut add);
+        if let Some(session) = whose.session(bearer) {
+            self.those(&self.by_session, |stat| stat.session, session)
+                .for_each(&mut add);
+        }
+        let runs = whose.runs.iter();
+        runs.filter_map(|run| self.find(run.pid).filter(|stat| stat.run() == *run))
+            .filter(|stat| stat.start >= whose.since())
+            .filter(|stat| whose.mark.is_in(&procfs::marks(stat.pid)))
+            .for_each(&mut add);
+        let left = self.left.get_or_init(|| self.left(known)).iter();
+        left.filter(|(stat, _)| stat.start >= whose.since())
+            .filter(|(stat, marks)| {
+                let marks = marks.get_or_init(|| procfs::marks(stat.pid));
+                whose.mark.is_in(marks)
+            })
+            .for_each(|(stat, _)| add(stat));
+        self.descend(&mut members);
+        members
+    }
+
+    /// Those whose parent is of another session: whoever lost theirs, or left it. The rest are below one of them, and
+    /// runs that are watched are their own families.
+    fn left(&self, known: Known<'_>) -> Vec<(Stat, OnceCell<Vec<u8>>)> {
+        let has_parent = |stat: &Stat| {
+            let parent = self.find(stat.ppid);
+            parent.is_some_and(|parent| parent.session == stat.session)
+        };
+        let heads = self.everyone.iter().filter(|stat| !has_parent(stat));
+        let unknown = heads.filter(|stat| !known.is_watched(stat.pid));
+        unknown.map(|stat| (*stat, OnceCell::new())).collect()
+    }
+
+    fn find(&self, pid: i32) -> Option<&Stat> {
+        let index = self.everyone.binary_search_by_key(&pid, |stat| stat.pid);
+        index.ok().map(|index| &self.everyone[index])
+    }
+
+    /// Those with this key, in the order that is sorted by it.
+    fn those<'a>(
+        &'a self,
+        order: &'a [u32],
+        key: fn(&Stat) -> i32,
+        wanted: i32,
+    ) -> impl Iterator<Item = &'a Stat> {
+        let begin = order.partition_point(|index| key(&self.everyone[*index as usize]) < wanted);
+        let rest = order[begin..].iter();
+        let rest = rest.map(|index| &self.everyone[*index as usize]);
+        rest.take_while(move |stat| key(stat) == wanted)
+    }
+
+    /// Adds every descendant of the members.
+    fn descend(&self, members: &mut Vec<Stat>) {
+        let mut next = 0;
+        while next < members.len() {
+            let parent = members[next].pid;
+            for child in self.those(&self.by_parent, |stat| stat.ppid, parent) {
+                if is_fair_game(child) && !members.contains(child) {
+                    members.push(*child);
+                }
+            }
+            next += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Run;
+    use crate::os::exits::Exits;
+    use crate::os::family::{Among, Mark};
+
+    fn process(pid: i32, ppid: i32, session: i32, start: u64) -> Stat {
+        Stat {
+            pid,
+            ppid,
+            session,
+            start,
+            state: b'S',
+            ..Stat::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_family_is_the_session_and_all_descendants_that_are_not_older() {
+        // Above what the kernel gives out, so that no environment is read.
+        let base = 5_000_000;
+        let pids = |all: &[Stat]| -> Vec<i32> { all.iter().map(|stat| stat.pid - base).collect() };
+        let at =
+            |pid, ppid, session, start| process(base + pid, base + ppid, base + session, start);
+        let walk = Walk::of(
+            vec![
+                at(14, 13, 14, 105),
+                at(10, 1, 10, 100),
+                at(11, 10, 10, 101),
+                at(12, 11, 12, 102),
+                at(13, 1, 10, 103),
+                at(15, 1, 10, 99),
+                at(20, 1, 20, 100),
+            ],
+            200,
+        );
+        let exits = Exits::new().unwrap();
+        let known = Known {
+            exits: &exits,
+            is_anothers: &|_| false,
+        };
+        let family = |pid, start| {
+            let root = Run {
+                pid: base + pid,
+                start,
+            };
+            let whose = Whose {
+                root: Some(root),
+                is_ours: false,
+                runs: &[],
+                mark: &Mark::none(),
+                own: None,
+                among: Among::Host,
+            };
+            assert!(walk.covers(&whose));
+            pids(&walk.family(&whose, known))
+        };
+        assert_eq!(family(10, 100), [10, 11, 13, 12, 14]);
+        assert_eq!(family(20, 100), [20]);
+        assert!(family(10, 98).is_empty(), "its number is used again");
+        assert!(family(30, 100).is_empty());
+    }
+
+    #[test]
+    fn a_walk_says_nothing_of_who_came_after_it() {
+        let walk = Walk::of(Vec::new(), 200);
+        let covers = |start| {
+            walk.covers(&Whose {
+                root: Some(Run { pid: 10, start }),
+                is_ours: false,
+                runs: &[],
+                mark: &Mark::none(),
+                own: None,
+                among: Among::Host,
+            })
+        };
+        assert!(covers(199));
+        assert!(!covers(200) && !covers(201));
+    }
+}
