@@ -1,15 +1,21 @@
-//! What processes use: one pass over `/proc` for all of them together.
+//! What processes use: one pass for all of them together.
 //!
-//! A run's figures are those of its family: the run, its descendants, and whoever is in the session that it leads.
-//! Memory is the sum of resident sets, so pages that members share count once for each.
+//! A run's figures are those of its family. Where it has a control group those are the members of that (`grouped`), and
+//! `/proc` is walked for the others: the run, its descendants, and whoever is in the session that it leads. Memory is the
+//! sum of resident sets, so pages that members share count once for each, unless the group counts memory itself.
+
+mod grouped;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::Arc;
 
+use super::cgroup::Group;
 use super::procfs::{self, Stat};
 use super::{clock, sockets};
 use crate::machine::Run;
+use grouped::{Counts, Looked};
 
 /// How many `/proc/PID/stat` are kept open from pass to pass: reading an open one costs a third.
 const MAX_KEPT: usize = 8192;
@@ -25,9 +31,21 @@ pub(crate) struct Sample {
     pub(crate) fd: u32,
 }
 
+/// Whose family is sampled.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(crate) run: Run,
+    /// The control group that all of it is in.
+    pub(crate) group: Option<Group>,
+}
+
+/// The members of a family, each with its count of descriptors.
+type Members = Arc<[(Run, u32)]>;
+
 #[derive(Debug)]
 pub(crate) struct Sampler {
     seen: HashMap<i32, Seen>,
+    counts: HashMap<Run, Counts>,
     last_boot_ms: Option<u64>,
     cores: f64,
     total_pages: f64,
@@ -56,7 +74,16 @@ struct Sockets {
 #[derive(Debug, Default)]
 pub(crate) struct Pass {
     pub(crate) samples: Vec<Sample>,
-    members: Vec<Vec<(Run, u32)>>,
+    members: Vec<Members>,
+}
+
+/// What the members of one family come to.
+#[derive(Debug, Default)]
+struct Tally {
+    ticks: u64,
+    pages: u64,
+    fd: u32,
+    members: Vec<(Run, u32)>,
 }
 
 impl Sampler {
@@ -66,6 +93,7 @@ impl Sampler {
         let total_pages = procfs::meminfo_kib("MemTotal") / page_kib;
         Self {
             seen: HashMap::new(),
+            counts: HashMap::new(),
             last_boot_ms: None,
             cores: cores as f64,
             total_pages: total_pages.max(1) as f64,
@@ -76,60 +104,103 @@ impl Sampler {
     }
 
     /// Samples the families of these runs, in their order.
-    pub(crate) fn pass(&mut self, roots: &[Run]) -> Pass {
+    pub(crate) fn pass(&mut self, roots: &[Root]) -> Pass {
         let now = clock::boot_ms();
         let elapsed_ms = self.last_boot_ms.map(|last| now.saturating_sub(last));
         let last_ticks = self.last_boot_ms.unwrap_or(now) * clock::ticks_per_second() / 1000;
         self.last_boot_ms = Some(now);
-        if roots.is_empty() {
-            self.seen.clear();
-            return Pass::default();
-        }
-        let stats: Vec<Stat> = procfs::pids().filter_map(|pid| self.read(pid)).collect();
+        let looks = self.look_into_groups(roots);
+        let wants_walk = looks.iter().any(Option::is_none);
+        let stats: Vec<Stat> = match wants_walk {
+            true => procfs::pids().filter_map(|pid| self.read(pid)).collect(),
+            false => Vec::new(),
+        };
         let table = Table::of(&stats);
         let mut next: HashMap<i32, Seen> = HashMap::with_capacity(self.seen.len());
+        let mut counts: HashMap<Run, Counts> = HashMap::with_capacity(self.counts.len());
         let mut pass = Pass::default();
-        for root in roots {
-            let mut sample = Sample::default();
-            let mut members = Vec::new();
-            let (mut ticks, mut pages) = (0, 0);
-            for stat in table.family(*root) {
-                let (run, total) = (stat.run(), stat.utime + stat.stime);
-                let before = self.seen.get(&run.pid).filter(|seen| seen.run == run);
-                ticks += match before {
-                    Some(seen) => total.saturating_sub(seen.ticks),
-                    // Born since the last pass: all of it is new.
-                    None if stat.start >= last_ticks => total,
-                    None => 0,
-                };
-                pages += stat.rss_pages;
-                let fd = count_fds(run.pid);
-                sample.fd += fd;
-                members.push((run, fd));
-                if !next.contains_key(&run.pid) {
-                    let known = self.seen.remove(&run.pid).filter(|seen| seen.run == run);
-                    let kept = known.and_then(|seen| seen.file);
-                    let file = kept.or_else(|| {
-                        let keeps = next.len() < MAX_KEPT;
-                        keeps.then(|| open_stat(run.pid)).flatten()
-                    });
-                    let ticks = total;
-                    next.insert(run.pid, Seen { run, ticks, file });
+        let capacity_secs = elapsed_ms.unwrap_or(0) as f64 / 1000.0 * self.cores;
+        for (root, look) in roots.iter().zip(looks) {
+            let (sample, members) = match look {
+                Some(Looked::Idle(idle)) => {
+                    for (run, _) in idle.members.iter() {
+                        next.extend(self.seen.remove_entry(&run.pid));
+                    }
+                    let same = (idle.sample(), Arc::clone(&idle.members));
+                    counts.insert(root.run, idle);
+                    same
                 }
-            }
-            let capacity = elapsed_ms.unwrap_or(0) as f64 / 1000.0
-                * clock::ticks_per_second() as f64
-                * self.cores;
-            sample.cpu = match capacity > 0.0 {
-                true => ticks as f64 / capacity * 100.0,
-                false => 0.0,
+                Some(Looked::Busy(group)) => {
+                    let tally = self.tally(group.members.iter(), last_ticks, &mut next);
+                    let ticks_secs = tally.ticks as f64 / clock::ticks_per_second() as f64;
+                    let used_secs = group.used_secs(last_ticks).unwrap_or(ticks_secs);
+                    let pages = group.memory_pages.unwrap_or(tally.pages);
+                    let sample = self.sample(used_secs, capacity_secs, pages, tally.fd);
+                    let members: Members = tally.members.into();
+                    let same = (sample, Arc::clone(&members));
+                    counts.insert(root.run, group.counted(sample, members));
+                    same
+                }
+                None => {
+                    let family = table.family(root.run);
+                    let tally = self.tally(family.into_iter(), last_ticks, &mut next);
+                    let used_secs = tally.ticks as f64 / clock::ticks_per_second() as f64;
+                    let sample = self.sample(used_secs, capacity_secs, tally.pages, tally.fd);
+                    (sample, tally.members.into())
+                }
             };
-            sample.mem = pages as f64 / self.total_pages * 100.0;
             pass.samples.push(sample);
             pass.members.push(members);
         }
         self.seen = next;
+        self.counts = counts;
         pass
+    }
+
+    /// Adds members up, and notes where they are for the next pass.
+    fn tally<'a>(
+        &mut self,
+        members: impl Iterator<Item = &'a Stat>,
+        last_ticks: u64,
+        next: &mut HashMap<i32, Seen>,
+    ) -> Tally {
+        let mut tally = Tally::default();
+        for stat in members {
+            let (run, total) = (stat.run(), stat.utime + stat.stime);
+            let before = self.seen.get(&run.pid).filter(|seen| seen.run == run);
+            tally.ticks += match before {
+                Some(seen) => total.saturating_sub(seen.ticks),
+                // Born since the last pass: all of it is new.
+                None if stat.start >= last_ticks => total,
+                None => 0,
+            };
+            tally.pages += stat.rss_pages;
+            let fd = count_fds(run.pid);
+            tally.fd += fd;
+            tally.members.push((run, fd));
+            if !next.contains_key(&run.pid) {
+                let known = self.seen.remove(&run.pid).filter(|seen| seen.run == run);
+                let kept = known.and_then(|seen| seen.file);
+                let file = kept.or_else(|| {
+                    let keeps = next.len() < MAX_KEPT;
+                    keeps.then(|| open_stat(run.pid)).flatten()
+                });
+                let ticks = total;
+                next.insert(run.pid, Seen { run, ticks, file });
+            }
+        }
+        tally
+    }
+
+    fn sample(&self, used_secs: f64, capacity_secs: f64, pages: u64, fd: u32) -> Sample {
+        Sample {
+            cpu: match capacity_secs > 0.0 {
+                true => used_secs / capacity_secs * 100.0,
+                false => 0.0,
+            },
+            mem: pages as f64 / self.total_pages * 100.0,
+            fd,
+        }
     }
 
     fn read(&self, pid: i32) -> Option<Stat> {
@@ -158,7 +229,7 @@ impl Sampler {
         for members in &pass.members {
             let mut bytes = 0;
             if !sockets.is_empty() {
-                for (run, fd) in members {
+                for (run, fd) in members.iter() {
                     let known = self.owners.remove(&run.pid);
                     let owned = refresh(known, *run, *fd);
                     for inode in &owned.inodes {
@@ -297,12 +368,16 @@ mod tests {
     fn our_own_figures_are_sane() {
         let me = Stat::read(std::process::id() as i32).unwrap().run();
         let mut sampler = Sampler::new();
-        sampler.pass(&[me]);
+        let roots = [Root {
+            run: me,
+            group: None,
+        }];
+        sampler.pass(&roots);
         let begin = std::time::Instant::now();
         while begin.elapsed().as_millis() < 120 {
             std::hint::black_box(begin);
         }
-        let pass = sampler.pass(&[me]);
+        let pass = sampler.pass(&roots);
         let sample = pass.samples[0];
         assert!(sample.cpu > 1.0 && sample.cpu <= 110.0, "{sample:?}");
         assert!(sample.mem > 0.0 && sample.mem < 50.0, "{sample:?}");

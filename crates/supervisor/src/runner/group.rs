@@ -2,7 +2,7 @@
 
 use super::{Held, Key, Runner};
 use crate::machine::{Phase, Run};
-use crate::os::cgroup::{self, Cgroups};
+use crate::os::cgroup::{self, Cgroups, Group};
 use crate::os::family::{Among, Whose};
 use crate::os::procfs;
 
@@ -52,13 +52,20 @@ impl Grouped {
 }
 
 impl Held {
+    /// The group that all of this run's family is in, if it is so.
+    pub(crate) fn group_of(&self, run: Run, cgroups: &Cgroups) -> Option<Group> {
+        let name = &self.hold.name;
+        let is_inside = self.grouped.inside.contains(&run) && !cgroups.has_strays(name);
+        is_inside.then(|| cgroups.group(name)).flatten()
+    }
+
     /// The family of one of its runs or commands, or of all that ever were.
     pub(crate) fn family(&self, root: Option<Run>, cgroups: &Cgroups) -> Whose<'_> {
         let name = &self.hold.name;
         let own = cgroups.group(name);
-        let is_inside = |run| self.grouped.inside.contains(&run) && !cgroups.has_strays(name);
+        let whole = root.and_then(|root| self.group_of(root, cgroups));
         let (own, among) = match (root, cgroups.commands()) {
-            (Some(root), Some(_)) if is_inside(root) => (own, Among::Nobody),
+            (Some(_), Some(_)) if whole.is_some() => (whole, Among::Nobody),
             (Some(root), Some(commands)) if self.grouped.command == Some(root) => {
                 (None, Among::Group(commands))
             }

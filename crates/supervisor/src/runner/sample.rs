@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use tokio::task::JoinHandle;
 
 use super::{Held, Key, Runner, is_lost};
-use crate::machine::{Event, Run, Usage};
+use crate::machine::{Event, Usage};
+use crate::os::sample::Root;
 use crate::os::{clock, disk};
 
 /// Bytes under the log paths, counted beside the loop: a walk may take long.
@@ -46,12 +47,15 @@ impl Runner {
     }
 
     fn sample(&mut self) {
-        let running: Vec<(Key, Run)> = self
+        let (running, roots): (Vec<Key>, Vec<Root>) = self
             .held
             .iter()
-            .filter_map(|(key, held)| Some((*key, held.process.alive()?.run)))
-            .collect();
-        let roots: Vec<Run> = running.iter().map(|(_, run)| *run).collect();
+            .filter_map(|(key, held)| {
+                let run = held.process.alive()?.run;
+                let group = held.group_of(run, &self.cgroups);
+                Some((*key, Root { run, group }))
+            })
+            .unzip();
         let pass = self.sampler.pass(&roots);
         let now = clock::now();
         let report_ms = self.options.report_usage_every.as_millis() as u64;
@@ -61,7 +65,7 @@ impl Runner {
             self.traffic_due_boot_ms = now.boot_ms + report_ms;
             self.sampler.traffic(&pass)
         });
-        for (index, (key, _)) in running.iter().enumerate() {
+        for (index, key) in running.iter().enumerate() {
             let (Some(held), Some(sample)) = (self.held.get_mut(key), pass.samples.get(index))
             else {
                 continue;

@@ -134,8 +134,12 @@ fn a_kill_reaches_what_earlier_runs_left_and_nobody_else(groups: ControlGroups) 
         (status.pid > 0).then_some(status.pid)
     });
     keeper.succeed(2, Op::Unmanage);
-    let pid = keeper.running().pid;
-    kill(pid, libc::SIGKILL);
+    // Not the shell that starts it, which is shown until the program is there.
+    let is_odd = |pid| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm == "odd-child\n")
+    };
+    let status = keeper.status_where("the program", |s| is_odd(s.pid));
+    kill(status.pid, libc::SIGKILL);
     keeper.stopped();
     wait_for("its workers", || (home.processes() >= 4).then_some(()));
 

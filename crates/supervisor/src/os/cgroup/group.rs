@@ -4,10 +4,10 @@
 //! may write to the control groups itself can leave.
 
 use std::ffi::CString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -51,6 +51,33 @@ impl Group {
         pids
     }
 
+    /// Microseconds of cpu that everybody who was ever in it has used. `file` is its `cpu.stat`, kept open for the next time.
+    pub(crate) fn cpu_usage_us(&self, file: &mut Option<File>) -> Option<u64> {
+        let mut buffer = [0; 512];
+        let read = file.as_ref().and_then(|f| f.read_at(&mut buffer, 0).ok());
+        let length = match read {
+            Some(length) => length,
+            // Not open yet, or of a group that is gone since.
+            None => {
+                let opened = File::open(self.0.join("cpu.stat")).ok()?;
+                let length = opened.read_at(&mut buffer, 0).ok()?;
+                *file = Some(opened);
+                length
+            }
+        };
+        let text = std::str::from_utf8(&buffer[..length]).ok()?;
+        figure(text, "usage_usec")
+    }
+
+    /// Bytes of memory that it cannot do without: what it uses, less files that are only kept in case they are read again.
+    /// Nothing where groups do not count memory.
+    pub(crate) fn working_set(&self) -> Option<u64> {
+        let current = fs::read_to_string(self.0.join("memory.current")).ok()?;
+        let stat = fs::read_to_string(self.0.join("memory.stat")).ok()?;
+        let current: u64 = current.trim().parse().ok()?;
+        Some(current.saturating_sub(figure(&stat, "inactive_file")?))
+    }
+
     /// SIGKILL to everyone in it at once, whoever forks meanwhile included, where the kernel can (5.14). Some kernels go on
     /// to kill whatever is made in the group later (6.18 does): it has to be made anew before it is used again.
     pub(crate) fn kill(&self) {
@@ -61,6 +88,13 @@ impl Group {
     pub(super) fn remove(&self) -> bool {
         remove(&self.0, 0)
     }
+}
+
+/// One of the lines NAME VALUE.
+fn figure(text: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+    let (_, value) = lines.find(|(known, _)| *known == name)?;
+    value.trim().parse().ok()
 }
 
 /// The groups below a group. Its count of links tells most that there are none.
