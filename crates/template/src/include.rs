@@ -87,6 +87,9 @@ pub(crate) fn expand(
     Ok(expander.source)
 }
 
+/// How many includes there may be altogether.
+const MAX_INCLUDES: usize = 1000;
+
 struct Expander<'a> {
     includes: &'a dyn Includes,
     limits: &'a Limits,
@@ -131,6 +134,10 @@ impl Expander<'_> {
                 self.limits.include_depth
             );
             return Err(error(ErrorKind::TooDeep, message));
+        }
+        if self.source.names.len() > MAX_INCLUDES {
+            let message = format!("more than {MAX_INCLUDES} includes altogether");
+            return Err(error(ErrorKind::TooLarge, message));
         }
         let Some(text) = self.includes.text(name) else {
             let message = format!("there is no template \"{name}\" to include");

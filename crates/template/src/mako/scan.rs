@@ -46,6 +46,9 @@ pub(crate) fn pieces(text: &str) -> Result<Vec<Placed<'_>>, Problem> {
     Ok(found)
 }
 
+/// How many quotes without another one behind them a piece of Python may have.
+const MAX_UNCLOSED_QUOTES: u32 = 16;
+
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
@@ -63,9 +66,9 @@ impl<'a> Scanner<'a> {
         {
             return Ok(control);
         }
-        if let Some(inside) = rest.strip_prefix("<%doc>")
-            && let Some(length) = inside.find("</%doc>")
-        {
+        if let Some(inside) = rest.strip_prefix("<%doc>") {
+            let length = inside.find("</%doc>");
+            let length = length.ok_or_else(|| self.wrong("<%doc> without its </%doc>"))?;
             self.move_by("<%doc>".len() + length + "</%doc>".len());
             return Ok(None);
         }
@@ -256,6 +259,7 @@ impl<'a> Scanner<'a> {
         let text = &self.text[self.at..];
         let mut at = 0;
         let mut open = [0i64; 3];
+        let mut unclosed = 0;
         while at < text.len() {
             let rest = &text[at..];
             if rest.starts_with('#')
@@ -264,9 +268,16 @@ impl<'a> Scanner<'a> {
                 at += end + 1;
                 continue;
             }
-            if let Some(length) = string_length(rest) {
-                at += length;
-                continue;
+            if rest.starts_with(['"', '\'']) {
+                if let Some(length) = string_length(rest) {
+                    at += length;
+                    continue;
+                }
+                // Mako goes on behind such a quote. That is only right in a comment, and takes long where there are many.
+                unclosed += 1;
+                if unclosed > MAX_UNCLOSED_QUOTES {
+                    return Err(self.wrong("a string without its closing quote"));
+                }
             }
             if !nesting || open.iter().all(|level| *level <= 0) {
                 for end in ends {

@@ -122,16 +122,16 @@ impl Parser {
         Some(op)
     }
 
-    /// Operators between two values, by how tightly they bind.
+    /// Operators between two values that bind at least as tightly as `level`.
     fn binary(&mut self, level: u8) -> Result<Expr, Problem> {
-        if level == 6 {
-            return self.unary();
-        }
         let line = self.line();
-        let mut left = self.binary(level + 1)?;
-        while let Some(op) = self.binary_op(level)? {
+        let mut left = self.unary()?;
+        while let Some((its_level, op)) = self.binary_op()? {
+            if its_level < level {
+                break;
+            }
             self.next();
-            let right = self.binary(level + 1)?;
+            let right = self.binary(its_level + 1)?;
             let below = left.depth.max(right.depth);
             let kind = ExprKind::Binary(op, Box::new(left), Box::new(right));
             left = self.node(line, below, kind)?;
@@ -139,11 +139,11 @@ impl Parser {
         Ok(left)
     }
 
-    fn binary_op(&self, level: u8) -> Result<Option<BinaryOp>, Problem> {
+    fn binary_op(&self) -> Result<Option<(u8, BinaryOp)>, Problem> {
         let Token::Op(sign) = self.peek() else {
             return Ok(None);
         };
-        let (its_level, op) = match *sign {
+        Ok(Some(match *sign {
             "|" => (0, BinaryOp::Or),
             "^" => (1, BinaryOp::Xor),
             "&" => (2, BinaryOp::And),
@@ -157,8 +157,7 @@ impl Parser {
             "%" => (5, BinaryOp::Modulo),
             "@" => return Err(self.refused("\"@\" is not available in templates")),
             _ => return Ok(None),
-        };
-        Ok((its_level == level).then_some(op))
+        }))
     }
 
     fn unary(&mut self) -> Result<Expr, Problem> {

@@ -5,7 +5,7 @@ use super::token::{Layout, Placed, Token, tokens};
 use crate::error::Problem;
 
 /// How deeply brackets and blocks may be nested: parsing is recursive.
-const MAX_NESTING: u32 = 60;
+const MAX_NESTING: u32 = 80;
 /// How deep a tree may become, which long chains of operators make too.
 const MAX_DEPTH: u16 = 200;
 

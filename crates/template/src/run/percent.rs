@@ -66,16 +66,17 @@ impl Machine<'_> {
                 }
                 None => None,
             };
+            if let Some(after) = rest.strip_prefix('%') {
+                out.push("%")?;
+                rest = after;
+                continue;
+            }
             let conversion = read_conversion(&mut rest)?;
             let mut chars = rest.chars();
             let kind = chars
                 .next()
                 .ok_or_else(|| Problem::failed("a format that ends with \"%\""))?;
             rest = chars.as_str();
-            if kind == '%' {
-                out.push("%")?;
-                continue;
-            }
             let value = match named {
                 Some(name) => {
                     let Value::Dict(dict) = values.all else {

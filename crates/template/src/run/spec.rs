@@ -141,10 +141,9 @@ impl Machine<'_> {
         spec: &Spec,
         text: &str,
     ) -> Result<String, Problem> {
-        let zero_fill = spec.zero && spec.align.is_none() && spec.fill.is_none();
-        if spec.group.is_some()
-            && (zero_fill || (spec.fill == Some('0') && spec.align == Some('=')))
-        {
+        let fill = spec.fill.unwrap_or(if spec.zero { '0' } else { ' ' });
+        let align = spec.align.unwrap_or(if spec.zero { '=' } else { '>' });
+        if spec.group.is_some() && fill == '0' && align == '=' {
             // Python puts separators into the padding too.
             return Err(invalid(text));
         }
@@ -158,17 +157,14 @@ impl Machine<'_> {
                     return Err(invalid(text));
                 }
                 if spec.kind == Some('c') {
+                    if spec.sign.is_some() || spec.alternate || spec.group.is_some() {
+                        return Err(invalid(text));
+                    }
                     let c = u32::try_from(int).ok().and_then(char::from_u32);
-                    let c = c.ok_or_else(|| invalid(text))?;
-                    return self.padded(
-                        "",
-                        &c.to_string(),
-                        spec.width,
-                        spec.fill.unwrap_or(' '),
-                        spec.align.unwrap_or('<'),
-                    );
+                    ("", c.ok_or_else(|| invalid(text))?.to_string())
+                } else {
+                    int_digits(int, spec)
                 }
-                int_digits(int, spec)
             }
             (_, None | Some('e' | 'E' | 'f' | 'F' | 'g' | 'G' | '%')) => {
                 if spec.alternate {
@@ -191,8 +187,6 @@ impl Machine<'_> {
             (false, Some(' ')) => " ",
             (false, _) => "",
         };
-        let fill = spec.fill.unwrap_or(if spec.zero { '0' } else { ' ' });
-        let align = spec.align.unwrap_or(if spec.zero { '=' } else { '>' });
         self.padded(&format!("{sign}{prefix}"), &digits, spec.width, fill, align)
     }
 

@@ -75,7 +75,7 @@ fn words(text: &str, most: usize) -> Vec<&str> {
     let mut rest = text.trim_start_matches(is_space);
     while !rest.is_empty() {
         if found.len() == most {
-            found.push(rest.trim_end_matches(is_space));
+            found.push(rest);
             break;
         }
         let end = rest.find(is_space).unwrap_or(rest.len());
@@ -90,7 +90,7 @@ fn words_from_right(text: &str, most: usize) -> Vec<&str> {
     let mut rest = text.trim_end_matches(is_space);
     while !rest.is_empty() {
         if found.len() == most {
-            found.push(rest.trim_start_matches(is_space));
+            found.push(rest);
             break;
         }
         let begin = rest.rfind(is_space).map_or(0, |at| {

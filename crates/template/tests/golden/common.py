@@ -34,8 +34,8 @@ def include(text, includes):
     return include(text[: found.start()] + inside + text[found.end() :], includes)
 
 
-def render(text, variables, made_objects, includes):
-    """The text that Mako makes of a template. Undefined variables are errors, as they are in ours."""
+def render(text, variables, made_objects, includes, strict=False):
+    """The text that Mako makes of a template. Undefined variables are always errors if `strict`, as they are in ours."""
     context = dict(variables)
     context.update({name: objects(value) for name, value in made_objects.items()})
-    return Template(include(text, includes), strict_undefined=True).render(**context)
+    return Template(include(text, includes), strict_undefined=strict).render(**context)

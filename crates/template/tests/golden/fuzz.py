@@ -214,7 +214,7 @@ def main():
     examples = {}
     for text, answer in zip(templates, ours):
         try:
-            mako = common.render(text, copy.deepcopy(VARIABLES), OBJECTS, {})
+            mako = common.render(text, copy.deepcopy(VARIABLES), OBJECTS, {}, strict=True)
         except RecursionError:
             continue
         except Exception as error:

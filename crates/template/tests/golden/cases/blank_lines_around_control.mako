@@ -1,0 +1,9 @@
+a
+
+% if port:
+
+b
+
+% endif
+
+c

@@ -1,0 +1,3 @@
+x
+# coding: utf-8
+y

@@ -1,0 +1,8 @@
+one \
+two \
+three
+\
+four \x \\
+five
+${port}\
+six

@@ -1,0 +1,4 @@
+a
+% for n in names:
+${n}
+% endfor

@@ -1,0 +1,3 @@
+before
+# Ginclude "part"
+after ${part_value}

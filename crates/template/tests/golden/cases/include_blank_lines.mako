@@ -1,0 +1,6 @@
+before
+# Ginclude 'part_open'
+
+
+after
+#Ginclude "part"

@@ -1,0 +1,5 @@
+ # Ginclude "part"
+# Ginclude part
+# Ginclude "part" more
+## Ginclude "part"
+x # Ginclude "part"

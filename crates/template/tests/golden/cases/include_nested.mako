@@ -1,0 +1,2 @@
+# Ginclude "outer"
+end

@@ -1,0 +1,1 @@
+<% names.append('omega'); limits['new'] = 1 %>${names} ${limits}

@@ -1,0 +1,4 @@
+a
+% if port:
+b
+% endif

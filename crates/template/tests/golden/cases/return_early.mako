@@ -1,0 +1,5 @@
+before
+% if port:
+<% return %>
+% endif
+after

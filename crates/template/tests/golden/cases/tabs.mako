@@ -1,0 +1,6 @@
+a	b
+	indented ${port}
+	% if port:
+	yes	
+	% endif
+end	
