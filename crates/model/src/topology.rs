@@ -3,6 +3,7 @@
 //! Rows are what the store keeps and the view shows; ids are those of the CMDB, or small numbers of our own where the
 //! source of a business has none. An instance is a registered process with an `owner`: it is not stored twice.
 
+pub mod document;
 mod program;
 mod source;
 

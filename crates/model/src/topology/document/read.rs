@@ -1,0 +1,189 @@
+//! From a document to facts.
+
+use std::collections::HashMap;
+
+use super::{BusinessDocument, ModuleDocument, ProcessDocument, ServiceDocument};
+use crate::topology::{
+    BusinessId, Facts, HostFacts, ModuleFacts, ProcessFacts, Program, ServiceFacts, SetEnv,
+    SetFacts, SourceRow,
+};
+use crate::{AgentId, Host, Invalid};
+
+pub(super) fn facts(document: &BusinessDocument) -> Result<Facts, Invalid> {
+    let mut reader = Reader {
+        facts: Facts {
+            business: Some(BusinessId(document.bk_biz_id)),
+            name: match document.bk_biz_name.trim() {
+                "" => format!("business {}", document.bk_biz_id),
+                name => name.to_owned(),
+            },
+            variables: document.variables.clone(),
+            clouds: document
+                .clouds
+                .iter()
+                .map(|(id, name)| (*id, name.clone()))
+                .collect(),
+            ..Facts::default()
+        },
+        hosts: HashMap::new(),
+    };
+    for (index, host) in document.hosts.iter().enumerate() {
+        let at = format!("hosts[{index}]");
+        let place = reader.host(&host.host).map_err(|e| e.within(&at))?;
+        let facts = &mut reader.facts.hosts[place];
+        facts.id = host.bk_host_id;
+        facts.ip_v6 = host.bk_host_innerip_v6;
+        facts.agent_id = match &host.bk_agent_id {
+            Some(id) => Some(AgentId::parse(id).map_err(|e| e.within(&at))?),
+            None => None,
+        };
+        facts.attributes = host.attributes.clone();
+    }
+    for (index, set) in document.sets.iter().enumerate() {
+        let at = format!("sets[{index}]");
+        named("bk_set_name", &set.bk_set_name).map_err(|e| e.within(&at))?;
+        reader.facts.sets.push(SetFacts {
+            id: set.bk_set_id,
+            name: set.bk_set_name.clone(),
+            env: SetEnv::try_from(set.bk_set_env).map_err(|e| e.within(&at))?,
+            attributes: set.attributes.clone(),
+        });
+        for (number, module) in set.modules.iter().enumerate() {
+            let at = format!("{at}.modules[{number}]");
+            reader.module(module, index, &at)?;
+        }
+    }
+    Ok(reader.facts)
+}
+
+struct Reader {
+    facts: Facts,
+    hosts: HashMap<Host, usize>,
+}
+
+impl Reader {
+    fn host(&mut self, text: &str) -> Result<usize, Invalid> {
+        let host: Host = text.parse()?;
+        let facts = &mut self.facts.hosts;
+        Ok(*self.hosts.entry(host).or_insert_with(|| {
+            facts.push(HostFacts {
+                id: None,
+                cloud: host.cloud,
+                ip: host.ip,
+                ip_v6: None,
+                agent_id: None,
+                attributes: Default::default(),
+            });
+            facts.len() - 1
+        }))
+    }
+
+    fn module(&mut self, module: &ModuleDocument, set: usize, at: &str) -> Result<(), Invalid> {
+        named("bk_module_name", &module.bk_module_name).map_err(|e| e.within(at))?;
+        let index = self.facts.modules.len();
+        self.facts.modules.push(ModuleFacts {
+            id: module.bk_module_id,
+            set,
+            name: module.bk_module_name.clone(),
+            service_template: module.service_template_id,
+            attributes: module.attributes.clone(),
+        });
+        if !module.hosts.is_empty() && module.processes.is_empty() {
+            let rule = "has hosts, but no processes that they would run";
+            return Err(Invalid::new(at, rule));
+        }
+        for (number, host) in module.hosts.iter().enumerate() {
+            let at_host = format!("{at}.hosts[{number}]");
+            let service = ServiceDocument {
+                host: host.clone(),
+                ..ServiceDocument::default()
+            };
+            let service = self.service(module, &service, index, &at_host)?;
+            self.processes(&module.processes, service, at, host)?;
+        }
+        for (number, service) in module.service_instances.iter().enumerate() {
+            let at_service = format!("{at}.service_instances[{number}]");
+            let place = self.service(module, service, index, &at_service)?;
+            let shared = module.processes.iter().filter(|shared| {
+                let own = &service.processes;
+                // What a service instance describes itself is not the module's.
+                !own.iter()
+                    .any(|own| own.bk_process_name == shared.bk_process_name)
+            });
+            let shared: Vec<ProcessDocument> = shared.cloned().collect();
+            self.processes(&shared, place, at, &service.host)?;
+            self.processes(&service.processes, place, &at_service, &service.host)?;
+        }
+        Ok(())
+    }
+
+    fn service(
+        &mut self,
+        module: &ModuleDocument,
+        service: &ServiceDocument,
+        index: usize,
+        at: &str,
+    ) -> Result<usize, Invalid> {
+        let host = self.host(&service.host).map_err(|e| e.within(at))?;
+        let ip = self.facts.hosts[host].ip;
+        self.facts.services.push(ServiceFacts {
+            id: service.service_instance_id,
+            module: index,
+            host,
+            name: match &service.name {
+                Some(name) => name.clone(),
+                None => format!("{ip}_{}", module.bk_module_name),
+            },
+        });
+        Ok(self.facts.services.len() - 1)
+    }
+
+    fn processes(
+        &mut self,
+        processes: &[ProcessDocument],
+        service: usize,
+        at: &str,
+        host: &str,
+    ) -> Result<(), Invalid> {
+        for (number, process) in processes.iter().enumerate() {
+            let row = format!("{at}.processes[{number}]");
+            named("bk_process_name", &process.bk_process_name).map_err(|e| e.within(&row))?;
+            let program = program(process);
+            program.check().map_err(|e| e.within(&row))?;
+            self.facts.processes.push(ProcessFacts {
+                id: process.bk_process_id,
+                service,
+                process_template: process.process_template_id,
+                program,
+                row: SourceRow(format!("{row} on {host}")),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn named(field: &str, name: &str) -> Result<(), Invalid> {
+    match name.trim().is_empty() {
+        true => Err(Invalid::required(field)),
+        false => Ok(()),
+    }
+}
+
+fn program(process: &ProcessDocument) -> Program {
+    Program {
+        bk_process_name: process.bk_process_name.clone(),
+        bk_func_name: process.bk_func_name.clone(),
+        proc_num: process.proc_num,
+        priority: process.priority,
+        user: process.user.clone(),
+        work_path: process.work_path.clone(),
+        pid_file: process.pid_file.clone(),
+        start_cmd: process.start_cmd.clone(),
+        stop_cmd: process.stop_cmd.clone(),
+        restart_cmd: process.restart_cmd.clone(),
+        reload_cmd: process.reload_cmd.clone(),
+        face_stop_cmd: process.face_stop_cmd.clone(),
+        timeout: process.timeout,
+        bk_start_check_secs: process.bk_start_check_secs,
+    }
+}
