@@ -26,6 +26,12 @@ fn with_hidden(home: &Home, mut spec: Spec) -> Spec {
     spec
 }
 
+/// Until then even a slow machine has done with its start command, which otherwise is taken for the process.
+fn patient(mut spec: Spec) -> Spec {
+    spec.monitor_policy.start_check_secs = 2;
+    spec
+}
+
 fn hidden_pid(home: &Home) -> i32 {
     wait_for("the hidden one", || {
         let text = std::fs::read_to_string(home.path("hidden")).ok()?;
@@ -49,7 +55,7 @@ fn a_kill_reaches_one_that_hides_and_a_stop_of_a_daemon_leaves_it() {
     }
     let home = Home::new();
     let mut keeper = home.keeper();
-    keeper.hold(with_hidden(&home, home.daemon()));
+    keeper.hold(with_hidden(&home, patient(home.daemon())));
     keeper.succeed(1, Op::Start);
     let hidden = hidden_pid(&home);
     keeper.succeed(2, Op::Stop);
@@ -147,7 +153,7 @@ fn groups_go_with_what_they_were_made_for() {
     }
     let home = Home::new();
     let mut keeper = home.keeper();
-    let mut spec = home.daemon();
+    let mut spec = patient(home.daemon());
     spec.control.version_cmd = "echo odd 1.2.3".into();
     keeper.hold(spec);
     keeper.succeed(1, Op::Start);
