@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
 mod access;
+mod config_files;
 mod events;
 mod jobs;
 mod operate;

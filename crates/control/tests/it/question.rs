@@ -32,7 +32,7 @@ fn logs_of(name: &str) -> LogsOf {
 
 impl Agent {
     /// The next question, with its id.
-    async fn is_asked(&self) -> (u64, Question) {
+    pub(crate) async fn is_asked(&self) -> (u64, Question) {
         let asking = async {
             loop {
                 for frame in self.session.next().await {
@@ -47,11 +47,11 @@ impl Agent {
             .expect("a question within 20 s")
     }
 
-    async fn says(&self, output: Output) {
+    pub(crate) async fn says(&self, output: Output) {
         self.session.take(output.into()).await.unwrap();
     }
 
-    async fn says_chunk(&self, id: u64, chunk: &str) {
+    pub(crate) async fn says_chunk(&self, id: u64, chunk: &str) {
         let output = Output {
             id,
             chunk: chunk.into(),

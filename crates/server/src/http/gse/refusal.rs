@@ -97,7 +97,7 @@ impl From<ControlError> for Refusal {
                 Lacks::User => USER_NOT_AUTHENTICATED,
             },
             ControlError::NoSuchTask(_) | ControlError::NotFound(_) => NOT_FOUND,
-            ControlError::Conflict(_) => CONFLICT,
+            ControlError::Conflict(_) | ControlError::Declined(_) => CONFLICT,
             ControlError::TooFast { .. } => TOO_FAST,
             ControlError::Busy(_) | ControlError::Away(_) => UNAVAILABLE,
             ControlError::Unavailable(cause) => {

@@ -122,6 +122,9 @@ impl From<ControlError> for ApiError {
             ControlError::NoSuchTask(_) | ControlError::NotFound(_) => {
                 Self::new(StatusCode::NOT_FOUND, "not_found", message)
             }
+            ControlError::Declined(_) => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "declined", message)
+            }
             ControlError::Conflict(_) => Self::new(StatusCode::CONFLICT, "conflict", message),
             ControlError::TooFast { retry_after_ms, .. } => Self {
                 retry_after_secs: Some(retry_after_ms.div_ceil(1000).max(1)),
