@@ -1,0 +1,230 @@
+//! Files on hosts, written and read by an agent made of frames.
+
+use std::time::Duration;
+
+use control::{ControlError, FileOnHost, Mode};
+use model::Host;
+use model::config_file::{FileHead, FileWanted, Found, MAX_BYTES, Written};
+use wire::ask::{Question, ReadFile, WriteFile};
+use wire::{DownKind, Output};
+
+use crate::rig::{Agent, Rig};
+
+const HOST: &str = "10.0.0.1";
+const PATH: &str = "/etc/app.conf";
+
+fn host() -> Host {
+    HOST.parse().unwrap()
+}
+
+async fn rig() -> (Rig, Agent) {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &[HOST], "./a", Mode::Register).await;
+    let agent = rig.agent(HOST).await;
+    agent.hears().await;
+    (rig, agent)
+}
+
+fn wanted() -> FileWanted {
+    FileWanted {
+        path: PATH.into(),
+        owner: "app".into(),
+        group: "app".into(),
+        mode: 0o640,
+        md5: "900150983cd24fb0d6963f7d28e17f72".into(),
+        keep_backups: 5,
+    }
+}
+
+fn written() -> Written {
+    Written {
+        path: PATH.into(),
+        md5: wanted().md5,
+        unchanged: false,
+        previous_md5: None,
+        backup_path: None,
+    }
+}
+
+impl Agent {
+    /// Says that it has begun, then everything at once.
+    async fn does(&self, id: u64, bytes: Vec<u8>) {
+        self.says_chunk(id, "").await;
+        self.says(Output {
+            id,
+            chunk: bytes,
+            last: true,
+            ..Output::default()
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_sent_to_its_host_and_what_became_of_it_comes_back() {
+    let (rig, agent) = rig().await;
+    let writing = rig.control.write_file(host(), wanted(), b"abc".to_vec());
+    let doing = async {
+        let (id, question) = agent.is_asked().await;
+        let expected = WriteFile {
+            file: wanted(),
+            content: "abc".into(),
+        };
+        assert_eq!(question, Question::WriteFile(expected));
+        agent
+            .does(id, serde_json::to_vec(&written()).unwrap())
+            .await;
+    };
+    assert_eq!(tokio::join!(writing, doing).0.unwrap(), written());
+}
+
+#[tokio::test]
+async fn a_file_is_read_with_any_bytes_and_none_is_none() {
+    let (rig, agent) = rig().await;
+    let content = b"\n{\"x\":1}\r\n\xff\0".to_vec();
+    let head = FileHead {
+        size: content.len() as u64,
+        md5: "m".into(),
+        owner: "app".into(),
+        group: "7".into(),
+        mode: 0o600,
+    };
+    let cut = FileHead {
+        size: 100,
+        ..head.clone()
+    };
+    let file = FileOnHost {
+        content: content.clone(),
+        md5: "m".into(),
+        owner: "app".into(),
+        group: "7".into(),
+        mode: 0o600,
+    };
+    for (found, expected) in [
+        (Found::Nothing, Some(None)),
+        (Found::File(head), Some(Some(file))),
+        (Found::File(cut), None),
+    ] {
+        let doing = async {
+            let (id, question) = agent.is_asked().await;
+            let expected = ReadFile {
+                path: PATH.into(),
+                max_bytes: 1000,
+            };
+            assert_eq!(question, Question::ReadFile(expected));
+            let mut bytes = serde_json::to_vec(&found).unwrap();
+            bytes.push(b'\n');
+            if matches!(found, Found::File(_)) {
+                bytes.extend(&content);
+            }
+            agent.does(id, bytes).await;
+        };
+        let reading = rig.control.read_file(host(), PATH, 1000);
+        assert_eq!(tokio::join!(reading, doing).0.ok(), expected);
+    }
+}
+
+#[tokio::test]
+async fn what_the_host_declines_is_told_in_its_words_sooner_or_later() {
+    let (rig, agent) = rig().await;
+    for has_begun in [false, true] {
+        let doing = async {
+            let (id, _) = agent.is_asked().await;
+            if has_begun {
+                agent.says_chunk(id, "").await;
+            }
+            agent.says(Output::refuse(id, "owner: no")).await;
+        };
+        let writing = rig.control.write_file(host(), wanted(), Vec::new());
+        let error = tokio::join!(writing, doing).0.unwrap_err();
+        assert!(matches!(&error, ControlError::Declined(_)), "{error:?}");
+        assert_eq!(error.to_string(), "owner: no");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_disk_is_waited_for_and_a_stuck_one_is_not() {
+    let (rig, agent) = rig().await;
+    tokio::time::pause();
+    for secs in [60, 300] {
+        let doing = async {
+            let (id, _) = agent.is_asked().await;
+            agent.says_chunk(id, "").await;
+            tokio::time::sleep(Duration::from_secs(secs)).await;
+            agent
+                .does(id, serde_json::to_vec(&written()).unwrap())
+                .await;
+        };
+        let writing = rig.control.write_file(host(), wanted(), Vec::new());
+        let done = tokio::join!(writing, doing).0;
+        match secs {
+            60 => assert_eq!(done.unwrap(), written()),
+            _ => {
+                let error = done.unwrap_err();
+                assert!(matches!(&error, ControlError::Away(_)), "{error:?}");
+                assert!(error.to_string().contains("in 120 s"), "{error}");
+            }
+        }
+    }
+    // Who knows no such question says nothing at all.
+    agent.hears().await;
+    let writing = rig.control.write_file(host(), wanted(), Vec::new());
+    let error = tokio::join!(writing, agent.is_asked()).0.unwrap_err();
+    assert!(error.to_string().contains("it may be older"), "{error}");
+}
+
+#[tokio::test]
+async fn files_wait_for_their_turn_and_end_with_their_connection() {
+    let (rig, agent) = rig().await;
+    let mut writing = Vec::new();
+    for _ in 0..40 {
+        let control = rig.control.clone();
+        writing.push(tokio::spawn(async move {
+            control.write_file(host(), wanted(), Vec::new()).await
+        }));
+    }
+    let mut n_done = 0;
+    while n_done < 20 {
+        let heard = agent.hears().await;
+        assert!((1..=4).contains(&heard.len()), "{heard:?}");
+        for kind in heard {
+            let DownKind::Ask(ask) = kind else {
+                panic!("{kind:?}");
+            };
+            agent
+                .does(ask.id, serde_json::to_vec(&written()).unwrap())
+                .await;
+            n_done += 1;
+        }
+    }
+    drop(agent);
+    let (mut n_written, mut n_away) = (0, 0);
+    for writing in writing {
+        match writing.await.unwrap() {
+            Ok(_) => n_written += 1,
+            Err(ControlError::Away(_)) => n_away += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!((n_written, n_away), (n_done, 40 - n_done));
+    let error = rig.control.read_file(host(), PATH, 1).await.unwrap_err();
+    assert!(error.to_string().contains("not connected"), "{error}");
+}
+
+#[tokio::test]
+async fn what_no_host_could_write_is_not_sent() {
+    let (rig, agent) = rig().await;
+    let long = vec![0; MAX_BYTES + 1];
+    let error = rig.control.write_file(host(), wanted(), long).await;
+    assert!(matches!(error, Err(ControlError::Invalid(_))), "{error:?}");
+    let ownerless = FileWanted {
+        owner: String::new(),
+        ..wanted()
+    };
+    let error = rig.control.write_file(host(), ownerless, Vec::new()).await;
+    assert_eq!(error.unwrap_err().to_string(), "owner: is required");
+    let elsewhere = "10.9.9.9".parse().unwrap();
+    let error = rig.control.read_file(elsewhere, PATH, 1).await;
+    assert!(matches!(error, Err(ControlError::NotFound(_))), "{error:?}");
+    assert!(agent.hears().await.is_empty());
+}
