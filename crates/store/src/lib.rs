@@ -14,6 +14,7 @@ mod sql;
 mod sqlite;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use model::access::Audit;
 use model::change::{Changes, HostId, Revision, TargetRow, TaskRow};
@@ -27,7 +28,10 @@ pub use error::{Cause, StoreError};
 
 /// A handle on the store; clones share it.
 #[derive(Debug, Clone)]
-pub struct Store(Arc<dyn engine::Engine>);
+pub struct Store {
+    engine: Arc<dyn engine::Engine>,
+    under_way: Arc<AtomicUsize>,
+}
 
 /// What a starting server needs in memory.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -131,17 +135,35 @@ pub struct StoredEvent {
 impl Store {
     /// Opens `sqlite:/path/to/file.db`, creating it (mode 0600) and bringing its schema up to date.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        engine::open(url).await.map(Self)
+        Ok(Self {
+            engine: engine::open(url).await?,
+            under_way: Arc::default(),
+        })
+    }
+
+    /// How many calls wait for the engine right now.
+    pub fn calls_under_way(&self) -> usize {
+        self.under_way.load(Ordering::SeqCst)
+    }
+
+    /// Whether both are handles on the same one.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.under_way, &other.under_way)
+    }
+
+    async fn call<T>(&self, work: impl Future<Output = T>) -> T {
+        let _counted = UnderWay::count(&self.under_way);
+        work.await
     }
 
     /// Reads everything that a server keeps in memory, as of one revision.
     pub async fn load(&self) -> Result<Loaded, StoreError> {
-        self.0.load().await
+        self.call(self.engine.load()).await
     }
 
     /// The revision of the last commit; 0 before the first.
     pub async fn head(&self) -> Result<Revision, StoreError> {
-        self.0.head().await
+        self.call(self.engine.head()).await
     }
 
     /// Writes all changes or none, if the head is still `planned_at`; otherwise [`StoreError::Moved`].
@@ -155,7 +177,7 @@ impl Store {
         planned_at: Revision,
         changes: &Changes,
     ) -> Result<Revision, StoreError> {
-        self.0.commit(planned_at, changes).await
+        self.call(self.engine.commit(planned_at, changes)).await
     }
 
     /// Everything that changed after `since`, and the revision that this leads to; no audit, no contents.
@@ -163,11 +185,11 @@ impl Store {
     /// A thing that went and came back under the same id appears as a row only. A job that was over and goes on again
     /// comes with all its tasks.
     pub async fn changes_since(&self, since: Revision) -> Result<(Revision, Changes), StoreError> {
-        self.0.changes_since(since).await
+        self.call(self.engine.changes_since(since)).await
     }
 
     pub async fn task(&self, id: TaskId) -> Result<Option<StoredTask>, StoreError> {
-        self.0.task(id).await
+        self.call(self.engine.task(id)).await
     }
 
     /// Newest first, continuing before a task of the page before.
@@ -176,31 +198,31 @@ impl Store {
         limit: u32,
         before: Option<TaskId>,
     ) -> Result<Vec<TaskSummary>, StoreError> {
-        self.0.tasks(limit, before).await
+        self.call(self.engine.tasks(limit, before)).await
     }
 
     pub async fn job(&self, id: JobId) -> Result<Option<StoredJob>, StoreError> {
-        self.0.job(id).await
+        self.call(self.engine.job(id)).await
     }
 
     /// Newest first, which for jobs is the largest id first.
     pub async fn jobs(&self, page: &JobPage) -> Result<Vec<JobSummary>, StoreError> {
-        self.0.jobs(page).await
+        self.call(self.engine.jobs(page)).await
     }
 
     /// The largest id that a job ever had, 0 before the first: a planner takes the next one. Purged ids do not come back.
     pub async fn last_job_id(&self) -> Result<JobId, StoreError> {
-        self.0.last_job_id().await
+        self.call(self.engine.last_job_id()).await
     }
 
     /// What a config file holds, as long as some file refers to it.
     pub async fn content(&self, id: ContentId) -> Result<Option<Arc<str>>, StoreError> {
-        self.0.content(id).await
+        self.call(self.engine.content(id)).await
     }
 
     /// Newest first.
     pub async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditRow>, StoreError> {
-        self.0.audit(page).await
+        self.call(self.engine.audit(page)).await
     }
 
     /// Newest first, by when they happened; those of one moment by arrival.
@@ -208,32 +230,33 @@ impl Store {
     /// An event that comes late, because its host was away, takes its place among the others. After an event that is no
     /// longer kept there is nothing.
     pub async fn events(&self, page: &EventPage) -> Result<Vec<StoredEvent>, StoreError> {
-        self.0.events(page).await
+        self.call(self.engine.events(page)).await
     }
 
     /// Those that arrived after this one, in the order of arrival, which for each host is the order of its numbers.
     pub async fn events_after(&self, id: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
-        self.0.events_after(id, limit).await
+        self.call(self.engine.events_after(id, limit)).await
     }
 
     /// Which events a commit brought, by host and number: not those that were there already.
     pub async fn events_of(&self, revision: Revision) -> Result<Vec<(HostId, u64)>, StoreError> {
-        self.0.events_of(revision).await
+        self.call(self.engine.events_of(revision)).await
     }
 
     /// The last event that a webhook need not be told again: at first, the last one before it was made. None when there
     /// is no such webhook.
     pub async fn delivered(&self, webhook: &str) -> Result<Option<u64>, StoreError> {
-        self.0.delivered(webhook).await
+        self.call(self.engine.delivered(webhook)).await
     }
 
     /// Moves a webhook's position forward, never back. Durable when it returns; takes no revision, as nobody plans by it.
     pub async fn save_delivered(&self, webhook: &str, through: u64) -> Result<(), StoreError> {
-        self.0.save_delivered(webhook, through).await
+        self.call(self.engine.save_delivered(webhook, through))
+            .await
     }
 
     pub async fn setting(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.0.setting(key).await
+        self.call(self.engine.setting(key)).await
     }
 
     /// Answers the value that is there now: whoever races, all see the same.
@@ -242,12 +265,13 @@ impl Store {
         key: &str,
         value: &[u8],
     ) -> Result<Vec<u8>, StoreError> {
-        self.0.put_setting_if_absent(key, value).await
+        self.call(self.engine.put_setting_if_absent(key, value))
+            .await
     }
 
     /// Replaces the snapshots of these shards; an empty one deletes. Takes no revision: this is soft state.
     pub async fn save_status(&self, shards: &[(u32, Vec<u8>)]) -> Result<(), StoreError> {
-        self.0.save_status(shards).await
+        self.call(self.engine.save_status(shards)).await
     }
 
     /// Forgets what is old: ended tasks from before `before`, logins that expired before it, tombstones up to a revision,
@@ -257,21 +281,38 @@ impl Store {
         before: UnixMillis,
         tombstones_through: Revision,
     ) -> Result<(), StoreError> {
-        self.0.purge(before, tombstones_through).await
+        self.call(self.engine.purge(before, tombstones_through))
+            .await
     }
 
     /// Forgets the events that happened before a moment, delivered or not.
     pub async fn purge_events(&self, before: UnixMillis) -> Result<(), StoreError> {
-        self.0.purge_events(before).await
+        self.call(self.engine.purge_events(before)).await
     }
 
     /// Forgets the jobs that are over and were made before a moment, with all their tasks.
     pub async fn purge_jobs(&self, before: UnixMillis) -> Result<(), StoreError> {
-        self.0.purge_jobs(before).await
+        self.call(self.engine.purge_jobs(before)).await
     }
 
     /// Waits for what is under way and closes. Calls after it answer [`StoreError::Unavailable`].
     pub async fn close(&self) {
-        self.0.close().await;
+        self.call(self.engine.close()).await;
+    }
+}
+
+/// A call that is counted for as long as somebody waits for it.
+struct UnderWay<'a>(&'a AtomicUsize);
+
+impl<'a> UnderWay<'a> {
+    fn count(calls: &'a AtomicUsize) -> Self {
+        calls.fetch_add(1, Ordering::SeqCst);
+        Self(calls)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
