@@ -24,6 +24,7 @@ pub mod reconcile;
 pub mod report;
 pub mod run;
 pub mod session;
+pub mod sessions;
 pub mod tls;
 pub mod upgrade;
 

@@ -26,7 +26,8 @@ use crate::identity::{self, Identity, IdentityError, Standing};
 use crate::image::{self, Image};
 use crate::keeper::{Keeper, SupervisorGone};
 use crate::memory::MemoryWatch;
-use crate::session::{Ended, Speaker, Why, talk};
+use crate::session::Speaker;
+use crate::sessions::{sessions, wait};
 use crate::{log, tls};
 
 /// Within the data directory.
@@ -227,55 +228,18 @@ pub async fn speak(
         host: identity.host,
         agent_id: identity.agent_id,
         facts: Facts::read(),
+        clock: crate::session::now,
     };
     tracing::info!(host = %speaker.host, agent_id = %speaker.agent_id, held = hand.n_held(), "agent runs");
 
-    let mut backoff = Backoff::default();
-    loop {
-        let connected = tokio::select! {
-            gone = hand.attend() => return Err(gone.into()),
-            () = stop.cancelled() => return Ok(()),
-            connected = connect(&config.servers, &config_tls) => connected,
-        };
-        let attempt = match connected {
-            Ok(stream) => match judge(talk(stream, &speaker, hand, stop).await?) {
-                Some(attempt) => attempt,
-                None => return Ok(()),
-            },
-            Err(error) => {
-                tracing::warn!(error = %chain(&error), "no session");
-                Attempt::Failed
-            }
-        };
-        let delay = backoff.delay(attempt, chance());
-        tracing::debug!(
-            delay_ms = delay.as_millis() as u64,
-            "waiting before the next try"
-        );
-        if wait(delay, hand, stop).await?.is_leaving() {
-            return Ok(());
-        }
-    }
-}
-
-/// Says how a session ended and what that means for the next one; none when the agent is leaving.
-fn judge(ended: Ended) -> Option<Attempt> {
-    let Ended { why, lasted } = ended;
-    match &why {
-        Why::Leaving => return None,
-        Why::Bye {
-            reason,
-            permanent: true,
-        } => {
-            tracing::error!(
-                reason,
-                "the server will not have this agent until somebody changes something; processes go on as they are"
-            );
-            return Some(Attempt::Refused);
-        }
-        _ => tracing::warn!(error = %chain(&why), "session ended; processes go on as they are"),
-    }
-    Some(lasted.map_or(Attempt::Failed, Attempt::Lost))
+    sessions(
+        async || connect(&config.servers, &config_tls).await,
+        chance,
+        &speaker,
+        hand,
+        stop,
+    )
+    .await
 }
 
 /// Getting a certificate, however long the server is away.
@@ -318,30 +282,6 @@ impl Enrolment<'_> {
                 return Ok(None);
             }
         }
-    }
-}
-
-enum Waited {
-    Through,
-    Leaving,
-}
-
-impl Waited {
-    fn is_leaving(&self) -> bool {
-        matches!(self, Self::Leaving)
-    }
-}
-
-/// Lets time pass while the supervisor is served.
-async fn wait(
-    delay: Duration,
-    hand: &mut Hand,
-    stop: &CancellationToken,
-) -> Result<Waited, AgentError> {
-    tokio::select! {
-        gone = hand.attend() => Err(gone.into()),
-        () = stop.cancelled() => Ok(Waited::Leaving),
-        () = tokio::time::sleep(delay) => Ok(Waited::Through),
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Speaker {
     pub host: Host,
     pub agent_id: AgentId,
     pub facts: Facts,
+    /// The host's clock on the wall.
+    pub clock: fn() -> UnixMillis,
 }
 
 /// How a session ended.
@@ -80,6 +82,7 @@ where
         answers,
         heard_at: Instant::now(),
         welcomed: None,
+        clock: speaker.clock,
     };
     session.hand.rewind();
     let why = match session.writer.queue(hello(speaker, session.hand).into()) {
@@ -119,6 +122,7 @@ struct Session<'a, S> {
     answers: Answers,
     heard_at: Instant,
     welcomed: Option<Welcomed>,
+    clock: fn() -> UnixMillis,
 }
 
 #[derive(Clone, Copy)]
@@ -218,7 +222,8 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
         match frame.kind {
             Some(DownKind::Desired(desired)) => self.hand.desired(desired),
             Some(DownKind::Command(command)) => {
-                self.hand.command(&command, welcomed.clock, now());
+                let now = (self.clock)();
+                self.hand.command(&command, welcomed.clock, now);
             }
             Some(DownKind::Ack(ack)) => self.hand.acknowledge(ack),
             Some(DownKind::Bye(bye)) => return Err(bye.into()),
@@ -240,7 +245,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
         tracing::info!(server_version = welcome.server_version, "session begins");
         self.welcomed = Some(Welcomed {
             since: Instant::now(),
-            clock: ClockOffset::new(UnixMillis(welcome.server_time_ms), now()),
+            clock: ClockOffset::new(UnixMillis(welcome.server_time_ms), (self.clock)()),
         });
         self.hand.welcomed();
         // With nothing to report the first report is empty, and says just that.

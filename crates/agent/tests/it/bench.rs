@@ -67,6 +67,7 @@ pub(crate) fn speaker() -> Speaker {
             cores: 2,
             memory_kib: 1024,
         },
+        clock: || UnixMillis(1_800_000_000_000),
     }
 }
 
