@@ -6,6 +6,8 @@
 mod enrol;
 mod session;
 
+pub use session::serve;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,8 +132,9 @@ struct Door {
     stop: watch::Receiver<bool>,
 }
 
+/// Why a connection of an agent ended.
 #[derive(Debug, thiserror::Error)]
-enum ConnectionError {
+pub enum ConnectionError {
     #[error("the peer took too long")]
     TooSlow,
     #[error("{0}")]

@@ -28,7 +28,8 @@ pub(super) fn host_of(certificate: &CertificateDer<'_>) -> Option<Host> {
     wire::host::of_certificate(&certificate)
 }
 
-pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+/// Talks to the agent of the host that its certificate names, until either side ends it.
+pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     control: &Control,
     stream: S,
     certified: Host,
