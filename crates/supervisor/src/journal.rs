@@ -24,6 +24,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::os::durable;
 use entry::Entry;
 
 const MAGIC: &[u8; 8] = b"MUSTERJ1";
@@ -130,7 +131,7 @@ impl Journal {
     /// Makes durable what was written.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         if self.unsynced {
-            self.file.sync_data()?;
+            durable::sync(&self.file)?;
             self.unsynced = false;
         }
         Ok(())
@@ -187,7 +188,7 @@ impl Journal {
         }
         writer.flush()?;
         drop(writer);
-        file.sync_all()?;
+        durable::sync(&file)?;
         fs::rename(&path, self.dir.join("journal"))?;
         sync_directory(&self.dir)?;
         self.file = file;
@@ -196,6 +197,16 @@ impl Journal {
         self.unsynced = false;
         self.behind = false;
         Ok(())
+    }
+}
+
+/// Every entry that is whole, for those who only want to know.
+#[cfg(fake_os)]
+pub(crate) fn entries(dir: &Path) -> Vec<Entry> {
+    match read(&fs::read(dir.join("journal")).unwrap_or_default()) {
+        Reading::Whole(entries) | Reading::Torn(entries, _) | Reading::Damaged(entries, _) => {
+            entries
+        }
     }
 }
 

@@ -15,6 +15,8 @@ mod supervisor;
 pub use os::config_file::{Allowed, ConfigFileError, ConfigFiles};
 pub use os::ourselves;
 pub use os::tail::{Log, Turn, Until};
+#[cfg(fake_os)]
+pub use os::{host, trace};
 pub use supervisor::{ControlGroups, Options, Supervisor, SupervisorError};
 
 use std::sync::Arc;

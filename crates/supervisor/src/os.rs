@@ -1,26 +1,57 @@
 //! The host: processes, users, files, clocks. The only unsafe code of Muster is below here.
+//!
+//! For the simulation (`fake_os`) those parts that touch processes and clocks are exchanged for pretended ones, see
+//! [`host`]; what is above does not notice.
 
+#[cfg_attr(
+    fake_os,
+    allow(dead_code, reason = "the pretended host has no control groups")
+)]
 pub(crate) mod cgroup;
+#[cfg_attr(fake_os, path = "fake_os/check.rs")]
 pub(crate) mod check;
+#[cfg_attr(fake_os, path = "fake_os/clock.rs")]
 pub(crate) mod clock;
 pub(crate) mod config_file;
 pub(crate) mod disk;
+#[cfg_attr(fake_os, path = "fake_os/durable.rs")]
+pub(crate) mod durable;
+#[cfg_attr(fake_os, path = "fake_os/exits.rs")]
 pub(crate) mod exits;
+#[cfg_attr(fake_os, path = "fake_os/family.rs")]
 pub(crate) mod family;
+#[cfg(fake_os)]
+#[path = "fake_os/host.rs"]
+pub mod host;
+#[cfg(not(fake_os))]
 pub(crate) mod identity;
+#[cfg_attr(fake_os, path = "fake_os/kill.rs")]
 pub(crate) mod kill;
+#[cfg(not(fake_os))]
 pub(crate) mod limits;
+#[cfg_attr(fake_os, path = "fake_os/look.rs")]
 pub(crate) mod look;
 pub(crate) mod md5;
 pub mod ourselves;
+#[cfg_attr(fake_os, path = "fake_os/pidfile.rs")]
 pub(crate) mod pidfile;
+#[cfg_attr(fake_os, path = "fake_os/procfs.rs")]
 pub(crate) mod procfs;
 pub(crate) mod rotate;
+#[cfg_attr(fake_os, path = "fake_os/sample.rs")]
 pub(crate) mod sample;
 pub(crate) mod sink;
+#[cfg(not(fake_os))]
 pub(crate) mod sockets;
+#[cfg_attr(fake_os, path = "fake_os/spawn.rs")]
 pub(crate) mod spawn;
+#[cfg(fake_os)]
+#[path = "fake_os/table.rs"]
+mod table;
 pub(crate) mod tail;
+#[cfg(fake_os)]
+#[path = "fake_os/trace.rs"]
+pub mod trace;
 pub(crate) mod user;
 
 /// An error as people read it: its number is for programs.

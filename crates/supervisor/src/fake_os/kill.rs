@@ -1,0 +1,15 @@
+//! Signals.
+
+use rustix::process::Signal;
+
+use super::host;
+use crate::machine::Run;
+
+pub(crate) fn signal(run: Run, signal: Signal) -> Result<(), String> {
+    host::call(|table| table.signal(run, signal == Signal::TERM));
+    Ok(())
+}
+
+pub(crate) fn signal_group(leader: Run, sig: Signal) -> Result<(), String> {
+    signal(leader, sig)
+}

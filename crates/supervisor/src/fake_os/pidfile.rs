@@ -1,0 +1,32 @@
+//! Pid files. They outlive a restart of the host.
+
+use std::io;
+use std::path::Path;
+
+use super::host;
+use super::user::User;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Pid(i32),
+    Nothing(String),
+}
+
+pub(crate) fn read(path: &Path) -> Named {
+    let named = host::call(|table| table.pid_files.get(path).copied());
+    named.map_or_else(
+        || Named::Nothing(format!("there is no pid file {}", path.display())),
+        Named::Pid,
+    )
+}
+
+pub(crate) fn write(path: &Path, pid: i32, _user: &User) -> io::Result<()> {
+    host::call(|table| table.pid_files.insert(path.to_owned(), pid));
+    Ok(())
+}
+
+pub(crate) fn remove(path: &Path, pid: i32) {
+    if read(path) == Named::Pid(pid) {
+        host::call(|table| table.pid_files.remove(path));
+    }
+}

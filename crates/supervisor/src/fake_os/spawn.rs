@@ -1,0 +1,104 @@
+//! Commands. Between making one and executing it stands a gate, as there does in truth.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use model::spec::Runtime;
+
+use super::cgroup::Entrances;
+use super::host::{self, Host};
+use super::table::Mark;
+use super::user::User;
+use crate::machine::Run;
+
+/// A command that begins so cannot be made into a process.
+const CANNOT_FORK: &str = "cannot-fork";
+/// One that begins so cannot be executed once it is one.
+const CANNOT_EXEC: &str = "cannot-exec";
+
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) command: &'a str,
+    #[expect(dead_code, reason = "the pretended host has no directories")]
+    pub(crate) directory: &'a str,
+    #[expect(dead_code, reason = "nor rights")]
+    pub(crate) user: &'a User,
+    pub(crate) environment: &'a [String],
+    #[expect(dead_code, reason = "nor limits")]
+    pub(crate) runtime: &'a Runtime,
+    #[expect(dead_code, reason = "its commands are silent")]
+    pub(crate) output: &'a OwnedFd,
+    #[expect(dead_code, reason = "there are no control groups")]
+    pub(crate) groups: &'a Entrances,
+}
+
+pub(crate) fn environment(
+    _user: &User,
+    _given: &BTreeMap<String, String>,
+    mark: &[String],
+) -> Vec<String> {
+    mark.to_vec()
+}
+
+/// A child that waits at its gate. Dropped, it ends without having executed anything.
+#[derive(Debug)]
+pub(crate) struct Gated {
+    pub(crate) run: Run,
+    pub(crate) was_made_in_group: bool,
+    host: Host,
+    command: String,
+    mark: Mark,
+}
+
+#[derive(Debug)]
+pub(crate) struct Child {
+    pub(crate) pidfd: Pidfd,
+    pub(crate) complaints: Complaints,
+}
+
+#[derive(Debug)]
+pub(crate) struct Pidfd;
+
+#[derive(Debug)]
+pub(crate) struct Complaints(Option<String>);
+
+impl Gated {
+    pub(crate) fn open(self) -> Child {
+        let refused = self.command.starts_with(CANNOT_EXEC);
+        host::call(|table| table.execute(self.run, &self.command, &self.mark));
+        Child {
+            pidfd: Pidfd,
+            complaints: Complaints(refused.then(|| "/bin/sh could not be executed".to_owned())),
+        }
+    }
+}
+
+impl Drop for Gated {
+    fn drop(&mut self) {
+        self.host.peek(|table| table.close_gate(self.run));
+    }
+}
+
+impl Complaints {
+    pub(crate) fn read(&self) -> Option<String> {
+        self.0.clone()
+    }
+}
+
+pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
+    if launch.command.starts_with(CANNOT_FORK) {
+        return Err(io::Error::other("no more processes"));
+    }
+    let mark = Mark::of(launch.environment);
+    let run = host::call(|table| table.fork(&mark));
+    Ok(Gated {
+        run,
+        was_made_in_group: false,
+        host: host::current(),
+        command: launch.command.to_owned(),
+        mark,
+    })
+}
+
+pub(crate) fn prepare_ourselves() {}
