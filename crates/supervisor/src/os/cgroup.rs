@@ -106,7 +106,7 @@ impl Cgroups {
             }
             match hierarchy.make(&ours, &[]) {
                 Ok(at) => {
-                    tracing::debug!(at = %at.display(), "processes get control groups");
+                    tracing::info!(at = %at.display(), "processes get control groups");
                     return Some(hierarchy.clone());
                 }
                 Err(error) => {

@@ -4,8 +4,8 @@
 //! start time into the journal and only then opens the gate. If the parent dies first, the pipe ends and so does the
 //! child. So: executed ⇔ journalled.
 //!
-//! Where it has a control group it is made in it (`CLONE_INTO_CGROUP`): joining one takes milliseconds, and everyone on
-//! the host who forks waits for it.
+//! Where it has a control group it is made in it (`CLONE_INTO_CGROUP`): joining one takes milliseconds, and a lock that
+//! every fork on the host needs.
 //!
 //! What a command gets: `/bin/sh -c COMMAND` in `setup_path`, as `user` with all their groups, in a session of its own;
 //! default signals, umask 022 or what `spec.runtime` says, the limits and priorities of [`super::limits`], a neutral OOM score; standard input from `/dev/null`, both outputs into its sink, no other descriptor; and the environment of

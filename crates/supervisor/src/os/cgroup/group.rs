@@ -79,7 +79,7 @@ impl Group {
     }
 
     /// SIGKILL to everyone in it at once, whoever forks meanwhile included, where the kernel can (5.14). Some kernels go on
-    /// to kill whatever is made in the group later (6.18 does): it has to be made anew before it is used again.
+    /// to kill whatever is made in the group later (6.1.190 and 6.18 do): it has to be made anew before it is used again.
     pub(crate) fn kill(&self) {
         let _ = fs::write(self.0.join("cgroup.kill"), "1");
     }
