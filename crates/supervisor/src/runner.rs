@@ -249,6 +249,7 @@ impl Runner {
                 }
             }
         }
+        self.end_sides();
         self.settle();
         self.cgroups.tidy_commands();
         Ok(())

@@ -188,26 +188,38 @@ impl Runner {
 
     pub(super) fn side_timed_out(&mut self, pid: i32) {
         if let Some(side) = self.sides.remove(&pid) {
-            // Whether it may be killed or not, nobody waits for it any more.
-            let whose = Whose {
-                root: Some(side.run),
-                is_ours: true,
-                runs: &[],
-                mark: &Mark::none(),
-                own: None,
-                among: match self.cgroups.commands() {
-                    Some(commands) if side.is_in_group => Among::Group(commands),
-                    Some(_) | None => Among::Host,
-                },
-            };
-            let known = Known {
-                exits: &self.exits,
-                is_anothers: &|run| self.watchers.contains_key(&run),
-            };
-            let _ = self.families.kill_all(&whose, known);
+            self.kill_side(&side);
             self.exits.forget(side.run);
             self.side_ended(side, None);
         }
+    }
+
+    /// Nobody is left to hear what they say.
+    pub(super) fn end_sides(&mut self) {
+        for side in std::mem::take(&mut self.sides).into_values() {
+            self.kill_side(&side);
+            let _ = std::fs::remove_file(&side.sink.path);
+        }
+    }
+
+    /// Whether it may be killed or not, nobody waits for it any more.
+    fn kill_side(&mut self, side: &Side) {
+        let whose = Whose {
+            root: Some(side.run),
+            is_ours: true,
+            runs: &[],
+            mark: &Mark::none(),
+            own: None,
+            among: match self.cgroups.commands() {
+                Some(commands) if side.is_in_group => Among::Group(commands),
+                Some(_) | None => Among::Host,
+            },
+        };
+        let known = Known {
+            exits: &self.exits,
+            is_anothers: &|run| self.watchers.contains_key(&run),
+        };
+        let _ = self.families.kill_all(&whose, known);
     }
 
     /// A command beside the machine ended, or was not waited for any longer.

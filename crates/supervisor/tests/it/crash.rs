@@ -75,7 +75,9 @@ fn ends(home: &Home) -> HashMap<u32, Vec<(i32, i64)>> {
     ends
 }
 
-fn kill_in_a_loop(spec: Spec, home: &Home, per_start: usize) {
+fn kill_in_a_loop(mut spec: Spec, home: &Home, per_start: usize) {
+    // Keepers that are killed all the time may take long over it.
+    spec.monitor_policy.op_timeout = 600;
     std::fs::write(
         home.path("spec.json"),
         serde_json::to_string(&spec).unwrap(),
@@ -100,7 +102,8 @@ fn kill_in_a_loop(spec: Spec, home: &Home, per_start: usize) {
         );
         let mut driver = start_driver(home);
         // A moment that differs each time, and grows so that it gets done at last.
-        let moment = Duration::from_micros(3_000 + (round * 7_919) % 40_000 + round * 500);
+        let growth = round * 500 + round * round * 20;
+        let moment = Duration::from_micros(3_000 + (round * 7_919) % 40_000 + growth);
         std::thread::sleep(moment);
         driver.kill().unwrap();
         driver.wait().unwrap();

@@ -77,3 +77,25 @@ fn a_health_command_that_does_not_end_is_killed_and_counts_as_failed() {
     keeper.stop();
     wait_for("nothing is left", || (home.processes() == 0).then_some(()));
 }
+
+#[test]
+fn an_agent_that_leaves_takes_its_questions_with_it_and_nothing_else() {
+    let home = Home::new();
+    let (mut keeper, _) = home.keeper_with(Options {
+        health_timeout: Duration::from_secs(600),
+        ..options()
+    });
+    let odd = env!("CARGO_BIN_EXE_odd-child");
+    let mut spec = home.daemon();
+    spec.control.health_cmd = format!("{odd} --workers 1 --count {}", home.file("asked"));
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let pid = keeper.running().pid;
+    wait_for("a question", || (home.lines("asked") == 1).then_some(()));
+    assert!(home.processes() >= 3);
+    keeper.stop();
+    wait_for("the process alone", || {
+        (home.processes() == 1).then_some(())
+    });
+    assert!(crate::keeper::is_alive(pid));
+}

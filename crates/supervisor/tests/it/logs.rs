@@ -28,7 +28,6 @@ fn a_log_that_is_deleted_under_its_program_harms_nobody_and_is_there_again_with_
     let mut keeper = home.keeper();
     let mut spec = home.spec("--lines 200");
     spec.identity.log_path = home.file("work/log");
-    spec.runtime.log_max_bytes = Some(10_000);
     keeper.hold(spec);
     keeper.succeed(1, Op::Start);
     let pid = keeper.running().pid;
