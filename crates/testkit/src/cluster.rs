@@ -72,10 +72,16 @@ impl Cluster {
 
     /// Starts an agent for a host and waits until the server knows it is there.
     pub fn agent(&self, ip: &str) -> Agent {
+        self.agent_under(ip, &[])
+    }
+
+    /// The same by way of another program, which is given the agent's command line.
+    pub fn agent_under(&self, ip: &str, wrapper: &[&str]) -> Agent {
         let mut agent = Agent {
             ip: ip.to_owned(),
             data: self.dir.path().join(format!("agent-{ip}")),
             server: self.agents,
+            wrapper: wrapper.iter().map(|word| (*word).to_owned()).collect(),
             child: None,
         };
         agent.restart();
@@ -123,10 +129,12 @@ pub struct Agent {
     pub ip: String,
     data: PathBuf,
     server: SocketAddr,
+    wrapper: Vec<String>,
     child: Option<Child>,
 }
 
 impl Agent {
+    /// That of its wrapper, if it has one.
     pub fn pid(&self) -> u32 {
         self.child.as_ref().map_or(0, Child::id)
     }
@@ -145,7 +153,16 @@ impl Agent {
             .append(true)
             .open(self.data.with_extension("log"))
             .unwrap();
-        let child = Command::new(program::path("muster-agent"))
+        let agent = program::path("muster-agent");
+        let mut command = match self.wrapper.as_slice() {
+            [] => Command::new(agent),
+            [wrapper, words @ ..] => {
+                let mut command = Command::new(wrapper);
+                command.args(words).arg(agent);
+                command
+            }
+        };
+        let child = command
             .arg("--server")
             .arg(self.server.to_string())
             .arg("--data")
@@ -158,6 +175,14 @@ impl Agent {
             .spawn()
             .unwrap();
         self.child = Some(child);
+    }
+
+    /// Waits until it has ended by itself; whether it ended well.
+    pub fn wait(&mut self) -> bool {
+        let child = self.child.as_mut().expect("an agent that runs");
+        let ended = wait::until("the agent to end", || child.try_wait().unwrap());
+        self.child = None;
+        ended.success()
     }
 
     /// What it has logged so far, for a test that fails.
