@@ -245,8 +245,14 @@ fn plan(
         });
         if let Some(row) = row {
             let now = processes.entry(row.id()).or_insert_with(|| row.to_change());
-            now.flag = outcome.flag.unwrap_or(now.flag);
-            now.managed = outcome.managed.unwrap_or(now.managed);
+            // An agent says what it holds before it says what led to that. A result that waited for long may be older:
+            // it must not take back what has happened since.
+            let (flag, managed) = match row.held() {
+                Some((flag, managed)) => (Some(flag), Some(managed)),
+                None => (outcome.flag, outcome.managed),
+            };
+            now.flag = flag.unwrap_or(now.flag);
+            now.managed = managed.unwrap_or(now.managed);
         }
     }
     let moved = processes.into_values().filter(|now| {

@@ -39,23 +39,43 @@ pub(crate) struct Block {
     pub(crate) net: [u64; BLOCK],
 }
 
-/// Flag and managed in one byte; 0 marks a free row.
+/// Flag and managed in one byte: as wanted in its lower half, and as the agent last said that it holds them in its upper
+/// one. A half that is 0 says nothing: the row is free, or no agent has spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Wanted(u8);
 
 impl Wanted {
     const FREE: Self = Self(0);
+    const LOWER: u8 = 0x0F;
+
+    fn half(flag: Flag, managed: bool) -> u8 {
+        u8::from(flag) | u8::from(managed) << 2 | 1 << 3
+    }
+
+    fn of_half(half: u8) -> (Flag, bool) {
+        (Flag::try_from(half & 3).unwrap_or_default(), half & 4 != 0)
+    }
 
     fn new(flag: Flag, managed: bool) -> Self {
-        Self(u8::from(flag) | u8::from(managed) << 2 | 1 << 3)
+        Self(Self::half(flag, managed))
     }
 
-    fn flag(self) -> Flag {
-        Flag::try_from(self.0 & 3).unwrap_or_default()
+    fn wanted(self) -> (Flag, bool) {
+        Self::of_half(self.0 & Self::LOWER)
     }
 
-    fn managed(self) -> bool {
-        self.0 & 4 != 0
+    fn want(&mut self, flag: Flag, managed: bool) {
+        self.0 = self.0 & !Self::LOWER | Self::half(flag, managed);
+    }
+
+    fn held(self) -> Option<(Flag, bool)> {
+        let half = self.0 >> 4;
+        (half != 0).then(|| Self::of_half(half))
+    }
+
+    fn hold(&mut self, held: Option<(Flag, bool)>) {
+        let half = held.map_or(0, |(flag, managed)| Self::half(flag, managed));
+        self.0 = self.0 & Self::LOWER | half << 4;
     }
 }
 
@@ -89,11 +109,16 @@ impl Block {
     }
 
     pub(crate) fn flag(&self, at: usize) -> Flag {
-        self.wanted[at].flag()
+        self.wanted[at].wanted().0
     }
 
     pub(crate) fn managed(&self, at: usize) -> bool {
-        self.wanted[at].managed()
+        self.wanted[at].wanted().1
+    }
+
+    /// Flag and managed as the agent last said that it holds them.
+    pub(crate) fn held(&self, at: usize) -> Option<(Flag, bool)> {
+        self.wanted[at].held()
     }
 
     pub(crate) fn owner(&self, at: usize) -> Option<BkProcessId> {
@@ -109,12 +134,13 @@ impl Block {
         self.incarnation[at] = row.incarnation.0;
         self.owner[at] = row.owner.map_or(NONE, |owner| owner.0);
         self.registered_at[at] = to_secs(row.registered_at);
-        self.wanted[at] = Wanted::new(row.flag, row.managed);
+        self.wanted[at].want(row.flag, row.managed);
     }
 
     fn clear_status(&mut self, at: usize) {
         self.state[at] = State::Unknown;
         self.pid[at] = -1;
+        self.wanted[at].hold(None);
         (self.started_at[at], self.reported_at[at]) = (0, 0);
         (self.cpu[at], self.mem[at]) = (0.0, 0.0);
         (self.fd[at], self.disk[at], self.net[at]) = (0, 0, 0);
@@ -340,6 +366,7 @@ impl Columns {
         block.fd[at] = status.fd;
         block.disk[at] = status.disk;
         block.net[at] = status.net;
+        block.wanted[at].hold(status.flag.zip(status.managed));
         let texts = Texts {
             version: status.version.into(),
             message: status.message.into(),

@@ -72,6 +72,11 @@ impl<'a> Row<'a> {
         self.block.managed(self.at)
     }
 
+    /// Flag and managed as the agent last said that it holds them; none before it did.
+    pub fn held(&self) -> Option<(Flag, bool)> {
+        self.block.held(self.at)
+    }
+
     pub fn incarnation(&self) -> Revision {
         Revision(self.block.incarnation[self.at])
     }

@@ -281,3 +281,31 @@ async fn what_an_agent_holds_as_wanted_is_recorded() {
         (Flag::Running, true)
     );
 }
+
+#[tokio::test]
+async fn an_old_result_does_not_take_back_what_the_agent_has_come_to_hold() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let agent = rig.agent("10.0.0.1").await;
+    let task = rig.operate("ns/p", model::Op::Start, &["10.0.0.1"]).await;
+    let command = agent.hears_commands().await.remove(0);
+    // It was started, and ran once, while its agent was away: what it is now comes first.
+    let status = model::Status {
+        flag: Some(Flag::Stopped),
+        managed: Some(true),
+        ..Default::default()
+    };
+    let report = wire::Report {
+        statuses: vec![wire::ProcessStatus::new(&full("ns/p"), &status)],
+    };
+    agent.session.take(report.into()).await.unwrap();
+    agent
+        .answers_ok(&command, Some(Flag::Running), Some(true))
+        .await;
+    assert_eq!(rig.ended(task).await, [0]);
+    assert_eq!(
+        rig.flag_and_managed("ns/p", "10.0.0.1"),
+        (Flag::Stopped, true)
+    );
+}
