@@ -127,3 +127,35 @@ fn remove(at: &Path, depth: u32) -> bool {
     }
     fs::remove_dir(at).is_ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_only_kept_in_case_do_not_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let group = Group::at(dir.path().to_owned());
+        assert_eq!(group.working_set(), None, "it does not count memory");
+        let write = |file: &str, text: &str| fs::write(dir.path().join(file), text).unwrap();
+        write("memory.current", "9000\n");
+        write(
+            "memory.stat",
+            "anon 1000\nfile 8000\ninactive_anon 5\nactive_file 500\ninactive_file 7500\n",
+        );
+        assert_eq!(group.working_set(), Some(1500));
+    }
+
+    #[test]
+    fn a_file_of_a_group_that_was_made_anew_is_opened_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let group = Group::at(dir.path().to_owned());
+        let mut file = None;
+        assert_eq!(group.cpu_usage_us(&mut file), None);
+        fs::write(dir.path().join("cpu.stat"), "usage_usec 7\nuser_usec 5\n").unwrap();
+        assert_eq!(group.cpu_usage_us(&mut file), Some(7));
+        // As a group that is gone, this cannot be read.
+        file = Some(File::open(dir.path()).unwrap());
+        assert_eq!(group.cpu_usage_us(&mut file), Some(7));
+    }
+}
