@@ -72,16 +72,25 @@ impl Parser {
 
     fn in_parentheses(&mut self) -> Result<Expr, Problem> {
         let line = self.line();
+        let at_argument = std::mem::take(&mut self.at_argument);
         self.expect("(")?;
         if self.eat(")") {
             return self.node(line, 0, ExprKind::Tuple(Vec::new()));
         }
         let first = self.item()?;
-        if self.sees_word("for") {
-            return Err(self.refused(
-                "a generator may only be the argument of a call: write a list, [... for ...]",
-            ));
-        }
+        let first = match first {
+            Item::One(element) if at_argument && self.sees_word("for") => {
+                let value = self.comprehension(line, Makes::Generator, element, None)?;
+                self.expect(")")?;
+                return Ok(value);
+            }
+            _ if self.sees_word("for") => {
+                return Err(self.refused(
+                    "a generator may only be the argument of a call: write a list, [... for ...]",
+                ));
+            }
+            first => first,
+        };
         let value = self.tuple_after(line, first)?;
         self.expect(")")?;
         Ok(value)

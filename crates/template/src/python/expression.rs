@@ -264,6 +264,7 @@ impl Parser {
                 self.next();
                 args.push(Arg::Named(name, self.expression()?));
             } else {
+                self.at_argument = self.sees("(");
                 let value = self.expression()?;
                 if self.sees_word("for") {
                     // The only place for a generator: nobody can see that it is run at once.

@@ -24,7 +24,8 @@ pub(crate) struct Parser {
     at: usize,
     nesting: u32,
     pub(super) inside_loop: bool,
-    pub(super) inside_function: bool,
+    /// Whether the next bracket is an argument of a call by itself, which may be a generator.
+    pub(super) at_argument: bool,
 }
 
 impl Parser {
@@ -34,7 +35,7 @@ impl Parser {
             at: 0,
             nesting: 0,
             inside_loop: false,
-            inside_function: false,
+            at_argument: false,
         })
     }
 

@@ -96,10 +96,9 @@ impl Parser {
         if self.sees("->") {
             return Err(self.refused("type annotations are not available in templates"));
         }
-        let outside = (self.inside_loop, self.inside_function);
-        (self.inside_loop, self.inside_function) = (false, true);
+        let outside = std::mem::replace(&mut self.inside_loop, false);
         let body = self.suite();
-        (self.inside_loop, self.inside_function) = outside;
+        self.inside_loop = outside;
         let body = body?;
         let mut locals = param_names(&params);
         assigned_by(&body, &mut locals);

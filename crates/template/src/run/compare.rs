@@ -198,10 +198,6 @@ impl Machine<'_> {
             }
             Value::Dict(dict) => Ok(dict.get(&Key::of(wanted)?).is_some()),
             Value::Set(set) => Ok(set.items.borrow().contains_key(&Key::of(wanted)?)),
-            Value::Context => match wanted {
-                Value::Str(name) => Ok(self.context_value(name)?.is_some()),
-                _ => Ok(false),
-            },
             other => {
                 let iter = self.iter(other)?;
                 while let Some(value) = self.next(&iter)? {

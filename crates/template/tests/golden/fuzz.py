@@ -4,7 +4,7 @@
     cargo build --release -p template --example render
     python crates/template/tests/golden/fuzz.py target/release/examples/render 20000 1
 
-The arguments are the program, how many templates, and the seed. What is reported: texts that differ, and templates that Mako refuses and
+The arguments are the program, how many templates, the seed, and `pieces` for templates that are pieces of syntax in any order. What is reported: texts that differ, and templates that Mako refuses and
 we render. Templates that we refuse and Mako renders are counted by their reason.
 """
 
@@ -192,6 +192,22 @@ class Maker:
                 out += ("" if out == "" or out.endswith("\n") else "\n") + self.control(depth)
         return out
 
+    def pieces(self):
+        """Pieces of syntax in any order: what the lexers make of lines, blanks and ends."""
+        many = ["${a}", "${s}", "${ num | h }", "${'}'}", "${ {'a': 1}['a'] }", "<% w = 1 %>", "<%\n  w = 2\n%>", "% if a:\n", "% if e:\n", "% elif t:\n", "% else:\n",
+                "% endif\n", "% endif\n", "% for x in xs:\n", "% endfor\n", "% endfor\n", "  % if a:\n", "\t% endif\n", "%% x", "%%", "%%%", "\n%%", "##", "## c\n", "  ## c\n",
+                "## c\\\n", "#", "\\\n", "\\\r\n", "\\", "\n", "\n", "\r\n", "\r", " ", "  ", "\t", "x", "text\n", "<%doc>d</%doc>", "<%doc>\n% if\n</%doc>\n", "<%text>${x}</%text>",
+                "<%text>\n% y\n</%text>", "<", "%", "$", "{", "}", "<a", "/>", "$${a}", "% endif", "% endfor", "# coding: x\n", "<%def name=\"m()\">M</%def>", "${m()}",
+                "<%def name='m(p)'>\n${p}\n</%def>", "${m(1)}", "% if a: # c\n", "% for i in range(2): #c\n", "${loop.index}", "<% break %>", "<% continue %>", "${\na\n}",
+                "${[i\nfor i in xs]}", "${a # c\n}", "${''' ' '''}", "<% w = '%>' %>", "${w}", "<% # it's\n w = 3 %>", "%if a:\n", "%endif\n", "% if a :\n", "% endif # c\n", "\x0b", "é"]
+        found = "".join(self.r.choice(many) for _ in range(self.r.randrange(1, 12)))
+        # Close what was opened, more often than chance would.
+        for word in ["if", "for"]:
+            missing = found.count(f"% {word} ") + found.count(f"%{word} ") - found.count(f"end{word}")
+            if missing > 0 and self.r.random() < 0.8:
+                found += ("" if found.endswith("\n") else "\n") + f"% end{word}\n" * missing
+        return found
+
     def template(self):
         self.locals = []
         if self.r.random() < 0.5:
@@ -204,7 +220,9 @@ class Maker:
 
 def main():
     program, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    templates = [Maker(seed * 1_000_003 + i).template() for i in range(count)]
+    makers = [Maker(seed * 1_000_003 + i) for i in range(count)]
+    lexical = len(sys.argv) > 4 and sys.argv[4] == "pieces"
+    templates = [maker.pieces() if lexical else maker.template() for maker in makers]
     lines = [json.dumps({"text": text, "variables": VARIABLES, "objects": OBJECTS}) for text in templates]
     ours = subprocess.run([program], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True).stdout
     ours = [json.loads(line) for line in ours.split("\n") if line]

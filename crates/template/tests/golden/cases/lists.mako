@@ -52,3 +52,6 @@ ${'%s' % type(1)}
 ${bool([])}
 ${str([1])}
 ${repr('a\n')}
+${next((n for n in names if n == 'x'), 'none')}
+${max((len(n) for n in names), default=0)}
+${sorted((n for n in names), reverse=True)}
