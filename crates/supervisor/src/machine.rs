@@ -179,6 +179,9 @@ pub(crate) struct Work {
     /// The run or command of which nothing may live on: killed again if the agent comes back.
     #[serde(default)]
     pub(crate) doomed: Option<Run>,
+    /// The signal that is to be sent, until it is known to have been.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) untold: Option<(Alive, Signal)>,
     /// What the command said last, if it failed.
     #[serde(default)]
     pub(crate) last_line: String,
@@ -335,6 +338,7 @@ impl Process {
             Event::Checked(result) => self.checked(result, cx, &mut out),
             Event::Spawned(cmd) => self.spawned(cmd),
             Event::SpawnFailed(why) => self.spawn_failed(why, cx, &mut out),
+            Event::Signalled => self.signalled(),
             Event::SignalRefused(why) => self.signal_refused(why, &mut out),
             Event::PidFileRefused(why) => self.troubles.pid_file = why,
             Event::LogRotated(result) => {
@@ -436,6 +440,12 @@ impl Process {
 }
 
 impl Work {
+    /// Has a signal sent, also by an agent that comes after this one.
+    fn tell(&mut self, alive: Alive, signal: Signal, out: &mut Vec<Action>) {
+        self.untold = Some((alive, signal));
+        out.push(Action::Signal(alive, signal));
+    }
+
     fn ticket(&self) -> Option<Ticket> {
         match self.cause {
             Cause::Operation(ticket) => Some(ticket),

@@ -101,6 +101,7 @@ impl Process {
                 old: Some(alive.run),
                 ran: None,
                 doomed: None,
+                untold: None,
                 last_line: String::new(),
                 step: Step::Begin,
             });
@@ -142,6 +143,7 @@ impl Process {
             before: Some(alive),
             ran: None,
             doomed: Some(alive.run),
+            untold: None,
             step: Step::AwaitDown {
                 from_boot_ms: cx.now.boot_ms,
                 failed: false,

@@ -292,10 +292,10 @@ impl Process {
             work.before = Some(alive);
             if work.ran.is_none() {
                 let kills = matches!(work.cause, Cause::Operation(t) if t.op == model::Op::Kill);
-                out.push(match kills {
-                    true => Action::Kill(alive.run),
-                    false => Action::Signal(alive, super::Signal::Terminate),
-                });
+                match kills {
+                    true => out.push(Action::Kill(alive.run)),
+                    false => work.tell(alive, super::Signal::Terminate, out),
+                }
                 work.doomed = kills.then_some(alive.run).or(work.doomed);
             }
         }

@@ -45,6 +45,7 @@ impl Process {
                     before,
                     ran: None,
                     doomed,
+                    untold: None,
                     last_line: String::new(),
                     step: Step::Begin,
                 }));
@@ -188,8 +189,8 @@ impl Process {
                     work.step = Step::Settle {
                         until_boot_ms: cx.now.boot_ms + SETTLE_MS,
                     };
+                    work.tell(alive, Signal::HangUp, out);
                     self.phase = Phase::Working(work);
-                    out.push(Action::Signal(alive, Signal::HangUp));
                 }
                 false => self.launch(work, Role::Reload, out),
             },
@@ -227,8 +228,8 @@ impl Process {
             from_boot_ms: cx.now.boot_ms + u64::from(cx.policy().stop_check_secs) * 1000,
             failed: false,
         };
+        work.tell(alive, Signal::Terminate, out);
         self.phase = Phase::Working(work);
-        out.push(Action::Signal(alive, Signal::Terminate));
     }
 
     pub(super) fn checked(
@@ -331,10 +332,17 @@ impl Process {
     }
 
     /// The run may not be told to go or to reload: waiting would not help.
+    pub(super) fn signalled(&mut self) {
+        if let Phase::Working(work) = &mut self.phase {
+            work.untold = None;
+        }
+    }
+
     pub(super) fn signal_refused(&mut self, why: String, out: &mut Vec<Action>) {
         let told = |step: &Step| matches!(step, Step::AwaitDown { .. } | Step::Settle { .. });
         if let Some(mut work) = self.take_work(told) {
             work.doomed = None;
+            work.untold = None;
             return self.close(work, words::command_failed(why), out);
         }
         self.reprieved(&why);

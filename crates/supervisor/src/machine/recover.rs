@@ -1,8 +1,8 @@
 //! The agent is here again: how each phase goes on.
 //!
 //! What was executed is known: a command runs only after its pid is in the journal, so `Launch` was not executed and
-//! `Command` was. Runs that ended meanwhile are told as `Exited` like any other. Signals are sent at most once: their
-//! step is in the journal first.
+//! `Command` was. Runs that ended meanwhile are told as `Exited` like any other. That a signal was sent is in the journal
+//! right after it was: it is sent twice only if the agent was killed in between, and never not at all.
 
 use model::Code;
 
@@ -63,6 +63,10 @@ impl Process {
 
 fn resume(work: &Work, cx: &Context<'_>, out: &mut Vec<Action>) {
     out.extend(work.doomed.map(Action::Kill));
+    out.extend(
+        work.untold
+            .map(|(alive, signal)| Action::Signal(alive, signal)),
+    );
     match &work.step {
         Step::Begin | Step::Close(_) => out.push(Action::Look(Depth::Shallow)),
         Step::Check => {

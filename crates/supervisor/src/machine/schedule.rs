@@ -89,6 +89,7 @@ impl Process {
                     old: None,
                     ran: None,
                     doomed: None,
+                    untold: None,
                     last_line: String::new(),
                     step: Step::Begin,
                 }));

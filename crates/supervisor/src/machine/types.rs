@@ -160,6 +160,8 @@ pub(crate) enum Event {
     Checked(Result<(), String>),
     Spawned(Cmd),
     SpawnFailed(String),
+    /// A signal to the run that an operation is about was sent.
+    Signalled,
     /// A signal to the run that an operation is about could not be sent: why, in words.
     SignalRefused(String),
     /// The pid file of a foreground program could not be written: why, in words.
@@ -190,7 +192,8 @@ pub(crate) enum Boot {
     Other,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Signal {
     Terminate,
     HangUp,
@@ -205,7 +208,7 @@ pub(crate) enum Action {
     Check(Role),
     /// → `Spawned` or `SpawnFailed`. What it runs is in the journal before it runs.
     Spawn(Role),
-    /// → `SignalRefused`, if so
+    /// → `Signalled` or `SignalRefused`
     Signal(Alive, Signal),
     /// → `SignalRefused`, if so. SIGKILL to a run or command and to everything that came from it, until nothing of it lives. The state says
     /// `doomed` until the look that follows.

@@ -43,7 +43,10 @@ impl Runner {
                 Ok(cmd) => Event::Spawned(cmd),
                 Err(why) => Event::SpawnFailed(why),
             }),
-            Action::Signal(alive, signal) => send(alive, signal).err().map(Event::SignalRefused),
+            Action::Signal(alive, signal) => Some(match send(alive, signal) {
+                Ok(()) => Event::Signalled,
+                Err(why) => Event::SignalRefused(why),
+            }),
             Action::Kill(run) => self.kill_family(key, Some(run)).map(Event::SignalRefused),
             Action::Sweep => {
                 self.kill_family(key, None);

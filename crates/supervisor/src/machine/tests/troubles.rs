@@ -243,3 +243,30 @@ fn a_program_that_its_wrapper_brings_back_is_another_pid_of_the_same_run() {
     world.drive(Event::MainIs(7001, false));
     assert_eq!(world.process.view().pid, pid, "a daemon is its own");
 }
+
+#[test]
+fn a_signal_that_an_agent_did_not_live_to_send_is_sent_by_the_next_and_no_other_is_sent_twice() {
+    for op in [Op::Stop, Op::Restart, Op::Reload] {
+        // However many actions the agent lives to do.
+        for after in 0..8 {
+            let mut world = world(daemon());
+            // On this host every signal is the same.
+            world.ignores_term = op == Op::Reload;
+            world.ask(1, Op::Start);
+            world.pass(10_000);
+            world.dies_after = Some(after);
+            world.ask(2, op);
+            world.dies_after = None;
+            world.restart_agent();
+            world.pass(20_000);
+            let end = world.last();
+            assert_eq!(
+                (end.id.ordinal, end.code),
+                (2, Code::OK),
+                "{op} after {after}: {}",
+                end.message
+            );
+            assert_eq!(world.signals, 1, "{op} after {after}");
+        }
+    }
+}

@@ -243,7 +243,7 @@ impl World {
                     proc.until = now + 10;
                     proc.exit = Exit::Signal(15);
                 }
-                None
+                Some(Event::Signalled)
             }
             Action::Kill(run) => {
                 self.kill(run);
