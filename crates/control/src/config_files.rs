@@ -15,6 +15,8 @@ use crate::{Control, ControlError};
 
 /// How many files are on their way to or from one host; further ones wait for their turn.
 const AT_A_TIME: usize = 4;
+/// How long an agent may take to begin: the content, and that of others before it, has to reach it first.
+const BEGUN_WITHIN: Duration = Duration::from_secs(60);
 /// How long a host may take for one file once it has begun.
 const DONE_WITHIN: Duration = Duration::from_secs(120);
 
@@ -118,7 +120,7 @@ impl Control {
         let away = || ControlError::Away(format!("the agent of host {host} is not connected"));
         let outbox = self.0.sessions.outbox(id).ok_or_else(away)?;
         let _room = outbox.files.enter().await.ok_or_else(away)?;
-        let answer = self.begin_to_ask(host, question).await?;
+        let answer = self.begin_to_ask(host, question, BEGUN_WITHIN).await?;
         answer.finish(DONE_WITHIN).await.map_err(|error| match error {
             Unfinished::Refused(reason) => ControlError::Declined(reason),
             Unfinished::Disconnected => ControlError::Away(format!(

@@ -275,7 +275,7 @@ impl Control {
         host: Host,
         question: Question,
     ) -> Result<AnswerStream, ControlError> {
-        let answer = self.begin_to_ask(host, question).await?;
+        let answer = self.begin_to_ask(host, question, ANSWER_WITHIN).await?;
         match answer.first {
             Some(Piece::Refused(reason)) => Err(ControlError::NotFound(reason)),
             Some(Piece::Chunk(_) | Piece::Last(_)) | None => Ok(answer),
@@ -287,6 +287,7 @@ impl Control {
         &self,
         host: Host,
         question: Question,
+        within: Duration,
     ) -> Result<AnswerStream, ControlError> {
         let id = self.fleet().host_id(&host);
         let id = id.ok_or_else(|| ControlError::NotFound(format!("host {host} is not known")))?;
@@ -307,7 +308,7 @@ impl Control {
             pieces,
             taken: 0,
         };
-        let first = tokio::time::timeout(ANSWER_WITHIN, live.next()).await;
+        let first = tokio::time::timeout(within, live.next()).await;
         match first {
             Ok(Some(piece)) => Ok(AnswerStream {
                 host,
@@ -317,7 +318,7 @@ impl Control {
             Ok(None) => Err(away()),
             Err(_) => Err(ControlError::Away(format!(
                 "the agent of host {host} did not answer in {} s: it may be older than this server",
-                ANSWER_WITHIN.as_secs()
+                within.as_secs()
             ))),
         }
     }
