@@ -14,7 +14,11 @@ impl Runner {
         };
         let keys: Vec<Key> = self.held.keys().copied().filter(is_wrapped).collect();
         for key in keys {
-            if let Some(event) = self.find_main(key) {
+            let lacked = self.held.get(&key).and_then(|held| held.lacks_main);
+            let found = self.find_main(key);
+            let lacks = self.held.get(&key).and_then(|held| held.lacks_main);
+            // A shell ends a moment after its last program: only who is there the next time is alone.
+            if let Some(event) = found.filter(|_| lacks.is_none() || lacks == lacked) {
                 self.drive(key, event);
             }
         }
