@@ -13,6 +13,7 @@ pub(crate) mod check;
 #[cfg_attr(fake_os, path = "fake_os/clock.rs")]
 pub(crate) mod clock;
 pub(crate) mod config_file;
+mod direct;
 pub(crate) mod disk;
 #[cfg_attr(fake_os, path = "fake_os/durable.rs")]
 pub(crate) mod durable;

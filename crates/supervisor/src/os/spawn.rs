@@ -8,8 +8,10 @@
 //! every fork on the host needs.
 //!
 //! What a command gets: `/bin/sh -c COMMAND` in `setup_path`, as `user` with all their groups, in a session of its own;
-//! default signals, umask 022 or what `spec.runtime` says, the limits and priorities of [`super::limits`], a neutral OOM score; standard input from `/dev/null`, both outputs into its sink, no other descriptor; and the environment of
-//! [`environment`].
+//! default signals, umask 022 or what `spec.runtime` says, the limits and priorities of [`super::limits`], a neutral OOM
+//! score; standard input from `/dev/null`, both outputs into its sink, no other descriptor; and the environment of
+//! [`environment`]. Where the shell would do nothing but become one program ([`super::direct`]), the child does so itself,
+//! with the `PWD` that a shell would set.
 #![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -151,6 +153,8 @@ const STAGE_GROUP: i32 = 5;
 struct Prepared {
     argv: [*const libc::c_char; 4],
     envp: Vec<*const libc::c_char>,
+    /// Arguments and environment of the program alone, where no shell is needed; the latter has room for one more.
+    direct: Option<(Vec<*const libc::c_char>, Vec<*const libc::c_char>)>,
     directory: CString,
     switch: Option<(u32, u32, Vec<u32>)>,
     limits: Limits,
@@ -184,18 +188,24 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
         rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,
         rustix::fs::Mode::empty(),
     )?;
-    let prepared = Prepared {
+    let words = super::direct::words(launch.command);
+    let has_pwd = launch.environment.iter().any(|e| e.starts_with("PWD="));
+    let pointers = |texts: &[CString], n_ends: usize| -> Vec<*const libc::c_char> {
+        let ends = std::iter::repeat_n(std::ptr::null(), n_ends);
+        texts.iter().map(|text| text.as_ptr()).chain(ends).collect()
+    };
+    let mut prepared = Prepared {
         argv: [
             c"sh".as_ptr(),
             c"-c".as_ptr(),
             command.as_ptr(),
             std::ptr::null(),
         ],
-        envp: environment
-            .iter()
-            .map(|entry| entry.as_ptr())
-            .chain([std::ptr::null()])
-            .collect(),
+        envp: pointers(&environment, 1),
+        direct: words
+            .as_deref()
+            .filter(|_| !has_pwd)
+            .map(|words| (pointers(words, 1), pointers(&environment, 2))),
         directory: text(launch.directory)?,
         switch: super::user::is_root().then(|| {
             let user = launch.user;
@@ -219,7 +229,7 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
         complaints: complaints_write.as_raw_fd(),
         parent_gate: gate_write.as_raw_fd(),
     };
-    let (pid, was_made_in_group) = fork(&prepared)?;
+    let (pid, was_made_in_group) = fork(&mut prepared)?;
     // Only the child's ends are in the child now.
     drop((gate_read, complaints_write));
     let pidfd = Pid::from_raw(pid)
@@ -240,7 +250,7 @@ fn text(text: &str) -> io::Result<CString> {
 }
 
 /// The child, and whether it was made in its control group.
-fn fork(prepared: &Prepared) -> io::Result<(i32, bool)> {
+fn fork(prepared: &mut Prepared) -> io::Result<(i32, bool)> {
     // SAFETY: all-zero is a valid signal set, and both are filled before they are used. With every signal blocked no
     // handler of ours can run in the child before it has reset them. The child only makes async-signal-safe calls on
     // data that was made before the fork, and never returns.
@@ -290,7 +300,7 @@ unsafe fn clone_into(group: RawFd) -> i32 {
 ///
 /// # Safety
 /// Only in a child just forked, with every signal blocked: it takes over the whole process.
-unsafe fn become_command(prepared: &Prepared, is_in_group: bool) -> ! {
+unsafe fn become_command(prepared: &mut Prepared, is_in_group: bool) -> ! {
     // SAFETY: plain system calls on numbers and on memory that the parent prepared; none allocates or takes a lock.
     unsafe {
         libc::close(prepared.parent_gate);
@@ -363,12 +373,37 @@ unsafe fn become_command(prepared: &Prepared, is_in_group: bool) -> ! {
                 _ => libc::_exit(NOT_EXECUTED),
             }
         }
+        if let Some((argv, envp)) = &mut prepared.direct {
+            execute(argv, envp);
+        }
         libc::execve(
             SHELL.as_ptr(),
             prepared.argv.as_ptr(),
             prepared.envp.as_ptr(),
         );
         complain(STAGE_EXEC)
+    }
+}
+
+/// Becomes the program, if it can be executed.
+///
+/// # Safety
+/// As for [`become_command`]; both lists hold texts and end with a null pointer, the second with two.
+unsafe fn execute(argv: &[*const libc::c_char], envp: &mut [*const libc::c_char]) {
+    const NAME: &[u8] = b"PWD=";
+    let mut pwd = [0_u8; NAME.len() + libc::PATH_MAX as usize];
+    let (name, path) = pwd.split_at_mut(NAME.len());
+    name.copy_from_slice(NAME);
+    let room = envp.len() - 2;
+    // SAFETY: the kernel writes a text with its end into `path`, no more than there is room for; `pwd` outlives the call
+    // that reads it.
+    unsafe {
+        let length = libc::syscall(libc::SYS_getcwd, path.as_mut_ptr(), path.len());
+        // One that is out of our reach begins otherwise.
+        if length > 0 && path[0] == b'/' {
+            envp[room] = pwd.as_ptr().cast();
+        }
+        libc::execve(argv[0], argv.as_ptr(), envp.as_ptr());
     }
 }
 

@@ -285,3 +285,40 @@ fn what_a_script_runs_now_and_then_is_not_the_program() {
         keeper.history
     );
 }
+
+/// With and without a shell: the same surroundings, and what cannot be executed is said by the shell.
+#[test]
+fn a_program_that_needs_no_shell_gets_what_a_shell_would_give_it() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let odd = env!("CARGO_BIN_EXE_odd-child");
+    let environment = |file: &str| -> Vec<String> {
+        let text = wait_for("a report", || std::fs::read_to_string(home.path(file)).ok());
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.retain(|line| line.starts_with("env ") && !line.contains(" _="));
+        lines.sort();
+        lines
+    };
+    let mut spec = home.spec("");
+    for (number, command) in [
+        (1, format!("{odd} --report %/direct")),
+        (2, format!("{odd} --report '%/shell'")),
+    ] {
+        spec.control.start_cmd = command.replace('%', home.root().to_str().unwrap());
+        keeper.hold(spec.clone());
+        keeper.succeed(10 * number, Op::Start);
+        keeper.succeed(10 * number + 1, Op::Kill);
+    }
+    assert_eq!(environment("direct"), environment("shell"));
+    assert!(!environment("direct").is_empty());
+
+    // A script that names no interpreter is the shell's to run.
+    let script = home.path("work/plain");
+    std::fs::write(&script, "exit 41\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).unwrap();
+    spec.control.start_cmd = "./plain".to_owned();
+    keeper.hold(spec);
+    let ran = keeper.operate(30, Op::Start).ran.unwrap();
+    assert_eq!(ran.exit, Some(model::status::Exit::Code(41)));
+}
