@@ -56,10 +56,6 @@ impl Wanted {
         (Flag::try_from(half & 3).unwrap_or_default(), half & 4 != 0)
     }
 
-    fn new(flag: Flag, managed: bool) -> Self {
-        Self(Self::half(flag, managed))
-    }
-
     fn wanted(self) -> (Flag, bool) {
         Self::of_half(self.0 & Self::LOWER)
     }
