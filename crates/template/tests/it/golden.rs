@@ -67,3 +67,23 @@ fn first_difference(name: &str, wanted: &str, rendered: &str) -> String {
         None => format!("{name}: one output goes on where the other ends"),
     }
 }
+
+#[test]
+fn the_example_of_the_guide_is_rendered() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let guide = std::fs::read_to_string(root.join("../../docs/guides/templates.md")).unwrap();
+    let (_, example) = guide.split_once("```mako\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let template = Template::parse("guide", example).unwrap();
+    let context = context(&root.join("tests/golden"));
+    let rendered = template.render(&context, &Limits::default(), &template::NoIncludes);
+    let rendered = rendered.unwrap();
+    assert!(
+        rendered.contains("    server 10.0.0.2:8080 weight=3;\n"),
+        "{rendered}"
+    );
+    assert!(
+        rendered.ends_with("    server_name qq1.example.com;\n}\n"),
+        "{rendered}"
+    );
+}
