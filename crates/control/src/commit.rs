@@ -97,12 +97,13 @@ impl Control {
         };
         self.access_mut().apply(changes);
         let ended = self.0.tasks.apply(changes);
-        self.0.jobs.apply(changes);
+        let moved = self.0.jobs.apply(changes);
         self.0.sessions.desire(&desired);
         self.0.sessions.regroup(changes);
         self.0.sessions.dispatch(changes);
         self.0.webhooks.apply(changes);
         self.tell_of_tasks(changes, &ended);
+        moved.into_iter().for_each(|moved| self.tell(moved));
     }
 }
 

@@ -9,6 +9,7 @@ mod order;
 mod run;
 mod settle;
 mod table;
+mod workers;
 
 pub use create::NewJob;
 pub(crate) use run::run;

@@ -30,6 +30,7 @@ mod sessions;
 mod snapshot;
 mod task;
 mod tasks;
+mod templates;
 mod topology;
 mod unregister;
 mod watch;
@@ -48,6 +49,7 @@ pub use question::AnswerStream;
 pub use register::{Mode, Registration};
 pub use sessions::{Refused, Session};
 pub use task::{TargetView, TaskView};
+pub use templates::{NewTemplate, PreviewOf, TemplateView};
 pub use topology::{Apply, Difference, Tally, TopologySource};
 pub use watch::{Figures, Happening};
 pub use webhooks::{Deliveries, Health, MAX_WEBHOOKS};
@@ -129,7 +131,7 @@ impl Control {
             fleet: RwLock::new(fleet),
             access: RwLock::new(access),
             tasks: Tasks::default(),
-            jobs: Jobs::new(last_job_id),
+            jobs: Jobs::new(last_job_id, &loaded.changes),
             sessions: Sessions::default(),
             committing: tokio::sync::Mutex::new(()),
             records,
@@ -141,7 +143,6 @@ impl Control {
             clock,
         }));
         control.0.tasks.apply(&loaded.changes);
-        control.0.jobs.apply(&loaded.changes);
         Ok((
             control.clone(),
             Background {

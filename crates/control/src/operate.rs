@@ -147,8 +147,13 @@ pub(crate) struct OperatePlan<'a> {
 
 impl<'a> OperatePlan<'a> {
     pub(crate) fn new(world: &World<'a>, tasks: &'a Tasks, id: TaskId, at: UnixMillis) -> Self {
+        Self::on(Draft::new(world, at), tasks, id)
+    }
+
+    /// On top of what is drafted already.
+    pub(crate) fn on(draft: Draft<'a>, tasks: &'a Tasks, id: TaskId) -> Self {
         Self {
-            draft: Draft::new(world, at),
+            draft,
             tasks,
             id,
             keys: HashMap::new(),

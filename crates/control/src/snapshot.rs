@@ -1,4 +1,4 @@
-//! Soft state to disk now and then, so that a restart does not show blanks; and old tasks and events out of the store.
+//! Soft state to disk now and then, so that a restart does not show blanks; and old tasks, events and jobs out of the store.
 
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ const SAVES_PER_PURGE: u32 = 720;
 const KEEP_TASKS_MS: i64 = 2 * 24 * 3600 * 1000;
 /// How long events stay readable, and webhooks may be away before they miss some.
 const KEEP_EVENTS_MS: i64 = 30 * 24 * 3600 * 1000;
+/// How long jobs stay readable after they began.
+const KEEP_JOBS_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How many revisions of tombstones are kept for replicas that were away.
 const KEEP_TOMBSTONES: u64 = 100_000;
 
@@ -80,6 +82,10 @@ impl Control {
         self.0
             .store
             .purge_events(self.now().plus_millis(-KEEP_EVENTS_MS))
+            .await?;
+        self.0
+            .store
+            .purge_jobs(self.now().plus_millis(-KEEP_JOBS_MS))
             .await
     }
 }

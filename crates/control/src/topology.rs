@@ -12,9 +12,11 @@ mod remove;
 mod render;
 mod retire;
 mod surplus;
+mod watched;
 
 pub use difference::{Difference, Tally};
 
+pub(crate) use render::{Variables, line};
 pub(crate) use retire::run as retire;
 
 use std::sync::Arc;

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::change::Changes;
 use model::event::{Event, EventKind};
+use model::job::{JobAction, JobId, JobStatus};
+use model::topology::BusinessId;
 use model::{FullName, Host, Namespace, State, TaskId, UnixMillis};
+use store::JobCounts;
 use tokio::sync::broadcast;
 
 use crate::tasks::Ended;
@@ -29,6 +32,14 @@ pub enum Happening {
         n_ended: usize,
         n_ok: usize,
         namespaces: Vec<Namespace>,
+    },
+    /// A job as it is after it moved.
+    Job {
+        id: JobId,
+        business: BusinessId,
+        action: JobAction,
+        status: JobStatus,
+        counts: JobCounts,
     },
     Agent {
         host: Host,

@@ -4,8 +4,8 @@ use fleet::view::ViewRow;
 use model::access::{Audit, Caller};
 use model::change::Changes;
 use model::job::{
-    Isolation, JobAction, JobId, JobOptions, JobRow, JobStatus, JobTaskLabel, JobTaskRow,
-    MAX_JOB_TASKS,
+    Isolation, JobAction, JobId, JobObject, JobOptions, JobRow, JobStatus, JobTaskLabel,
+    JobTaskRow, MAX_JOB_TASKS,
 };
 use model::scope::Selection;
 use model::topology::{BkProcessId, BusinessId, namespace_of};
@@ -15,6 +15,7 @@ use super::JobView;
 use super::settle::CANCELLED;
 use crate::access::check_namespace;
 use crate::commit::World;
+use crate::templates::has_templates;
 use crate::topology::no_such_business;
 use crate::{Control, ControlError};
 
@@ -166,7 +167,12 @@ fn tasks_of(world: &World<'_>, id: JobId, new: &NewJob) -> Result<Vec<JobTaskRow
     }
     let selected = view.selected(new.business, &new.selection);
     let mut tasks = Vec::new();
+    let is_config = new.action.object() == JobObject::ConfigFile;
+    let any_selected = !selected.is_empty();
     for row in world.fleet.view_rows(selected.iter().map(BkProcessId)) {
+        if is_config && !has_templates(view, &new.options, row.id()) {
+            continue;
+        }
         for instance in row.instances() {
             let label = JobTaskLabel {
                 expression: row.expression(),
@@ -202,6 +208,10 @@ fn tasks_of(world: &World<'_>, id: JobId, new: &NewJob) -> Result<Vec<JobTaskRow
         }
     }
     match tasks.is_empty() {
+        true if is_config && any_selected => {
+            let rule = "selects no process that such a config template is bound to";
+            Err(Invalid::new("scope", rule).into())
+        }
         true => Err(Invalid::new("scope", "selects no process").into()),
         false => Ok(tasks),
     }

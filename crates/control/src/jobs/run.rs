@@ -6,15 +6,18 @@ use std::time::Duration;
 
 use model::access::Caller;
 use model::change::Changes;
-use model::job::{JobAction, JobId, JobRow, JobStatus, JobTaskRow};
+use model::job::{AfterRelease, JobAction, JobId, JobRow, JobStatus, JobTaskRow};
 use model::{Code, FullName, Op, OpId, Outcome, UnixMillis};
 use tokio::sync::watch;
 
 use super::order::{self, Brief};
 use super::settle::{HELD_UP, NO_COMMAND, settled};
 use super::table::OpenJob;
+use super::workers::Workers;
 use crate::commit::World;
 use crate::operate::OperatePlan;
+use crate::register::Draft;
+use crate::templates::ConfigDone;
 use crate::{Control, ControlError, secrets, stopped};
 
 /// How often jobs are looked at, told or not.
@@ -23,35 +26,52 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const MAX_SLEEP: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
+    let mut workers = Workers::default();
+    let mut done: HashMap<JobId, Done> = HashMap::new();
     let mut sleep = Duration::ZERO;
     loop {
         tokio::select! {
             () = stopped(&mut stop) => return,
             () = control.0.jobs.look.notified() => {}
+            (job, ordinal, config) = workers.next() => {
+                done.entry(job).or_default().insert(ordinal, config);
+                while let Some((job, ordinal, config)) = workers.ready() {
+                    done.entry(job).or_default().insert(ordinal, config);
+                }
+            }
             () = tokio::time::sleep(sleep) => {}
         }
         sleep = LOOK_EVERY;
         let ids: Vec<JobId> = control.0.jobs.table().open.keys().copied().collect();
         for id in ids {
-            match control.advance(id).await {
+            let done = done.remove(&id).unwrap_or_default();
+            match control.advance(id, done).await {
                 Ok(Some(wake_at)) => {
                     let wait = wake_at.0.saturating_sub(control.now().0).max(1);
                     let wait = Duration::from_millis(wait.cast_unsigned());
                     sleep = sleep.min(wait).min(MAX_SLEEP);
                 }
                 Ok(None) => {}
+                // What was done for config files is done again: it is the same however often.
                 Err(error) => tracing::warn!(%error, job = id.0, "a job cannot go on yet"),
             }
         }
+        if !workers.begin(&control) {
+            // Some wait for agents that are on their way back.
+            sleep = sleep.min(MAX_SLEEP);
+        }
     }
 }
+
+/// What workers did, by task.
+type Done = HashMap<u32, ConfigDone>;
 
 /// How operations of a job ended that are not in memory any more; None when nobody knows.
 type Found = HashMap<OpId, Option<Arc<Outcome>>>;
 
 impl Control {
     /// One look at a job; when to look again even if nothing happens.
-    async fn advance(&self, id: JobId) -> Result<Option<UnixMillis>, ControlError> {
+    async fn advance(&self, id: JobId, done: Done) -> Result<Option<UnixMillis>, ControlError> {
         let found = Arc::new(self.outcomes_of(id).await?);
         let control = self.clone();
         self.commit(move |world| {
@@ -59,7 +79,7 @@ impl Control {
             let Some(job) = table.open.get(&id) else {
                 return Ok((Changes::default(), None));
             };
-            Ok(Look::at(&control, world, job, &found).plan())
+            Ok(Look::at(&control, world, job, &found, &done).plan(&done))
         })
         .await
     }
@@ -100,7 +120,13 @@ struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    fn at(control: &'a Control, world: &'a World<'a>, job: &'a OpenJob, found: &Found) -> Self {
+    fn at(
+        control: &'a Control,
+        world: &'a World<'a>,
+        job: &'a OpenJob,
+        found: &Found,
+        done: &Done,
+    ) -> Self {
         let mut look = Self {
             control,
             world,
@@ -109,6 +135,7 @@ impl<'a> Look<'a> {
             moved: HashMap::new(),
         };
         look.settle(found);
+        look.settle_config(done);
         look
     }
 
@@ -138,6 +165,41 @@ impl<'a> Look<'a> {
         }
     }
 
+    /// What workers did to config files. A task that goes on with an operation is left running for it.
+    fn settle_config(&mut self, done: &Done) {
+        for (ordinal, config) in done {
+            let Some(task) = self.task(*ordinal).cloned() else {
+                continue;
+            };
+            if task.status != JobStatus::Running || task.op.is_some() {
+                continue;
+            }
+            let (status, code, reason) = match &config.failed {
+                Some((code, reason)) => (JobStatus::Failed, *code, reason.clone()),
+                None if self.goes_on() => (JobStatus::Running, Code::OK, String::new()),
+                None => (JobStatus::Succeeded, Code::OK, config.note.clone()),
+            };
+            let row = JobTaskRow {
+                status,
+                code,
+                reason,
+                output: config.output.clone(),
+                ended_at: match status.is_over() {
+                    true => self.now,
+                    false => UnixMillis::NEVER,
+                },
+                ..task
+            };
+            self.moved.insert(*ordinal, row);
+        }
+    }
+
+    /// Whether something is done to a process after its files were released.
+    fn goes_on(&self) -> bool {
+        let row = &self.job.row;
+        row.action == JobAction::Release && row.options.after_release.is_some()
+    }
+
     fn brief(&self, task: &JobTaskRow) -> Brief {
         let task = self.moved.get(&task.ordinal).unwrap_or(task);
         Brief {
@@ -149,16 +211,50 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn plan(mut self) -> (Changes, Option<UnixMillis>) {
+    fn plan(mut self, done: &Done) -> (Changes, Option<UnixMillis>) {
         let row = &self.job.row;
         let briefs: Vec<Brief> = self.job.tasks.iter().map(|task| self.brief(task)).collect();
-        let step = order::next(&briefs, row.action.order(), &row.options, self.now);
+        let mut step = order::next(&briefs, row.action.order(), &row.options, self.now);
+        if self.control.0.jobs.waits_for_agents(row.id) {
+            let n_due = step.begin.len();
+            step.begin.retain(|ordinal| self.is_connected(*ordinal));
+            if step.begin.len() < n_due {
+                step.wake_at = Some(self.now.plus_millis(1000));
+            }
+        }
         for (ordinal, culprit) in &step.held_up {
             self.hold_up(*ordinal, *culprit);
         }
-        let mut changes = match row.action.op() {
-            Some(op) => self.begin(&step.begin, op),
-            None => Changes::default(),
+        let mut draft = Draft::new(self.world, self.now);
+        for (ordinal, config) in done {
+            draft
+                .changes
+                .templates
+                .files
+                .extend(config.files.iter().cloned());
+            draft
+                .changes
+                .templates
+                .contents
+                .extend(config.contents.iter().cloned());
+            if let Some(task) = self.task(*ordinal) {
+                draft.watch_files(task.process, &config.files);
+            }
+        }
+        let mut changes = match (row.action.op(), row.options.after_release) {
+            (Some(op), _) => self.begin(draft, &step.begin, op),
+            (None, after) => {
+                self.begin_config(&step.begin);
+                let op = after.map(|after| match after {
+                    AfterRelease::Restart => Op::Restart,
+                    AfterRelease::Reload => Op::Reload,
+                });
+                let written: Vec<u32> = self.written(done);
+                match op.filter(|_| self.goes_on()) {
+                    Some(op) => self.begin(draft, &written, op),
+                    None => draft.finish(),
+                }
+            }
         };
         let tasks = self.job.tasks.iter();
         let mut statuses = tasks.map(|task| self.moved.get(&task.ordinal).unwrap_or(task).status);
@@ -189,6 +285,11 @@ impl<'a> Look<'a> {
         Some(self.moved.get(&ordinal).unwrap_or(task))
     }
 
+    fn is_connected(&self, ordinal: u32) -> bool {
+        let task = self.job.tasks.get(ordinal as usize);
+        task.is_some_and(|task| is_connected(self.world.fleet, task))
+    }
+
     fn hold_up(&mut self, ordinal: u32, culprit: u32) {
         let because = self.task(culprit).map_or_else(String::new, |culprit| {
             format!("{}: {}", culprit.label.expression, culprit.reason)
@@ -211,8 +312,30 @@ impl<'a> Look<'a> {
         self.moved.insert(ordinal, row);
     }
 
+    /// Workers take up what is running and has no operation.
+    fn begin_config(&mut self, ordinals: &[u32]) {
+        for ordinal in ordinals {
+            if let Some(task) = self.task(*ordinal).cloned() {
+                let row = JobTaskRow {
+                    status: JobStatus::Running,
+                    started_at: self.now,
+                    ..task
+                };
+                self.moved.insert(*ordinal, row);
+            }
+        }
+    }
+
+    /// Those whose files are written, and whose processes are to be operated now.
+    fn written(&self, done: &Done) -> Vec<u32> {
+        let ok = done.iter().filter(|(_, config)| config.failed.is_none());
+        let mut ordinals: Vec<u32> = ok.map(|(ordinal, _)| *ordinal).collect();
+        ordinals.sort_unstable();
+        ordinals
+    }
+
     /// One task of the fleet for all that begin together.
-    fn begin(&mut self, ordinals: &[u32], op: Op) -> Changes {
+    fn begin(&mut self, draft: Draft<'_>, ordinals: &[u32], op: Op) -> Changes {
         let mut targets: Vec<(u32, FullName, model::Host)> = Vec::with_capacity(ordinals.len());
         for ordinal in ordinals {
             match self.target(*ordinal) {
@@ -221,21 +344,24 @@ impl<'a> Look<'a> {
             }
         }
         if targets.is_empty() {
-            return Changes::default();
+            return draft.finish();
         }
         let id = self
             .control
             .0
             .tasks
             .fresh_id(self.now, secrets::random_u32());
-        let mut plan = OperatePlan::new(self.world, &self.control.0.tasks, id, self.now);
+        let mut plan = OperatePlan::on(draft, &self.control.0.tasks, id);
         for (ordinal, name, host) in targets {
             let op_id = plan.add_instance(name, op, host);
             if let Some(task) = self.task(ordinal).cloned() {
                 let row = JobTaskRow {
                     status: JobStatus::Running,
                     op: Some(op_id),
-                    started_at: self.now,
+                    started_at: match task.started_at {
+                        UnixMillis::NEVER => self.now,
+                        began => began,
+                    },
                     ..task
                 };
                 self.moved.insert(ordinal, row);
@@ -285,4 +411,14 @@ impl<'a> Look<'a> {
             .ok_or_else(|| not_there("this instance of the process is not registered"))?;
         Ok((instance.row.name().clone(), instance.row.host().host))
     }
+}
+
+/// Whether the agent that a task needs is there; one that needs none is told so when it begins.
+pub(super) fn is_connected(fleet: &fleet::Fleet, task: &JobTaskRow) -> bool {
+    let row = fleet.view_row(task.process);
+    let instances = row.map(|row| row.instances()).unwrap_or_default();
+    instances
+        .iter()
+        .filter(|instance| instance.local_inst_id == task.local_inst_id)
+        .all(|instance| instance.row.host().link.is_up())
 }

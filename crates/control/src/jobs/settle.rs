@@ -28,7 +28,10 @@ pub(super) fn settled(
                 outcome.message.clone()
             }
         },
-        output: ran.map_or_else(|| task.output.clone(), |ran| ran.output.clone()),
+        output: ran.map_or_else(
+            || task.output.clone(),
+            |ran| format!("{}{}", task.output, ran.output),
+        ),
         command: ran.map_or_else(|| task.command.clone(), |ran| ran.command.clone()),
         ended_at: outcome.ended_at,
         ..task.clone()

@@ -1,12 +1,16 @@
 //! The jobs that are not over, in memory. The store has them all.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use model::OpId;
 use model::change::Changes;
 use model::job::{JobId, JobRow, JobStatus, JobTaskRow};
+use store::JobCounts;
 use tokio::sync::{Notify, watch};
+
+use crate::Happening;
 
 #[derive(Debug)]
 pub(crate) struct Jobs {
@@ -15,7 +19,13 @@ pub(crate) struct Jobs {
     pub(super) look: Notify,
     /// Moves whenever any job does, for those who wait.
     pub(super) moved: watch::Sender<u64>,
+    /// Jobs that were under way when this server began, whose agents may not be back yet.
+    resumed: HashSet<JobId>,
+    began: tokio::time::Instant,
 }
+
+/// How long agents have to come back to a server that was away: they try every half a minute.
+const BACK_WITHIN: Duration = Duration::from_secs(40);
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -30,53 +40,67 @@ pub(super) struct OpenJob {
     pub(super) row: JobRow,
     /// By ordinal.
     pub(super) tasks: Vec<JobTaskRow>,
+    /// Kept beside them, so that telling watchers of a large job costs nothing.
+    counts: JobCounts,
 }
 
 impl Jobs {
-    pub(crate) fn new(last_id: JobId) -> Self {
-        let table = Table {
+    /// With what was under way, as the store has it.
+    pub(crate) fn new(last_id: JobId, loaded: &Changes) -> Self {
+        let mut table = Table {
             last_id: last_id.0,
             ..Table::default()
         };
+        table.apply(loaded);
         Self {
+            resumed: table.open.keys().copied().collect(),
+            began: tokio::time::Instant::now(),
             table: Mutex::new(table),
             look: Notify::new(),
             moved: watch::channel(0).0,
         }
     }
 
+    /// Whether a job waits for agents that are not there.
+    pub(super) fn waits_for_agents(&self, id: JobId) -> bool {
+        self.resumed.contains(&id) && self.began.elapsed() < BACK_WITHIN
+    }
+
     pub(super) fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Folds a commit in.
-    pub(crate) fn apply(&self, changes: &Changes) {
-        let moved = {
+    /// Folds a commit in; what watchers should hear of it.
+    pub(crate) fn apply(&self, changes: &Changes) -> Vec<Happening> {
+        let (is_touched, moved) = {
             let mut table = self.table();
             table.apply(changes)
         };
-        if moved {
+        if is_touched {
             self.moved.send_modify(|moved| *moved += 1);
             self.look.notify_one();
         }
+        moved
     }
 }
 
 impl Table {
-    fn apply(&mut self, changes: &Changes) -> bool {
-        let mut moved = changes
-            .outcomes
-            .iter()
-            .any(|row| self.by_op.contains_key(&row.op_id));
+    fn apply(&mut self, changes: &Changes) -> (bool, Vec<Happening>) {
+        let ended = changes.outcomes.iter();
+        let is_touched = ended
+            .map(|row| row.op_id)
+            .any(|id| self.by_op.contains_key(&id));
+        let mut moved = BTreeSet::new();
         for row in &changes.jobs {
             self.last_id = self.last_id.max(row.id.0);
-            moved = true;
+            moved.insert(row.id);
             match self.open.get_mut(&row.id) {
                 Some(job) => job.row = row.clone(),
                 None => {
                     let job = OpenJob {
                         row: row.clone(),
                         tasks: Vec::new(),
+                        counts: JobCounts::default(),
                     };
                     self.open.insert(row.id, job);
                 }
@@ -86,7 +110,7 @@ impl Table {
             let Some(job) = self.open.get_mut(&row.job) else {
                 continue;
             };
-            moved = true;
+            moved.insert(row.job);
             let at = row.ordinal as usize;
             let before = job.tasks.get(at).and_then(|before| before.op);
             if let Some(op) = before.filter(|_| before != row.op) {
@@ -105,18 +129,41 @@ impl Table {
                     }
                 }
             }
+            *count(&mut job.counts, row.status) += 1;
             match job.tasks.get_mut(at) {
-                Some(task) => *task = row.clone(),
+                Some(task) => {
+                    *count(&mut job.counts, task.status) -= 1;
+                    *task = row.clone();
+                }
                 None => job.tasks.push(row.clone()),
             }
         }
+        let told = moved.into_iter().filter_map(|id| self.open.get(&id));
+        let told = told.map(|job| Happening::Job {
+            id: job.row.id,
+            business: job.row.business,
+            action: job.row.action,
+            status: job.row.status,
+            counts: job.counts,
+        });
+        let told: Vec<Happening> = told.collect();
         for row in changes.jobs.iter().filter(|row| row.status.is_over()) {
             self.open.remove(&row.id);
         }
-        moved
+        (is_touched || !told.is_empty(), told)
     }
 
     pub(super) fn next_id(&self) -> JobId {
         JobId(self.last_id + 1)
+    }
+}
+
+fn count(counts: &mut JobCounts, status: JobStatus) -> &mut u32 {
+    match status {
+        JobStatus::Pending => &mut counts.pending,
+        JobStatus::Running => &mut counts.running,
+        JobStatus::Succeeded => &mut counts.succeeded,
+        JobStatus::Failed => &mut counts.failed,
+        JobStatus::Ignored => &mut counts.ignored,
     }
 }

@@ -48,7 +48,7 @@ fn written() -> Written {
 
 impl Agent {
     /// Says that it has begun, then everything at once.
-    async fn does(&self, id: u64, bytes: Vec<u8>) {
+    pub(crate) async fn does(&self, id: u64, bytes: Vec<u8>) {
         self.says_chunk(id, "").await;
         self.says(Output {
             id,

@@ -12,4 +12,5 @@ mod register;
 mod replicas;
 mod restart;
 mod rig;
+mod templates;
 mod topology;

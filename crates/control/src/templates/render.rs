@@ -1,0 +1,119 @@
+//! A template rendered for one instance, beside the loop: it may compute for as long as its deadline allows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fleet::Fleet;
+use fleet::view::{View, ViewRow};
+use model::Code;
+use model::config_template::VersionState;
+use model::topology::BusinessId;
+use serde_json::{Map, Value};
+use template::{Context, ErrorKind, Includes, Limits, Template, TemplateError};
+
+use super::context;
+
+/// A variable or expression of the template is wrong.
+pub(crate) const BAD_TEMPLATE: Code = Code(4_101_004);
+/// It uses what templates may not.
+pub(crate) const FORBIDDEN: Code = Code(4_101_007);
+/// Nobody activated a version.
+pub(crate) const NO_ACTIVE_VERSION: Code = Code(4_101_009);
+
+/// Why there is no file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) code: Code,
+    pub(crate) reason: String,
+}
+
+impl From<TemplateError> for Failure {
+    fn from(error: TemplateError) -> Self {
+        Self {
+            code: match error.kind {
+                ErrorKind::Forbidden => FORBIDDEN,
+                ErrorKind::Syntax
+                | ErrorKind::Undefined
+                | ErrorKind::Failed
+                | ErrorKind::Include
+                | ErrorKind::TooLong
+                | ErrorKind::TooLarge
+                | ErrorKind::TooDeep => BAD_TEMPLATE,
+            },
+            reason: error.to_string(),
+        }
+    }
+}
+
+/// Everything that a rendering needs, taken from the fleet at one moment.
+#[derive(Debug)]
+pub(crate) struct Rendering {
+    name: String,
+    text: Arc<str>,
+    variables: Map<String, Value>,
+    includes: Active,
+}
+
+/// The active versions of a business, by the name of their template.
+#[derive(Debug)]
+struct Active(BTreeMap<String, Arc<str>>);
+
+impl Active {
+    fn of(view: &View, business: BusinessId) -> Self {
+        let active = view.templates_of(business).filter_map(|template| {
+            let version = view.version_in(template.id, VersionState::Active)?;
+            Some((template.template_name.clone(), version.content.clone()))
+        });
+        Self(active.collect())
+    }
+}
+
+impl Includes for Active {
+    fn text(&self, name: &str) -> Option<String> {
+        self.0.get(name).map(|text| text.to_string())
+    }
+}
+
+impl Rendering {
+    pub(super) fn new(
+        fleet: &Fleet,
+        row: &ViewRow<'_>,
+        local_inst_id: u32,
+        name: String,
+        text: Arc<str>,
+    ) -> Self {
+        Self {
+            name,
+            text,
+            variables: context::of(row, local_inst_id),
+            includes: Active::of(fleet.view(), row.business.id),
+        }
+    }
+
+    pub(crate) async fn run(self) -> Result<String, Failure> {
+        let work = tokio::task::spawn_blocking(move || self.render());
+        work.await.unwrap_or_else(|_| {
+            Err(Failure {
+                code: BAD_TEMPLATE,
+                reason: "the template could not be rendered".to_owned(),
+            })
+        })
+    }
+
+    fn render(self) -> Result<String, Failure> {
+        let template = Template::parse(&self.name, &self.text)?;
+        let mut context = Context::new();
+        for (name, value) in self.variables {
+            match value {
+                // What it holds is reached with a dot, as older templates do.
+                Value::Object(_) => context.insert_object(name, value),
+                Value::Null
+                | Value::Bool(_)
+                | Value::Number(_)
+                | Value::String(_)
+                | Value::Array(_) => context.insert(name, value),
+            }
+        }
+        Ok(template.render(&context, &Limits::default(), &self.includes)?)
+    }
+}

@@ -1,0 +1,175 @@
+//! Versions: one draft that is written, one active that is generated from, and those of the past.
+
+use std::sync::Arc;
+
+use fleet::view::View;
+use model::access::{Audit, Caller};
+use model::change::Changes;
+use model::config_template::{
+    MAX_CONTENT, TemplateChanges, TemplateId, VersionId, VersionRow, VersionState,
+};
+use model::topology::{BusinessId, namespace_of};
+use model::{Invalid, UnixMillis};
+use template::Template;
+
+use super::edit::{find, who};
+use crate::access::check_namespace;
+use crate::{Control, ControlError};
+
+impl Control {
+    /// Writes the draft of a template, which is made if there is none. A text that is no template is refused with its line.
+    pub async fn save_draft(
+        &self,
+        caller: &Caller,
+        business: BusinessId,
+        template: TemplateId,
+        description: String,
+        content: String,
+    ) -> Result<VersionId, ControlError> {
+        check_namespace(caller, &namespace_of(business))?;
+        let name = find(self.fleet().view(), business, template)?
+            .template_name
+            .clone();
+        check_content(&name, &content)?;
+        let content: Arc<str> = content.into();
+        let (caller, at) = (caller.clone(), self.now());
+        self.commit(move |world| {
+            let view = world.fleet.view();
+            find(view, business, template)?;
+            let draft = view.version_in(template, VersionState::Draft);
+            let row = VersionRow {
+                id: draft.map_or_else(|| view.next_version(), |draft| draft.id),
+                template,
+                description: description.clone(),
+                content: content.clone(),
+                state: VersionState::Draft,
+                updated_at: at,
+                updated_by: who(&caller),
+            };
+            let id = row.id;
+            let object = format!("template {template} draft {id}");
+            Ok((changed(vec![row], &caller, at, "save_draft", object), id))
+        })
+        .await
+    }
+
+    /// Makes a version the one that is generated from; the one before becomes past.
+    pub async fn activate_version(
+        &self,
+        caller: &Caller,
+        business: BusinessId,
+        version: VersionId,
+    ) -> Result<(), ControlError> {
+        check_namespace(caller, &namespace_of(business))?;
+        let (caller, at) = (caller.clone(), self.now());
+        self.commit(move |world| {
+            let view = world.fleet.view();
+            let row = find_version(view, business, version)?;
+            if row.state == VersionState::Active {
+                return Ok((Changes::default(), ()));
+            }
+            let stamped = |row: &VersionRow, state| VersionRow {
+                state,
+                updated_at: at,
+                updated_by: who(&caller),
+                ..row.clone()
+            };
+            let before = view.version_in(row.template, VersionState::Active);
+            let mut rows = vec![stamped(&row, VersionState::Active)];
+            rows.extend(before.map(|before| stamped(before, VersionState::Past)));
+            let object = format!("template {} version {version}", row.template);
+            let changes = changed(rows, &caller, at, "activate_version", object);
+            Ok((changes, ()))
+        })
+        .await
+    }
+
+    /// Copies a version into the draft of its template.
+    pub async fn clone_version(
+        &self,
+        caller: &Caller,
+        business: BusinessId,
+        version: VersionId,
+    ) -> Result<VersionId, ControlError> {
+        check_namespace(caller, &namespace_of(business))?;
+        let row = find_version(self.fleet().view(), business, version)?;
+        let description = format!("copy of version {version}");
+        let content = row.content.to_string();
+        self.save_draft(caller, business, row.template, description, content)
+            .await
+    }
+
+    /// Every version of a template, the newest first.
+    pub fn template_versions(
+        &self,
+        caller: &Caller,
+        business: BusinessId,
+        template: TemplateId,
+    ) -> Result<Vec<Arc<VersionRow>>, ControlError> {
+        check_namespace(caller, &namespace_of(business))?;
+        let fleet = self.fleet();
+        find(fleet.view(), business, template)?;
+        let mut versions: Vec<Arc<VersionRow>> =
+            fleet.view().versions_of(template).cloned().collect();
+        versions.reverse();
+        Ok(versions)
+    }
+}
+
+/// What is previewed of a template: its draft, else its active version.
+pub(super) fn to_preview(
+    view: &View,
+    business: BusinessId,
+    id: TemplateId,
+) -> Result<(String, Arc<str>), ControlError> {
+    let template = find(view, business, id)?;
+    let version = view
+        .version_in(id, VersionState::Draft)
+        .or_else(|| view.version_in(id, VersionState::Active))
+        .ok_or_else(|| {
+            let name = &template.template_name;
+            ControlError::NotFound(format!("template {name} has no version yet"))
+        })?;
+    Ok((template.template_name.clone(), version.content.clone()))
+}
+
+fn find_version(
+    view: &View,
+    business: BusinessId,
+    id: VersionId,
+) -> Result<Arc<VersionRow>, ControlError> {
+    let version = view.version(id).cloned();
+    let version = version.ok_or_else(|| {
+        ControlError::NotFound(format!("business {business} has no template version {id}"))
+    })?;
+    find(view, business, version.template)?;
+    Ok(version)
+}
+
+fn check_content(name: &str, content: &str) -> Result<(), Invalid> {
+    if content.len() > MAX_CONTENT {
+        let rule = format!("must be at most {MAX_CONTENT} bytes");
+        return Err(Invalid::new("content", rule));
+    }
+    match Template::parse(name, content) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Invalid::new("content", error.to_string())),
+    }
+}
+
+fn changed(
+    versions: Vec<VersionRow>,
+    caller: &Caller,
+    at: UnixMillis,
+    action: &str,
+    object: String,
+) -> Changes {
+    Changes {
+        templates: TemplateChanges {
+            versions,
+            ..TemplateChanges::default()
+        },
+        audit: vec![Audit::new(caller, at, action, object, String::new())],
+        ..Changes::default()
+    }
+}

@@ -1,0 +1,324 @@
+//! What a job does to the config files of one instance: generate, release, compare.
+
+use std::sync::Arc;
+
+use md5::{Digest, Md5};
+use model::config_file::{FileWanted, KEEP_BACKUPS, MAX_BYTES};
+use model::config_template::{
+    ConfigFileRow, ContentId, ContentRow, FileState, TemplateRow, VersionId, VersionState,
+};
+use model::job::{JobAction, JobRow, JobTaskRow};
+use model::topology::BkProcessId;
+use model::{Code, Host};
+
+use super::context;
+use super::render::{Failure, NO_ACTIVE_VERSION, Rendering};
+use super::unified::unified;
+use crate::topology::line;
+use crate::{Control, ControlError, secrets};
+
+/// What came of it, to be committed with the task.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ConfigDone {
+    pub(crate) files: Vec<ConfigFileRow>,
+    pub(crate) contents: Vec<ContentRow>,
+    pub(crate) output: String,
+    /// Something to know although it went well.
+    pub(crate) note: String,
+    pub(crate) failed: Option<(Code, String)>,
+}
+
+/// A file that a template makes for an instance, before it is rendered.
+#[derive(Debug)]
+struct Planned {
+    template: Arc<TemplateRow>,
+    version: VersionId,
+    path: String,
+    before: Option<Arc<ConfigFileRow>>,
+    rendering: Rendering,
+}
+
+/// A file with its content.
+#[derive(Debug)]
+struct Made {
+    template: Arc<TemplateRow>,
+    before: Option<Arc<ConfigFileRow>>,
+    state: FileState,
+    body: Arc<str>,
+}
+
+pub(crate) async fn work(control: Control, job: JobRow, task: JobTaskRow) -> ConfigDone {
+    let mut done = ConfigDone::default();
+    let worked = match job.action {
+        JobAction::Generate => generate(&control, &job, &task, &mut done).await,
+        JobAction::Release => release(&control, &job, &task, &mut done).await,
+        JobAction::Diff => compare(&control, &job, &task, &mut done).await,
+        JobAction::Start
+        | JobAction::Stop
+        | JobAction::Restart
+        | JobAction::Reload
+        | JobAction::ForceStop
+        | JobAction::SetAuto
+        | JobAction::UnsetAuto => Ok(()),
+    };
+    done.failed = worked.err().map(|failure| (failure.code, failure.reason));
+    done
+}
+
+async fn generate(
+    control: &Control,
+    job: &JobRow,
+    task: &JobTaskRow,
+    done: &mut ConfigDone,
+) -> Result<(), Failure> {
+    for planned in plan(control, job, task)? {
+        let made = make(control, job, planned).await?;
+        done.say(&format!("{} {}", made.state.md5, made.state.path));
+        done.keep(task, &made, false);
+    }
+    Ok(())
+}
+
+async fn release(
+    control: &Control,
+    job: &JobRow,
+    task: &JobTaskRow,
+    done: &mut ConfigDone,
+) -> Result<(), Failure> {
+    let host = host_of(control, task)?;
+    let mut all = Vec::new();
+    // All are rendered before the first is written: a template that fails leaves the host as it was.
+    for planned in plan(control, job, task)? {
+        all.push(make(control, job, planned).await?);
+    }
+    for made in all {
+        let wanted = FileWanted {
+            path: made.state.path.clone(),
+            owner: made.template.owner.clone(),
+            group: made.template.group.clone(),
+            mode: made.template.filemode,
+            md5: made.state.md5.clone(),
+            keep_backups: KEEP_BACKUPS,
+        };
+        let bytes = made.body.as_bytes().to_vec();
+        let written = control.write_file(host, wanted, bytes).await;
+        let written = written.map_err(|error| of_host(error, &made.state.path))?;
+        let what = match (&written.backup_path, written.unchanged) {
+            (_, true) => "was so already".to_owned(),
+            (Some(backup), false) => format!("written; what was there is {backup}"),
+            (None, false) => "written".to_owned(),
+        };
+        done.say(&format!("{} {}: {what}", written.md5, made.state.path));
+        done.keep(task, &made, true);
+    }
+    Ok(())
+}
+
+async fn compare(
+    control: &Control,
+    job: &JobRow,
+    task: &JobTaskRow,
+    done: &mut ConfigDone,
+) -> Result<(), Failure> {
+    let host = host_of(control, task)?;
+    let mut differing = Vec::new();
+    for planned in plan(control, job, task)? {
+        let known = planned
+            .before
+            .as_ref()
+            .and_then(|file| file.released.as_ref().or(file.generated.as_ref()));
+        let Some(known) = known else {
+            done.say(&format!("{}: neither generated nor released", planned.path));
+            differing.push(planned.path);
+            continue;
+        };
+        let expected = control
+            .0
+            .store
+            .content(known.content)
+            .await
+            .map_err(|error| unavailable(&error))?
+            .unwrap_or_default();
+        let found = control.read_file(host, &known.path, MAX_BYTES as u64).await;
+        match found.map_err(|error| of_host(error, &known.path))? {
+            None => {
+                done.say(&format!("{}: is not there", known.path));
+                differing.push(known.path.clone());
+            }
+            Some(file) if file.content == expected.as_bytes() => {
+                done.say(&format!("{}: as released", known.path));
+            }
+            Some(file) => {
+                let actual = String::from_utf8_lossy(&file.content);
+                done.say(&unified(&known.path, &expected, &actual));
+                differing.push(known.path.clone());
+            }
+        }
+    }
+    if !differing.is_empty() {
+        done.note = format!("differs: {}", differing.join(", "));
+    }
+    Ok(())
+}
+
+/// What the templates of an instance make, as the view is now.
+fn plan(control: &Control, job: &JobRow, task: &JobTaskRow) -> Result<Vec<Planned>, Failure> {
+    let gone = || Failure {
+        code: Code::NOT_REGISTERED,
+        reason: "the process is no longer in the topology".to_owned(),
+    };
+    let fleet = control.fleet();
+    let row = fleet.view_row(task.process).ok_or_else(gone)?;
+    let view = fleet.view();
+    let wanted = &job.options.config_template_ids;
+    let templates = view.templates_for(task.process).into_iter();
+    let templates = templates.filter(|row| wanted.is_empty() || wanted.contains(&row.id));
+    let mut planned = Vec::new();
+    for template in templates {
+        let version = view
+            .version_in(template.id, VersionState::Active)
+            .ok_or_else(|| Failure {
+                code: NO_ACTIVE_VERSION,
+                reason: format!("template {} has no active version", template.template_name),
+            })?;
+        let variables = context::variables(&row, task.local_inst_id);
+        let part = |field: &str, text: &str| {
+            let text = line(field, text, &variables);
+            text.map(|text| text.into_owned())
+                .map_err(|invalid| Failure {
+                    code: super::render::BAD_TEMPLATE,
+                    reason: format!("template {}: {invalid}", template.template_name),
+                })
+        };
+        let folder = part("abs_path", &template.abs_path)?;
+        let file = part("file_name", &template.file_name)?;
+        planned.push(Planned {
+            path: format!("{}/{file}", folder.trim_end_matches('/')),
+            version: version.id,
+            before: view
+                .config_file(task.process, task.local_inst_id, template.id)
+                .cloned(),
+            rendering: Rendering::new(
+                &fleet,
+                &row,
+                task.local_inst_id,
+                template.template_name.clone(),
+                version.content.clone(),
+            ),
+            template: template.clone(),
+        });
+    }
+    match planned.is_empty() {
+        false => Ok(planned),
+        true => Err(Failure {
+            code: NO_ACTIVE_VERSION,
+            reason: "no template is bound to this process".to_owned(),
+        }),
+    }
+}
+
+async fn make(control: &Control, job: &JobRow, planned: Planned) -> Result<Made, Failure> {
+    let text = planned.rendering.run().await?;
+    let text = planned.template.line_separator.apply(&text);
+    let md5: String = Md5::digest(text.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Ok(Made {
+        state: FileState {
+            version: planned.version,
+            content: ContentId(secrets::sha256(&text)),
+            md5,
+            path: planned.path,
+            at: control.now(),
+            by: match job.user.is_empty() {
+                true => job.app.clone(),
+                false => job.user.clone(),
+            },
+        },
+        template: planned.template,
+        before: planned.before,
+        body: text.into(),
+    })
+}
+
+fn host_of(control: &Control, task: &JobTaskRow) -> Result<Host, Failure> {
+    let fleet = control.fleet();
+    let row = fleet.view_row(task.process);
+    let instances = row.map(|row| row.instances()).unwrap_or_default();
+    let instance = instances
+        .iter()
+        .find(|instance| instance.local_inst_id == task.local_inst_id);
+    instance
+        .map(|instance| instance.row.host().host)
+        .ok_or_else(|| Failure {
+            code: Code::NOT_REGISTERED,
+            reason: "this instance of the process is not registered".to_owned(),
+        })
+}
+
+fn of_host(error: ControlError, path: &str) -> Failure {
+    let code = match &error {
+        ControlError::Away(_) | ControlError::NotFound(_) => Code::NO_CONNECTION,
+        ControlError::Invalid(_)
+        | ControlError::Declined(_)
+        | ControlError::Forbidden(_)
+        | ControlError::Unauthenticated { .. }
+        | ControlError::NoSuchTask(_)
+        | ControlError::Conflict(_)
+        | ControlError::TooFast { .. }
+        | ControlError::Busy(_)
+        | ControlError::Unavailable(_) => Code::COMMAND_FAILED,
+    };
+    let said = error.to_string();
+    Failure {
+        code,
+        reason: match said.contains(path) {
+            true => said,
+            false => format!("{path}: {said}"),
+        },
+    }
+}
+
+fn unavailable(error: &store::StoreError) -> Failure {
+    Failure {
+        code: Code::COMMAND_FAILED,
+        reason: error.to_string(),
+    }
+}
+
+impl ConfigDone {
+    fn say(&mut self, line: &str) {
+        self.output.push_str(line);
+        self.output.push('\n');
+    }
+
+    fn keep(&mut self, task: &JobTaskRow, made: &Made, released: bool) {
+        let before = made.before.as_deref();
+        self.files.push(ConfigFileRow {
+            process: task.process,
+            local_inst_id: task.local_inst_id,
+            template: made.template.id,
+            generated: Some(made.state.clone()),
+            released: match released {
+                true => Some(made.state.clone()),
+                false => before.and_then(|before| before.released.clone()),
+            },
+        });
+        self.contents.push(ContentRow {
+            id: made.state.content,
+            body: made.body.clone(),
+        });
+    }
+}
+
+/// Whether a job of config files has anything to do for a process.
+pub(crate) fn has_templates(
+    view: &fleet::view::View,
+    job: &model::job::JobOptions,
+    id: BkProcessId,
+) -> bool {
+    let wanted = &job.config_template_ids;
+    let mut bound = view.templates_for(id).into_iter();
+    bound.any(|template| wanted.is_empty() || wanted.contains(&template.id))
+}

@@ -1,0 +1,407 @@
+//! Config templates from a draft to a file on a host that is watched.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use control::{Apply, ControlError, JobView, NewJob, NewTemplate, PreviewOf};
+use model::config_file::{FileHead, FileWanted, Found, Written};
+use model::config_template::{Binding, LineSeparator, TemplateId};
+use model::job::{AfterRelease, JobAction, JobId, JobOptions, JobStatus};
+use model::scope::{Scope, Selection};
+use model::topology::{BkProcessId, BusinessId, Origin};
+use model::{Code, Outcome, UnixMillis};
+use wire::DownKind;
+use wire::ask::Question;
+
+use crate::rig::{Agent, Rig, op_of};
+use crate::topology::{facts, program};
+
+const BUSINESS: BusinessId = BusinessId(2);
+const PROCESS: BkProcessId = BkProcessId(1);
+
+/// The files of a pretended host.
+#[derive(Default)]
+struct Disk(Mutex<HashMap<String, (FileWanted, Vec<u8>)>>);
+
+impl Disk {
+    fn read(&self, path: &str) -> Option<String> {
+        let files = self.0.lock().unwrap();
+        let (_, content) = files.get(path)?;
+        Some(String::from_utf8(content.clone()).unwrap())
+    }
+
+    fn answer(&self, question: Question) -> Vec<u8> {
+        let mut files = self.0.lock().unwrap();
+        match question {
+            Question::WriteFile(write) => {
+                let (path, md5) = (write.file.path.clone(), write.file.md5.clone());
+                let before = files.insert(path.clone(), (write.file, write.content.to_vec()));
+                let written = Written {
+                    backup_path: before.is_some().then(|| format!("{path}.backup")),
+                    path,
+                    md5,
+                    unchanged: false,
+                    previous_md5: before.map(|(file, _)| file.md5),
+                };
+                serde_json::to_vec(&written).unwrap()
+            }
+            Question::ReadFile(read) => {
+                let found = files.get(&read.path);
+                let head = found.map_or(Found::Nothing, |(file, content)| {
+                    Found::File(FileHead {
+                        size: content.len() as u64,
+                        md5: file.md5.clone(),
+                        owner: file.owner.clone(),
+                        group: file.group.clone(),
+                        mode: file.mode,
+                    })
+                });
+                let mut bytes = serde_json::to_vec(&head).unwrap();
+                bytes.push(b'\n');
+                bytes.extend(found.iter().flat_map(|(_, content)| content));
+                bytes
+            }
+            other => panic!("{other:?} is not asked here"),
+        }
+    }
+}
+
+/// One host with two instances, an agent, and a template that is bound and active.
+async fn rig(text: &str) -> (Rig, Agent, TemplateId) {
+    let rig = Rig::new().await;
+    let mut one = facts(&["10.0.0.1"], &program("zone", 2));
+    one.variables.insert("region".into(), "sz".into());
+    rig.control
+        .import_topology(&rig.caller, one, Origin::Given, Apply::Really)
+        .await
+        .unwrap();
+    let agent = rig.agent("10.0.0.1").await;
+    let id = rig
+        .control
+        .create_template(&rig.caller, BUSINESS, new("zone.conf"))
+        .await
+        .unwrap();
+    activate(&rig, id, text).await;
+    let bindings = vec![Binding::Process(PROCESS)];
+    rig.control
+        .bind_template(&rig.caller, BUSINESS, id, bindings)
+        .await
+        .unwrap();
+    (rig, agent, id)
+}
+
+fn new(name: &str) -> NewTemplate {
+    NewTemplate {
+        template_name: name.into(),
+        file_name: "zone${local_inst_id}.conf".into(),
+        abs_path: "/opt/zone/etc/".into(),
+        owner: "app".into(),
+        group: "app".into(),
+        filemode: 0o640,
+        line_separator: LineSeparator::CrLf,
+    }
+}
+
+async fn activate(rig: &Rig, id: TemplateId, text: &str) {
+    let draft = rig
+        .control
+        .save_draft(&rig.caller, BUSINESS, id, "first".into(), text.into())
+        .await
+        .unwrap();
+    rig.control
+        .activate_version(&rig.caller, BUSINESS, draft)
+        .await
+        .unwrap();
+}
+
+async fn create(rig: &Rig, action: JobAction, options: JobOptions) -> JobId {
+    let new = NewJob {
+        business: BUSINESS,
+        action,
+        selection: Selection::Scope(Scope::default()),
+        scope: serde_json::json!({}),
+        options,
+    };
+    rig.control.create_job(&rig.caller, new).await.unwrap()
+}
+
+/// Carries a job to its end with an agent that does what it is told.
+async fn run(rig: &Rig, agent: &Agent, disk: &Disk, id: JobId) -> JobView {
+    let serve = async {
+        loop {
+            for heard in agent.hears().await {
+                match heard {
+                    DownKind::Ask(ask) => match ask.question().unwrap() {
+                        Question::More { .. } | Question::Cancel => {}
+                        question => agent.does(ask.id, disk.answer(question)).await,
+                    },
+                    DownKind::Command(command) => {
+                        let outcome = Outcome::plain(Code::OK, "success", UnixMillis(9));
+                        agent.answers(op_of(&command), outcome).await;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    };
+    let wait = Duration::from_secs(20);
+    tokio::select! {
+        view = rig.control.job_moved(&rig.caller, id, usize::MAX - 1, wait) => {
+            let view = view.unwrap();
+            assert!(view.job.status.is_over(), "{:?}", view.tasks);
+            view
+        }
+        () = serve => panic!("it serves for ever"),
+    }
+}
+
+const TEXT: &str = "inst ${inst_id} of ${bk_process_name}\nip ${InnerIP}\nregion ${global_variables.region} ${region}\n";
+
+#[tokio::test]
+async fn a_template_becomes_a_watched_file_for_each_instance() {
+    let (rig, agent, _) = rig(TEXT).await;
+    let disk = Disk::default();
+    let id = create(&rig, JobAction::Generate, JobOptions::default()).await;
+    let view = run(&rig, &agent, &disk, id).await;
+    assert_eq!(view.count(JobStatus::Succeeded), 2, "{:?}", view.tasks);
+    assert!(view.tasks[1].output.ends_with("/opt/zone/etc/zone2.conf\n"));
+    assert!(
+        disk.read("/opt/zone/etc/zone2.conf").is_none(),
+        "nothing is written yet"
+    );
+    let id = create(&rig, JobAction::Release, JobOptions::default()).await;
+    let view = run(&rig, &agent, &disk, id).await;
+    assert_eq!(view.job.status, JobStatus::Succeeded, "{:?}", view.tasks);
+    assert_eq!(
+        disk.read("/opt/zone/etc/zone2.conf").unwrap(),
+        "inst 2 of zone\r\nip 10.0.0.1\r\nregion sz sz\r\n"
+    );
+    let md5 = {
+        let files = disk.0.lock().unwrap();
+        let (file, _) = &files["/opt/zone/etc/zone2.conf"];
+        assert_eq!((file.owner.as_str(), file.mode), ("app", 0o640));
+        file.md5.clone()
+    };
+    let watched = |rig: &Rig| {
+        let fleet = rig.control.fleet();
+        let instance = fleet.view_row(PROCESS).unwrap().instances()[1];
+        instance.row.definition().spec.configmap.clone()
+    };
+    let before = watched(&rig);
+    assert_eq!(before.len(), 1);
+    assert_eq!(
+        (before[0].path.as_str(), &before[0].md5),
+        ("/opt/zone/etc/zone2.conf", &md5)
+    );
+    // A refresh of the topology keeps watching.
+    let told = rig.control.topology(&rig.caller, BUSINESS).unwrap();
+    let difference = rig
+        .control
+        .import_topology(&rig.caller, told, Origin::Given, Apply::Really)
+        .await
+        .unwrap();
+    assert!(difference.is_empty(), "{difference:?}");
+    let rig = rig.restarted().await;
+    assert_eq!(watched(&rig), before);
+}
+
+#[tokio::test]
+async fn a_comparison_shows_what_somebody_changed_by_hand() {
+    let (rig, agent, _) = rig(TEXT).await;
+    let disk = Disk::default();
+    let id = create(&rig, JobAction::Release, JobOptions::default()).await;
+    run(&rig, &agent, &disk, id).await;
+    let same = create(&rig, JobAction::Diff, JobOptions::default()).await;
+    let view = run(&rig, &agent, &disk, same).await;
+    assert!(
+        view.tasks.iter().all(|task| task.reason.is_empty()),
+        "{:?}",
+        view.tasks
+    );
+    {
+        let mut files = disk.0.lock().unwrap();
+        let (_, content) = files.get_mut("/opt/zone/etc/zone1.conf").unwrap();
+        content.extend(b"by hand\r\n");
+        files.remove("/opt/zone/etc/zone2.conf");
+    }
+    let other = create(&rig, JobAction::Diff, JobOptions::default()).await;
+    let view = run(&rig, &agent, &disk, other).await;
+    assert_eq!(view.tasks[0].reason, "differs: /opt/zone/etc/zone1.conf");
+    assert!(
+        view.tasks[0].output.contains("+by hand"),
+        "{}",
+        view.tasks[0].output
+    );
+    assert!(
+        view.tasks[1].output.contains("is not there"),
+        "{}",
+        view.tasks[1].output
+    );
+}
+
+#[tokio::test]
+async fn a_release_may_restart_what_it_is_for_in_batches() {
+    let (rig, agent, _) = rig(TEXT).await;
+    let disk = Disk::default();
+    let options = JobOptions {
+        batch_size: Some(1),
+        after_release: Some(AfterRelease::Restart),
+        ..JobOptions::default()
+    };
+    let id = create(&rig, JobAction::Release, options).await;
+    let view = run(&rig, &agent, &disk, id).await;
+    assert_eq!(view.count(JobStatus::Succeeded), 2, "{:?}", view.tasks);
+    let ops: Vec<_> = view
+        .tasks
+        .iter()
+        .map(|task| task.op.unwrap().task)
+        .collect();
+    assert_ne!(ops[0], ops[1], "one after the other");
+}
+
+#[tokio::test]
+async fn a_template_that_fails_says_where_and_leaves_the_host_alone() {
+    let (rig, agent, template) = rig("fine\n${nobody}\n").await;
+    let disk = Disk::default();
+    let id = create(&rig, JobAction::Release, JobOptions::default()).await;
+    let view = run(&rig, &agent, &disk, id).await;
+    assert_eq!(view.tasks[0].code, Code(4_101_004));
+    assert!(
+        view.tasks[0].reason.starts_with("zone.conf line 2: "),
+        "{}",
+        view.tasks[0].reason
+    );
+    assert!(disk.0.lock().unwrap().is_empty());
+    // What is wrong in itself is not even a draft.
+    for (text, word) in [("<%! import os %>", "line 1"), ("% if x:\n", "line")] {
+        let refused = rig
+            .control
+            .save_draft(&rig.caller, BUSINESS, template, String::new(), text.into())
+            .await;
+        let Err(ControlError::Invalid(invalid)) = refused else {
+            panic!("{text} was taken");
+        };
+        assert!(invalid.rule.contains(word), "{invalid}");
+    }
+    // Mended, the same job goes through.
+    activate(&rig, template, "fine\n").await;
+    rig.control.retry_job(&rig.caller, id, None).await.unwrap();
+    let view = run(&rig, &agent, &disk, id).await;
+    assert_eq!(view.job.status, JobStatus::Succeeded, "{:?}", view.tasks);
+}
+
+#[tokio::test]
+async fn a_release_under_way_is_done_again_after_a_restart_of_the_server() {
+    let (rig, agent, _) = rig(TEXT).await;
+    let disk = Disk::default();
+    let id = create(&rig, JobAction::Release, JobOptions::default()).await;
+    // It is asked and never answers.
+    while !agent
+        .hears()
+        .await
+        .iter()
+        .any(|heard| matches!(heard, DownKind::Ask(_)))
+    {}
+    let rig = rig.restarted().await;
+    drop(agent);
+    let agent = rig.connect("10.0.0.1".parse().unwrap(), 0);
+    let view = run(&rig, &agent, &disk, id).await;
+    assert_eq!(view.job.status, JobStatus::Succeeded, "{:?}", view.tasks);
+    assert_eq!(disk.0.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn names_are_unique_versions_have_places_and_nothing_bound_is_no_job() {
+    let (rig, _agent, id) = rig("one ${x}\n").await;
+    let again = rig
+        .control
+        .create_template(&rig.caller, BUSINESS, new("zone.conf"))
+        .await;
+    assert!(matches!(again, Err(ControlError::Conflict(_))));
+    let relative = NewTemplate {
+        abs_path: "etc".into(),
+        ..new("other")
+    };
+    let refused = rig
+        .control
+        .create_template(&rig.caller, BUSINESS, relative)
+        .await;
+    assert!(matches!(refused, Err(ControlError::Invalid(invalid)) if invalid.field == "abs_path"));
+    activate(&rig, id, "two\n").await;
+    let versions = rig
+        .control
+        .template_versions(&rig.caller, BUSINESS, id)
+        .unwrap();
+    let states: Vec<String> = versions.iter().map(|v| format!("{:?}", v.state)).collect();
+    assert_eq!(states, ["Active", "Past"]);
+    let first = versions[1].id;
+    let draft = rig
+        .control
+        .clone_version(&rig.caller, BUSINESS, first)
+        .await
+        .unwrap();
+    let shown = rig.control.template(&rig.caller, BUSINESS, id).unwrap();
+    assert_eq!((shown.draft, shown.n_versions), (Some(draft), 3));
+    let of = PreviewOf::Text("${inst_id_0}".into());
+    let text = rig
+        .control
+        .preview_template(&rig.caller, BUSINESS, of, PROCESS, 2)
+        .await;
+    assert_eq!(text.unwrap(), "1");
+    let of = PreviewOf::Template(id);
+    let draft = rig
+        .control
+        .preview_template(&rig.caller, BUSINESS, of, PROCESS, 2)
+        .await;
+    assert!(
+        matches!(draft, Err(ControlError::Invalid(_))),
+        "x is not known"
+    );
+    rig.control
+        .bind_template(&rig.caller, BUSINESS, id, vec![])
+        .await
+        .unwrap();
+    let new = NewJob {
+        business: BUSINESS,
+        action: JobAction::Generate,
+        selection: Selection::Scope(Scope::default()),
+        scope: serde_json::json!({}),
+        options: JobOptions::default(),
+    };
+    let refused = rig.control.create_job(&rig.caller, new).await;
+    assert!(matches!(refused, Err(ControlError::Invalid(_))));
+    rig.control
+        .delete_template(&rig.caller, BUSINESS, id)
+        .await
+        .unwrap();
+    assert!(
+        rig.control
+            .templates(&rig.caller, BUSINESS)
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[tokio::test]
+async fn a_template_that_goes_leaves_its_files_unwatched() {
+    let (rig, agent, template) = rig(TEXT).await;
+    let disk = Disk::default();
+    let id = create(&rig, JobAction::Release, JobOptions::default()).await;
+    run(&rig, &agent, &disk, id).await;
+    rig.control
+        .delete_template(&rig.caller, BUSINESS, template)
+        .await
+        .unwrap();
+    let fleet = rig.control.fleet();
+    let instances = fleet.view_row(PROCESS).unwrap().instances();
+    assert!(
+        instances
+            .iter()
+            .all(|one| one.row.definition().spec.configmap.is_empty())
+    );
+    assert!(
+        disk.read("/opt/zone/etc/zone1.conf").is_some(),
+        "the file stays"
+    );
+}
