@@ -69,7 +69,7 @@ pub enum Verb {
     Server(server::Args),
     /// Run the agent of a host
     #[command(after_help = agent::EXAMPLES)]
-    Agent(agent::Args),
+    Agent(Box<agent::Args>),
 
     /// Describe a process: how it is started, stopped and kept alive, and on which hosts
     #[command(after_help = register::EXAMPLES)]

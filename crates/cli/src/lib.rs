@@ -55,7 +55,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
     match verb {
         Verb::Up(args) => up::run(context, &args),
         Verb::Server(args) => server::run(context, &args),
-        Verb::Agent(args) => agent::run(context, args),
+        Verb::Agent(args) => agent::run(context, *args),
         Verb::Register(args) => register::run(context, &args),
         Verb::Update(args) => update::run(context, &args),
         Verb::Unregister(args) => unregister::run(context, &args),

@@ -13,8 +13,10 @@ use tokio::process::{Child, Command};
 use crate::failure::{Failure, Kind};
 
 /// Settings that only an agent knows: handed on.
-const FOR_AGENTS: [&str; 3] = [
+const FOR_AGENTS: [&str; 5] = [
     "MUSTER_CGROUPS",
+    "MUSTER_RELEASE",
+    "MUSTER_RELEASE_PATHS",
     "MUSTER_AGENT_MEMORY_MAX",
     "MUSTER_AGENT_CPU_MAX",
 ];
