@@ -17,7 +17,7 @@ use super::{clock, sockets};
 use crate::machine::Run;
 use grouped::{Counts, Looked};
 
-/// How many `/proc/PID/stat` are kept open from pass to pass: reading an open one costs a third.
+/// How many files are kept open from pass to pass, if we may have that many: reading an open one costs a third.
 const MAX_KEPT: usize = 8192;
 /// Sockets of a process are looked up again after this many passes even if its count of descriptors is the same.
 const SOCKETS_AGE: u32 = 12;
@@ -49,6 +49,7 @@ pub(crate) struct Sampler {
     last_boot_ms: Option<u64>,
     cores: f64,
     total_pages: f64,
+    max_kept: usize,
     traffic: HashMap<u32, u64>,
     traffic_boot_ms: Option<u64>,
     owners: HashMap<i32, Sockets>,
@@ -91,12 +92,15 @@ impl Sampler {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let page_kib = (rustix::param::page_size() as u64 / 1024).max(1);
         let total_pages = procfs::meminfo_kib("MemTotal") / page_kib;
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+        let files = limit.current.unwrap_or(u64::MAX);
         Self {
             seen: HashMap::new(),
             counts: HashMap::new(),
             last_boot_ms: None,
             cores: cores as f64,
             total_pages: total_pages.max(1) as f64,
+            max_kept: MAX_KEPT.min(files as usize / 4),
             traffic: HashMap::new(),
             traffic_boot_ms: None,
             owners: HashMap::new(),
@@ -131,7 +135,8 @@ impl Sampler {
                     same
                 }
                 Some(Looked::Busy(group)) => {
-                    let tally = self.tally(group.members.iter(), last_ticks, &mut next);
+                    // Those of a group are read only when there is something to see.
+                    let tally = self.tally(group.members.iter(), last_ticks, 0, &mut next);
                     let ticks_secs = tally.ticks as f64 / clock::ticks_per_second() as f64;
                     let used_secs = group.used_secs(last_ticks).unwrap_or(ticks_secs);
                     let pages = group.memory_pages.unwrap_or(tally.pages);
@@ -143,7 +148,8 @@ impl Sampler {
                 }
                 None => {
                     let family = table.family(root.run);
-                    let tally = self.tally(family.into_iter(), last_ticks, &mut next);
+                    let max_kept = self.max_kept;
+                    let tally = self.tally(family.into_iter(), last_ticks, max_kept, &mut next);
                     let used_secs = tally.ticks as f64 / clock::ticks_per_second() as f64;
                     let sample = self.sample(used_secs, capacity_secs, tally.pages, tally.fd);
                     (sample, tally.members.into())
@@ -162,6 +168,7 @@ impl Sampler {
         &mut self,
         members: impl Iterator<Item = &'a Stat>,
         last_ticks: u64,
+        max_kept: usize,
         next: &mut HashMap<i32, Seen>,
     ) -> Tally {
         let mut tally = Tally::default();
@@ -182,7 +189,7 @@ impl Sampler {
                 let known = self.seen.remove(&run.pid).filter(|seen| seen.run == run);
                 let kept = known.and_then(|seen| seen.file);
                 let file = kept.or_else(|| {
-                    let keeps = next.len() < MAX_KEPT;
+                    let keeps = next.len() < max_kept;
                     keeps.then(|| open_stat(run.pid)).flatten()
                 });
                 let ticks = total;

@@ -82,14 +82,26 @@ impl Sampler {
     pub(super) fn look_into_groups(&mut self, roots: &[Root]) -> Vec<Option<Looked>> {
         let runs = roots.iter().map(|root| (root.run.pid, root.run));
         let runs: HashMap<i32, Run> = runs.collect();
-        let look = |root: &Root| self.look_into(root.run, root.group.as_ref()?, &runs);
-        roots.iter().map(look).collect()
+        let mut looks = Vec::with_capacity(roots.len());
+        for root in roots {
+            let keeps = looks.len() < self.max_kept;
+            let group = root.group.as_ref();
+            looks.push(group.and_then(|group| self.look_into(root.run, group, keeps, &runs)));
+        }
+        looks
     }
 
-    fn look_into(&mut self, run: Run, group: &Group, runs: &HashMap<i32, Run>) -> Option<Looked> {
+    fn look_into(
+        &mut self,
+        run: Run,
+        group: &Group,
+        keeps: bool,
+        runs: &HashMap<i32, Run>,
+    ) -> Option<Looked> {
         let mut known = self.counts.remove(&run);
         let mut file = known.as_mut().and_then(|counts| counts.file.take());
         let usage_us = group.cpu_usage_us(&mut file)?;
+        file.take_if(|_| !keeps);
         let usage_before_us = known.as_ref().map(|counts| counts.usage_us);
         match known {
             Some(counts) if counts.usage_us == usage_us && counts.age < IDLE_AGE => {
