@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Variables by their names.
+/// Variables by their names. A template goes through the fields of a map in the order that `serde_json` keeps, which is by name.
 ///
 /// Maps are dicts. Inside of an object they have their fields as attributes too, so that `this.attrib` is `this['attrib']`; where a
-/// field has the name of a method of dicts, as `items`, the attribute is the method.
+/// field has the name of a method of dicts, as `items`, the attribute is the method. The names `loop`, `context`, `capture` and
+/// `STOP_RENDERING` are Mako's own: variables with these names are never read.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
     variables: BTreeMap<String, (Value, Maps)>,

@@ -57,6 +57,13 @@ pub(crate) fn includes_any(text: &str) -> bool {
     next_include(text, 0).is_some()
 }
 
+/// What is said of a text that is larger than `Limits::source_bytes`.
+pub(crate) fn too_large(limits: &Limits) -> Problem {
+    let most = limits.source_bytes;
+    let message = format!("the template and what it includes are larger than {most} bytes");
+    Problem::new(ErrorKind::TooLarge, message)
+}
+
 /// A text as it is.
 pub(crate) fn alone(name: &str, text: &str) -> Source {
     Source {
@@ -155,14 +162,12 @@ impl Expander<'_> {
         name: &str,
     ) -> Result<u32, TemplateError> {
         if self.source.text.len() + text.len() > self.limits.source_bytes {
+            let problem = too_large(self.limits);
             return Err(TemplateError {
-                kind: ErrorKind::TooLarge,
+                kind: problem.kind,
                 template: name.to_owned(),
                 line,
-                message: format!(
-                    "the template and what it includes are larger than {} bytes",
-                    self.limits.source_bytes
-                ),
+                message: problem.message,
             });
         }
         for part in text.split_inclusive('\n') {

@@ -69,6 +69,9 @@ impl Template {
         includes: &dyn Includes,
     ) -> Result<String, TemplateError> {
         if !self.includes {
+            if self.source.text.len() > limits.source_bytes {
+                return Err(self.source.error(include::too_large(limits)));
+            }
             return run::run(&self.page, context, limits)
                 .map_err(|problem| self.source.error(problem));
         }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::dict::{Dict, Key, PAIR_BYTES, Set};
-use super::value::{List, MAX_DEPTH, SLOT_BYTES, Value, too_deep};
+use super::value::{List, MAX_DEPTH, SLOT_BYTES, VALUE_BYTES, Value, too_deep};
 use super::{Kept, Machine};
 use crate::error::Problem;
 use crate::python::ast::BinaryOp;
@@ -13,6 +13,7 @@ impl Machine<'_> {
     fn enters_list(&self, list: &Rc<List>, value: &Value) -> Result<(), Problem> {
         if value.holds_others() {
             if !list.kept.replace(true) {
+                list.held.grow(VALUE_BYTES)?;
                 self.kept.borrow_mut().push(Kept::List(Rc::clone(list)));
             }
             list.depth.set(list.depth.get().max(deeper_than(value)?));

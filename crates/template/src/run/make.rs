@@ -55,7 +55,7 @@ impl Machine<'_> {
     pub(crate) fn empty_dict(&self, object: bool) -> Result<Rc<Dict>, Problem> {
         Ok(Rc::new(Dict {
             pairs: RefCell::new(IndexMap::new()),
-            held: Held::new(&self.meter, VALUE_BYTES)?,
+            held: Held::new(&self.meter, VALUE_BYTES + PAIR_BYTES)?,
             depth: Cell::new(1),
             kept: Cell::new(false),
             object,

@@ -28,18 +28,24 @@ impl Machine<'_> {
         match separator {
             Some("") => Err(Problem::failed("split() at nothing")),
             Some(separator) if from_right => {
+                self.room_for_pieces(text.matches(separator).count().min(most))?;
                 let mut parts: Vec<&str> = text.rsplitn(pieces, separator).collect();
                 parts.reverse();
                 self.texts(parts.into_iter())
             }
             Some(separator) => self.texts(text.splitn(pieces, separator)),
             None if from_right => {
-                let mut parts = words_from_right(text, most);
+                self.room_for_pieces(text.split(is_space).count().min(most))?;
+                let mut parts: Vec<&str> = words_from_right(text, most).collect();
                 parts.reverse();
                 self.texts(parts.into_iter())
             }
-            None => self.texts(words(text, most).into_iter()),
+            None => self.texts(words(text, most)),
         }
+    }
+
+    fn room_for_pieces(&self, count: usize) -> Result<(), Problem> {
+        self.meter.fits(count.saturating_mul(size_of::<&str>()))
     }
 
     /// What is in front of a part, the part, and what is behind.
@@ -70,60 +76,72 @@ impl Machine<'_> {
     }
 }
 
-fn words(text: &str, most: usize) -> Vec<&str> {
-    let mut found = Vec::new();
+fn words(text: &str, most: usize) -> impl Iterator<Item = &str> {
     let mut rest = text.trim_start_matches(is_space);
-    while !rest.is_empty() {
-        if found.len() == most {
-            found.push(rest);
-            break;
+    let mut left = most;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
         }
-        let end = rest.find(is_space).unwrap_or(rest.len());
-        found.push(&rest[..end]);
+        let end = match left {
+            0 => rest.len(),
+            _ => rest.find(is_space).unwrap_or(rest.len()),
+        };
+        left = left.saturating_sub(1);
+        let word = &rest[..end];
         rest = rest[end..].trim_start_matches(is_space);
-    }
-    found
+        Some(word)
+    })
 }
 
-fn words_from_right(text: &str, most: usize) -> Vec<&str> {
-    let mut found = Vec::new();
+fn words_from_right(text: &str, most: usize) -> impl Iterator<Item = &str> {
     let mut rest = text.trim_end_matches(is_space);
-    while !rest.is_empty() {
-        if found.len() == most {
-            found.push(rest);
-            break;
+    let mut left = most;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
         }
-        let begin = rest.rfind(is_space).map_or(0, |at| {
-            at + rest[at..].chars().next().map_or(1, char::len_utf8)
-        });
-        found.push(&rest[begin..]);
+        let behind_space = |at: usize| at + rest[at..].chars().next().map_or(1, char::len_utf8);
+        let begin = match left {
+            0 => 0,
+            _ => rest.rfind(is_space).map_or(0, behind_space),
+        };
+        left = left.saturating_sub(1);
+        let word = &rest[begin..];
         rest = rest[..begin].trim_end_matches(is_space);
-    }
-    found
+        Some(word)
+    })
 }
 
 /// Lines, by all the line ends that Python knows.
-pub(crate) fn lines(text: &str, keep: bool) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut begin = 0;
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        if !matches!(
+pub(crate) fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let Some((at, end)) = line_end(rest) else {
+            return Some(std::mem::take(&mut rest));
+        };
+        let line = &rest[..if keep { end } else { at }];
+        rest = &rest[end..];
+        Some(line)
+    })
+}
+
+/// Where the first line ends, and where the next begins.
+fn line_end(text: &str) -> Option<(usize, usize)> {
+    let ends = |c: char| {
+        matches!(
             c,
             '\n' | '\r' | '\x0b' | '\x0c' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}'
-        ) {
-            continue;
-        }
-        let mut end = at + c.len_utf8();
-        if c == '\r' && matches!(chars.peek(), Some((_, '\n'))) {
-            chars.next();
-            end += 1;
-        }
-        found.push(&text[begin..if keep { end } else { at }]);
-        begin = end;
-    }
-    if begin < text.len() {
-        found.push(&text[begin..]);
-    }
-    found
+        )
+    };
+    let at = text.find(ends)?;
+    let length = if text[at..].starts_with("\r\n") {
+        2
+    } else {
+        text[at..].chars().next().map_or(1, char::len_utf8)
+    };
+    Some((at, at + length))
 }

@@ -80,7 +80,7 @@ impl Machine<'_> {
                 args.place(&["keepends"]);
                 args.count(name, 0, 1)?;
                 let keep = args.plain.first().is_some_and(|value| self.truth(value));
-                self.texts(super::split::lines(text, keep).into_iter())
+                self.texts(super::split::lines(text, keep))
             }
             "partition" | "rpartition" => {
                 args.count(name, 1, 1)?;

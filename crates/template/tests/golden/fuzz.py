@@ -4,15 +4,19 @@
     cargo build --release -p template --example render
     python crates/template/tests/golden/fuzz.py target/release/examples/render 20000 1
 
-The arguments are the program, how many templates, the seed, and `pieces` for templates that are pieces of syntax in any order. What is reported: texts that differ, and templates that Mako refuses and
+The arguments are the program, how many templates, the seed, and what templates are: `grammar` (the default), `pieces` of syntax in any order,
+or `mutants` of the golden templates. What is reported: texts that differ, and templates that Mako refuses and
 we render. Templates that we refuse and Mako renders are counted by their reason.
 """
 
 import collections
 import copy
 import json
+import pathlib
 import random
 import re
+import resource
+import signal
 import subprocess
 import sys
 
@@ -218,12 +222,49 @@ class Maker:
         return body
 
 
+def mutant(r, texts):
+    """A golden template with a few parts taken out, put in, doubled or exchanged."""
+    text = r.choice(texts)
+    begin = r.randrange(len(text))
+    text = text[begin : begin + 400] if r.random() < 0.5 else text
+    for _ in range(r.randrange(1, 5)):
+        i, j = sorted(r.randrange(len(text) + 1) for _ in range(2))
+        j = min(j, i + r.choice([1, 1, 2, 5, 20]))
+        other = r.choice(texts)
+        k = r.randrange(len(other))
+        piece = r.choice(["", "", text[i:j] * 2, other[k : k + r.choice([1, 3, 10, 40])], r.choice("${}<%>\n\\#|()[]'\":,. =+-*/")])
+        text = text[:i] + piece + text[j:]
+    return text
+
+
+def made(kind, count, seed):
+    """The templates, the context, and whether Mako must refuse undefined variables."""
+    if kind == "mutants":
+        here = pathlib.Path(__file__).parent
+        context = json.loads((here / "context.json").read_text())
+        texts = [path.read_bytes().decode() for path in sorted((here / "cases").glob("*.mako"))]
+        texts = [text for text in texts if text and "Ginclude" not in text and "**" not in text and "range" not in text]
+        r = random.Random(seed)
+        return [mutant(r, texts) for _ in range(count)], context, False
+    makers = [Maker(seed * 1_000_003 + i) for i in range(count)]
+    templates = [maker.pieces() if kind == "pieces" else maker.template() for maker in makers]
+    return templates, {"variables": VARIABLES, "objects": OBJECTS}, True
+
+
+class TookTooLong(Exception):
+    pass
+
+
+def too_long(*_):
+    raise TookTooLong
+
+
 def main():
     program, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    makers = [Maker(seed * 1_000_003 + i) for i in range(count)]
-    lexical = len(sys.argv) > 4 and sys.argv[4] == "pieces"
-    templates = [maker.pieces() if lexical else maker.template() for maker in makers]
-    lines = [json.dumps({"text": text, "variables": VARIABLES, "objects": OBJECTS}) for text in templates]
+    templates, context, strict = made(sys.argv[4] if len(sys.argv) > 4 else "grammar", count, seed)
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    signal.signal(signal.SIGALRM, too_long)
+    lines = [json.dumps({"text": text, **context}) for text in templates]
     ours = subprocess.run([program], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True).stdout
     ours = [json.loads(line) for line in ours.split("\n") if line]
     assert len(ours) == count
@@ -231,9 +272,14 @@ def main():
     wrong, looser, stricter = [], [], collections.Counter()
     examples = {}
     for text, answer in zip(templates, ours):
+        if answer.get("error", "").endswith("unexpectedly"):
+            wrong.append((text, "", answer["error"]))
+            continue
         try:
-            mako = common.render(text, copy.deepcopy(VARIABLES), OBJECTS, {}, strict=True)
-        except RecursionError:
+            signal.alarm(5)
+            mako = common.render(text, copy.deepcopy(context["variables"]), context["objects"], {}, strict)
+            signal.alarm(0)
+        except (RecursionError, MemoryError, TookTooLong):
             continue
         except Exception as error:
             if "text" in answer:

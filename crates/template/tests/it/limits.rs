@@ -113,6 +113,46 @@ fn the_output_cannot_become_larger_than_its_limit() {
 }
 
 #[test]
+fn a_template_cannot_be_larger_than_its_limit() {
+    let limits = Limits {
+        source_bytes: 100,
+        ..Limits::default()
+    };
+    for text in [
+        "x".repeat(101),
+        "# Ginclude \"x\"\n".to_owned() + &"x".repeat(101),
+    ] {
+        struct Empty;
+        impl template::Includes for Empty {
+            fn text(&self, _name: &str) -> Option<String> {
+                Some(String::new())
+            }
+        }
+        let result = render_within(&text, &Context::new(), &limits, &Empty);
+        assert_eq!(result.unwrap_err().kind, ErrorKind::TooLarge);
+    }
+}
+
+#[test]
+fn a_template_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync>(value: T) -> T {
+        value
+    }
+    let template = shared(template::Template::parse("t", "${n * 2}").unwrap());
+    std::thread::scope(|scope| {
+        for n in 0..4 {
+            let template = &template;
+            scope.spawn(move || {
+                let mut context = Context::new();
+                context.insert("n", n);
+                let rendered = template.render(&context, &Limits::default(), &NoIncludes);
+                assert_eq!(rendered.unwrap(), (n * 2).to_string());
+            });
+        }
+    });
+}
+
+#[test]
 fn numbers_cannot_become_larger_than_they_can_be_held() {
     for text in [
         "${10 ** 100}",
