@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use agent::config::parse_cloud;
 use agent::config::source::{Key, Sources};
@@ -17,6 +18,7 @@ const DEFAULT_HTTP: &str = "127.0.0.1:7100";
 const DEFAULT_AGENTS: &str = "127.0.0.1:7101";
 /// The fewest characters of a secret.
 const MIN_SECRET: usize = 8;
+const DEFAULT_REFRESH: Duration = Duration::from_secs(60);
 const DEFAULT_IP: &str = "127.0.0.1";
 
 const DATA: Key = Key::new("data", "MUSTER_DATA");
@@ -26,25 +28,47 @@ const STORE: Key = Key::new("store", "MUSTER_STORE");
 const APP_CODE: Key = Key::new("app_code", "MUSTER_APP_CODE");
 const APP_SECRET: Key = Key::new("app_secret", "MUSTER_APP_SECRET");
 const JOIN_TOKEN: Key = Key::new("join_token", "MUSTER_JOIN_TOKEN");
+const CMDB_URL: Key = Key::new("cmdb", "MUSTER_CMDB_URL");
+const CMDB_APP_CODE: Key = Key::new("cmdb_app_code", "MUSTER_CMDB_APP_CODE");
+const CMDB_APP_SECRET: Key = Key::new("cmdb_app_secret", "MUSTER_CMDB_APP_SECRET");
+const CMDB_USER: Key = Key::new("cmdb_user", "MUSTER_CMDB_USER");
+const CMDB_REFRESH: Key = Key::new("cmdb_refresh", "MUSTER_CMDB_REFRESH");
 const LOG: Key = Key::new("log", "MUSTER_LOG");
 const LOG_FORMAT: Key = Key::new("log_format", "MUSTER_LOG_FORMAT");
 const IP: Key = Key::new("ip", "MUSTER_IP");
 const CLOUD_ID: Key = Key::new("cloud_id", "MUSTER_CLOUD_ID");
 
 /// All that a file may hold: for the server, and for `up` beside them the last two.
-const KEYS: [Key; 11] = [
-    DATA, HTTP, AGENTS, STORE, APP_CODE, APP_SECRET, JOIN_TOKEN, LOG, LOG_FORMAT, IP, CLOUD_ID,
+const KEYS: [Key; 16] = [
+    DATA,
+    HTTP,
+    AGENTS,
+    STORE,
+    APP_CODE,
+    APP_SECRET,
+    JOIN_TOKEN,
+    CMDB_URL,
+    CMDB_APP_CODE,
+    CMDB_APP_SECRET,
+    CMDB_USER,
+    CMDB_REFRESH,
+    LOG,
+    LOG_FORMAT,
+    IP,
+    CLOUD_ID,
 ];
 
 /// Shown below the help of both verbs.
 pub const SOURCES: &str = "\
 A flag wins over its environment variable, that over the file, that over the default.
 Keys of the file, at its top or in a table [server]: data, http, agents, store,
-app_code, app_secret, join_token, log, log_format; for muster up also ip and cloud_id.
+app_code, app_secret, join_token, cmdb, cmdb_app_code, cmdb_app_secret, cmdb_user,
+cmdb_refresh, log, log_format; for muster up also ip and cloud_id.
 
 MUSTER_APP_CODE, MUSTER_APP_SECRET and MUSTER_JOIN_TOKEN (or the file) fix the first app
 and the first join token, which are made up otherwise. They are no flags, because other
-users can read those.";
+users can read those. So are MUSTER_CMDB_APP_CODE, MUSTER_CMDB_APP_SECRET and
+MUSTER_CMDB_USER, which the server asks the CMDB with.";
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ServerArgs {
@@ -57,6 +81,12 @@ pub struct ServerArgs {
     /// Where the truth is kept [env: MUSTER_STORE] [default: SQLite in the data directory]
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
+    /// A BlueKing CMDB that topology comes from: http://HOST[:PORT] [env: MUSTER_CMDB_URL]
+    #[arg(long, value_name = "URL")]
+    pub cmdb: Option<String>,
+    /// Seconds between two reads of the CMDB [env: MUSTER_CMDB_REFRESH] [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub cmdb_refresh: Option<String>,
     /// A TOML file with the same settings [env: MUSTER_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
@@ -130,6 +160,7 @@ impl ServerConfig {
             })?,
             app_secret: sources.pick(APP_SECRET, None, |text| parse_secret("app_secret", text))?,
             join_token: sources.pick(JOIN_TOKEN, None, |text| parse_secret("join_token", text))?,
+            cmdb: Self::cmdb(args, sources)?,
         };
         Ok(Self {
             server,
@@ -140,6 +171,34 @@ impl ServerConfig {
                 .pick(LOG_FORMAT, args.log_format.as_deref(), LogFormat::parse)?
                 .unwrap_or_default(),
         })
+    }
+
+    fn cmdb(
+        args: &ServerArgs,
+        sources: &Sources<'_>,
+    ) -> Result<Option<server::CmdbConfig>, Failure> {
+        let url = sources.pick(CMDB_URL, args.cmdb.as_deref(), parse_cmdb_url)?;
+        let word = |key: Key| sources.pick(key, None, |text| parse_text(key.name, text));
+        let (code, secret) = (word(CMDB_APP_CODE)?, word(CMDB_APP_SECRET)?);
+        let user = word(CMDB_USER)?;
+        let refresh = sources.pick(CMDB_REFRESH, args.cmdb_refresh.as_deref(), parse_refresh)?;
+        let Some(url) = url else {
+            return Ok(None);
+        };
+        let (Some(app_code), Some(app_secret)) = (code, secret) else {
+            return Err(Failure::usage(
+                "a CMDB needs credentials: set MUSTER_CMDB_APP_CODE and MUSTER_CMDB_APP_SECRET, or cmdb_app_code and \
+                 cmdb_app_secret in the file"
+                    .to_owned(),
+            ));
+        };
+        Ok(Some(server::CmdbConfig {
+            url,
+            app_code,
+            app_secret,
+            user_name: user.unwrap_or_else(|| "admin".to_owned()),
+            refresh_every: refresh.unwrap_or(DEFAULT_REFRESH),
+        }))
     }
 
     /// The configuration as a file that would give it again, but for the secrets.
@@ -164,6 +223,14 @@ impl ServerConfig {
             JOIN_TOKEN,
             server.join_token.as_ref().map(|_| "***".to_owned()),
         );
+        if let Some(cmdb) = &server.cmdb {
+            put(CMDB_URL, Some(cmdb.url.clone()));
+            put(CMDB_APP_CODE, Some(cmdb.app_code.clone()));
+            put(CMDB_APP_SECRET, Some("***".to_owned()));
+            put(CMDB_USER, Some(cmdb.user_name.clone()));
+            let secs = cmdb.refresh_every.as_secs().to_string();
+            put(CMDB_REFRESH, Some(secs));
+        }
         put(LOG, Some(self.log.as_str().to_owned()));
         put(LOG_FORMAT, Some(self.log_format.as_str().to_owned()));
         table
@@ -209,6 +276,23 @@ fn parse_address(field: &str, text: &str) -> Result<SocketAddr, Invalid> {
         let rule = format!("must be IP:PORT, an IPv6 address in brackets, not {text:?}");
         Invalid::new(field, rule)
     })
+}
+
+fn parse_cmdb_url(text: &str) -> Result<String, Invalid> {
+    // The rules of the address are those of a webhook's.
+    model::webhook::WebhookUrl::parse(text)
+        .map(|_| text.trim().trim_end_matches('/').to_owned())
+        .map_err(|invalid| Invalid::new("cmdb", invalid.rule))
+}
+
+fn parse_refresh(text: &str) -> Result<Duration, Invalid> {
+    match text.trim().parse() {
+        Ok(secs @ 1..=86_400) => Ok(Duration::from_secs(secs)),
+        Ok(_) | Err(_) => Err(Invalid::new(
+            "cmdb_refresh",
+            format!("must be seconds from 1 to 86400, not {text:?}"),
+        )),
+    }
 }
 
 fn parse_store(text: &str) -> Result<String, Invalid> {

@@ -182,6 +182,7 @@ impl Background {
             deadlines::run(control.clone(), stop.clone()),
             follow::run(control.clone(), stop.clone()),
             topology::retire(control.clone(), stop.clone()),
+            topology::refresh(control.clone(), stop.clone()),
             jobs::run(control.clone(), stop.clone()),
             snapshot::run(control, stop),
         );

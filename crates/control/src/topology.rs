@@ -8,6 +8,7 @@ mod facts;
 mod instances;
 mod places;
 mod plan;
+mod refresh;
 mod remove;
 mod render;
 mod retire;
@@ -16,10 +17,12 @@ mod watched;
 
 pub use difference::{Difference, Tally};
 
+pub(crate) use refresh::run as refresh;
 pub(crate) use render::{Variables, line};
 pub(crate) use retire::run as retire;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use model::access::Caller;
@@ -31,8 +34,8 @@ use crate::{Control, ControlError};
 /// Where businesses come from that are not given to us.
 #[async_trait]
 pub trait TopologySource: Send + Sync + std::fmt::Debug {
-    /// The ids of all businesses that it has.
-    async fn businesses(&self) -> Result<Vec<BusinessId>, String>;
+    /// How often businesses that came from it are read again.
+    fn refresh_every(&self) -> Duration;
     /// All of one, as it is now; an error in words when it cannot be read as a whole.
     async fn facts(&self, business: BusinessId) -> Result<Facts, String>;
 }

@@ -16,6 +16,7 @@ use tokio::task::{JoinError, JoinHandle};
 
 use crate::agents::{self, Agents};
 use crate::ca::{Ca, CaError};
+use crate::cmdb::Cmdb;
 use crate::http::{self, HttpState, Readiness};
 use crate::{Config, Senders, limits, stopped};
 use data::DataDir;
@@ -92,6 +93,9 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
     .await?;
     let bus = Bus::local(&LocalHub::new(), ReplicaId(1));
     let (control, background) = Control::start(store.clone(), bus, Clock::system()).await?;
+    if let Some(cmdb) = config.cmdb.clone() {
+        control.set_topology_source(Arc::new(Cmdb::new(cmdb)));
+    }
     let fixed = FirstKeys {
         app_code: config.app_code.clone(),
         app_secret: config.app_secret.clone(),

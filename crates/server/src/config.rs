@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use crate::CmdbConfig;
+
 #[derive(Clone)]
 pub struct Config {
     /// Where the store, the certificates and the local CLI's credentials are.
@@ -17,6 +19,8 @@ pub struct Config {
     pub app_code: Option<String>,
     pub app_secret: Option<String>,
     pub join_token: Option<String>,
+    /// Where topology comes from that nobody gives us.
+    pub cmdb: Option<CmdbConfig>,
 }
 
 /// Secrets stay out of logs.
@@ -28,6 +32,7 @@ impl std::fmt::Debug for Config {
             .field("agents", &self.agents)
             .field("store_url", &self.store_url)
             .field("app_code", &self.app_code)
+            .field("cmdb", &self.cmdb)
             .finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod boot;
 pub mod ca;
+mod cmdb;
 pub mod config;
 pub mod http;
 mod limits;
@@ -11,6 +12,7 @@ mod webhooks;
 use tokio::sync::watch;
 
 pub use boot::{BootError, Running, start};
+pub use cmdb::CmdbConfig;
 pub use config::Config;
 pub use webhooks::Senders;
 

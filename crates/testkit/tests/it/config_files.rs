@@ -30,6 +30,7 @@ async fn start_server(dir: &Path) -> Running {
         app_code: None,
         app_secret: None,
         join_token: Some(TOKEN.into()),
+        cmdb: None,
     };
     server::start(config).await.unwrap()
 }

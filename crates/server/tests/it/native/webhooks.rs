@@ -95,6 +95,7 @@ async fn start(folder: &TempDir) -> Running {
         app_code: None,
         app_secret: None,
         join_token: Some(JOIN.into()),
+        cmdb: None,
     })
     .await
     .unwrap()
