@@ -54,23 +54,26 @@ impl Drop for SmallDisk {
 }
 
 /// Kills the process, and waits for the run that comes after it.
-fn killed_and_back(home: &Home, keeper: &mut Keeper) -> i32 {
+fn kill_and_await_another(home: &Home, keeper: &mut Keeper) {
     let before = keeper.running().pid;
     kill(before, libc::SIGKILL);
     wait_for("another run", || {
         keeper.listen();
         let pid = std::fs::read_to_string(home.path("pid")).ok()?;
         let pid = pid.trim().parse().ok()?;
-        (pid != before && is_alive(pid)).then_some(pid)
-    })
+        (pid != before && is_alive(pid)).then_some(())
+    });
 }
 
-fn exits(keeper: &mut Keeper) -> usize {
-    keeper.listen();
-    let events = keeper.events.iter();
-    events
-        .filter(|(_, event)| event.kind == EventKind::ProcessExit)
-        .count()
+/// Waits until as many ends, and as many restarts after them, were told.
+fn await_told(keeper: &mut Keeper, n: usize) {
+    for kind in [EventKind::ProcessExit, EventKind::ProcessRestartSuccess] {
+        wait_for(kind.as_str(), || {
+            keeper.listen();
+            let told = keeper.events.iter();
+            (told.filter(|(_, event)| event.kind == kind).count() == n).then_some(())
+        });
+    }
 }
 
 #[test]
@@ -94,19 +97,15 @@ fn on_a_full_disk_what_runs_is_kept_and_operations_are_refused_until_there_is_ro
         "{}",
         refused.message
     );
-    let pid = killed_and_back(&home, &mut keeper);
-    assert_eq!(keeper.status_where("told", |s| s.pid == pid).pid, pid);
-    wait_for("told of the end", || {
-        (exits(&mut keeper) == 1).then_some(())
-    });
+    kill_and_await_another(&home, &mut keeper);
+    await_told(&mut keeper, 1);
 
     // Not even that: it is kept all the same, and what it led to is told when it can be written down.
     disk.fill();
-    let pid = killed_and_back(&home, &mut keeper);
+    kill_and_await_another(&home, &mut keeper);
     disk.make_room();
-    wait_for("told of the end", || {
-        (exits(&mut keeper) == 2).then_some(())
-    });
+    await_told(&mut keeper, 2);
+    let pid = keeper.running().pid;
     keeper.succeed(100, Op::Query);
     keeper.stop();
 
