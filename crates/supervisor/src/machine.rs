@@ -376,12 +376,34 @@ impl Process {
     fn next(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         while self.query.is_none() && self.operation().is_none() {
             let Some(ticket) = self.queue.pop_front() else {
-                if self.forgetting {
+                if self.forgetting && !self.is_coming_up() {
                     out.push(Action::Forgotten);
                 }
                 return;
             };
             self.begin(ticket, cx, out);
+        }
+    }
+
+    /// A command that should bring it up was executed, and what came of it is not known yet. Whoever forgot it now could
+    /// not find it again: the pid file of a program in the foreground is written when it has come up.
+    fn is_coming_up(&self) -> bool {
+        match &self.phase {
+            Phase::Working(work) => match &work.step {
+                Step::Command { cmd, .. } => matches!(cmd.role, Role::Start | Role::Restart),
+                Step::AwaitUp { .. } => true,
+                Step::Begin
+                | Step::Check
+                | Step::Launch(_)
+                | Step::AwaitDown { .. }
+                | Step::Settle { .. }
+                | Step::Close(_) => false,
+            },
+            Phase::Unseen
+            | Phase::Down
+            | Phase::Up { .. }
+            | Phase::Lost { .. }
+            | Phase::Backoff { .. } => false,
         }
     }
 

@@ -3,10 +3,6 @@
 //! For the simulation (`fake_os`) those parts that touch processes and clocks are exchanged for pretended ones, see
 //! [`host`]; what is above does not notice.
 
-#[cfg_attr(
-    fake_os,
-    allow(dead_code, reason = "the pretended host has no control groups")
-)]
 pub(crate) mod cgroup;
 #[cfg_attr(fake_os, path = "fake_os/check.rs")]
 pub(crate) mod check;

@@ -26,10 +26,6 @@ impl Mark {
 }
 
 #[derive(Debug, Clone)]
-#[expect(
-    dead_code,
-    reason = "the pretended host knows families by their root and mark alone"
-)]
 pub(crate) struct Whose<'a> {
     pub(crate) root: Option<Run>,
     pub(crate) is_ours: bool,
@@ -42,7 +38,7 @@ pub(crate) struct Whose<'a> {
 #[derive(Debug, Clone)]
 pub(crate) enum Among {
     Host,
-    Group(#[expect(dead_code, reason = "there is none")] Group),
+    Group(Group),
     Nobody,
 }
 

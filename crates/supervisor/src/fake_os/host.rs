@@ -177,6 +177,11 @@ impl Host {
         self.peek(|table| std::mem::take(&mut table.log))
     }
 
+    /// Who lives here and what the pid files say, for people.
+    pub fn describe(&self) -> String {
+        self.peek(|table| table.describe())
+    }
+
     pub(super) fn changed(&self) -> impl Future<Output = ()> + '_ {
         self.0.changed.notified()
     }

@@ -21,12 +21,20 @@ pub(crate) fn read(path: &Path) -> Named {
 }
 
 pub(crate) fn write(path: &Path, pid: i32, _user: &User) -> io::Result<()> {
-    host::call(|table| table.pid_files.insert(path.to_owned(), pid));
+    host::call(|table| {
+        table
+            .log
+            .push(format!("{} is written: {pid}", path.display()));
+        table.pid_files.insert(path.to_owned(), pid);
+    });
     Ok(())
 }
 
 pub(crate) fn remove(path: &Path, pid: i32) {
     if read(path) == Named::Pid(pid) {
-        host::call(|table| table.pid_files.remove(path));
+        host::call(|table| {
+            table.log.push(format!("{} is removed", path.display()));
+            table.pid_files.remove(path);
+        });
     }
 }

@@ -11,7 +11,6 @@ pub(crate) struct Sample {
 }
 
 #[derive(Debug)]
-#[expect(dead_code, reason = "nobody is looked at")]
 pub(crate) struct Root {
     pub(crate) run: Run,
     pub(crate) group: Option<Group>,

@@ -20,16 +20,11 @@ const CANNOT_EXEC: &str = "cannot-exec";
 #[derive(Debug)]
 pub(crate) struct Launch<'a> {
     pub(crate) command: &'a str,
-    #[expect(dead_code, reason = "the pretended host has no directories")]
     pub(crate) directory: &'a str,
-    #[expect(dead_code, reason = "nor rights")]
     pub(crate) user: &'a User,
     pub(crate) environment: &'a [String],
-    #[expect(dead_code, reason = "nor limits")]
     pub(crate) runtime: &'a Runtime,
-    #[expect(dead_code, reason = "its commands are silent")]
     pub(crate) output: &'a OwnedFd,
-    #[expect(dead_code, reason = "there are no control groups")]
     pub(crate) groups: &'a Entrances,
 }
 

@@ -290,6 +290,15 @@ impl Table {
         programs.map(|proc| proc.run.pid).collect()
     }
 
+    pub(super) fn describe(&self) -> String {
+        let live: Vec<String> = self
+            .procs
+            .values()
+            .map(|proc| format!("{} ({})", proc.mark.name(), proc.run.pid))
+            .collect();
+        format!("live: {live:?}, pid files: {:?}", self.pid_files)
+    }
+
     pub(super) fn agent_is_gone(&mut self) {
         self.agent += 1;
         self.gated.clear();

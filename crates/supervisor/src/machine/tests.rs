@@ -449,6 +449,20 @@ fn forgetting_leaves_it_running_and_waits_for_operations() {
 }
 
 #[test]
+fn one_that_is_being_brought_up_is_forgotten_when_it_can_be_found_again() {
+    let mut world = started(foreground());
+    world.pass(30_000);
+    world.kill_program();
+    world.pass(10);
+    assert!(matches!(&world.process.phase, Phase::Working(work) if work.ticket().is_none()));
+    world.drive(Event::Forget);
+    assert!(!world.forgotten);
+    world.pass(20_000);
+    assert!(world.forgotten && world.program().is_some());
+    assert_eq!(world.pid_file, world.program());
+}
+
+#[test]
 fn what_the_machine_is_survives_the_journal() {
     let mut world = world(daemon());
     world.ask(1, Op::Start);
