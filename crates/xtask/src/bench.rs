@@ -2,3 +2,27 @@
 
 pub(crate) mod agent;
 pub(crate) mod api;
+pub(crate) mod view;
+
+use std::time::{Duration, Instant};
+
+pub(crate) fn timed<T>(mut work: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<Duration> {
+    let started = Instant::now();
+    work()?;
+    Ok(started.elapsed())
+}
+
+pub(crate) fn median<T>(
+    n: usize,
+    mut work: impl FnMut() -> anyhow::Result<T>,
+) -> anyhow::Result<Duration> {
+    let mut times = (0..n)
+        .map(|_| timed(&mut work))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    times.sort_unstable();
+    Ok(times[n / 2])
+}
+
+pub(crate) fn millis(time: Duration) -> String {
+    format!("{:.1}", time.as_secs_f64() * 1000.0)
+}

@@ -25,9 +25,22 @@ impl Client {
         self.send("GET", path, b"")
     }
 
+    pub(crate) fn put(&mut self, path: &str, body: &[u8]) -> anyhow::Result<Vec<u8>> {
+        self.send("PUT", path, body)
+    }
+
     /// Posts to a GSE endpoint and insists on `"result":true`.
     pub(crate) fn gse(&mut self, name: &str, body: &[u8]) -> anyhow::Result<Vec<u8>> {
-        let answer = self.send("POST", &format!("/api/c/compapi/v2/gse/{name}/"), body)?;
+        self.esb(&format!("gse/{name}"), body)
+    }
+
+    /// The same for GSEKit.
+    pub(crate) fn gsekit(&mut self, name: &str, body: &[u8]) -> anyhow::Result<Vec<u8>> {
+        self.esb(&format!("gsekit/{name}"), body)
+    }
+
+    fn esb(&mut self, name: &str, body: &[u8]) -> anyhow::Result<Vec<u8>> {
+        let answer = self.send("POST", &format!("/api/c/compapi/v2/{name}/"), body)?;
         let start = String::from_utf8_lossy(&answer[..answer.len().min(300)]).into_owned();
         ensure!(start.contains("\"result\":true"), "{name} answered {start}");
         Ok(answer)

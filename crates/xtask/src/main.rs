@@ -43,12 +43,18 @@ enum Bench {
     /// Restart, start, storm, memory and idle CPU of our agent beside other supervisors and a bare loop.
     #[command(after_help = bench::agent::EXAMPLES)]
     Agent(bench::agent::Args),
+    /// Import, filters, orders and paging of the process view, at several sizes.
+    #[command(
+        after_help = "Examples:\n  cargo xtask bench view\n  cargo xtask bench view --processes 10000   # a quick look"
+    )]
+    View(bench::view::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().task {
         Task::Bench(Bench::Api(args)) => bench::api::run(&args),
         Task::Bench(Bench::Agent(args)) => bench::agent::run(&args),
+        Task::Bench(Bench::View(args)) => bench::view::run(&args),
         Task::BareLoop(args) => bench::agent::bare::run(&args),
     }
 }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::ensure;
 
+use super::{median, millis, timed};
 use crate::client::Client;
 use crate::server::{self, Server};
 use crate::table::{Table, thousands};
@@ -160,24 +161,6 @@ fn small_queries(address: SocketAddr, args: &Args) -> anyhow::Result<f64> {
             .try_for_each(|sender| sender.join().expect("a sender does not panic"))
     })?;
     Ok((each * args.connections) as f64 / started.elapsed().as_secs_f64())
-}
-
-fn timed<T>(mut work: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<Duration> {
-    let started = Instant::now();
-    work()?;
-    Ok(started.elapsed())
-}
-
-fn median<T>(n: usize, mut work: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<Duration> {
-    let mut times = (0..n)
-        .map(|_| timed(&mut work))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    times.sort_unstable();
-    Ok(times[n / 2])
-}
-
-fn millis(time: Duration) -> String {
-    format!("{:.1}", time.as_secs_f64() * 1000.0)
 }
 
 fn hosts(n: usize) -> String {

@@ -1,0 +1,201 @@
+//! What the process view costs: import, every kind of filter, paging, orders. A real server, real HTTP on loopback.
+
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use serde_json::{Value, json};
+
+use super::{median, millis, timed};
+use crate::client::Client;
+use crate::server::{self, Server};
+use crate::table::{Table, thousands};
+
+const BUSINESS: u32 = 2;
+const SETS: usize = 20;
+const MODULES: usize = 10;
+const PROCESSES: usize = 10;
+/// Answers of each kind that are timed.
+const ROUNDS: usize = 21;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How many processes, one column each.
+    #[arg(long, value_delimiter = ',', default_value = "10000,50000,1000000")]
+    processes: Vec<usize>,
+}
+
+/// What is asked of process_status beside business and page.
+fn questions(n_hosts: usize) -> Vec<(&'static str, Value)> {
+    let middle = address(n_hosts / 2);
+    let expression =
+        json!({"bk_set_env": "0", "bk_set_name": "set-[1-9]", "bk_module_name": "module-[1,3,5]"});
+    let all_five = json!({
+        "bk_set_env": "0", "bk_set_name": "set-*", "bk_module_name": "module-?",
+        "service_instance_name": "10.0.*", "bk_process_name": "proc-[0-4]", "bk_process_id": "*[1,3]*",
+    });
+    vec![
+        ("everything", json!({"scope": {"bk_set_env": "0"}})),
+        (
+            "scope: one set, one module",
+            json!({"scope": {"bk_set_env": "0", "bk_set_ids": [3], "bk_module_ids": [25]}}),
+        ),
+        (
+            "scope: two aliases",
+            json!({"scope": {"bk_set_env": "0", "bk_process_names": ["proc-1", "proc-7"]}}),
+        ),
+        (
+            "status and managed",
+            json!({"scope": {"bk_set_env": "0"}, "process_status": 0, "is_auto": false}),
+        ),
+        (
+            "searches: part of an address",
+            json!({"scope": {"bk_set_env": "0"}, "searches": ["0.1"]}),
+        ),
+        (
+            "one host by its address",
+            json!({"scope": {"bk_set_env": "0"}, "bk_host_innerips": [middle]}),
+        ),
+        (
+            "expression: sets and modules",
+            json!({"expression_scope": expression}),
+        ),
+        (
+            "expression: a slice of ids",
+            json!({"expression_scope": {"bk_set_env": "0", "bk_process_name": "proc-1", "bk_process_id": "[-20:-10]"}}),
+        ),
+        (
+            "expression: all five parts",
+            json!({"expression_scope": all_five.clone()}),
+        ),
+        (
+            "all five parts, status, managed, search",
+            json!({"expression_scope": all_five, "process_status": 0, "is_auto": false, "searches": ["0.1"]}),
+        ),
+        (
+            "ordered by address, everything",
+            json!({"scope": {"bk_set_env": "0"}, "ordering": "bk_host_innerip"}),
+        ),
+    ]
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    server::build(&["cli"])?;
+    let mut columns = Vec::new();
+    for n_processes in &args.processes {
+        eprintln!("{} processes …", thousands(*n_processes as f64));
+        columns.push(measure(*n_processes)?);
+    }
+    let heading = args
+        .processes
+        .iter()
+        .map(|n| format!("{} processes", thousands(*n as f64)));
+    let mut table = Table::new(std::iter::once("what".to_owned()).chain(heading));
+    for row in 0..columns[0].len() {
+        let cells = columns.iter().map(|column| column[row].1.clone());
+        table.row(std::iter::once(columns[0][row].0.clone()).chain(cells));
+    }
+    table.print();
+    println!();
+    println!(
+        "Pages of 10 rows with the exact count, medians of {ROUNDS}, in ms; {SETS} sets of {MODULES} modules, {PROCESSES} \
+         processes on each host of a module. Aim at 1,000,000: each within 50 ms."
+    );
+    Ok(())
+}
+
+fn measure(n_processes: usize) -> anyhow::Result<Vec<(String, String)>> {
+    let binaries = server::binaries()?;
+    let data = tempfile::tempdir()?;
+    let (server, _) = Server::start(&binaries, data.path())?;
+    let mut client = Client::connect(server.http)?;
+    let n_hosts = n_processes / PROCESSES;
+    let document = serde_json::to_vec(&document(n_hosts))?;
+    let path = format!("/api/v1/businesses/{BUSINESS}/topology");
+    let mut rows = Vec::new();
+    let before = server.memory()?;
+    let import = timed(|| client.put(&path, &document))?;
+    rows.push(("import, durable and registered".to_owned(), seconds(import)));
+    let grown = server.memory()?.saturating_sub(before) as f64 / n_processes as f64;
+    rows.push((
+        "memory per process and its instance".to_owned(),
+        format!("{grown:.0} bytes"),
+    ));
+    let again = timed(|| client.put(&path, &document))?;
+    rows.push(("import again, nothing changed".to_owned(), seconds(again)));
+    for (what, question) in questions(n_hosts) {
+        let body = body(question, 1);
+        let mut count = 0;
+        let time = median(ROUNDS, || {
+            let answer = client.gsekit("api/process/process_status", &body)?;
+            count = count_of(&answer)?;
+            Ok(())
+        })?;
+        rows.push((
+            what.to_owned(),
+            format!("{} of {}", millis(time), thousands(count as f64)),
+        ));
+    }
+    let last = body(json!({"scope": {"bk_set_env": "0"}}), n_processes / 10);
+    let time = median(ROUNDS, || {
+        client.gsekit("api/process/process_status", &last)
+    })?;
+    rows.push(("the last page of everything".to_owned(), millis(time)));
+    server.kill()?;
+    let (_server, ready) = Server::start(&binaries, data.path())?;
+    rows.push(("kill -9, start, ready again".to_owned(), seconds(ready)));
+    Ok(rows)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
+}
+
+fn body(question: Value, page: usize) -> Vec<u8> {
+    let mut body = question;
+    body["bk_biz_id"] = BUSINESS.into();
+    body["page"] = page.into();
+    body["pagesize"] = 10.into();
+    body.to_string().into_bytes()
+}
+
+fn count_of(answer: &[u8]) -> anyhow::Result<u64> {
+    let answer: Value = serde_json::from_slice(answer)?;
+    ensure!(answer["result"] == true, "{answer}");
+    answer["data"]["count"].as_u64().context("a count")
+}
+
+fn address(index: usize) -> String {
+    let (a, b, c) = (index / 62_500, index / 250 % 250, index % 250 + 1);
+    format!("10.{a}.{b}.{c}")
+}
+
+fn document(n_hosts: usize) -> Value {
+    let per_module = n_hosts / (SETS * MODULES);
+    let processes: Vec<Value> = (0..PROCESSES)
+        .map(|n| {
+            json!({
+                "bk_process_name": format!("proc-{n}"), "bk_func_name": format!("proc-{n}"), "user": "root",
+                "work_path": format!("/data/proc-{n}"), "pid_file": "run/proc.pid", "start_cmd": "./start.sh",
+                "stop_cmd": "./stop.sh", "priority": n,
+            })
+        })
+        .collect();
+    let sets: Vec<Value> = (0..SETS)
+        .map(|set| {
+            let modules: Vec<Value> = (0..MODULES)
+                .map(|module| {
+                    let first = (set * MODULES + module) * per_module;
+                    let hosts: Vec<String> = (first..first + per_module).map(address).collect();
+                    json!({
+                        "bk_module_name": format!("module-{module}"), "bk_module_id": set * MODULES + module + 1,
+                        "hosts": hosts, "processes": processes,
+                    })
+                })
+                .collect();
+            json!({
+                "bk_set_name": format!("set-{set}"), "bk_set_id": set + 1, "bk_set_env": set % 3 + 1, "modules": modules,
+            })
+        })
+        .collect();
+    json!({"bk_biz_id": BUSINESS, "bk_biz_name": "bench", "sets": sets})
+}
