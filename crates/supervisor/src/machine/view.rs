@@ -70,6 +70,8 @@ impl Process {
             Phase::Working(work) => match &work.step {
                 Step::Command { cmd, seen } => seen
                     .map(|seen| seen.alive)
+                    // The command itself may be only what launches the process, whatever its name.
+                    .filter(|alive| alive.run != cmd.run || self.stays)
                     .or_else(|| self.stays_again(cmd))
                     .or(work.before),
                 Step::AwaitUp { seen } => {

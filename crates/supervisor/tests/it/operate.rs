@@ -238,9 +238,10 @@ fn a_program_that_ignores_sigterm_fails_the_stop_and_dies_by_kill(groups: Contro
     let home = Home::with(groups);
     let mut keeper = home.keeper();
     let mut spec = home.spec("--daemon --ignore-term --workers 3 --pid-file %/pid");
-    spec.monitor_policy.op_timeout = 1;
-    keeper.hold(spec);
+    keeper.hold(spec.clone());
     keeper.succeed(1, Op::Start);
+    spec.monitor_policy.op_timeout = 1;
+    keeper.hold(spec.clone());
     let outcome = keeper.operate(2, Op::Stop);
     assert_eq!(outcome.code, Code::CHECK_FAILED);
     assert!(
@@ -253,6 +254,8 @@ fn a_program_that_ignores_sigterm_fails_the_stop_and_dies_by_kill(groups: Contro
         home.pid(),
         "it is shown as what it is"
     );
+    spec.monitor_policy.op_timeout = 60;
+    keeper.hold(spec);
     keeper.succeed(3, Op::Kill);
     wait_for("its workers to be gone", || {
         (home.processes() == 0).then_some(())
