@@ -43,6 +43,7 @@ pub use number::MAX_DIGITS;
 pub use pattern::{Pattern, escaped};
 pub use shell::TooManyShellStyles;
 pub use slice::{IdPart, Slice};
+pub use text::optional as text_or_number;
 
 /// The longest part, and the longest joined form, in characters.
 pub const MAX_CHARACTERS: usize = 128 * 1024;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-use crate::expression::{Expression, ExpressionError, ExpressionText};
+use crate::expression::{Expression, ExpressionError, ExpressionText, text_or_number};
 use crate::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetEnv, SetId};
 use crate::{Invalid, lenient};
 
@@ -174,13 +174,23 @@ pub struct RawScope {
     bk_process_ids: Option<Vec<i64>>,
 }
 
-/// `expression_scope` as callers write it.
+/// `expression_scope` as callers write it: [`ExpressionText`] with its environment. Not flattened, so that an error names
+/// the field.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 pub struct RawExpressionScope {
-    #[serde(default, deserialize_with = "lenient::int")]
+    #[serde(deserialize_with = "lenient::int")]
     bk_set_env: Option<i64>,
-    #[serde(flatten)]
-    parts: ExpressionText,
+    #[serde(deserialize_with = "text_or_number")]
+    bk_set_name: Option<String>,
+    #[serde(deserialize_with = "text_or_number")]
+    bk_module_name: Option<String>,
+    #[serde(deserialize_with = "text_or_number")]
+    service_instance_name: Option<String>,
+    #[serde(deserialize_with = "text_or_number")]
+    bk_process_name: Option<String>,
+    #[serde(deserialize_with = "text_or_number")]
+    bk_process_id: Option<String>,
 }
 
 impl Selection {
@@ -197,7 +207,13 @@ impl Selection {
                     .ok_or_else(|| Invalid::required("expression_scope.bk_set_env"))?;
                 Ok(Self::Expression {
                     env: env_of(env).map_err(|invalid| invalid.within("expression_scope"))?,
-                    expression: Box::new(Expression::try_from(raw.parts)?),
+                    expression: Box::new(Expression::try_from(ExpressionText {
+                        bk_set_name: raw.bk_set_name,
+                        bk_module_name: raw.bk_module_name,
+                        service_instance_name: raw.service_instance_name,
+                        bk_process_name: raw.bk_process_name,
+                        bk_process_id: raw.bk_process_id,
+                    })?),
                 })
             }
             (None, None) => {

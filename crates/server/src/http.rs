@@ -3,20 +3,25 @@
 //! # The path of a request
 //!
 //! [`front`] gives it an id and will log and count its answer. A path of the native API is routed by axum to its handler in
-//! `native/`; everything else that looks like a GSE dialect goes to [`gse`], which looks the endpoint up in its table. Either
-//! way a handler extracts, authorises, calls `control`, and answers. Nothing here decides what a request means.
+//! `native/`; everything else that looks like a dialect of GSE or of GSEKit goes to [`gse`] or [`gsekit`], which look the
+//! endpoint up in their tables. Either way a handler extracts, authorises, calls `control`, and answers. Nothing here decides
+//! what a request means.
 
 mod body;
 mod credentials;
+mod envelope;
 mod front;
 mod gse;
+mod gsekit;
 mod health;
+mod job_options;
 mod json;
 mod metrics;
 mod native;
 mod openapi;
 mod page;
 mod readiness;
+mod selection;
 
 use std::sync::Arc;
 
@@ -133,11 +138,15 @@ pub fn openapi_json() -> String {
     text
 }
 
-/// What no route knows: the GSE dialects, which have routes of their own, and nothing at all.
+/// What no route knows: the BlueKing dialects, which have routes of their own, and nothing at all.
 async fn elsewhere(State(http): State<HttpState>, request: Request) -> Response {
-    match gse::is_dialect(request.uri().path()) {
-        true => gse::answer(&http, request).await,
-        false => ApiError::no_such_path(request.uri().path()).into_response(),
+    let path = request.uri().path();
+    if gse::is_dialect(path) {
+        gse::answer(&http, request).await
+    } else if gsekit::is_dialect(path) {
+        gsekit::answer(&http, request).await
+    } else {
+        ApiError::no_such_path(path).into_response()
     }
 }
 

@@ -5,9 +5,7 @@ use std::fmt;
 use serde::de::{Deserializer, Error, Visitor};
 
 /// `"46"`, `46`; null and absence are none.
-pub(super) fn optional<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<String>, D::Error> {
+pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     deserializer.deserialize_any(TextVisitor)
 }
 

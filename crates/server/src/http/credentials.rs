@@ -2,10 +2,13 @@
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use control::Credentials;
+use control::{ControlError, Credentials};
 use model::Invalid;
+use model::access::Caller;
 use serde::Deserialize;
 
+use super::HttpState;
+use super::front::{RequestId, peer};
 use super::json::{self, Scalar};
 
 const AUTHORIZATION: &str = "x-bkapi-authorization";
@@ -29,6 +32,50 @@ impl From<Presented> for Credentials {
             username: presented.bk_username.into_text(),
         }
     }
+}
+
+/// Why it is not known who asks.
+#[derive(Debug)]
+pub(crate) enum NotKnown {
+    /// This field is nowhere.
+    Missing(&'static str),
+    /// They cannot even be read.
+    Unreadable(Invalid),
+    Refused(ControlError),
+}
+
+impl std::fmt::Display for NotKnown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Missing(field) => write!(
+                f,
+                "{field}: is required (in the body, in X-Bkapi-Authorization, or in the query of a GET)"
+            ),
+            Self::Unreadable(invalid) => invalid.fmt(f),
+            Self::Refused(error) => error.fmt(f),
+        }
+    }
+}
+
+/// Who asks in a dialect where an app always names itself.
+pub(crate) fn authenticate(
+    http: &HttpState,
+    parts: &Parts,
+    in_body: Presented,
+) -> Result<Caller, NotKnown> {
+    let outside = outside_body(parts).map_err(NotKnown::Unreadable)?;
+    let credentials = or(Credentials::from(in_body), outside);
+    if credentials.app_code.is_none() {
+        return Err(NotKnown::Missing("bk_app_code"));
+    }
+    if credentials.app_secret.is_none() {
+        return Err(NotKnown::Missing("bk_app_secret"));
+    }
+    let id = parts.extensions.get::<RequestId>();
+    let id = id.map_or("", |id| &*id.0);
+    http.control
+        .authenticate(&credentials, peer(&parts.extensions), id)
+        .map_err(NotKnown::Refused)
 }
 
 /// What is missing in `first` is taken from `second`.

@@ -15,7 +15,7 @@ use futures_util::FutureExt;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::native::ApiError;
-use super::{HttpState, gse};
+use super::{HttpState, gse, gsekit};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-bkapi-request-id");
 /// The longest id that is taken over from a caller.
@@ -95,9 +95,12 @@ fn native(matched: Option<&MatchedPath>, asker: Option<&Asker>, response: &Respo
 
 /// The hook has printed the panic; the caller only learns that it was not their fault.
 fn panicked(path: &str) -> Response {
-    match gse::is_dialect(path) {
-        true => gse::internal_error(),
-        false => ApiError::internal().into_response(),
+    if gse::is_dialect(path) {
+        gse::internal_error()
+    } else if gsekit::is_dialect(path) {
+        gsekit::internal_error()
+    } else {
+        ApiError::internal().into_response()
     }
 }
 

@@ -23,12 +23,12 @@ mod upgrade_to_agent_id;
 use axum::extract::Request;
 use axum::http::{Method, header};
 use axum::response::{IntoResponse, Response};
-use control::{Credentials, Mode};
+use control::Mode;
 use model::access::Caller;
 use serde::Serialize;
 
-use super::front::{Noted, RequestId, peer};
-use super::{HttpState, body, credentials, json};
+use super::front::Noted;
+use super::{HttpState, body, credentials, envelope, json};
 pub(crate) use content::exit_of;
 pub(crate) use endpoint::{Dialect, Endpoint, Keys, Verb, all, is_dialect};
 use refusal::Refusal;
@@ -64,7 +64,7 @@ pub(crate) async fn answer(http: &HttpState, request: Request) -> Response {
         if parts.method == Method::GET {
             request.take_query(&parts.uri);
         }
-        let caller = authenticate(http, &parts, &mut request)?;
+        let caller = credentials::authenticate(http, &parts, request.take_presented())?;
         noted.app.clone_from(&caller.app);
         noted.user.clone_from(&caller.user);
         let ask = Ask {
@@ -81,26 +81,6 @@ pub(crate) async fn answer(http: &HttpState, request: Request) -> Response {
     let mut response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
     response.extensions_mut().insert(noted);
     response
-}
-
-fn authenticate(
-    http: &HttpState,
-    parts: &axum::http::request::Parts,
-    request: &mut RawRequest,
-) -> Result<Caller, Refusal> {
-    let outside = credentials::outside_body(parts).map_err(Refusal::bad_credentials)?;
-    let credentials = credentials::or(Credentials::from(request.take_presented()), outside);
-    if credentials.app_code.is_none() {
-        return Err(Refusal::missing_credentials("bk_app_code"));
-    }
-    if credentials.app_secret.is_none() {
-        return Err(Refusal::missing_credentials("bk_app_secret"));
-    }
-    let id = parts.extensions.get::<RequestId>();
-    let id = id.map_or("", |id| &*id.0);
-    Ok(http
-        .control
-        .authenticate(&credentials, peer(&parts.extensions), id)?)
 }
 
 async fn carry_out(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
@@ -130,25 +110,9 @@ impl Ask<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct Envelope<'a, T> {
-    result: bool,
-    code: i64,
-    message: &'a str,
-    data: T,
-}
-
-/// Writes a good answer straight into its bytes; `data` may read from the fleet as it is written.
+/// A good answer.
 fn success<T: Serialize>(data: T) -> Vec<u8> {
-    let envelope = Envelope {
-        result: true,
-        code: 0,
-        message: "success",
-        data,
-    };
-    let mut bytes = Vec::with_capacity(1024);
-    serde_json::to_writer(&mut bytes, &envelope).expect("answers have only string keys");
-    bytes
+    envelope::good("success", data)
 }
 
 /// The answer to a request that made the server panic.

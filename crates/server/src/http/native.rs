@@ -5,12 +5,15 @@
 mod answer;
 mod apps;
 mod audit;
+mod businesses;
 mod caller;
 mod error;
 mod events;
+mod explain;
 mod groups;
 mod held;
 mod hosts;
+mod jobs;
 mod login;
 mod logs;
 mod operate;
@@ -18,10 +21,13 @@ mod processes;
 mod read;
 mod register;
 mod responses;
+mod selected;
 mod targets;
 mod tasks;
 mod tokens;
+mod topology;
 mod users;
+mod view;
 mod watch;
 mod webhooks;
 
@@ -39,6 +45,7 @@ pub(crate) use events::EventRow;
 pub(crate) fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::default()
         .routes(routes!(processes::list))
+        .routes(routes!(view::list))
         .routes(routes!(
             processes::show,
             register::register,
@@ -50,6 +57,14 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(operate::operate_many))
         .routes(routes!(tasks::list))
         .routes(routes!(tasks::show))
+        .routes(routes!(businesses::list))
+        .routes(routes!(businesses::refresh))
+        .routes(routes!(topology::show, topology::import, topology::remove))
+        .routes(routes!(explain::explain))
+        .routes(routes!(jobs::list, jobs::create))
+        .routes(routes!(jobs::show))
+        .routes(routes!(jobs::retry))
+        .routes(routes!(jobs::cancel))
         .routes(routes!(hosts::list))
         .routes(routes!(hosts::show))
         .routes(routes!(hosts::set_agent_id))

@@ -1,9 +1,10 @@
 //! One OpenAPI document for every dialect, and a page to browse it.
 //!
-//! The native API's handlers document themselves. The GSE dialects' paths are made from their table of endpoints (`gse`),
-//! and what their bodies hold stands in `openapi/schemas.json`.
+//! The native API's handlers document themselves. The paths of the GSE dialects and of GSEKit are made from their tables of
+//! endpoints (`gse`, `gsekit`), and what their bodies hold stands in `openapi/schemas.json`.
 
 mod gse;
+mod gsekit;
 mod schemas;
 
 use axum::Router;
@@ -14,10 +15,13 @@ use utoipa_axum::routes;
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{HttpState, health, metrics, native};
-pub(crate) use schemas::{GroupSchema, HostSchema, SpecSchema};
+pub(crate) use schemas::{
+    BusinessSchema, DifferenceSchema, ExpressionSchema, GroupSchema, HostSchema, JobOptionsSchema,
+    SpecSchema,
+};
 
 const DESCRIPTION: &str = "Muster keeps processes on a fleet of hosts as they are wanted. It speaks the dialects that \
-BlueKing's clients speak (ESB, pms, GSE 2.0), each answering with HTTP 200 and an envelope `{result, code, message, data}`, \
+BlueKing's clients speak (ESB, pms, GSE 2.0, GSEKit), each answering with HTTP 200 and an envelope `{result, code, message, data}`, \
 and a native API under `/api/v1` with ordinary status codes. The dialects' paths may end in a slash or not, and a gateway's \
 prefix `/api/bk-gse/{stage}` before a GSE 2.0 path is ignored.";
 
@@ -27,6 +31,8 @@ prefix `/api/bk-gse/{stage}` before a GSE 2.0 path is ignored.";
     tags(
         (name = "processes", description = "Native: what is registered, and how it is"),
         (name = "tasks", description = "Native: operations and their results"),
+        (name = "view", description = "Native: processes by business, set and module"),
+        (name = "jobs", description = "Native: one action on everything that is selected, and how it goes"),
         (name = "hosts", description = "Native: hosts and their agents"),
         (name = "groups", description = "Native: process groups"),
         (name = "access", description = "Native: apps, users, join tokens, logins, the audit trail"),
@@ -36,6 +42,7 @@ prefix `/api/bk-gse/{stage}` before a GSE 2.0 path is ignored.";
         (name = "esb", description = "BlueKing ESB"),
         (name = "pms", description = "GSE process management; GET and DELETE carry a JSON body"),
         (name = "gse2", description = "GSE 2.0"),
+        (name = "gsekit", description = "GSEKit: the process view"),
     ),
     security(("app" = []), ("login" = []), ("cookie" = []), ("app_code" = [], "app_secret" = [], "user_name" = [])),
 )]
@@ -63,6 +70,7 @@ pub(crate) fn documented_router() -> OpenApiRouter<HttpState> {
         components.add_security_scheme(name, scheme);
     }
     document.merge(gse::document());
+    document.merge(gsekit::document());
     OpenApiRouter::with_openapi(document)
         .merge(native::routes())
         .routes(routes!(health::healthz))

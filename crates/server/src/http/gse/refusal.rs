@@ -4,8 +4,9 @@ use axum::http::Method;
 use control::{ControlError, Lacks};
 use model::Invalid;
 
-use super::Envelope;
 use crate::http::body::BodyError;
+use crate::http::credentials::NotKnown;
+use crate::http::envelope;
 
 /// A request that is not carried out, as the envelope says it.
 #[derive(Debug)]
@@ -51,32 +52,25 @@ impl Refusal {
         Self::new(NO_AGENT, "none of the agents asked for is known")
     }
 
-    pub(crate) fn missing_credentials(field: &str) -> Self {
-        let places = "in the body, in X-Bkapi-Authorization, or in the query of a GET";
-        Self::new(
-            CREDENTIALS_MISSING,
-            format!("{field}: is required ({places})"),
-        )
-    }
-
-    pub(crate) fn bad_credentials(invalid: Invalid) -> Self {
-        Self::new(CREDENTIALS_MISSING, invalid.to_string())
-    }
-
     pub(crate) fn to_envelope(&self) -> Vec<u8> {
-        let envelope = Envelope {
-            result: false,
-            code: self.code,
-            message: &self.message,
-            data: (),
-        };
-        serde_json::to_vec(&envelope).expect("a refusal has only string keys")
+        envelope::refused(self.code, &self.message)
     }
 }
 
 impl From<Invalid> for Refusal {
     fn from(invalid: Invalid) -> Self {
         Self::new(INVALID, invalid.to_string())
+    }
+}
+
+impl From<NotKnown> for Refusal {
+    fn from(not_known: NotKnown) -> Self {
+        match not_known {
+            NotKnown::Refused(error) => error.into(),
+            NotKnown::Missing(_) | NotKnown::Unreadable(_) => {
+                Self::new(CREDENTIALS_MISSING, not_known.to_string())
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::{ControlError, Lacks};
 use model::Invalid;
+use model::expression::ExpressionError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -24,6 +25,9 @@ pub(crate) struct ErrorDetail {
     /// The field that breaks a rule, where one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
+    /// In an expression, the character that is wrong, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    character: Option<usize>,
     /// What is wrong, in words.
     message: String,
 }
@@ -33,6 +37,7 @@ pub(crate) struct ApiError {
     status: StatusCode,
     code: &'static str,
     field: Option<String>,
+    character: Option<usize>,
     message: String,
     retry_after_secs: Option<u64>,
 }
@@ -43,6 +48,7 @@ impl ApiError {
             status,
             code,
             field: None,
+            character: None,
             message: message.into(),
             retry_after_secs: None,
         }
@@ -66,6 +72,15 @@ impl ApiError {
     pub(crate) fn wrong_method(method: &Method, path: &str) -> Self {
         let message = format!("{path} does not take {method}: see /docs");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message)
+    }
+
+    /// An expression that stands in this field cannot be read.
+    pub(crate) fn expression(field: impl Into<String>, error: &ExpressionError) -> Self {
+        Self {
+            field: Some(field.into()),
+            character: Some(error.character),
+            ..Self::new(StatusCode::BAD_REQUEST, "invalid", error.to_string())
+        }
     }
 
     /// The same complaint, seen from one level further out.
@@ -153,6 +168,7 @@ impl IntoResponse for ApiError {
             error: ErrorDetail {
                 code: self.code,
                 field: self.field,
+                character: self.character,
                 message: self.message,
             },
         };

@@ -9,6 +9,8 @@ use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use control::Happening;
 use futures_util::{Stream, StreamExt, stream};
+use model::job::JobId;
+use model::topology::{BusinessId, namespace_of};
 use model::{Host, Invalid, Namespace, UnixMillis};
 use serde::Serialize;
 use tokio::sync::broadcast::Receiver;
@@ -17,6 +19,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::ApiError;
 use super::caller::Asking;
 use super::events::EventRow;
+use super::jobs::JobCountsView;
 use super::processes::{state_word, visible};
 use super::read::Params;
 use super::responses::Refusals;
@@ -25,7 +28,7 @@ use crate::http::HttpState;
 /// How often a quiet stream shows that it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-const KINDS: [&str; 4] = ["status", "task", "event", "agent"];
+const KINDS: [&str; 5] = ["status", "task", "job", "event", "agent"];
 
 /// Which happenings a watcher wants, and may see.
 #[derive(Debug)]
@@ -41,8 +44,8 @@ struct Wanted {
 #[utoipa::path(get, path = "/api/v1/watch", operation_id = "watch", tag = "watch", params(
     ("namespace" = Option<String>, Query, description = "One or more, repeated or separated by commas"),
     ("host" = Option<String>, Query, description = "One or more of CLOUD:IP or IP, repeated or separated by commas"),
-    ("kinds" = Option<String>, Query, description = "Some of status, task, event, agent; all if not given"),
-), responses((status = 200, description = "Events named status, task, event, agent and lagged, each with a JSON object",
+    ("kinds" = Option<String>, Query, description = "Some of status, task, job, event, agent; all if not given"),
+), responses((status = 200, description = "Events named status, task, job, event, agent and lagged, each with a JSON object",
     body = String, content_type = "text/event-stream"), Refusals))]
 pub(crate) async fn watch(
     State(http): State<HttpState>,
@@ -115,6 +118,7 @@ impl Wanted {
                         .iter()
                         .any(|namespace| self.has_namespace(namespace))
             }
+            Happening::Job { business, .. } => self.has_namespace(&namespace_of(*business)),
             Happening::Agent { host, .. } => self.has_host(host),
         }
     }
@@ -136,6 +140,7 @@ fn kind(happening: &Happening) -> &'static str {
     match happening {
         Happening::Status { .. } => "status",
         Happening::Task { .. } => "task",
+        Happening::Job { .. } => "job",
         Happening::Event { .. } => "event",
         Happening::Agent { .. } => "agent",
     }
@@ -163,6 +168,15 @@ struct TaskProgress {
     total: usize,
     ended: usize,
     ok: usize,
+}
+
+#[derive(Serialize)]
+struct JobProgress {
+    id: JobId,
+    business: BusinessId,
+    action: &'static str,
+    status: &'static str,
+    counts: JobCountsView,
 }
 
 #[derive(Serialize)]
@@ -210,6 +224,22 @@ fn written(happening: &Happening) -> Event {
                 total: *n_targets,
                 ended: *n_ended,
                 ok: *n_ok,
+            },
+        ),
+        Happening::Job {
+            id,
+            business,
+            action,
+            status,
+            counts,
+        } => event(
+            name,
+            &JobProgress {
+                id: *id,
+                business: *business,
+                action: action.as_str(),
+                status: status.as_str(),
+                counts: JobCountsView::of(*counts),
             },
         ),
         Happening::Agent { host, up, at } => event(
@@ -263,6 +293,20 @@ mod tests {
         assert!(!wanted(Some("c"), None).includes(&task(&["a", "b"])));
         assert!(!wanted(None, Some("a")).includes(&task(&["a", "b"])));
         assert!(wanted(None, Some("a")).includes(&task(&["a"])));
+    }
+
+    #[test]
+    fn a_job_is_seen_by_those_who_may_touch_its_business() {
+        let job = Happening::Job {
+            id: JobId(1),
+            business: BusinessId(2),
+            action: model::job::JobAction::Start,
+            status: model::job::JobStatus::Running,
+            counts: Default::default(),
+        };
+        assert!(wanted(None, None).includes(&job));
+        assert!(wanted(None, Some("GSEKIT_BIZ_2")).includes(&job));
+        assert!(!wanted(None, Some("GSEKIT_BIZ_3")).includes(&job));
     }
 
     #[test]

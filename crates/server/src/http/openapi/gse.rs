@@ -67,7 +67,7 @@ fn operation(endpoint: &Endpoint) -> Value {
 }
 
 /// The envelope around good data, or around a refusal.
-fn answer(data: &str) -> Value {
+pub(super) fn answer(data: &str) -> Value {
     let good = json!({
         "type": "object",
         "required": ["result", "code", "message", "data"],

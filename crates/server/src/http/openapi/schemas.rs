@@ -49,6 +49,22 @@ described!(
     /// A process group.
     GroupSchema, "ProcessGroup"
 );
+described!(
+    /// A business as people write it down.
+    BusinessSchema, "BusinessDocument"
+);
+described!(
+    /// What changes, or would change, of a business.
+    DifferenceSchema, "Difference"
+);
+described!(
+    /// An expression, joined or in parts.
+    ExpressionSchema, "Expression"
+);
+described!(
+    /// How a job goes about its tasks.
+    JobOptionsSchema, "JobOptions"
+);
 
 #[cfg(test)]
 mod tests {

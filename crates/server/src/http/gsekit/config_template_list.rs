@@ -1,0 +1,99 @@
+//! config_template_list: the config templates of a business, the newest first.
+
+use std::sync::Arc;
+
+use fleet::view::View;
+use model::UnixMillis;
+use model::config_template::{Binding, TemplateRow};
+use model::topology::namespace_of;
+use serde::Serialize;
+
+use super::refusal::Refusal;
+use super::request::RawRequest;
+use super::{Ask, success};
+use crate::http::native::may_touch;
+
+pub(crate) async fn config_template_list(
+    ask: &Ask<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
+    let business = request.business()?;
+    may_touch(ask.caller, &namespace_of(business))?;
+    let (start, limit) = request.page_or_first()?;
+    let start = usize::try_from(start).unwrap_or(usize::MAX);
+    let term = request.search.to_text();
+    ask.http.control.settled().await?;
+    let fleet = ask.http.control.fleet();
+    let view = fleet.view();
+    let bears = |template: &&Arc<TemplateRow>| {
+        template.template_name.contains(&*term) || template.file_name.contains(&*term)
+    };
+    let mut found: Vec<&Arc<TemplateRow>> = view.templates_of(business).filter(bears).collect();
+    found.reverse();
+    let page = found.iter().skip(start).take(limit);
+    Ok(success(Templates {
+        count: found.len(),
+        list: page.map(|template| Template::of(view, template)).collect(),
+    }))
+}
+
+#[derive(Serialize)]
+struct Templates<'a> {
+    count: usize,
+    list: Vec<Template<'a>>,
+}
+
+#[derive(Serialize)]
+struct Template<'a> {
+    config_template_id: u32,
+    bk_biz_id: u32,
+    template_name: &'a str,
+    file_name: &'a str,
+    abs_path: &'a str,
+    owner: &'a str,
+    group: &'a str,
+    filemode: String,
+    line_separator: &'static str,
+    has_version: bool,
+    is_bound: bool,
+    relation_count: Relations,
+    updated_at: String,
+    updated_by: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct Relations {
+    template: usize,
+    instance: usize,
+}
+
+impl<'a> Template<'a> {
+    fn of(view: &View, template: &'a TemplateRow) -> Self {
+        let of_templates = |binding: &&Binding| matches!(binding, Binding::ProcessTemplate(_));
+        let n_templates = template.bindings.iter().filter(of_templates).count();
+        Self {
+            config_template_id: template.id.0,
+            bk_biz_id: template.business.0,
+            template_name: &template.template_name,
+            file_name: &template.file_name,
+            abs_path: &template.abs_path,
+            owner: &template.owner,
+            group: &template.group,
+            filemode: format!("{:04o}", template.filemode),
+            line_separator: template.line_separator.as_str(),
+            has_version: view.versions_of(template.id).next().is_some(),
+            is_bound: !template.bindings.is_empty(),
+            relation_count: Relations {
+                template: n_templates,
+                instance: template.bindings.len() - n_templates,
+            },
+            updated_at: clock(template.updated_at),
+            updated_by: &template.updated_by,
+        }
+    }
+}
+
+fn clock(at: UnixMillis) -> String {
+    at.to_rfc3339().replace('T', " ").replace('Z', "+00:00")
+}

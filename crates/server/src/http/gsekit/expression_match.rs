@@ -1,0 +1,44 @@
+//! expression_match: which of some names an expression matches, and the shell patterns that it stands for.
+
+use std::collections::HashSet;
+
+use model::Invalid;
+use model::expression::Pattern;
+use serde::Serialize;
+
+use super::refusal::Refusal;
+use super::request::RawRequest;
+use super::success;
+use crate::http::json::Scalar;
+
+/// How many shell patterns one answer may have.
+const MAX_STYLES: usize = 10_000;
+
+#[derive(Serialize)]
+struct Matched<'a> {
+    exps_with_unix_shell_style: Vec<String>,
+    /// In the order in which they were given, each once.
+    filter_results: Vec<&'a str>,
+}
+
+/// The expression is one text that a whole candidate has to match: dots mean themselves.
+pub(crate) fn expression_match(request: RawRequest) -> Result<Vec<u8>, Refusal> {
+    if request.expression == Scalar::Absent {
+        return Err(Invalid::required("expression").into());
+    }
+    let candidates = request.candidates.as_ref();
+    let candidates = candidates.ok_or_else(|| Invalid::required("candidates"))?;
+    let pattern = Pattern::parse(&request.expression.to_text())?;
+    let styles = pattern.to_shell_styles(MAX_STYLES)?;
+    let mut matcher = pattern.matcher();
+    let mut seen = HashSet::new();
+    let results = candidates
+        .iter()
+        .map(String::as_str)
+        .filter(|name| matcher.matches(name))
+        .filter(|name| seen.insert(*name));
+    Ok(success(Matched {
+        exps_with_unix_shell_style: styles,
+        filter_results: results.collect(),
+    }))
+}

@@ -1,0 +1,131 @@
+//! process_status: the processes of a business, filtered, page by page, with the exact total.
+
+use std::net::IpAddr;
+
+use model::Invalid;
+use model::scope::{Ordering, ProcessStatus, Selection, ViewFilter, bounded};
+use model::topology::{BusinessId, namespace_of};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::refusal::Refusal;
+use super::request::RawRequest;
+use super::row::{Fields, StatusRow};
+use super::{Ask, success};
+use crate::http::native::may_touch;
+
+pub(crate) async fn process_status(
+    ask: &Ask<'_>,
+    mut request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
+    let business = request.business()?;
+    may_touch(ask.caller, &namespace_of(business))?;
+    let (start, limit) = request.page()?;
+    let fields = Fields::of(request.fields.take().as_deref());
+    let filter = filter(business, request)?;
+    ask.http.control.settled().await?;
+    let fleet = ask.http.control.fleet();
+    let page = fleet.view_page(&filter, start, limit);
+    Ok(success(Listed {
+        fleet: &fleet,
+        page: &page,
+        fields,
+    }))
+}
+
+fn filter(business: BusinessId, request: RawRequest) -> Result<ViewFilter, Refusal> {
+    let clouds = bounded("bk_cloud_ids", request.bk_cloud_ids)?;
+    let ips = bounded("bk_host_innerips", request.bk_host_innerips)?;
+    Ok(ViewFilter {
+        business,
+        // What cannot be a number, a status or an address of anybody matches nothing.
+        clouds: clouds.map(|ids| kept(ids, |id| u32::try_from(*id).ok())),
+        statuses: narrowed(
+            request.process_status,
+            bounded("process_status_list", request.process_status_list)?,
+        )
+        .map(|numbers| kept(numbers, |number| ProcessStatus::from_number(*number))),
+        is_auto: narrowed(
+            request.is_auto,
+            bounded("is_auto_list", request.is_auto_list)?,
+        ),
+        ips: ips.map(|ips| kept(ips, |ip| address(ip))),
+        searches: searches(request.searches)?,
+        ordering: Ordering::parse_list(&request.ordering.to_text())?,
+        selection: Selection::read(request.scope, request.expression_scope)?,
+    })
+}
+
+fn kept<T, U>(list: Vec<T>, read: impl Fn(&T) -> Option<U>) -> Vec<U> {
+    list.iter().filter_map(read).collect()
+}
+
+/// One value and a list of values; both count where both are given.
+fn narrowed<T: PartialEq>(one: Option<T>, list: Option<Vec<T>>) -> Option<Vec<T>> {
+    match (one, list) {
+        (None, list) => list,
+        (Some(one), None) => Some(vec![one]),
+        (Some(one), Some(list)) => Some(list.into_iter().filter(|item| *item == one).collect()),
+    }
+}
+
+fn address(text: &str) -> Option<IpAddr> {
+    text.trim()
+        .parse::<IpAddr>()
+        .ok()
+        .map(|ip| ip.to_canonical())
+}
+
+fn searches(terms: Option<Vec<String>>) -> Result<Vec<String>, Invalid> {
+    let terms = bounded("searches", terms)?.unwrap_or_default();
+    let terms = terms.iter().map(|term| term.trim());
+    Ok(terms
+        .filter(|term| !term.is_empty())
+        .map(str::to_owned)
+        .collect())
+}
+
+struct Listed<'a> {
+    fleet: &'a fleet::Fleet,
+    page: &'a fleet::view::ViewPage<'a>,
+    fields: Fields,
+}
+
+impl Serialize for Listed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut data = serializer.serialize_struct("data", 2)?;
+        data.serialize_field("count", &self.page.count)?;
+        data.serialize_field("list", &Rows(self))?;
+        data.end()
+    }
+}
+
+struct Rows<'a>(&'a Listed<'a>);
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Listed {
+            fleet,
+            page,
+            fields,
+        } = self.0;
+        serializer.collect_seq(page.rows.iter().map(|row| StatusRow {
+            fleet,
+            row,
+            fields: *fields,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_and_a_list_both_count() {
+        assert_eq!(narrowed::<i64>(None, None), None);
+        assert_eq!(narrowed(Some(1), None), Some(vec![1]));
+        assert_eq!(narrowed(None, Some(vec![1, 2])), Some(vec![1, 2]));
+        assert_eq!(narrowed(Some(2), Some(vec![1, 2])), Some(vec![2]));
+        assert_eq!(narrowed(Some(0), Some(vec![1, 2])), Some(vec![]));
+    }
+}

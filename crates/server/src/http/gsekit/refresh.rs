@@ -1,0 +1,39 @@
+//! flush_process and sync_process_status: what is known is made new.
+
+use std::time::Instant;
+
+use model::topology::namespace_of;
+use serde::Serialize;
+
+use super::refusal::Refusal;
+use super::request::RawRequest;
+use super::{Ask, success};
+use crate::http::native::may_touch;
+
+/// Reads a business anew from its source.
+pub(crate) async fn flush_process(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+    let business = request.business()?;
+    let control = &ask.http.control;
+    control.refresh_topology(ask.caller, business).await?;
+    Ok(success(()))
+}
+
+#[derive(Serialize)]
+struct Took {
+    /// Seconds.
+    cost_time: f64,
+}
+
+/// Agents report by themselves, so there is nothing to fetch: this waits until all that was acknowledged is shown.
+pub(crate) async fn sync_process_status(
+    ask: &Ask<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
+    let business = request.business()?;
+    may_touch(ask.caller, &namespace_of(business))?;
+    let began = Instant::now();
+    ask.http.control.settled().await?;
+    Ok(success(Took {
+        cost_time: began.elapsed().as_secs_f64(),
+    }))
+}

@@ -1,0 +1,84 @@
+//! Businesses: which there are, and reading one anew.
+
+use axum::extract::State;
+use axum::response::Response;
+use model::UnixMillis;
+use model::topology::{BusinessId, Origin, Trouble};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::ApiError;
+use super::answer::ok;
+use super::caller::Asking;
+use super::read::Segments;
+use super::responses::Refusals;
+use crate::http::HttpState;
+use crate::http::openapi::DifferenceSchema;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BusinessList {
+    businesses: Vec<BusinessView>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BusinessView {
+    #[schema(value_type = u32)]
+    id: BusinessId,
+    name: String,
+    /// `given` by a file or this API, or read from a `cmdb`.
+    #[schema(value_type = String)]
+    origin: Origin,
+    /// When it was last compared with its source.
+    #[schema(value_type = i64)]
+    refreshed_at: UnixMillis,
+    sets: usize,
+    modules: usize,
+    processes: u64,
+    /// Rows that were left out then, and why.
+    #[schema(value_type = Vec<Object>)]
+    troubles: Vec<Trouble>,
+}
+
+/// Lists the businesses that the caller may see.
+#[utoipa::path(get, path = "/api/v1/businesses", operation_id = "list_businesses", tag = "view",
+    responses((status = 200, description = "Businesses", body = BusinessList), Refusals))]
+pub(crate) async fn list(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+) -> Result<Response, ApiError> {
+    http.control.settled().await?;
+    let rows = http.control.businesses(&caller);
+    let fleet = http.control.fleet();
+    let view = fleet.view();
+    let businesses = rows.into_iter().map(|row| {
+        let sets = view.sets_of(row.id);
+        let modules = sets.iter().map(|set| view.modules_of(set.id).len());
+        BusinessView {
+            sets: sets.len(),
+            modules: modules.sum(),
+            processes: view.processes_of(row.id).map_or(0, |ids| ids.len()),
+            id: row.id,
+            name: row.name,
+            origin: row.origin,
+            refreshed_at: row.refreshed_at,
+            troubles: row.troubles,
+        }
+    });
+    Ok(ok(&BusinessList {
+        businesses: businesses.collect(),
+    }))
+}
+
+/// Reads a business anew from its CMDB; one that was given is as it was given.
+#[utoipa::path(post, path = "/api/v1/businesses/{id}/refresh", operation_id = "refresh_business", tag = "view",
+    params(("id" = u32, Path)),
+    responses((status = 200, description = "What changed", body = DifferenceSchema), Refusals))]
+pub(crate) async fn refresh(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments(id): Segments<u32>,
+) -> Result<Response, ApiError> {
+    let business = BusinessId(id);
+    let difference = http.control.refresh_topology(&caller, business).await?;
+    Ok(ok(&difference))
+}

@@ -1,0 +1,291 @@
+//! The process view: the processes of a business, filtered, page by page.
+
+use std::borrow::Cow;
+use std::net::Ipv6Addr;
+
+use axum::extract::State;
+use axum::response::Response;
+use fleet::view::{Instance, View, ViewRow};
+use model::expression::Expression;
+use model::scope::{OrderKey, Ordering, ProcessStatus, Scope, Selection, ViewFilter};
+use model::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetId, namespace_of};
+use model::{Host, Invalid};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::answer::ok;
+use super::caller::Asking;
+use super::read::Params;
+use super::responses::Refusals;
+use super::selected::{env_word, parse_env, parse_ip};
+use super::{ApiError, may_touch};
+use crate::http::HttpState;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ViewList<'a> {
+    /// How many there are in all.
+    count: u64,
+    start: u64,
+    processes: Vec<ViewProcess<'a>>,
+}
+
+/// A process of the view: on one host, with one or more instances.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ViewProcess<'a> {
+    /// Its `bk_process_id`.
+    id: u32,
+    business: u32,
+    /// `set.module.service.process.id`
+    expression: String,
+    /// The alias.
+    name: &'a str,
+    /// `test`, `experience` or `formal`.
+    env: &'static str,
+    set: Place<'a>,
+    module: Place<'a>,
+    service: Place<'a>,
+    /// `cloud:ip`
+    #[schema(value_type = String)]
+    host: Host,
+    #[schema(value_type = Option<String>)]
+    ip_v6: Option<Ipv6Addr>,
+    agent_id: Option<&'a str>,
+    cloud_name: Option<&'a str>,
+    /// 0 for none.
+    process_template: u32,
+    service_template: u32,
+    /// `running` when all instances run, `unregistered` when nothing was ever heard of any, else `stopped`.
+    status: &'static str,
+    /// Whether all instances are managed.
+    managed: bool,
+    /// Its source does not have it any more, and it still runs.
+    vanished: bool,
+    priority: Option<i32>,
+    config_templates: Vec<TemplateOf<'a>>,
+    instances: Vec<InstanceView<'a>>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Place<'a> {
+    id: u32,
+    name: &'a str,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TemplateOf<'a> {
+    id: u32,
+    name: &'a str,
+    file_name: &'a str,
+}
+
+/// A registered process that belongs to one of the view.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct InstanceView<'a> {
+    /// `namespace/name`
+    process: String,
+    local_inst_id: u32,
+    inst_id: u64,
+    /// `running`, `stopped` or `unregistered`.
+    status: &'static str,
+    managed: bool,
+    /// −1 when not running.
+    pid: i32,
+    /// Why it is as it is.
+    message: Cow<'a, str>,
+    /// Whether its host's agent is connected.
+    connected: bool,
+}
+
+/// Lists processes of a business, with the exact number of all that match.
+#[utoipa::path(get, path = "/api/v1/processes/view", operation_id = "list_view", tag = "view", params(
+    ("business" = u32, Query, description = "Its id"),
+    ("env" = Option<String>, Query, description = "test, experience or formal, or 1, 2, 3; all if not given"),
+    ("set" = Option<String>, Query, description = "Ids of sets. Lists are repeated or separated by commas"),
+    ("module" = Option<String>, Query, description = "Ids of modules"),
+    ("service" = Option<String>, Query, description = "Ids of service instances"),
+    ("name" = Option<String>, Query, description = "Aliases"),
+    ("id" = Option<String>, Query, description = "Ids of processes"),
+    ("expr" = Option<String>, Query, description = "set.module.service.process.id, in place of set, module, service, name and id"),
+    ("status" = Option<String>, Query, description = "Some of running, stopped and unregistered"),
+    ("managed" = Option<bool>, Query, description = "Whether all instances are managed"),
+    ("ip" = Option<String>, Query, description = "Addresses of hosts"),
+    ("cloud" = Option<String>, Query, description = "Ids of cloud areas"),
+    ("search" = Option<String>, Query, description = "Parts of the address or of the cloud area's name; all must match"),
+    ("order" = Option<String>, Query, description = "Some of set, module, name, id and ip, each with - before it for descending"),
+    ("start" = Option<u64>, Query, description = "The first row, from 0"),
+    ("limit" = Option<u64>, Query, description = "1 to 1000, 100 if not given"),
+), responses((status = 200, description = "A page of processes", body = ViewList), Refusals))]
+pub(crate) async fn list(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    params: Params,
+) -> Result<Response, ApiError> {
+    let (start, limit) = params.page()?;
+    let filter = filter(&params)?;
+    may_touch(&caller, &namespace_of(filter.business))?;
+    http.control.settled().await?;
+    let fleet = http.control.fleet();
+    let page = fleet.view_page(&filter, start, limit);
+    let view = fleet.view();
+    let rows = page.rows.iter();
+    Ok(ok(&ViewList {
+        count: page.count,
+        start,
+        processes: rows.map(|row| ViewProcess::of(view, row)).collect(),
+    }))
+}
+
+fn filter(params: &Params) -> Result<ViewFilter, ApiError> {
+    let business = params.number("business", 0..=u64::from(u32::MAX))?;
+    let business = business.ok_or_else(|| Invalid::required("business"))?;
+    Ok(ViewFilter {
+        business: BusinessId(business as u32),
+        selection: selection(params)?,
+        clouds: params.list("cloud", parse_id)?,
+        statuses: params.list("status", parse_status)?,
+        is_auto: params.flag("managed")?.map(|managed| vec![managed]),
+        ips: params.list("ip", parse_ip)?,
+        searches: params
+            .list("search", |term| Ok(term.to_owned()))?
+            .unwrap_or_default(),
+        ordering: params.list("order", parse_order)?.unwrap_or_default(),
+    })
+}
+
+fn selection(params: &Params) -> Result<Selection, ApiError> {
+    let env = parse_env(params.text("env").unwrap_or_default())?;
+    let ids = |name| params.list(name, parse_id);
+    let scope = Scope {
+        env,
+        sets: ids("set")?.map(|ids| ids.into_iter().map(SetId).collect()),
+        modules: ids("module")?.map(|ids| ids.into_iter().map(ModuleId).collect()),
+        services: ids("service")?.map(|ids| ids.into_iter().map(ServiceId).collect()),
+        names: params.list("name", |name| Ok(name.to_owned()))?,
+        processes: ids("id")?.map(|ids| ids.into_iter().map(BkProcessId).collect()),
+    };
+    let Some(text) = params.text("expr") else {
+        return Ok(Selection::Scope(scope));
+    };
+    let alone = Scope {
+        env,
+        ..Scope::default()
+    };
+    if scope != alone {
+        let rule = "stands alone: leave out set, module, service, name and id";
+        return Err(Invalid::new("expr", rule).into());
+    }
+    let expression = Expression::parse_dotted(text);
+    Ok(Selection::Expression {
+        env,
+        expression: Box::new(expression.map_err(|error| ApiError::expression("expr", &error))?),
+    })
+}
+
+fn parse_id(text: &str) -> Result<u32, Invalid> {
+    let rule = || {
+        format!(
+            "must be a whole number from 0 to {}, not {text:?}",
+            u32::MAX
+        )
+    };
+    text.parse().map_err(|_| Invalid::new("id", rule()))
+}
+
+fn parse_status(text: &str) -> Result<ProcessStatus, Invalid> {
+    match text {
+        "running" => Ok(ProcessStatus::Running),
+        "stopped" => Ok(ProcessStatus::Terminated),
+        "unregistered" => Ok(ProcessStatus::Unregistered),
+        other => Err(Invalid::new(
+            "status",
+            format!("must be running, stopped or unregistered, not {other:?}"),
+        )),
+    }
+}
+
+pub(crate) fn status_word(status: ProcessStatus) -> &'static str {
+    match status {
+        ProcessStatus::Running => "running",
+        ProcessStatus::Terminated => "stopped",
+        ProcessStatus::Unregistered => "unregistered",
+    }
+}
+
+fn parse_order(text: &str) -> Result<Ordering, Invalid> {
+    let (name, descending) = match text.strip_prefix('-') {
+        Some(name) => (name, true),
+        None => (text, false),
+    };
+    let key = match name {
+        "set" => OrderKey::Set,
+        "module" => OrderKey::Module,
+        "name" => OrderKey::ProcessName,
+        "id" => OrderKey::ProcessId,
+        "ip" => OrderKey::InnerIp,
+        other => {
+            let rule = format!("must be some of set, module, name, id and ip, not {other:?}");
+            return Err(Invalid::new("order", rule));
+        }
+    };
+    Ok(Ordering { key, descending })
+}
+
+impl<'a> ViewProcess<'a> {
+    pub(crate) fn of(view: &'a View, row: &ViewRow<'a>) -> Self {
+        let templates = view.templates_for(row.id()).into_iter();
+        let instances = row.instances().into_iter();
+        Self {
+            id: row.id().0,
+            business: row.business.id.0,
+            expression: row.expression(),
+            name: &row.program.bk_process_name,
+            env: env_word(row.set.env),
+            set: Place {
+                id: row.set.id.0,
+                name: &row.set.name,
+            },
+            module: Place {
+                id: row.module.id.0,
+                name: &row.module.name,
+            },
+            service: Place {
+                id: row.process.service.0,
+                name: row.service_name,
+            },
+            host: row.machine.host,
+            ip_v6: row.machine.ip_v6,
+            agent_id: row.machine.agent_id.as_ref().map(|id| id.as_str()),
+            cloud_name: row.cloud_name,
+            process_template: row.process.process_template,
+            service_template: row.module.service_template,
+            status: status_word(row.status()),
+            managed: row.is_auto(),
+            vanished: row.process.vanished,
+            priority: row.program.priority,
+            config_templates: templates
+                .map(|template| TemplateOf {
+                    id: template.id.0,
+                    name: &template.template_name,
+                    file_name: &template.file_name,
+                })
+                .collect(),
+            instances: instances.map(InstanceView::of).collect(),
+        }
+    }
+}
+
+impl<'a> InstanceView<'a> {
+    fn of(instance: Instance<'a>) -> Self {
+        let row = instance.row;
+        Self {
+            process: row.name().to_string(),
+            local_inst_id: instance.local_inst_id,
+            inst_id: instance.inst_id,
+            status: status_word(instance.status()),
+            managed: row.managed(),
+            pid: row.pid(),
+            message: row.message(),
+            connected: row.host().link.is_up(),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A selection as jobs keep it and show it: in the form in which callers of GSEKit write it.
+
+use model::expression::{Expression, ExpressionText};
+use model::scope::{Scope, Selection};
+use model::topology::SetEnv;
+use serde_json::{Value, json};
+
+/// The joined expression of a selection that is none.
+const ANY: &str = "*.*.*.*.*";
+
+/// `{"scope": …}` or `{"expression_scope": …}`.
+pub(crate) fn to_json(selection: &Selection) -> Value {
+    match selection {
+        Selection::Scope(scope) => json!({"scope": scope_json(scope)}),
+        Selection::Expression { env, expression } => {
+            let parts = ExpressionText::from(Expression::clone(expression));
+            let mut parts = json!(parts);
+            parts["bk_set_env"] = json!(env_text(*env));
+            json!({"expression_scope": parts})
+        }
+    }
+}
+
+/// The joined expression of what [`to_json`] made.
+pub(crate) fn joined(kept: &Value) -> String {
+    let parts = kept.get("expression_scope").cloned();
+    let expression = parts.and_then(|parts| serde_json::from_value::<Expression>(parts).ok());
+    expression.map_or_else(|| ANY.to_owned(), |expression| expression.to_string())
+}
+
+fn scope_json(scope: &Scope) -> Value {
+    json!({
+        "bk_set_env": env_text(scope.env),
+        "bk_set_ids": scope.sets.as_deref().unwrap_or_default(),
+        "bk_module_ids": scope.modules.as_deref().unwrap_or_default(),
+        "bk_service_ids": scope.services.as_deref().unwrap_or_default(),
+        "bk_process_names": scope.names.as_deref().unwrap_or_default(),
+        "bk_process_ids": scope.processes.as_deref().unwrap_or_default(),
+    })
+}
+
+/// 0 is all of them.
+pub(crate) fn env_text(env: Option<SetEnv>) -> &'static str {
+    match env {
+        None => "0",
+        Some(SetEnv::Test) => "1",
+        Some(SetEnv::Experience) => "2",
+        Some(SetEnv::Formal) => "3",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::topology::SetId;
+
+    use super::*;
+
+    #[test]
+    fn a_selection_is_kept_as_callers_write_it() {
+        let scope = Selection::Scope(Scope {
+            sets: Some(vec![SetId(5)]),
+            ..Scope::default()
+        });
+        let kept = to_json(&scope);
+        assert_eq!(kept["scope"]["bk_set_env"], "0");
+        assert_eq!(kept["scope"]["bk_set_ids"], json!([5]));
+        assert_eq!(joined(&kept), "*.*.*.*.*");
+        let expression = Selection::Expression {
+            env: Some(SetEnv::Formal),
+            expression: Box::new(Expression::parse_dotted("zone[1-3].login").unwrap()),
+        };
+        let kept = to_json(&expression);
+        assert_eq!(kept["expression_scope"]["bk_set_name"], "zone[1-3]");
+        assert_eq!(kept["expression_scope"]["bk_set_env"], "3");
+        assert_eq!(joined(&kept), "zone[1-3].login.*.*.*");
+    }
+}
