@@ -47,17 +47,20 @@ impl Continued {
                 }
                 continue;
             }
-            let marks = ["\"\"\"", "'''", "#"];
-            let first = marks
-                .iter()
-                .filter_map(|mark| rest.find(mark).map(|at| (at, *mark)))
-                .min();
-            match first {
-                None | Some((_, "#")) => break,
-                Some((at, quote)) => {
+            let Some(at) = rest.find(['"', '\'', '#']) else {
+                break;
+            };
+            rest = &rest[at..];
+            let long = ["\"\"\"", "'''"]
+                .into_iter()
+                .find(|quote| rest.starts_with(quote));
+            match long {
+                _ if rest.starts_with('#') => break,
+                Some(quote) => {
                     self.long_string = Some(quote);
-                    rest = &rest[at + quote.len()..];
+                    rest = &rest[quote.len()..];
                 }
+                None => rest = &rest[1..],
             }
         }
         before

@@ -251,9 +251,11 @@ impl Parser {
 
     fn args(&mut self) -> Result<Vec<Arg>, Problem> {
         let mut args = Vec::new();
+        let mut named = false;
         while !self.sees(")") {
             let line = self.line();
             if self.eat("**") {
+                named = true;
                 args.push(Arg::AllNamed(self.expression()?));
             } else if self.eat("*") {
                 args.push(Arg::All(self.expression()?));
@@ -262,6 +264,7 @@ impl Parser {
             {
                 self.next();
                 self.next();
+                named = true;
                 args.push(Arg::Named(name, self.expression()?));
             } else {
                 self.at_argument = self.sees("(");
@@ -275,10 +278,7 @@ impl Parser {
                     args.push(Arg::One(value));
                     break;
                 }
-                if args
-                    .iter()
-                    .any(|arg| matches!(arg, Arg::Named(..) | Arg::AllNamed(_)))
-                {
+                if named {
                     return Err(self.wrong("an argument without a name after one with a name"));
                 }
                 args.push(Arg::One(value));

@@ -7,6 +7,9 @@ use super::ast::{Body, Expr, ExprKind, Function, Name, Param, ParamKind};
 use super::parser::Parser;
 use crate::error::Problem;
 
+/// How many parameters a function may have.
+const MAX_PARAMS: usize = 255;
+
 impl Parser {
     pub(super) fn lambda(&mut self) -> Result<Expr, Problem> {
         let line = self.line();
@@ -58,6 +61,9 @@ impl Parser {
             };
             if params.iter().any(|before| before.name == param.name) {
                 return Err(self.wrong(format!("parameter \"{}\" twice", param.name)));
+            }
+            if params.len() >= MAX_PARAMS {
+                return Err(self.wrong(format!("more than {MAX_PARAMS} parameters")));
             }
             let last = param.kind == ParamKind::NamedRest;
             params.push(param);
