@@ -27,7 +27,7 @@ pub(crate) enum ExprKind {
     List(Vec<Item>),
     Set(Vec<Item>),
     Dict(Vec<DictItem>),
-    Comprehension(Box<Comprehension>),
+    Comprehension(Arc<Comprehension>),
     Lambda(Arc<Function>),
     Conditional(Box<Conditional>),
     And(Vec<Expr>),

@@ -221,7 +221,11 @@ impl Parser {
             value,
             clauses,
         };
-        self.node(line, below, ExprKind::Comprehension(Box::new(made)))
+        self.node(
+            line,
+            below,
+            ExprKind::Comprehension(std::sync::Arc::new(made)),
+        )
     }
 }
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Machine;
+use super::builtin::Builtin;
 use super::call::Args;
 use super::iterate::State;
 use super::meter::{Build, Held};
@@ -289,6 +290,20 @@ impl Machine<'_> {
             return self.call(&callee, args);
         }
         let callee = self.evaluate(callee, scope)?;
+        // Those that may end early see a generator run as far as they look. All others go through it to its end.
+        let may_end_early = matches!(
+            callee,
+            Value::Builtin(Builtin::Any | Builtin::All | Builtin::Next)
+        );
+        if may_end_early
+            && let Some(Arg::One(first)) = args.first()
+            && let ExprKind::Comprehension(made) = &first.kind
+            && made.makes == Makes::Generator
+        {
+            let mut rest = self.args(&args[1..], scope)?;
+            rest.plain.insert(0, self.generator(made, scope)?);
+            return self.call(&callee, rest);
+        }
         let args = self.args(args, scope)?;
         self.call(&callee, args)
     }

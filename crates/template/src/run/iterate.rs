@@ -2,13 +2,16 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Machine;
 use super::call::Args;
 use super::dict::Dict;
 use super::meter::Held;
+use super::scope::Scope;
 use super::value::{Range, SLOT_BYTES, Str, VALUE_BYTES, Value, View, depth_over};
 use crate::error::Problem;
+use crate::python::ast::{Clause, Comprehension};
 
 /// A position in something.
 pub(crate) struct Iter {
@@ -35,6 +38,15 @@ pub(crate) enum State {
     Zip(Vec<Rc<Iter>>),
     Map(Value, Vec<Rc<Iter>>),
     Filter(Value, Rc<Iter>),
+    Generator(Box<Generator>),
+}
+
+/// A generator that was begun. It is never kept: only functions get one that give it back when they are done.
+pub(crate) struct Generator {
+    made: Arc<Comprehension>,
+    scope: Rc<Scope>,
+    /// The loops that are running, by the places of their clauses.
+    loops: Vec<(usize, Rc<Iter>)>,
 }
 
 impl Machine<'_> {
@@ -52,7 +64,7 @@ impl Machine<'_> {
                 let inner = over(&[Rc::clone(inner)])?;
                 inner.max(depth_over(std::iter::once(function))?)
             }
-            State::Chars(..) | State::Range(..) => 1,
+            State::Chars(..) | State::Range(..) | State::Generator(_) => 1,
         };
         Ok(Rc::new(Iter {
             state: RefCell::new(state),
@@ -148,6 +160,7 @@ impl Machine<'_> {
                 })
             }
             State::Values(values) => values.next(),
+            State::Generator(generator) => self.next_generated(generator)?,
             State::Enumerate(inner, count) => match self.next(inner)? {
                 Some(value) => {
                     let number = Value::Int(*count);
@@ -180,6 +193,56 @@ impl Machine<'_> {
                 }
             },
         })
+    }
+
+    /// A generator at its begin. Its first iterable is evaluated at once, as in Python.
+    pub(crate) fn generator(
+        &self,
+        made: &Arc<Comprehension>,
+        scope: &Rc<Scope>,
+    ) -> Result<Value, Problem> {
+        let mut loops = Vec::new();
+        if let Some(Clause::For(_, iterable)) = made.clauses.first() {
+            loops.push((0, self.iter(&self.evaluate(iterable, scope)?)?));
+        }
+        let generator = Generator {
+            made: Arc::clone(made),
+            scope: scope.inside(),
+            loops,
+        };
+        let state = State::Generator(Box::new(generator));
+        Ok(Value::Iter(self.new_iter(state)?))
+    }
+
+    fn next_generated(&self, generator: &mut Generator) -> Result<Option<Value>, Problem> {
+        let Generator { made, scope, loops } = generator;
+        while let Some((at, iter)) = loops.last() {
+            let Some(value) = self.next(iter)? else {
+                loops.pop();
+                continue;
+            };
+            let mut at = *at;
+            if let Clause::For(target, _) = &made.clauses[at] {
+                self.assign(target, value, scope)?;
+            }
+            loop {
+                at += 1;
+                match made.clauses.get(at) {
+                    None => return self.evaluate(&made.element, scope).map(Some),
+                    Some(Clause::If(condition)) => {
+                        if !self.truth(&self.evaluate(condition, scope)?) {
+                            break;
+                        }
+                    }
+                    Some(Clause::For(_, iterable)) => {
+                        let iter = self.iter(&self.evaluate(iterable, scope)?)?;
+                        loops.push((at, iter));
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(None)
     }
 
     fn next_of_each(&self, iters: &[Rc<Iter>]) -> Result<Option<Vec<Value>>, Problem> {

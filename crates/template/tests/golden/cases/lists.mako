@@ -55,3 +55,10 @@ ${repr('a\n')}
 ${next((n for n in names if n == 'x'), 'none')}
 ${max((len(n) for n in names), default=0)}
 ${sorted((n for n in names), reverse=True)}
+<%
+    seen = []
+    def look(x):
+        seen.append(x)
+        return x
+%>${any(look(x) > 1 for x in [1, 2, 3])} ${seen} ${all(look(x) < 1 for x in [1, 2])} ${seen} ${next(look(x) + y for x in [5, 6] if x for y in [1, 2])} ${seen}
+${next((h['weight'] for h in hosts[1:]), 0)} ${any(1 / x for x in [1, 0])} ${next((x for x in [] if x), None)} ${any(x for y in [[], [0, 3]] for x in y)} ${all(x for x in [])}
