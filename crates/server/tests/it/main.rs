@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
 mod access_log;
+mod cmdb;
 mod gse;
+mod gsekit;
 mod native;
 mod openapi;
 mod receiver;

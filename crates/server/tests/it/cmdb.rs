@@ -1,0 +1,198 @@
+//! Topology from a CMDB: a whole server, and a CMDB that behaves as told.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::response::IntoResponse;
+use axum::{Json, Router, routing};
+use model::access::Caller;
+use model::topology::{BkProcessId, BusinessId};
+use serde_json::{Value, json};
+use server::{CmdbConfig, Config, Running};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+const BUSINESS: BusinessId = BusinessId(2);
+
+/// What the CMDB has and does.
+#[derive(Default)]
+struct Cmdb {
+    processes: Mutex<Vec<Value>>,
+    /// So many calls fail before one succeeds.
+    broken: AtomicU32,
+    refuses: AtomicBool,
+    calls: Mutex<Vec<String>>,
+}
+
+fn row(id: u32, alias: &str, ip: &str) -> Value {
+    json!({
+        "set": {"bk_set_id": 5, "bk_set_name": "管控平台", "bk_set_env": "3"},
+        "module": {"bk_module_id": 21, "bk_module_name": "gse"},
+        "host": {"bk_host_id": id, "bk_host_innerip": ip, "bk_cloud_id": 0},
+        "service_instance": {"id": id, "name": format!("{ip}_gse")},
+        "process_template": {"id": 26},
+        "process": {
+            "bk_process_id": id, "bk_process_name": alias, "bk_func_name": "gsed", "proc_num": 1,
+            "work_path": "/opt/gse", "pid_file": "gsed.pid", "start_cmd": "./start.sh",
+        },
+    })
+}
+
+async fn answer(
+    State(cmdb): State<Arc<Cmdb>>,
+    Path(api): Path<String>,
+    Json(body): Json<Value>,
+) -> axum::response::Response {
+    cmdb.calls.lock().unwrap().push(api.clone());
+    let failing = cmdb
+        .broken
+        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+    if failing.is_ok() {
+        return (axum::http::StatusCode::BAD_GATEWAY, "no").into_response();
+    }
+    let signed = body["bk_app_code"] == "muster" && body["bk_app_secret"] == "secret";
+    if !signed || cmdb.refuses.load(Ordering::SeqCst) {
+        let refused =
+            json!({"result": false, "code": 1_199_000, "message": "no rights", "data": null});
+        return Json(refused).into_response();
+    }
+    let start = body["page"]["start"].as_u64().unwrap_or(0) as usize;
+    let limit = body["page"]["limit"].as_u64().unwrap_or(0) as usize;
+    let data = match api.as_str() {
+        "search_cloud_area" => {
+            json!({"count": 1, "info": [{"bk_cloud_id": 0, "bk_cloud_name": "default area"}]})
+        }
+        "list_process_related_info" => {
+            assert!(limit <= 500, "no CMDB gives more");
+            let processes = cmdb.processes.lock().unwrap();
+            let page: Vec<&Value> = processes.iter().skip(start).take(limit).collect();
+            json!({"count": processes.len(), "info": page})
+        }
+        "find_module_batch" => json!([{"bk_module_id": 21, "service_template_id": 77}]),
+        other => panic!("{other} is not called"),
+    };
+    Json(json!({"result": true, "code": 0, "message": "", "data": data})).into_response()
+}
+
+async fn start(refresh_every: Duration) -> (Running, Arc<Cmdb>, TempDir) {
+    let cmdb = Arc::new(Cmdb::default());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let route = "/api/c/compapi/v2/cc/{api}/";
+    let router = Router::new()
+        .route(route, routing::post(answer))
+        .with_state(cmdb.clone());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let folder = TempDir::new().unwrap();
+    let loopback = "127.0.0.1:0".parse().unwrap();
+    let config = Config {
+        data: folder.path().to_owned(),
+        http: loopback,
+        agents: loopback,
+        store_url: None,
+        app_code: None,
+        app_secret: None,
+        join_token: None,
+        cmdb: Some(CmdbConfig {
+            url,
+            app_code: "muster".into(),
+            app_secret: "secret".into(),
+            user_name: "admin".into(),
+            refresh_every,
+        }),
+    };
+    (server::start(config).await.unwrap(), cmdb, folder)
+}
+
+fn n_processes(running: &Running) -> usize {
+    running.control.fleet().view().n_processes()
+}
+
+#[tokio::test]
+async fn a_business_is_read_page_by_page_and_what_fails_for_a_moment_is_tried_again() {
+    let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
+    let rows =
+        (1..=1203).map(|n| row(n, "gse_agent", &format!("10.0.{}.{}", n / 250, n % 250 + 1)));
+    *cmdb.processes.lock().unwrap() = rows.collect();
+    cmdb.broken.store(2, Ordering::SeqCst);
+    let caller = Caller::system();
+    let difference = running
+        .control
+        .refresh_topology(&caller, BUSINESS)
+        .await
+        .unwrap();
+    assert_eq!(difference.processes.new, 1203);
+    assert!(difference.troubles.is_empty(), "{:?}", difference.troubles);
+    {
+        let fleet = running.control.fleet();
+        let last = fleet.view_row(BkProcessId(1203)).unwrap();
+        assert_eq!(
+            (last.cloud_name, last.module.service_template),
+            (Some("default area"), 77)
+        );
+        assert_eq!(last.process.process_template, 26);
+        assert_eq!(last.instances().len(), 1);
+    }
+    let calls = cmdb.calls.lock().unwrap().clone();
+    let pages = calls
+        .iter()
+        .filter(|api| *api == "list_process_related_info");
+    assert_eq!(pages.count(), 3);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_as_a_whole_changes_nothing() {
+    let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
+    *cmdb.processes.lock().unwrap() = vec![
+        row(1, "gse_agent", "10.0.0.1"),
+        row(2, "two words", "10.0.0.2"),
+    ];
+    let caller = Caller::system();
+    let difference = running
+        .control
+        .refresh_topology(&caller, BUSINESS)
+        .await
+        .unwrap();
+    assert_eq!(
+        difference.troubles.len(),
+        1,
+        "a bad row is named, the other counts"
+    );
+    assert_eq!(difference.troubles[0].row.0, "bk_process_id 2 two words");
+    let before = n_processes(&running);
+    cmdb.processes.lock().unwrap().clear();
+    cmdb.refuses.store(true, Ordering::SeqCst);
+    let refused = running
+        .control
+        .refresh_topology(&caller, BUSINESS)
+        .await
+        .unwrap_err();
+    assert!(refused.to_string().contains("no rights"), "{refused}");
+    assert_eq!(n_processes(&running), before);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_business_that_came_from_the_cmdb_is_refreshed_by_itself() {
+    let (running, cmdb, _folder) = start(Duration::from_millis(100)).await;
+    *cmdb.processes.lock().unwrap() = vec![row(1, "gse_agent", "10.0.0.1")];
+    let caller = Caller::system();
+    running
+        .control
+        .refresh_topology(&caller, BUSINESS)
+        .await
+        .unwrap();
+    cmdb.processes
+        .lock()
+        .unwrap()
+        .push(row(2, "gse_data", "10.0.0.1"));
+    let until = tokio::time::Instant::now() + Duration::from_secs(20);
+    while n_processes(&running) < 2 {
+        assert!(tokio::time::Instant::now() < until, "it was not refreshed");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    running.stop().await;
+}
