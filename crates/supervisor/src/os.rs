@@ -42,6 +42,7 @@ pub(crate) mod sink;
 pub(crate) mod sockets;
 #[cfg_attr(fake_os, path = "fake_os/spawn.rs")]
 pub(crate) mod spawn;
+pub(crate) mod spools;
 #[cfg(fake_os)]
 #[path = "fake_os/table.rs"]
 mod table;

@@ -42,6 +42,7 @@ use crate::os::exits::Exits;
 use crate::os::family::Families;
 use crate::os::procfs::Stat;
 use crate::os::sample::Sampler;
+use crate::os::spools::Spools;
 use crate::os::{clock, spawn};
 use crate::supervisor::Supervisor;
 use crate::{Notice, Options, Request, SupervisorError};
@@ -89,7 +90,7 @@ pub(crate) struct Runner {
     held: HashMap<Key, Held>,
     names: HashMap<FullName, Key>,
     next_key: u32,
-    next_spool: u64,
+    spools: Spools,
     exits: Exits,
     families: Families,
     /// Whom the end of a run concerns.
@@ -136,6 +137,7 @@ impl Runner {
     ) -> Result<Self, SupervisorError> {
         spawn::prepare_ourselves();
         let agent = agent_mark(&supervisor.dir);
+        let output = supervisor.dir.join("output");
         let control_groups = supervisor.options.control_groups;
         let options = &supervisor.options;
         let pace = Pace::new(options.sample_every, options.cpu_max);
@@ -148,7 +150,7 @@ impl Runner {
             held: HashMap::new(),
             names: HashMap::new(),
             next_key: 0,
-            next_spool: clock::boot_ms() << 20,
+            spools: Spools::in_dir(output),
             exits: Exits::new().map_err(SupervisorError::Watch)?,
             families: Families::default(),
             watchers: HashMap::new(),
@@ -192,6 +194,7 @@ impl Runner {
         loop {
             self.settle();
             self.families.look_anew();
+            self.spools.tidy();
             let wake = self.next_wake();
             let idle_outbox = self.outbox.is_empty();
             tokio::select! {
@@ -251,6 +254,7 @@ impl Runner {
         }
         self.end_sides();
         self.settle();
+        self.spools.tidy();
         self.cgroups.tidy_commands();
         Ok(())
     }
@@ -271,7 +275,10 @@ impl Runner {
         for key in keys {
             self.attend(key);
         }
-        self.remove_stray_spools();
+        let held = &self.held;
+        let sinks = || held.values().flat_map(|held| held.process.sinks());
+        self.spools
+            .remove_strays(|path| sinks().any(|sink| sink.path == path));
         self.cgroups.tidy_strangers(self.names.keys());
     }
 
@@ -409,25 +416,6 @@ impl Runner {
                 self.ended(key, run, exit);
             }
         }
-    }
-
-    /// Spool files that nothing refers to.
-    fn remove_stray_spools(&self) {
-        let entries = std::fs::read_dir(self.dir.join("output"));
-        for entry in entries.into_iter().flatten().flatten() {
-            let path = entry.path();
-            let mut sinks = self.held.values().flat_map(|held| held.process.sinks());
-            if !sinks.any(|sink| sink.path == path) {
-                let _ = std::fs::remove_file(path);
-            }
-        }
-    }
-
-    fn spool_path(&mut self) -> PathBuf {
-        self.next_spool += 1;
-        self.dir
-            .join("output")
-            .join(format!("{:x}", self.next_spool))
     }
 }
 

@@ -90,22 +90,6 @@ fn open_log_file(path: &Path) -> io::Result<(Sink, OwnedFd)> {
     Ok((sink, file.into()))
 }
 
-pub(crate) fn open_spool(path: PathBuf) -> io::Result<(Sink, OwnedFd)> {
-    let file = OpenOptions::new()
-        .append(true)
-        .create_new(true)
-        .mode(0o600)
-        .custom_flags(libc::O_CLOEXEC)
-        .open(&path)?;
-    let sink = Sink {
-        path,
-        offset: 0,
-        spool: true,
-        instead_of_log: String::new(),
-    };
-    Ok((sink, file.into()))
-}
-
 /// The last part of what was written since the sink's offset.
 pub(crate) fn tail(sink: &Sink, max: usize) -> String {
     tail_bytes(sink, max.min(MAX_OUTPUT))
@@ -173,6 +157,8 @@ fn cut_spool(path: &Path, size: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use crate::os::spools::Spools;
+
     use std::fs::File;
     use std::io::Write;
 
@@ -181,7 +167,7 @@ mod tests {
     #[test]
     fn a_spool_keeps_its_last_part_and_little_more_on_disk() {
         let dir = tempfile::tempdir().unwrap();
-        let (sink, fd) = open_spool(dir.path().join("x")).unwrap();
+        let (sink, fd) = Spools::in_dir(dir.path().to_owned()).open().unwrap();
         let mut file = File::from(fd);
         for round in 0..40 {
             file.write_all(&vec![b'a' + round % 26; 64 * 1024]).unwrap();

@@ -113,7 +113,6 @@ impl Runner {
 
     /// Makes the child, which waits until the step that follows is written down.
     fn spawn(&mut self, key: Key, role: Role) -> Result<Cmd, String> {
-        let spool = self.spool_path();
         let held = self.held.get_mut(&key).ok_or("it is not held any more")?;
         let spec = &held.hold.spec;
         let text = match role {
@@ -130,10 +129,10 @@ impl Runner {
         };
         let name = held.hold.name.name.as_str();
         let (sink, output) = match log_path {
-            "" => sink::open_spool(spool),
+            "" => self.spools.open(),
             log_path => sink::open_log(log_path, name, &user).or_else(|why| {
                 tracing::warn!(process = %held.hold.name, why, "the log is not used");
-                let (mut sink, output) = sink::open_spool(spool)?;
+                let (mut sink, output) = self.spools.open()?;
                 sink.instead_of_log = why;
                 Ok((sink, output))
             }),

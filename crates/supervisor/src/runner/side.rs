@@ -133,8 +133,9 @@ impl Runner {
             return Err("there is no command".to_owned());
         }
         let user = user::find(place.user)?;
-        let spool = self.spool_path();
-        let (sink, output) = sink::open_spool(spool)
+        let (sink, output) = self
+            .spools
+            .open()
             .map_err(|error| format!("the agent has no place for the command's output: {error}"))?;
         let mark = Mark::new(&self.agent, name);
         let directory = match place.directory {
@@ -180,7 +181,7 @@ impl Runner {
             }
             Err(error) => {
                 tracing::warn!(process = %name, %error, "cannot run a command beside the process");
-                let _ = std::fs::remove_file(&sink.path);
+                self.spools.give_back(&sink.path);
                 Err(format!("it could not be executed: {error}"))
             }
         }
@@ -198,7 +199,7 @@ impl Runner {
     pub(super) fn end_sides(&mut self) {
         for side in std::mem::take(&mut self.sides).into_values() {
             self.kill_side(&side);
-            let _ = std::fs::remove_file(&side.sink.path);
+            self.spools.give_back(&side.sink.path);
         }
     }
 
@@ -230,7 +231,7 @@ impl Runner {
         let version = exit
             .is_some_and(Exit::is_success)
             .then(|| version_in(&sink::tail(&side.sink, 16 * 1024)));
-        let _ = std::fs::remove_file(&side.sink.path);
+        self.spools.give_back(&side.sink.path);
         match side.asks {
             Asks::Version(key) => self.version_found(key, version),
             Asks::Health(..) => {}
@@ -247,7 +248,7 @@ impl Runner {
 
     fn health_ended(&mut self, side: &Side, key: Key, run: Run, exit: Option<Exit>) {
         let last_line = sink::last_line(&side.sink);
-        let _ = std::fs::remove_file(&side.sink.path);
+        self.spools.give_back(&side.sink.path);
         let result = match exit {
             Some(exit) if exit.is_success() => Ok(()),
             Some(exit) => Err(exit.to_string()),

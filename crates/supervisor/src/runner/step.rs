@@ -9,6 +9,7 @@ use super::{Held, Key, Runner};
 use crate::Notice;
 use crate::journal::entry::Entry;
 use crate::machine::{Action, Boot, Ending, Event, Moment, Process};
+use crate::os::spools::Spools;
 use crate::os::{clock, sink};
 
 /// The longest message of an operation that is taken from a command's output.
@@ -123,7 +124,7 @@ impl Runner {
             let name = held.hold.name.clone();
             plan.entries.push(Entry::State(name, state));
         }
-        drop_unused_spools(&before, held);
+        give_back_spools(&before, held, &mut self.spools);
         Some(plan)
     }
 
@@ -171,11 +172,10 @@ fn tail_of(text: &str, max: usize) -> &str {
 }
 
 /// Spool files that the machine spoke of before this step and does not any more.
-fn drop_unused_spools(before: &Process, held: &Held) {
+fn give_back_spools(before: &Process, held: &Held, spools: &mut Spools) {
     for sink in before.sinks().filter(|sink| sink.spool) {
         if !held.process.sinks().any(|still| still.path == sink.path) {
-            // Gone is gone.
-            let _ = std::fs::remove_file(&sink.path);
+            spools.give_back(&sink.path);
         }
     }
 }
