@@ -1,6 +1,7 @@
 //! Mako as far as templates need it: text to a tree of what is written, with the Python in it parsed.
 
 mod dedent;
+mod output;
 mod parse;
 mod scan;
 mod tag;

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::dedent::dedent;
+use super::output::output;
 use super::scan::{Piece, Placed, pieces};
 use super::tag::Tag;
-use super::{Code, Def, Filter, For, Node, Output, Page};
+use super::{Code, Def, For, Node, Page};
 use crate::error::Problem;
 use crate::python::ast::{Expr, ExprKind, Name};
 use crate::python::{self, assigned_by, assigned_to};
@@ -326,77 +327,6 @@ fn misplaced(line: u32, text: &str, open: &str, opened: u32) -> Problem {
     let word = keyword(text);
     let message = format!("\"% {word}\" where \"% end{open}\" of line {opened} is expected");
     Problem::syntax(line, message)
-}
-
-fn output(line: u32, source: &str, filters: &str) -> Result<Output, Problem> {
-    let value = if source.trim().is_empty() {
-        None
-    } else {
-        Some(python::value(source, line)?)
-    };
-    let named = python::values(filters.trim(), line)?;
-    let plain = named.iter().any(|filter| is_name(filter, "n"));
-    if plain && value.is_none() {
-        return Err(Problem::syntax(
-            line,
-            "there is nothing to write between \"${\" and \"}\"",
-        ));
-    }
-    let mut found = Vec::new();
-    if !plain {
-        found.push(Filter::Str);
-    }
-    for filter in named {
-        found.extend(read_filter(filter)?);
-    }
-    Ok(Output {
-        line,
-        value,
-        filters: found,
-    })
-}
-
-fn is_name(value: &Expr, wanted: &str) -> bool {
-    matches!(&value.kind, ExprKind::Name(name) if &**name == wanted)
-}
-
-fn read_filter(filter: Expr) -> Result<Option<Filter>, Problem> {
-    let line = filter.line;
-    if let ExprKind::Attribute(owner, _) = &filter.kind
-        && is_name(owner, "decode")
-    {
-        return Ok(Some(Filter::Decode));
-    }
-    let ExprKind::Name(name) = &filter.kind else {
-        // Mako puts the brackets of the call behind the filter as it is written: "a or b" would become "a or b(value)".
-        return match &filter.kind {
-            ExprKind::Attribute(..) => Ok(Some(Filter::Call(filter))),
-            ExprKind::Call(callee, _)
-                if matches!(callee.kind, ExprKind::Name(_) | ExprKind::Attribute(..)) =>
-            {
-                Ok(Some(Filter::Call(filter)))
-            }
-            _ => Err(Problem::forbidden(
-                line,
-                "a filter is a name or a call in templates",
-            )),
-        };
-    };
-    Ok(Some(match &**name {
-        "n" => return Ok(None),
-        "h" => Filter::Html,
-        "x" => Filter::Xml,
-        "u" => Filter::Url,
-        "trim" => Filter::Trim,
-        "str" | "unicode" => Filter::Str,
-        "entity" | "decode" => {
-            return Err(Problem::forbidden(
-                line,
-                format!("filter \"{name}\" is not available in templates"),
-            ));
-        }
-        _ => Filter::Call(filter),
-    }))
 }
 
 fn is_constant(value: &Expr) -> bool {
