@@ -87,7 +87,8 @@ pub(crate) struct Runner {
     options: Options,
     journal: Journal,
     ledger: Ledger,
-    held: HashMap<Key, Held>,
+    /// Each on its own: a table keeps room for many more than are in it.
+    held: HashMap<Key, Box<Held>>,
     names: HashMap<FullName, Key>,
     next_key: u32,
     spools: Spools,
@@ -318,7 +319,8 @@ impl Runner {
 
     fn tell(&mut self) {
         let held = &self.held;
-        self.outbox.send(|key| held.get(&key).map(Held::notice));
+        self.outbox
+            .send(|key| held.get(&key).map(|held| held.notice()));
     }
 
     fn rewrite_journal(&mut self) {

@@ -19,7 +19,11 @@ impl Runner {
         let mut processes: Vec<HeldProcess> =
             self.held.values().map(|held| of(held, boot_ms)).collect();
         processes.sort_by(|a, b| a.process.cmp(&b.process));
-        let mut foreign: Vec<Foreign> = self.held.values().filter_map(foreign).collect();
+        let mut foreign: Vec<Foreign> = self
+            .held
+            .values()
+            .filter_map(|held| foreign(held))
+            .collect();
         foreign.sort_by(|a, b| a.process.cmp(&b.process));
         HeldReport { processes, foreign }
     }

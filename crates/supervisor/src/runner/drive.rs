@@ -279,7 +279,7 @@ impl Runner {
 /// The other held process that a run is, although this one's pid file names it too: a file that was left behind, whose
 /// number is in use again. What we started for this one is its own in any case, and two that share a pid file are one
 /// program under two names.
-fn anothers(all: &HashMap<Key, Held>, key: Key, run: Run) -> Option<String> {
+fn anothers(all: &HashMap<Key, Box<Held>>, key: Key, run: Run) -> Option<String> {
     let this = all.get(&key)?;
     let is_it = |held: &&Held| {
         let alive = held.process.alive();
@@ -287,7 +287,7 @@ fn anothers(all: &HashMap<Key, Held>, key: Key, run: Run) -> Option<String> {
             && held.hold.spec.identity.pid_path != this.hold.spec.identity.pid_path
     };
     let others = all.iter().filter(|(other, _)| **other != key);
-    let other = others.map(|(_, held)| held).find(is_it)?;
+    let other = others.map(|(_, held)| held.as_ref()).find(is_it)?;
     let is_ours = procfs::has_environment(run.pid, &this.mark.0);
     (!is_ours).then(|| other.hold.name.to_string())
 }

@@ -29,7 +29,7 @@ impl Runner {
         let held = self.held.get(&key);
         let alive = held.and_then(|held| held.process.alive());
         let version = held.map_or("", |held| held.version.as_str());
-        self.instance_of(alive, held, version, clock::unix())
+        self.instance_of(alive, held.map(Box::as_ref), version, clock::unix())
     }
 
     pub(super) fn instance_of(

@@ -152,7 +152,8 @@ impl Runner {
         let key = Key(self.next_key);
         self.next_key += 1;
         self.names.insert(hold.name.clone(), key);
-        self.held.insert(key, Held::new(hold, process, &self.agent));
+        let held = Held::new(hold, process, &self.agent);
+        self.held.insert(key, Box::new(held));
         key
     }
 

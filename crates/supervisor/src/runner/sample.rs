@@ -60,7 +60,8 @@ impl Runner {
         let now = clock::now();
         let report_ms = self.options.report_usage_every.as_millis() as u64;
         let limited = |held: &Held| held.hold.spec.resource.net > 0 && held.is_judged();
-        let is_due = now.boot_ms >= self.traffic_due_boot_ms || self.held.values().any(limited);
+        let is_due =
+            now.boot_ms >= self.traffic_due_boot_ms || self.held.values().any(|held| limited(held));
         let traffic = (is_due && !roots.is_empty()).then(|| {
             self.traffic_due_boot_ms = now.boot_ms + report_ms;
             self.sampler.traffic(&pass)
