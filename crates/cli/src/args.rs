@@ -6,8 +6,9 @@ use crate::config::SOURCES;
 use crate::failure::EXIT_CODES;
 use crate::out::Format;
 use crate::verb::{
-    agent, app, audit, completions, diff, events, hosts, logs, operate, ps, register, server,
-    status, task, token, unregister, up, update, user, watch, webhook,
+    agent, app, audit, completions, diff, events, expression, hosts, job, logs, operate, ps,
+    register, server, status, task, template, token, topology, unregister, up, update, user, watch,
+    webhook,
 };
 
 const EXAMPLES: &str = "\
@@ -108,7 +109,7 @@ pub enum Verb {
 
     /// List processes with their state
     #[command(after_help = ps::EXAMPLES)]
-    Ps(ps::Args),
+    Ps(Box<ps::Args>),
     /// Show one process: spec, hosts, state
     #[command(after_help = status::EXAMPLES)]
     Status(status::Args),
@@ -130,6 +131,19 @@ pub enum Verb {
     /// See what happens, as it happens
     #[command(after_help = watch::EXAMPLES)]
     Watch(watch::Args),
+
+    /// Businesses with their sets, modules and processes
+    #[command(subcommand, after_help = topology::EXAMPLES)]
+    Topology(topology::Action),
+    /// What an expression selects
+    #[command(subcommand, after_help = expression::EXAMPLES)]
+    Expression(expression::Action),
+    /// Do something to many processes of a business, in order and in batches
+    #[command(subcommand, after_help = job::EXAMPLES)]
+    Job(Box<job::Action>),
+    /// Config files of a business: their text, and for which processes
+    #[command(subcommand, after_help = template::EXAMPLES)]
+    Template(Box<template::Action>),
 
     /// Programs that may call the API
     #[command(subcommand, after_help = app::EXAMPLES)]

@@ -11,9 +11,12 @@ mod access;
 mod answer;
 mod events;
 mod fleet;
+mod job;
 mod live;
 mod path;
 mod task;
+mod template;
+mod view;
 mod watch;
 
 pub use access::{
@@ -24,9 +27,16 @@ pub use fleet::{
     DefinitionRow, HostResult, HostRow, Page, ProcessFilter, ProcessRow, ProcessView, Registration,
     Results,
 };
+pub use job::{CreatedJob, JobCounts, JobFilter, JobRow, JobTaskRow, NewJob, RetriedJob};
 pub use live::{ComparedRow, ForeignRow, LogsWanted};
 pub use path::Path;
 pub use task::{Counts, Instance, Operate, Operated, TargetRow, TaskRow, TaskView, Wanted};
+pub use template::{
+    Bindings, ConfigFileRow, FileRow, Preview, TemplateFields, TemplateRow, VersionRow,
+};
+pub use view::{
+    BusinessRow, Difference, Explained, Import, InstanceRow, Tally, TroubleRow, ViewFilter, ViewRow,
+};
 pub use watch::{Happening, Stream};
 
 use crate::account::Account;

@@ -24,7 +24,7 @@ pub fn until_ended(
     id: &str,
     timeout: Option<Duration>,
 ) -> Result<TaskView, Failure> {
-    let _interrupt = Interrupt::catch(out, id);
+    let _interrupt = Interrupt::catch(out, id, goes_on(id));
     let started = Instant::now();
     let mut progress = Progress::new(out);
     let mut last = TaskView::default();

@@ -1,4 +1,4 @@
-//! Ctrl-C while a task is followed: the task goes on, and whoever pressed it is told so.
+//! Ctrl-C while a task or job is followed: it goes on, and whoever pressed it is told so.
 //!
 //! A signal that was caught once never ends us by itself again, so the thread that waits for it stays until we end.
 
@@ -9,10 +9,9 @@ use std::sync::mpsc::sync_channel;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::{Failure, Kind};
-use crate::follow::goes_on;
 use crate::out::Out;
 
-/// As long as it lives, a task is followed.
+/// As long as it lives, a task or job is followed.
 #[derive(Debug)]
 pub struct Interrupt {
     is_followed: Arc<AtomicBool>,
@@ -20,16 +19,16 @@ pub struct Interrupt {
 
 impl Interrupt {
     /// Where the signal cannot be caught it ends us as it ends any program, without a word.
-    pub fn catch(out: &Out, id: &str) -> Self {
+    pub fn catch(out: &Out, what: &str, advice: String) -> Self {
         let is_followed = Arc::new(AtomicBool::new(true));
         let (caught, is_caught) = sync_channel::<()>(1);
         let thread = {
-            let (out, id, is_followed) = (out.clone(), id.to_owned(), Arc::clone(&is_followed));
+            let (out, what, is_followed) = (out.clone(), what.to_owned(), Arc::clone(&is_followed));
             move || {
                 let is_interrupted = wait(|| drop(caught));
                 if is_interrupted.is_ok() {
                     if is_followed.load(Ordering::Relaxed) {
-                        tell(&out, &id);
+                        tell(&out, &what, advice);
                     }
                     leave();
                 }
@@ -61,12 +60,12 @@ fn wait(caught: impl FnOnce()) -> std::io::Result<()> {
     })
 }
 
-fn tell(out: &Out, id: &str) {
+fn tell(out: &Out, what: &str, advice: String) {
     if out.is_live() {
         out.redraw("");
     }
-    let failure = Failure::new(Kind::Interrupted, format!("interrupted; {id} goes on"));
-    out.error(&failure.advise(goes_on(id)));
+    let failure = Failure::new(Kind::Interrupted, format!("interrupted; {what} goes on"));
+    out.error(&failure.advise(advice));
 }
 
 #[expect(

@@ -16,6 +16,7 @@ pub mod account;
 pub mod args;
 pub mod client;
 pub mod config;
+pub mod confirm;
 pub mod definition;
 pub mod failure;
 pub mod follow;
@@ -24,6 +25,7 @@ pub mod interrupt;
 pub mod out;
 pub mod progress;
 pub mod report;
+pub mod selection;
 pub mod show;
 pub mod table;
 pub mod target;
@@ -49,8 +51,9 @@ pub fn main() -> ExitCode {
 fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure> {
     use model::Op;
     use verb::{
-        agent, app, audit, completions, diff, events, hosts, logs, operate, ps, register, server,
-        status, task, token, unregister, up, update, user, watch, webhook,
+        agent, app, audit, completions, diff, events, expression, hosts, job, logs, operate, ps,
+        register, server, status, task, template, token, topology, unregister, up, update, user,
+        watch, webhook,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -75,6 +78,10 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Logs(args) => logs::run(context, &args),
         Verb::Diff(args) => diff::run(context, &args),
         Verb::Watch(args) => watch::run(context, &args),
+        Verb::Topology(action) => topology::run(context, &action),
+        Verb::Expression(action) => expression::run(context, &action),
+        Verb::Job(action) => job::run(context, &action),
+        Verb::Template(action) => template::run(context, &action),
         Verb::App(action) => app::run(context, &action),
         Verb::Token(action) => token::run(context, &action),
         Verb::User(action) => user::run(context, &action),

@@ -174,6 +174,17 @@ impl Client {
         list: &str,
         limit: Option<usize>,
     ) -> Result<Page<T>, Failure> {
+        self.pages_from(path, list, 0, limit)
+    }
+
+    /// The same from a row on.
+    pub(super) fn pages_from<T: DeserializeOwned>(
+        &self,
+        path: &Path,
+        list: &str,
+        start: usize,
+        limit: Option<usize>,
+    ) -> Result<Page<T>, Failure> {
         let mut page = Page {
             count: 0,
             rows: Vec::new(),
@@ -184,7 +195,7 @@ impl Client {
                 .clamp(1, MAX_PAGE);
             let path = path
                 .clone()
-                .query("start", page.rows.len())
+                .query("start", start + page.rows.len())
                 .query("limit", wanted);
             let mut answer: BTreeMap<String, Value> = self.get(&path)?;
             page.count = answer.get("count").and_then(Value::as_u64).unwrap_or(0);
@@ -198,7 +209,7 @@ impl Client {
             let is_last = rows.len() < wanted;
             page.rows.extend(rows);
             if is_last
-                || page.rows.len() as u64 >= page.count
+                || (start + page.rows.len()) as u64 >= page.count
                 || limit.is_some_and(|limit| page.rows.len() >= limit)
             {
                 return Ok(page);

@@ -13,13 +13,18 @@ use crate::show::{age, bytes, count, counted, now, yes_no};
 use crate::table::{Cell, Column, Table};
 use crate::tone::Tone;
 
+mod view;
+
 pub const EXAMPLES: &str = "\
 Examples:
   muster ps
   muster ps --namespace web --state stopped
   muster ps --host 10.0.0.1 --wide
   muster ps --watch                                        again whenever something changes
-  muster ps -o json --managed true | jq '.processes[].name'";
+  muster ps -o json --managed true | jq '.processes[].name'
+  muster ps --biz 2 --set zone-1 --status stopped          of a business
+  muster ps --biz 2 --expr 'zone-[1-3].login.*.*.[0:2]' --wide
+  muster ps --biz 2 --order module,-id --page 2 --limit 50";
 
 /// How many rows a table has unless somebody asks for more.
 const DEFAULT_ROWS: usize = 1000;
@@ -54,6 +59,8 @@ pub struct Args {
     /// Show it again whenever something changes, until Ctrl-C
     #[arg(long)]
     watch: bool,
+    #[command(flatten)]
+    view: view::ViewArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -80,6 +87,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
             .advise("muster watch -o json prints each change as a line of JSON"));
     }
     let client = context.client()?;
+    if let Some(biz) = args.view.biz {
+        return view::run(out, &client, args, biz);
+    }
     let limit = match (args.limit, out.is_json()) {
         (Some(0), _) | (None, true) => None,
         (Some(limit), _) => Some(limit),
@@ -90,13 +100,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         out.json(&json!({"count": page.count, "processes": page.rows}))?;
         return Ok(Exit::Ok);
     }
+    let read = || client.processes(&filter(args), limit);
+    let draw = |page: &Page<ProcessRow>| show(out, page, args.wide);
     match args.watch {
-        true => watch(out, &client, args, limit),
-        false => {
-            let page = client.processes(&filter(args), limit)?;
-            show(out, &page, args.wide)?;
-            Ok(Exit::Ok)
+        true => {
+            let namespace = args.namespace.as_deref();
+            watch(out, &client, namespace, args.host, read, draw)
         }
+        false => draw(&read()?).map(|()| Exit::Ok),
     }
 }
 
@@ -127,15 +138,21 @@ fn show(out: &Out, page: &Page<ProcessRow>, wide: bool) -> Result<(), Failure> {
 }
 
 /// The stream of changes only says "look again"; without it the table is still read every few seconds.
-fn watch(out: &Out, client: &Client, args: &Args, limit: Option<usize>) -> Result<Exit, Failure> {
-    let host = args.host.map(|host| host.to_string());
+fn watch<T>(
+    out: &Out,
+    client: &Client,
+    namespace: Option<&str>,
+    host: Option<model::Host>,
+    read: impl Fn() -> Result<T, Failure>,
+    draw: impl Fn(&T) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    let host = host.map(|host| host.to_string());
     let (changed, changes) = sync_channel::<()>(1);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let kinds = ["status".to_owned(), "agent".to_owned()];
             loop {
-                if let Ok(stream) = client.watch(args.namespace.as_deref(), host.as_deref(), &kinds)
-                {
+                if let Ok(stream) = client.watch(namespace, host.as_deref(), &kinds) {
                     for _happening in stream.map_while(Result::ok) {
                         let _one_is_enough = changed.try_send(());
                     }
@@ -145,11 +162,11 @@ fn watch(out: &Out, client: &Client, args: &Args, limit: Option<usize>) -> Resul
             }
         });
         loop {
-            let page = client.processes(&filter(args), limit)?;
+            let page = read()?;
             if out.is_terminal() {
                 out.text("\x1b[H\x1b[2J")?;
             }
-            show(out, &page, args.wide)?;
+            draw(&page)?;
             match changes.recv_timeout(REFRESH) {
                 Ok(()) => std::thread::sleep(GATHER),
                 Err(RecvTimeoutError::Timeout) => {}

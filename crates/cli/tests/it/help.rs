@@ -7,7 +7,7 @@ use clap::CommandFactory;
 
 use crate::command::muster;
 
-const VERBS: [&str; 28] = [
+const VERBS: [&str; 32] = [
     "up",
     "server",
     "agent",
@@ -30,6 +30,10 @@ const VERBS: [&str; 28] = [
     "logs",
     "diff",
     "watch",
+    "topology",
+    "expression",
+    "job",
+    "template",
     "app",
     "token",
     "user",

@@ -1,0 +1,25 @@
+//! Asking before something is taken away. Only a person at a terminal is asked; a script has said what it wants.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use crate::failure::{Failure, Kind};
+
+/// Whether somebody is there to answer.
+pub fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks; anything but yes is no. Where nobody can be asked the answer is yes.
+pub fn confirm(question: &str) -> Result<(), Failure> {
+    if !can_ask() {
+        return Ok(());
+    }
+    let mut stderr = std::io::stderr().lock();
+    let mut line = String::new();
+    let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+    let answered = asked.and_then(|()| std::io::stdin().lock().read_line(&mut line));
+    match (answered, line.trim().to_ascii_lowercase().as_str()) {
+        (Ok(_), "y" | "yes") => Ok(()),
+        _ => Err(Failure::new(Kind::Failed, "not done").advise("--yes does it without asking")),
+    }
+}

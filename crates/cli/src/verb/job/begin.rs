@@ -1,0 +1,219 @@
+//! Beginning a job.
+
+use std::time::Duration;
+
+use model::config_template::TemplateId;
+use model::job::{AfterRelease, Isolation, JobAction, JobOptions};
+
+use super::super::Context;
+use super::follow;
+use crate::client::NewJob;
+use crate::confirm::confirm;
+use crate::failure::{EXIT_CODES, Exit, Failure};
+use crate::selection::SelectionArgs;
+use crate::show::parse_duration;
+
+/// What selects everything.
+const ANY: &str = "*";
+
+pub fn examples(verb: &str) -> String {
+    let more = match verb {
+        "release" => {
+            "  muster job release --biz 2 --module login --template 3 --then reload\n  \
+             muster job release --biz 2 --batch 1 --then restart\n"
+        }
+        "generate" | "diff" => &format!("  muster job {verb} --biz 2 --template 3,4\n"),
+        _ => &format!(
+            "  muster job {verb} --biz 2 --batch 10 --pause 5s --max-failures 2 --isolation host\n  \
+             muster job {verb} --biz 2 --process login --ignore 828,829\n"
+        ),
+    };
+    format!(
+        "\
+Examples:
+  muster job {verb} --biz 2                          all of the business
+  muster job {verb} --biz 2 --set zone-1 --module login
+  muster job {verb} --biz 2 --expr 'zone-[1-3].login.*.*.[0:2]'
+{more}  muster job {verb} --biz 2 --no-wait                print its id; muster job watch ID follows it
+
+{EXIT_CODES}"
+    )
+}
+
+#[derive(Debug, clap::Args)]
+pub struct BeginArgs {
+    /// The business, by its id
+    #[arg(short, long, visible_alias = "business", value_name = "ID")]
+    biz: u32,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    #[command(flatten)]
+    pace: PaceArgs,
+    /// Print the job's id and do not wait for its end
+    #[arg(long)]
+    no_wait: bool,
+    /// Wait no longer than this (90s, 5m, 1h) [default: until it is over]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "no_wait")]
+    timeout: Option<Duration>,
+    /// Do not ask when all of a business would be stopped
+    #[arg(short, long)]
+    yes: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "How it goes about it")]
+struct PaceArgs {
+    /// At most so many at a time [default: all of one priority]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    batch: Option<u32>,
+    /// Go on in spite of so many failures
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    max_failures: u32,
+    /// Wait so long between two batches (5s, 2m)
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pause: Option<Duration>,
+    /// Within what a failure holds up what would come later [default: business]
+    #[arg(long, value_enum)]
+    isolation: Option<IsolationArg>,
+    /// Result codes that are no failures, separated by commas
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    ignore: Vec<i64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum IsolationArg {
+    Business,
+    Set,
+    Module,
+    Host,
+}
+
+impl From<IsolationArg> for Isolation {
+    fn from(arg: IsolationArg) -> Self {
+        match arg {
+            IsolationArg::Business => Self::Business,
+            IsolationArg::Set => Self::Set,
+            IsolationArg::Module => Self::Module,
+            IsolationArg::Host => Self::Host,
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub struct FilesArgs {
+    #[command(flatten)]
+    begin: BeginArgs,
+    /// Only these templates, by their ids, separated by commas [default: all that are bound]
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    template: Vec<u32>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ReleaseArgs {
+    #[command(flatten)]
+    files: FilesArgs,
+    /// What is done to a process once its files are written
+    #[arg(long, value_enum)]
+    then: Option<ThenArg>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ThenArg {
+    Restart,
+    Reload,
+}
+
+pub(super) fn process(
+    context: &Context,
+    action: JobAction,
+    args: &BeginArgs,
+) -> Result<Exit, Failure> {
+    begin(context, action, args, args.pace.options())
+}
+
+pub(super) fn files(
+    context: &Context,
+    action: JobAction,
+    args: &FilesArgs,
+) -> Result<Exit, Failure> {
+    begin(context, action, &args.begin, args.options())
+}
+
+pub(super) fn release(context: &Context, args: &ReleaseArgs) -> Result<Exit, Failure> {
+    let options = JobOptions {
+        after_release: args.then.map(|then| match then {
+            ThenArg::Restart => AfterRelease::Restart,
+            ThenArg::Reload => AfterRelease::Reload,
+        }),
+        ..args.files.options()
+    };
+    begin(context, JobAction::Release, &args.files.begin, options)
+}
+
+impl PaceArgs {
+    fn options(&self) -> JobOptions {
+        let pause = self.pause.unwrap_or_default().as_secs();
+        JobOptions {
+            isolation: self.isolation.map_or(Isolation::default(), Isolation::from),
+            batch_size: self.batch,
+            max_failures: self.max_failures,
+            ignore_error_codes: self.ignore.clone(),
+            pause_secs: u32::try_from(pause).unwrap_or(u32::MAX),
+            ..JobOptions::default()
+        }
+    }
+}
+
+impl FilesArgs {
+    fn options(&self) -> JobOptions {
+        JobOptions {
+            config_template_ids: self.template.iter().copied().map(TemplateId).collect(),
+            ..self.begin.pace.options()
+        }
+    }
+}
+
+/// What hurts when it was meant for a part only.
+fn interrupts(action: JobAction) -> bool {
+    match action {
+        JobAction::Stop | JobAction::Restart | JobAction::ForceStop => true,
+        JobAction::Start
+        | JobAction::Reload
+        | JobAction::SetAuto
+        | JobAction::UnsetAuto
+        | JobAction::Generate
+        | JobAction::Release
+        | JobAction::Diff => false,
+    }
+}
+
+fn begin(
+    context: &Context,
+    action: JobAction,
+    args: &BeginArgs,
+    options: JobOptions,
+) -> Result<Exit, Failure> {
+    let expression = args.selection.expression()?;
+    if expression.is_none() && interrupts(action) && !args.yes {
+        let (verb, biz) = (action.as_str(), args.biz);
+        confirm(&format!("{verb} every process of business {biz}?"))?;
+    }
+    let client = context.client()?;
+    let job = NewJob {
+        business: args.biz,
+        action,
+        env: args.selection.env(),
+        expression: expression.map_or_else(|| ANY.to_owned(), |one| one.to_string()),
+        options,
+    };
+    let created = client.create_job(&job)?;
+    let out = &context.out;
+    if args.no_wait {
+        match out.is_json() {
+            true => out.json(&created)?,
+            false => out.line(created.id)?,
+        }
+        return Ok(Exit::Ok);
+    }
+    follow::to_its_end(&client, out, created.id, args.timeout)
+}

@@ -1,0 +1,140 @@
+//! `muster template`: config templates, their versions, what they are bound to and what came of them.
+
+mod bind;
+mod edit;
+mod look;
+mod versions;
+
+use std::io::Read;
+
+use super::{Context, rows};
+use crate::client::{Client, TemplateRow};
+use crate::failure::{Exit, Failure, Kind};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  muster template create login.conf --biz 2 --path /opt/login/etc/login.conf --text login.mako
+  muster template list --biz 2
+  muster template edit login.conf --biz 2 --mode 0600 --owner game
+  muster template draft login.conf login.mako --biz 2
+  muster template preview login.conf --biz 2 --module login
+  muster template activate login.conf --biz 2         the draft is generated from now on
+  muster template versions login.conf --biz 2
+  muster template clone login.conf 3 --biz 2          version 3 becomes the draft
+  muster template bind login.conf --biz 2 --process login
+  muster template unbind login.conf --biz 2 --process login
+  muster template files --biz 2 --module login        what was generated and released
+  muster template delete login.conf --biz 2
+
+A template is named by its name or its id. muster job generate, release and diff make its files.";
+
+#[derive(Debug, clap::Subcommand)]
+pub enum Action {
+    /// List the templates of a business
+    #[command(after_help = EXAMPLES)]
+    List(Business),
+    /// Make a template
+    #[command(after_help = EXAMPLES)]
+    Create(edit::CreateArgs),
+    /// Change the name of a template, or where and how its file is written
+    #[command(alias = "update", after_help = EXAMPLES)]
+    Edit(edit::EditArgs),
+    /// Forget a template with its versions; files that it made stay on their hosts
+    #[command(after_help = EXAMPLES)]
+    Delete(edit::DeleteArgs),
+    /// List the versions of a template, or print the text of one
+    #[command(after_help = EXAMPLES)]
+    Versions(versions::ListArgs),
+    /// Write the draft of a template
+    #[command(after_help = EXAMPLES)]
+    Draft(versions::DraftArgs),
+    /// Make a version the one that files are generated from
+    #[command(after_help = EXAMPLES)]
+    Activate(versions::ActivateArgs),
+    /// Copy a version into the draft
+    #[command(after_help = EXAMPLES)]
+    Clone(versions::CloneArgs),
+    /// Make files for these processes, too
+    #[command(after_help = EXAMPLES)]
+    Bind(bind::Args),
+    /// Make no more files for these processes
+    #[command(after_help = EXAMPLES)]
+    Unbind(bind::Args),
+    /// Show what a template would be for a process; nothing is stored
+    #[command(after_help = EXAMPLES)]
+    Preview(look::PreviewArgs),
+    /// Show what was generated and released for processes
+    #[command(after_help = EXAMPLES)]
+    Files(look::FilesArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Business {
+    /// The business, by its id
+    #[arg(short, long, visible_alias = "business", value_name = "ID")]
+    biz: u32,
+}
+
+/// A template of a business.
+#[derive(Debug, clap::Args)]
+pub struct Which {
+    /// Its name or its id
+    #[arg(value_name = "TEMPLATE")]
+    template: String,
+    #[command(flatten)]
+    business: Business,
+}
+
+pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
+    match action {
+        Action::List(business) => edit::list(context, business.biz)?,
+        Action::Create(args) => edit::create(context, args)?,
+        Action::Edit(args) => edit::edit(context, args)?,
+        Action::Delete(args) => edit::delete(context, args)?,
+        Action::Versions(args) => versions::list(context, args)?,
+        Action::Draft(args) => versions::draft(context, args)?,
+        Action::Activate(args) => versions::activate(context, args)?,
+        Action::Clone(args) => versions::clone(context, args)?,
+        Action::Bind(args) => bind::run(context, args, bind::Way::Bind)?,
+        Action::Unbind(args) => bind::run(context, args, bind::Way::Unbind)?,
+        Action::Preview(args) => look::preview(context, args)?,
+        Action::Files(args) => look::files(context, args)?,
+    }
+    Ok(Exit::Ok)
+}
+
+impl Which {
+    fn biz(&self) -> u32 {
+        self.business.biz
+    }
+
+    /// By its name; where no template is called that, by its id.
+    fn find(&self, client: &Client) -> Result<TemplateRow, Failure> {
+        let all: Vec<TemplateRow> = rows(&client.templates(self.biz())?, "templates")?;
+        let id = self.template.parse::<u32>().ok();
+        let named = all.iter().find(|row| row.template_name == self.template);
+        let found = named.or_else(|| all.iter().find(|row| Some(row.id) == id));
+        found.cloned().ok_or_else(|| {
+            let (biz, name) = (self.biz(), &self.template);
+            let what = format!("business {biz} has no template {name:?}");
+            let advice = format!("muster template list --biz {biz} shows what there is");
+            Failure::new(Kind::NotFound, what).advise(advice)
+        })
+    }
+}
+
+/// The text of a file; `-` is standard input.
+fn read_text(file: &str) -> Result<String, Failure> {
+    // One byte more than the server takes, so that it can say that it is too much.
+    let limit = model::config_template::MAX_CONTENT as u64 + 1;
+    let mut text = String::new();
+    let read = match file {
+        "-" => std::io::stdin()
+            .lock()
+            .take(limit)
+            .read_to_string(&mut text),
+        file => std::fs::File::open(file).and_then(|f| f.take(limit).read_to_string(&mut text)),
+    };
+    read.map_err(|e| Failure::usage(format!("{file}: cannot be read: {e}")))?;
+    Ok(text)
+}
