@@ -20,22 +20,8 @@ pub struct Trace {
     /// Every end that was written down, and how often.
     pub ends: BTreeMap<OpId, Vec<Outcome>>,
     pub events: BTreeMap<u64, Event>,
-}
-
-/// What an agent that reads the journal in `dir` holds, each with the flag and whether it is managed as they are now.
-pub fn held(dir: &Path) -> Vec<Hold> {
-    let picture = Picture::of(journal::entries(dir));
-    let mut held: Vec<Hold> = picture
-        .held
-        .into_values()
-        .map(|(hold, process)| Hold {
-            flag: process.flag,
-            managed: process.managed,
-            ..hold
-        })
-        .collect();
-    held.sort_by(|a, b| a.name.cmp(&b.name));
-    held
+    /// What the agent holds, each with the flag and whether it is managed as they are now.
+    pub held: Vec<Hold>,
 }
 
 /// The state of each process by the journal in `dir`, for people.
@@ -66,32 +52,38 @@ pub(super) fn executions(dir: &Path) -> Vec<Execution> {
 impl Trace {
     /// What the journal in `dir` tells, from its beginning: no history is long enough for it to be written anew.
     pub fn read(dir: &Path) -> Self {
+        let entries = journal::entries(dir);
         let mut trace = Self::default();
-        trace.take(dir);
+        entries.iter().for_each(|entry| trace.take(entry));
+        let holds = Picture::of(entries).held.into_values();
+        let holds = holds.map(|(hold, process)| Hold {
+            flag: process.flag,
+            managed: process.managed,
+            ..hold
+        });
+        trace.held = holds.collect();
         trace
     }
 
-    fn take(&mut self, dir: &Path) {
-        for entry in journal::entries(dir) {
-            match entry {
-                Entry::State(_, process) => self.executions.extend(execution(&process)),
-                Entry::Ended(id, outcome) => {
-                    let ends = self.ends.entry(id).or_default();
-                    if !ends.contains(&outcome) {
-                        ends.push(*outcome);
-                    }
+    fn take(&mut self, entry: &Entry) {
+        match entry {
+            Entry::State(_, process) => self.executions.extend(execution(process)),
+            Entry::Ended(id, outcome) => {
+                let ends = self.ends.entry(*id).or_default();
+                if !ends.contains(outcome) {
+                    ends.push(Outcome::clone(outcome));
                 }
-                Entry::Happened(number, event) => {
-                    self.events.insert(number, event);
-                }
-                Entry::Opened { .. }
-                | Entry::Hold(_)
-                | Entry::Forget(_)
-                | Entry::ResultsAcknowledged(_)
-                | Entry::EventsAcknowledged(_)
-                | Entry::Groups(..)
-                | Entry::Done(_) => {}
             }
+            Entry::Happened(number, event) => {
+                self.events.insert(*number, event.clone());
+            }
+            Entry::Opened { .. }
+            | Entry::Hold(_)
+            | Entry::Forget(_)
+            | Entry::ResultsAcknowledged(_)
+            | Entry::EventsAcknowledged(_)
+            | Entry::Groups(..)
+            | Entry::Done(_) => {}
         }
     }
 }

@@ -1,0 +1,225 @@
+//! What may happen in a history, and how often.
+
+use supervisor::host::How;
+
+use crate::link::Weather;
+use crate::program;
+use crate::random::Random;
+use crate::world::{N_HOSTS, N_PROCESSES, World};
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Action {
+    Register,
+    Unregister,
+    Operate,
+    KillProgram,
+    KillAgent,
+    KillAgentSoon,
+    StopAgent,
+    StartAgent,
+    Reboot,
+    KillServer,
+    StopServer,
+    StartServer,
+    Weather,
+    CutLink,
+    LinkDown,
+    LinkUp,
+    MoveClock,
+}
+
+/// So much more often than usual.
+const STRESS: usize = 4;
+
+const ACTIONS: [(usize, Action); 17] = [
+    (14, Action::Register),
+    (4, Action::Unregister),
+    (34, Action::Operate),
+    (14, Action::KillProgram),
+    (4, Action::KillAgent),
+    (14, Action::KillAgentSoon),
+    (3, Action::StopAgent),
+    (16, Action::StartAgent),
+    (4, Action::Reboot),
+    (6, Action::KillServer),
+    (2, Action::StopServer),
+    (14, Action::StartServer),
+    (6, Action::Weather),
+    (4, Action::CutLink),
+    (2, Action::LinkDown),
+    (5, Action::LinkUp),
+    (4, Action::MoveClock),
+];
+
+/// What goes wrong most in a history; its seed says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    Everything,
+    Agents,
+    Network,
+    Server,
+    Hosts,
+}
+
+impl Trouble {
+    pub const ALL: [Self; 5] = [
+        Self::Everything,
+        Self::Agents,
+        Self::Network,
+        Self::Server,
+        Self::Hosts,
+    ];
+
+    pub fn of(seed: u64) -> Self {
+        Self::ALL[(seed % Self::ALL.len() as u64) as usize]
+    }
+
+    /// How often each thing happens.
+    pub(crate) fn actions(self) -> Vec<(usize, Action)> {
+        let is_stressed = |action: Action| match self {
+            Self::Everything => false,
+            Self::Agents => matches!(
+                action,
+                Action::KillAgent | Action::KillAgentSoon | Action::StopAgent | Action::StartAgent
+            ),
+            Self::Network => matches!(
+                action,
+                Action::Weather | Action::CutLink | Action::LinkDown | Action::LinkUp
+            ),
+            Self::Server => matches!(
+                action,
+                Action::KillServer | Action::StopServer | Action::StartServer
+            ),
+            Self::Hosts => matches!(
+                action,
+                Action::Reboot | Action::MoveClock | Action::KillProgram | Action::StartAgent
+            ),
+        };
+        let stress = |(weight, action): (usize, Action)| match is_stressed(action) {
+            true => (weight * STRESS, action),
+            false => (weight, action),
+        };
+        ACTIONS.into_iter().map(stress).collect()
+    }
+}
+
+impl World {
+    /// One thing happens.
+    pub(crate) async fn act(&mut self) {
+        let at = self.random.below(N_HOSTS);
+        let address = self.agents[at].address;
+        let note = |what: &str| self.diary.note(format!("{address}: {what}"));
+        match self.random.weighted(&self.actions) {
+            Action::Register => self.register().await,
+            Action::Unregister => self.unregister().await,
+            Action::Operate => self.operate().await,
+            Action::KillProgram => {
+                let name = program::name(self.random.below(N_PROCESSES));
+                if self.agents[at].host.kill_program(&name) {
+                    note(&format!("the program of {name} is killed"));
+                }
+            }
+            Action::KillAgent => {
+                note("the agent is killed");
+                self.agents[at].kill().await;
+            }
+            Action::KillAgentSoon => {
+                let most = self.random.pick(&[10, 80, 600]);
+                let (moments, kept) = (self.random.below(most) as u32, self.random.byte());
+                let how = self
+                    .random
+                    .weighted(&[(3, How::Killed), (1, How::PowerLost)]);
+                note(&format!(
+                    "the agent will be killed after {moments} moments: {how:?}"
+                ));
+                self.agents[at].host.kill_agent_after(moments, how, kept);
+            }
+            Action::StopAgent => {
+                note("the agent is stopped");
+                self.stop_agent(at).await;
+            }
+            Action::StartAgent => self.start_agents(),
+            Action::Reboot => {
+                note("power is lost and comes back");
+                let kept = self.random.byte();
+                self.agents[at].reboot(kept).await;
+            }
+            Action::KillServer => {
+                if self.random.permille(700) {
+                    self.wait_for_store().await;
+                }
+                self.diary.note("the server is killed");
+                self.server.kill();
+            }
+            Action::StopServer => {
+                self.diary.note("the server is stopped");
+                self.server.stop().await;
+            }
+            Action::StartServer => {
+                self.diary.note("the server is started");
+                self.server.start().await;
+            }
+            Action::Weather => {
+                let weather = weather(&mut self.random);
+                note(&format!("the network: {weather:?}"));
+                self.agents[at].link.set_weather(weather);
+            }
+            Action::CutLink => {
+                note("its connection is cut");
+                self.agents[at].link.cut();
+            }
+            Action::LinkDown => {
+                note("is cut off");
+                self.agents[at].link.set_down(true);
+            }
+            Action::LinkUp => {
+                note("can be reached");
+                self.agents[at].link.set_down(false);
+            }
+            Action::MoveClock => {
+                let hours = self.random.below(24) as i64 - 12;
+                let by_ms = hours * 3_600_000 + self.random.below(60_000) as i64;
+                match self.random.below(3) {
+                    0 => {
+                        self.diary
+                            .note(format!("the server's clock is moved by {by_ms} ms"));
+                        self.server.move_wall_clock(by_ms);
+                    }
+                    _ => {
+                        note(&format!("its clock is moved by {by_ms} ms"));
+                        self.agents[at].host.move_wall_clock(by_ms);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stopping an agent stops nothing that ran, unless somebody had asked for it.
+    async fn stop_agent(&mut self, at: usize) {
+        let is_idle = self.is_idle();
+        let agent = &mut self.agents[at];
+        let before = agent.host.lasting_programs();
+        agent.stop().await;
+        let after = agent.host.lasting_programs();
+        let stopped: Vec<&i32> = before.iter().filter(|pid| !after.contains(pid)).collect();
+        assert!(
+            !is_idle || stopped.is_empty(),
+            "stopping the agent of {} stopped {stopped:?}",
+            agent.address
+        );
+    }
+}
+
+pub(crate) fn weather(random: &mut Random) -> Weather {
+    let mut times = |worst: usize| match random.permille(500) {
+        true => 0,
+        false => random.below(worst),
+    };
+    Weather {
+        lost: times(200),
+        repeated: times(300),
+        late: times(500),
+        cut: times(60),
+        swallowed: times(40),
+    }
+}

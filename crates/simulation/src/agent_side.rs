@@ -1,0 +1,191 @@
+//! One host with its agent: the real sessions, reports and supervisor, on a host that is only pretended.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agent::facts::Facts;
+use agent::hand::Hand;
+use agent::keeper::Keeper;
+use agent::session::Speaker;
+use agent::sessions::sessions;
+use model::{AgentId, Host, UnixMillis};
+use supervisor::host;
+use supervisor::trace::{self, Trace};
+use supervisor::{ControlGroups, Options, Supervisor};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinError, JoinHandle, spawn_local};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::diary::Diary;
+use crate::link::Link;
+
+/// As the agent has them.
+const QUEUE: usize = 256;
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(crate) struct AgentSide {
+    pub(crate) address: Host,
+    pub(crate) host: host::Host,
+    pub(crate) link: Link,
+    /// What the agents of this host wrote down, as it was last read.
+    pub(crate) trace: Trace,
+    dir: PathBuf,
+    agent: Option<Agent>,
+    diary: Diary,
+}
+
+#[derive(Debug)]
+struct Agent {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl AgentSide {
+    pub(crate) fn new(
+        address: Host,
+        dir: &Path,
+        link: Link,
+        wall_clock: UnixMillis,
+        diary: Diary,
+    ) -> Self {
+        let dir = dir.join(address.ip.to_string());
+        Self {
+            address,
+            host: host::Host::new(&dir, wall_clock),
+            link,
+            trace: Trace::default(),
+            dir,
+            agent: None,
+            diary,
+        }
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.agent.is_some()
+    }
+
+    pub(crate) fn start(&mut self) {
+        if self.agent.is_some() {
+            return;
+        }
+        let stop = CancellationToken::new();
+        let agent = live(
+            self.address,
+            self.dir.clone(),
+            self.link.clone(),
+            stop.clone(),
+        );
+        let host = self.host.clone();
+        let task = spawn_local(async move { host.run(agent).await });
+        self.agent = Some(Agent { stop, task });
+    }
+
+    /// Notices an agent that was killed in the middle of something.
+    pub(crate) async fn mind(&mut self) {
+        self.note_host();
+        if self
+            .agent
+            .as_ref()
+            .is_some_and(|agent| agent.task.is_finished())
+        {
+            self.diary.note(format!(
+                "{}: the agent was killed in the middle of something",
+                self.address
+            ));
+            self.end(|_| {}).await;
+        }
+    }
+
+    pub(crate) async fn kill(&mut self) {
+        self.end(|agent| agent.task.abort()).await;
+    }
+
+    /// As by SIGTERM: it leaves in good order, and leaves everything running.
+    pub(crate) async fn stop(&mut self) {
+        self.end(|agent| agent.stop.cancel()).await;
+    }
+
+    pub(crate) async fn reboot(&mut self, kept: u8) {
+        if let Some(agent) = self.agent.take() {
+            agent.task.abort();
+            expect_kill(agent.task.await);
+            self.host.agent_is_gone();
+        }
+        self.host.lose_power(kept);
+        self.note_host();
+    }
+
+    /// How its processes stand, by its journal.
+    pub(crate) fn states(&self) -> Vec<String> {
+        trace::states(&self.dir)
+    }
+
+    async fn end(&mut self, how: impl FnOnce(&Agent)) {
+        let Some(agent) = self.agent.take() else {
+            return;
+        };
+        how(&agent);
+        expect_kill(agent.task.await);
+        self.host.agent_is_gone();
+        self.note_host();
+    }
+
+    fn note_host(&self) {
+        for line in self.host.take_log() {
+            self.diary.note(format!("{}: {line}", self.address));
+        }
+    }
+
+    pub(crate) fn read_trace(&mut self) {
+        self.trace = Trace::read(&self.dir);
+        self.trace.executions.extend(self.host.executions());
+    }
+}
+
+/// An agent may end because it was told to or was killed, and for no other reason.
+fn expect_kill(ended: Result<(), JoinError>) {
+    if let Err(error) = ended
+        && let Ok(panic) = error.try_into_panic()
+        && !panic.is::<host::Killed>()
+    {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// What `agent::run` does once it knows who it is, with a link in the place of TLS.
+async fn live(address: Host, dir: PathBuf, link: Link, stop: CancellationToken) {
+    let options = Options {
+        control_groups: ControlGroups::Off,
+        ..Options::default()
+    };
+    let opened = Supervisor::open(&dir, options);
+    let (supervisor, recovered) = opened.expect("the journal opens");
+    let (request_tx, requests) = mpsc::channel(QUEUE);
+    let (notices, notice_rx) = mpsc::channel(QUEUE);
+    let mut hand = Hand::new(recovered, Keeper::new(request_tx, notice_rx));
+    let (stop_keeping, kept_until) = watch::channel(false);
+    let keeping = supervisor.run(requests, notices, kept_until);
+    let speaker = Speaker {
+        host: address,
+        agent_id: AgentId::parse("a-1").expect("a good id"),
+        facts: Facts::default(),
+        clock: host::wall_clock,
+    };
+    let speaking = async {
+        let connect = async || link.connect().await;
+        let spoken = sessions(connect, || link.chance(), &speaker, &mut hand, &stop).await;
+        spoken.expect("the supervisor goes on");
+        let _it_ended_already = stop_keeping.send(true);
+        let _in_vain = timeout(LEAVE_TIMEOUT, hand.attend()).await;
+    };
+    tokio::select! {
+        biased;
+        () = speaking => {}
+        kept = keeping => {
+            kept.expect("the supervisor goes on");
+            assert!(stop.is_cancelled(), "the supervisor ended by itself");
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! What must be true: some of it always, the rest once the world has been quiet for a while.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use control::Control;
+use model::access::Caller;
+use model::change::HostId;
+use model::event::Event;
+use model::{Code, Flag, OpId, State};
+use store::EventPage;
+
+use crate::agent_side::AgentSide;
+use crate::program;
+use crate::world::{Belief, World};
+
+/// More events than any history has.
+const EVENTS: u32 = 100_000;
+
+impl World {
+    /// At every moment.
+    pub(crate) async fn check_always(&mut self) -> Result<(), String> {
+        for agent in &self.agents {
+            if let Some(wrong) = agent.host.wrongs().first() {
+                return Err(format!("{}: {wrong}", agent.address));
+            }
+        }
+        self.every_target_ends_once().await
+    }
+
+    /// Once nothing happens any more.
+    pub(crate) async fn check_quiet(&mut self) -> Result<(), String> {
+        self.check_always().await?;
+        let control = self.server.control().ok_or("there is no server")?;
+        self.every_target_has_ended()?;
+        self.registrations_are_as_answered(&control)?;
+        for at in 0..self.agents.len() {
+            let host = control.fleet().host_id(&self.agents[at].address);
+            let host = host.ok_or("the host is not known")?;
+            observed_is_what_is(&self.agents[at], &control, host)?;
+            self.agents[at].read_trace();
+            let agent = &self.agents[at];
+            agent_holds_what_is_registered(agent, &control, host)?;
+            self.no_result_is_lost(agent)?;
+            operations_were_executed_at_most_once(agent)?;
+            self.no_event_is_lost(agent, host).await?;
+        }
+        Ok(())
+    }
+
+    /// An end is an end; only the one that silence gave may be replaced, by the agent's own.
+    async fn every_target_ends_once(&mut self) -> Result<(), String> {
+        let Some(control) = self.server.control() else {
+            return Ok(());
+        };
+        for (task, n_targets) in &self.tasks {
+            let view = control
+                .task(&Caller::system(), *task)
+                .await
+                .map_err(|error| format!("{task} was answered for, and now: {error}"))?;
+            if view.targets.len() != *n_targets {
+                return Err(format!("{task} has {} targets", view.targets.len()));
+            }
+            for (ordinal, target) in view.targets.iter().enumerate() {
+                let op = OpId {
+                    task: *task,
+                    ordinal: ordinal as u32,
+                };
+                let code = target.outcome.as_ref().map(|outcome| outcome.code);
+                match (self.ends.get(&op), code) {
+                    (None, None) => {}
+                    (Some(before), Some(now)) if *before == now => {}
+                    (None | Some(&Code::TERMINATED), Some(now)) => {
+                        let message = target.outcome.as_ref().map(|outcome| &outcome.message);
+                        let message = message.map_or("", String::as_str);
+                        self.diary.note(format!("{op} has ended: {now} {message}"));
+                        self.ends.insert(op, now);
+                    }
+                    (Some(before), now) => {
+                        return Err(format!("{op} had ended with {before}, and now: {now:?}"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is asked while all agents can be reached is asked again on the next connection, not given up.
+    pub(crate) async fn nothing_asked_in_calm_was_lost(&self) -> Result<(), String> {
+        let control = self.server.control().ok_or("there is no server")?;
+        for task in &self.calm_tasks {
+            let view = control.task(&Caller::system(), *task).await;
+            let view = view.map_err(|error| error.to_string())?;
+            for outcome in view
+                .targets
+                .iter()
+                .filter_map(|target| target.outcome.as_ref())
+            {
+                if outcome.code == Code::TERMINATED {
+                    return Err(format!("{task} was given up: {}", outcome.message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn every_target_has_ended(&self) -> Result<(), String> {
+        match self.is_idle() {
+            true => Ok(()),
+            false => Err(format!("not every target of {:?} has ended", self.tasks)),
+        }
+    }
+
+    fn registrations_are_as_answered(&self, control: &Control) -> Result<(), String> {
+        let fleet = control.fleet();
+        for ((at, number), belief) in &self.beliefs {
+            let name = program::name(*number);
+            let address = self.agents[*at].address;
+            let row = fleet.host_id(&address).zip(fleet.name_id(&name));
+            let is_there = row.is_some_and(|(host, name)| fleet.process(host, name).is_some());
+            match (belief, is_there) {
+                (Belief::There, false) => {
+                    return Err(format!("{name} was registered on {address} and is not"));
+                }
+                (Belief::Gone, true) => {
+                    return Err(format!("{name} was unregistered on {address} and is there"));
+                }
+                (Belief::There, true) | (Belief::Gone, false) | (Belief::Unsure, _) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What the agent wrote down as the end of an operation is what the server says.
+    fn no_result_is_lost(&self, agent: &AgentSide) -> Result<(), String> {
+        for (op, ends) in &agent.trace.ends {
+            let codes: Vec<Code> = ends.iter().map(|outcome| outcome.code).collect();
+            let [code] = codes[..] else {
+                return Err(format!(
+                    "{op} ended {} times on its host: {codes:?}",
+                    codes.len()
+                ));
+            };
+            // A task whose answer nobody got is not followed.
+            if self.tasks.contains_key(&op.task) && self.ends.get(op) != Some(&code) {
+                let told = self.ends.get(op);
+                return Err(format!(
+                    "{op} ended with {code}, and the server says {told:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    async fn no_event_is_lost(&self, agent: &AgentSide, host: HostId) -> Result<(), String> {
+        let store = self.server.store().ok_or("there is no server")?;
+        let page = EventPage {
+            limit: EVENTS,
+            hosts: Some(vec![host]),
+            ..EventPage::default()
+        };
+        let stored = store
+            .events(&page)
+            .await
+            .map_err(|error| error.to_string())?;
+        let count = |events: Vec<String>| {
+            let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+            for event in events {
+                *counts.entry(event).or_default() += 1;
+            }
+            counts
+        };
+        let told = count(stored.iter().map(|row| line(&row.event)).collect());
+        let happened = count(agent.trace.events.values().map(line).collect());
+        for (event, times) in &happened {
+            let n_told = told.get(event).copied().unwrap_or(0);
+            if n_told != *times {
+                return Err(format!("told {n_told} times instead of {times}: {event}"));
+            }
+        }
+        match told.keys().find(|event| !happened.contains_key(*event)) {
+            Some(event) => Err(format!("told, and never happened: {event}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether nobody saw an exit or there was none is the same to a reader.
+fn line(event: &Event) -> String {
+    let Event {
+        at,
+        process,
+        kind,
+        reason,
+        ..
+    } = event;
+    format!("{} {process} {kind:?}: {reason}", at.0)
+}
+
+fn agent_holds_what_is_registered(
+    agent: &AgentSide,
+    control: &Control,
+    host: HostId,
+) -> Result<(), String> {
+    let fleet = control.fleet();
+    let mut wanted: Vec<String> = fleet
+        .processes_of(host)
+        .map(|row| {
+            let hash = row.definition().hash;
+            let (flag, managed) = (row.flag(), row.managed());
+            let incarnation = row.incarnation().0;
+            format!(
+                "{} {incarnation} {hash:x} {flag:?} managed={managed}",
+                row.name()
+            )
+        })
+        .collect();
+    wanted.sort();
+    let mut held: Vec<String> = agent
+        .trace
+        .held
+        .iter()
+        .map(|hold| {
+            format!(
+                "{} {} {:x} {:?} managed={}",
+                hold.name, hold.incarnation, hold.definition_hash, hold.flag, hold.managed
+            )
+        })
+        .collect();
+    held.sort();
+    match wanted == held {
+        true => Ok(()),
+        false => Err(format!(
+            "{}: wanted {wanted:?}, held {held:?}",
+            agent.address
+        )),
+    }
+}
+
+/// What the server shows is what runs, and what should be kept running does.
+fn observed_is_what_is(agent: &AgentSide, control: &Control, host: HostId) -> Result<(), String> {
+    let fleet = control.fleet();
+    let view = fleet.host(host).ok_or("the host is not known")?;
+    if !view.link.is_up() {
+        return Err(format!("{} is not connected", agent.address));
+    }
+    for row in fleet.processes_of(host) {
+        let (name, programs) = (row.name(), agent.host.programs(row.name()));
+        let shown: Vec<i32> = (row.state() == State::Running)
+            .then(|| row.pid())
+            .into_iter()
+            .collect();
+        if shown != programs {
+            return Err(format!(
+                "{name} on {}: shown {shown:?} ({}), there are {programs:?}",
+                agent.address,
+                row.message()
+            ));
+        }
+        // One that was given up waits for somebody, also when its spec is mended.
+        let was_given_up = row.message().starts_with("gave up");
+        let is_kept = row.managed() && row.flag() == Flag::Running && !was_given_up;
+        if is_kept && program::is_good(&row.definition().spec) && programs.is_empty() {
+            return Err(format!(
+                "{name} on {} is managed and does not run: {}",
+                agent.address,
+                row.message()
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn operations_were_executed_at_most_once(agent: &AgentSide) -> Result<(), String> {
+    let mut commands: BTreeMap<(OpId, &str), BTreeSet<(i32, u64)>> = BTreeMap::new();
+    for (op, role, pid, start) in &agent.trace.executions {
+        commands
+            .entry((*op, role))
+            .or_default()
+            .insert((*pid, *start));
+    }
+    match commands.iter().find(|(_, runs)| runs.len() > 1) {
+        Some(((op, role), runs)) => Err(format!("{op}: {role} was executed as {runs:?}")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,160 @@
+//! One history: a while of trouble, then quiet, then everything must be as promised.
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::Once;
+use std::time::Duration;
+
+use supervisor::host::Killed;
+use tempfile::TempDir;
+use tokio::task::LocalSet;
+use tokio::time::sleep;
+
+use crate::brake::Brake;
+use crate::diary::Diary;
+use crate::server_side;
+use crate::world::{self, World};
+
+/// How often it is looked whether a quiet world is as it should be, and how long that may take. The longest that
+/// anything waits is a target for its deadline.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+const LOOKS: u32 = 60;
+
+/// What a history was like.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Summary {
+    pub n_tasks: usize,
+    pub n_targets_ended: usize,
+    pub n_events: usize,
+    pub n_executions: usize,
+}
+
+/// What was wrong, and all that happened before.
+#[derive(Debug)]
+pub struct Failure {
+    pub seed: u64,
+    pub wrong: String,
+    pub diary: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, wrong, diary } = self;
+        writeln!(f, "{diary}\nseed {seed}: {wrong}")?;
+        write!(
+            f,
+            "again: MUSTER_SIM_SEED={seed} cargo nextest run -p simulation --no-capture"
+        )
+    }
+}
+
+/// Lets one history happen, from its seed.
+pub fn run(seed: u64) -> Result<Summary, Box<Failure>> {
+    silence_kills();
+    let dir = directory();
+    server_side::make_template(dir.path(), &world::hosts());
+    let (brake, diary) = (Brake::default(), Diary::default());
+    let hook = brake.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .on_thread_park(move || hook.before_sleep())
+        .build()
+        .expect("a runtime");
+    brake.attach(runtime.handle());
+    let history = async {
+        let mut world = World::new(seed, dir.path(), brake.clone(), diary.clone());
+        history(&mut world).await
+    };
+    let lived = AssertUnwindSafe(|| LocalSet::new().block_on(&runtime, history));
+    let lived = std::panic::catch_unwind(lived);
+    brake.release();
+    runtime.shutdown_background();
+    let wrong = match lived {
+        Ok(Ok(summary)) => return Ok(summary),
+        Ok(Err(wrong)) => wrong,
+        Err(panic) => words(panic.as_ref()),
+    };
+    let diary = diary.text();
+    Err(Box::new(Failure { seed, wrong, diary }))
+}
+
+async fn history(world: &mut World) -> Result<Summary, String> {
+    world.begin().await;
+    let n_actions = 5 + world.random.below(30);
+    for _ in 0..n_actions {
+        world.act().await;
+        sleep(world.random.pause()).await;
+        world.mind().await;
+        world.check_always().await?;
+    }
+    world.calm_down().await;
+    quiet(world).await?;
+    world.ask_and_cut().await;
+    quiet(world).await?;
+    world.nothing_asked_in_calm_was_lost().await?;
+    // What was promised is on the disk, not only in the server's memory.
+    world.diary.note("the server is killed once more");
+    world.server.kill();
+    world.server.start().await;
+    quiet(world).await?;
+    let traces = || world.agents.iter().map(|agent| &agent.trace);
+    Ok(Summary {
+        n_tasks: world.tasks.len(),
+        n_targets_ended: world.ends.len(),
+        n_events: traces().map(|trace| trace.events.len()).sum(),
+        n_executions: traces().map(|trace| trace.executions.len()).sum(),
+    })
+}
+
+/// A quiet world ends as wanted.
+async fn quiet(world: &mut World) -> Result<(), String> {
+    let mut wrong = String::new();
+    for _ in 0..LOOKS {
+        sleep(LOOK_EVERY).await;
+        world.mind().await;
+        match world.check_quiet().await {
+            Ok(()) => return Ok(()),
+            Err(why) => wrong = why,
+        }
+    }
+    for agent in &world.agents {
+        world
+            .diary
+            .note(format!("{}: {}", agent.address, agent.host.describe()));
+        for state in agent.states() {
+            world.diary.note(format!("{}: {state}", agent.address));
+        }
+    }
+    Err(wrong)
+}
+
+/// In memory where there is such a place: nothing here is to outlive the machine.
+fn directory() -> TempDir {
+    let memory = PathBuf::from("/dev/shm");
+    let made = tempfile::Builder::new()
+        .prefix("muster-sim-")
+        .tempdir_in(memory);
+    made.or_else(|_| tempfile::tempdir())
+        .expect("a temporary directory")
+}
+
+/// An agent that is killed on purpose is no news.
+fn silence_kills() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !panic.payload().is::<Killed>() {
+                before(panic);
+            }
+        }));
+    });
+}
+
+fn words(panic: &(dyn std::any::Any + Send)) -> String {
+    let said = panic.downcast_ref::<String>().cloned();
+    let said = said.or_else(|| panic.downcast_ref::<&str>().map(|said| (*said).to_owned()));
+    said.unwrap_or_else(|| "something panicked".to_owned())
+}

@@ -1,0 +1,103 @@
+//! Processes that are registered: well-behaved, short-lived, stubborn, and such as never come up.
+
+use model::spec::{AutoType, Commands, Identity, Policy};
+use model::{FullName, Spec};
+
+use crate::random::Random;
+
+/// How often one that can run is tried: it is never given up.
+const MANY: u32 = 100_000;
+/// This one runs once.
+const ONE_SHOT: usize = 2;
+
+pub(crate) fn name(number: usize) -> FullName {
+    FullName::parse("gse", &format!("p{number}")).expect("a good name")
+}
+
+pub(crate) fn spec(random: &mut Random, name: &FullName) -> Spec {
+    // Whoever this is exists on this machine.
+    let user = rustix::process::geteuid().as_raw().to_string();
+    let pid_path = format!("/run/{}.pid", name.name);
+    let start = start_cmd(random, &pid_path);
+    let may = |random: &mut Random, text: &str| match random.permille(400) {
+        true => text.to_owned(),
+        false => String::new(),
+    };
+    let (stop, reload) = (
+        random.weighted(&[(5, ""), (4, "stop"), (1, "nothing 1"), (1, "hangs")]),
+        random.weighted(&[(5, ""), (4, "nothing 0"), (1, "nothing 1"), (1, "hangs")]),
+    );
+    let retries = match is_good_command(&start) {
+        true => MANY,
+        false => 3,
+    };
+    Spec {
+        identity: Identity {
+            index_key: String::new(),
+            proc_name: name.name.to_string(),
+            setup_path: "/".to_owned(),
+            pid_path,
+            config_path: String::new(),
+            log_path: String::new(),
+            user: user.to_owned(),
+        },
+        control: Commands {
+            restart_cmd: may(random, &format!("restart {start}")),
+            kill_cmd: may(random, "kill"),
+            stop_cmd: stop.to_owned(),
+            reload_cmd: reload.to_owned(),
+            start_cmd: start,
+            ..Commands::default()
+        },
+        resource: Default::default(),
+        monitor_policy: Policy {
+            // It is no promise that one which ran once is kept running after it was told to be resident.
+            auto_type: match *name == self::name(ONE_SHOT) {
+                true => AutoType::OneShot,
+                false => AutoType::Resident,
+            },
+            start_check_secs: random.below(3) as u32,
+            stop_check_secs: random.below(3) as u32,
+            start_retries: retries,
+            start_interval: 1 + random.below(4) as u32,
+            op_timeout: 3 + random.below(6) as u32,
+            ..Policy::default()
+        },
+        warn_report_policy: Default::default(),
+        configmap: Vec::new(),
+        runtime: Default::default(),
+    }
+}
+
+fn start_cmd(random: &mut Random, pid_path: &str) -> String {
+    let late = random.weighted(&[(3, 0), (2, 200), (1, 2500)]);
+    let lives = 300 + random.below(20_000);
+    let start = match random.below(12) {
+        0..4 => format!("daemon {pid_path} {late} 0"),
+        4..8 => "stays 0 0".to_owned(),
+        8 => format!("daemon {pid_path} {late} {lives}"),
+        9 => format!("stays {lives} {}", random.below(2)),
+        10 => "fails 2".to_owned(),
+        _ => random
+            .pick(&["missing", "cannot-fork", "cannot-exec"])
+            .to_owned(),
+    };
+    match random.permille(150) {
+        true => format!("{start} stubborn"),
+        false => start,
+    }
+}
+
+/// Whether it runs for as long as nobody ends it.
+pub(crate) fn is_good(spec: &Spec) -> bool {
+    is_good_command(&spec.control.start_cmd) && spec.monitor_policy.auto_type == AutoType::Resident
+}
+
+fn is_good_command(start: &str) -> bool {
+    let words: Vec<&str> = start.split_whitespace().collect();
+    match words.first() {
+        Some(&"daemon") => words.get(3) == Some(&"0"),
+        Some(&"stays") => words.get(1) == Some(&"0"),
+        _ => false,
+    }
+}

@@ -1,0 +1,70 @@
+//! A seed is a history; what goes wrong most in it the seed says, too.
+
+use simulation::{Failure, Trouble};
+
+/// Of each trouble, unless somebody wants more: `MUSTER_SIM_HISTORIES=10000`.
+const HISTORIES: u64 = 300;
+/// How many that go wrong are told.
+const ENOUGH: usize = 3;
+
+#[test]
+fn whatever_goes_wrong_a_quiet_world_is_as_promised() {
+    histories(Trouble::Everything);
+}
+
+#[test]
+fn agents_that_are_killed_at_any_step_break_no_promise() {
+    histories(Trouble::Agents);
+}
+
+#[test]
+fn frames_that_are_lost_repeated_late_or_cut_break_no_promise() {
+    histories(Trouble::Network);
+}
+
+#[test]
+fn servers_that_are_killed_in_the_middle_of_commits_break_no_promise() {
+    histories(Trouble::Server);
+}
+
+#[test]
+fn hosts_that_lose_power_and_clocks_that_jump_break_no_promise() {
+    histories(Trouble::Hosts);
+}
+
+/// All histories with this trouble, or the one that was asked for.
+fn histories(trouble: Trouble) {
+    let all = number("MUSTER_SIM_HISTORIES").unwrap_or(HISTORIES);
+    let mut seeds: Vec<u64> = (0..)
+        .filter(|seed| Trouble::of(*seed) == trouble)
+        .take(all as usize)
+        .collect();
+    if let Some(seed) = number("MUSTER_SIM_SEED") {
+        seeds = (seed..=seed)
+            .filter(|seed| Trouble::of(*seed) == trouble)
+            .collect();
+    }
+    let mut failures: Vec<Box<Failure>> = Vec::new();
+    let n_seeds = seeds.len();
+    for seed in seeds {
+        match simulation::run(seed) {
+            Ok(summary) if n_seeds == 1 => println!("{summary:?}"),
+            Ok(_) => {}
+            Err(failure) => failures.push(failure),
+        }
+        if failures.len() == ENOUGH {
+            break;
+        }
+    }
+    // The shortest is the last that people see.
+    failures.sort_by_key(|failure| std::cmp::Reverse(failure.diary.len()));
+    for failure in &failures {
+        println!("{failure}\n");
+    }
+    let wrong: Vec<u64> = failures.iter().map(|failure| failure.seed).collect();
+    assert!(wrong.is_empty(), "seeds that went wrong: {wrong:?}");
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
