@@ -24,6 +24,7 @@ mod responses;
 mod selected;
 mod targets;
 mod tasks;
+mod templates;
 mod tokens;
 mod topology;
 mod users;
@@ -61,6 +62,21 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(businesses::refresh))
         .routes(routes!(topology::show, topology::import, topology::remove))
         .routes(routes!(explain::explain))
+        .routes(routes!(templates::list, templates::create))
+        .routes(routes!(
+            templates::show,
+            templates::update,
+            templates::delete
+        ))
+        .routes(routes!(templates::bind))
+        .routes(routes!(templates::preview))
+        .routes(routes!(templates::versions::list))
+        .routes(routes!(templates::versions::show))
+        .routes(routes!(templates::versions::save_draft))
+        .routes(routes!(templates::versions::activate))
+        .routes(routes!(templates::versions::clone))
+        .routes(routes!(templates::files::list))
+        .routes(routes!(templates::files::show))
         .routes(routes!(jobs::list, jobs::create))
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::retry))

@@ -33,6 +33,7 @@ prefix `/api/bk-gse/{stage}` before a GSE 2.0 path is ignored.";
         (name = "tasks", description = "Native: operations and their results"),
         (name = "view", description = "Native: processes by business, set and module"),
         (name = "jobs", description = "Native: one action on everything that is selected, and how it goes"),
+        (name = "templates", description = "Native: config templates, their versions, and the files made of them"),
         (name = "hosts", description = "Native: hosts and their agents"),
         (name = "groups", description = "Native: process groups"),
         (name = "access", description = "Native: apps, users, join tokens, logins, the audit trail"),

@@ -2,8 +2,12 @@
 
 mod access;
 mod events;
+mod jobs;
 mod live;
 mod processes;
 mod tasks;
+mod templates;
+mod topology;
+mod view;
 mod watch;
 mod webhooks;

@@ -213,6 +213,26 @@ impl Agent {
         self.ends_next(outcome).await;
     }
 
+    /// Waits for as many commands, which may come together.
+    pub(crate) async fn commands(&self, n: usize) -> Vec<Command> {
+        let mut commands = Vec::new();
+        while commands.len() < n {
+            let frames = tokio::time::timeout(Duration::from_secs(20), self.0.next());
+            let frames = frames.await.expect("a command within 20 s");
+            commands.extend(frames.into_iter().filter_map(|frame| match frame.kind {
+                Some(DownKind::Command(command)) => Some(command),
+                _ => None,
+            }));
+        }
+        commands
+    }
+
+    pub(crate) async fn ends(&self, command: &Command, outcome: Outcome) {
+        let id: OpId = command.op.unwrap().into();
+        let frame = ResultFrame::new(id, &outcome);
+        self.0.take(frame.into()).await.unwrap();
+    }
+
     pub(crate) async fn next_command(&self) -> Command {
         loop {
             let frames = tokio::time::timeout(Duration::from_secs(20), self.0.next());

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use crate::rig::{APP, Rig, SECRET, spec};
 
 /// Reads until the text holds all of `wanted`.
-async fn read_until(stream: &mut TcpStream, wanted: &[&str]) -> String {
+pub(crate) async fn read_until(stream: &mut TcpStream, wanted: &[&str]) -> String {
     let mut text = String::new();
     let reading = async {
         let mut buffer = [0; 4096];

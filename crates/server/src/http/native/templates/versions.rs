@@ -1,0 +1,176 @@
+//! Versions of a config template: the draft is written, the active one generated from.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use model::access::Caller;
+use model::config_template::{TemplateId, VersionId, VersionRow, VersionState};
+use model::topology::BusinessId;
+use model::{Invalid, UnixMillis};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::super::ApiError;
+use super::super::answer::ok;
+use super::super::caller::Asking;
+use super::super::read::{Read, Segments};
+use super::super::responses::Refusals;
+use crate::http::HttpState;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct VersionList {
+    versions: Vec<VersionShown>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct VersionShown {
+    id: u32,
+    template: u32,
+    description: String,
+    /// `draft`, `active` or `past`.
+    #[schema(value_type = String)]
+    state: VersionState,
+    #[schema(value_type = i64)]
+    updated_at: UnixMillis,
+    updated_by: String,
+    /// Its text; lists leave it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    content: Option<Arc<str>>,
+}
+
+impl VersionShown {
+    fn of(version: &VersionRow, content: Option<Arc<str>>) -> Self {
+        Self {
+            id: version.id.0,
+            template: version.template.0,
+            description: version.description.clone(),
+            state: version.state,
+            updated_at: version.updated_at,
+            updated_by: version.updated_by.clone(),
+            content,
+        }
+    }
+}
+
+/// Lists the versions of a config template, the newest first.
+#[utoipa::path(get, path = "/api/v1/businesses/{id}/templates/{template}/versions", operation_id = "list_versions",
+    tag = "templates", params(("id" = u32, Path), ("template" = u32, Path)),
+    responses((status = 200, description = "Versions", body = VersionList), Refusals))]
+pub(crate) async fn list(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments((id, template)): Segments<(u32, u32)>,
+) -> Result<Response, ApiError> {
+    http.control.settled().await?;
+    let (business, template) = (BusinessId(id), TemplateId(template));
+    let control = &http.control;
+    let versions = control.template_versions(&caller, business, template)?;
+    let shown = versions
+        .iter()
+        .map(|version| VersionShown::of(version, None));
+    Ok(ok(&VersionList {
+        versions: shown.collect(),
+    }))
+}
+
+/// Shows a version with its text.
+#[utoipa::path(get, path = "/api/v1/businesses/{id}/templates/{template}/versions/{version}",
+    operation_id = "show_version", tag = "templates",
+    params(("id" = u32, Path), ("template" = u32, Path), ("version" = u32, Path)),
+    responses((status = 200, description = "The version", body = VersionShown), Refusals))]
+pub(crate) async fn show(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments(place): Segments<(u32, u32, u32)>,
+) -> Result<Response, ApiError> {
+    http.control.settled().await?;
+    let version = find(&http, &caller, place)?;
+    Ok(ok(&VersionShown::of(
+        &version,
+        Some(version.content.clone()),
+    )))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DraftBody {
+    #[serde(default)]
+    description: String,
+    /// The text, in Mako.
+    #[schema(required)]
+    content: Option<String>,
+}
+
+/// Writes the draft of a config template, which is made if there is none. A text that is no template is refused with its line.
+#[utoipa::path(put, path = "/api/v1/businesses/{id}/templates/{template}/draft", operation_id = "save_draft",
+    tag = "templates", params(("id" = u32, Path), ("template" = u32, Path)), request_body = DraftBody,
+    responses((status = 200, description = "The draft", body = VersionShown), Refusals))]
+pub(crate) async fn save_draft(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments((id, template)): Segments<(u32, u32)>,
+    Read(body): Read<DraftBody>,
+) -> Result<Response, ApiError> {
+    let content = body.content.ok_or_else(|| Invalid::required("content"))?;
+    let (business, of) = (BusinessId(id), TemplateId(template));
+    let control = &http.control;
+    let version = control
+        .save_draft(&caller, business, of, body.description, content)
+        .await?;
+    let version = find(&http, &caller, (id, template, version.0))?;
+    Ok(ok(&VersionShown::of(&version, None)))
+}
+
+/// Makes a version the one that is generated from; the one before becomes past.
+#[utoipa::path(post, path = "/api/v1/businesses/{id}/templates/{template}/versions/{version}/activate",
+    operation_id = "activate_version", tag = "templates",
+    params(("id" = u32, Path), ("template" = u32, Path), ("version" = u32, Path)),
+    responses((status = 200, description = "The version", body = VersionShown), Refusals))]
+pub(crate) async fn activate(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments(place): Segments<(u32, u32, u32)>,
+) -> Result<Response, ApiError> {
+    let version = find(&http, &caller, place)?.id;
+    let control = &http.control;
+    control
+        .activate_version(&caller, BusinessId(place.0), version)
+        .await?;
+    let version = find(&http, &caller, place)?;
+    Ok(ok(&VersionShown::of(&version, None)))
+}
+
+/// Copies a version into the draft of its config template.
+#[utoipa::path(post, path = "/api/v1/businesses/{id}/templates/{template}/versions/{version}/clone",
+    operation_id = "clone_version", tag = "templates",
+    params(("id" = u32, Path), ("template" = u32, Path), ("version" = u32, Path)),
+    responses((status = 200, description = "The draft", body = VersionShown), Refusals))]
+pub(crate) async fn clone(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments(place): Segments<(u32, u32, u32)>,
+) -> Result<Response, ApiError> {
+    let version = find(&http, &caller, place)?.id;
+    let control = &http.control;
+    let draft = control
+        .clone_version(&caller, BusinessId(place.0), version)
+        .await?;
+    let draft = find(&http, &caller, (place.0, place.1, draft.0))?;
+    Ok(ok(&VersionShown::of(&draft, None)))
+}
+
+/// A version by business, template and its own id.
+fn find(
+    http: &HttpState,
+    caller: &Caller,
+    (business, template, version): (u32, u32, u32),
+) -> Result<Arc<VersionRow>, ApiError> {
+    let all = http
+        .control
+        .template_versions(caller, BusinessId(business), TemplateId(template))?;
+    let mut all = all.into_iter();
+    all.find(|row| row.id == VersionId(version))
+        .ok_or_else(|| ApiError::not_found(format!("template {template} has no version {version}")))
+}

@@ -1,0 +1,194 @@
+//! /api/v1/businesses/{id}/templates, and the files that are made of them.
+
+use serde_json::{Value, json};
+
+use crate::gsekit::business::Business;
+
+#[tokio::test]
+async fn a_template_from_its_draft_to_a_generated_file() {
+    let business = Business::new().await;
+    let rig = &business.rig;
+    let body =
+        json!({"template_name": "main", "file_name": "nginx.conf", "abs_path": "/etc/nginx"});
+    let (status, template) = rig
+        .native("POST", "/businesses/2/templates", body.clone())
+        .await;
+    assert_eq!(status, 201, "{template}");
+    assert_eq!(
+        (
+            &template["owner"],
+            &template["filemode"],
+            &template["line_separator"],
+            &template["active"]
+        ),
+        (&json!("root"), &json!("0644"), &json!("LF"), &json!(null))
+    );
+    let (status, answer) = rig.native("POST", "/businesses/2/templates", body).await;
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (409, &json!("conflict"))
+    );
+    let path = format!("/businesses/2/templates/{}", template["id"]);
+
+    let draft =
+        json!({"description": "first", "content": "listen ${bk_host_innerip} ${local_inst_id}\n"});
+    let (status, version) = rig.native("PUT", &format!("{path}/draft"), draft).await;
+    assert_eq!(
+        (status, &version["state"]),
+        (200, &json!("draft")),
+        "{version}"
+    );
+    let at = format!("{path}/versions/{}", version["id"]);
+    let (status, active) = rig
+        .native("POST", &format!("{at}/activate"), Value::Null)
+        .await;
+    assert_eq!((status, &active["state"]), (200, &json!("active")));
+    let (_, shown) = rig.native("GET", &at, Value::Null).await;
+    assert!(shown["content"].as_str().unwrap().starts_with("listen"));
+    let (status, draft) = rig
+        .native("POST", &format!("{at}/clone"), Value::Null)
+        .await;
+    assert_eq!((status, &draft["state"]), (200, &json!("draft")));
+    let (_, list) = rig
+        .native("GET", &format!("{path}/versions"), Value::Null)
+        .await;
+    assert_eq!(list["versions"].as_array().unwrap().len(), 2);
+    assert!(list["versions"][0].get("content").is_none());
+
+    let bindings = json!({"processes": [47], "process_templates": [28]});
+    let (status, bound) = rig
+        .native("PUT", &format!("{path}/bindings"), bindings.clone())
+        .await;
+    assert_eq!((status, &bound["bindings"]), (200, &bindings), "{bound}");
+    let (_, list) = rig
+        .native("GET", "/businesses/2/templates", Value::Null)
+        .await;
+    assert_eq!(list["templates"][0]["versions"], 2);
+
+    let preview = json!({"template": template["id"], "process": 47, "local_inst_id": 2});
+    let (status, answer) = rig.native("POST", "/businesses/2/preview", preview).await;
+    assert_eq!(
+        (status, &answer["content"]),
+        (200, &json!("listen 10.0.0.2 2\n")),
+        "{answer}"
+    );
+    let preview = json!({"text": "${bk_set_name}", "process": 46});
+    let (_, answer) = rig.native("POST", "/businesses/2/preview", preview).await;
+    assert_eq!(answer["content"], "管控平台");
+
+    let job = json!({"business": 2, "action": "generate", "scope": {"ids": [47]}});
+    let (status, job) = rig.native("POST", "/jobs", job).await;
+    assert_eq!(status, 202, "{job}");
+    loop {
+        let path = format!("/jobs/{}?wait=20s", job["id"]);
+        let (_, job) = rig.native("GET", &path, Value::Null).await;
+        if job["ended_at"] != 0 {
+            assert_eq!(job["status"], "succeeded", "{job}");
+            break;
+        }
+    }
+    let files = "/businesses/2/processes/47/config-files";
+    let (_, list) = rig.native("GET", files, Value::Null).await;
+    assert_eq!(list["files"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        list["files"][0]["generated"]["path"],
+        "/etc/nginx/nginx.conf"
+    );
+    assert_eq!(list["files"][0]["released"], json!(null));
+    let one = format!("{files}/1/{}", template["id"]);
+    let (status, file) = rig.native("GET", &one, Value::Null).await;
+    assert_eq!(
+        (status, &file["content"]),
+        (200, &json!("listen 10.0.0.2 1\n"))
+    );
+    let (status, _) = rig
+        .native("GET", &format!("{one}?of=released"), Value::Null)
+        .await;
+    assert_eq!(status, 404);
+    let (status, _) = rig
+        .native("GET", &format!("{one}?of=odd"), Value::Null)
+        .await;
+    assert_eq!(status, 400);
+
+    let body = json!({"template_name": "main2", "file_name": "n.conf", "abs_path": "/etc", "filemode": "0600"});
+    let (status, changed) = rig.native("PUT", &path, body).await;
+    assert_eq!(
+        (status, &changed["filemode"], &changed["bindings"]),
+        (200, &json!("0600"), &bindings)
+    );
+    let (status, _) = rig.native("DELETE", &path, Value::Null).await;
+    assert_eq!(status, 204);
+    let (status, _) = rig.native("GET", &path, Value::Null).await;
+    assert_eq!(status, 404);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_template_is_named() {
+    let business = Business::new().await;
+    let rig = &business.rig;
+    let body = |extra: Value| {
+        let mut body = json!({"template_name": "t", "file_name": "f", "abs_path": "/etc"});
+        for (key, value) in extra.as_object().unwrap() {
+            body[key] = value.clone();
+        }
+        body
+    };
+    for (body, field) in [
+        (body(json!({"template_name": ""})), "template_name"),
+        (body(json!({"abs_path": "etc"})), "abs_path"),
+        (body(json!({"file_name": "a/b"})), "file_name"),
+        (body(json!({"filemode": "rw"})), "filemode"),
+        (body(json!({"line_separator": "NL"})), "line_separator"),
+        (body(json!({"other": 1})), "other"),
+    ] {
+        let (status, answer) = rig
+            .native("POST", "/businesses/2/templates", body.clone())
+            .await;
+        assert_eq!(
+            (status, &answer["error"]["field"]),
+            (400, &json!(field)),
+            "{body}: {answer}"
+        );
+    }
+    let (_, template) = rig
+        .native("POST", "/businesses/2/templates", body(json!({})))
+        .await;
+    let path = format!("/businesses/2/templates/{}", template["id"]);
+    let draft = json!({"content": "ok\n% if x:\n"});
+    let (status, answer) = rig.native("PUT", &format!("{path}/draft"), draft).await;
+    assert_eq!(status, 400, "{answer}");
+    let (status, answer) = rig.native("PUT", &format!("{path}/draft"), json!({})).await;
+    assert_eq!(
+        (status, &answer["error"]["field"]),
+        (400, &json!("content"))
+    );
+    let (status, _) = rig
+        .native(
+            "PUT",
+            &format!("{path}/bindings"),
+            json!({"processes": [999]}),
+        )
+        .await;
+    assert_eq!(status, 400);
+    for (method, path, expected) in [
+        ("POST", format!("{path}/versions/9/activate"), 404),
+        ("GET", "/businesses/2/templates/99".to_owned(), 404),
+        ("GET", "/businesses/9/templates".to_owned(), 404),
+        (
+            "GET",
+            "/businesses/2/processes/999/config-files".to_owned(),
+            404,
+        ),
+    ] {
+        let (status, answer) = rig.native(method, &path, Value::Null).await;
+        assert_eq!(status, expected, "{path}: {answer}");
+    }
+    let (status, answer) = rig
+        .native(
+            "POST",
+            "/businesses/2/preview",
+            json!({"text": "${nothing}", "process": 46}),
+        )
+        .await;
+    assert_eq!(status, 400, "{answer}");
+}
