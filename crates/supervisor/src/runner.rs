@@ -59,8 +59,10 @@ const MAX_REQUESTS: usize = 1024;
 /// How often files that something writes into are looked at.
 const BOUND_OUTPUT_EVERY: Duration = Duration::from_secs(1);
 
-/// Every how many of these looks all are looked at, not only those that were growing.
+/// Every how many of these looks all are looked at who did anything, not only those that were growing.
 const BOUND_ALL_EVERY: u32 = 5;
+/// Every how many of them those are looked at, too, who did nothing that could be measured.
+const BOUND_IDLE_EVERY: u32 = 60;
 /// How often the journal is written anew at most.
 const REWRITE_EVERY_MS: u64 = 1000;
 

@@ -4,9 +4,10 @@
 //!   foreground, and what it has open then is open for good. The log is opened with the rights of its user. What the
 //!   command wrote is what stands behind the offset at which it began.
 //! - Every other command writes into a spool file of its own in the agent's directory. Two things keep it small: the
-//!   runner looks at its size every five seconds, and every second while it grows, and what lies before the last [`MAX_OUTPUT`] bytes is given back to the
-//!   file system by punching a hole (or, where that cannot be done, by cutting it to nothing; everyone appends). It is
-//!   removed when neither an operation nor a run needs it.
+//!   runner looks at its size every five seconds, every second while it grows, and once a minute while its process uses no
+//!   cpu; and what lies before the last [`MAX_OUTPUT`] bytes is given back to the file system by punching a hole (or, where
+//!   that cannot be done, by cutting it to nothing; everyone appends). It is removed when neither an operation nor a run
+//!   needs it.
 #![allow(unsafe_code)]
 
 use std::fs::{self, OpenOptions};

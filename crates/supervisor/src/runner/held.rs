@@ -102,6 +102,14 @@ impl Held {
         )
     }
 
+    /// Its run has no log, was sampled, and used nothing that could be measured since the sample before.
+    pub(crate) fn is_idle_with_spool(&self) -> bool {
+        matches!(self.process.phase, Phase::Up { .. })
+            && self.usage.fd > 0
+            && self.usage.cpu == 0.0
+            && self.process.sinks().all(|sink| sink.spool)
+    }
+
     /// Up and managed: it is kept within its limits.
     pub(crate) fn is_judged(&self) -> bool {
         matches!(self.process.phase, Phase::Up { .. }) && self.process.managed

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tokio::task::JoinHandle;
 
-use super::{BOUND_ALL_EVERY, Key, Runner};
+use super::{BOUND_ALL_EVERY, BOUND_IDLE_EVERY, Key, Runner};
 use crate::machine::Event;
 use crate::os::rotate::Rotation;
 use crate::os::user::{self, User};
@@ -23,13 +23,15 @@ pub(crate) struct LongLog {
 }
 
 impl Runner {
-    /// Looks at those files that were growing, and every few rounds at all. The logs that are too long.
+    /// Looks at those files that were growing, every few rounds at all others but the spools of processes that used no
+    /// cpu, without which nobody writes, and now and then at those, too. The logs that are too long.
     pub(super) fn bound_output(&mut self) -> Vec<LongLog> {
         self.bound_rounds = self.bound_rounds.wrapping_add(1);
         let all = self.bound_rounds.is_multiple_of(BOUND_ALL_EVERY);
+        let idle = self.bound_rounds.is_multiple_of(BOUND_IDLE_EVERY);
         let mut long = Vec::new();
         for (key, held) in &mut self.held {
-            if !all && !held.writes_much {
+            if !held.writes_much && !idle && (!all || held.is_idle_with_spool()) {
                 continue;
             }
             held.writes_much = false;
