@@ -12,6 +12,7 @@ mod group;
 mod hierarchy;
 mod limits;
 mod strays;
+mod tidy;
 
 use std::collections::HashSet;
 use std::ffi::CString;
@@ -43,6 +44,8 @@ pub(crate) struct Cgroups {
     refusal: &'static str,
     /// Processes of which something may be outside of our groups.
     strays: HashSet<FullName>,
+    /// Forgotten processes that somebody was left of.
+    left_running: Vec<FullName>,
 }
 
 /// Where a command is put.
@@ -74,6 +77,7 @@ impl Cgroups {
             cores: cores as u64,
             refusal,
             strays: HashSet::new(),
+            left_running: Vec::new(),
         };
         cgroups.home = cgroups.find_home();
         if cgroups.home.is_some() {
@@ -275,52 +279,6 @@ impl Cgroups {
             })
         })
     }
-
-    /// Removes what is empty of a process's groups, and of the agent's when that was the last.
-    /// True when none is left.
-    pub(crate) fn tidy(&self, name: &FullName) -> bool {
-        let mut is_gone = true;
-        for hierarchy in &self.hierarchies {
-            let group = Group::at(hierarchy.at.join(self.below(&leaf(name))));
-            match group.remove() {
-                true => self.leave(hierarchy),
-                false => is_gone &= !group.path().exists(),
-            }
-        }
-        is_gone
-    }
-
-    /// Removes the group of commands, if none runs.
-    pub(crate) fn tidy_commands(&self) {
-        if let (Some(home), Some(commands)) = (&self.home, self.commands()) {
-            commands.remove();
-            self.leave(home);
-        }
-    }
-
-    /// Removes the empty groups that an earlier agent of this directory left for processes that are not held any more.
-    pub(crate) fn tidy_strangers<'a>(&self, held: impl Iterator<Item = &'a FullName>) {
-        let held: HashSet<String> = held.map(leaf).collect();
-        for hierarchy in &self.hierarchies {
-            let entries = fs::read_dir(hierarchy.at.join(self.ours()));
-            for entry in entries.into_iter().flatten().flatten() {
-                let is_group = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if is_group && !held.contains(&*entry.file_name().to_string_lossy()) {
-                    // One that somebody is in stays.
-                    Group::at(entry.path()).remove();
-                }
-            }
-            self.leave(hierarchy);
-        }
-    }
-
-    /// Removes the agent's own group, and that of all agents, if nothing is in them.
-    fn leave(&self, hierarchy: &Hierarchy) {
-        let ours = hierarchy.at.join(self.ours());
-        if fs::remove_dir(&ours).is_ok() {
-            let _ = fs::remove_dir(hierarchy.at.join("muster"));
-        }
-    }
 }
 
 /// Unlike a dot, which names may hold, this is in no name, nor in that of a file of a group.
@@ -355,6 +313,7 @@ mod tests {
             cores: 1,
             refusal: "",
             strays: HashSet::new(),
+            left_running: Vec::new(),
         };
         let name: FullName = "gse/p".parse().unwrap();
         let runtime = Runtime {

@@ -181,7 +181,7 @@ impl Runner {
         for run in held.watched {
             self.unwatch(key, run);
         }
-        self.cgroups.tidy(&held.hold.name);
+        self.cgroups.forget(&held.hold.name);
         self.write(&[Entry::Forget(held.hold.name.clone())]);
         self.outbox.must_sync();
         self.names.remove(&held.hold.name);

@@ -18,6 +18,8 @@ impl Runner {
         self.exits.reap_orphans(clock::boot_ms());
         self.mind_dir();
         self.mind_clock();
+        let names = &self.names;
+        self.cgroups.tidy_forgotten(|name| names.contains_key(name));
         let resting: Vec<Key> = self
             .held
             .iter()

@@ -158,10 +158,18 @@ fn groups_go_with_what_they_were_made_for() {
     keeper.hold(spec);
     keeper.succeed(1, Op::Start);
     assert!(has_group(&home));
-    // Forgotten and left running, then ended by somebody else while no agent is there.
-    let pid = keeper.running().pid;
+    // Forgotten and left running, then ended by somebody else.
     forget(&keeper);
     keeper.operate(2, Op::Query);
+    assert!(has_group(&home) && is_alive(home.pid()));
+    crate::keeper::kill(home.pid(), libc::SIGKILL);
+    wait_for("no group", || (!has_group(&home)).then_some(()));
+    // And so while no agent is there.
+    keeper.hold(patient(home.daemon()));
+    keeper.succeed(3, Op::Start);
+    let pid = home.pid();
+    forget(&keeper);
+    keeper.operate(4, Op::Query);
     keeper.stop();
     assert!(is_alive(pid));
     crate::keeper::kill(pid, libc::SIGKILL);

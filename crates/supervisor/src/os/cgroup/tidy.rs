@@ -1,0 +1,74 @@
+//! Groups that nobody needs any more. One that somebody is in stays until they have gone.
+
+use std::collections::HashSet;
+use std::fs;
+
+use model::FullName;
+
+use super::hierarchy::Hierarchy;
+use super::{Cgroups, Group, leaf};
+
+impl Cgroups {
+    /// Removes what is empty of a process's groups, and of the agent's when that was the last. True when none is left.
+    pub(crate) fn tidy(&self, name: &FullName) -> bool {
+        let mut is_gone = true;
+        for hierarchy in &self.hierarchies {
+            let group = Group::at(hierarchy.at.join(self.below(&leaf(name))));
+            match group.remove() {
+                true => self.leave(hierarchy),
+                false => is_gone &= !group.path().exists(),
+            }
+        }
+        is_gone
+    }
+
+    /// A process is not held any more. Its groups go when everybody in them has gone.
+    pub(crate) fn forget(&mut self, name: &FullName) {
+        if !self.tidy(name) {
+            self.left_running.push(name.clone());
+        }
+    }
+
+    /// Removes the groups of forgotten processes that are empty by now.
+    pub(crate) fn tidy_forgotten(&mut self, is_held: impl Fn(&FullName) -> bool) {
+        let mut names = std::mem::take(&mut self.left_running);
+        names.retain(|name| !is_held(name) && !self.tidy(name));
+        self.left_running = names;
+    }
+
+    /// Removes the group of commands, if none runs.
+    pub(crate) fn tidy_commands(&self) {
+        if let (Some(home), Some(commands)) = (&self.home, self.commands()) {
+            commands.remove();
+            self.leave(home);
+        }
+    }
+
+    /// Removes the groups that an earlier agent of this directory left for processes that are not held any more: those
+    /// that are empty now, the others when they are.
+    pub(crate) fn tidy_strangers<'a>(&mut self, held: impl Iterator<Item = &'a FullName>) {
+        let held: HashSet<String> = held.map(leaf).collect();
+        for hierarchy in &self.hierarchies {
+            let entries = fs::read_dir(hierarchy.at.join(self.ours()));
+            for entry in entries.into_iter().flatten().flatten() {
+                let leaf = entry.file_name().to_string_lossy().into_owned();
+                let is_group = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if !is_group || held.contains(&leaf) || Group::at(entry.path()).remove() {
+                    continue;
+                }
+                let name = leaf.split_once(':');
+                let name = name.and_then(|(namespace, name)| FullName::parse(namespace, name).ok());
+                self.left_running.extend(name);
+            }
+            self.leave(hierarchy);
+        }
+    }
+
+    /// Removes the agent's own group, and that of all agents, if nothing is in them.
+    fn leave(&self, hierarchy: &Hierarchy) {
+        let ours = hierarchy.at.join(self.ours());
+        if fs::remove_dir(&ours).is_ok() {
+            let _ = fs::remove_dir(hierarchy.at.join("muster"));
+        }
+    }
+}
