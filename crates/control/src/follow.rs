@@ -1,24 +1,31 @@
-//! Following other replicas: a hint on the bus says that there is something new in the store.
+//! Following other replicas: a hint on the bus says that there is something new in the store. Hints may be lost, so it is
+//! looked for without one, too.
+
+use std::time::Duration;
 
 use bus::{Message, Received};
 use tokio::sync::watch;
 
 use crate::{Control, stopped};
 
+/// How long a replica that hears nothing may show what is old.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
 pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
     let mut hints = control.0.bus.subscribe();
     loop {
         let received = tokio::select! {
-            received = hints.recv() => received,
+            received = hints.recv() => Some(received),
+            () = tokio::time::sleep(LOOK_AGAIN) => None,
             () = stopped(&mut stop) => return,
         };
         let newer = match received {
-            Received::Message(_, Message::Committed(revision)) => {
+            Some(Received::Message(_, Message::Committed(revision))) => {
                 revision > control.fleet().revision()
             }
-            Received::Message(_, Message::Presence { .. } | Message::Status { .. }) => false,
+            Some(Received::Message(_, Message::Presence { .. } | Message::Status { .. })) => false,
             // Whatever was missed, the store has it.
-            Received::Lagged => true,
+            Some(Received::Lagged) | None => true,
         };
         if newer && let Err(error) = control.follow().await {
             tracing::warn!(
