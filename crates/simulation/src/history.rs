@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use tokio::time::sleep;
 
 use crate::brake::Brake;
 use crate::diary::Diary;
+use crate::replicas;
 use crate::server_side;
 use crate::world::{self, World};
 
@@ -51,6 +52,23 @@ impl fmt::Display for Failure {
 
 /// Lets one history happen, from its seed.
 pub fn run(seed: u64) -> Result<Summary, Box<Failure>> {
+    simulate(seed, async |dir, brake, diary| {
+        history(&mut World::new(seed, dir, brake, diary)).await
+    })
+}
+
+/// Lets two servers change one store without a word between them.
+pub fn run_replicas(seed: u64) -> Result<(), Box<Failure>> {
+    simulate(seed, async |dir, brake, _| {
+        replicas::converge(seed, dir, &brake).await
+    })
+}
+
+/// Runs a part of the world in simulated time, in a directory of its own.
+fn simulate<T>(
+    seed: u64,
+    part: impl AsyncFnOnce(&Path, Brake, Diary) -> Result<T, String>,
+) -> Result<T, Box<Failure>> {
     silence_kills();
     let dir = directory();
     server_side::make_template(dir.path(), &world::hosts());
@@ -63,16 +81,13 @@ pub fn run(seed: u64) -> Result<Summary, Box<Failure>> {
         .build()
         .expect("a runtime");
     brake.attach(runtime.handle());
-    let history = async {
-        let mut world = World::new(seed, dir.path(), brake.clone(), diary.clone());
-        history(&mut world).await
-    };
-    let lived = AssertUnwindSafe(|| LocalSet::new().block_on(&runtime, history));
+    let part = part(dir.path(), brake.clone(), diary.clone());
+    let lived = AssertUnwindSafe(|| LocalSet::new().block_on(&runtime, part));
     let lived = std::panic::catch_unwind(lived);
     brake.release();
     runtime.shutdown_background();
     let wrong = match lived {
-        Ok(Ok(summary)) => return Ok(summary),
+        Ok(Ok(lived)) => return Ok(lived),
         Ok(Err(wrong)) => wrong,
         Err(panic) => words(panic.as_ref()),
     };

@@ -18,8 +18,9 @@ mod history;
 mod link;
 mod program;
 mod random;
+mod replicas;
 mod server_side;
 mod world;
 
 pub use action::Trouble;
-pub use history::{Failure, Summary, run};
+pub use history::{Failure, Summary, run, run_replicas};

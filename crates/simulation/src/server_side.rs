@@ -69,8 +69,7 @@ struct Running {
 impl ServerSide {
     /// A server that never ran, with a store that knows these hosts.
     pub(crate) fn new(dir: &Path, door: Door, brake: Brake, wall_clock: UnixMillis) -> Self {
-        let template = TEMPLATE.get().expect("it was made first");
-        std::fs::write(path(dir, 0), template).expect("a writable directory");
+        write_template(dir);
         Self {
             dir: dir.to_owned(),
             n_kills: 0,
@@ -164,6 +163,14 @@ fn path(dir: &Path, n_kills: u32) -> PathBuf {
     dir.join(format!("muster-{n_kills}.db"))
 }
 
+/// Puts the store that every history begins with into a directory.
+pub(crate) fn write_template(dir: &Path) -> PathBuf {
+    let template = TEMPLATE.get().expect("it was made first");
+    let path = path(dir, 0);
+    std::fs::write(&path, template).expect("a writable directory");
+    path
+}
+
 /// The file, and then its log: what reached the log only in part is not in it.
 fn copy(from: &Path, to: &Path) {
     std::fs::copy(from, to).expect("the store is there");
@@ -172,7 +179,7 @@ fn copy(from: &Path, to: &Path) {
     let _there_is_none = std::fs::copy(log(from), log(to));
 }
 
-async fn open(path: &Path, clock: Clock) -> (Store, Control, control::Background) {
+pub(crate) async fn open(path: &Path, clock: Clock) -> (Store, Control, control::Background) {
     let store = Store::open(&format!("sqlite:{}", path.display()))
         .await
         .expect("the store opens");

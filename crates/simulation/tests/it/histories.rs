@@ -4,6 +4,8 @@ use simulation::{Failure, Trouble};
 
 /// Of each trouble, unless somebody wants more: `MUSTER_SIM_HISTORIES=10000`.
 const HISTORIES: u64 = 300;
+/// Of two servers on one store.
+const REPLICA_HISTORIES: u64 = 50;
 /// How many that go wrong are told.
 const ENOUGH: usize = 3;
 
@@ -30,6 +32,15 @@ fn servers_that_are_killed_in_the_middle_of_commits_break_no_promise() {
 #[test]
 fn hosts_that_lose_power_and_clocks_that_jump_break_no_promise() {
     histories(Trouble::Hosts);
+}
+
+#[test]
+fn with_every_hint_dropped_two_servers_still_converge() {
+    for seed in 0..REPLICA_HISTORIES {
+        if let Err(failure) = simulation::run_replicas(seed) {
+            panic!("seed {seed}: {}", failure.wrong);
+        }
+    }
 }
 
 /// All histories with this trouble, or the one that was asked for.

@@ -1,0 +1,98 @@
+//! Two servers on one store, and every hint between them is lost: each still comes to show what the other committed.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use control::{Asked, Clock, Control, Mode, Place, Registration};
+use model::access::Caller;
+use model::{Labels, UnixMillis};
+use store::Store;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+use crate::brake::Brake;
+use crate::program;
+use crate::random::Random;
+use crate::server_side::{open, write_template};
+use crate::world::{N_HOSTS, N_PROCESSES, hosts};
+
+const N_CHANGES: usize = 12;
+/// Longer than any replica goes without looking.
+const QUIET: Duration = Duration::from_secs(90);
+
+#[derive(Debug)]
+struct Replica {
+    control: Control,
+    store: Store,
+    /// Dropped, its background ends.
+    _stop: watch::Sender<bool>,
+}
+
+/// Lets both change what is registered, and compares them when they have been quiet for a while.
+pub(crate) async fn converge(seed: u64, dir: &Path, brake: &Brake) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let path = write_template(dir);
+    let replicas = [start(&path, brake).await, start(&path, brake).await];
+    for _ in 0..N_CHANGES {
+        let control = &replicas[random.below(replicas.len())].control;
+        let name = program::name(random.below(N_PROCESSES));
+        let host = hosts()[random.below(N_HOSTS)];
+        let places = vec![Asked {
+            key_prefix: host.to_string().into(),
+            place: Place::Host(host),
+        }];
+        let changed = match random.permille(700) {
+            true => {
+                let request = Registration {
+                    spec: program::spec(&mut random, &name),
+                    name,
+                    labels: Labels::default(),
+                    hosts: places,
+                    mode: Mode::Update,
+                };
+                control.register(&Caller::system(), request).await
+            }
+            false => control.unregister(&Caller::system(), &name, places).await,
+        };
+        changed.map_err(|error| error.to_string())?;
+        sleep(random.pause()).await;
+    }
+    sleep(QUIET).await;
+    let shown: Vec<BTreeSet<String>> = replicas.iter().map(shown).collect();
+    for replica in &replicas {
+        replica.store.close().await;
+    }
+    match shown[0] == shown[1] {
+        true => Ok(()),
+        false => Err(format!(
+            "one shows {:?}, the other {:?}",
+            shown[0], shown[1]
+        )),
+    }
+}
+
+async fn start(path: &Path, brake: &Brake) -> Replica {
+    let began = Instant::now();
+    let clock = Clock::new(move || UnixMillis(1 + began.elapsed().as_millis() as i64));
+    // Each has a bus of its own: nothing that one says reaches the other.
+    let (store, control, background) = brake.hold(open(path, clock)).await;
+    brake.mind(&store);
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(background.run(stopped));
+    Replica {
+        control,
+        store,
+        _stop: stop,
+    }
+}
+
+fn shown(replica: &Replica) -> BTreeSet<String> {
+    let fleet = replica.control.fleet();
+    let ids: Vec<_> = hosts()
+        .iter()
+        .filter_map(|host| fleet.host_id(host))
+        .collect();
+    let rows = ids.iter().flat_map(|host| fleet.processes_of(*host));
+    rows.map(|row| format!("{:?}", row.to_change())).collect()
+}
