@@ -132,7 +132,11 @@ pub(super) fn status(status: &str) -> Cell {
 pub(super) fn selected(selection: &Value) -> String {
     if let Some(parts) = selection.get("expression_scope") {
         let expression = serde_json::from_value::<model::expression::Expression>(parts.clone());
-        return expression.map_or_else(|_| parts.to_string(), |one| one.to_string());
+        return match expression {
+            Ok(any) if any == Default::default() => "all".to_owned(),
+            Ok(expression) => expression.to_string(),
+            Err(_) => parts.to_string(),
+        };
     }
     let kinds = [
         ("sets", "bk_set_ids"),
@@ -186,5 +190,7 @@ mod tests {
         let scope = json!({"scope": {"bk_set_ids": [5, 6], "bk_process_names": ["a"], "bk_module_ids": []}});
         assert_eq!(selected(&scope), "sets 5,6 names a");
         assert_eq!(selected(&json!({"scope": {}})), "all");
+        let any = json!({"expression_scope": {"bk_set_name": "*", "bk_process_id": "*"}});
+        assert_eq!(selected(&any), "all");
     }
 }

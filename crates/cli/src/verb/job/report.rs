@@ -1,7 +1,8 @@
 //! A job with its tasks: each where they are few, those that failed where they are many, and a line that sums it up.
 
-use serde_json::{Value, json};
 use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use super::super::Context;
 use super::list::{selected, status};
@@ -82,6 +83,9 @@ pub(super) fn report(client: &Client, out: &Out, job: &JobRow) -> Result<Exit, F
             .filter(|task| !task.reason.is_empty())
             .collect();
         outputs(out, &differing)?;
+        if differing.is_empty() && job.counts.failed == 0 {
+            out.done("every file is as it was released")?;
+        }
     } else if !tasks.is_empty() {
         out.table(&table(&tasks))?;
         advice(out, &tasks);

@@ -17,7 +17,7 @@ pub struct ListArgs {
     which: Which,
     /// Print the text of this version
     #[arg(value_name = "VERSION")]
-    version: Option<u32>,
+    number: Option<u32>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -41,7 +41,7 @@ pub struct ActivateArgs {
     which: Which,
     /// The version [default: the draft]
     #[arg(value_name = "VERSION")]
-    version: Option<u32>,
+    number: Option<u32>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -50,13 +50,13 @@ pub struct CloneArgs {
     which: Which,
     /// The version
     #[arg(value_name = "VERSION")]
-    version: u32,
+    number: u32,
 }
 
 pub(super) fn list(context: &Context, args: &ListArgs) -> Result<(), Failure> {
     let (out, client, biz) = (&context.out, context.client()?, args.which.biz());
     let template = args.which.find(&client)?;
-    if let Some(version) = args.version {
+    if let Some(version) = args.number {
         if out.is_json() {
             return out.json(&client.version::<Value>(biz, template.id, version)?);
         }
@@ -122,7 +122,7 @@ pub(super) fn activate(context: &Context, args: &ActivateArgs) -> Result<(), Fai
     let (client, biz) = (context.client()?, args.which.biz());
     let template = args.which.find(&client)?;
     let name = clean(&template.template_name);
-    let version = args.version.or(template.draft).ok_or_else(|| {
+    let version = args.number.or(template.draft).ok_or_else(|| {
         Failure::new(Kind::NotFound, format!("template {name} has no draft")).advise(format!(
             "muster template draft {name} FILE --biz {biz} writes one"
         ))
@@ -135,11 +135,11 @@ pub(super) fn activate(context: &Context, args: &ActivateArgs) -> Result<(), Fai
 pub(super) fn clone(context: &Context, args: &CloneArgs) -> Result<(), Failure> {
     let (client, biz) = (context.client()?, args.which.biz());
     let template = args.which.find(&client)?;
-    let draft = client.clone_version(biz, template.id, args.version)?;
+    let draft = client.clone_version(biz, template.id, args.number)?;
     let (name, id) = (clean(&template.template_name), id_of(&draft)?);
     let text = format!(
         "version {id} is the draft of {name}: a copy of {}",
-        args.version
+        args.number
     );
     context.out.did(&draft, text)
 }
