@@ -1,0 +1,13 @@
+#!/bin/sh
+# The service as a daemon: daemon.sh NAME start, daemon.sh NAME stop.
+name=$1
+pid_file=run/$name.pid
+case $2 in
+start)
+    bin/service.sh "$name" >/dev/null 2>&1 &
+    echo $! >"$pid_file"
+    ;;
+stop)
+    kill "$(cat "$pid_file")"
+    ;;
+esac
