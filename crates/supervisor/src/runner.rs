@@ -283,6 +283,7 @@ impl Runner {
         self.spools
             .remove_strays(|path| sinks().any(|sink| sink.path == path));
         self.cgroups.tidy_strangers(self.names.keys());
+        self.cgroups.tidy_others();
     }
 
     /// A program that took this one's place under the same pid has its children: what they came to is below it.

@@ -173,8 +173,12 @@ fn groups_go_with_what_they_were_made_for() {
     keeper.stop();
     assert!(is_alive(pid));
     crate::keeper::kill(pid, libc::SIGKILL);
+    let dead = home.groups()[0].with_file_name(format!("dead-{pid}"));
+    // Another test's agent may be faster.
+    let _ = std::fs::create_dir_all(dead.join("test:odd"));
     let keeper = home.keeper();
     wait_for("no groups", || home.groups().is_empty().then_some(()));
+    assert!(!dead.exists(), "nor those of an agent that is no more");
     drop(keeper);
 }
 

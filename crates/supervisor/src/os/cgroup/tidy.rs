@@ -64,6 +64,22 @@ impl Cgroups {
         }
     }
 
+    /// Removes what agents left behind that are no more: groups of agents of which nobody runs. An agent that is there makes
+    /// its groups again when it needs them.
+    pub(crate) fn tidy_others(&self) {
+        let Some(home) = &self.home else {
+            return;
+        };
+        let entries = fs::read_dir(home.at.join("muster"));
+        for entry in entries.into_iter().flatten().flatten() {
+            let events = fs::read_to_string(entry.path().join("cgroup.events")).unwrap_or_default();
+            let is_empty = events.lines().any(|line| line == "populated 0");
+            if is_empty && *entry.file_name() != *self.agent {
+                Group::at(entry.path()).remove();
+            }
+        }
+    }
+
     /// Removes the agent's own group, and that of all agents, if nothing is in them.
     fn leave(&self, hierarchy: &Hierarchy) {
         let ours = hierarchy.at.join(self.ours());
