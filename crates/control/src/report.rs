@@ -48,6 +48,10 @@ impl Session {
                 let held = (status.flag, status.managed);
                 // The server's clock, so that ages mean the same for every host.
                 status.reported_at = at;
+                let known = fleet.name_id(&name);
+                let held_before = known
+                    .and_then(|name| fleet.process(self.host, name))
+                    .and_then(|row| row.held());
                 let observed = fleet.observe(self.host, &name, status);
                 if let Observed::Changed(id) = observed {
                     changed.push(id);
@@ -59,7 +63,9 @@ impl Session {
                 if let Observed::Changed(id) | Observed::Refreshed(id) = observed
                     && let Some(row) = fleet.row(id)
                     && let (Some(flag), Some(managed)) = held
-                    && (row.flag(), row.managed()) != (flag, managed)
+                    // What was said before may still wait to be recorded: this must come after it.
+                    && ((row.flag(), row.managed()) != (flag, managed)
+                        || held_before.is_some_and(|before| before != (flag, managed)))
                 {
                     moved.push(Record::Wanted {
                         host: self.host,

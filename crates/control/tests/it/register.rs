@@ -309,3 +309,27 @@ async fn an_old_result_does_not_take_back_what_the_agent_has_come_to_hold() {
         (Flag::Stopped, true)
     );
 }
+
+#[tokio::test]
+async fn of_two_statuses_that_follow_each_other_the_last_counts() {
+    let rig = Rig::new().await;
+    rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
+        .await;
+    let agent = rig.agent("10.0.0.1").await;
+    let before = rig.flag_and_managed("ns/p", "10.0.0.1");
+    // The first is not recorded yet when the second comes, which is what the server shows anyway.
+    for (flag, managed) in [(Flag::Running, true), before] {
+        let status = model::Status {
+            flag: Some(flag),
+            managed: Some(managed),
+            ..Default::default()
+        };
+        let report = wire::Report {
+            statuses: vec![wire::ProcessStatus::new(&full("ns/p"), &status)],
+        };
+        agent.session.take(report.into()).await.unwrap();
+    }
+    // Whatever was told is recorded when a server stops in good order.
+    let rig = rig.restarted().await;
+    assert_eq!(rig.flag_and_managed("ns/p", "10.0.0.1"), before);
+}
