@@ -44,6 +44,8 @@ pub struct View {
     machines: HashMap<BkHostId, Machine>,
     services: Paged<Service>,
     programs: HashMap<ProgramId, Arc<Program>>,
+    /// How many processes each program has.
+    program_users: HashMap<ProgramId, u32>,
     processes: Paged<Cell>,
     aliases: HashMap<BusinessId, HashMap<Arc<str>, RoaringBitmap>>,
     by_cloud: HashMap<u32, RoaringBitmap>,
@@ -97,6 +99,7 @@ impl View {
         for row in &changes.machines {
             self.put_machine(row);
         }
+        self.unlist_replaced(changes);
         for row in &changes.programs {
             self.ids.program = self.ids.program.max(row.id.0 + 1);
             self.programs.insert(row.id, row.program.clone());
@@ -131,6 +134,21 @@ impl View {
         }
     }
 
+    /// The number of a program that went may be another's by now, when several commits come at once: whoever had it is
+    /// taken out under its old name.
+    fn unlist_replaced(&mut self, changes: &TopologyChanges) {
+        let is_replaced = changes.programs.iter().any(|row| {
+            let before = self.programs.get(&row.id);
+            before.is_some_and(|before| **before != *row.program)
+        });
+        if is_replaced {
+            let put = changes.processes.iter().map(|row| row.id);
+            for id in put.chain(changes.processes_gone.iter().copied()) {
+                self.unlist(id);
+            }
+        }
+    }
+
     fn put_process(&mut self, row: &ViewProcessRow) {
         self.unlist(row.id);
         self.unchain(row.id);
@@ -142,14 +160,28 @@ impl View {
             row: *row,
             next_in_service: first,
         };
-        self.processes.insert(row.id.0, cell);
+        *self.program_users.entry(row.program).or_default() += 1;
+        if let Some(before) = self.processes.insert(row.id.0, cell) {
+            self.release_program(before.row.program);
+        }
         self.list(row.id);
+    }
+
+    fn release_program(&mut self, id: ProgramId) {
+        if let Some(users) = self.program_users.get_mut(&id) {
+            *users -= 1;
+            if *users == 0 {
+                self.program_users.remove(&id);
+            }
+        }
     }
 
     fn remove_process(&mut self, id: BkProcessId) {
         self.unlist(id);
         self.unchain(id);
-        self.processes.remove(id.0);
+        if let Some(before) = self.processes.remove(id.0) {
+            self.release_program(before.row.program);
+        }
         self.running.remove(id.0);
         self.managed.remove(id.0);
         self.unregistered.remove(id.0);
@@ -182,34 +214,47 @@ impl View {
 
     /// Puts a process into the bitmaps of all that it belongs to.
     fn list(&mut self, id: BkProcessId) {
-        let (Some(home), Some(alias)) = (self.home(id), self.alias(id)) else {
+        let (Some(home), Some(program)) = (self.home(id), self.program_of(id)) else {
             return;
         };
+        let alias = program.bk_process_name.as_str();
+        let stays = !self.has_vanished(id);
+        if let Some(module) = self.modules.get_mut(&home.module)
+            && !module.processes.contains(id.0)
+        {
+            module.count_in(alias, stays, program.proc_num);
+        }
         for bitmap in self.bitmaps(&home).into_iter().flatten() {
             bitmap.insert(id.0);
         }
         let aliases = self.aliases.entry(home.business).or_default();
-        match aliases.get_mut(alias.bk_process_name.as_str()) {
+        match aliases.get_mut(alias) {
             Some(named) => drop(named.insert(id.0)),
             None => {
-                let name = alias.bk_process_name.as_str().into();
-                aliases.insert(name, RoaringBitmap::from([id.0]));
+                aliases.insert(alias.into(), RoaringBitmap::from([id.0]));
             }
         }
     }
 
     fn unlist(&mut self, id: BkProcessId) {
-        let (Some(home), Some(alias)) = (self.home(id), self.alias(id)) else {
+        let (Some(home), Some(program)) = (self.home(id), self.program_of(id)) else {
             return;
         };
+        let alias = program.bk_process_name.as_str();
+        let stays = !self.has_vanished(id);
+        if let Some(module) = self.modules.get_mut(&home.module)
+            && module.processes.contains(id.0)
+        {
+            module.count_out(alias, stays, program.proc_num);
+        }
         for bitmap in self.bitmaps(&home).into_iter().flatten() {
             bitmap.remove(id.0);
         }
         let aliases = self.aliases.entry(home.business).or_default();
-        if let Some(named) = aliases.get_mut(alias.bk_process_name.as_str()) {
+        if let Some(named) = aliases.get_mut(alias) {
             named.remove(id.0);
             if named.is_empty() {
-                aliases.remove(alias.bk_process_name.as_str());
+                aliases.remove(alias);
             }
         }
     }
@@ -248,7 +293,7 @@ impl View {
         })
     }
 
-    fn alias(&self, id: BkProcessId) -> Option<Arc<Program>> {
+    fn program_of(&self, id: BkProcessId) -> Option<Arc<Program>> {
         let cell = self.processes.get(id.0)?;
         self.programs.get(&cell.row.program).cloned()
     }

@@ -1,5 +1,6 @@
 //! Which processes of a business: bitmaps first, then one look at each that is left.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
 use model::expression::{Expression, IdPart, Part, Pattern};
@@ -39,10 +40,10 @@ impl View {
             }
         }
         if let Some(clouds) = &filter.clouds {
-            ids &= union(clouds.iter().filter_map(|cloud| self.by_cloud.get(cloud)));
+            ids &= union(each_once(clouds).filter_map(|cloud| self.by_cloud.get(cloud)));
         }
         if let Some(ips) = &filter.ips {
-            let machines = ips.iter().filter_map(|ip| self.by_ip.get(ip)).flatten();
+            let machines = each_once(ips).filter_map(|ip| self.by_ip.get(ip)).flatten();
             let processes = machines.filter_map(|id| self.machines.get(id));
             ids &= union(processes.map(|machine| &machine.processes));
         }
@@ -78,32 +79,30 @@ impl View {
         let Some(place) = self.businesses.get(&business) else {
             return RoaringBitmap::new();
         };
-        let in_env = |id: &&model::topology::SetId| {
-            let set = self.sets.get(*id);
-            set.is_some_and(|set| scope.env.is_none_or(|env| set.row.env == env))
+        let in_env = |set: &&super::places::Set| scope.env.is_none_or(|env| set.row.env == env);
+        let mut ids = match &scope.sets {
+            None => {
+                let sets = place.sets.iter().filter_map(|id| self.sets.get(id));
+                union(sets.filter(in_env).map(|set| &set.processes))
+            }
+            Some(wanted) => {
+                let sets = each_once(wanted).filter_map(|id| self.sets.get(id));
+                let ours = sets.filter(|set| set.row.business == business);
+                union(ours.filter(in_env).map(|set| &set.processes))
+            }
         };
-        let in_scope = |id: &&model::topology::SetId| {
-            let wanted = scope.sets.as_ref();
-            wanted.is_none_or(|wanted| wanted.contains(id))
-        };
-        let sets = place.sets.iter().filter(in_env).filter(in_scope);
-        let mut ids = union(
-            sets.filter_map(|id| self.sets.get(id))
-                .map(|set| &set.processes),
-        );
         if let Some(modules) = &scope.modules {
-            let modules = modules.iter().filter_map(|id| self.modules.get(id));
+            let modules = each_once(modules).filter_map(|id| self.modules.get(id));
             ids &= union(modules.map(|module| &module.processes));
         }
         if let Some(services) = &scope.services {
-            let processes = services
-                .iter()
-                .flat_map(|id| self.processes_of_service(*id));
+            let processes = each_once(services).flat_map(|id| self.processes_of_service(*id));
             ids &= processes.map(|id| id.0).collect::<RoaringBitmap>();
         }
         if let Some(names) = &scope.names {
             let aliases = self.aliases.get(&business);
-            let named = names.iter().filter_map(|name| aliases?.get(name.as_str()));
+            let names = each_once(names);
+            let named = names.filter_map(|name| aliases?.get(name.as_str()));
             ids &= union(named);
         }
         if let Some(processes) = &scope.processes {
@@ -238,7 +237,7 @@ impl View {
 
     fn with_status(&self, ids: &RoaringBitmap, statuses: &[ProcessStatus]) -> RoaringBitmap {
         let mut wanted = RoaringBitmap::new();
-        for status in statuses {
+        for status in each_once(statuses) {
             match status {
                 ProcessStatus::Running => wanted |= ids & &self.running,
                 ProcessStatus::Unregistered => wanted |= ids & &self.unregistered,
@@ -252,7 +251,8 @@ impl View {
 
     /// Leaves those whose machine bears every term in its address or the name of its cloud area.
     fn search(&self, ids: &mut RoaringBitmap, terms: &[String]) {
-        let clouds: Vec<Vec<u32>> = terms
+        let terms: Vec<&String> = each_once(terms).collect();
+        let clouds: Vec<HashSet<u32>> = terms
             .iter()
             .map(|term| {
                 let named = self
@@ -288,6 +288,11 @@ impl View {
         let found = self.machines.values().filter(|machine| bears(machine));
         *ids &= union(found.map(|machine| &machine.processes));
     }
+}
+
+/// Callers may name a thing as often as they like; it is looked at once.
+fn each_once<T: Ord>(list: &[T]) -> impl Iterator<Item = &T> {
+    list.iter().collect::<BTreeSet<_>>().into_iter()
 }
 
 fn union<'a>(bitmaps: impl Iterator<Item = &'a RoaringBitmap>) -> RoaringBitmap {

@@ -1,7 +1,10 @@
 //! Businesses, sets, modules, machines and service instances, each with the processes below it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use model::topology::{
     BkHostId, BkProcessId, BusinessRow, MachineRow, ModuleId, ModuleRow, ServiceRow, SetId, SetRow,
@@ -13,14 +16,14 @@ use super::View;
 #[derive(Debug)]
 pub(crate) struct Business {
     pub(crate) row: Arc<BusinessRow>,
-    pub(crate) sets: Vec<SetId>,
+    pub(crate) sets: BTreeSet<SetId>,
     pub(crate) processes: RoaringBitmap,
 }
 
 #[derive(Debug)]
 pub(crate) struct Set {
     pub(crate) row: Arc<SetRow>,
-    pub(crate) modules: Vec<ModuleId>,
+    pub(crate) modules: BTreeSet<ModuleId>,
     pub(crate) processes: RoaringBitmap,
 }
 
@@ -28,6 +31,54 @@ pub(crate) struct Set {
 pub(crate) struct Module {
     pub(crate) row: Arc<ModuleRow>,
     pub(crate) processes: RoaringBitmap,
+    /// By alias.
+    pub(crate) proc_nums: HashMap<Arc<str>, ProcNums>,
+}
+
+/// How many processes of one alias have each `proc_num`. Those that did not vanish are the larger keys, so the last key is
+/// what `inst_id` counts by.
+#[derive(Debug, Default)]
+pub(crate) struct ProcNums(BTreeMap<(bool, u32), u32>);
+
+impl ProcNums {
+    pub(crate) fn largest(&self) -> Option<u32> {
+        self.0.last_key_value().map(|((_, proc_num), _)| *proc_num)
+    }
+
+    fn add(&mut self, stays: bool, proc_num: u32) {
+        *self.0.entry((stays, proc_num)).or_default() += 1;
+    }
+
+    fn take(&mut self, stays: bool, proc_num: u32) {
+        if let Some(n) = self.0.get_mut(&(stays, proc_num)) {
+            *n -= 1;
+            if *n == 0 {
+                self.0.remove(&(stays, proc_num));
+            }
+        }
+    }
+}
+
+impl Module {
+    pub(crate) fn count_in(&mut self, alias: &str, stays: bool, proc_num: u32) {
+        match self.proc_nums.get_mut(alias) {
+            Some(counts) => counts.add(stays, proc_num),
+            None => {
+                let mut counts = ProcNums::default();
+                counts.add(stays, proc_num);
+                self.proc_nums.insert(alias.into(), counts);
+            }
+        }
+    }
+
+    pub(crate) fn count_out(&mut self, alias: &str, stays: bool, proc_num: u32) {
+        if let Some(counts) = self.proc_nums.get_mut(alias) {
+            counts.take(stays, proc_num);
+            if counts.largest().is_none() {
+                self.proc_nums.remove(alias);
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -50,7 +101,7 @@ impl View {
     pub(super) fn put_business(&mut self, row: &BusinessRow) {
         let fresh = || Business {
             row: Arc::new(row.clone()),
-            sets: Vec::new(),
+            sets: BTreeSet::new(),
             processes: RoaringBitmap::new(),
         };
         let business = self.businesses.entry(row.id).or_insert_with(fresh);
@@ -73,17 +124,17 @@ impl View {
     fn place_set(&mut self, row: &SetRow) {
         let before = self.sets.get(&row.id).map(|set| set.row.business);
         if let Some(business) = before.and_then(|before| self.businesses.get_mut(&before)) {
-            business.sets.retain(|id| *id != row.id);
+            business.sets.remove(&row.id);
         }
         if let Some(business) = self.businesses.get_mut(&row.business) {
-            business.sets.push(row.id);
+            business.sets.insert(row.id);
         }
         match self.sets.get_mut(&row.id) {
             Some(set) => set.row = Arc::new(row.clone()),
             None => {
                 let set = Set {
                     row: Arc::new(row.clone()),
-                    modules: Vec::new(),
+                    modules: BTreeSet::new(),
                     processes: RoaringBitmap::new(),
                 };
                 self.sets.insert(row.id, set);
@@ -122,10 +173,10 @@ impl View {
     fn place_module(&mut self, row: &ModuleRow) {
         let before = self.modules.get(&row.id).map(|module| module.row.set);
         if let Some(set) = before.and_then(|before| self.sets.get_mut(&before)) {
-            set.modules.retain(|id| *id != row.id);
+            set.modules.remove(&row.id);
         }
         if let Some(set) = self.sets.get_mut(&row.set) {
-            set.modules.push(row.id);
+            set.modules.insert(row.id);
         }
         match self.modules.get_mut(&row.id) {
             Some(module) => module.row = Arc::new(row.clone()),
@@ -133,6 +184,7 @@ impl View {
                 let module = Module {
                     row: Arc::new(row.clone()),
                     processes: RoaringBitmap::new(),
+                    proc_nums: HashMap::new(),
                 };
                 self.modules.insert(row.id, module);
             }
@@ -223,7 +275,7 @@ impl View {
             return;
         };
         if let Some(business) = self.businesses.get_mut(&set.row.business) {
-            business.sets.retain(|other| *other != id);
+            business.sets.remove(&id);
         }
     }
 
@@ -232,7 +284,7 @@ impl View {
             return;
         };
         if let Some(set) = self.sets.get_mut(&module.row.set) {
-            set.modules.retain(|other| *other != id);
+            set.modules.remove(&id);
         }
     }
 }

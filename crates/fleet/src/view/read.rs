@@ -22,26 +22,16 @@ impl View {
 
     /// The sets of a business, by id.
     pub fn sets_of(&self, business: BusinessId) -> Vec<&SetRow> {
-        let ids = self.businesses.get(&business).map(|place| &*place.sets);
-        let mut sets: Vec<&SetRow> = ids
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|id| self.set(*id))
-            .collect();
-        sets.sort_by_key(|set| set.id);
-        sets
+        let ids = self.businesses.get(&business).map(|place| &place.sets);
+        let ids = ids.into_iter().flatten();
+        ids.filter_map(|id| self.set(*id)).collect()
     }
 
     /// The modules of a set, by id.
     pub fn modules_of(&self, set: SetId) -> Vec<&ModuleRow> {
-        let ids = self.sets.get(&set).map(|place| &*place.modules);
-        let mut modules: Vec<&ModuleRow> = ids
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|id| self.module(*id))
-            .collect();
-        modules.sort_by_key(|module| module.id);
-        modules
+        let ids = self.sets.get(&set).map(|place| &place.modules);
+        let ids = ids.into_iter().flatten();
+        ids.filter_map(|id| self.module(*id)).collect()
     }
 
     /// Every process of a business, also those that vanished.
@@ -96,6 +86,11 @@ impl View {
         self.programs.get(&id)
     }
 
+    /// How many processes have it.
+    pub fn program_users(&self, id: ProgramId) -> u32 {
+        self.program_users.get(&id).copied().unwrap_or(0)
+    }
+
     pub fn programs(&self) -> impl Iterator<Item = (ProgramId, &Arc<Program>)> {
         self.programs.iter().map(|(id, program)| (*id, program))
     }
@@ -135,16 +130,12 @@ impl View {
         &self.surplus
     }
 
-    /// Of all processes with this alias in this module: `inst_id` counts by it.
+    /// Of all processes with this alias in this module: `inst_id` counts by it. What vanished counts only among its like.
     pub fn largest_proc_num(&self, module: ModuleId, alias: &str) -> u32 {
-        let Some(place) = self.modules.get(&module) else {
-            return 1;
-        };
-        let proc_nums = place.processes.iter().filter_map(|id| {
-            let cell = self.processes.get(id)?;
-            let program = self.programs.get(&cell.row.program)?;
-            (program.bk_process_name == alias).then_some(program.proc_num)
-        });
-        proc_nums.max().unwrap_or(1)
+        let counts = self
+            .modules
+            .get(&module)
+            .and_then(|place| place.proc_nums.get(alias));
+        counts.and_then(|counts| counts.largest()).unwrap_or(1)
     }
 }

@@ -599,3 +599,115 @@ fn an_expression_tells_what_each_part_leaves() {
     );
     assert_eq!(ids.len(), counts[4]);
 }
+
+#[test]
+fn the_largest_proc_num_follows_what_comes_goes_vanishes_and_moves() {
+    let process = |id, service| Plain {
+        id,
+        service,
+        alias: 0,
+        states: vec![],
+    };
+    // Both in module 1.
+    let mut fleet = fleet_of(&[], &[process(1, 0), process(2, N_MODULES)]);
+    let mut revision = 2;
+    let mut apply = |fleet: &mut Fleet, topology: TopologyChanges| {
+        revision += 1;
+        let changes = Changes {
+            topology,
+            ..Changes::default()
+        };
+        fleet.apply(Revision(revision), &changes);
+        fleet.view().largest_proc_num(ModuleId(1), ALIASES[0])
+    };
+    let large = ProgramRow {
+        id: ProgramId(90),
+        program: Arc::new(Program {
+            bk_process_name: ALIASES[0].to_owned(),
+            proc_num: 5,
+            ..Program::default()
+        }),
+    };
+    let row = |vanished| ViewProcessRow {
+        program: ProgramId(90),
+        vanished,
+        ..row_of(&process(2, N_MODULES))
+    };
+    let put = |vanished| TopologyChanges {
+        programs: vec![large.clone()],
+        processes: vec![row(vanished)],
+        ..TopologyChanges::default()
+    };
+    assert_eq!(apply(&mut fleet, put(false)), 5);
+    assert_eq!(
+        apply(&mut fleet, put(true)),
+        1,
+        "what vanished does not count"
+    );
+    let gone = TopologyChanges {
+        processes_gone: vec![BkProcessId(1)],
+        ..TopologyChanges::default()
+    };
+    assert_eq!(apply(&mut fleet, gone), 5, "nothing but what vanished");
+    let moved = TopologyChanges {
+        services: vec![ServiceRow {
+            id: ServiceId(N_MODULES + 1),
+            module: ModuleId(2),
+            machine: BkHostId(1),
+            name: "moved".into(),
+        }],
+        ..TopologyChanges::default()
+    };
+    assert_eq!(apply(&mut fleet, moved), 1);
+    assert_eq!(
+        fleet.view().largest_proc_num(ModuleId(2), ALIASES[0]),
+        5,
+        "it moved along"
+    );
+}
+
+#[test]
+fn a_number_of_a_program_may_be_another_programs_by_the_time_it_is_told() {
+    let process = Plain {
+        id: 1,
+        service: 0,
+        alias: 0,
+        states: vec![],
+    };
+    let mut fleet = fleet_of(&[], std::slice::from_ref(&process));
+    // Two commits of another replica at once: the process went to `nginx`, and its old program's number to a third.
+    let topology = TopologyChanges {
+        programs: vec![ProgramRow {
+            id: ProgramId(0),
+            program: Arc::new(Program {
+                bk_process_name: "third".into(),
+                proc_num: 1,
+                ..Program::default()
+            }),
+        }],
+        processes: vec![ViewProcessRow {
+            program: ProgramId(2),
+            ..row_of(&process)
+        }],
+        ..TopologyChanges::default()
+    };
+    let changes = Changes {
+        topology,
+        ..Changes::default()
+    };
+    fleet.apply(Revision(3), &changes);
+    let named = |name: &str| {
+        let filter = ViewFilter {
+            selection: Selection::Scope(Scope {
+                names: Some(vec![name.into(), name.into()]),
+                ..Scope::default()
+            }),
+            ..everything()
+        };
+        fleet.view().matching(&filter).len()
+    };
+    assert_eq!(
+        [named(ALIASES[0]), named("third"), named("nginx")],
+        [0, 0, 1]
+    );
+}
