@@ -270,6 +270,7 @@ impl Runner {
             Boot::Same => {
                 for key in &keys {
                     self.know_children(*key);
+                    self.mend_pid_file(*key);
                     self.step(*key, Event::Recovered(Boot::Same));
                 }
             }

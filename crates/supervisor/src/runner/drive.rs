@@ -9,7 +9,7 @@ use rustix::process::Signal as KernelSignal;
 
 use super::{Due, Held, Key, Runner};
 use crate::journal::entry::Entry;
-use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Look, Role, Run, Signal};
+use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Look, Phase, Role, Run, Signal};
 use crate::os::family::Known;
 use crate::os::spawn::Launch;
 use crate::os::{self, check, clock, kill, look, pidfile, procfs, sink, spawn, user};
@@ -30,6 +30,28 @@ impl Runner {
         if let Some(held) = self.held.get_mut(&key) {
             held.watched.push(run);
             held.complaints = Some((run, child.complaints));
+        }
+    }
+
+    /// An agent that was killed between writing down a start and writing its pid file left none.
+    pub(super) fn mend_pid_file(&mut self, key: Key) {
+        let Some(held) = self.held.get(&key) else {
+            return;
+        };
+        let Phase::Up { alive } = &held.process.phase else {
+            return;
+        };
+        let (pid, path) = (alive.pid(), held.hold.spec.identity.pid_path.as_ref());
+        let is_ours = match alive.form {
+            Form::Foreground { .. } => true,
+            Form::Daemon => false,
+        };
+        let lives = procfs::Stat::read(alive.run.pid).is_some_and(|stat| stat.run() == alive.run);
+        if is_ours && lives && matches!(pidfile::read(path), pidfile::Named::Nothing(_)) {
+            let refused = self.perform(key, Action::WritePidFile(pid));
+            if let Some(refused) = refused {
+                self.step(key, refused);
+            }
         }
     }
 

@@ -181,6 +181,23 @@ fn a_process_that_died_while_the_keeper_was_away_is_brought_back() {
 }
 
 #[test]
+fn a_pid_file_that_an_agent_did_not_live_to_write_is_written_by_the_next() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let spec = home.spec("");
+    let path = spec.identity.pid_path.clone();
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let pid = keeper.running().pid;
+    keeper.stop();
+    std::fs::remove_file(&path).unwrap();
+    let mut keeper = home.keeper();
+    assert_eq!(keeper.running().pid, pid);
+    let written = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(written.trim(), pid.to_string());
+}
+
+#[test]
 fn events_wait_until_the_server_has_them() {
     let home = Home::new();
     let mut keeper = home.keeper();
