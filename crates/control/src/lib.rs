@@ -96,6 +96,7 @@ struct Inner {
     counters: Counters,
     webhooks: Webhooks,
     source: OnceLock<Arc<dyn TopologySource>>,
+    refreshing: topology::Refreshing,
     /// Something that vanished from the topology may have stopped.
     retire: Notify,
     clock: Clock,
@@ -139,6 +140,7 @@ impl Control {
             counters: Counters::default(),
             webhooks: Webhooks::default(),
             source: OnceLock::new(),
+            refreshing: topology::Refreshing::default(),
             retire: Notify::new(),
             clock,
         }));

@@ -4,8 +4,10 @@
 //! nothing. A row that is wrong is named and left out; the others count.
 
 mod difference;
+mod expected;
 mod facts;
 mod instances;
+mod ordinals;
 mod places;
 mod plan;
 mod refresh;
@@ -17,6 +19,8 @@ mod watched;
 
 pub use difference::{Difference, Tally};
 
+pub(crate) use expected::{instance, instances, is_expected};
+pub(crate) use refresh::Refreshing;
 pub(crate) use refresh::run as refresh;
 pub(crate) use render::{Variables, line};
 pub(crate) use retire::run as retire;
@@ -25,7 +29,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use fleet::view::View;
 use model::access::Caller;
+use model::change::Changes;
 use model::topology::{BusinessId, BusinessRow, Facts, Origin, namespace_of};
 
 use crate::access::check_namespace;
@@ -61,32 +67,66 @@ impl Control {
             .business
             .ok_or_else(|| model::Invalid::required("bk_biz_id"))?;
         check_namespace(caller, &namespace_of(business))?;
+        self.plan_topology(caller, business, facts, origin, apply, |_| Ok(true))
+            .await
+    }
+
+    /// Plans and commits, if the world at that moment still allows it; else nothing changes.
+    async fn plan_topology(
+        &self,
+        caller: &Caller,
+        business: BusinessId,
+        facts: Facts,
+        origin: Origin,
+        apply: Apply,
+        may: impl Fn(&View) -> Result<bool, ControlError> + Send + 'static,
+    ) -> Result<Difference, ControlError> {
         let (caller, at) = (caller.clone(), self.now());
-        let facts = Arc::new(facts);
         self.commit(move |world| {
+            if !may(world.fleet.view())? {
+                return Ok((Changes::default(), Difference::default()));
+            }
             let (changes, difference) = plan::plan(world, &facts, business, origin, &caller, at);
             Ok(match apply {
                 Apply::Really => (changes, difference),
-                Apply::DryRun => (Default::default(), difference),
+                Apply::DryRun => (Changes::default(), difference),
             })
         })
         .await
     }
 
     /// Reads a business anew from its source. One that was given to us is as it was given.
+    ///
+    /// A source that suddenly has nothing at all of a business changes nothing: rights, a wrong id or a broken CMDB look just
+    /// like that, and everything that does not run would be forgotten. Whoever means it removes the business.
     pub async fn refresh_topology(
         &self,
         caller: &Caller,
         business: BusinessId,
     ) -> Result<Difference, ControlError> {
         check_namespace(caller, &namespace_of(business))?;
-        let origin = self.fleet().view().business(business).map(|row| row.origin);
-        match (origin, self.0.source.get()) {
+        // One at a time: of two answers of the source the older must not come last.
+        let _turn = self.0.refreshing.lock(business).await;
+        let origin = move |view: &View| view.business(business).map(|row| row.origin);
+        let before = origin(self.fleet().view());
+        match (before, self.0.source.get()) {
             (Some(Origin::Given), _) => Ok(Difference::default()),
             (Some(Origin::Cmdb) | None, Some(source)) => {
                 let facts = source.facts(business).await;
                 let facts = facts.map_err(ControlError::Away)?;
-                self.import_topology(caller, facts, Origin::Cmdb, Apply::Really)
+                let is_empty = facts.processes.is_empty();
+                let may = move |view: &View| {
+                    // Somebody gave or removed it while it was read: theirs counts.
+                    if origin(view) != before {
+                        return Ok(false);
+                    }
+                    match view.processes_of(business).map_or(0, |ours| ours.len()) {
+                        n_known if is_empty && n_known > 0 => Err(empty_answer(business, n_known)),
+                        0 if is_empty && before.is_none() => Err(no_such_business(business)),
+                        _ => Ok(true),
+                    }
+                };
+                self.plan_topology(caller, business, facts, Origin::Cmdb, Apply::Really, may)
                     .await
             }
             (Some(Origin::Cmdb), None) => Err(ControlError::Away(format!(
@@ -126,6 +166,13 @@ impl Control {
         // A second source would be a mistake of the caller's; the first stays.
         let _ = self.0.source.set(source);
     }
+}
+
+fn empty_answer(business: BusinessId, n_known: u64) -> ControlError {
+    ControlError::Conflict(format!(
+        "the source has no process of business {business} any more, and {n_known} are known here: nothing was changed; if \
+         that is right, remove the business"
+    ))
 }
 
 pub(crate) fn no_such_business(business: BusinessId) -> ControlError {

@@ -8,8 +8,10 @@ use model::topology::{
 };
 use model::{FullName, Invalid};
 
+use super::expected;
 use super::plan::{Planner, Wanted};
 use super::render::{self, Variables};
+use super::watched::watched;
 use crate::register::{Content, Put};
 
 /// What many instances have in common.
@@ -57,12 +59,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The host of the fleet that a machine is: by its agent, where that is known, else by its address.
     fn host_of(&mut self, machine: &MachineRow) -> HostId {
-        let fleet = self.draft.fleet;
-        let by_agent = machine.agent_id.as_ref();
-        by_agent
-            .and_then(|agent| fleet.host_of_agent(agent))
+        expected::host_of(self.draft.fleet, machine)
             .unwrap_or_else(|| self.draft.host(machine.host))
     }
 
@@ -109,6 +107,7 @@ impl Planner<'_> {
             });
             if let Err(invalid) = done {
                 self.trouble(process.facts.row.0.clone(), invalid.to_string());
+                self.in_trouble.insert(process.row.id);
                 // The others would say the same.
                 return;
             }
@@ -148,13 +147,8 @@ impl Planner<'_> {
     ) -> Result<Content, Invalid> {
         let program = &process.program;
         let alias = program.bk_process_name.as_str();
-        let watched: Vec<(String, String)> = self
-            .view
-            .config_files(process.row.id)
-            .filter(|file| file.local_inst_id == local_inst_id)
-            .filter_map(|file| file.released.as_ref())
-            .map(|released| (released.path.clone(), released.md5.clone()))
-            .collect();
+        let files = self.view.config_files(process.row.id).map(|file| &**file);
+        let watched = watched(files.filter(|file| file.local_inst_id == local_inst_id));
         let alike = watched.is_empty() && render::is_plain(program);
         if alike && let Some(content) = shared.contents.get(&process.row.program) {
             return content.clone();

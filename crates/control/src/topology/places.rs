@@ -1,6 +1,6 @@
 //! Sets, modules, hosts and service instances: which of the facts is which of the view, and what is new.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use fleet::view::View;
 use model::Host;
@@ -197,8 +197,9 @@ impl Planner<'_> {
         for facts in &facts.hosts {
             let host = Host::new(facts.cloud, facts.ip);
             let known = || {
-                let mut there = self.view.machines_at(facts.ip);
-                there.find(|row| row.host == host).map(|row| row.id)
+                let there = self.view.machines_at(facts.ip);
+                let there = there.filter(|row| row.host == host);
+                there.map(|row| row.id).min()
             };
             let id = facts
                 .id
@@ -206,24 +207,26 @@ impl Planner<'_> {
                 .or_else(|| drafted.get(&host).copied())
                 .or_else(known)
                 .unwrap_or_else(|| self.ids.machine());
-            drafted.insert(host, id);
-            let row = MachineRow {
-                id,
-                host,
-                ip_v6: facts.ip_v6,
-                agent_id: facts.agent_id.clone(),
-                attributes: facts.attributes.clone(),
-            };
-            let before = self.view.machine(id);
-            if before != Some(&row) {
-                let word = self.difference.hosts.count(before.is_some());
-                let moved = before.filter(|before| before.host != host);
-                self.difference.line(|| match moved {
-                    Some(before) => format!("{word} host {host}, which was {}", before.host),
-                    None => format!("{word} host {host}"),
-                });
-                self.draft.changes.topology.machines.push(row);
+            let twice = self
+                .wanted_machines
+                .get(&id)
+                .filter(|other| other.host != host);
+            if let Some(other) = twice {
+                let reason = format!("host {id} is there twice, also as {}", other.host);
+                self.trouble(format!("host {host}"), reason);
+                places.machines.push(None);
+                continue;
             }
+            drafted.insert(host, id);
+            self.wanted_machines
+                .entry(id)
+                .or_insert_with(|| MachineRow {
+                    id,
+                    host,
+                    ip_v6: facts.ip_v6,
+                    agent_id: facts.agent_id.clone(),
+                    attributes: facts.attributes.clone(),
+                });
             places.machines.push(Some(id));
         }
     }
@@ -244,8 +247,15 @@ impl Planner<'_> {
                     known.services.get(&key).copied()
                 })
                 .unwrap_or_else(|| self.ids.service());
-            if !taken.insert(id) {
-                let reason = format!("service instance {id} is there twice");
+            let elsewhere = self
+                .business_of_service(id)
+                .filter(|other| *other != self.business);
+            let refusal = match elsewhere {
+                Some(other) => Some(format!("service instance {id} belongs to business {other}")),
+                None if !taken.insert(id) => Some(format!("service instance {id} is there twice")),
+                None => None,
+            };
+            if let Some(reason) = refusal {
                 self.trouble(format!("service instance {name}"), reason);
                 places.services.push(None);
                 continue;
@@ -261,13 +271,40 @@ impl Planner<'_> {
         }
     }
 
-    /// Drafts the services that any process is in.
+    pub(super) fn business_of_service(&self, id: ServiceId) -> Option<BusinessId> {
+        let service = self.view.service(id)?;
+        let module = self.view.module(service.module)?;
+        self.view.set(module.set).map(|set| set.business)
+    }
+
+    /// Drafts the machines that any of these services is on.
+    fn used_machines(&mut self, services: &[ServiceRow]) {
+        let used: BTreeSet<BkHostId> = services.iter().map(|row| row.machine).collect();
+        for id in used {
+            let Some(row) = self.wanted_machines.get(&id).cloned() else {
+                continue;
+            };
+            let before = self.view.machine(id);
+            if before != Some(&row) {
+                let word = self.difference.hosts.count(before.is_some());
+                let moved = before.filter(|before| before.host != row.host);
+                self.difference.line(|| match moved {
+                    Some(before) => format!("{word} host {}, which was {}", row.host, before.host),
+                    None => format!("{word} host {}", row.host),
+                });
+                self.draft.changes.topology.machines.push(row);
+            }
+        }
+    }
+
+    /// Drafts the services that any process is in, with their machines: those of nobody are not kept.
     pub(super) fn used_services(&mut self, used: &HashSet<ServiceId>) {
         let mut rows: Vec<ServiceRow> = std::mem::take(&mut self.wanted_services)
             .into_values()
             .filter(|row| used.contains(&row.id))
             .collect();
         rows.sort_by_key(|row| row.id);
+        self.used_machines(&rows);
         for row in rows {
             let before = self.view.service(row.id);
             if before.as_ref() != Some(&row) {

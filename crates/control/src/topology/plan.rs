@@ -1,6 +1,6 @@
 //! What has to change so that the view of a business is what the facts say.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use fleet::view::{FreshTopologyIds, View};
@@ -9,8 +9,8 @@ use model::access::{Audit, Caller};
 use model::change::{Changes, HostId, NameId};
 use model::config_template::ConfigFileRow;
 use model::topology::{
-    BkProcessId, BusinessId, BusinessRow, Facts, ModuleId, Origin, ProcessFacts, Program,
-    ProgramId, ProgramRow, ServiceId, ServiceRow, ViewProcessRow,
+    BkHostId, BkProcessId, BusinessId, BusinessRow, Facts, MachineRow, ModuleId, Origin,
+    ProcessFacts, Program, ProgramId, ProgramRow, ServiceId, ServiceRow, ViewProcessRow,
 };
 
 use super::places::Places;
@@ -25,8 +25,11 @@ pub(super) struct Planner<'a> {
     pub(super) business: BusinessId,
     pub(super) difference: Difference,
     pub(super) wanted_services: HashMap<ServiceId, ServiceRow>,
+    pub(super) wanted_machines: HashMap<BkHostId, MachineRow>,
     /// Who has each registration after this.
     pub(super) desired: HashMap<(HostId, NameId), BkProcessId>,
+    /// Processes of which something cannot be registered: what they have stays until their rows are mended.
+    pub(super) in_trouble: HashSet<BkProcessId>,
 }
 
 /// A process that the facts have.
@@ -57,7 +60,9 @@ pub(super) fn plan(
             ..Difference::default()
         },
         wanted_services: HashMap::new(),
+        wanted_machines: HashMap::new(),
         desired: HashMap::new(),
+        in_trouble: HashSet::new(),
     };
     let places = planner.places(facts);
     let mut wanted = planner.processes(facts, &places);
@@ -107,12 +112,10 @@ impl Planner<'_> {
             let elsewhere = self
                 .view
                 .process(id)
-                .and_then(|row| self.view.service(row.service))
-                .and_then(|service| self.view.module(service.module))
-                .and_then(|module| self.view.set(module.set))
-                .filter(|set| set.business != self.business);
-            if let Some(set) = elsewhere {
-                let reason = format!("process {id} belongs to business {}", set.business);
+                .and_then(|row| self.business_of_service(row.service))
+                .filter(|other| *other != self.business);
+            if let Some(other) = elsewhere {
+                let reason = format!("process {id} belongs to business {other}");
                 self.trouble(facts.row.0.clone(), reason);
                 continue;
             }
@@ -169,62 +172,6 @@ impl Planner<'_> {
             };
             process.row.program = id;
         }
-    }
-
-    /// Hosts keep their ordinal within module and alias; new ones take the smallest that is free.
-    fn ordinals(&mut self, wanted: &mut [Wanted<'_>]) {
-        let mut taken: HashMap<(ModuleId, String), BTreeSet<u32>> = HashMap::new();
-        let ids: HashSet<BkProcessId> = wanted.iter().map(|process| process.row.id).collect();
-        // What vanished may still run, and has its numbers as long as it does.
-        let existing = self.view.processes_of(self.business).into_iter().flatten();
-        for id in existing.map(BkProcessId).filter(|id| !ids.contains(id)) {
-            if !self.runs(id) {
-                continue;
-            }
-            if let Some((key, ordinal)) = self.ordinal_of(id) {
-                taken.entry(key).or_default().insert(ordinal);
-            }
-        }
-        for process in wanted.iter_mut() {
-            let key = (process.module, process.program.bk_process_name.clone());
-            let machine = self.wanted_services.get(&process.row.service);
-            let stays = self
-                .view
-                .process(process.row.id)
-                .and_then(|row| self.view.service(row.service))
-                .is_some_and(|before| machine.is_some_and(|now| now.machine == before.machine));
-            if let Some((before, ordinal)) = self.ordinal_of(process.row.id)
-                && before == key
-                && stays
-                && taken.entry(key).or_default().insert(ordinal)
-            {
-                process.row.ordinal = ordinal;
-            }
-        }
-        let mut next_free: HashMap<(ModuleId, String), u32> = HashMap::new();
-        for process in wanted.iter_mut().filter(|process| process.row.ordinal == 0) {
-            let key = (process.module, process.program.bk_process_name.clone());
-            let taken = taken.entry(key.clone()).or_default();
-            let next = next_free.entry(key).or_insert(1);
-            while !taken.insert(*next) {
-                *next += 1;
-            }
-            process.row.ordinal = *next;
-        }
-    }
-
-    /// Whether any instance of a process does.
-    fn runs(&self, id: BkProcessId) -> bool {
-        let fleet = self.draft.fleet;
-        let mut rows = fleet.instances_of(id).filter_map(|id| fleet.row(id));
-        rows.any(|row| row.state() == model::State::Running)
-    }
-
-    fn ordinal_of(&self, id: BkProcessId) -> Option<((ModuleId, String), u32)> {
-        let row = self.view.process(id)?;
-        let service = self.view.service(row.service)?;
-        let alias = self.view.alias_of(id)?;
-        Some(((service.module, alias.to_owned()), row.ordinal))
     }
 
     fn put_processes(&mut self, wanted: &[Wanted<'_>]) {

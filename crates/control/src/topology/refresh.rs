@@ -1,15 +1,34 @@
 //! Businesses that came from a source are read from it again and again.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use model::access::Caller;
 use model::topology::{BusinessId, Origin};
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
 
 use crate::{Control, stopped};
 
 /// How often it is looked whether there is a source at all.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// Who reads which business at the moment.
+#[derive(Debug, Default)]
+pub(crate) struct Refreshing(Mutex<HashMap<BusinessId, Arc<tokio::sync::Mutex<()>>>>);
+
+impl Refreshing {
+    /// Waits until nobody else reads this business.
+    pub(super) async fn lock(&self, business: BusinessId) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            // Those that nobody waits for are not kept.
+            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+            turns.entry(business).or_default().clone()
+        };
+        turn.lock_owned().await
+    }
+}
 
 pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
     let caller = Caller::system();

@@ -1,12 +1,15 @@
 //! What vanished, or is too many, goes when it has stopped.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use model::State;
 use model::change::Changes;
-use model::topology::{BkProcessId, ServiceId, business_of, parts_of_instance};
+use model::topology::{BkProcessId, ProgramId, ServiceId};
+use roaring::RoaringBitmap;
 use tokio::sync::watch;
 
+use super::expected::is_expected;
 use super::plan::forget_files;
 use crate::commit::World;
 use crate::register::Draft;
@@ -37,12 +40,15 @@ fn plan(world: &World<'_>, at: model::UnixMillis) -> Changes {
     let mut draft = Draft::new(world, at);
     let mut gone: Vec<BkProcessId> = Vec::new();
     for id in view.surplus().iter().map(BkProcessId) {
+        let process = world.fleet.view_row(id);
+        let expected =
+            |row: &_| process.is_some_and(|process| is_expected(world.fleet, &process, row));
         let mut left = 0;
         for instance in world.fleet.instances_of(id) {
             let Some(row) = world.fleet.row(instance) else {
                 continue;
             };
-            if row.state() != State::Running && !is_expected(world, id, &row) {
+            if row.state() != State::Running && !expected(&row) {
                 draft.forget(instance);
             } else {
                 left += 1;
@@ -53,40 +59,44 @@ fn plan(world: &World<'_>, at: model::UnixMillis) -> Changes {
             gone.push(id);
         }
     }
-    drop_services(&mut draft, world, &gone);
+    if !gone.is_empty() {
+        drop_places(&mut draft, world, &gone);
+    }
     draft.changes.topology.processes_gone = gone;
     draft.finish()
 }
 
-/// Whether a registration is one that its process should have.
-fn is_expected(world: &World<'_>, owner: BkProcessId, row: &fleet::Row<'_>) -> bool {
-    let Some(process) = world.fleet.view_row(owner) else {
-        return false;
-    };
-    let name = row.name();
-    let Some((alias, local)) = parts_of_instance(&name.name) else {
-        return false;
-    };
-    let machine = process.machine;
-    let on_its_host = row.host().host == machine.host
-        || (machine.agent_id.is_some() && row.host().agent_id == machine.agent_id.as_ref());
-    !process.process.vanished
-        && business_of(&name.namespace) == Some(process.business.id)
-        && alias == process.program.bk_process_name
-        && (1..=process.program.proc_num).contains(&local)
-        && on_its_host
-}
-
 /// Services without a process are not kept, nor programs, nor machines; sets and modules are their source's.
-fn drop_services(draft: &mut Draft<'_>, world: &World<'_>, gone: &[BkProcessId]) {
+fn drop_places(draft: &mut Draft<'_>, world: &World<'_>, gone: &[BkProcessId]) {
     let view = world.fleet.view();
-    let mut services: Vec<ServiceId> = gone
-        .iter()
-        .filter_map(|id| view.process(*id))
-        .map(|row| row.service)
+    let all_gone: RoaringBitmap = gone.iter().map(|id| id.0).collect();
+    let rows = || gone.iter().filter_map(|id| view.process(*id));
+    let services: BTreeSet<ServiceId> = rows().map(|row| row.service).collect();
+    let topology = &mut draft.changes.topology;
+    for id in services {
+        let mut processes = view.processes_of_service(id);
+        if processes.all(|id| all_gone.contains(id.0)) {
+            topology.services_gone.push(id);
+        }
+    }
+    let of_services = topology.services_gone.iter();
+    let machines: BTreeSet<_> = of_services
+        .filter_map(|id| view.service(*id))
+        .map(|row| row.machine)
         .collect();
-    services.sort_unstable();
-    services.dedup();
-    services.retain(|id| view.processes_of_service(*id).all(|id| gone.contains(&id)));
-    draft.changes.topology.services_gone = services;
+    let is_empty = |id: &_| {
+        let there = view.processes_on(*id);
+        there.is_none_or(|there| there.is_subset(&all_gone))
+    };
+    let machines = machines.into_iter().filter(is_empty);
+    topology.machines_gone.extend(machines);
+    let mut lost: BTreeMap<ProgramId, u32> = BTreeMap::new();
+    for row in rows() {
+        *lost.entry(row.program).or_default() += 1;
+    }
+    let unused = lost.into_iter();
+    let unused = unused.filter(|(program, lost)| view.program_users(*program) == *lost);
+    topology
+        .programs_gone
+        .extend(unused.map(|(program, _)| program));
 }

@@ -78,6 +78,7 @@ impl Planner<'_> {
                 continue;
             }
             match row.state() {
+                State::Stopped | State::Unknown if self.in_trouble.contains(&id) => {}
                 State::Running => runs = true,
                 State::Stopped | State::Unknown => {
                     self.draft.forget(instance);

@@ -1,10 +1,29 @@
 //! The files that an instance was given, watched by its agent: their md5 stand in its spec.
 
-use model::config_template::ConfigFileRow;
+use std::collections::BTreeMap;
+
+use model::config_template::{ConfigFileRow, FileState};
 use model::topology::{BkProcessId, inst_id};
 
+use super::expected;
 use super::render::{self, Variables};
 use crate::register::{Content, Draft};
+
+/// The path and md5 of each file. One path counts once, as what was released last is there: a template that is bound no
+/// more may have made the same file before.
+pub(super) fn watched<'f>(files: impl Iterator<Item = &'f ConfigFileRow>) -> Vec<(String, String)> {
+    let mut newest: BTreeMap<&str, &FileState> = BTreeMap::new();
+    for released in files.filter_map(|file| file.released.as_ref()) {
+        let known = newest.entry(&released.path).or_insert(released);
+        if known.at <= released.at {
+            *known = released;
+        }
+    }
+    let files = newest.into_values();
+    files
+        .map(|file| (file.path.clone(), file.md5.clone()))
+        .collect()
+}
 
 impl Draft<'_> {
     /// Registers the instances of a process anew where `files` change what is watched.
@@ -13,7 +32,7 @@ impl Draft<'_> {
         let Some(row) = fleet.view_row(process) else {
             return;
         };
-        for instance in row.instances() {
+        for instance in expected::instances(fleet, &row) {
             let local = instance.local_inst_id;
             let ours =
                 |file: &&ConfigFileRow| file.process == process && file.local_inst_id == local;
@@ -25,11 +44,7 @@ impl Draft<'_> {
             let stays = known
                 .filter(ours)
                 .filter(|file| !changed.iter().any(|row| row.template == file.template));
-            let watched = stays
-                .chain(changed.iter().copied())
-                .filter_map(|file| file.released.as_ref())
-                .map(|released| (released.path.clone(), released.md5.clone()))
-                .collect();
+            let watched = watched(stays.chain(changed.iter().copied()));
             let alias = &row.program.bk_process_name;
             let variables = Variables {
                 inst_id: inst_id(row.process.ordinal, row.largest_proc_num, local),

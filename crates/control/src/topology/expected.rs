@@ -1,0 +1,47 @@
+//! Which registration an instance of the view should be: the planner, the jobs and whoever tidies up agree on it here.
+
+use fleet::Fleet;
+use fleet::view::{Instance, ViewRow};
+use model::change::HostId;
+use model::topology::{MachineRow, business_of, parts_of_instance};
+
+/// The host of the fleet that a machine is: by its agent, where that is known, else by its address.
+pub(crate) fn host_of(fleet: &Fleet, machine: &MachineRow) -> Option<HostId> {
+    let by_agent = machine.agent_id.as_ref();
+    by_agent
+        .and_then(|agent| fleet.host_of_agent(agent))
+        .or_else(|| fleet.host_id(&machine.host))
+}
+
+/// Whether a registration is one that its process should have; else it is left over from what the process was before.
+pub(crate) fn is_expected(fleet: &Fleet, process: &ViewRow<'_>, row: &fleet::Row<'_>) -> bool {
+    let name = row.name();
+    let Some((alias, local)) = parts_of_instance(&name.name) else {
+        return false;
+    };
+    !process.process.vanished
+        && business_of(&name.namespace) == Some(process.business.id)
+        && alias == process.program.bk_process_name
+        && (1..=process.program.proc_num).contains(&local)
+        && host_of(fleet, process.machine) == Some(row.host().id)
+}
+
+/// The instances that jobs act on: what should be there, or all that is left of a process that vanished.
+pub(crate) fn instances<'a>(fleet: &Fleet, process: &ViewRow<'a>) -> Vec<Instance<'a>> {
+    let mut all = process.instances();
+    if !process.process.vanished {
+        all.retain(|instance| is_expected(fleet, process, &instance.row));
+    }
+    all
+}
+
+/// One of them.
+pub(crate) fn instance<'a>(
+    fleet: &Fleet,
+    process: &ViewRow<'a>,
+    local_inst_id: u32,
+) -> Option<Instance<'a>> {
+    let all = instances(fleet, process);
+    let mut all = all.into_iter();
+    all.find(|instance| instance.local_inst_id == local_inst_id)
+}
