@@ -123,15 +123,7 @@ impl TemplateRow {
                 ));
             }
         }
-        if self.file_name.contains('/') || matches!(self.file_name.as_str(), "." | "..") {
-            return Err(Invalid::new(
-                "file_name",
-                "must be the name of a file, without a folder",
-            ));
-        }
-        if !self.abs_path.starts_with('/') || self.abs_path.split('/').any(|part| part == "..") {
-            return Err(Invalid::new("abs_path", "must be an absolute path"));
-        }
+        check_place(&self.abs_path, &self.file_name)?;
         if self.filemode > 0o7777 {
             return Err(Invalid::new(
                 "filemode",
@@ -140,6 +132,22 @@ impl TemplateRow {
         }
         Ok(())
     }
+}
+
+/// Whether a folder and a name are a file on a host; before and after what they name is filled in.
+pub fn check_place(abs_path: &str, file_name: &str) -> Result<(), Invalid> {
+    let is_plain = |text: &str| !text.trim().is_empty() && !text.chars().any(char::is_control);
+    let is_name = is_plain(file_name) && !file_name.contains('/');
+    if !is_name || matches!(file_name.trim(), "." | "..") {
+        let rule = format!("must be the name of a file, without a folder, not {file_name:?}");
+        return Err(Invalid::new("file_name", rule));
+    }
+    let goes_up = abs_path.split('/').any(|part| part.trim() == "..");
+    if !is_plain(abs_path) || !abs_path.starts_with('/') || goes_up {
+        let rule = format!("must be an absolute path without .., not {abs_path:?}");
+        return Err(Invalid::new("abs_path", rule));
+    }
+    Ok(())
 }
 
 /// Which place a version has among those of its template.
@@ -252,6 +260,26 @@ mod tests {
         assert_eq!(LineSeparator::Lf.apply(mixed), "a\nb\nc\nd");
         assert_eq!(LineSeparator::CrLf.apply(mixed), "a\r\nb\r\nc\r\nd");
         assert_eq!(LineSeparator::Cr.apply(mixed), "a\rb\rc\rd");
+    }
+
+    #[test]
+    fn what_leads_out_of_its_folder_is_no_place_for_a_file() {
+        assert_eq!(
+            check_place("/opt/${bk_set_name}", "a${inst_id}.conf"),
+            Ok(())
+        );
+        for (folder, file, field) in [
+            ("opt", "a", "abs_path"),
+            ("/opt/../etc", "a", "abs_path"),
+            ("/opt\n", "a", "abs_path"),
+            ("/opt", "../a", "file_name"),
+            ("/opt", "..", "file_name"),
+            ("/opt", " ", "file_name"),
+            ("/opt", "a\0", "file_name"),
+        ] {
+            let refused = check_place(folder, file).unwrap_err();
+            assert_eq!(refused.field, field, "{folder} {file}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config_template::TemplateId;
+use crate::operation::MAX_OUTPUT;
 use crate::topology::{BkProcessId, BusinessId};
 use crate::{Code, Invalid, Op, OpId, UnixMillis};
 
@@ -213,6 +214,13 @@ pub struct JobRow {
     /// Who cancelled it; empty when nobody did.
     #[serde(default)]
     pub cancelled_by: String,
+    /// When failed tasks last began again; never when they did not. What failed before holds nothing up any more.
+    #[serde(default = "never")]
+    pub retried_at: UnixMillis,
+}
+
+fn never() -> UnixMillis {
+    UnixMillis::NEVER
 }
 
 /// One instance of a job.
@@ -244,6 +252,17 @@ pub struct JobTaskRow {
     pub ended_at: UnixMillis,
 }
 
+/// Cuts an output to as much as is kept of an operation's, and says so.
+pub fn shorten(output: &mut String) {
+    const CUT: &str = "\n… the rest is not kept\n";
+    if output.len() <= MAX_OUTPUT || output.ends_with(CUT) && output.len() <= MAX_OUTPUT + CUT.len()
+    {
+        return;
+    }
+    output.truncate(output.floor_char_boundary(MAX_OUTPUT));
+    output.push_str(CUT);
+}
+
 /// Which instance it is, in words that stay true when the topology moves on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobTaskLabel {
@@ -258,6 +277,19 @@ pub struct JobTaskLabel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_output_is_cut_once_however_often_it_is_shortened() {
+        let mut output = "中".repeat(MAX_OUTPUT);
+        shorten(&mut output);
+        let once = output.clone();
+        assert!(once.len() < MAX_OUTPUT + 100 && once.ends_with("not kept\n"));
+        shorten(&mut output);
+        assert_eq!(output, once);
+        output.push_str("more");
+        shorten(&mut output);
+        assert_eq!(output, once);
+    }
 
     #[test]
     fn actions_read_back_what_they_print() {

@@ -212,6 +212,7 @@ fn job(n: u32, status: JobStatus) -> JobRow {
         ended_at: UnixMillis::NEVER,
         status,
         cancelled_by: String::new(),
+        retried_at: UnixMillis::NEVER,
     }
 }
 

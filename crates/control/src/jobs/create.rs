@@ -1,6 +1,8 @@
 //! Beginning a job, trying its failed tasks again, and cancelling it.
 
-use fleet::view::ViewRow;
+use std::collections::BTreeSet;
+
+use fleet::view::{Instance, ViewRow};
 use model::access::{Audit, Caller};
 use model::change::Changes;
 use model::job::{
@@ -8,7 +10,7 @@ use model::job::{
     JobTaskRow, MAX_JOB_TASKS,
 };
 use model::scope::Selection;
-use model::topology::{BkProcessId, BusinessId, namespace_of};
+use model::topology::{BkProcessId, BusinessId, namespace_of, parts_of_instance};
 use model::{Code, Invalid, UnixMillis};
 
 use super::JobView;
@@ -16,7 +18,7 @@ use super::settle::CANCELLED;
 use crate::access::check_namespace;
 use crate::commit::World;
 use crate::templates::has_templates;
-use crate::topology::no_such_business;
+use crate::topology::{instances, is_expected, no_such_business};
 use crate::{Control, ControlError};
 
 /// A job as somebody asks for it.
@@ -51,6 +53,7 @@ impl Control {
                 ended_at: UnixMillis::NEVER,
                 status: JobStatus::Pending,
                 cancelled_by: String::new(),
+                retried_at: UnixMillis::NEVER,
             };
             let object = format!(
                 "job {id}: {} business {}",
@@ -76,41 +79,68 @@ impl Control {
         id: JobId,
         ordinals: Option<Vec<u32>>,
     ) -> Result<u32, ControlError> {
-        let before = self.job(caller, id).await?;
+        let ordinals = ordinals.map(BTreeSet::from_iter);
+        loop {
+            let n_closed = self.0.jobs.table().n_closed;
+            let before = self.job(caller, id).await?;
+            let again = Again {
+                before,
+                n_closed,
+                ordinals: ordinals.clone(),
+            };
+            if let Some(n_tasks) = self.begin_again(caller, again).await? {
+                return Ok(n_tasks);
+            }
+        }
+    }
+
+    /// None when the job went on and ended since it was read.
+    async fn begin_again(
+        &self,
+        caller: &Caller,
+        again: Again,
+    ) -> Result<Option<u32>, ControlError> {
         let (caller, at) = (caller.clone(), self.now());
         let control = self.clone();
         self.commit(move |world| {
-            // What was read may have moved on meanwhile; a job that is over has not.
-            let job = match control.0.jobs.table().open.get(&id) {
-                Some(open) => JobView {
-                    job: open.row.clone(),
-                    tasks: open.tasks.clone(),
-                },
-                None => before.clone(),
+            let table = control.0.jobs.table();
+            let (id, open) = (again.before.job.id, table.open.get(&again.before.job.id));
+            let (row, tasks) = match open {
+                Some(open) => (&open.row, &open.tasks),
+                None if table.n_closed == again.n_closed => {
+                    (&again.before.job, &again.before.tasks)
+                }
+                None => return Ok((Changes::default(), None)),
             };
-            let tasks = retried(world, &job, ordinals.as_deref())?;
-            let n_tasks = tasks.len() as u32;
-            let row = JobRow {
-                status: JobStatus::Running,
-                ended_at: UnixMillis::NEVER,
-                cancelled_by: String::new(),
-                ..job.job.clone()
+            let retried = retried(world, row, tasks, again.ordinals.as_ref())?;
+            let n_tasks = retried.len() as u32;
+            let job_tasks = match open {
+                Some(_) => retried,
+                // All tasks, because a job that is over is not in memory any more.
+                None => {
+                    let mut all = tasks.clone();
+                    for task in retried {
+                        let at = task.ordinal as usize;
+                        all[at] = task;
+                    }
+                    all
+                }
             };
             let object = format!("job {id}");
             let detail = format!("{n_tasks} tasks again");
-            // All tasks, because a job that is over is not in memory any more.
-            let mut all = job.tasks;
-            for task in tasks {
-                let at = task.ordinal as usize;
-                all[at] = task;
-            }
             let changes = Changes {
-                jobs: vec![row],
-                job_tasks: all,
+                jobs: vec![JobRow {
+                    status: JobStatus::Running,
+                    ended_at: UnixMillis::NEVER,
+                    cancelled_by: String::new(),
+                    retried_at: at,
+                    ..row.clone()
+                }],
+                job_tasks,
                 audit: vec![Audit::new(&caller, at, "retry_job", object, detail)],
                 ..Changes::default()
             };
-            Ok((changes, n_tasks))
+            Ok((changes, Some(n_tasks)))
         })
         .await
     }
@@ -173,13 +203,19 @@ fn tasks_of(world: &World<'_>, id: JobId, new: &NewJob) -> Result<Vec<JobTaskRow
         if is_config && !has_templates(view, &new.options, row.id()) {
             continue;
         }
-        for instance in row.instances() {
+        for instance in instances_for(world, &row, new.action) {
+            let is_left_over = !is_expected(world.fleet, &row, &instance.row);
+            let (alias, host) = match parts_of_instance(&instance.row.name().name) {
+                // Where and what it really is, because the process is something else by now.
+                Some((alias, _)) if is_left_over => (alias, instance.row.host().host),
+                Some(_) | None => (row.program.bk_process_name.as_str(), row.machine.host),
+            };
             let label = JobTaskLabel {
                 expression: row.expression(),
-                bk_process_name: row.program.bk_process_name.clone(),
+                bk_process_name: alias.to_owned(),
                 inst_id: instance.inst_id,
-                bk_cloud_id: row.machine.host.cloud,
-                bk_host_innerip: row.machine.host.ip.to_string(),
+                bk_cloud_id: host.cloud,
+                bk_host_innerip: host.ip.to_string(),
             };
             tasks.push(JobTaskRow {
                 job: id,
@@ -217,6 +253,20 @@ fn tasks_of(world: &World<'_>, id: JobId, new: &NewJob) -> Result<Vec<JobTaskRow
     }
 }
 
+/// What is left over from an earlier name or host of a process can be ended, and nothing else.
+fn instances_for<'a>(world: &World<'_>, row: &ViewRow<'a>, action: JobAction) -> Vec<Instance<'a>> {
+    match action {
+        JobAction::Stop | JobAction::ForceStop | JobAction::UnsetAuto => row.instances(),
+        JobAction::Start
+        | JobAction::Restart
+        | JobAction::Reload
+        | JobAction::SetAuto
+        | JobAction::Generate
+        | JobAction::Release
+        | JobAction::Diff => instances(world.fleet, row),
+    }
+}
+
 fn unit_of(row: &ViewRow<'_>, isolation: Isolation) -> u32 {
     match isolation {
         Isolation::Business => 0,
@@ -226,22 +276,29 @@ fn unit_of(row: &ViewRow<'_>, isolation: Isolation) -> u32 {
     }
 }
 
+/// A job whose failed tasks are to begin again.
+#[derive(Debug)]
+struct Again {
+    before: JobView,
+    /// As [`super::table::Table::n_closed`] was when it was read.
+    n_closed: u64,
+    ordinals: Option<BTreeSet<u32>>,
+}
+
 /// The failed tasks, as they begin again.
 fn retried(
     world: &World<'_>,
-    job: &JobView,
-    ordinals: Option<&[u32]>,
+    job: &JobRow,
+    tasks: &[JobTaskRow],
+    ordinals: Option<&BTreeSet<u32>>,
 ) -> Result<Vec<JobTaskRow>, ControlError> {
     let wanted = |task: &&JobTaskRow| {
         task.status == JobStatus::Failed
             && ordinals.is_none_or(|ordinals| ordinals.contains(&task.ordinal))
     };
-    let failed: Vec<&JobTaskRow> = job.tasks.iter().filter(wanted).collect();
+    let failed: Vec<&JobTaskRow> = tasks.iter().filter(wanted).collect();
     if failed.is_empty() {
-        let message = format!(
-            "no task of job {} that was asked for has failed",
-            job.job.id
-        );
+        let message = format!("no task of job {} that was asked for has failed", job.id);
         return Err(ControlError::Conflict(message));
     }
     let again = |task: &JobTaskRow| {
@@ -256,7 +313,7 @@ fn retried(
             started_at: UnixMillis::NEVER,
             ended_at: UnixMillis::NEVER,
             priority: row.map_or(task.priority, |row| row.program.priority.unwrap_or(0)),
-            unit: row.map_or(task.unit, |row| unit_of(&row, job.job.options.isolation)),
+            unit: row.map_or(task.unit, |row| unit_of(&row, job.options.isolation)),
             ..task.clone()
         }
     };

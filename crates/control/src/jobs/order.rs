@@ -13,6 +13,8 @@ pub(super) struct Brief {
     pub(super) priority: i32,
     pub(super) unit: u32,
     pub(super) ended_at: UnixMillis,
+    /// It failed in a way that holds up what would come later.
+    pub(super) holds_up: bool,
 }
 
 /// What is to be done about a job now.
@@ -58,8 +60,9 @@ fn next_of_unit(
         return;
     };
     // The task that failed first is told as the culprit.
-    let culprit = with(JobStatus::Failed).min_by_key(|task| (task.ended_at, task.ordinal));
-    let n_failed = with(JobStatus::Failed).count();
+    let failed = || with(JobStatus::Failed).filter(|task| task.holds_up);
+    let culprit = failed().min_by_key(|task| (task.ended_at, task.ordinal));
+    let n_failed = failed().count();
     if let Some(culprit) = culprit
         && n_failed > options.max_failures as usize
     {
@@ -73,7 +76,7 @@ fn next_of_unit(
         .filter(|task| task.status.is_over())
         .map(|task| task.ended_at)
         .max();
-    if let Some(last_end) = last_end {
+    if let Some(last_end) = last_end.filter(|_| options.pause_secs > 0) {
         let resume_at = last_end.plus_millis(i64::from(options.pause_secs) * 1000);
         if resume_at > now {
             let wake_at = step.wake_at.map_or(resume_at, |at| at.min(resume_at));
@@ -116,6 +119,7 @@ mod tests {
             priority,
             unit,
             ended_at,
+            holds_up: true,
         }
     }
 
@@ -187,6 +191,28 @@ mod tests {
         let (waves, held_up) = run(pending(&[0, 0, 1, 2]), Order::LowFirst, &options, &[1]);
         assert_eq!(waves, [vec![0, 1]]);
         assert_eq!(held_up, [(2, 1), (3, 1)]);
+    }
+
+    #[test]
+    fn a_failure_that_is_nobody_elses_business_holds_up_nothing() {
+        let mut tasks = pending(&[0, 1]);
+        tasks[0] = Brief {
+            holds_up: false,
+            ..task(0, 0, 0, JobStatus::Failed)
+        };
+        let step = next(&tasks, Order::LowFirst, &JobOptions::default(), NOW);
+        assert_eq!((step.begin, step.held_up), (vec![1], vec![]));
+    }
+
+    #[test]
+    fn a_clock_that_goes_wrong_holds_up_nothing_without_a_pause() {
+        let mut tasks = pending(&[0, 1]);
+        tasks[0] = Brief {
+            ended_at: UnixMillis(NOW.0 + 1_000_000),
+            ..task(0, 0, 0, JobStatus::Succeeded)
+        };
+        let step = next(&tasks, Order::LowFirst, &JobOptions::default(), NOW);
+        assert_eq!(step.begin, [1]);
     }
 
     #[test]

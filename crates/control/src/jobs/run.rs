@@ -1,13 +1,16 @@
 //! Carries jobs on: looks at each that is open, settles what has ended, begins what is next.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use fleet::Fleet;
+use fleet::view::{Instance, ViewRow};
 use model::access::Caller;
-use model::change::Changes;
+use model::change::{Changes, ProcessId};
 use model::job::{AfterRelease, JobAction, JobId, JobRow, JobStatus, JobTaskRow};
-use model::{Code, FullName, Op, OpId, Outcome, UnixMillis};
+use model::topology::parts_of_instance;
+use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::watch;
 
 use super::order::{self, Brief};
@@ -18,6 +21,7 @@ use crate::commit::World;
 use crate::operate::OperatePlan;
 use crate::register::Draft;
 use crate::templates::ConfigDone;
+use crate::topology::instance;
 use crate::{Control, ControlError, secrets, stopped};
 
 /// How often jobs are looked at, told or not.
@@ -56,6 +60,8 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
                 Err(error) => tracing::warn!(%error, job = id.0, "a job cannot go on yet"),
             }
         }
+        // What was done for a job that is over concerns nobody.
+        done.clear();
         if !workers.begin(&control) {
             // Some wait for agents that are on their way back.
             sleep = sleep.min(MAX_SLEEP);
@@ -86,24 +92,29 @@ impl Control {
 
     /// The ends of operations that left the memory before the job saw them: the server was restarted in between.
     async fn outcomes_of(&self, id: JobId) -> Result<Found, ControlError> {
-        let running: Vec<OpId> = match self.0.jobs.table().open.get(&id) {
-            Some(job) => job
-                .tasks
-                .iter()
-                .filter(|task| task.status == JobStatus::Running)
-                .filter_map(|task| task.op)
-                .filter(|op| self.0.tasks.get(op.task).is_none())
-                .collect(),
-            None => Vec::new(),
-        };
+        let mut unknown: BTreeMap<TaskId, Vec<OpId>> = BTreeMap::new();
+        if let Some(job) = self.0.jobs.table().open.get(&id) {
+            let running = job.tasks.iter();
+            let running = running.filter(|task| task.status == JobStatus::Running);
+            for op in running.filter_map(|task| task.op) {
+                if let Some(ops) = unknown.get_mut(&op.task) {
+                    ops.push(op);
+                } else if self.0.tasks.get(op.task).is_none() {
+                    unknown.insert(op.task, vec![op]);
+                }
+            }
+        }
         let mut found = Found::new();
-        for op in running {
-            let outcome = match self.find_task(op.task).await {
-                Ok(task) => task.outcome(op),
+        for (task, ops) in unknown {
+            let task = match self.find_task(task).await {
+                Ok(task) => Some(task),
                 Err(ControlError::NoSuchTask(_)) => None,
                 Err(error) => return Err(error),
             };
-            found.insert(op, outcome);
+            for op in ops {
+                let outcome = task.as_ref().and_then(|task| task.outcome(op));
+                found.insert(op, outcome);
+            }
         }
         Ok(found)
     }
@@ -159,7 +170,7 @@ impl<'a> Look<'a> {
                 },
             };
             if let Some(outcome) = outcome {
-                let row = settled(task, action, options, &outcome);
+                let row = settled(task, action, options, &outcome, self.now);
                 self.moved.insert(task.ordinal, row);
             }
         }
@@ -171,7 +182,7 @@ impl<'a> Look<'a> {
             let Some(task) = self.task(*ordinal).cloned() else {
                 continue;
             };
-            if task.status != JobStatus::Running || task.op.is_some() {
+            if !waits_for_work(&task) {
                 continue;
             }
             let (status, code, reason) = match &config.failed {
@@ -208,6 +219,8 @@ impl<'a> Look<'a> {
             priority: task.priority,
             unit: task.unit,
             ended_at: task.ended_at,
+            // A missing command is the fault of that process alone, and what failed before a retry was seen.
+            holds_up: task.code != NO_COMMAND && task.ended_at >= self.job.row.retried_at,
         }
     }
 
@@ -227,18 +240,12 @@ impl<'a> Look<'a> {
         }
         let mut draft = Draft::new(self.world, self.now);
         for (ordinal, config) in done {
-            draft
-                .changes
-                .templates
-                .files
-                .extend(config.files.iter().cloned());
-            draft
-                .changes
-                .templates
-                .contents
-                .extend(config.contents.iter().cloned());
-            if let Some(task) = self.task(*ordinal) {
-                draft.watch_files(task.process, &config.files);
+            // One that ended meanwhile was done by somebody else.
+            let Some(task) = self.job.tasks.get(*ordinal as usize) else {
+                continue;
+            };
+            if waits_for_work(task) {
+                draft.keep_files(task.process, config);
             }
         }
         let mut changes = match (row.action.op(), row.options.after_release) {
@@ -328,7 +335,10 @@ impl<'a> Look<'a> {
 
     /// Those whose files are written, and whose processes are to be operated now.
     fn written(&self, done: &Done) -> Vec<u32> {
-        let ok = done.iter().filter(|(_, config)| config.failed.is_none());
+        let ok = done.iter().filter(|(ordinal, config)| {
+            let task = self.job.tasks.get(**ordinal as usize);
+            config.failed.is_none() && task.is_some_and(waits_for_work)
+        });
         let mut ordinals: Vec<u32> = ok.map(|(ordinal, _)| *ordinal).collect();
         ordinals.sort_unstable();
         ordinals
@@ -337,9 +347,14 @@ impl<'a> Look<'a> {
     /// One task of the fleet for all that begin together.
     fn begin(&mut self, draft: Draft<'_>, ordinals: &[u32], op: Op) -> Changes {
         let mut targets: Vec<(u32, FullName, model::Host)> = Vec::with_capacity(ordinals.len());
+        let mut taken = HashSet::with_capacity(ordinals.len());
         for ordinal in ordinals {
             match self.target(*ordinal) {
-                Ok((name, host)) => targets.push((*ordinal, name, host)),
+                Ok((process, _, _)) if !taken.insert(process) => {
+                    let reason = "what this task was for is no longer registered";
+                    self.fail(*ordinal, Code::NOT_REGISTERED, reason.to_owned());
+                }
+                Ok((_, name, host)) => targets.push((*ordinal, name, host)),
                 Err((code, reason)) => self.fail(*ordinal, code, reason),
             }
         }
@@ -378,7 +393,7 @@ impl<'a> Look<'a> {
     }
 
     /// Where the instance of a task is now.
-    fn target(&self, ordinal: u32) -> Result<(FullName, model::Host), (Code, String)> {
+    fn target(&self, ordinal: u32) -> Result<(ProcessId, FullName, model::Host), (Code, String)> {
         let not_there = |what: &str| (Code::NOT_REGISTERED, what.to_owned());
         let task = self
             .task(ordinal)
@@ -404,21 +419,39 @@ impl<'a> Look<'a> {
             let reason = format!("process {} has no start_cmd", row.id());
             return Err((NO_COMMAND, reason));
         }
-        let instances = row.instances();
-        let instance = instances
-            .iter()
-            .find(|instance| instance.local_inst_id == task.local_inst_id)
+        let instance = instance_of(self.world.fleet, &row, task)
             .ok_or_else(|| not_there("this instance of the process is not registered"))?;
-        Ok((instance.row.name().clone(), instance.row.host().host))
+        let row = instance.row;
+        Ok((row.id(), row.name().clone(), row.host().host))
     }
 }
 
+/// The registration that a task is about: the very one that it was made for, else the one that took its place.
+fn instance_of<'a>(fleet: &Fleet, row: &ViewRow<'a>, task: &JobTaskRow) -> Option<Instance<'a>> {
+    let expected = instance(fleet, row, task.local_inst_id);
+    let label = &task.label;
+    let is_it = |instance: &Instance<'_>| {
+        let (name, host) = (instance.row.name(), instance.row.host().host);
+        instance.local_inst_id == task.local_inst_id
+            && host.cloud == label.bk_cloud_id
+            && host.ip.to_string() == label.bk_host_innerip
+            && parts_of_instance(&name.name)
+                .is_some_and(|(alias, _)| alias == label.bk_process_name)
+    };
+    if expected.as_ref().is_some_and(is_it) {
+        return expected;
+    }
+    row.instances().into_iter().find(is_it).or(expected)
+}
+
+/// Whether workers have to do it, and have not.
+fn waits_for_work(task: &JobTaskRow) -> bool {
+    task.status == JobStatus::Running && task.op.is_none()
+}
+
 /// Whether the agent that a task needs is there; one that needs none is told so when it begins.
-pub(super) fn is_connected(fleet: &fleet::Fleet, task: &JobTaskRow) -> bool {
+pub(super) fn is_connected(fleet: &Fleet, task: &JobTaskRow) -> bool {
     let row = fleet.view_row(task.process);
-    let instances = row.map(|row| row.instances()).unwrap_or_default();
-    instances
-        .iter()
-        .filter(|instance| instance.local_inst_id == task.local_inst_id)
-        .all(|instance| instance.row.host().link.is_up())
+    let instance = row.and_then(|row| instance_of(fleet, &row, task));
+    instance.is_none_or(|instance| instance.row.host().link.is_up())
 }

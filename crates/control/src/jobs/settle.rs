@@ -1,7 +1,7 @@
 //! What the end of an operation means for the task of a job.
 
-use model::job::{JobAction, JobOptions, JobStatus, JobTaskRow};
-use model::{Code, Outcome};
+use model::job::{JobAction, JobOptions, JobStatus, JobTaskRow, shorten};
+use model::{Code, Outcome, UnixMillis};
 
 /// A later priority or batch did not begin, because something before it failed.
 pub(super) const HELD_UP: Code = Code(4_103_003);
@@ -10,12 +10,13 @@ pub(super) const NO_COMMAND: Code = Code(4_104_002);
 /// Somebody cancelled the job.
 pub(super) const CANCELLED: Code = Code(4_103_004);
 
-/// The task as it is once its operation has ended.
+/// The task as it is once its operation has ended. `now` is ours: pauses are counted from it, whatever clock an agent has.
 pub(super) fn settled(
     task: &JobTaskRow,
     action: JobAction,
     options: &JobOptions,
     outcome: &Outcome,
+    now: UnixMillis,
 ) -> JobTaskRow {
     let status = status_of(action, options, outcome.code);
     let ran = outcome.ran.as_ref();
@@ -30,10 +31,14 @@ pub(super) fn settled(
         },
         output: ran.map_or_else(
             || task.output.clone(),
-            |ran| format!("{}{}", task.output, ran.output),
+            |ran| {
+                let mut output = format!("{}{}", task.output, ran.output);
+                shorten(&mut output);
+                output
+            },
         ),
         command: ran.map_or_else(|| task.command.clone(), |ran| ran.command.clone()),
-        ended_at: outcome.ended_at,
+        ended_at: now,
         ..task.clone()
     }
 }

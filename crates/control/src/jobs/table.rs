@@ -7,6 +7,7 @@ use std::time::Duration;
 use model::OpId;
 use model::change::Changes;
 use model::job::{JobId, JobRow, JobStatus, JobTaskRow};
+use model::topology::BusinessId;
 use store::JobCounts;
 use tokio::sync::{Notify, watch};
 
@@ -33,6 +34,8 @@ pub(super) struct Table {
     /// Whom the end of an operation concerns.
     by_op: HashMap<OpId, (JobId, u32)>,
     last_id: u32,
+    /// How many jobs ended so far: what was read of one that is over is true while this stands.
+    pub(super) n_closed: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -106,7 +109,10 @@ impl Table {
                 }
             }
         }
-        for row in &changes.job_tasks {
+        // By ordinal: several commits at once come in the order in which they were made.
+        let mut job_tasks: Vec<&JobTaskRow> = changes.job_tasks.iter().collect();
+        job_tasks.sort_by_key(|row| (row.job, row.ordinal));
+        for row in job_tasks {
             let Some(job) = self.open.get_mut(&row.job) else {
                 continue;
             };
@@ -149,8 +155,17 @@ impl Table {
         let told: Vec<Happening> = told.collect();
         for row in changes.jobs.iter().filter(|row| row.status.is_over()) {
             self.open.remove(&row.id);
+            self.n_closed += 1;
         }
         (is_touched || !told.is_empty(), told)
+    }
+
+    /// Whose an open job is, and how many of its tasks have ended.
+    pub(super) fn n_ended(&self, id: JobId) -> Option<(BusinessId, usize)> {
+        let job = self.open.get(&id)?;
+        let counts = job.counts;
+        let n_ended = counts.succeeded + counts.failed + counts.ignored;
+        Some((job.row.business, n_ended as usize))
     }
 
     pub(super) fn next_id(&self) -> JobId {

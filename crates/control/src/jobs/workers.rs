@@ -3,10 +3,10 @@
 //! Which task is being worked on is known here alone. After a restart nobody works on any, and all are begun anew: what is
 //! done to config files is the same however often it is done.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use model::job::{JobId, JobStatus};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use super::run::is_connected;
 use crate::Control;
@@ -15,26 +15,26 @@ use crate::templates::{ConfigDone, work};
 /// How many tasks are worked on at a time.
 const AT_A_TIME: usize = 32;
 
+/// A task, by job and ordinal.
+type Key = (JobId, u32);
+
 #[derive(Debug, Default)]
 pub(super) struct Workers {
-    at_work: JoinSet<(JobId, u32, ConfigDone)>,
-    tasks: HashSet<(JobId, u32)>,
+    at_work: JoinSet<ConfigDone>,
+    tasks: HashSet<Key>,
+    /// Which worker has which.
+    keys: HashMap<tokio::task::Id, Key>,
 }
 
 impl Workers {
     /// The next that is done; never, while nothing is worked on.
     pub(super) async fn next(&mut self) -> (JobId, u32, ConfigDone) {
         loop {
-            match self.at_work.join_next().await {
-                Some(Ok((job, ordinal, done))) => {
-                    self.tasks.remove(&(job, ordinal));
-                    return (job, ordinal, done);
-                }
-                Some(Err(error)) => {
-                    // Which one it was is not told: all that are not at work are begun anew.
-                    tracing::error!(%error, "a worker of a job failed");
-                    self.tasks.clear();
-                    self.at_work.abort_all();
+            match self.at_work.join_next_with_id().await {
+                Some(ended) => {
+                    if let Some(done) = self.ended(ended) {
+                        return done;
+                    }
                 }
                 None => std::future::pending().await,
             }
@@ -43,9 +43,29 @@ impl Workers {
 
     /// One more that is done already.
     pub(super) fn ready(&mut self) -> Option<(JobId, u32, ConfigDone)> {
-        let (job, ordinal, done) = self.at_work.try_join_next()?.ok()?;
-        self.tasks.remove(&(job, ordinal));
-        Some((job, ordinal, done))
+        loop {
+            let ended = self.at_work.try_join_next_with_id()?;
+            if let Some(done) = self.ended(ended) {
+                return Some(done);
+            }
+        }
+    }
+
+    /// A worker that broke fails its task: it would break again.
+    fn ended(
+        &mut self,
+        ended: Result<(tokio::task::Id, ConfigDone), JoinError>,
+    ) -> Option<(JobId, u32, ConfigDone)> {
+        let (worker, done) = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                tracing::error!(%error, "a worker of a job failed");
+                (error.id(), ConfigDone::broken())
+            }
+        };
+        let key = self.keys.remove(&worker)?;
+        self.tasks.remove(&key);
+        Some((key.0, key.1, done))
     }
 
     /// Takes up as many as there is room for; false when some wait for their agents.
@@ -64,14 +84,16 @@ impl Workers {
                     return true;
                 }
                 let key = (*id, task.ordinal);
-                let waits = task.status == JobStatus::Running && task.op.is_none();
+                if task.status != JobStatus::Running || task.op.is_some() {
+                    continue;
+                }
                 let can = !waits_for_agents || is_connected(&fleet, task);
-                all_can &= !waits || can;
-                if waits && can && self.tasks.insert(key) {
+                all_can &= can;
+                if can && self.tasks.insert(key) {
                     room -= 1;
                     let done = work(control.clone(), job.row.clone(), task.clone());
-                    self.at_work
-                        .spawn(async move { (key.0, key.1, done.await) });
+                    let worker = self.at_work.spawn(done);
+                    self.keys.insert(worker.id(), key);
                 }
             }
         }

@@ -1,20 +1,24 @@
 //! What a job does to the config files of one instance: generate, release, compare.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use md5::{Digest, Md5};
 use model::config_file::{FileWanted, KEEP_BACKUPS, MAX_BYTES};
 use model::config_template::{
     ConfigFileRow, ContentId, ContentRow, FileState, TemplateRow, VersionId, VersionState,
+    check_place,
 };
-use model::job::{JobAction, JobRow, JobTaskRow};
+use model::job::{JobAction, JobRow, JobTaskRow, shorten};
+use model::spec::raw::MAX_CONFIG_FILES;
 use model::topology::BkProcessId;
 use model::{Code, Host};
 
 use super::context;
-use super::render::{Failure, NO_ACTIVE_VERSION, Rendering};
+use super::render::{BAD_TEMPLATE, Failure, NO_ACTIVE_VERSION, Rendering};
 use super::unified::unified;
-use crate::topology::line;
+use crate::register::Draft;
+use crate::topology::{Variables, instance, line};
 use crate::{Control, ControlError, secrets};
 
 /// What came of it, to be committed with the task.
@@ -42,7 +46,6 @@ struct Planned {
 #[derive(Debug)]
 struct Made {
     template: Arc<TemplateRow>,
-    before: Option<Arc<ConfigFileRow>>,
     state: FileState,
     body: Arc<str>,
 }
@@ -74,7 +77,7 @@ async fn generate(
     for planned in plan(control, job, task)? {
         let made = make(control, job, planned).await?;
         done.say(&format!("{} {}", made.state.md5, made.state.path));
-        done.keep(task, &made, false);
+        done.keep(task, made, false);
     }
     Ok(())
 }
@@ -87,8 +90,10 @@ async fn release(
 ) -> Result<(), Failure> {
     let host = host_of(control, task)?;
     let mut all = Vec::new();
+    let planned = plan(control, job, task)?;
+    check_number(control, task, &planned)?;
     // All are rendered before the first is written: a template that fails leaves the host as it was.
-    for planned in plan(control, job, task)? {
+    for planned in planned {
         all.push(make(control, job, planned).await?);
     }
     for made in all {
@@ -109,7 +114,7 @@ async fn release(
             (None, false) => "written".to_owned(),
         };
         done.say(&format!("{} {}: {what}", written.md5, made.state.path));
-        done.keep(task, &made, true);
+        done.keep(task, made, true);
     }
     Ok(())
 }
@@ -149,8 +154,7 @@ async fn compare(
                 done.say(&format!("{}: as released", known.path));
             }
             Some(file) => {
-                let actual = String::from_utf8_lossy(&file.content);
-                done.say(&unified(&known.path, &expected, &actual));
+                done.say(&shown(known.path.clone(), expected, file.content).await);
                 differing.push(known.path.clone());
             }
         }
@@ -159,6 +163,38 @@ async fn compare(
         done.note = format!("differs: {}", differing.join(", "));
     }
     Ok(())
+}
+
+/// How a file differs, in words where its content is none.
+async fn shown(path: String, expected: Arc<str>, actual: Vec<u8>) -> String {
+    let size = actual.len();
+    let text = String::from_utf8(actual).ok();
+    let Some(actual) = text.filter(|text| !text.contains('\0')) else {
+        return format!("{path}: differs, and is no text: {size} bytes");
+    };
+    // Long lines that are alike take their time.
+    let work = tokio::task::spawn_blocking(move || unified(&path, &expected, &actual));
+    work.await.unwrap_or_else(|_| "differs".to_owned())
+}
+
+/// An agent watches so many files of one instance, and no more.
+fn check_number(control: &Control, task: &JobTaskRow, planned: &[Planned]) -> Result<(), Failure> {
+    let fleet = control.fleet();
+    let known = fleet.view().config_files(task.process);
+    let known = known.filter(|file| file.local_inst_id == task.local_inst_id);
+    let known = known.filter_map(|file| file.released.as_ref());
+    let mut paths: BTreeSet<&str> = known.map(|file| file.path.as_str()).collect();
+    paths.extend(planned.iter().map(|file| file.path.as_str()));
+    match paths.len() > MAX_CONFIG_FILES {
+        false => Ok(()),
+        true => Err(Failure {
+            code: Code::COMMAND_FAILED,
+            reason: format!(
+                "this instance would have {} config files, and at most {MAX_CONFIG_FILES} are watched: bind fewer templates",
+                paths.len()
+            ),
+        }),
+    }
 }
 
 /// What the templates of an instance make, as the view is now.
@@ -171,29 +207,37 @@ fn plan(control: &Control, job: &JobRow, task: &JobTaskRow) -> Result<Vec<Planne
     let row = fleet.view_row(task.process).ok_or_else(gone)?;
     let view = fleet.view();
     let wanted = &job.options.config_template_ids;
-    let templates = view.templates_for(task.process).into_iter();
-    let templates = templates.filter(|row| wanted.is_empty() || wanted.contains(&row.id));
+    let variables = context::variables(&row, task.local_inst_id);
+    // Of all that are bound, wanted now or not: two of them must not make one file.
+    let mut makers: BTreeMap<String, &TemplateRow> = BTreeMap::new();
     let mut planned = Vec::new();
-    for template in templates {
+    let bound = view.templates_for(task.process);
+    let is_wanted = |row: &TemplateRow| wanted.is_empty() || wanted.contains(&row.id);
+    let (now, later): (Vec<_>, Vec<_>) = bound.into_iter().partition(|row| is_wanted(row));
+    for template in later {
+        if let Ok(path) = path_of(template, &variables) {
+            makers.insert(path, template);
+        }
+    }
+    for template in now {
         let version = view
             .version_in(template.id, VersionState::Active)
             .ok_or_else(|| Failure {
                 code: NO_ACTIVE_VERSION,
                 reason: format!("template {} has no active version", template.template_name),
             })?;
-        let variables = context::variables(&row, task.local_inst_id);
-        let part = |field: &str, text: &str| {
-            let text = line(field, text, &variables);
-            text.map(|text| text.into_owned())
-                .map_err(|invalid| Failure {
-                    code: super::render::BAD_TEMPLATE,
-                    reason: format!("template {}: {invalid}", template.template_name),
-                })
-        };
-        let folder = part("abs_path", &template.abs_path)?;
-        let file = part("file_name", &template.file_name)?;
+        let path = path_of(template, &variables)?;
+        if let Some(other) = makers.insert(path.clone(), template) {
+            return Err(Failure {
+                code: BAD_TEMPLATE,
+                reason: format!(
+                    "templates {} and {} both make {path}",
+                    other.template_name, template.template_name
+                ),
+            });
+        }
         planned.push(Planned {
-            path: format!("{}/{file}", folder.trim_end_matches('/')),
+            path,
             version: version.id,
             before: view
                 .config_file(task.process, task.local_inst_id, template.id)
@@ -217,6 +261,23 @@ fn plan(control: &Control, job: &JobRow, task: &JobTaskRow) -> Result<Vec<Planne
     }
 }
 
+/// The whole path of the file on the host. What the names of an instance make of it must still be one.
+fn path_of(template: &TemplateRow, variables: &Variables<'_>) -> Result<String, Failure> {
+    let bad = |what: String| Failure {
+        code: BAD_TEMPLATE,
+        reason: format!("template {}: {what}", template.template_name),
+    };
+    let part = |field: &str, text: &str| {
+        let text = line(field, text, variables);
+        text.map(|text| text.into_owned())
+            .map_err(|invalid| bad(invalid.to_string()))
+    };
+    let folder = part("abs_path", &template.abs_path)?;
+    let file = part("file_name", &template.file_name)?;
+    check_place(&folder, &file).map_err(|invalid| bad(invalid.to_string()))?;
+    Ok(format!("{}/{file}", folder.trim_end_matches('/')))
+}
+
 async fn make(control: &Control, job: &JobRow, planned: Planned) -> Result<Made, Failure> {
     let text = planned.rendering.run().await?;
     let text = planned.template.line_separator.apply(&text);
@@ -237,7 +298,6 @@ async fn make(control: &Control, job: &JobRow, planned: Planned) -> Result<Made,
             },
         },
         template: planned.template,
-        before: planned.before,
         body: text.into(),
     })
 }
@@ -245,10 +305,7 @@ async fn make(control: &Control, job: &JobRow, planned: Planned) -> Result<Made,
 fn host_of(control: &Control, task: &JobTaskRow) -> Result<Host, Failure> {
     let fleet = control.fleet();
     let row = fleet.view_row(task.process);
-    let instances = row.map(|row| row.instances()).unwrap_or_default();
-    let instance = instances
-        .iter()
-        .find(|instance| instance.local_inst_id == task.local_inst_id);
+    let instance = row.and_then(|row| instance(&fleet, &row, task.local_inst_id));
     instance
         .map(|instance| instance.row.host().host)
         .ok_or_else(|| Failure {
@@ -288,27 +345,60 @@ fn unavailable(error: &store::StoreError) -> Failure {
 }
 
 impl ConfigDone {
+    /// Of a worker that did not come back.
+    pub(crate) fn broken() -> Self {
+        let reason = "this server failed at it: its log says where".to_owned();
+        Self {
+            failed: Some((Code::COMMAND_FAILED, reason)),
+            ..Self::default()
+        }
+    }
+
     fn say(&mut self, line: &str) {
         self.output.push_str(line);
         self.output.push('\n');
+        shorten(&mut self.output);
     }
 
-    fn keep(&mut self, task: &JobTaskRow, made: &Made, released: bool) {
-        let before = made.before.as_deref();
+    fn keep(&mut self, task: &JobTaskRow, made: Made, released: bool) {
         self.files.push(ConfigFileRow {
             process: task.process,
             local_inst_id: task.local_inst_id,
             template: made.template.id,
+            released: released.then(|| made.state.clone()),
             generated: Some(made.state.clone()),
-            released: match released {
-                true => Some(made.state.clone()),
-                false => before.and_then(|before| before.released.clone()),
-            },
         });
         self.contents.push(ContentRow {
             id: made.state.content,
-            body: made.body.clone(),
+            body: made.body,
         });
+    }
+}
+
+impl Draft<'_> {
+    /// What was done for an instance, on top of what is known by now: another job may have released meanwhile, and what
+    /// is gone is not brought back.
+    pub(crate) fn keep_files(&mut self, process: BkProcessId, done: &ConfigDone) {
+        let view = self.fleet.view();
+        if view.process(process).is_none() {
+            return;
+        }
+        let kept = done.files.iter();
+        let kept = kept.filter(|file| view.template(file.template).is_some());
+        let files: Vec<ConfigFileRow> = kept
+            .map(|file| {
+                let known = view.config_file(process, file.local_inst_id, file.template);
+                let before = || known.and_then(|known| known.released.clone());
+                ConfigFileRow {
+                    released: file.released.clone().or_else(before),
+                    ..file.clone()
+                }
+            })
+            .collect();
+        self.watch_files(process, &files);
+        let templates = &mut self.changes.templates;
+        templates.files.extend(files);
+        templates.contents.extend(done.contents.iter().cloned());
     }
 }
 

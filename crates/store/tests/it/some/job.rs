@@ -36,6 +36,7 @@ pub fn job(n: u32, status: JobStatus) -> JobRow {
         },
         status,
         cancelled_by: "admin".into(),
+        retried_at: UnixMillis::NEVER,
     }
 }
 
