@@ -92,6 +92,14 @@ impl Failure {
         self
     }
 
+    /// The same, but only where it is of this kind.
+    pub fn advise_on(self, kind: Kind, advice: impl Into<String>) -> Self {
+        match self.kind == kind {
+            true => self.advise(advice),
+            false => self,
+        }
+    }
+
     pub fn what(&self) -> &str {
         &self.what
     }

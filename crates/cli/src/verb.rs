@@ -74,6 +74,11 @@ pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// A business that is not there, with what there is.
+fn no_business(failure: Failure) -> Failure {
+    failure.advise_on(Kind::NotFound, "muster topology show lists the businesses")
+}
+
 /// The list of that name in an answer.
 fn rows<T: DeserializeOwned>(answer: &Value, list: &str) -> Result<Vec<T>, Failure> {
     serde_json::from_value(

@@ -8,7 +8,7 @@ mod report;
 use model::job::JobAction;
 
 use super::Context;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, Kind};
 
 pub use begin::examples;
 use begin::{BeginArgs, FilesArgs, ReleaseArgs};
@@ -97,10 +97,15 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
         Action::Watch(args) => follow::watch(context, args),
         Action::Retry(args) => follow::retry(context, args),
         Action::Cancel { id } => {
-            let cancelled = context.client()?.cancel_job(*id)?;
+            let cancelled = context.client()?.cancel_job(*id).map_err(no_job)?;
             let text = format!("job {id} is cancelled: what is under way ends by itself");
             context.out.did(&cancelled, text)?;
             Ok(Exit::Ok)
         }
     }
+}
+
+/// A job that is not there, with what there is.
+fn no_job(failure: Failure) -> Failure {
+    failure.advise_on(Kind::NotFound, "muster job list shows what there is")
 }

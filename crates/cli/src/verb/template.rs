@@ -7,7 +7,7 @@ mod versions;
 
 use std::io::Read;
 
-use super::{Context, rows};
+use super::{Context, no_business, rows};
 use crate::client::{Client, TemplateRow};
 use crate::failure::{Exit, Failure, Kind};
 
@@ -110,7 +110,10 @@ impl Which {
 
     /// By its name; where no template is called that, by its id.
     fn find(&self, client: &Client) -> Result<TemplateRow, Failure> {
-        let all: Vec<TemplateRow> = rows(&client.templates(self.biz())?, "templates")?;
+        let all: Vec<TemplateRow> = rows(
+            &client.templates(self.biz()).map_err(no_business)?,
+            "templates",
+        )?;
         let id = self.template.parse::<u32>().ok();
         let named = all.iter().find(|row| row.template_name == self.template);
         let found = named.or_else(|| all.iter().find(|row| Some(row.id) == id));

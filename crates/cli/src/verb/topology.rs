@@ -6,10 +6,10 @@ mod tree;
 
 use serde_json::{Value, json};
 
-use super::Context;
+use super::{Context, no_business};
 use crate::client::{Client, Difference, Import};
 use crate::confirm::{can_ask, confirm};
-use crate::failure::{Exit, Failure, Kind};
+use crate::failure::{Exit, Failure};
 use crate::show::counted;
 use model::topology::document::BusinessDocument;
 
@@ -92,7 +92,10 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
             business: Some(business),
         } => tree::business(context, *business),
         Action::Refresh(BusinessArg { id }) => {
-            let answer = context.client()?.refresh_topology(*id).map_err(not_there)?;
+            let answer = context
+                .client()?
+                .refresh_topology(*id)
+                .map_err(no_business)?;
             told(context, &[(*id, String::new(), answer)], Import::Really)
         }
         Action::Remove { business, yes } => remove(context, business.id, *yes),
@@ -177,7 +180,7 @@ fn exit_of(changed: &[Changed]) -> Result<Exit, Failure> {
 }
 
 fn export(context: &Context, business: u32, yaml: bool) -> Result<Exit, Failure> {
-    let document = context.client()?.topology(business).map_err(not_there)?;
+    let document = context.client()?.topology(business).map_err(no_business)?;
     let out = &context.out;
     match out.is_json() && !yaml {
         true => out.json(&document)?,
@@ -193,23 +196,10 @@ fn remove(context: &Context, business: u32, yes: bool) -> Result<Exit, Failure> 
             "Business {business} goes from the view, with its config templates. Go on?"
         ))?;
     }
-    let answer = client.remove_topology(business).map_err(not_there)?;
+    let answer = client.remove_topology(business).map_err(no_business)?;
     told(
         context,
         &[(business, String::new(), answer)],
         Import::Really,
     )
-}
-
-fn not_there(failure: Failure) -> Failure {
-    match failure.kind {
-        Kind::NotFound => failure.advise("muster topology show lists the businesses"),
-        Kind::Failed
-        | Kind::Usage
-        | Kind::Unreachable
-        | Kind::Refused
-        | Kind::TimedOut
-        | Kind::Interrupted
-        | Kind::Closed => failure,
-    }
 }

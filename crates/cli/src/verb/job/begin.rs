@@ -5,11 +5,11 @@ use std::time::Duration;
 use model::config_template::TemplateId;
 use model::job::{AfterRelease, Isolation, JobAction, JobOptions};
 
-use super::super::Context;
+use super::super::{Context, no_business};
 use super::follow;
 use crate::client::NewJob;
 use crate::confirm::confirm;
-use crate::failure::{EXIT_CODES, Exit, Failure};
+use crate::failure::{EXIT_CODES, Exit, Failure, Kind};
 use crate::selection::SelectionArgs;
 use crate::show::parse_duration;
 
@@ -206,7 +206,9 @@ fn begin(
         expression: expression.map_or_else(|| ANY.to_owned(), |one| one.to_string()),
         options,
     };
-    let created = client.create_job(&job)?;
+    let created = client
+        .create_job(&job)
+        .map_err(|failure| refused(failure, &job))?;
     let out = &context.out;
     if args.no_wait {
         match out.is_json() {
@@ -216,4 +218,18 @@ fn begin(
         return Ok(Exit::Ok);
     }
     follow::to_its_end(&client, out, created.id, args.timeout)
+}
+
+/// With what shows why nothing was selected.
+fn refused(failure: Failure, job: &NewJob) -> Failure {
+    let (expression, biz) = (&job.expression, job.business);
+    match failure.what().contains("selects no process") {
+        true => failure.advise_on(
+            Kind::Usage,
+            format!(
+                "muster expression explain '{expression}' --biz {biz} shows what each part leaves"
+            ),
+        ),
+        false => no_business(failure),
+    }
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::super::Context;
+use super::no_job;
 use super::report::report;
 use crate::client::{Client, JobRow};
 use crate::failure::{Exit, Failure, Kind};
@@ -55,7 +56,7 @@ pub(super) fn retry(context: &Context, args: &RetryArgs) -> Result<Exit, Failure
     let client = context.client()?;
     let out = &context.out;
     let tasks = (!args.task.is_empty()).then_some(args.task.as_slice());
-    let retried = client.retry_job(args.id, tasks)?;
+    let retried = client.retry_job(args.id, tasks).map_err(no_job)?;
     if args.no_wait {
         let text = format!(
             "{} of job {} begin again",
@@ -121,7 +122,7 @@ fn until_over(
                 out.note(format!("{}; trying again", failure.what()));
                 std::thread::sleep(RETRY);
             }
-            Err(failure) => return Err(failure),
+            Err(failure) => return Err(no_job(failure)),
         }
         if timeout.is_some_and(|timeout| started.elapsed() >= timeout) {
             progress.clear();

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::Context;
 use super::list::{selected, status};
+use super::no_job;
 use crate::client::{Client, JobCounts, JobRow, JobTaskRow};
 use crate::failure::{Exit, Failure};
 use crate::out::Out;
@@ -38,7 +39,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     if out.is_json() {
         return show_json(&client, out, args.id, wanted);
     }
-    let job: JobRow = client.job(args.id, Duration::ZERO, None)?;
+    let job: JobRow = client.job(args.id, Duration::ZERO, None).map_err(no_job)?;
     about(out, &job)?;
     let tasks = client.job_tasks::<JobTaskRow>(args.id, wanted, None)?.rows;
     match args.with_output {
@@ -50,7 +51,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
 }
 
 fn show_json(client: &Client, out: &Out, id: u32, wanted: Option<&str>) -> Result<Exit, Failure> {
-    let mut job: Value = client.job(id, Duration::ZERO, None)?;
+    let mut job: Value = client.job(id, Duration::ZERO, None).map_err(no_job)?;
     let tasks = client.job_tasks::<Value>(id, wanted, None)?.rows;
     job["count"] = json!(tasks.len());
     job["tasks"] = Value::Array(tasks);

@@ -123,7 +123,7 @@ fn rows(args: &Args, is_json: bool) -> Rows {
 fn show(out: &Out, page: &Page<ViewRow>, rows: Rows, wide: bool) -> Result<(), Failure> {
     if page.rows.is_empty() {
         out.note(match page.count {
-            0 => "no processes".to_owned(),
+            0 => "no processes; muster topology show lists the businesses".to_owned(),
             count => format!(
                 "this page is empty: there are {}",
                 counted(count, "process")

@@ -3,7 +3,7 @@
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
-use super::super::{Context, rows};
+use super::super::{Context, no_business, rows};
 use super::{Business, Which, read_text};
 use crate::client::{Client, TemplateFields, TemplateRow};
 use crate::confirm::confirm;
@@ -70,7 +70,7 @@ pub struct DeleteArgs {
 
 pub(super) fn list(context: &Context, biz: u32) -> Result<(), Failure> {
     let out = &context.out;
-    let answer = context.client()?.templates(biz)?;
+    let answer = context.client()?.templates(biz).map_err(no_business)?;
     if out.is_json() {
         return out.json(&answer);
     }
@@ -150,7 +150,7 @@ pub(super) fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure
         line_separator: or(&args.file.line_ends, "LF"),
     };
     let (client, biz) = (context.client()?, args.business.biz);
-    let mut created = client.create_template(biz, &fields)?;
+    let mut created = client.create_template(biz, &fields).map_err(no_business)?;
     let id = id_of(&created)?;
     if let Some(text) = text {
         first_version(&client, biz, id, &text).map_err(|failure| {

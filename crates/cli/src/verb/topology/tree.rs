@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::super::{Context, rows};
+use super::super::{Context, no_business, rows};
 use crate::client::{BusinessRow, ViewFilter, ViewRow};
 use crate::failure::{Exit, Failure, Kind};
 use crate::show::{age, clean, count, counted, now};
@@ -99,8 +99,10 @@ pub(super) fn business(context: &Context, id: u32) -> Result<Exit, Failure> {
     let client = context.client()?;
     let all = rows::<BusinessRow>(&client.businesses()?, "businesses")?;
     let business = all.into_iter().find(|row| row.id == id).ok_or_else(|| {
-        Failure::new(Kind::NotFound, format!("business {id} is not known"))
-            .advise("muster topology show lists the businesses")
+        no_business(Failure::new(
+            Kind::NotFound,
+            format!("business {id} is not known"),
+        ))
     })?;
     let filter = ViewFilter {
         business: id,
