@@ -1,5 +1,6 @@
 //! What may happen in a history, and how often.
 
+use model::Op;
 use supervisor::host::How;
 
 use crate::link::Weather;
@@ -124,7 +125,11 @@ impl World {
                 self.agents[at].kill().await;
             }
             Action::KillAgentSoon => {
-                let most = self.random.pick(&[10, 80, 600]);
+                let is_at_work = self.random.permille(600);
+                let most = match is_at_work {
+                    true => self.random.pick(&[30, 150]),
+                    false => self.random.pick(&[10, 80, 600]),
+                };
                 let (moments, kept) = (self.random.below(most) as u32, self.random.byte());
                 let how = self
                     .random
@@ -133,6 +138,13 @@ impl World {
                     "the agent will be killed after {moments} moments: {how:?}"
                 ));
                 self.agents[at].host.kill_agent_after(moments, how, kept);
+                if is_at_work {
+                    let number = self.random.below(N_PROCESSES);
+                    let op = self
+                        .random
+                        .pick(&[Op::Start, Op::Restart, Op::Manage, Op::Stop]);
+                    self.operate_on(vec![at], number, op).await;
+                }
             }
             Action::StopAgent => {
                 note("the agent is stopped");

@@ -114,6 +114,7 @@ async fn history(world: &mut World) -> Result<Summary, String> {
     world.server.kill();
     world.server.start().await;
     quiet(world).await?;
+    world.server.stop().await;
     let traces = || world.agents.iter().map(|agent| &agent.trace);
     Ok(Summary {
         n_tasks: world.tasks.len(),
