@@ -128,7 +128,19 @@ impl Ordering {
             .split(',')
             .map(str::trim)
             .filter(|item| !item.is_empty());
-        items.map(Self::parse).collect()
+        let all: Vec<Self> = items.map(Self::parse).collect::<Result<_, _>>()?;
+        Ok(Self::distinct(all))
+    }
+
+    /// A key that comes again decides nothing, and is left out: sorting costs memory for each.
+    pub fn distinct(all: Vec<Self>) -> Vec<Self> {
+        let mut distinct: Vec<Self> = Vec::new();
+        for order in all {
+            if !distinct.iter().any(|other| other.key == order.key) {
+                distinct.push(order);
+            }
+        }
+        distinct
     }
 
     fn parse(text: &str) -> Result<Self, Invalid> {
@@ -231,7 +243,7 @@ impl Scope {
             sets: ids("scope.bk_set_ids", raw.bk_set_ids, SetId)?,
             modules: ids("scope.bk_module_ids", raw.bk_module_ids, ModuleId)?,
             services: ids("scope.bk_service_ids", raw.bk_service_ids, ServiceId)?,
-            names: bounded("scope.bk_process_names", raw.bk_process_names)?,
+            names: bounded("scope.bk_process_names", raw.bk_process_names)?.map(distinct),
             processes: ids("scope.bk_process_ids", raw.bk_process_ids, BkProcessId)?,
         })
     }
@@ -276,8 +288,16 @@ fn ids<T>(
     let list = bounded(field, list)?;
     Ok(list.map(|list| {
         let numbers = list.into_iter().filter_map(|id| u32::try_from(id).ok());
-        numbers.map(&make).collect()
+        let numbers = distinct(numbers.collect());
+        numbers.into_iter().map(&make).collect()
     }))
+}
+
+/// Each once, because each costs.
+pub fn distinct<T: Ord>(mut list: Vec<T>) -> Vec<T> {
+    list.sort_unstable();
+    list.dedup();
+    list
 }
 
 #[cfg(test)]
@@ -310,7 +330,7 @@ mod tests {
     #[test]
     fn ids_may_be_strings_and_those_that_cannot_be_match_nothing() {
         let selection = read(
-            r#"{"scope":{"bk_set_env":"0","bk_set_ids":["5",6],"bk_module_ids":[],"bk_process_ids":[-1]}}"#,
+            r#"{"scope":{"bk_set_env":"0","bk_set_ids":[6,"5",6,5],"bk_module_ids":[],"bk_process_ids":[-1]}}"#,
         );
         let expected = Scope {
             sets: Some(vec![SetId(5), SetId(6)]),
@@ -358,6 +378,8 @@ mod tests {
         assert_eq!(order.len(), 2);
         assert!(order[1].descending && order[1].key == OrderKey::ProcessName);
         assert_eq!(Ordering::parse_list("").unwrap(), vec![]);
+        let again = Ordering::parse_list("bk_set_id,-bk_set_id,bk_set_id").unwrap();
+        assert!(again.len() == 1 && !again[0].descending);
         assert_eq!(Ordering::parse_list("name").unwrap_err().field, "ordering");
     }
 }

@@ -1,10 +1,13 @@
 //! A selection as jobs keep it and show it: in the form in which callers of GSEKit write it.
 
+use model::Invalid;
 use model::expression::{Expression, ExpressionText};
-use model::scope::{Scope, Selection};
+use model::scope::{Scope, Selection, distinct};
 use model::topology::SetEnv;
 use serde_json::{Value, json};
 
+/// How many terms one search may have: each is looked for on every host.
+const MAX_SEARCHES: usize = 100;
 /// The joined expression of a selection that is none.
 const ANY: &str = "*.*.*.*.*";
 
@@ -49,6 +52,23 @@ pub(crate) fn env_text(env: Option<SetEnv>) -> &'static str {
     }
 }
 
+/// The terms of a search without blanks, each once.
+pub(crate) fn searches<'a>(
+    field: &str,
+    terms: impl IntoIterator<Item = &'a str>,
+) -> Result<Vec<String>, Invalid> {
+    let terms = terms.into_iter().map(str::trim);
+    let terms = terms.filter(|term| !term.is_empty()).map(str::to_owned);
+    let terms = distinct(terms.collect());
+    match terms.len() > MAX_SEARCHES {
+        true => Err(Invalid::new(
+            field,
+            format!("must be at most {MAX_SEARCHES} terms"),
+        )),
+        false => Ok(terms),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use model::topology::SetId;
@@ -73,5 +93,13 @@ mod tests {
         assert_eq!(kept["expression_scope"]["bk_set_name"], "zone[1-3]");
         assert_eq!(kept["expression_scope"]["bk_set_env"], "3");
         assert_eq!(joined(&kept), "zone[1-3].login.*.*.*");
+    }
+
+    #[test]
+    fn searches_are_few() {
+        assert_eq!(searches("x", [" b", "a", "", "b"]).unwrap(), ["a", "b"]);
+        let many: Vec<String> = (0..=MAX_SEARCHES).map(|n| n.to_string()).collect();
+        let refused = searches("x", many.iter().map(String::as_str));
+        assert_eq!(refused.unwrap_err().field, "x");
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use model::Invalid;
 use model::expression::Pattern;
+use model::scope::bounded;
 use serde::Serialize;
 
 use super::refusal::Refusal;
@@ -26,8 +27,9 @@ pub(crate) fn expression_match(request: RawRequest) -> Result<Vec<u8>, Refusal> 
     if request.expression == Scalar::Absent {
         return Err(Invalid::required("expression").into());
     }
-    let candidates = request.candidates.as_ref();
+    let candidates = request.candidates;
     let candidates = candidates.ok_or_else(|| Invalid::required("candidates"))?;
+    let candidates = bounded("candidates", Some(candidates))?.unwrap_or_default();
     let pattern = Pattern::parse(&request.expression.to_text())?;
     let styles = pattern.to_shell_styles(MAX_STYLES)?;
     let mut matcher = pattern.matcher();

@@ -2,8 +2,7 @@
 
 use std::net::IpAddr;
 
-use model::Invalid;
-use model::scope::{Ordering, ProcessStatus, Selection, ViewFilter, bounded};
+use model::scope::{Ordering, ProcessStatus, Selection, ViewFilter, bounded, distinct};
 use model::topology::{BusinessId, namespace_of};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
@@ -12,6 +11,7 @@ use super::request::RawRequest;
 use super::row::{Fields, StatusRow};
 use super::{Ask, success};
 use crate::http::native::may_touch;
+use crate::http::selection::searches;
 
 pub(crate) async fn process_status(
     ask: &Ask<'_>,
@@ -35,6 +35,7 @@ pub(crate) async fn process_status(
 fn filter(business: BusinessId, request: RawRequest) -> Result<ViewFilter, Refusal> {
     let clouds = bounded("bk_cloud_ids", request.bk_cloud_ids)?;
     let ips = bounded("bk_host_innerips", request.bk_host_innerips)?;
+    let terms = request.searches.unwrap_or_default();
     Ok(ViewFilter {
         business,
         // What cannot be a number, a status or an address of anybody matches nothing.
@@ -49,14 +50,14 @@ fn filter(business: BusinessId, request: RawRequest) -> Result<ViewFilter, Refus
             bounded("is_auto_list", request.is_auto_list)?,
         ),
         ips: ips.map(|ips| kept(ips, |ip| address(ip))),
-        searches: searches(request.searches)?,
+        searches: searches("searches", terms.iter().map(String::as_str))?,
         ordering: Ordering::parse_list(&request.ordering.to_text())?,
         selection: Selection::read(request.scope, request.expression_scope)?,
     })
 }
 
-fn kept<T, U>(list: Vec<T>, read: impl Fn(&T) -> Option<U>) -> Vec<U> {
-    list.iter().filter_map(read).collect()
+fn kept<T, U: Ord>(list: Vec<T>, read: impl Fn(&T) -> Option<U>) -> Vec<U> {
+    distinct(list.iter().filter_map(read).collect())
 }
 
 /// One value and a list of values; both count where both are given.
@@ -73,15 +74,6 @@ fn address(text: &str) -> Option<IpAddr> {
         .parse::<IpAddr>()
         .ok()
         .map(|ip| ip.to_canonical())
-}
-
-fn searches(terms: Option<Vec<String>>) -> Result<Vec<String>, Invalid> {
-    let terms = bounded("searches", terms)?.unwrap_or_default();
-    let terms = terms.iter().map(|term| term.trim());
-    Ok(terms
-        .filter(|term| !term.is_empty())
-        .map(str::to_owned)
-        .collect())
 }
 
 struct Listed<'a> {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use model::Invalid;
 use model::expression::{Expression, ExpressionError, Part};
-use model::scope::{Scope, Selection, bounded};
+use model::scope::{Scope, Selection, bounded, distinct};
 use model::topology::{BkProcessId, ModuleId, ServiceId, SetEnv, SetId};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -145,7 +145,7 @@ impl ScopeBody {
             sets: ids("scope.sets", self.sets, SetId)?,
             modules: ids("scope.modules", self.modules, ModuleId)?,
             services: ids("scope.services", self.services, ServiceId)?,
-            names: bounded("scope.names", self.names)?,
+            names: bounded("scope.names", self.names)?.map(distinct),
             processes: ids("scope.ids", self.ids, BkProcessId)?,
         })
     }
@@ -156,7 +156,7 @@ fn ids<T>(
     list: Option<Vec<u32>>,
     make: impl Fn(u32) -> T,
 ) -> Result<Option<Vec<T>>, Invalid> {
-    let list = bounded(field, list)?;
+    let list = bounded(field, list)?.map(distinct);
     Ok(list.map(|list| list.into_iter().map(make).collect()))
 }
 

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use fleet::view::{Instance, View, ViewRow};
 use model::expression::Expression;
-use model::scope::{OrderKey, Ordering, ProcessStatus, Scope, Selection, ViewFilter};
+use model::scope::{OrderKey, Ordering, ProcessStatus, Scope, Selection, ViewFilter, distinct};
 use model::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetId, namespace_of};
 use model::{Host, Invalid};
 use serde::Serialize;
@@ -20,6 +20,7 @@ use super::responses::Refusals;
 use super::selected::{env_word, parse_env, parse_ip};
 use super::{ApiError, may_touch};
 use crate::http::HttpState;
+use crate::http::selection::searches;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ViewList<'a> {
@@ -138,23 +139,27 @@ pub(crate) async fn list(
 fn filter(params: &Params) -> Result<ViewFilter, ApiError> {
     let business = params.number("business", 0..=u64::from(u32::MAX))?;
     let business = business.ok_or_else(|| Invalid::required("business"))?;
+    let terms = params.list("search", |term| Ok(term.to_owned()))?;
+    let terms = terms.unwrap_or_default();
+    let ordering = params.list("order", parse_order)?;
     Ok(ViewFilter {
         business: BusinessId(business as u32),
         selection: selection(params)?,
-        clouds: params.list("cloud", parse_id)?,
-        statuses: params.list("status", parse_status)?,
+        clouds: params.list("cloud", parse_id)?.map(distinct),
+        statuses: params.list("status", parse_status)?.map(distinct),
         is_auto: params.flag("managed")?.map(|managed| vec![managed]),
-        ips: params.list("ip", parse_ip)?,
-        searches: params
-            .list("search", |term| Ok(term.to_owned()))?
-            .unwrap_or_default(),
-        ordering: params.list("order", parse_order)?.unwrap_or_default(),
+        ips: params.list("ip", parse_ip)?.map(distinct),
+        searches: searches("search", terms.iter().map(String::as_str))?,
+        ordering: Ordering::distinct(ordering.unwrap_or_default()),
     })
 }
 
 fn selection(params: &Params) -> Result<Selection, ApiError> {
     let env = parse_env(params.text("env").unwrap_or_default())?;
-    let ids = |name| params.list(name, parse_id);
+    let ids = |name| {
+        let ids = params.list(name, parse_id)?;
+        Ok::<_, Invalid>(ids.map(distinct))
+    };
     let scope = Scope {
         env,
         sets: ids("set")?.map(|ids| ids.into_iter().map(SetId).collect()),

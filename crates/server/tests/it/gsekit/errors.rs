@@ -155,6 +155,12 @@ async fn each_error_row_names_its_field() {
         ),
         (
             PROCESS_STATUS,
+            page(json!({"searches": (0..101).map(|n| n.to_string()).collect::<Vec<_>>()})),
+            4_100_001,
+            "searches: must be at most 100 terms",
+        ),
+        (
+            PROCESS_STATUS,
             page(json!({"bk_cloud_ids": [[]]})),
             4_100_001,
             "bk_cloud_ids[0]: must be a whole number",
