@@ -10,6 +10,7 @@ mod crash_server;
 mod dialects;
 mod documents;
 mod events;
+mod examples;
 mod fixture;
 mod logs;
 mod operations;
