@@ -181,7 +181,11 @@ pub fn operation(
         process: name.full_name().map_err(refused)?,
         op,
         probe,
-        deadline: clock.to_local(command.deadline_ms),
+        deadline: match command.sent_ms {
+            0 => clock.to_local(command.deadline_ms),
+            // A clock that was set since we connected does not matter.
+            sent => ClockOffset::new(UnixMillis(sent), now).to_local(command.deadline_ms),
+        },
     })
 }
 

@@ -339,10 +339,11 @@ impl Session {
                 );
             }
         }
+        let now = self.control.now();
         let commands = waiting
             .commands
             .into_iter()
-            .filter_map(|op| command(&self.control.0.tasks, op));
+            .filter_map(|op| command(&self.control.0.tasks, op, now));
         frames.extend(commands.map(Down::from));
         frames.extend(self.outbox.questions.frames());
         frames.extend(waiting.bye.map(Down::from));
@@ -457,7 +458,7 @@ fn split(processes: Vec<DesiredProcess>, full: bool) -> Vec<Down> {
 }
 
 /// None when the target has ended meanwhile.
-fn command(tasks: &Tasks, op: OpId) -> Option<Command> {
+fn command(tasks: &Tasks, op: OpId, now: UnixMillis) -> Option<Command> {
     let task = tasks.get(op.task)?;
     if task.outcome(op).is_some() {
         return None;
@@ -473,6 +474,7 @@ fn command(tasks: &Tasks, op: OpId) -> Option<Command> {
             .map(|probe| to_json(probe))
             .unwrap_or_default(),
         deadline_ms: target.deadline.0,
+        sent_ms: now.0,
     })
 }
 

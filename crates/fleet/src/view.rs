@@ -11,6 +11,7 @@ mod paged;
 mod places;
 mod read;
 mod row;
+mod scan;
 mod templates;
 #[cfg(test)]
 mod tests;

@@ -214,6 +214,9 @@ pub struct Command {
     /// After this the server calls the target terminated; an operation not begun by then is not begun.
     #[prost(int64, tag = "5")]
     pub deadline_ms: i64,
+    /// When it was sent, by the clock of the deadline: what is between the two counts, whatever any clock says. 0 is not told.
+    #[prost(int64, tag = "6")]
+    pub sent_ms: i64,
 }
 
 /// What the server has stored and the agent may forget.

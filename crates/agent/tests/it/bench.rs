@@ -176,5 +176,6 @@ pub(crate) fn command(id: OpId, op_type: u32) -> Command {
         op_type,
         probe_json: String::new(),
         deadline_ms: 0,
+        sent_ms: 0,
     }
 }

@@ -173,6 +173,16 @@ fn deadlines_are_read_by_the_servers_clock() {
 }
 
 #[test]
+fn a_clock_that_was_set_since_the_connection_was_made_moves_no_deadline() {
+    let mut command = command(op(1), 0);
+    // Ten seconds are left, by whatever clock.
+    (command.sent_ms, command.deadline_ms) = (9_000_000, 9_010_000);
+    let clock = ClockOffset::new(UnixMillis(5_000), UnixMillis(1_000));
+    let operation = operation(op(1), &command, clock, UnixMillis(70)).unwrap();
+    assert_eq!(operation.deadline, UnixMillis(10_070));
+}
+
+#[test]
 fn process_groups_are_passed_on_and_bad_ones_cost_themselves_only() {
     let namespace = Namespace::parse("n").unwrap();
     let groups = vec![ProcessGroup {

@@ -8,7 +8,7 @@ use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
 use model::topology::{BkProcessId, BusinessId, SetEnv};
 use roaring::RoaringBitmap;
 
-use super::View;
+use super::{View, scan};
 
 /// Up to so many names that a pattern can stand for are looked up; more are tried one by one.
 const MAX_LOOKED_UP: usize = 1024;
@@ -185,24 +185,25 @@ impl View {
     }
 
     fn of_services(&self, candidates: &RoaringBitmap, pattern: &Pattern) -> RoaringBitmap {
-        let mut names = pattern.matcher();
-        // Processes of one service have neighbouring ids: each name is tried once for them all.
-        let mut last = None;
-        let matches = |id: &u32| {
-            let Some(cell) = self.processes.get(*id) else {
-                return false;
-            };
-            match last {
-                Some((service, answer)) if service == cell.row.service => answer,
-                _ => {
-                    let service = self.services.get(cell.row.service.0);
-                    let answer = service.is_some_and(|service| names.matches(&service.name));
-                    last = Some((cell.row.service, answer));
-                    answer
+        scan::filtered(candidates, || {
+            let mut names = pattern.matcher();
+            // Processes of one service have neighbouring ids: each name is tried once for them all.
+            let mut last = None;
+            move |id| {
+                let Some(cell) = self.processes.get(id) else {
+                    return false;
+                };
+                match last {
+                    Some((service, answer)) if service == cell.row.service => answer,
+                    _ => {
+                        let service = self.services.get(cell.row.service.0);
+                        let answer = service.is_some_and(|service| names.matches(&service.name));
+                        last = Some((cell.row.service, answer));
+                        answer
+                    }
                 }
             }
-        };
-        candidates.iter().filter(matches).collect()
+        })
     }
 
     fn by_id(&self, ids: &mut RoaringBitmap, part: &IdPart) {
@@ -217,15 +218,16 @@ impl View {
                     *ids &= numbers.collect::<RoaringBitmap>();
                 }
                 None => {
-                    let mut names = pattern.matcher();
-                    let mut text = String::new();
-                    let matches = |id: &u32| {
-                        text.clear();
-                        // Writing into a string cannot fail.
-                        let _ = write!(text, "{id}");
-                        names.matches(&text)
-                    };
-                    *ids = ids.iter().filter(matches).collect();
+                    *ids = scan::filtered(ids, || {
+                        let mut names = pattern.matcher();
+                        let mut text = String::new();
+                        move |id| {
+                            text.clear();
+                            // Writing into a string cannot fail.
+                            let _ = write!(text, "{id}");
+                            names.matches(&text)
+                        }
+                    });
                 }
             },
             IdPart::Slice(slice) => {

@@ -8,7 +8,7 @@ use model::scope::{OrderKey, Ordering, ViewFilter};
 use model::topology::{BkProcessId, ModuleId};
 use roaring::RoaringBitmap;
 
-use super::{View, ViewRow};
+use super::{View, ViewRow, scan};
 use crate::Fleet;
 
 /// Part of a result, and how large the whole is.
@@ -76,16 +76,16 @@ impl View {
             return Vec::new();
         }
         let width = ordering.len();
-        let mut keys = Vec::with_capacity(ids.len() as usize * width);
-        let mut positions: Vec<(u32, u32)> = Vec::with_capacity(ids.len() as usize);
-        for (position, id) in ids.iter().enumerate() {
-            keys.extend(
-                ordering
-                    .iter()
-                    .map(|order| self.key(BkProcessId(id), order.key)),
-            );
-            positions.push((position as u32, id));
-        }
+        let keys = scan::mapped(ids, |run| {
+            let of = |id: &u32| {
+                let id = BkProcessId(*id);
+                ordering.iter().map(move |order| self.key(id, order.key))
+            };
+            run.iter().flat_map(of).collect()
+        });
+        let keys = keys.concat();
+        let positions = ids.iter().enumerate();
+        let mut positions: Vec<(u32, u32)> = positions.map(|(at, id)| (at as u32, id)).collect();
         let of = |position: u32| &keys[position as usize * width..][..width];
         let compare = |a: &(u32, u32), b: &(u32, u32)| {
             let pairs = of(a.0).iter().zip(of(b.0)).zip(ordering);

@@ -218,6 +218,7 @@ fn downs() -> Vec<(&'static str, Down)> {
                 op_type: 7,
                 probe_json: "{\"proc_name\":\"p\"}".into(),
                 deadline_ms: 1_441_006_157_000,
+                sent_ms: 0,
             }
             .into(),
         ),
