@@ -1,12 +1,13 @@
 //! Sets, modules, hosts and service instances: which of the facts is which of the view, and what is new.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
 
 use fleet::view::View;
 use model::Host;
 use model::topology::{
-    BkHostId, BusinessId, Facts, MachineRow, ModuleId, ModuleRow, ServiceId, ServiceRow, SetId,
-    SetRow, SourceRow, Trouble,
+    BkHostId, BkProcessId, BusinessId, Facts, HostFacts, MachineRow, ModuleId, ModuleRow,
+    ServiceId, ServiceRow, SetId, SetRow, SourceRow, Trouble,
 };
 
 use super::plan::Planner;
@@ -20,7 +21,7 @@ pub(super) struct Places {
     pub(super) services: Vec<Option<ServiceId>>,
 }
 
-/// The places of a business that are in the view, by name.
+/// The places of a business that are in the view, by name. Those that the facts number themselves are not looked for.
 #[derive(Debug)]
 struct Known<'a> {
     sets: HashMap<&'a str, SetId>,
@@ -29,38 +30,53 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn of(view: &'a View, business: BusinessId) -> Self {
+    fn of(view: &'a View, business: BusinessId, facts: &Facts) -> Self {
+        let given: HashSet<u32> = facts.sets.iter().filter_map(|set| set.id).collect();
         let sets = view.sets_of(business);
-        let mut modules = HashMap::new();
-        for set in &sets {
-            for module in view.modules_of(set.id) {
-                modules.insert((set.id, &*module.name), module.id);
-            }
-        }
-        let mut services = HashMap::new();
-        let mut seen = HashSet::new();
-        for id in view.processes_of(business).into_iter().flatten() {
-            let service = view
-                .process(model::topology::BkProcessId(id))
-                .map(|row| row.service)
-                .filter(|id| seen.insert(*id))
-                .and_then(|id| view.service(id));
-            if let Some(row) = service {
-                services.insert((row.module, row.machine, row.name), row.id);
-            }
-        }
+        let unnumbered = sets.iter().filter(|set| !given.contains(&set.id.0));
+        let by_name = unnumbered.map(|set| (&*set.name, set.id)).collect();
+        let given: HashSet<u32> = facts.modules.iter().filter_map(|row| row.id).collect();
+        let modules = sets.iter().flat_map(|set| view.modules_of(set.id));
+        let modules = modules.filter(|module| !given.contains(&module.id.0));
+        let modules = modules.map(|module| ((module.set, &*module.name), module.id));
+        let given: HashSet<u32> = facts.services.iter().filter_map(|row| row.id).collect();
+        let processes = view.processes_of(business).into_iter().flatten();
+        let services: BTreeSet<ServiceId> = processes
+            .filter_map(|id| view.process(BkProcessId(id)))
+            .map(|row| row.service)
+            .filter(|id| !given.contains(&id.0))
+            .collect();
+        let services = services.into_iter().filter_map(|id| view.service(id));
         Self {
-            sets: sets.iter().map(|set| (&*set.name, set.id)).collect(),
-            modules,
-            services,
+            sets: by_name,
+            modules: modules.collect(),
+            services: services
+                .map(|row| ((row.module, row.machine, row.name), row.id))
+                .collect(),
         }
+    }
+}
+
+/// Names of what its source does not number: each may be there once.
+#[derive(Debug)]
+struct Names<T>(HashSet<T>);
+
+impl<T> Default for Names<T> {
+    fn default() -> Self {
+        Self(HashSet::new())
+    }
+}
+
+impl<T: Eq + Hash> Names<T> {
+    fn is_new(&mut self, given: Option<u32>, name: T) -> bool {
+        given.is_some() || self.0.insert(name)
     }
 }
 
 impl Planner<'_> {
     /// Resolves all places and drafts the rows that differ.
     pub(super) fn places(&mut self, facts: &Facts) -> Places {
-        let known = Known::of(self.view, self.business);
+        let known = Known::of(self.view, self.business, facts);
         self.skip_given_ids(facts);
         let mut places = Places::default();
         self.sets(facts, &known, &mut places);
@@ -109,11 +125,11 @@ impl Planner<'_> {
             .processes
             .iter()
             .filter_map(|row| row.id)
-            .for_each(|id| ids.skip_process(model::topology::BkProcessId(id)));
+            .for_each(|id| ids.skip_process(BkProcessId(id)));
     }
 
     fn sets(&mut self, facts: &Facts, known: &Known<'_>, places: &mut Places) {
-        let mut taken = HashSet::new();
+        let (mut taken, mut names) = (HashSet::new(), Names::default());
         for set in &facts.sets {
             let id = set.id.map(SetId);
             let id = id
@@ -134,8 +150,8 @@ impl Planner<'_> {
                 places.sets.push(None);
                 continue;
             }
-            if !taken.insert(id) {
-                let reason = format!("set {id} is there twice");
+            if !names.is_new(set.id, &set.name) || !taken.insert(id) {
+                let reason = format!("set {} is there twice", set.name);
                 self.trouble(format!("set {}", set.name), reason);
                 places.sets.push(None);
                 continue;
@@ -150,7 +166,7 @@ impl Planner<'_> {
     }
 
     fn modules(&mut self, facts: &Facts, known: &Known<'_>, places: &mut Places) {
-        let mut taken = HashSet::new();
+        let (mut taken, mut names) = (HashSet::new(), Names::default());
         for module in &facts.modules {
             let Some(set) = places.sets[module.set] else {
                 places.modules.push(None);
@@ -174,8 +190,10 @@ impl Planner<'_> {
                     "module {id} belongs to business {}",
                     owner.business
                 )),
-                Some(_) | None if !taken.insert(id) => Some(format!("module {id} is there twice")),
-                Some(_) | None => None,
+                Some(_) | None => {
+                    let is_new = names.is_new(module.id, (set, &module.name)) && taken.insert(id);
+                    (!is_new).then(|| format!("module {} is there twice", module.name))
+                }
             };
             if let Some(reason) = refusal {
                 self.trouble(format!("module {}", module.name), reason);
@@ -194,7 +212,13 @@ impl Planner<'_> {
 
     fn machines(&mut self, facts: &Facts, places: &mut Places) {
         let mut drafted: HashMap<Host, BkHostId> = HashMap::new();
-        for facts in &facts.hosts {
+        let numbered = facts.hosts.iter().rev();
+        drafted.extend(numbered.filter_map(|facts| {
+            let host = Host::new(facts.cloud, facts.ip);
+            Some((host, BkHostId(facts.id?)))
+        }));
+        let used = used_hosts(facts);
+        for (index, facts) in facts.hosts.iter().enumerate() {
             let host = Host::new(facts.cloud, facts.ip);
             let known = || {
                 let there = self.view.machines_at(facts.ip);
@@ -207,32 +231,68 @@ impl Planner<'_> {
                 .or_else(|| drafted.get(&host).copied())
                 .or_else(known)
                 .unwrap_or_else(|| self.ids.machine());
-            let twice = self
-                .wanted_machines
-                .get(&id)
-                .filter(|other| other.host != host);
-            if let Some(other) = twice {
-                let reason = format!("host {id} is there twice, also as {}", other.host);
+            // Of one that nothing runs on there is nothing to say.
+            let refusal = used
+                .contains(&index)
+                .then(|| self.refused_machine(id, host));
+            if let Some(reason) = refusal.flatten() {
                 self.trouble(format!("host {host}"), reason);
                 places.machines.push(None);
                 continue;
             }
-            drafted.insert(host, id);
-            self.wanted_machines
-                .entry(id)
-                .or_insert_with(|| MachineRow {
-                    id,
-                    host,
-                    ip_v6: facts.ip_v6,
-                    agent_id: facts.agent_id.clone(),
-                    attributes: facts.attributes.clone(),
-                });
+            drafted.entry(host).or_insert(id);
+            let row = self.machine_row(id, facts);
+            self.wanted_machines.entry(id).or_insert(row);
             places.machines.push(Some(id));
         }
     }
 
+    /// Why a number cannot be that of a host.
+    fn refused_machine(&self, id: BkHostId, host: Host) -> Option<String> {
+        let twice = self.wanted_machines.get(&id);
+        if let Some(other) = twice.filter(|other| other.host != host) {
+            return Some(format!("host {id} is there twice, also as {}", other.host));
+        }
+        // One of ours may change its address. One that only others have is another, which we numbered for them.
+        let before = self.view.machine(id).filter(|row| row.host != host)?;
+        let there = self.view.processes_on(id)?;
+        let ours = self.view.processes_of(self.business);
+        let is_ours = ours.is_some_and(|ours| !there.is_disjoint(ours));
+        (!there.is_empty() && !is_ours).then(|| {
+            let known = before.host;
+            format!("host {id} is {known} in another business: give it another bk_host_id there")
+        })
+    }
+
+    /// What the facts say of a host. Where they know it by its address alone, they do not unsay what another business says.
+    fn machine_row(&self, id: BkHostId, facts: &HostFacts) -> MachineRow {
+        let mut row = MachineRow {
+            id,
+            host: Host::new(facts.cloud, facts.ip),
+            ip_v6: facts.ip_v6,
+            agent_id: facts.agent_id.clone(),
+            attributes: facts.attributes.clone(),
+        };
+        let ours = self.view.processes_of(self.business);
+        let has_others = self.view.processes_on(id).is_some_and(|there| {
+            let is_subset = ours.is_some_and(|ours| there.is_subset(ours));
+            !there.is_empty() && !is_subset
+        });
+        if let Some(before) = self.view.machine(id)
+            && facts.id.is_none()
+            && has_others
+        {
+            row.ip_v6 = row.ip_v6.or(before.ip_v6);
+            row.agent_id = row.agent_id.or_else(|| before.agent_id.clone());
+            if row.attributes.is_empty() {
+                row.attributes = before.attributes.clone();
+            }
+        }
+        row
+    }
+
     fn services(&mut self, facts: &Facts, known: &Known<'_>, places: &mut Places) {
-        let mut taken = HashSet::new();
+        let (mut taken, mut names) = (HashSet::new(), Names::default());
         for service in &facts.services {
             let place = places.modules[service.module].zip(places.machines[service.host]);
             let Some((module, machine)) = place else {
@@ -252,8 +312,11 @@ impl Planner<'_> {
                 .filter(|other| *other != self.business);
             let refusal = match elsewhere {
                 Some(other) => Some(format!("service instance {id} belongs to business {other}")),
-                None if !taken.insert(id) => Some(format!("service instance {id} is there twice")),
-                None => None,
+                None => {
+                    let is_new = names.is_new(service.id, (module, machine, &service.name))
+                        && taken.insert(id);
+                    (!is_new).then(|| format!("service instance {name} is there twice"))
+                }
             };
             if let Some(reason) = refusal {
                 self.trouble(format!("service instance {name}"), reason);
@@ -322,6 +385,15 @@ impl Planner<'_> {
             reason,
         });
     }
+}
+
+/// The hosts, by index, that any process is on.
+fn used_hosts(facts: &Facts) -> HashSet<usize> {
+    let processes = facts.processes.iter();
+    let right = processes.filter(|process| process.program.check().is_ok());
+    right
+        .map(|process| facts.services[process.service].host)
+        .collect()
 }
 
 impl super::Tally {

@@ -88,13 +88,15 @@ impl Planner<'_> {
     /// The processes of the facts, each once, with its id.
     fn processes<'f>(&mut self, facts: &'f Facts, places: &Places) -> Vec<Wanted<'f>> {
         let mut known: HashMap<(ServiceId, &str), BkProcessId> = HashMap::new();
+        let given: HashSet<u32> = facts.processes.iter().filter_map(|row| row.id).collect();
         let existing = self.view.processes_of(self.business).into_iter().flatten();
+        let existing = existing.filter(|id| !given.contains(id));
         for id in existing.map(BkProcessId) {
             if let (Some(row), Some(alias)) = (self.view.process(id), self.view.alias_of(id)) {
                 known.insert((row.service, alias), id);
             }
         }
-        let mut taken = HashSet::new();
+        let (mut taken, mut named) = (HashSet::new(), HashSet::new());
         let mut wanted = Vec::with_capacity(facts.processes.len());
         for facts in &facts.processes {
             let Some(service) = places.services[facts.service] else {
@@ -105,6 +107,12 @@ impl Planner<'_> {
                 continue;
             }
             let key = (service, facts.program.bk_process_name.as_str());
+            // What its source does not number is known by its name, which it has alone.
+            if facts.id.is_none() && !named.insert(key) {
+                let reason = format!("process {} is there twice in its service instance", key.1);
+                self.trouble(facts.row.0.clone(), reason);
+                continue;
+            }
             let id = facts.id.map(BkProcessId);
             let id = id
                 .or_else(|| known.get(&key).copied())

@@ -305,3 +305,109 @@ async fn a_host_without_its_agent_fails_its_own_tasks() {
         .collect();
     assert_eq!(codes, [117, 4_103_003]);
 }
+
+#[tokio::test]
+async fn an_agent_whose_clock_is_years_ahead_holds_up_nobody() {
+    let rig = Rig::new().await;
+    let agents = two_hosts(&rig).await;
+    let options = JobOptions {
+        pause_secs: 1,
+        ..JobOptions::default()
+    };
+    let id = create(&rig, JobAction::Start, options).await;
+    let asked = async {
+        loop {
+            for agent in &agents {
+                for command in agent.hears_commands().await {
+                    let ahead = UnixMillis(crate::rig::START * 2);
+                    let outcome = Outcome::plain(Code::OK, "success", ahead);
+                    agent.answers(op_of(&command), outcome).await;
+                }
+            }
+            rig.advance(Duration::from_secs(1));
+        }
+    };
+    tokio::select! {
+        view = over(&rig, id) => assert_eq!(view.count(JobStatus::Succeeded), 4),
+        () = asked => {}
+    }
+}
+
+#[tokio::test]
+async fn a_missing_command_holds_up_no_later_priority() {
+    let rig = Rig::new().await;
+    let mut two = facts(&["10.0.0.1"], &program("first", 1));
+    two.processes[0].program.start_cmd = String::new();
+    let second = model::topology::Program {
+        priority: Some(1),
+        ..program("second", 1)
+    };
+    two.processes.push(process(None, 0, &second));
+    rig.control
+        .import_topology(&rig.caller, two, Origin::Given, Apply::Really)
+        .await
+        .unwrap();
+    let agents = [rig.agent("10.0.0.1").await];
+    let id = create(&rig, JobAction::Start, JobOptions::default()).await;
+    assert_eq!(answer_all(&agents, |_| Code::OK).await, ["second_1"]);
+    let view = over(&rig, id).await;
+    assert_eq!(view.tasks[0].code, Code(4_104_002));
+    assert_eq!(view.tasks[1].status, JobStatus::Succeeded);
+}
+
+#[tokio::test]
+async fn of_several_failed_tasks_one_can_be_tried_again() {
+    let rig = Rig::new().await;
+    let agents = two_hosts(&rig).await;
+    let id = create(&rig, JobAction::Start, JobOptions::default()).await;
+    answer_all(&agents, |_| Code::CHECK_FAILED).await;
+    let view = over(&rig, id).await;
+    assert_eq!(view.count(JobStatus::Failed), 4);
+    rig.advance(Duration::from_secs(1));
+    let retried = rig.control.retry_job(&rig.caller, id, Some(vec![1, 77]));
+    assert_eq!(retried.await.unwrap(), 1);
+    assert_eq!(answer_all(&agents, |_| Code::OK).await.len(), 1);
+    let view = over(&rig, id).await;
+    assert_eq!(view.tasks[1].status, JobStatus::Succeeded);
+    assert_eq!(view.job.status, JobStatus::Failed, "the others have failed");
+}
+
+#[tokio::test]
+async fn what_is_left_on_an_earlier_host_is_stopped_there_and_started_nowhere() {
+    let rig = Rig::new().await;
+    let mut moving = facts(&["10.0.0.1", "10.0.0.2"], &program("zone", 1));
+    moving.processes.pop();
+    moving.processes[0].id = Some(46);
+    let import = |facts: model::topology::Facts| {
+        rig.control
+            .import_topology(&rig.caller, facts, Origin::Given, Apply::Really)
+    };
+    import(moving.clone()).await.unwrap();
+    let agents = [rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await];
+    let running = model::Status {
+        state: model::State::Running,
+        ..model::Status::default()
+    };
+    let name = crate::rig::full("GSEKIT_BIZ_2/zone_1");
+    let report = wire::Report {
+        statuses: vec![wire::ProcessStatus::new(&name, &running)],
+    };
+    agents[0].session.take(report.into()).await.unwrap();
+    moving.processes[0].service = 1;
+    import(moving).await.unwrap();
+    let id = create(&rig, JobAction::Restart, JobOptions::default()).await;
+    assert_eq!(answer_all(&agents[..1], |_| Code::OK).await, [""; 0]);
+    assert_eq!(answer_all(&agents[1..], |_| Code::OK).await, ["zone_1"]);
+    assert_eq!(over(&rig, id).await.tasks.len(), 1);
+    let id = create(&rig, JobAction::Stop, JobOptions::default()).await;
+    assert_eq!(answer_all(&agents[..1], |_| Code::OK).await, ["zone_1"]);
+    assert_eq!(answer_all(&agents[1..], |_| Code::OK).await, ["zone_1"]);
+    let view = over(&rig, id).await;
+    let mut hosts: Vec<&str> = view
+        .tasks
+        .iter()
+        .map(|task| task.label.bk_host_innerip.as_str())
+        .collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, ["10.0.0.1", "10.0.0.2"]);
+}

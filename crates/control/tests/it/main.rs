@@ -14,3 +14,4 @@ mod restart;
 mod rig;
 mod templates;
 mod topology;
+mod topology_histories;

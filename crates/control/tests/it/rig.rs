@@ -11,7 +11,9 @@ use control::{
 use model::access::Caller;
 use model::spec::RawSpec;
 use model::spec::raw::Given;
-use model::{Code, Flag, FullName, Host, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
+use model::{
+    AgentId, Code, Flag, FullName, Host, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis,
+};
 use store::Store;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -144,16 +146,22 @@ impl Rig {
 
     /// Enrols a host and connects its agent, which holds nothing.
     pub(crate) async fn agent(&self, host: &str) -> Agent {
+        self.enrolled(host, None).await
+    }
+
+    /// The same with an id that others may know it by.
+    pub(crate) async fn agent_with_id(&self, host: &str, id: AgentId) -> Agent {
+        self.enrolled(host, Some(id)).await
+    }
+
+    async fn enrolled(&self, host: &str, id: Option<AgentId>) -> Agent {
         let fixed = FirstKeys {
             join_token: Some("join-me".into()),
             ..Default::default()
         };
         self.control.ensure_first_keys(fixed).await.unwrap();
         let host: Host = host.parse().unwrap();
-        self.control
-            .enrol("join-me", host, None, None)
-            .await
-            .unwrap();
+        self.control.enrol("join-me", host, id, None).await.unwrap();
         self.connect(host, 0)
     }
 

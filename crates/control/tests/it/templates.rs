@@ -405,3 +405,121 @@ async fn a_template_that_goes_leaves_its_files_unwatched() {
         "the file stays"
     );
 }
+
+#[tokio::test]
+async fn a_path_that_leads_out_of_its_folder_once_it_is_rendered_is_refused() {
+    let (rig, agent, id) = rig(TEXT).await;
+    let disk = Disk::default();
+    for (abs_path, file_name, field) in [
+        ("/opt/${'..'}/etc", "zone.conf", "abs_path"),
+        ("/opt", r"${'..' + '\x2f'}x", "file_name"),
+    ] {
+        let moved = NewTemplate {
+            abs_path: abs_path.into(),
+            file_name: file_name.into(),
+            ..new("zone.conf")
+        };
+        rig.control
+            .update_template(&rig.caller, BUSINESS, id, moved)
+            .await
+            .unwrap();
+        let job = create(&rig, JobAction::Release, JobOptions::default()).await;
+        let view = run(&rig, &agent, &disk, job).await;
+        assert_eq!(view.count(JobStatus::Failed), 2, "{:?}", view.tasks);
+        let reason = &view.tasks[0].reason;
+        assert!(
+            reason.starts_with("template zone.conf: ") && reason.contains(field),
+            "{reason}"
+        );
+    }
+    assert!(disk.0.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn two_templates_never_make_one_file() {
+    let (rig, agent, first) = rig(TEXT).await;
+    let disk = Disk::default();
+    let second = rig
+        .control
+        .create_template(&rig.caller, BUSINESS, new("other.conf"))
+        .await
+        .unwrap();
+    activate(&rig, second, "other\n").await;
+    rig.control
+        .bind_template(
+            &rig.caller,
+            BUSINESS,
+            second,
+            vec![Binding::Process(PROCESS)],
+        )
+        .await
+        .unwrap();
+    // Whether both are released or one of them.
+    for config_template_ids in [vec![], vec![first], vec![second]] {
+        let options = JobOptions {
+            config_template_ids,
+            ..JobOptions::default()
+        };
+        let job = create(&rig, JobAction::Release, options).await;
+        let view = run(&rig, &agent, &disk, job).await;
+        let reason = &view.tasks[0].reason;
+        assert!(
+            reason.ends_with("both make /opt/zone/etc/zone1.conf"),
+            "{reason}"
+        );
+    }
+    assert!(disk.0.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_agent_is_not_given_more_files_than_it_watches() {
+    let (rig, agent, _) = rig(TEXT).await;
+    let disk = Disk::default();
+    for n in 0..64 {
+        let more = NewTemplate {
+            file_name: format!("{n}.conf"),
+            ..new(&format!("more{n}"))
+        };
+        let id = rig.control.create_template(&rig.caller, BUSINESS, more);
+        let id = id.await.unwrap();
+        activate(&rig, id, "x\n").await;
+        let bindings = vec![Binding::Process(PROCESS)];
+        let bind = rig
+            .control
+            .bind_template(&rig.caller, BUSINESS, id, bindings);
+        bind.await.unwrap();
+    }
+    let job = create(&rig, JobAction::Release, JobOptions::default()).await;
+    let view = run(&rig, &agent, &disk, job).await;
+    let reason = &view.tasks[0].reason;
+    assert!(
+        reason.contains("65 config files, and at most 64"),
+        "{reason}"
+    );
+    assert!(disk.0.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_long_difference_is_cut_and_one_that_is_no_text_is_only_told() {
+    let (rig, agent, _) = rig(TEXT).await;
+    let disk = Disk::default();
+    let job = create(&rig, JobAction::Release, JobOptions::default()).await;
+    run(&rig, &agent, &disk, job).await;
+    {
+        let mut files = disk.0.lock().unwrap();
+        let long = &mut files.get_mut("/opt/zone/etc/zone1.conf").unwrap().1;
+        *long = "by hand\n".repeat(100_000).into_bytes();
+        let binary = &mut files.get_mut("/opt/zone/etc/zone2.conf").unwrap().1;
+        *binary = vec![0, 159, 146, 150];
+    }
+    let job = create(&rig, JobAction::Diff, JobOptions::default()).await;
+    let view = run(&rig, &agent, &disk, job).await;
+    let output = &view.tasks[0].output;
+    assert!(output.len() < 66_000, "{}", output.len());
+    assert!(output.ends_with("the rest is not kept\n"));
+    let output = &view.tasks[1].output;
+    assert_eq!(
+        *output,
+        "/opt/zone/etc/zone2.conf: differs, and is no text: 4 bytes\n"
+    );
+}
