@@ -9,30 +9,9 @@ use model::topology::{
 use model::{AgentId, Host};
 use serde_json::Value;
 
-pub(super) fn facts(business: BusinessId, clouds: &[Value], processes: &[Value]) -> Facts {
-    let mut reader = Reader {
-        facts: Facts {
-            business: Some(business),
-            name: format!("business {business}"),
-            ..Facts::default()
-        },
-        sets: HashMap::new(),
-        modules: HashMap::new(),
-        hosts: HashMap::new(),
-        services: HashMap::new(),
-        seen: HashSet::new(),
-    };
-    for cloud in clouds {
-        if let (Some(id), Some(name)) =
-            (number(&cloud["bk_cloud_id"]), text(&cloud["bk_cloud_name"]))
-        {
-            reader.facts.clouds.push((id, name));
-        }
-    }
-    for row in processes {
-        reader.row(row);
-    }
-    reader.facts
+/// A cloud area with its name.
+pub(super) fn cloud(row: &Value) -> Option<(u32, String)> {
+    Some((number(&row["bk_cloud_id"])?, text(&row["bk_cloud_name"])?))
 }
 
 /// Fills in what another call knows of modules.
@@ -55,7 +34,9 @@ pub(super) fn add_service_templates(facts: &mut Facts, found: &Value) {
     }
 }
 
-struct Reader {
+/// Makes facts of rows, one by one: a row need not be kept.
+#[derive(Debug)]
+pub(super) struct Reader {
     facts: Facts,
     sets: HashMap<u32, usize>,
     modules: HashMap<u32, usize>,
@@ -65,7 +46,26 @@ struct Reader {
 }
 
 impl Reader {
-    fn row(&mut self, row: &Value) {
+    pub(super) fn new(business: BusinessId) -> Self {
+        Self {
+            facts: Facts {
+                business: Some(business),
+                name: format!("business {business}"),
+                ..Facts::default()
+            },
+            sets: HashMap::new(),
+            modules: HashMap::new(),
+            hosts: HashMap::new(),
+            services: HashMap::new(),
+            seen: HashSet::new(),
+        }
+    }
+
+    pub(super) fn into_facts(self) -> Facts {
+        self.facts
+    }
+
+    pub(super) fn row(&mut self, row: &Value) {
         // A set of number 0 is none: idle hosts.
         if number(&row["set"]["bk_set_id"]).is_none_or(|id| id == 0) {
             return;
@@ -239,7 +239,7 @@ fn required(of: &Value, what: &str, field: &str) -> Result<u32, String> {
         .ok_or_else(|| format!("{what}.{field}: must be a whole number, not {}", of[field]))
 }
 
-fn number(value: &Value) -> Option<u32> {
+pub(super) fn number(value: &Value) -> Option<u32> {
     match value {
         Value::Number(number) => number
             .as_u64()
@@ -299,11 +299,18 @@ mod tests {
         json!({"bk_host_id": id, "bk_host_innerip": format!("10.0.0.{id},10.1.0.{id}"), "bk_cloud_id": 0, "bk_agent_id": ""})
     }
 
+    fn facts(rows: &[Value]) -> Facts {
+        let mut reader = Reader::new(BusinessId(2));
+        rows.iter().for_each(|row| reader.row(row));
+        reader.into_facts()
+    }
+
     #[test]
     fn rows_become_facts_however_their_numbers_are_written() {
-        let clouds = [json!({"bk_cloud_id": 0, "bk_cloud_name": "default area"})];
+        let area = json!({"bk_cloud_id": "0", "bk_cloud_name": "default area"});
+        assert_eq!(cloud(&area), Some((0, "default area".into())));
         let rows = [row(46, host(1)), row(47, host(2)), row(46, host(1))];
-        let mut facts = facts(BusinessId(2), &clouds, &rows);
+        let mut facts = facts(&rows);
         assert!(facts.troubles.is_empty(), "{:?}", facts.troubles);
         assert_eq!(
             (facts.sets.len(), facts.modules.len(), facts.hosts.len()),
@@ -331,11 +338,7 @@ mod tests {
         let mut idle = row(50, host(5));
         idle["set"]["bk_set_id"] = json!(0);
         let v6 = json!({"bk_host_id": 7, "bk_host_innerip": "", "bk_host_innerip_v6": "fe80::7", "bk_cloud_id": "3"});
-        let facts = facts(
-            BusinessId(2),
-            &[],
-            &[row(46, nowhere), row(47, host(1)), idle, row(48, v6)],
-        );
+        let facts = facts(&[row(46, nowhere), row(47, host(1)), idle, row(48, v6)]);
         assert_eq!(facts.processes.len(), 2);
         assert_eq!(facts.troubles.len(), 1);
         assert_eq!(facts.troubles[0].row.0, "bk_process_id 46 gse_agent");

@@ -23,7 +23,23 @@ struct Cmdb {
     /// So many calls fail before one succeeds.
     broken: AtomicU32,
     refuses: AtomicBool,
+    pages: Mutex<Pages>,
     calls: Mutex<Vec<String>>,
+}
+
+/// How it gives its lists.
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Pages {
+    #[default]
+    Right,
+    /// Never more than so many rows, whatever is asked for.
+    Short(usize),
+    /// From the first row on, wherever is asked for.
+    FromTheFirst,
+    /// With this count.
+    Counted(u64),
+    /// One row goes with each page.
+    Shrinking,
 }
 
 fn row(id: u32, alias: &str, ip: &str) -> Value {
@@ -66,9 +82,20 @@ async fn answer(
         }
         "list_process_related_info" => {
             assert!(limit <= 500, "no CMDB gives more");
-            let processes = cmdb.processes.lock().unwrap();
-            let page: Vec<&Value> = processes.iter().skip(start).take(limit).collect();
-            json!({"count": processes.len(), "info": page})
+            let mut processes = cmdb.processes.lock().unwrap();
+            let (mut start, mut limit, mut count) = (start, limit, processes.len() as u64);
+            let pages = *cmdb.pages.lock().unwrap();
+            match pages {
+                Pages::Right | Pages::Shrinking => {}
+                Pages::Short(most) => limit = limit.min(most),
+                Pages::FromTheFirst => start = 0,
+                Pages::Counted(wrong) => count = wrong,
+            }
+            let page: Vec<Value> = processes.iter().skip(start).take(limit).cloned().collect();
+            if pages == Pages::Shrinking {
+                processes.remove(0);
+            }
+            json!({"count": count, "info": page})
         }
         "find_module_batch" => json!([{"bk_module_id": 21, "service_template_id": 77}]),
         other => panic!("{other} is not called"),
@@ -194,5 +221,69 @@ async fn a_business_that_came_from_the_cmdb_is_refreshed_by_itself() {
         assert!(tokio::time::Instant::now() < until, "it was not refreshed");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    running.stop().await;
+}
+
+fn many(n: u32) -> Vec<Value> {
+    let rows = (1..=n).map(|n| row(n, "gse_agent", &format!("10.0.{}.{}", n / 250, n % 250 + 1)));
+    rows.collect()
+}
+
+#[tokio::test]
+async fn a_list_that_is_counted_wrong_or_comes_in_short_pages_is_read_to_its_end() {
+    let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
+    *cmdb.processes.lock().unwrap() = many(1203);
+    let caller = Caller::system();
+    for pages in [Pages::Counted(0), Pages::Counted(500), Pages::Short(200)] {
+        *cmdb.pages.lock().unwrap() = pages;
+        let refreshed = running.control.refresh_topology(&caller, BUSINESS).await;
+        refreshed.unwrap();
+        assert_eq!(n_processes(&running), 1203);
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_list_that_cannot_be_the_whole_changes_nothing() {
+    let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
+    *cmdb.processes.lock().unwrap() = many(1203);
+    let caller = Caller::system();
+    let control = &running.control;
+    control.refresh_topology(&caller, BUSINESS).await.unwrap();
+    for (pages, words) in [
+        (Pages::FromTheFirst, "gives the same rows again"),
+        (Pages::Counted(2000), "counts 2000 rows and gives 1203"),
+        (Pages::Shrinking, "becomes shorter"),
+    ] {
+        *cmdb.pages.lock().unwrap() = pages;
+        let refused = control.refresh_topology(&caller, BUSINESS).await;
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(words), "{refused}");
+        assert_eq!(n_processes(&running), 1203);
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_cmdb_that_suddenly_knows_nothing_is_not_believed() {
+    let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
+    let caller = Caller::system();
+    let control = &running.control;
+    let unknown = control.refresh_topology(&caller, BUSINESS).await;
+    assert!(
+        unknown.unwrap_err().to_string().contains("is not known"),
+        "and no business is made of nothing"
+    );
+    assert!(control.businesses(&caller).is_empty());
+    *cmdb.processes.lock().unwrap() = many(3);
+    control.refresh_topology(&caller, BUSINESS).await.unwrap();
+    cmdb.processes.lock().unwrap().clear();
+    let refused = control.refresh_topology(&caller, BUSINESS).await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("3 are known here"), "{refused}");
+    assert_eq!(n_processes(&running), 3);
+    // Whoever means it says so.
+    control.remove_business(&caller, BUSINESS).await.unwrap();
+    assert_eq!(n_processes(&running), 0);
     running.stop().await;
 }
