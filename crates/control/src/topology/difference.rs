@@ -1,10 +1,12 @@
 //! What a plan changes, in numbers and in lines for people.
 
-use model::topology::{Program, Trouble};
+use model::topology::{Program, SourceRow, Trouble};
 use serde::Serialize;
 
 /// How many lines are kept; the numbers count all.
 const MAX_LINES: usize = 1000;
+/// How many troubles are told; they are kept with the business.
+const MAX_TROUBLES: usize = 1000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Difference {
@@ -61,6 +63,18 @@ impl Difference {
         }
     }
 
+    /// The first ones, and how many more there are.
+    pub(super) fn bound_troubles(&mut self) {
+        let n_more = self.troubles.len().saturating_sub(MAX_TROUBLES);
+        if n_more > 0 {
+            self.troubles.truncate(MAX_TROUBLES);
+            self.troubles.push(Trouble {
+                row: SourceRow("others".to_owned()),
+                reason: format!("{n_more} more rows are wrong"),
+            });
+        }
+    }
+
     /// One line for the audit trail.
     pub(super) fn summary(&self) -> String {
         let part = |what: &str, tally: Tally| {
@@ -114,4 +128,27 @@ fn fields(program: &Program) -> [(&'static str, String); 14] {
             format!("{:?}", program.bk_start_check_secs),
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_very_many_troubles_the_first_are_told() {
+        let trouble = |n: usize| Trouble {
+            row: SourceRow(n.to_string()),
+            reason: "is wrong".to_owned(),
+        };
+        let mut difference = Difference {
+            troubles: (0..MAX_TROUBLES + 7).map(trouble).collect(),
+            ..Difference::default()
+        };
+        difference.bound_troubles();
+        assert_eq!(difference.troubles.len(), MAX_TROUBLES + 1);
+        assert_eq!(
+            difference.troubles[MAX_TROUBLES].reason,
+            "7 more rows are wrong"
+        );
+    }
 }

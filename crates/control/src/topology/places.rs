@@ -273,14 +273,9 @@ impl Planner<'_> {
             agent_id: facts.agent_id.clone(),
             attributes: facts.attributes.clone(),
         };
-        let ours = self.view.processes_of(self.business);
-        let has_others = self.view.processes_on(id).is_some_and(|there| {
-            let is_subset = ours.is_some_and(|ours| there.is_subset(ours));
-            !there.is_empty() && !is_subset
-        });
         if let Some(before) = self.view.machine(id)
             && facts.id.is_none()
-            && has_others
+            && self.has_others(id)
         {
             row.ip_v6 = row.ip_v6.or(before.ip_v6);
             row.agent_id = row.agent_id.or_else(|| before.agent_id.clone());
@@ -289,6 +284,15 @@ impl Planner<'_> {
             }
         }
         row
+    }
+
+    /// Whether another business has processes on a machine.
+    fn has_others(&self, id: BkHostId) -> bool {
+        let ours = self.view.processes_of(self.business);
+        self.view.processes_on(id).is_some_and(|there| {
+            let is_subset = ours.is_some_and(|ours| there.is_subset(ours));
+            !there.is_empty() && !is_subset
+        })
     }
 
     fn services(&mut self, facts: &Facts, known: &Known<'_>, places: &mut Places) {

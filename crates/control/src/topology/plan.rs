@@ -212,6 +212,7 @@ impl Planner<'_> {
     }
 
     fn finish(mut self, facts: &Facts, origin: Origin, caller: &Caller) -> (Changes, Difference) {
+        self.difference.bound_troubles();
         let before = self.view.business(self.business);
         let row = BusinessRow {
             id: self.business,
