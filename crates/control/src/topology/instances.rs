@@ -106,7 +106,7 @@ impl Planner<'_> {
                 self.put(process.row.id, host, &name, &content)
             });
             if let Err(invalid) = done {
-                self.trouble(process.facts.row.0.clone(), invalid.to_string());
+                self.trouble(process.source.to_string(), invalid.to_string());
                 self.in_trouble.insert(process.row.id);
                 // The others would say the same.
                 return;

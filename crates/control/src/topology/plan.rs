@@ -1,6 +1,7 @@
 //! What has to change so that the view of a business is what the facts say.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use fleet::view::{FreshTopologyIds, View};
@@ -9,8 +10,8 @@ use model::access::{Audit, Caller};
 use model::change::{Changes, HostId, NameId};
 use model::config_template::ConfigFileRow;
 use model::topology::{
-    BkHostId, BkProcessId, BusinessId, BusinessRow, Facts, MachineRow, ModuleId, Origin,
-    ProcessFacts, Program, ProgramId, ProgramRow, ServiceId, ServiceRow, ViewProcessRow,
+    BkHostId, BkProcessId, BusinessId, BusinessRow, Facts, MachineRow, ModuleId, Origin, Program,
+    ProgramId, ProgramRow, ServiceId, ServiceRow, ViewProcessRow,
 };
 
 use super::places::Places;
@@ -38,7 +39,8 @@ pub(super) struct Wanted<'f> {
     pub(super) row: ViewProcessRow,
     pub(super) program: Arc<Program>,
     pub(super) module: ModuleId,
-    pub(super) facts: &'f ProcessFacts,
+    /// What a message calls its row.
+    pub(super) source: Cow<'f, str>,
 }
 
 pub(super) fn plan(
@@ -98,12 +100,15 @@ impl Planner<'_> {
         }
         let (mut taken, mut named) = (HashSet::new(), HashSet::new());
         let mut wanted = Vec::with_capacity(facts.processes.len());
+        let mut left_alone: BTreeSet<u32> = facts.unread.iter().copied().collect();
         for facts in &facts.processes {
             let Some(service) = places.services[facts.service] else {
+                left_alone.extend(facts.id);
                 continue;
             };
             if let Err(invalid) = facts.program.check() {
                 self.trouble(facts.row.0.clone(), invalid.to_string());
+                left_alone.extend(facts.id);
                 continue;
             }
             let key = (service, facts.program.bk_process_name.as_str());
@@ -145,10 +150,33 @@ impl Planner<'_> {
                 },
                 program: Arc::new(facts.program.clone()),
                 module: place.module,
-                facts,
+                source: facts.row.0.as_str().into(),
             });
         }
+        left_alone.retain(|id| !taken.contains(&BkProcessId(*id)));
+        for id in left_alone {
+            wanted.extend(self.as_it_is(BkProcessId(id)));
+        }
         wanted
+    }
+
+    /// A process of this business whose row, or whose place, makes no sense: it stays as the view has it.
+    fn as_it_is(&mut self, id: BkProcessId) -> Option<Wanted<'static>> {
+        let ours = self.view.processes_of(self.business)?;
+        let row = self.view.process(id).filter(|row| !row.vanished)?;
+        let (program, service) = (
+            self.view.program(row.program)?,
+            self.view.service(row.service)?,
+        );
+        ours.contains(id.0).then(|| {
+            let place = self.wanted_services.entry(row.service).or_insert(service);
+            Wanted {
+                row: *row,
+                program: program.clone(),
+                module: place.module,
+                source: format!("bk_process_id {id}").into(),
+            }
+        })
     }
 
     /// Gives each process the program that says what it says: one that this business has already, or a new one.

@@ -340,6 +340,31 @@ async fn a_bad_row_is_named_and_the_others_count() {
 }
 
 #[tokio::test]
+async fn what_has_a_row_that_makes_no_sense_stays_as_it_is() {
+    let rig = Rig::new().await;
+    let mut right = facts(&["10.0.0.1", "10.0.0.2"], &program("gse_agent", 2));
+    right.processes[0].id = Some(46);
+    right.processes[1].id = Some(47);
+    import(&rig, right.clone()).await;
+    let before = instances(&rig);
+    let mut wrong = right.clone();
+    wrong.processes[0].program.proc_num = 0;
+    wrong.processes.remove(1);
+    wrong.unread.push(47);
+    let difference = import(&rig, wrong).await;
+    assert!(difference.is_empty(), "{difference:?}");
+    assert_eq!(difference.troubles.len(), 1);
+    assert_eq!(instances(&rig), before);
+    // An id that is nobody's, or another's, does nothing.
+    let mut other = facts(&["10.0.0.3"], &program("gse_agent", 1));
+    other.business = Some(BusinessId(3));
+    other.sets[0].id = None;
+    other.unread = vec![46, 99];
+    import(&rig, other).await;
+    assert_eq!(instances(&rig), before);
+}
+
+#[tokio::test]
 async fn a_host_that_changes_its_address_is_the_same_host() {
     let rig = Rig::new().await;
     let mut before = facts(&["10.0.0.1"], &program("gse_agent", 1));

@@ -24,6 +24,8 @@ pub struct Facts {
     pub processes: Vec<ProcessFacts>,
     /// Rows that could not be read; the others count.
     pub troubles: Vec<Trouble>,
+    /// The processes of such rows, where that much could be read: they stay as they are.
+    pub unread: Vec<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -73,10 +73,14 @@ impl Reader {
         let named = row_name(row);
         match self.process(row) {
             Ok(()) => {}
-            Err(reason) => self.facts.troubles.push(Trouble {
-                row: SourceRow(named),
-                reason,
-            }),
+            Err(reason) => {
+                let id = number(&row["process"]["bk_process_id"]);
+                self.facts.unread.extend(id);
+                self.facts.troubles.push(Trouble {
+                    row: SourceRow(named),
+                    reason,
+                });
+            }
         }
     }
 
@@ -341,6 +345,7 @@ mod tests {
         let facts = facts(&[row(46, nowhere), row(47, host(1)), idle, row(48, v6)]);
         assert_eq!(facts.processes.len(), 2);
         assert_eq!(facts.troubles.len(), 1);
+        assert_eq!(facts.unread, [46]);
         assert_eq!(facts.troubles[0].row.0, "bk_process_id 46 gse_agent");
         assert!(
             facts.troubles[0].reason.starts_with("host.ip: must be"),
