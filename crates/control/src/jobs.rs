@@ -5,6 +5,7 @@
 //! commit as the row that says so, so a task is begun once, whoever is killed when.
 
 mod create;
+mod instance;
 mod order;
 mod run;
 mod settle;

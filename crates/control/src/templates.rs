@@ -5,14 +5,16 @@
 //! agent: its md5 stands in the `configmap` of the instance's spec, so a change by hand is an event.
 
 mod context;
+mod done;
 mod edit;
 mod render;
 mod unified;
 mod versions;
 mod work;
 
+pub(crate) use done::ConfigDone;
 pub use edit::{NewTemplate, TemplateView};
-pub(crate) use work::{ConfigDone, has_templates, work};
+pub(crate) use work::{has_templates, work};
 
 use std::sync::Arc;
 

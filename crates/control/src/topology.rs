@@ -7,6 +7,7 @@ mod difference;
 mod expected;
 mod facts;
 mod instances;
+mod machines;
 mod ordinals;
 mod places;
 mod plan;

@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fleet::Fleet;
-use fleet::view::{Instance, ViewRow};
 use model::access::Caller;
 use model::change::{Changes, ProcessId};
 use model::job::{AfterRelease, JobAction, JobId, JobRow, JobStatus, JobTaskRow};
-use model::topology::parts_of_instance;
 use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::watch;
 
+use super::instance::{instance_of, is_connected};
 use super::order::{self, Brief};
 use super::settle::{HELD_UP, NO_COMMAND, settled};
 use super::table::OpenJob;
@@ -21,7 +19,6 @@ use crate::commit::World;
 use crate::operate::OperatePlan;
 use crate::register::Draft;
 use crate::templates::ConfigDone;
-use crate::topology::instance;
 use crate::{Control, ControlError, secrets, stopped};
 
 /// How often jobs are looked at, told or not.
@@ -426,32 +423,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// The registration that a task is about: the very one that it was made for, else the one that took its place.
-fn instance_of<'a>(fleet: &Fleet, row: &ViewRow<'a>, task: &JobTaskRow) -> Option<Instance<'a>> {
-    let expected = instance(fleet, row, task.local_inst_id);
-    let label = &task.label;
-    let is_it = |instance: &Instance<'_>| {
-        let (name, host) = (instance.row.name(), instance.row.host().host);
-        instance.local_inst_id == task.local_inst_id
-            && host.cloud == label.bk_cloud_id
-            && host.ip.to_string() == label.bk_host_innerip
-            && parts_of_instance(&name.name)
-                .is_some_and(|(alias, _)| alias == label.bk_process_name)
-    };
-    if expected.as_ref().is_some_and(is_it) {
-        return expected;
-    }
-    row.instances().into_iter().find(is_it).or(expected)
-}
-
 /// Whether workers have to do it, and have not.
 fn waits_for_work(task: &JobTaskRow) -> bool {
     task.status == JobStatus::Running && task.op.is_none()
-}
-
-/// Whether the agent that a task needs is there; one that needs none is told so when it begins.
-pub(super) fn is_connected(fleet: &Fleet, task: &JobTaskRow) -> bool {
-    let row = fleet.view_row(task.process);
-    let instance = row.and_then(|row| instance_of(fleet, &row, task));
-    instance.is_none_or(|instance| instance.row.host().link.is_up())
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use model::job::{JobId, JobStatus};
 use tokio::task::{JoinError, JoinSet};
 
-use super::run::is_connected;
+use super::instance::is_connected;
 use crate::Control;
 use crate::templates::{ConfigDone, work};
 

@@ -6,31 +6,19 @@ use std::sync::Arc;
 use md5::{Digest, Md5};
 use model::config_file::{FileWanted, KEEP_BACKUPS, MAX_BYTES};
 use model::config_template::{
-    ConfigFileRow, ContentId, ContentRow, FileState, TemplateRow, VersionId, VersionState,
-    check_place,
+    ConfigFileRow, ContentId, FileState, TemplateRow, VersionId, VersionState, check_place,
 };
-use model::job::{JobAction, JobRow, JobTaskRow, shorten};
+use model::job::{JobAction, JobRow, JobTaskRow};
 use model::spec::raw::MAX_CONFIG_FILES;
 use model::topology::BkProcessId;
 use model::{Code, Host};
 
 use super::context;
+use super::done::{ConfigDone, Made};
 use super::render::{BAD_TEMPLATE, Failure, NO_ACTIVE_VERSION, Rendering};
 use super::unified::unified;
-use crate::register::Draft;
 use crate::topology::{Variables, instance, line};
 use crate::{Control, ControlError, secrets};
-
-/// What came of it, to be committed with the task.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ConfigDone {
-    pub(crate) files: Vec<ConfigFileRow>,
-    pub(crate) contents: Vec<ContentRow>,
-    pub(crate) output: String,
-    /// Something to know although it went well.
-    pub(crate) note: String,
-    pub(crate) failed: Option<(Code, String)>,
-}
 
 /// A file that a template makes for an instance, before it is rendered.
 #[derive(Debug)]
@@ -40,14 +28,6 @@ struct Planned {
     path: String,
     before: Option<Arc<ConfigFileRow>>,
     rendering: Rendering,
-}
-
-/// A file with its content.
-#[derive(Debug)]
-struct Made {
-    template: Arc<TemplateRow>,
-    state: FileState,
-    body: Arc<str>,
 }
 
 pub(crate) async fn work(control: Control, job: JobRow, task: JobTaskRow) -> ConfigDone {
@@ -341,64 +321,6 @@ fn unavailable(error: &store::StoreError) -> Failure {
     Failure {
         code: Code::COMMAND_FAILED,
         reason: error.to_string(),
-    }
-}
-
-impl ConfigDone {
-    /// Of a worker that did not come back.
-    pub(crate) fn broken() -> Self {
-        let reason = "this server failed at it: its log says where".to_owned();
-        Self {
-            failed: Some((Code::COMMAND_FAILED, reason)),
-            ..Self::default()
-        }
-    }
-
-    fn say(&mut self, line: &str) {
-        self.output.push_str(line);
-        self.output.push('\n');
-        shorten(&mut self.output);
-    }
-
-    fn keep(&mut self, task: &JobTaskRow, made: Made, released: bool) {
-        self.files.push(ConfigFileRow {
-            process: task.process,
-            local_inst_id: task.local_inst_id,
-            template: made.template.id,
-            released: released.then(|| made.state.clone()),
-            generated: Some(made.state.clone()),
-        });
-        self.contents.push(ContentRow {
-            id: made.state.content,
-            body: made.body,
-        });
-    }
-}
-
-impl Draft<'_> {
-    /// What was done for an instance, on top of what is known by now: another job may have released meanwhile, and what
-    /// is gone is not brought back.
-    pub(crate) fn keep_files(&mut self, process: BkProcessId, done: &ConfigDone) {
-        let view = self.fleet.view();
-        if view.process(process).is_none() {
-            return;
-        }
-        let kept = done.files.iter();
-        let kept = kept.filter(|file| view.template(file.template).is_some());
-        let files: Vec<ConfigFileRow> = kept
-            .map(|file| {
-                let known = view.config_file(process, file.local_inst_id, file.template);
-                let before = || known.and_then(|known| known.released.clone());
-                ConfigFileRow {
-                    released: file.released.clone().or_else(before),
-                    ..file.clone()
-                }
-            })
-            .collect();
-        self.watch_files(process, &files);
-        let templates = &mut self.changes.templates;
-        templates.files.extend(files);
-        templates.contents.extend(done.contents.iter().cloned());
     }
 }
 

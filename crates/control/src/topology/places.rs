@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 
 use fleet::view::View;
-use model::Host;
 use model::topology::{
-    BkHostId, BkProcessId, BusinessId, Facts, HostFacts, MachineRow, ModuleId, ModuleRow,
-    ServiceId, ServiceRow, SetId, SetRow, SourceRow, Trouble,
+    BkHostId, BkProcessId, BusinessId, Facts, ModuleId, ModuleRow, ServiceId, ServiceRow, SetId,
+    SetRow, SourceRow, Trouble,
 };
 
 use super::plan::Planner;
@@ -210,91 +209,6 @@ impl Planner<'_> {
         }
     }
 
-    fn machines(&mut self, facts: &Facts, places: &mut Places) {
-        let mut drafted: HashMap<Host, BkHostId> = HashMap::new();
-        let numbered = facts.hosts.iter().rev();
-        drafted.extend(numbered.filter_map(|facts| {
-            let host = Host::new(facts.cloud, facts.ip);
-            Some((host, BkHostId(facts.id?)))
-        }));
-        let used = used_hosts(facts);
-        for (index, facts) in facts.hosts.iter().enumerate() {
-            let host = Host::new(facts.cloud, facts.ip);
-            let known = || {
-                let there = self.view.machines_at(facts.ip);
-                let there = there.filter(|row| row.host == host);
-                there.map(|row| row.id).min()
-            };
-            let id = facts
-                .id
-                .map(BkHostId)
-                .or_else(|| drafted.get(&host).copied())
-                .or_else(known)
-                .unwrap_or_else(|| self.ids.machine());
-            // Of one that nothing runs on there is nothing to say.
-            let refusal = used
-                .contains(&index)
-                .then(|| self.refused_machine(id, host));
-            if let Some(reason) = refusal.flatten() {
-                self.trouble(format!("host {host}"), reason);
-                places.machines.push(None);
-                continue;
-            }
-            drafted.entry(host).or_insert(id);
-            let row = self.machine_row(id, facts);
-            self.wanted_machines.entry(id).or_insert(row);
-            places.machines.push(Some(id));
-        }
-    }
-
-    /// Why a number cannot be that of a host.
-    fn refused_machine(&self, id: BkHostId, host: Host) -> Option<String> {
-        let twice = self.wanted_machines.get(&id);
-        if let Some(other) = twice.filter(|other| other.host != host) {
-            return Some(format!("host {id} is there twice, also as {}", other.host));
-        }
-        // One of ours may change its address. One that only others have is another, which we numbered for them.
-        let before = self.view.machine(id).filter(|row| row.host != host)?;
-        let there = self.view.processes_on(id)?;
-        let ours = self.view.processes_of(self.business);
-        let is_ours = ours.is_some_and(|ours| !there.is_disjoint(ours));
-        (!there.is_empty() && !is_ours).then(|| {
-            let known = before.host;
-            format!("host {id} is {known} in another business: give it another bk_host_id there")
-        })
-    }
-
-    /// What the facts say of a host. Where they know it by its address alone, they do not unsay what another business says.
-    fn machine_row(&self, id: BkHostId, facts: &HostFacts) -> MachineRow {
-        let mut row = MachineRow {
-            id,
-            host: Host::new(facts.cloud, facts.ip),
-            ip_v6: facts.ip_v6,
-            agent_id: facts.agent_id.clone(),
-            attributes: facts.attributes.clone(),
-        };
-        if let Some(before) = self.view.machine(id)
-            && facts.id.is_none()
-            && self.has_others(id)
-        {
-            row.ip_v6 = row.ip_v6.or(before.ip_v6);
-            row.agent_id = row.agent_id.or_else(|| before.agent_id.clone());
-            if row.attributes.is_empty() {
-                row.attributes = before.attributes.clone();
-            }
-        }
-        row
-    }
-
-    /// Whether another business has processes on a machine.
-    fn has_others(&self, id: BkHostId) -> bool {
-        let ours = self.view.processes_of(self.business);
-        self.view.processes_on(id).is_some_and(|there| {
-            let is_subset = ours.is_some_and(|ours| there.is_subset(ours));
-            !there.is_empty() && !is_subset
-        })
-    }
-
     fn services(&mut self, facts: &Facts, known: &Known<'_>, places: &mut Places) {
         let (mut taken, mut names) = (HashSet::new(), Names::default());
         for service in &facts.services {
@@ -344,26 +258,6 @@ impl Planner<'_> {
         self.view.set(module.set).map(|set| set.business)
     }
 
-    /// Drafts the machines that any of these services is on.
-    fn used_machines(&mut self, services: &[ServiceRow]) {
-        let used: BTreeSet<BkHostId> = services.iter().map(|row| row.machine).collect();
-        for id in used {
-            let Some(row) = self.wanted_machines.get(&id).cloned() else {
-                continue;
-            };
-            let before = self.view.machine(id);
-            if before != Some(&row) {
-                let word = self.difference.hosts.count(before.is_some());
-                let moved = before.filter(|before| before.host != row.host);
-                self.difference.line(|| match moved {
-                    Some(before) => format!("{word} host {}, which was {}", row.host, before.host),
-                    None => format!("{word} host {}", row.host),
-                });
-                self.draft.changes.topology.machines.push(row);
-            }
-        }
-    }
-
     /// Drafts the services that any process is in, with their machines: those of nobody are not kept.
     pub(super) fn used_services(&mut self, used: &HashSet<ServiceId>) {
         let mut rows: Vec<ServiceRow> = std::mem::take(&mut self.wanted_services)
@@ -389,15 +283,6 @@ impl Planner<'_> {
             reason,
         });
     }
-}
-
-/// The hosts, by index, that any process is on.
-fn used_hosts(facts: &Facts) -> HashSet<usize> {
-    let processes = facts.processes.iter();
-    let right = processes.filter(|process| process.program.check().is_ok());
-    right
-        .map(|process| facts.services[process.service].host)
-        .collect()
 }
 
 impl super::Tally {

@@ -1,0 +1,37 @@
+//! The registered process that a task is about.
+
+use fleet::Fleet;
+use fleet::view::{Instance, ViewRow};
+use model::job::JobTaskRow;
+use model::topology::parts_of_instance;
+
+use crate::topology::instance;
+
+/// The registration that a task is about: the very one that it was made for, else the one that took its place.
+pub(super) fn instance_of<'a>(
+    fleet: &Fleet,
+    row: &ViewRow<'a>,
+    task: &JobTaskRow,
+) -> Option<Instance<'a>> {
+    let expected = instance(fleet, row, task.local_inst_id);
+    let label = &task.label;
+    let is_it = |instance: &Instance<'_>| {
+        let (name, host) = (instance.row.name(), instance.row.host().host);
+        instance.local_inst_id == task.local_inst_id
+            && host.cloud == label.bk_cloud_id
+            && host.ip.to_string() == label.bk_host_innerip
+            && parts_of_instance(&name.name)
+                .is_some_and(|(alias, _)| alias == label.bk_process_name)
+    };
+    if expected.as_ref().is_some_and(is_it) {
+        return expected;
+    }
+    row.instances().into_iter().find(is_it).or(expected)
+}
+
+/// Whether the agent that a task needs is there; one that needs none is told so when it begins.
+pub(super) fn is_connected(fleet: &Fleet, task: &JobTaskRow) -> bool {
+    let row = fleet.view_row(task.process);
+    let instance = row.and_then(|row| instance_of(fleet, &row, task));
+    instance.is_none_or(|instance| instance.row.host().link.is_up())
+}
