@@ -182,3 +182,79 @@ fn count(counts: &mut JobCounts, status: JobStatus) -> &mut u32 {
         JobStatus::Ignored => &mut counts.ignored,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::job::{JobAction, JobOptions, JobTaskLabel};
+    use model::topology::BkProcessId;
+    use model::{Code, UnixMillis};
+
+    use super::*;
+
+    fn job(status: JobStatus) -> JobRow {
+        JobRow {
+            id: JobId(7),
+            business: BusinessId(2),
+            action: JobAction::Start,
+            scope: serde_json::json!({}),
+            options: JobOptions::default(),
+            app: String::new(),
+            user: String::new(),
+            created_at: UnixMillis(1),
+            ended_at: UnixMillis::NEVER,
+            status,
+            cancelled_by: String::new(),
+            retried_at: UnixMillis::NEVER,
+        }
+    }
+
+    fn task(ordinal: u32, status: JobStatus) -> JobTaskRow {
+        JobTaskRow {
+            job: JobId(7),
+            ordinal,
+            process: BkProcessId(ordinal),
+            local_inst_id: 1,
+            label: JobTaskLabel::default(),
+            priority: 0,
+            unit: 0,
+            status,
+            op: None,
+            code: Code::OK,
+            reason: String::new(),
+            output: String::new(),
+            command: String::new(),
+            started_at: UnixMillis::NEVER,
+            ended_at: UnixMillis::NEVER,
+        }
+    }
+
+    #[test]
+    fn several_commits_at_once_put_every_task_in_its_place() {
+        let mut table = Table::default();
+        // The first two tasks were changed by a later commit than the one that made them all.
+        let changes = Changes {
+            jobs: vec![job(JobStatus::Running)],
+            job_tasks: vec![
+                task(2, JobStatus::Pending),
+                task(3, JobStatus::Pending),
+                task(0, JobStatus::Succeeded),
+                task(1, JobStatus::Running),
+            ],
+            ..Changes::default()
+        };
+        table.apply(&changes);
+        let ordinals: Vec<u32> = table.open[&JobId(7)]
+            .tasks
+            .iter()
+            .map(|task| task.ordinal)
+            .collect();
+        assert_eq!(ordinals, [0, 1, 2, 3]);
+        assert_eq!(table.n_ended(JobId(7)), Some((BusinessId(2), 1)));
+        let over = Changes {
+            jobs: vec![job(JobStatus::Failed)],
+            ..Changes::default()
+        };
+        table.apply(&over);
+        assert_eq!((table.n_ended(JobId(7)), table.n_closed), (None, 1));
+    }
+}
