@@ -390,11 +390,15 @@ impl Runner {
     /// Ticks everyone whose time has come.
     fn ring(&mut self) {
         let now = clock::boot_ms();
-        while let Some(Reverse((at, due))) = self.timers.peek().copied() {
-            if at > now {
-                return;
-            }
+        // Whatever becomes due meanwhile waits for the next turn: others want theirs, too.
+        let mut rings = Vec::new();
+        while let Some(Reverse((at, due))) = self.timers.peek().copied()
+            && at <= now
+        {
             self.timers.pop();
+            rings.push((at, due));
+        }
+        for (at, due) in rings {
             if !self.is_armed(at, due) {
                 continue;
             }

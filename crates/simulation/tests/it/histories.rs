@@ -3,7 +3,7 @@
 use simulation::{Failure, Trouble};
 
 /// Of each trouble, unless somebody wants more: `MUSTER_SIM_HISTORIES=10000`.
-const HISTORIES: u64 = 300;
+const HISTORIES: u64 = 400;
 /// Of two servers on one store.
 const REPLICA_HISTORIES: u64 = 50;
 /// How many that go wrong are told.

@@ -35,8 +35,13 @@ impl Process {
                             None => poll,
                         })
                     }
+                    // Past its time, there is nothing to be done before the first look either.
                     Step::AwaitDown { from_boot_ms, .. } if *from_boot_ms > now => {
-                        Some(late.min(*from_boot_ms))
+                        Some(if late > now {
+                            late.min(*from_boot_ms)
+                        } else {
+                            *from_boot_ms
+                        })
                     }
                     Step::AwaitDown { from_boot_ms, .. } => {
                         let poll = next_poll(*from_boot_ms, now);

@@ -54,9 +54,11 @@ proptest! {
     #[test]
     fn whatever_happens_the_properties_hold(
         commands in any::<bool>(),
+        stop_check_secs in prop_oneof![3 => Just(0_u32), 1 => 0..100_u32],
         history in proptest::collection::vec(happens(), 1..40),
     ) {
         let mut world = World::new();
+        world.spec.monitor_policy.stop_check_secs = stop_check_secs;
         if commands {
             let control = &mut world.spec.control;
             control.stop_cmd = "stop".into();

@@ -447,6 +447,16 @@ impl World {
             self.watch();
             if due.is_some_and(|due| due <= self.now) {
                 self.drive(Event::Tick);
+                let context = Context {
+                    now: self.moment(),
+                    ..context
+                };
+                let again = self.process.due(&context);
+                assert!(
+                    again.is_none_or(|due| due > self.now),
+                    "due again at once: {:?}",
+                    self.process.phase
+                );
             }
         }
     }
