@@ -5,9 +5,10 @@ use std::fmt::Write;
 
 use model::expression::{Expression, IdPart, Part, Pattern};
 use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
-use model::topology::{BkProcessId, BusinessId, SetEnv};
+use model::topology::{BusinessId, SetEnv};
 use roaring::RoaringBitmap;
 
+use super::places::{Machine, Service};
 use super::{View, scan};
 
 /// Up to so many names that a pattern can stand for are looked up; more are tried one by one.
@@ -185,24 +186,9 @@ impl View {
     }
 
     fn of_services(&self, candidates: &RoaringBitmap, pattern: &Pattern) -> RoaringBitmap {
-        scan::filtered(candidates, || {
+        self.by_service(candidates, || {
             let mut names = pattern.matcher();
-            // Processes of one service have neighbouring ids: each name is tried once for them all.
-            let mut last = None;
-            move |id| {
-                let Some(cell) = self.processes.get(id) else {
-                    return false;
-                };
-                match last {
-                    Some((service, answer)) if service == cell.row.service => answer,
-                    _ => {
-                        let service = self.services.get(cell.row.service.0);
-                        let answer = service.is_some_and(|service| names.matches(&service.name));
-                        last = Some((cell.row.service, answer));
-                        answer
-                    }
-                }
-            }
+            move |service: &Service| names.matches(&service.name)
         })
     }
 
@@ -264,31 +250,38 @@ impl View {
                 named.map(|(id, _)| *id).collect()
             })
             .collect();
-        let bears = |machine: &super::places::Machine| {
+        let bears = |machine: &Machine| {
             terms.iter().zip(&clouds).all(|(term, clouds)| {
                 machine.ip.contains(term.as_str()) || clouds.contains(&machine.row.host.cloud)
             })
         };
-        if ids.len() < self.machines.len() as u64 {
-            let mut last = None;
-            let matches = |id: &u32| {
-                let Some(home) = self.home(BkProcessId(*id)) else {
+        *ids = self.by_service(ids, || {
+            |service: &Service| self.machines.get(&service.machine).is_some_and(&bears)
+        });
+    }
+
+    /// Leaves those whose service passes. Processes of one service have neighbouring ids: each is asked once for them all.
+    fn by_service<T>(&self, ids: &RoaringBitmap, make: impl Fn() -> T + Sync) -> RoaringBitmap
+    where
+        T: FnMut(&Service) -> bool,
+    {
+        scan::filtered(ids, || {
+            let (mut passes, mut last) = (make(), None);
+            move |id| {
+                let Some(cell) = self.processes.get(id) else {
                     return false;
                 };
                 match last {
-                    Some((machine, answer)) if machine == home.machine => answer,
+                    Some((service, answer)) if service == cell.row.service => answer,
                     _ => {
-                        let answer = self.machines.get(&home.machine).is_some_and(bears);
-                        last = Some((home.machine, answer));
+                        let service = self.services.get(cell.row.service.0);
+                        let answer = service.is_some_and(&mut passes);
+                        last = Some((cell.row.service, answer));
                         answer
                     }
                 }
-            };
-            *ids = ids.iter().filter(matches).collect();
-            return;
-        }
-        let found = self.machines.values().filter(|machine| bears(machine));
-        *ids &= union(found.map(|machine| &machine.processes));
+            }
+        })
     }
 }
 

@@ -109,14 +109,20 @@ impl View {
     }
 
     fn key(&self, id: BkProcessId, key: OrderKey) -> Sorted<'_> {
-        let home = || self.home(id);
+        let service = || {
+            let cell = self.processes.get(id.0)?;
+            self.services.get(cell.row.service.0)
+        };
         match key {
             OrderKey::ProcessId => Sorted::Number(id.0),
-            OrderKey::Set => Sorted::Number(home().map_or(0, |home| home.set.0)),
-            OrderKey::Module => Sorted::Number(home().map_or(0, |home| home.module.0)),
+            OrderKey::Set => {
+                let module = service().and_then(|service| self.modules.get(&service.module));
+                Sorted::Number(module.map_or(0, |module| module.row.set.0))
+            }
+            OrderKey::Module => Sorted::Number(service().map_or(0, |service| service.module.0)),
             OrderKey::ProcessName => Sorted::Text(self.alias_of(id).unwrap_or_default()),
             OrderKey::InnerIp => {
-                let machine = home().and_then(|home| self.machines.get(&home.machine));
+                let machine = service().and_then(|service| self.machines.get(&service.machine));
                 machine.map_or(Sorted::Number(0), |machine| Sorted::Ip(machine.row.host.ip))
             }
         }
