@@ -12,6 +12,7 @@ mod documents;
 mod events;
 mod examples;
 mod fixture;
+mod jobs;
 mod logs;
 mod operations;
 mod readme;
