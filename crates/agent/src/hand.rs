@@ -34,6 +34,7 @@ pub struct Hand {
     results: Lane<OpId, Outcome>,
     events: Lane<u64, Event>,
     last_event: u64,
+    last_session: u64,
     connected: watch::Sender<bool>,
     files: Files,
 }
@@ -48,6 +49,7 @@ impl Hand {
             results: Lane::default(),
             events: Lane::default(),
             last_event: 0,
+            last_session: 0,
             connected: watch::Sender::new(false),
             files: Files::new(Allowed::default()),
         };
@@ -85,6 +87,13 @@ impl Hand {
 
     pub(crate) fn parted(&self) {
         self.connected.send_if_modified(std::mem::take);
+    }
+
+    /// The number of a new connection: above every earlier one, also over a restart as far as the clock goes on.
+    pub fn next_session(&mut self, now: UnixMillis) -> u64 {
+        let by_clock = u64::try_from(now.0).unwrap_or(0);
+        self.last_session = by_clock.max(self.last_session + 1);
+        self.last_session
     }
 
     pub fn held_digest(&self) -> u64 {

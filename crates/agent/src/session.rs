@@ -85,7 +85,8 @@ where
         clock: speaker.clock,
     };
     session.hand.rewind();
-    let why = match session.writer.queue(hello(speaker, session.hand).into()) {
+    let hello = hello(speaker, session.hand);
+    let why = match session.writer.queue(hello.into()) {
         Ok(()) => session.run(stop).await?,
         Err(error) => error.into(),
     };
@@ -97,7 +98,7 @@ where
     })
 }
 
-fn hello(speaker: &Speaker, hand: &Hand) -> Hello {
+fn hello(speaker: &Speaker, hand: &mut Hand) -> Hello {
     Hello {
         oldest: version::OLDEST,
         newest: version::NEWEST,
@@ -112,6 +113,7 @@ fn hello(speaker: &Speaker, hand: &Hand) -> Hello {
         kernel: speaker.facts.kernel.clone(),
         cores: speaker.facts.cores,
         memory_kib: speaker.facts.memory_kib,
+        session: hand.next_session((speaker.clock)()),
     }
 }
 
@@ -232,6 +234,8 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
                     self.hand.ask(request);
                 }
             }
+            // Of servers this connection knows but one.
+            Some(DownKind::Move(_)) => {}
             // A newer server may say more than we understand.
             Some(DownKind::Welcome(_)) | None => {}
         }

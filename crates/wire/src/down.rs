@@ -11,7 +11,7 @@ pub use model::digest::{definition_hash, held_digest, held_hash};
 /// Any frame that a server sends.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Down {
-    #[prost(oneof = "DownKind", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "DownKind", tags = "1, 2, 3, 4, 5, 6, 7")]
     pub kind: Option<DownKind>,
 }
 
@@ -29,6 +29,8 @@ pub enum DownKind {
     Bye(Bye),
     #[prost(message, tag = "6")]
     Ask(Ask),
+    #[prost(message, tag = "7")]
+    Move(Move),
 }
 
 impl From<Welcome> for Down {
@@ -75,6 +77,14 @@ impl From<Ask> for Down {
     fn from(frame: Ask) -> Self {
         Self {
             kind: Some(DownKind::Ask(frame)),
+        }
+    }
+}
+
+impl From<Move> for Down {
+    fn from(frame: Move) -> Self {
+        Self {
+            kind: Some(DownKind::Move(frame)),
         }
     }
 }
@@ -237,4 +247,12 @@ pub struct Bye {
     /// Trying again is of no use before somebody changes something.
     #[prost(bool, tag = "2")]
     pub permanent: bool,
+}
+
+/// Asks the agent to connect to another server, and to leave this one once that has welcomed it. An agent that does not
+/// know this frame, or knows no other server, stays.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Move {
+    #[prost(string, tag = "1")]
+    pub reason: String,
 }

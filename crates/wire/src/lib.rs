@@ -14,7 +14,7 @@ pub mod version;
 
 pub use ask::{Ask, Output, Question};
 pub use codec::{Codec, WireError};
-pub use down::{Ack, Bye, Command, Desired, DesiredProcess, Down, DownKind, Welcome};
+pub use down::{Ack, Bye, Command, Desired, DesiredProcess, Down, DownKind, Move, Welcome};
 pub use up::{EventFrame, Hello, ProcessStatus, Report, ResultFrame, Up, UpKind};
 
 /// The protocol's name in the TLS handshake.

@@ -98,6 +98,9 @@ pub struct Hello {
     pub cores: u32,
     #[prost(uint64, tag = "13")]
     pub memory_kib: u64,
+    /// Rises with every connection of this agent, so that servers can tell the newer of two. 0 is not told.
+    #[prost(uint64, tag = "14")]
+    pub session: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]

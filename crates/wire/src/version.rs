@@ -3,6 +3,9 @@
 //! | version | since | what changed |
 //! |---|---|---|
 //! | 1 | 0.1.0 | first |
+//!
+//! A field or a frame that old peers can live without needs no version: they skip it. Version 1 has gained like this
+//! [`crate::Ask`] and [`crate::Output`], [`crate::Command::sent_ms`], [`crate::Hello::session`], [`crate::Move`].
 
 /// The oldest version that is still understood.
 pub const OLDEST: u32 = 1;

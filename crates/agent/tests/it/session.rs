@@ -49,6 +49,22 @@ async fn a_hello_says_who_speaks_and_what_is_held() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn each_connection_has_a_higher_number_than_the_one_before() {
+    let (mut hand, _keep) = hand(Recovered::default(), ROOM);
+    let mut numbers = Vec::new();
+    for _ in 0..3 {
+        let (_, hello) = session(&mut hand, 4096, async |mut server| {
+            welcome(&mut server).await
+        })
+        .await;
+        numbers.push(hello.session);
+    }
+    // The clock stands still here.
+    let first = 1_800_000_000_000;
+    assert_eq!(numbers, [first, first + 1, first + 2]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_first_report_of_each_connection_names_every_process_held() {
     let held = (0..5).map(|n| recovered(&format!("n/p{n}"), 1)).collect();
     let (mut hand, keep) = hand(

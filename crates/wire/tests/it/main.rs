@@ -15,7 +15,7 @@ use wire::down::{GroupSet, NameRef};
 use wire::enrol::{Enrol, Enrolled};
 use wire::up::OpRef;
 use wire::{
-    Ack, Ask, Bye, Codec, Command, Desired, DesiredProcess, Down, EventFrame, Hello, Output,
+    Ack, Ask, Bye, Codec, Command, Desired, DesiredProcess, Down, EventFrame, Hello, Move, Output,
     ProcessStatus, Question, Report, ResultFrame, Up, Welcome,
 };
 
@@ -102,6 +102,19 @@ fn ups() -> Vec<(&'static str, Up)> {
                 kernel: "6.1".into(),
                 cores: 2,
                 memory_kib: 1024,
+                session: 0,
+            }
+            .into(),
+        ),
+        (
+            "up-hello-session",
+            Hello {
+                oldest: 1,
+                newest: 1,
+                cloud: 3,
+                ip: "10.0.0.1".into(),
+                session: 1_441_006_057_001,
+                ..Default::default()
             }
             .into(),
         ),
@@ -238,6 +251,13 @@ fn downs() -> Vec<(&'static str, Down)> {
             }
             .into(),
         ),
+        (
+            "down-move",
+            Move {
+                reason: "the server is draining".into(),
+            }
+            .into(),
+        ),
         ("down-ask-held", Ask::new(1, &Question::Held {}).into()),
         ("down-ask-write-file", Ask::new(3, &write_file()).into()),
         ("down-ask-read-file", Ask::new(4, &read_file()).into()),
@@ -321,4 +341,11 @@ fn unknown_fields_are_skipped() {
     let mut bytes = Up::from(Report::default()).encode_to_vec();
     bytes.extend([0xFA, 0x3E, 0x02, 0x08, 0x01]); // field 1007, two bytes
     assert_eq!(Up::decode(&bytes[..]).unwrap(), Up::from(Report::default()));
+}
+
+/// An agent from before a frame existed takes it for one that says nothing.
+#[test]
+fn unknown_frames_say_nothing() {
+    let newer = [0xC2, 0x3E, 0x02, 0x0A, 0x00]; // field 1000, two bytes
+    assert_eq!(Down::decode(&newer[..]).unwrap(), Down { kind: None });
 }
