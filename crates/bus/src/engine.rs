@@ -9,8 +9,11 @@ use crate::{BusError, Message, ReplicaId, Request, Subscription};
 pub(crate) trait Engine: Send + Sync + std::fmt::Debug {
     fn replica(&self) -> ReplicaId;
     fn publish(&self, message: Message);
+    fn tell(&self, to: ReplicaId, payload: Vec<u8>);
     fn subscribe(&self) -> Subscription;
     /// The caller limits how long it waits.
     async fn request(&self, to: ReplicaId, payload: Vec<u8>) -> Result<Vec<u8>, BusError>;
     fn requests(&self) -> mpsc::Receiver<Request>;
+    fn is_up(&self) -> bool;
+    async fn close(&self);
 }

@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::change::{HostId, Revision};
+use model::change::Revision;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 pub use local::LocalHub;
@@ -22,6 +22,8 @@ pub use local::LocalHub;
 pub const MAX_LAG: usize = 4096;
 /// Requests that wait for their replica.
 pub const MAX_REQUESTS: usize = 1024;
+/// The longest payload of a message, a request or an answer: half of what a NATS server takes by default.
+pub const MAX_PAYLOAD: usize = 512 * 1024;
 /// How long a request waits for its answer.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -39,10 +41,17 @@ impl fmt::Display for ReplicaId {
 pub enum Message {
     /// The store has a new head: look there.
     Committed(Revision),
-    /// The sender holds the connection of this host's agent, or does no more.
-    Presence { host: HostId, up: bool },
-    /// What the host's agent reported; opaque here.
-    Status { host: HostId, body: Vec<u8> },
+    /// Presence of agents, their statuses, digests of both; opaque here, and not longer than [`MAX_PAYLOAD`].
+    Soft(Vec<u8>),
+}
+
+impl Message {
+    fn payload_len(&self) -> usize {
+        match self {
+            Self::Committed(_) => 0,
+            Self::Soft(payload) => payload.len(),
+        }
+    }
 }
 
 /// A replica's place on the bus; clones share it.
@@ -62,17 +71,34 @@ impl Bus {
 
     /// Tells all other replicas, as far as they listen.
     pub fn publish(&self, message: Message) {
-        self.0.publish(message);
+        if is_sendable(message.payload_len()) {
+            self.0.publish(message);
+        }
     }
 
-    /// Everything that other replicas publish from now on.
+    /// Tells one other replica, as far as it listens: it receives [`Message::Soft`] as if it were for everyone.
+    pub fn tell(&self, to: ReplicaId, payload: Vec<u8>) {
+        if is_sendable(payload.len()) {
+            self.0.tell(to, payload);
+        }
+    }
+
+    /// Everything that other replicas publish, or tell this one, from now on.
     pub fn subscribe(&self) -> Subscription {
         self.0.subscribe()
     }
 
     /// Asks one replica and waits for its answer.
     pub async fn request(&self, to: ReplicaId, payload: Vec<u8>) -> Result<Vec<u8>, BusError> {
+        if payload.len() > MAX_PAYLOAD {
+            let n_bytes = payload.len();
+            return Err(BusError::TooLarge { n_bytes });
+        }
         match tokio::time::timeout(REQUEST_TIMEOUT, self.0.request(to, payload)).await {
+            Ok(Ok(answer)) if answer.len() > MAX_PAYLOAD => {
+                let n_bytes = answer.len();
+                Err(BusError::TooLarge { n_bytes })
+            }
             Ok(answer) => answer,
             Err(_) => Err(BusError::TimedOut { replica: to }),
         }
@@ -82,6 +108,29 @@ impl Bus {
     pub fn requests(&self) -> mpsc::Receiver<Request> {
         self.0.requests()
     }
+
+    /// Whether messages go the fast way now.
+    pub fn is_up(&self) -> bool {
+        self.0.is_up()
+    }
+
+    /// Sends what was published before, and leaves. Whoever asks this replica then is told that it is not there.
+    pub async fn close(&self) {
+        self.0.close().await;
+    }
+}
+
+/// A message that is too large cannot be sent, and publishing cannot fail: whoever made it has a fault.
+fn is_sendable(n_bytes: usize) -> bool {
+    debug_assert!(n_bytes <= MAX_PAYLOAD, "a message of {n_bytes} bytes");
+    if n_bytes > MAX_PAYLOAD {
+        tracing::error!(
+            n_bytes,
+            MAX_PAYLOAD,
+            "a message is too large for the bus and lost"
+        );
+    }
+    n_bytes <= MAX_PAYLOAD
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -92,6 +141,9 @@ pub enum BusError {
     /// It may have been acted on.
     #[error("replica {replica} did not answer")]
     TimedOut { replica: ReplicaId },
+    /// The request, and then nobody got it; or the answer.
+    #[error("{n_bytes} bytes are too large for the bus, which takes {MAX_PAYLOAD}")]
+    TooLarge { n_bytes: usize },
 }
 
 /// Somebody waits for the answer; dropping it answers nothing.
@@ -108,7 +160,7 @@ pub enum Received {
     Lagged,
 }
 
-/// What was published since [`Bus::subscribe`].
+/// What others sent since [`Bus::subscribe`].
 #[derive(Debug)]
 pub struct Subscription {
     replica: ReplicaId,
@@ -118,6 +170,8 @@ pub struct Subscription {
 #[derive(Debug)]
 struct Envelope {
     from: ReplicaId,
+    /// Everyone, when it is none.
+    to: Option<ReplicaId>,
     message: Message,
 }
 
@@ -127,6 +181,7 @@ impl Subscription {
         loop {
             match self.messages.recv().await {
                 Ok(envelope) if envelope.from == self.replica => {}
+                Ok(envelope) if envelope.to.is_some_and(|to| to != self.replica) => {}
                 Ok(envelope) => {
                     return Received::Message(envelope.from, envelope.message.clone());
                 }

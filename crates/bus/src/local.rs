@@ -53,6 +53,18 @@ pub(crate) struct Local {
     hub: LocalHub,
 }
 
+impl Local {
+    fn send(&self, to: Option<ReplicaId>, message: Message) {
+        let envelope = Envelope {
+            from: self.replica,
+            to,
+            message,
+        };
+        // An error means that nobody listens.
+        let _ = self.hub.0.messages.send(Arc::new(envelope));
+    }
+}
+
 #[async_trait]
 impl Engine for Local {
     fn replica(&self) -> ReplicaId {
@@ -60,12 +72,11 @@ impl Engine for Local {
     }
 
     fn publish(&self, message: Message) {
-        let envelope = Envelope {
-            from: self.replica,
-            message,
-        };
-        // An error means that nobody listens.
-        let _ = self.hub.0.messages.send(Arc::new(envelope));
+        self.send(None, message);
+    }
+
+    fn tell(&self, to: ReplicaId, payload: Vec<u8>) {
+        self.send(Some(to), Message::Soft(payload));
     }
 
     fn subscribe(&self) -> Subscription {
@@ -90,5 +101,15 @@ impl Engine for Local {
         let mut responders = responders.unwrap_or_else(PoisonError::into_inner);
         responders.insert(self.replica, sender);
         receiver
+    }
+
+    fn is_up(&self) -> bool {
+        true
+    }
+
+    async fn close(&self) {
+        let responders = self.hub.0.responders.lock();
+        let mut responders = responders.unwrap_or_else(PoisonError::into_inner);
+        responders.remove(&self.replica);
     }
 }

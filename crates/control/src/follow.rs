@@ -23,7 +23,7 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
             Some(Received::Message(_, Message::Committed(revision))) => {
                 revision > control.fleet().revision()
             }
-            Some(Received::Message(_, Message::Presence { .. } | Message::Status { .. })) => false,
+            Some(Received::Message(_, Message::Soft(_))) => false,
             // Whatever was missed, the store has it.
             Some(Received::Lagged) | None => true,
         };

@@ -2,8 +2,8 @@
 //!
 //! Time is simulated: waiting for a timeout costs nothing.
 
-use bus::{Bus, BusError, MAX_LAG, MAX_REQUESTS, Message, Received, ReplicaId};
-use model::change::{HostId, Revision};
+use bus::{Bus, BusError, MAX_LAG, MAX_PAYLOAD, MAX_REQUESTS, Message, Received, ReplicaId};
+use model::change::Revision;
 
 /// Makes each promise a test of the engine that the calling module stands for.
 macro_rules! keeps {
@@ -26,14 +26,9 @@ pub async fn a_message_reaches_every_other_replica_in_order([one, two, three]: [
     let mut subscriptions = [two.subscribe(), two.subscribe(), three.subscribe()];
     let messages = [
         committed(7),
-        Message::Presence {
-            host: HostId(1),
-            up: true,
-        },
-        Message::Status {
-            host: HostId(2),
-            body: vec![0, 255],
-        },
+        Message::Soft(vec![0, 255]),
+        Message::Soft(vec![7; MAX_PAYLOAD]),
+        Message::Soft(vec![]),
     ];
     messages
         .iter()
@@ -44,6 +39,28 @@ pub async fn a_message_reaches_every_other_replica_in_order([one, two, three]: [
             assert_eq!(subscription.recv().await, expected);
         }
     }
+}
+
+pub async fn what_one_replica_is_told_no_other_hears([one, two, three]: [Bus; 3]) {
+    let mut subscriptions = [two.subscribe(), three.subscribe(), one.subscribe()];
+    one.tell(two.replica(), b"to two".to_vec());
+    one.tell(three.replica(), b"to three".to_vec());
+    two.tell(one.replica(), b"to one".to_vec());
+    let expected = [(&one, "to two"), (&one, "to three"), (&two, "to one")];
+    for (subscription, (from, payload)) in subscriptions.iter_mut().zip(expected) {
+        let message = Message::Soft(payload.as_bytes().to_vec());
+        let expected = Received::Message(from.replica(), message);
+        assert_eq!(subscription.recv().await, expected);
+    }
+    one.publish(committed(1));
+    for subscription in &mut subscriptions[..2] {
+        let expected = Received::Message(one.replica(), committed(1));
+        assert_eq!(subscription.recv().await, expected);
+    }
+}
+
+pub async fn telling_nobody_is_fine([one, _, _]: [Bus; 3]) {
+    one.tell(ReplicaId(99), vec![]);
 }
 
 pub async fn a_replica_does_not_hear_itself([one, two, _]: [Bus; 3]) {
@@ -149,4 +166,30 @@ pub async fn the_later_of_two_responders_takes_over([one, two, _]: [Bus; 3]) {
     let answer = one.request(two.replica(), vec![]).await;
     assert_eq!(answer, Ok(b"later".to_vec()));
     assert!(earlier.recv().await.is_none());
+}
+
+pub async fn a_request_that_is_too_large_is_refused([one, two, _]: [Bus; 3]) {
+    respond(&two, "");
+    let largest = vec![1; MAX_PAYLOAD];
+    let answer = one.request(two.replica(), largest.clone()).await;
+    assert_eq!(answer, Ok(largest));
+    let n_bytes = MAX_PAYLOAD + 1;
+    let answer = one.request(two.replica(), vec![1; n_bytes]).await;
+    assert_eq!(answer, Err(BusError::TooLarge { n_bytes }));
+}
+
+pub async fn an_answer_that_is_too_large_is_refused([one, two, _]: [Bus; 3]) {
+    respond(&two, "!");
+    let largest = vec![1; MAX_PAYLOAD];
+    let answer = one.request(two.replica(), largest).await;
+    let n_bytes = MAX_PAYLOAD + 1;
+    assert_eq!(answer, Err(BusError::TooLarge { n_bytes }));
+}
+
+pub async fn a_replica_that_left_is_not_there([one, two, _]: [Bus; 3]) {
+    respond(&two, "");
+    two.close().await;
+    let replica = two.replica();
+    let answer = one.request(replica, vec![]).await;
+    assert_eq!(answer, Err(BusError::NoResponder { replica }));
 }

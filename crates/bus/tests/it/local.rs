@@ -11,6 +11,8 @@ fn replicas() -> [Bus; 3] {
 
 keeps! { replicas() =>
     a_message_reaches_every_other_replica_in_order,
+    what_one_replica_is_told_no_other_hears,
+    telling_nobody_is_fine,
     a_replica_does_not_hear_itself,
     publishing_to_nobody_is_fine,
     a_subscription_begins_where_it_was_made,
@@ -22,4 +24,7 @@ keeps! { replicas() =>
     a_request_that_nobody_takes_up_times_out,
     a_flood_of_requests_waits_and_is_answered,
     the_later_of_two_responders_takes_over,
+    a_request_that_is_too_large_is_refused,
+    an_answer_that_is_too_large_is_refused,
+    a_replica_that_left_is_not_there,
 }
