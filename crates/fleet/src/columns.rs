@@ -117,6 +117,15 @@ impl Block {
         self.wanted[at].held()
     }
 
+    /// The same as a byte, 0 when no agent has spoken.
+    pub(crate) fn held_byte(&self, at: usize) -> u8 {
+        self.wanted[at].0 >> 4
+    }
+
+    pub(crate) fn hold_byte(&mut self, at: usize, held: u8) {
+        self.wanted[at].0 = self.wanted[at].0 & Wanted::LOWER | (held & Wanted::LOWER) << 4;
+    }
+
     pub(crate) fn owner(&self, at: usize) -> Option<BkProcessId> {
         Some(self.owner[at])
             .filter(|owner| *owner != NONE)
@@ -160,6 +169,8 @@ pub(crate) struct Columns {
     len: usize,
     /// Blocks whose statuses moved since they were last saved.
     pub(crate) dirty: RoaringBitmap,
+    /// Processes whose agent reported since this was last asked; kept only for other replicas.
+    pub(crate) moved: Option<RoaringBitmap>,
 }
 
 pub(crate) fn place(id: ProcessId) -> (usize, usize) {
@@ -173,7 +184,7 @@ impl Columns {
         block.is_live(at).then_some((block, at))
     }
 
-    fn block_mut(&mut self, id: ProcessId) -> Option<(&mut Block, usize)> {
+    pub(crate) fn block_mut(&mut self, id: ProcessId) -> Option<(&mut Block, usize)> {
         let (block, at) = place(id);
         let block = self.blocks.get_mut(block)?.as_deref_mut()?;
         block.is_live(at).then_some((block, at))
@@ -346,6 +357,9 @@ impl Columns {
     /// Writes a status; true when more than figures changed.
     pub(crate) fn observe(&mut self, id: ProcessId, status: Status) -> bool {
         self.dirty.insert((id.index() / BLOCK) as u32);
+        if let Some(moved) = &mut self.moved {
+            moved.insert(id.0);
+        }
         let Some((block, at)) = self.block_mut(id) else {
             return false;
         };

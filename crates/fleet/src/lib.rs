@@ -14,6 +14,7 @@ use model::{AgentId, FullName, Host, Namespace, Status, UnixMillis};
 
 mod columns;
 mod definitions;
+mod deltas;
 mod hosts;
 mod names;
 mod query;
@@ -22,6 +23,7 @@ mod shards;
 pub mod view;
 
 pub use definitions::Definition;
+pub use deltas::StatusesRead;
 pub use hosts::{AgentInfo, HostView, Link};
 pub use query::{Filter, Page};
 pub use row::Row;

@@ -6,7 +6,7 @@
 use model::change::ProcessId;
 use model::{State, UnixMillis};
 
-use crate::columns::{BLOCK, Texts};
+use crate::columns::{BLOCK, Block, Texts};
 use crate::{Fleet, Link};
 
 const FORMAT: u8 = 1;
@@ -72,28 +72,7 @@ impl Fleet {
                 .columns
                 .texts(ProcessId(shard * BLOCK as u32 + at as u32));
             bytes.extend((at as u16).to_le_bytes());
-            bytes.extend(block.incarnation[at].to_le_bytes());
-            bytes.push(match block.state[at] {
-                State::Unknown => 0,
-                State::Running => 1,
-                State::Stopped => 2,
-            });
-            bytes.extend(block.pid[at].to_le_bytes());
-            bytes.extend(block.started_at[at].to_le_bytes());
-            bytes.extend(block.reported_at[at].to_le_bytes());
-            bytes.extend(block.cpu[at].to_le_bytes());
-            bytes.extend(block.mem[at].to_le_bytes());
-            bytes.extend(block.fd[at].to_le_bytes());
-            bytes.extend(block.disk[at].to_le_bytes());
-            bytes.extend(block.net[at].to_le_bytes());
-            for text in [
-                texts.map_or("", |t| &*t.version),
-                texts.map_or("", |t| &*t.message),
-            ] {
-                let text = &text[..text.floor_char_boundary(usize::from(u16::MAX))];
-                bytes.extend((text.len() as u16).to_le_bytes());
-                bytes.extend(text.as_bytes());
-            }
+            write_entry(&mut bytes, block, at, texts);
         }
         bytes
     }
@@ -117,46 +96,101 @@ impl Fleet {
 
     fn restore_entry(&mut self, shard: u32, reader: &mut Reader<'_>) -> Option<()> {
         let at = usize::from(reader.u16()?);
-        let incarnation = reader.u64()?;
-        let state = State::from_number(reader.u8()?);
-        let (pid, started_at, reported_at) = (reader.u32()? as i32, reader.u32()?, reader.u32()?);
-        let (cpu, mem, fd) = (
-            f32::from_bits(reader.u32()?),
-            f32::from_bits(reader.u32()?),
-            reader.u32()?,
-        );
-        let (disk, net) = (reader.u64()?, reader.u64()?);
-        let texts = Texts {
-            version: reader.text()?.into(),
-            message: reader.text()?.into(),
-        };
+        let entry = Entry::read(reader)?;
         if at >= BLOCK {
             return None;
         }
-        let block = self
-            .columns
-            .blocks
-            .get_mut(shard as usize)?
-            .as_deref_mut()?;
-        if block.is_live(at) && block.incarnation[at] == incarnation {
-            block.state[at] = state;
-            block.pid[at] = pid;
-            block.started_at[at] = started_at;
-            block.reported_at[at] = reported_at;
-            (block.cpu[at], block.mem[at]) = (cpu, mem);
-            block.fd[at] = fd;
-            (block.disk[at], block.net[at]) = (disk, net);
-            let id = ProcessId(shard * BLOCK as u32 + at as u32);
-            self.columns.set_texts(id, texts);
-            if let Some(owner) = self.columns.owner(id) {
-                self.recount(owner);
-            }
-        }
+        self.columns.blocks.get(shard as usize)?.as_deref()?;
+        self.put_entry(ProcessId(shard * BLOCK as u32 + at as u32), entry);
         Some(())
+    }
+
+    /// None when the process is another one by now; else whether more than figures changed.
+    pub(crate) fn put_entry(&mut self, id: ProcessId, entry: Entry) -> Option<bool> {
+        let (block, at) = self.columns.block_mut(id)?;
+        if block.incarnation[at] != entry.incarnation {
+            return None;
+        }
+        let moved = (block.state[at], block.pid[at], block.started_at[at])
+            != (entry.state, entry.pid, entry.started_at);
+        block.state[at] = entry.state;
+        block.pid[at] = entry.pid;
+        block.started_at[at] = entry.started_at;
+        block.reported_at[at] = entry.reported_at;
+        (block.cpu[at], block.mem[at]) = (entry.cpu, entry.mem);
+        block.fd[at] = entry.fd;
+        (block.disk[at], block.net[at]) = (entry.disk, entry.net);
+        let moved = moved | self.columns.set_texts(id, entry.texts);
+        if let Some(owner) = self.columns.owner(id) {
+            self.recount(owner);
+        }
+        Some(moved)
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+/// The status of one process, and of which process: a successor under the same id has another incarnation.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    incarnation: u64,
+    state: State,
+    pid: i32,
+    started_at: u32,
+    reported_at: u32,
+    cpu: f32,
+    mem: f32,
+    fd: u32,
+    disk: u64,
+    net: u64,
+    texts: Texts,
+}
+
+impl Entry {
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            incarnation: reader.u64()?,
+            state: State::from_number(reader.u8()?),
+            pid: reader.u32()? as i32,
+            started_at: reader.u32()?,
+            reported_at: reader.u32()?,
+            cpu: f32::from_bits(reader.u32()?),
+            mem: f32::from_bits(reader.u32()?),
+            fd: reader.u32()?,
+            disk: reader.u64()?,
+            net: reader.u64()?,
+            texts: Texts {
+                version: reader.text()?.into(),
+                message: reader.text()?.into(),
+            },
+        })
+    }
+}
+
+pub(crate) fn write_entry(bytes: &mut Vec<u8>, block: &Block, at: usize, texts: Option<&Texts>) {
+    bytes.extend(block.incarnation[at].to_le_bytes());
+    bytes.push(match block.state[at] {
+        State::Unknown => 0,
+        State::Running => 1,
+        State::Stopped => 2,
+    });
+    bytes.extend(block.pid[at].to_le_bytes());
+    bytes.extend(block.started_at[at].to_le_bytes());
+    bytes.extend(block.reported_at[at].to_le_bytes());
+    bytes.extend(block.cpu[at].to_le_bytes());
+    bytes.extend(block.mem[at].to_le_bytes());
+    bytes.extend(block.fd[at].to_le_bytes());
+    bytes.extend(block.disk[at].to_le_bytes());
+    bytes.extend(block.net[at].to_le_bytes());
+    for text in [
+        texts.map_or("", |t| &*t.version),
+        texts.map_or("", |t| &*t.message),
+    ] {
+        let text = &text[..text.floor_char_boundary(usize::from(u16::MAX))];
+        bytes.extend((text.len() as u16).to_le_bytes());
+        bytes.extend(text.as_bytes());
+    }
+}
+
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
     fn take(&mut self, len: usize) -> Option<&'a [u8]> {
@@ -169,7 +203,7 @@ impl<'a> Reader<'a> {
         self.take(N)?.try_into().ok()
     }
 
-    fn u8(&mut self) -> Option<u8> {
+    pub(crate) fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
@@ -177,7 +211,7 @@ impl<'a> Reader<'a> {
         self.array().map(u16::from_le_bytes)
     }
 
-    fn u32(&mut self) -> Option<u32> {
+    pub(crate) fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 

@@ -369,3 +369,38 @@ fn a_figure_alone_is_no_change_but_a_message_is() {
         Observed::Changed(ProcessId(0))
     );
 }
+
+#[test]
+fn another_replica_takes_in_what_an_agent_reported_here() {
+    let mut here = registered();
+    here.observe(HostId(0), &name(0), status());
+    assert!(here.take_moved().is_empty(), "nobody wants to know");
+    here.follow_moves();
+    let said = Status {
+        flag: Some(Flag::Running),
+        managed: Some(true),
+        ..status()
+    };
+    here.observe(HostId(0), &name(0), said);
+    let moved = here.take_moved();
+    assert_eq!(moved.iter().collect::<Vec<_>>(), [0]);
+    assert!(here.take_moved().is_empty());
+    let mut bytes = Vec::new();
+    assert_eq!(here.write_status(ProcessId(0), &mut bytes), Some(HostId(0)));
+
+    let mut there = registered();
+    assert_eq!(
+        there.read_statuses(HostId(1), &bytes).changed,
+        [],
+        "not its"
+    );
+    let read = there.read_statuses(HostId(0), &bytes);
+    assert_eq!((read.changed, read.n_unknown), (vec![ProcessId(0)], 0));
+    let row = there.row(ProcessId(0)).unwrap();
+    assert_eq!((row.pid(), row.held()), (4437, Some((Flag::Running, true))));
+    assert_eq!(there.take_dirty_shards().len(), 1);
+    assert_eq!(there.read_statuses(HostId(0), &bytes).changed, []);
+    // A process that is another one by now, or not known yet.
+    let mut other = furnished();
+    assert_eq!(other.read_statuses(HostId(0), &bytes).n_unknown, 1);
+}
