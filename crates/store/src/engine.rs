@@ -1,6 +1,7 @@
 //! What an engine promises, and the one list of engines.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use model::change::{Changes, HostId, Revision};
@@ -10,7 +11,7 @@ use model::{TaskId, UnixMillis};
 
 use crate::sqlite::Sqlite;
 use crate::{
-    AuditPage, AuditRow, EventPage, JobPage, JobSummary, Loaded, StoreError, StoredEvent,
+    AuditPage, AuditRow, EventPage, JobPage, JobSummary, Letter, Loaded, StoreError, StoredEvent,
     StoredJob, StoredTask, TaskSummary,
 };
 
@@ -48,6 +49,23 @@ pub(crate) trait Engine: Send + Sync + std::fmt::Debug {
     ) -> Result<(), StoreError>;
     async fn purge_events(&self, before: UnixMillis) -> Result<(), StoreError>;
     async fn purge_jobs(&self, before: UnixMillis) -> Result<(), StoreError>;
+    fn is_shared(&self) -> bool;
+    async fn take_lease(
+        &self,
+        name: &str,
+        holder: u64,
+        lasting: Duration,
+    ) -> Result<bool, StoreError>;
+    async fn release_lease(&self, name: &str, holder: u64) -> Result<(), StoreError>;
+    async fn send_mail(&self, from: u64, bodies: &[Vec<u8>]) -> Result<(), StoreError>;
+    async fn mail_after(
+        &self,
+        id: u64,
+        not_from: u64,
+        limit: u32,
+    ) -> Result<Vec<Letter>, StoreError>;
+    async fn last_mail(&self) -> Result<u64, StoreError>;
+    async fn purge_mail(&self, older_than: Duration) -> Result<(), StoreError>;
     async fn close(&self);
 }
 

@@ -15,6 +15,7 @@ mod sqlite;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use model::access::Audit;
 use model::change::{Changes, HostId, Revision, TargetRow, TaskRow};
@@ -131,6 +132,9 @@ pub struct StoredEvent {
     pub host: HostId,
     pub event: Event,
 }
+
+/// A letter of the mailbox: its id, who sent it, what it says.
+pub type Letter = (u64, u64, Vec<u8>);
 
 impl Store {
     /// Opens `sqlite:/path/to/file.db`, creating it (mode 0600) and bringing its schema up to date.
@@ -293,6 +297,54 @@ impl Store {
     /// Forgets the jobs that are over and were made before a moment, with all their tasks.
     pub async fn purge_jobs(&self, before: UnixMillis) -> Result<(), StoreError> {
         self.call(self.engine.purge_jobs(before)).await
+    }
+
+    /// Whether others may commit to it as well: then whoever reads must ask for the head first.
+    pub fn is_shared(&self) -> bool {
+        self.engine.is_shared()
+    }
+
+    /// Takes a piece of work that one replica at a time does for all, or keeps it for longer. False: another holds it.
+    ///
+    /// The time is that of the database where the store is shared, else that of this machine.
+    pub async fn take_lease(
+        &self,
+        name: &str,
+        holder: u64,
+        lasting: Duration,
+    ) -> Result<bool, StoreError> {
+        self.call(self.engine.take_lease(name, holder, lasting))
+            .await
+    }
+
+    /// Lets another take it at once, if this holder has it.
+    pub async fn release_lease(&self, name: &str, holder: u64) -> Result<(), StoreError> {
+        self.call(self.engine.release_lease(name, holder)).await
+    }
+
+    /// Leaves letters for the other replicas: the slow way, for when the bus is away.
+    pub async fn send_mail(&self, from: u64, bodies: &[Vec<u8>]) -> Result<(), StoreError> {
+        self.call(self.engine.send_mail(from, bodies)).await
+    }
+
+    /// Letters after this one, in the order of their ids. Once an id was seen, no smaller one appears.
+    pub async fn mail_after(
+        &self,
+        id: u64,
+        not_from: u64,
+        limit: u32,
+    ) -> Result<Vec<Letter>, StoreError> {
+        self.call(self.engine.mail_after(id, not_from, limit)).await
+    }
+
+    /// The id of the last letter that was sent, 0 before the first. Ids are never used again.
+    pub async fn last_mail(&self) -> Result<u64, StoreError> {
+        self.call(self.engine.last_mail()).await
+    }
+
+    /// Forgets letters that were sent so long ago, read or not.
+    pub async fn purge_mail(&self, older_than: Duration) -> Result<(), StoreError> {
+        self.call(self.engine.purge_mail(older_than)).await
     }
 
     /// Waits for what is under way and closes. Calls after it answer [`StoreError::Unavailable`].

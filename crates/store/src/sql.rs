@@ -12,6 +12,8 @@ pub(crate) mod fields;
 pub(crate) mod group;
 pub(crate) mod host;
 pub(crate) mod job;
+pub(crate) mod lease;
+pub(crate) mod mail;
 pub(crate) mod name;
 pub(crate) mod packed;
 pub(crate) mod process;

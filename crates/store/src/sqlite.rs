@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use model::change::{Changes, HostId, Revision};
@@ -25,7 +25,7 @@ use sqlx::sqlite::{
 use crate::engine::Engine;
 use crate::sql::{self, Wanted};
 use crate::{
-    AuditPage, AuditRow, EventPage, JobPage, JobSummary, Loaded, StoreError, StoredEvent,
+    AuditPage, AuditRow, EventPage, JobPage, JobSummary, Letter, Loaded, StoreError, StoredEvent,
     StoredJob, StoredTask, TaskSummary,
 };
 use transaction::Transaction;
@@ -304,9 +304,70 @@ impl Engine for Sqlite {
         Ok(())
     }
 
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    async fn take_lease(
+        &self,
+        name: &str,
+        holder: u64,
+        lasting: Duration,
+    ) -> Result<bool, StoreError> {
+        let mut tx = Transaction::begin_write(&self.writer).await?;
+        let now = now();
+        let until = now.saturating_add(millis(lasting));
+        let taken = sql::lease::take(&mut tx, name, holder, now, until).await?;
+        tx.commit().await?;
+        Ok(taken)
+    }
+
+    async fn release_lease(&self, name: &str, holder: u64) -> Result<(), StoreError> {
+        let mut tx = Transaction::begin_write(&self.writer).await?;
+        sql::lease::release(&mut tx, name, holder).await?;
+        tx.commit().await
+    }
+
+    async fn send_mail(&self, from: u64, bodies: &[Vec<u8>]) -> Result<(), StoreError> {
+        let mut tx = Transaction::begin_write(&self.writer).await?;
+        sql::mail::send(&mut tx, from, now(), bodies).await?;
+        tx.commit().await
+    }
+
+    async fn mail_after(
+        &self,
+        id: u64,
+        not_from: u64,
+        limit: u32,
+    ) -> Result<Vec<Letter>, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        sql::mail::after(&mut conn, id, not_from, limit).await
+    }
+
+    async fn last_mail(&self) -> Result<u64, StoreError> {
+        let mut conn = self.readers.acquire().await?;
+        sql::mail::last(&mut conn).await
+    }
+
+    async fn purge_mail(&self, older_than: Duration) -> Result<(), StoreError> {
+        let mut tx = Transaction::begin_write(&self.writer).await?;
+        sql::mail::purge(&mut tx, now().saturating_sub(millis(older_than))).await?;
+        tx.commit().await
+    }
+
     async fn close(&self) {
         self.readers.close().await;
         // Last, so that it copies the log into the file.
         self.writer.close().await;
     }
+}
+
+fn now() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, millis)
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

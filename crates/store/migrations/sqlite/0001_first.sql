@@ -339,3 +339,25 @@ CREATE TABLE status (
     shard INTEGER PRIMARY KEY,
     body  BLOB NOT NULL
 ) STRICT;
+
+-- Who does a piece of work for all replicas, and until when unless it is renewed.
+CREATE TABLE leases (
+    name   TEXT    PRIMARY KEY,
+    holder INTEGER NOT NULL,
+    until  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Messages between replicas for when the bus is away. Ids come from a row of their own, whose lock is held until the
+-- letters are there: so they are seen in their order and without gaps.
+CREATE TABLE mailbox (
+    one  INTEGER PRIMARY KEY CHECK (one = 1),
+    last INTEGER NOT NULL
+) STRICT;
+INSERT INTO mailbox (one, last) VALUES (1, 0);
+
+CREATE TABLE mail (
+    id      INTEGER PRIMARY KEY,
+    sender  INTEGER NOT NULL,
+    sent_at INTEGER NOT NULL,
+    body    BLOB    NOT NULL
+) STRICT;
