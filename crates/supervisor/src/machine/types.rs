@@ -17,7 +17,8 @@ pub(crate) struct Moment {
     pub(crate) unix: UnixMillis,
 }
 
-/// One execution: a pid together with the tick at which it began, so that a reused pid is never taken for it.
+/// One execution: a pid together with the tick at which it began, so that a reused pid is never taken for it. Within one
+/// tick, which is 10 ms, no pid comes back: the kernel gives out all others first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) pid: i32,

@@ -147,8 +147,16 @@ impl Stranger {
     }
 }
 
-/// Starts a program that gets exactly this number, which is free.
-fn use_again(pid: i32, program: &[&str]) -> Stranger {
+/// The tick at which a process began.
+fn start_of(pid: i32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    fields.split(' ').nth(19).unwrap().parse().unwrap()
+}
+
+/// Starts a program that gets exactly this number, which is free or about to be, in a later tick than that in which its
+/// process began. Left to itself, the kernel gives out all other numbers first, which takes longer than a tick.
+fn use_again(pid: i32, start: u64, program: &[&str]) -> Stranger {
     let path = format!("/proc/{pid}");
     wait_for("the number is free", || {
         let pid = rustix::process::Pid::from_raw(pid);
@@ -162,11 +170,12 @@ fn use_again(pid: i32, program: &[&str]) -> Stranger {
             .args(&program[1..])
             .spawn()
             .unwrap();
-        if child.id() as i32 == pid {
+        if child.id() as i32 == pid && start_of(pid) > start {
             return Some(Stranger(child));
         }
         child.kill().unwrap();
-        child.wait().unwrap();
+        // An agent may be faster.
+        let _ = child.wait();
         None
     })
 }
@@ -192,9 +201,10 @@ fn a_number_used_again_while_the_agent_was_away_is_not_its_process(groups: Contr
             keeper.hold(spec);
             keeper.succeed(1, Op::Start);
             let pid = keeper.running().pid;
+            let start = start_of(pid);
             keeper.stop();
             kill(pid, libc::SIGKILL);
-            let stranger = use_again(pid, stranger);
+            let stranger = use_again(pid, start, stranger);
 
             let mut keeper = home.keeper();
             let next = keeper.next_run(&home, pid);
@@ -222,11 +232,12 @@ fn a_number_used_again_under_a_stale_pid_file_is_neither_shown_nor_stopped() {
     keeper.hold(home.daemon());
     keeper.succeed(1, Op::Start);
     let pid = keeper.running().pid;
+    let start = start_of(pid);
     keeper.succeed(2, Op::Unmanage);
     kill(pid, libc::SIGKILL);
     keeper.stopped();
     assert_eq!(home.pid(), pid, "the file is still there");
-    let stranger = use_again(pid, &["setsid", "sleep", "600"]);
+    let stranger = use_again(pid, start, &["setsid", "sleep", "600"]);
     assert_eq!(keeper.succeed(3, Op::Query).instance.unwrap().pid, -1);
     for (number, op) in [(4, Op::Stop), (5, Op::Kill)] {
         assert_eq!(keeper.operate(number, op).code, Code::NOT_RUNNING);
