@@ -1,0 +1,66 @@
+//! Whoever owned an engine is killed: the engine ends and its files go.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use engines::{Nats, Postgres};
+
+const OWNER: &str = "MUSTER_TEST_OWNS_ENGINES";
+
+/// Run by the other test, as a process of its own: starts engines, and is killed.
+#[test]
+fn an_owner_of_engines() {
+    if std::env::var_os(OWNER).is_none() {
+        return;
+    }
+    let engines = (Postgres::start().unwrap(), Nats::start().unwrap());
+    #[allow(clippy::print_stdout, reason = "whoever kills this waits for it")]
+    {
+        println!("\n{OWNER}");
+    }
+    loop {
+        std::thread::park();
+        let _ = &engines;
+    }
+}
+
+#[test]
+fn engines_do_not_outlive_an_owner_that_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    // As that of the machine is: PostgreSQL runs as another user than root, who makes and removes folders there.
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    let mut owner = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "orphan::an_owner_of_engines", "--nocapture"])
+        .env(OWNER, "1")
+        .env("TMPDIR", folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(owner.stdout.take().unwrap());
+    let ready = said.lines().any(|line| line.unwrap() == OWNER);
+    assert!(ready, "{:?}", owner.wait());
+    assert_eq!(running_in(folder.path()).len(), 2);
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let begun = Instant::now();
+    while !running_in(folder.path()).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "they still run");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Folders of engines in there.
+fn running_in(folder: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(folder).unwrap().flatten();
+    let names = names.map(|entry| entry.file_name().into_string().unwrap());
+    names
+        .filter(|name| {
+            ["muster-postgres-", "muster-nats-"]
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
+        })
+        .collect()
+}
