@@ -18,10 +18,14 @@ const USER: &str = "muster";
 /// The database that is always there.
 const DATABASE: &str = "postgres";
 
+/// What must be free of the file system in memory for a server to live there.
+const ENOUGH_MEMORY: u64 = 2 << 30;
+
 /// How a server differs from the plain one.
 #[derive(Debug, Clone, Default)]
 pub struct PostgresOptions {
-    /// Whether a commit waits for the disk. Without it nothing is lost when the server is killed, only when the machine is.
+    /// Whether the data is on a disk and a commit waits for it. Without, nothing is lost when the server is killed, only
+    /// when the machine is.
     pub fsync: bool,
     /// More settings, as `postgres -c NAME=VALUE` takes them.
     pub settings: Vec<(String, String)>,
@@ -47,9 +51,9 @@ impl Postgres {
     pub fn start_with(options: PostgresOptions) -> Result<Self, EngineError> {
         let programs = programs::postgres()?;
         let run_as = RunAs::for_postgres();
-        let temporary = std::env::temp_dir();
-        let folder = TempDir::with_prefix_in("muster-postgres-", &temporary)
-            .map_err(EngineError::io("make a folder in", &temporary))?;
+        let place = place(&options);
+        let folder = TempDir::with_prefix_in("muster-postgres-", &place)
+            .map_err(EngineError::io("make a folder in", &place))?;
         run_as.give(folder.path())?;
         template::copy(&programs, run_as, &folder.path().join("data"))?;
         let mut postgres = Self {
@@ -79,6 +83,7 @@ impl Postgres {
             ("fsync", fsync),
             ("full_page_writes", fsync),
             ("max_connections", "200"),
+            ("max_wal_size", "256MB"),
             ("shared_buffers", "64MB"),
             ("timezone", "UTC"),
         ];
@@ -155,6 +160,17 @@ impl Drop for Postgres {
         if self.running.take().is_none() {
             remove_shared_memory(&self.pid_file());
         }
+    }
+}
+
+/// Whoever does not wait for the disk needs none, where there is memory enough: a fresh server is 40 MB in 1000 files.
+fn place(options: &PostgresOptions) -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let free = rustix::fs::statvfs(memory).map_or(0, |it| it.f_bavail * it.f_frsize);
+    if options.fsync || free < ENOUGH_MEMORY {
+        std::env::temp_dir()
+    } else {
+        memory.to_owned()
     }
 }
 

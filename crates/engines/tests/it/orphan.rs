@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use engines::{Nats, Postgres};
+use engines::{Nats, Postgres, PostgresOptions};
 
 const OWNER: &str = "MUSTER_TEST_OWNS_ENGINES";
 
@@ -15,7 +15,12 @@ fn an_owner_of_engines() {
     if std::env::var_os(OWNER).is_none() {
         return;
     }
-    let engines = (Postgres::start().unwrap(), Nats::start().unwrap());
+    let options = PostgresOptions {
+        fsync: true,
+        ..PostgresOptions::default()
+    };
+    let postgres = Postgres::start_with(options).unwrap();
+    let engines = (postgres, Nats::start().unwrap());
     #[allow(clippy::print_stdout, reason = "whoever kills this waits for it")]
     {
         println!("\n{OWNER}");
