@@ -2,20 +2,33 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::{Mutex, OnceLock, PoisonError, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
-use model::access::{App, Caller, JoinToken, Login, SecretHash, User};
+use model::UnixMillis;
+use model::access::{
+    Action, App, Area, Audit, Caller, JoinToken, Login, Rights, SecretHash, User, all_rights,
+};
 use model::change::Changes;
 use model::webhook::Webhook;
-use model::{Namespace, UnixMillis};
+
+use attempts::Attempts;
+use refusals::{Refusals, short};
 
 use crate::{Control, ControlError, Lacks, secrets};
 
+mod apps;
+mod attempts;
+mod grants;
 mod keys;
+mod logins;
+mod refusals;
+mod trail;
+mod users;
 
+pub use grants::{Revoked, Subject};
 pub use keys::FirstKeys;
-pub(crate) use keys::check_admin;
+pub use trail::{AuditFilter, AuditLines};
 
 /// What the caller presented, before anybody checked it.
 #[derive(Clone, Default)]
@@ -46,6 +59,8 @@ pub(crate) struct Access {
     pub(crate) join_tokens: BTreeMap<String, JoinToken>,
     pub(crate) webhooks: BTreeMap<String, Webhook>,
     rates: Mutex<HashMap<String, Bucket>>,
+    attempts: Attempts,
+    refusals: Refusals,
 }
 
 impl Access {
@@ -102,10 +117,12 @@ impl Access {
             .for_each(|id| drop(self.webhooks.remove(id)));
     }
 
-    fn login(&self, token: &str, at: UnixMillis) -> Option<&Login> {
-        self.logins
-            .get(&secrets::sha256(token))
-            .filter(|login| login.expires_at > at)
+    /// The user who is logged in with this token.
+    fn login(&self, token: &str, at: UnixMillis) -> Option<&User> {
+        let login = self.logins.get(&secrets::sha256(token))?;
+        self.users
+            .get(&login.user)
+            .filter(|_| login.expires_at > at)
     }
 
     /// Takes one request out of the app's allowance.
@@ -177,8 +194,56 @@ impl Control {
         from: Option<IpAddr>,
         request_id: &str,
     ) -> Result<Caller, ControlError> {
-        let lacks = |lacks, message: String| Err(ControlError::Unauthenticated { lacks, message });
         let access = self.access();
+        let known = self.recognise(&access, credentials, Counted::Yes);
+        let known = known.map(|known| Caller {
+            from,
+            request_id: request_id.to_owned(),
+            ..known
+        });
+        if let Err(ControlError::Unauthenticated { lacks, message }) = &known
+            && *lacks != Lacks::Credentials
+        {
+            let claims = Caller {
+                app: short(credentials.app_code.as_deref().unwrap_or_default()),
+                user: short(credentials.username.as_deref().unwrap_or_default()),
+                from,
+                request_id: request_id.to_owned(),
+                ..Caller::system()
+            };
+            let line = Audit::new(
+                &claims,
+                self.now(),
+                "refused",
+                "credentials",
+                short(message),
+            );
+            self.note_refused_line(&access.refusals, line);
+        }
+        known
+    }
+
+    /// Whether whoever began something that lasts may still go on with it, and what they may do now.
+    ///
+    /// Costs nothing of the app's allowance.
+    pub fn still(&self, credentials: &Credentials) -> Option<Caller> {
+        let access = self.access();
+        self.recognise(&access, credentials, Counted::No).ok()
+    }
+
+    fn recognise(
+        &self,
+        access: &Access,
+        credentials: &Credentials,
+        counted: Counted,
+    ) -> Result<Caller, ControlError> {
+        let lacks = |lacks, message: String| Err(ControlError::Unauthenticated { lacks, message });
+        let no_login = || {
+            lacks(
+                Lacks::User,
+                "bk_token: is no login, or has expired".to_owned(),
+            )
+        };
         let login = credentials
             .token
             .as_deref()
@@ -190,18 +255,13 @@ impl Control {
             .filter(|code| !code.is_empty())
         else {
             return match login {
-                Some(Some(login)) => Ok(Caller {
+                Some(Some(user)) => Ok(Caller {
                     app: String::new(),
-                    user: login.user.clone(),
-                    namespaces: None,
-                    admin: false,
-                    from,
-                    request_id: request_id.to_owned(),
+                    user: user.name.clone(),
+                    of_user: Arc::new(Rights::of(&user.grants())),
+                    ..Caller::system()
                 }),
-                Some(None) => lacks(
-                    Lacks::User,
-                    "bk_token: is no login, or has expired".to_owned(),
-                ),
+                Some(None) => no_login(),
                 None => lacks(Lacks::Credentials, "bk_app_code: is required".to_owned()),
             };
         };
@@ -218,20 +278,24 @@ impl Control {
                 format!("app {code:?} is unknown or its bk_app_secret is wrong"),
             );
         };
-        access.spend(app)?;
+        match counted {
+            Counted::Yes => access.spend(app)?,
+            Counted::No => {}
+        }
         let username = credentials
             .username
             .as_deref()
             .filter(|name| !name.is_empty());
-        let user = match (login, username) {
-            (Some(Some(login)), _) => login.user.clone(),
-            (Some(None), None) => {
-                return lacks(
-                    Lacks::User,
-                    "bk_token: is no login, or has expired".to_owned(),
-                );
+        let (user, of_user) = match (login, username) {
+            (Some(Some(user)), _) => {
+                let rights = Arc::new(Rights::of(&user.grants()));
+                (user.name.clone(), rights)
             }
-            (_, Some(name)) if app.trusted => model::access::parse_handle("bk_username", name)?,
+            (Some(None), None) => return no_login(),
+            (_, Some(name)) if app.trusted => {
+                let name = model::access::parse_handle("bk_username", name)?;
+                (name, all_rights())
+            }
             (_, Some(_)) => {
                 let message =
                     format!("bk_username: app {code:?} may not name a user; it needs a bk_token");
@@ -247,29 +311,70 @@ impl Control {
         Ok(Caller {
             app: app.code.clone(),
             user,
-            namespaces: app.namespaces.clone(),
-            admin: app.is_admin(),
-            from,
-            request_id: request_id.to_owned(),
+            of_app: Arc::new(Rights::of(&app.grants())),
+            of_user,
+            ..Caller::system()
         })
     }
+
+    /// The one place where it is decided whether a caller may. A refusal is noted in the audit trail.
+    pub fn check<'a>(
+        &self,
+        caller: &Caller,
+        action: Action,
+        area: impl Into<Area<'a>>,
+    ) -> Result<(), ControlError> {
+        let area = area.into();
+        if caller.may(action, area) {
+            return Ok(());
+        }
+        let what = match action {
+            Action::View => format!("see {area}"),
+            Action::Operate => format!("operate {area}"),
+            Action::Manage => "manage apps, users, tokens, webhooks and hosts".to_owned(),
+        };
+        let role = match action {
+            Action::View => "viewer",
+            Action::Operate => "operator",
+            Action::Manage => "admin",
+        };
+        let refused = |who: &str, name: &str| {
+            format!("{who} {name:?} may not {what}: that takes the role of {role} there")
+        };
+        let by_app = !caller.of_app.may(action, area);
+        let message = match by_app {
+            true => refused("app", &caller.app),
+            false => refused("user", &caller.user),
+        };
+        self.note_refusal(
+            caller.clone(),
+            "refused",
+            &area.to_string(),
+            message.clone(),
+        );
+        Err(match by_app {
+            true => ControlError::Forbidden(message),
+            false => ControlError::ForbiddenToUser(message),
+        })
+    }
+
+    /// What only an admin may.
+    pub fn check_admin(&self, caller: &Caller) -> Result<(), ControlError> {
+        self.check(caller, Action::Manage, Area::Everything)
+    }
+}
+
+/// Whether a request costs something of its app's allowance.
+#[derive(Clone, Copy)]
+enum Counted {
+    Yes,
+    No,
 }
 
 /// A hash that no secret has: what an unknown app is compared with.
 fn nobody() -> &'static SecretHash {
     static NOBODY: OnceLock<SecretHash> = OnceLock::new();
     NOBODY.get_or_init(|| secrets::hash_secret(&secrets::new_secret()))
-}
-
-pub(crate) fn check_namespace(caller: &Caller, namespace: &Namespace) -> Result<(), ControlError> {
-    match caller.may_touch(namespace) {
-        true => Ok(()),
-        false => Err(ControlError::Forbidden(format!(
-            "app {:?} may not touch namespace {:?}",
-            caller.app,
-            namespace.as_str()
-        ))),
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ pub enum ControlError {
     /// The caller may not do this.
     #[error("{0}")]
     Forbidden(String),
+    /// The app may do this, but not for this user.
+    #[error("{0}")]
+    ForbiddenToUser(String),
     /// The credentials are missing or wrong.
     #[error("{message}")]
     Unauthenticated { lacks: Lacks, message: String },
@@ -35,6 +38,9 @@ pub enum ControlError {
         limit: u32,
         retry_after_ms: u64,
     },
+    /// Somebody has guessed too often.
+    #[error("too many failed logins: try again in {} s", retry_after_ms.div_ceil(1000))]
+    TooManyTries { retry_after_ms: u64 },
     /// More is under way than this server takes on; nothing was changed.
     #[error("{0}")]
     Busy(String),

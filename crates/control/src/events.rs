@@ -1,11 +1,10 @@
 //! Reading what happened.
 
-use model::access::Caller;
+use model::access::{Action, Area, Caller};
 use model::event::{Event, EventKind};
 use model::{Host, Namespace, ProcessName, UnixMillis};
 use store::{EventPage, StoredEvent};
 
-use crate::access::check_namespace;
 use crate::{Control, ControlError};
 
 /// Which events to list. What is None does not filter.
@@ -33,17 +32,20 @@ pub struct EventView {
 }
 
 impl Control {
-    /// Newest first. A caller sees the namespaces that it may touch, and is refused when it names another.
+    /// Newest first. A caller sees the namespaces that it may see, and is refused when it names another.
     pub async fn events(
         &self,
         caller: &Caller,
         filter: EventFilter,
     ) -> Result<Vec<EventView>, ControlError> {
         let namespaces = match filter.namespaces {
-            None => caller.namespaces.clone(),
+            None => {
+                self.check(caller, Action::View, Area::Anything)?;
+                caller.visible()
+            }
             Some(asked) => {
                 for namespace in &asked {
-                    check_namespace(caller, namespace)?;
+                    self.check(caller, Action::View, namespace)?;
                 }
                 Some(asked)
             }

@@ -1,11 +1,10 @@
 //! Process groups: stored per namespace and host.
 
-use model::access::{Audit, Caller};
+use model::access::{Action, Area, Audit, Caller};
 use model::change::GroupRow;
 use model::group::ProcessGroup;
 use model::{AgentId, Code, Namespace};
 
-use crate::access::check_namespace;
 use crate::ask::{answer_each, resolve, success, trail};
 use crate::register::Draft;
 use crate::{Answer, Asked, Control, ControlError};
@@ -19,7 +18,7 @@ impl Control {
         hosts: Vec<Asked>,
         groups: Vec<ProcessGroup>,
     ) -> Result<Vec<Answer>, ControlError> {
-        check_namespace(caller, namespace)?;
+        self.check(caller, Action::Operate, namespace)?;
         let (caller, namespace, at) = (caller.clone(), namespace.clone(), self.now());
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);
@@ -55,13 +54,7 @@ impl Control {
         hosts: Vec<(Asked, AgentId)>,
     ) -> Result<Vec<Answer>, ControlError> {
         // An agent id leads to every namespace of its host.
-        if caller.namespaces.is_some() {
-            let reason = format!(
-                "app {:?} may not name agents: that takes every namespace",
-                caller.app
-            );
-            return Err(ControlError::Forbidden(reason));
-        }
+        self.check(caller, Action::Operate, Area::Everything)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);

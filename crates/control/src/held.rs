@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::access::Caller;
+use model::access::{Action, Area, Caller};
 use model::held::{Foreign, HeldProcess, HeldReport};
 use model::spec::AutoType;
 use model::{Flag, FullName, Host, UnixMillis};
@@ -44,6 +44,7 @@ pub struct Wanted {
 impl Control {
     /// Asks the agent what it holds, and compares. An app sees the namespaces that it may touch.
     pub async fn held(&self, caller: &Caller, host: Host) -> Result<HeldView, ControlError> {
+        self.check(caller, Action::View, Area::Anything)?;
         let answer = self.ask(host, Question::Held {}).await?.whole().await?;
         let report: HeldReport = serde_json::from_slice(&answer).map_err(|error| {
             tracing::warn!(%host, %error, "an agent says what it holds in no form that is known");
@@ -51,7 +52,7 @@ impl Control {
                 "the agent of host {host} answered in no known form: it may be of another version"
             ))
         })?;
-        let may_see = |name: &FullName| caller.may_touch(&name.namespace);
+        let may_see = |name: &FullName| caller.may(Action::View, &name.namespace);
         let mut both: BTreeMap<FullName, (Option<Wanted>, Option<HeldProcess>)> = BTreeMap::new();
         for (name, wanted) in self.wanted_on(host) {
             both.entry(name).or_default().0 = Some(wanted);

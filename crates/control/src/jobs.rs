@@ -19,12 +19,10 @@ pub(crate) use table::Jobs;
 
 use std::time::Duration;
 
-use model::access::Caller;
+use model::access::{Action, Area, Caller};
 use model::job::{JobId, JobRow, JobStatus, JobTaskRow};
-use model::topology::namespace_of;
 use store::{JobPage, JobSummary};
 
-use crate::access::check_namespace;
 use crate::{Control, ControlError};
 
 /// The longest that a caller may wait for a job.
@@ -62,7 +60,7 @@ impl Control {
                 }
             }
         };
-        check_namespace(caller, &namespace_of(view.job.business))?;
+        self.check(caller, Action::View, view.job.business)?;
         Ok(view)
     }
 
@@ -82,7 +80,7 @@ impl Control {
             let still = self.0.jobs.table().n_ended(id);
             match still {
                 Some((business, so_far)) if so_far <= n_ended => {
-                    check_namespace(caller, &namespace_of(business))?;
+                    self.check(caller, Action::View, business)?;
                 }
                 Some(_) | None => return self.job(caller, id).await,
             }
@@ -101,12 +99,11 @@ impl Control {
         page: &JobPage,
     ) -> Result<Vec<JobSummary>, ControlError> {
         if let Some(business) = page.business {
-            check_namespace(caller, &namespace_of(business))?;
+            self.check(caller, Action::View, business)?;
             return Ok(self.0.store.jobs(page).await?);
         }
-        let sees = |summary: &JobSummary| {
-            check_namespace(caller, &namespace_of(summary.job.business)).is_ok()
-        };
+        self.check(caller, Action::View, Area::Anything)?;
+        let sees = |summary: &JobSummary| caller.may(Action::View, summary.job.business);
         let (mut jobs, mut page) = (Vec::new(), page.clone());
         let wanted = page.limit as usize;
         while jobs.len() < wanted {

@@ -36,7 +36,7 @@ mod unregister;
 mod watch;
 mod webhooks;
 
-pub use access::{Credentials, FirstKeys};
+pub use access::{AuditFilter, AuditLines, Credentials, FirstKeys, Revoked, Subject};
 pub use ask::{Answer, Asked, Place};
 pub use config_files::FileOnHost;
 pub use error::{ControlError, Lacks};

@@ -1,11 +1,10 @@
 //! What a process writes, from its host while it is connected.
 
-use model::access::Caller;
+use model::access::{Action, Caller};
 use model::change::HostId;
 use model::{FullName, Host, Invalid};
 use wire::ask::{Logs, Question};
 
-use crate::access::check_namespace;
 use crate::question::AnswerStream;
 use crate::{Control, ControlError};
 
@@ -30,7 +29,7 @@ impl Control {
         caller: &Caller,
         wanted: LogsOf,
     ) -> Result<AnswerStream, ControlError> {
-        check_namespace(caller, &wanted.process.namespace)?;
+        self.check(caller, Action::Operate, &wanted.process.namespace)?;
         let (host, id) = self.only_host(&wanted)?;
         let question = Question::Logs(Logs {
             process: wanted.process.clone(),

@@ -5,13 +5,12 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use fleet::Row;
-use model::access::{Audit, Caller};
+use model::access::{Action, Audit, Caller};
 use model::change::{OutcomeRow, TargetRow, TaskRow};
 use model::operation::{GRACE_SECS, Subject};
 use model::spec::{Policy, Probe};
 use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
 
-use crate::access::check_namespace;
 use crate::ask::{NAMED_IN_AUDIT, resolve, shortened};
 use crate::commit::World;
 use crate::register::{Content, Draft};
@@ -46,7 +45,7 @@ impl Control {
         requests: Vec<Operate>,
     ) -> Result<TaskId, ControlError> {
         for request in &requests {
-            check_namespace(caller, &request.name.namespace)?;
+            self.check(caller, Action::Operate, &request.name.namespace)?;
         }
         if requests.iter().all(|request| request.hosts.is_empty()) {
             return Err(Invalid::new("hosts", "must not be empty").into());

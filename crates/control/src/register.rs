@@ -4,14 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use fleet::{Fleet, FreshIds};
-use model::access::{Audit, Caller};
+use model::access::{Action, Audit, Caller};
 use model::change::{
     Changes, DefinitionId, HostId, HostRow, NameId, NameRow, ProcessRow, Revision,
 };
 use model::topology::BkProcessId;
 use model::{Code, Flag, FullName, Host, Labels, Spec, UnixMillis};
 
-use crate::access::check_namespace;
 use crate::ask::{answer_each, success, trail};
 use crate::commit::World;
 use crate::{Answer, Asked, Control, ControlError};
@@ -40,7 +39,7 @@ impl Control {
         caller: &Caller,
         request: Registration,
     ) -> Result<Vec<Answer>, ControlError> {
-        check_namespace(caller, &request.name.namespace)?;
+        self.check(caller, Action::Operate, &request.name.namespace)?;
         let (caller, at) = (caller.clone(), self.now());
         let content = Content::new(request.spec, request.labels);
         self.commit(move |world| {

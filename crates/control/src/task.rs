@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fleet::Fleet;
-use model::access::Caller;
+use model::access::{Action, Area, Caller};
 use model::spec::Probe;
 use model::{FullName, Host, Op, Outcome, TaskId, UnixMillis};
 
-use crate::access::check_namespace;
 use crate::tasks::Task;
 use crate::{Control, ControlError};
 
@@ -49,7 +48,7 @@ impl Control {
     /// A task as it is now.
     pub async fn task(&self, caller: &Caller, id: TaskId) -> Result<Arc<TaskView>, ControlError> {
         let task = self.find_task(id).await?;
-        check_access(caller, &task)?;
+        self.check_task(caller, &task)?;
         Ok(self.view(&task))
     }
 
@@ -61,7 +60,7 @@ impl Control {
         wait: Duration,
     ) -> Result<Arc<TaskView>, ControlError> {
         let task = self.find_task(id).await?;
-        check_access(caller, &task)?;
+        self.check_task(caller, &task)?;
         let mut n_ended = task.n_ended.subscribe();
         let all = task.targets.len();
         // Running out of time is an answer, too.
@@ -69,15 +68,17 @@ impl Control {
         Ok(self.view(&task))
     }
 
-    /// Newest first. An app that may not touch every namespace sees its own.
+    /// Newest first. A caller who may not see every namespace sees its own.
     pub async fn tasks(
         &self,
         caller: &Caller,
         limit: u32,
         before: Option<TaskId>,
     ) -> Result<Vec<store::TaskSummary>, ControlError> {
+        self.check(caller, Action::View, Area::Anything)?;
+        let sees_all = caller.may(Action::View, Area::Everything);
         let sees = |summary: &store::TaskSummary| {
-            caller.namespaces.is_none() || summary.task.app == caller.app
+            sees_all || (summary.task.app == caller.app && summary.task.user == caller.user)
         };
         let (mut tasks, mut before) = (Vec::new(), before);
         while tasks.len() < limit as usize {
@@ -114,6 +115,17 @@ impl Control {
         Ok(Arc::new(task))
     }
 
+    fn check_task(&self, caller: &Caller, task: &Task) -> Result<(), ControlError> {
+        let mut checked = None;
+        for target in &task.targets {
+            if checked != Some(&target.process.namespace) {
+                self.check(caller, Action::View, &target.process.namespace)?;
+                checked = Some(&target.process.namespace);
+            }
+        }
+        Ok(())
+    }
+
     fn view(&self, task: &Task) -> Arc<TaskView> {
         // The fleet is locked before the task, here and everywhere.
         let fleet = self.fleet();
@@ -148,15 +160,4 @@ impl Control {
 
 fn host_of(fleet: &Fleet, id: model::change::HostId) -> Option<Host> {
     fleet.host(id).map(|view| view.host)
-}
-
-fn check_access(caller: &Caller, task: &Task) -> Result<(), ControlError> {
-    let mut checked = None;
-    for target in &task.targets {
-        if checked != Some(&target.process.namespace) {
-            check_namespace(caller, &target.process.namespace)?;
-            checked = Some(&target.process.namespace);
-        }
-    }
-    Ok(())
 }

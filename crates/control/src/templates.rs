@@ -19,11 +19,10 @@ pub(crate) use work::{has_templates, work};
 use std::sync::Arc;
 
 use model::Invalid;
-use model::access::Caller;
+use model::access::{Action, Caller};
 use model::config_template::{ConfigFileRow, ContentId, TemplateId};
-use model::topology::{BkProcessId, BusinessId, namespace_of};
+use model::topology::{BkProcessId, BusinessId};
 
-use crate::access::check_namespace;
 use crate::{Control, ControlError};
 
 /// What a preview renders.
@@ -45,7 +44,7 @@ impl Control {
         process: BkProcessId,
         local_inst_id: u32,
     ) -> Result<String, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         let job = {
             let fleet = self.fleet();
             let row = fleet
@@ -72,7 +71,7 @@ impl Control {
         business: BusinessId,
         process: BkProcessId,
     ) -> Result<Vec<Arc<ConfigFileRow>>, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::View, business)?;
         let fleet = self.fleet();
         let here = fleet
             .view_row(process)
@@ -92,7 +91,7 @@ impl Control {
         business: BusinessId,
         content: ContentId,
     ) -> Result<Arc<str>, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         let found = self.0.store.content(content).await?;
         found.ok_or_else(|| ControlError::NotFound("this content is no longer kept".to_owned()))
     }

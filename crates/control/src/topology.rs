@@ -31,11 +31,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use fleet::view::View;
-use model::access::Caller;
+use model::access::{Action, Caller};
 use model::change::Changes;
-use model::topology::{BusinessId, BusinessRow, Facts, Origin, namespace_of};
+use model::topology::{BusinessId, BusinessRow, Facts, Origin};
 
-use crate::access::check_namespace;
 use crate::{Control, ControlError};
 
 /// Where businesses come from that are not given to us.
@@ -67,7 +66,7 @@ impl Control {
         let business = facts
             .business
             .ok_or_else(|| model::Invalid::required("bk_biz_id"))?;
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         self.plan_topology(caller, business, facts, origin, apply, |_| Ok(true))
             .await
     }
@@ -105,7 +104,7 @@ impl Control {
         caller: &Caller,
         business: BusinessId,
     ) -> Result<Difference, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         // One at a time: of two answers of the source the older must not come last.
         let _turn = self.0.refreshing.lock(business).await;
         let origin = move |view: &View| view.business(business).map(|row| row.origin);
@@ -143,7 +142,7 @@ impl Control {
         caller: &Caller,
         business: BusinessId,
     ) -> Result<Difference, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| remove::remove(world, business, &caller, at))
             .await
@@ -151,14 +150,14 @@ impl Control {
 
     /// A business as the facts that would make it: what a file would hold.
     pub fn topology(&self, caller: &Caller, business: BusinessId) -> Result<Facts, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::View, business)?;
         facts::of(&self.fleet(), business).ok_or_else(|| no_such_business(business))
     }
 
     /// Every business that the caller may see.
     pub fn businesses(&self, caller: &Caller) -> Vec<BusinessRow> {
         let fleet = self.fleet();
-        let may_see = |row: &&BusinessRow| check_namespace(caller, &namespace_of(row.id)).is_ok();
+        let may_see = |row: &&BusinessRow| caller.may(Action::View, row.id);
         fleet.view().businesses().filter(may_see).cloned().collect()
     }
 

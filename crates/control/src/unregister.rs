@@ -1,9 +1,8 @@
 //! Unregistering: forgets a process and leaves it running.
 
 use model::FullName;
-use model::access::{Audit, Caller};
+use model::access::{Action, Audit, Caller};
 
-use crate::access::check_namespace;
 use crate::ask::{answer_each, success, trail};
 use crate::register::Draft;
 use crate::{Answer, Asked, Control, ControlError};
@@ -16,7 +15,7 @@ impl Control {
         name: &FullName,
         hosts: Vec<Asked>,
     ) -> Result<Vec<Answer>, ControlError> {
-        check_namespace(caller, &name.namespace)?;
+        self.check(caller, Action::Operate, &name.namespace)?;
         let (caller, name, at) = (caller.clone(), name.clone(), self.now());
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);

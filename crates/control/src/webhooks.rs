@@ -14,7 +14,6 @@ use model::webhook::{Webhook, WebhookUrl};
 use model::{Invalid, Namespace, UnixMillis};
 use tokio::sync::watch;
 
-use crate::access::check_admin;
 use crate::{Control, ControlError, EventView, secrets};
 
 /// Each webhook has a sender of its own, so their number is limited.
@@ -71,7 +70,7 @@ impl Webhooks {
 
 impl Control {
     pub fn webhooks(&self, caller: &Caller) -> Result<Vec<(Webhook, Health)>, ControlError> {
-        check_admin(caller)?;
+        self.check_admin(caller)?;
         let health = self.0.webhooks.health().clone();
         let of = |webhook: Webhook| {
             let health = health.get(&webhook.id).cloned().unwrap_or_default();
@@ -91,7 +90,7 @@ impl Control {
         kinds: Option<Vec<EventKind>>,
         secret: Option<String>,
     ) -> Result<Webhook, ControlError> {
-        check_admin(caller)?;
+        self.check_admin(caller)?;
         let none = |field| Invalid::new(field, "must name at least one, or be left out for all");
         if namespaces.as_ref().is_some_and(Vec::is_empty) {
             return Err(none("namespaces").into());
@@ -134,7 +133,7 @@ impl Control {
     }
 
     pub async fn delete_webhook(&self, caller: &Caller, id: &str) -> Result<(), ControlError> {
-        check_admin(caller)?;
+        self.check_admin(caller)?;
         let (caller, id, at) = (caller.clone(), id.to_owned(), self.now());
         self.commit(move |world| {
             let Some(webhook) = world.access.webhooks.get(&id) else {
@@ -158,7 +157,7 @@ impl Control {
         caller: &Caller,
         id: &str,
     ) -> Result<Webhook, ControlError> {
-        check_admin(caller)?;
+        self.check_admin(caller)?;
         let (caller, id, at) = (caller.clone(), id.to_owned(), self.now());
         self.commit(move |world| {
             let Some(webhook) = world.access.webhooks.get(&id) else {

@@ -1,8 +1,15 @@
 //! Who may call: apps, users, login sessions, join tokens; and the trail of what they did.
 
+pub mod grant;
+mod rights;
+
 use std::net::IpAddr;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
+
+pub use grant::{Grant, Role};
+pub use rights::{Action, Area, Rights};
 
 use crate::{Host, Invalid, Namespace, UnixMillis};
 
@@ -34,19 +41,38 @@ pub enum HashScheme {
 pub struct App {
     pub code: String,
     pub secret: SecretHash,
-    /// Namespaces that it may touch; none named means all.
+    /// From before there were roles: namespaces that it may touch; none named means all.
+    #[serde(default)]
     pub namespaces: Option<Vec<Namespace>>,
     /// May name its user with `bk_username` instead of a login.
     pub trusted: bool,
     /// Requests per second; 0 means no limit.
     pub rate_limit: u32,
     pub created_at: UnixMillis,
+    /// What it may do. None: it is from before there were roles, see [`App::grants`].
+    #[serde(default)]
+    pub grants: Option<Vec<Grant>>,
 }
 
 impl App {
-    /// An app that is trusted with users' names in every namespace is trusted with apps, users and tokens, too.
-    pub fn is_admin(&self) -> bool {
-        self.trusted && self.namespaces.is_none()
+    /// What it may do. An app from before there were roles keeps what it could: it operates in its namespaces, and one that
+    /// was trusted with users' names in every namespace was trusted with apps, users and tokens, too.
+    pub fn grants(&self) -> Vec<Grant> {
+        match (&self.grants, &self.namespaces) {
+            (Some(grants), _) => grants.clone(),
+            (None, None) if self.trusted => vec![Grant::everywhere(Role::Admin)],
+            (None, None) => vec![Grant::everywhere(Role::Operator)],
+            (None, Some(namespaces)) => {
+                let within = grant::Reach::Within {
+                    namespaces: namespaces.clone(),
+                    businesses: Vec::new(),
+                };
+                vec![Grant {
+                    role: Role::Operator,
+                    reach: within,
+                }]
+            }
+        }
     }
 }
 
@@ -72,6 +98,19 @@ pub struct User {
     pub name: String,
     pub password: SecretHash,
     pub created_at: UnixMillis,
+    /// What they may do. None: they are from before there were roles, see [`User::grants`].
+    #[serde(default)]
+    pub grants: Option<Vec<Grant>>,
+}
+
+impl User {
+    /// What they may do. A user from before there were roles keeps what a login could: operate everywhere.
+    pub fn grants(&self) -> Vec<Grant> {
+        match &self.grants {
+            Some(grants) => grants.clone(),
+            None => vec![Grant::everywhere(Role::Operator)],
+        }
+    }
 }
 
 /// What `bk_token` names. Kept by the hash of the token.
@@ -95,14 +134,15 @@ pub struct JoinToken {
 }
 
 /// Who asks, after the credentials were checked.
+///
+/// An app and the user who is logged in at it may do what both may. An app that is trusted to name its user answers for
+/// them, so its own rights count; a person without an app has only their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub app: String,
     pub user: String,
-    /// Namespaces that the app may touch; none named means all.
-    pub namespaces: Option<Vec<Namespace>>,
-    /// May change apps, users and tokens.
-    pub admin: bool,
+    pub of_app: Arc<Rights>,
+    pub of_user: Arc<Rights>,
     pub from: Option<IpAddr>,
     pub request_id: String,
 }
@@ -113,18 +153,40 @@ impl Caller {
         Self {
             app: "muster".into(),
             user: "system".into(),
-            namespaces: None,
-            admin: true,
+            of_app: all_rights(),
+            of_user: all_rights(),
             from: None,
             request_id: String::new(),
         }
     }
 
-    pub fn may_touch(&self, namespace: &Namespace) -> bool {
-        self.namespaces
-            .as_ref()
-            .is_none_or(|allowed| allowed.contains(namespace))
+    /// The same caller, who may only do what these grants allow.
+    #[must_use]
+    pub fn with_grants(self, grants: &[Grant]) -> Self {
+        Self {
+            of_app: Arc::new(Rights::of(grants)),
+            ..self
+        }
     }
+
+    pub fn may<'a>(&self, action: Action, area: impl Into<Area<'a>>) -> bool {
+        let area = area.into();
+        self.of_app.may(action, area)
+            && self.of_user.may(action, area)
+            // Each may see something, and yet there may be nothing that both may see.
+            && (area != Area::Anything || self.visible().is_none_or(|some| !some.is_empty()))
+    }
+
+    /// The namespaces that it may see; none named means all.
+    pub fn visible(&self) -> Option<Vec<Namespace>> {
+        self.of_app.visible_to_both(&self.of_user)
+    }
+}
+
+/// For those who are limited by nothing, or by the other half of app and user.
+pub fn all_rights() -> Arc<Rights> {
+    static ALL: LazyLock<Arc<Rights>> = LazyLock::new(|| Arc::new(Rights::ALL));
+    ALL.clone()
 }
 
 /// One line of the audit trail.
@@ -161,5 +223,58 @@ impl Audit {
             object: object.into(),
             detail,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ns(name: &str) -> Namespace {
+        Namespace::parse(name).unwrap()
+    }
+
+    fn viewer_of(name: &str) -> Arc<Rights> {
+        let grant = Grant::new(Role::Viewer, vec![ns(name)], Vec::new()).unwrap();
+        Arc::new(Rights::of(&[grant]))
+    }
+
+    #[test]
+    fn an_app_and_its_user_may_what_both_may() {
+        let caller = Caller {
+            of_app: viewer_of("web"),
+            of_user: viewer_of("web"),
+            ..Caller::system()
+        };
+        assert!(caller.may(Action::View, &ns("web")));
+        assert!(caller.may(Action::View, Area::Anything));
+        let apart = Caller {
+            of_user: viewer_of("db"),
+            ..caller
+        };
+        assert!(!apart.may(Action::View, &ns("web")));
+        assert!(!apart.may(Action::View, &ns("db")));
+        assert!(!apart.may(Action::View, Area::Anything));
+        assert_eq!(apart.visible(), Some(Vec::new()));
+    }
+
+    /// Rows as they were stored before there were roles.
+    #[test]
+    fn apps_and_users_from_before_there_were_roles_keep_what_they_had() {
+        let secret = r#"{"scheme":"sha256","salt":[],"hash":[]}"#;
+        let app = |namespaces: &str, trusted: bool| {
+            let text = format!(
+                r#"{{"code":"a","secret":{secret},"namespaces":{namespaces},"trusted":{trusted},"rate_limit":0,"created_at":1}}"#
+            );
+            let app: App = serde_json::from_str(&text).unwrap();
+            grant::in_words(&app.grants())
+        };
+        assert_eq!(app("null", true), "admin of everything");
+        assert_eq!(app("null", false), "operator of everything");
+        assert_eq!(app(r#"["web"]"#, true), "operator of namespace web");
+        assert_eq!(app("[]", false), "operator of nothing");
+        let user = format!(r#"{{"name":"ada","password":{secret},"created_at":1}}"#);
+        let user: User = serde_json::from_str(&user).unwrap();
+        assert_eq!(grant::in_words(&user.grants()), "operator of everything");
     }
 }

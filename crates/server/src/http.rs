@@ -22,6 +22,7 @@ mod openapi;
 mod page;
 mod readiness;
 mod selection;
+mod watchers;
 
 use std::sync::Arc;
 
@@ -56,6 +57,7 @@ pub struct HttpState {
     /// The fingerprint of the CA, which join tokens carry so that agents know the server.
     ca_sha256: Option<[u8; 32]>,
     metrics: Arc<Metrics>,
+    watchers: watchers::Watchers,
 }
 
 impl HttpState {
@@ -72,6 +74,7 @@ impl HttpState {
             stop,
             ca_sha256: None,
             metrics: Arc::default(),
+            watchers: watchers::Watchers::default(),
         }
     }
 

@@ -3,19 +3,18 @@
 use std::collections::BTreeSet;
 
 use fleet::view::{Instance, ViewRow};
-use model::access::{Audit, Caller};
+use model::access::{Action, Audit, Caller};
 use model::change::Changes;
 use model::job::{
     Isolation, JobAction, JobId, JobObject, JobOptions, JobRow, JobStatus, JobTaskLabel,
     JobTaskRow, MAX_JOB_TASKS,
 };
 use model::scope::Selection;
-use model::topology::{BkProcessId, BusinessId, namespace_of, parts_of_instance};
+use model::topology::{BkProcessId, BusinessId, parts_of_instance};
 use model::{Code, Invalid, UnixMillis};
 
 use super::JobView;
 use super::settle::CANCELLED;
-use crate::access::check_namespace;
 use crate::commit::World;
 use crate::templates::has_templates;
 use crate::topology::{instances, is_expected, no_such_business};
@@ -35,7 +34,7 @@ pub struct NewJob {
 impl Control {
     /// Durable when it answers; its tasks begin right after.
     pub async fn create_job(&self, caller: &Caller, new: NewJob) -> Result<JobId, ControlError> {
-        check_namespace(caller, &namespace_of(new.business))?;
+        self.check(caller, Action::Operate, new.business)?;
         let (caller, at) = (caller.clone(), self.now());
         let control = self.clone();
         self.commit(move |world| {
@@ -83,6 +82,7 @@ impl Control {
         loop {
             let n_closed = self.0.jobs.table().n_closed;
             let before = self.job(caller, id).await?;
+            self.check(caller, Action::Operate, before.job.business)?;
             let again = Again {
                 before,
                 n_closed,
@@ -147,7 +147,8 @@ impl Control {
 
     /// Nothing more begins; what is under way ends by itself.
     pub async fn cancel_job(&self, caller: &Caller, id: JobId) -> Result<(), ControlError> {
-        self.job(caller, id).await?;
+        let job = self.job(caller, id).await?.job;
+        self.check(caller, Action::Operate, job.business)?;
         let (caller, at) = (caller.clone(), self.now());
         let control = self.clone();
         self.commit(move |_| {

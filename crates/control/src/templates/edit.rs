@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use fleet::view::View;
 use model::Invalid;
-use model::access::{Audit, Caller};
+use model::access::{Action, Audit, Caller};
 use model::config_template::{
     Binding, ConfigFileRow, LineSeparator, TemplateId, TemplateRow, VersionId, VersionState,
 };
-use model::topology::{BusinessId, namespace_of};
+use model::topology::BusinessId;
 
-use crate::access::check_namespace;
 use crate::register::Draft;
 use crate::topology::no_such_business;
 use crate::{Control, ControlError};
@@ -66,7 +65,7 @@ impl Control {
         id: Option<TemplateId>,
         new: NewTemplate,
     ) -> Result<TemplateId, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let view = world.fleet.view();
@@ -120,7 +119,7 @@ impl Control {
         id: TemplateId,
         bindings: Vec<Binding>,
     ) -> Result<(), ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let view = world.fleet.view();
@@ -154,7 +153,7 @@ impl Control {
         business: BusinessId,
         id: TemplateId,
     ) -> Result<(), ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let view = world.fleet.view();
@@ -198,7 +197,7 @@ impl Control {
         caller: &Caller,
         business: BusinessId,
     ) -> Result<Vec<TemplateView>, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::View, business)?;
         let fleet = self.fleet();
         let view = fleet.view();
         if view.business(business).is_none() {
@@ -216,7 +215,7 @@ impl Control {
         business: BusinessId,
         id: TemplateId,
     ) -> Result<TemplateView, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::View, business)?;
         let fleet = self.fleet();
         let template = find(fleet.view(), business, id)?;
         Ok(shown(fleet.view(), template))

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use fleet::view::View;
-use model::access::{Audit, Caller};
+use model::access::{Action, Audit, Caller};
 use model::change::Changes;
 use model::config_template::{
     MAX_CONTENT, TemplateChanges, TemplateId, VersionId, VersionRow, VersionState,
 };
-use model::topology::{BusinessId, namespace_of};
+use model::topology::BusinessId;
 use model::{Invalid, UnixMillis};
 use template::Template;
 
 use super::edit::{find, who};
-use crate::access::check_namespace;
 use crate::{Control, ControlError};
 
 impl Control {
@@ -26,7 +25,7 @@ impl Control {
         description: String,
         content: String,
     ) -> Result<VersionId, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         let name = find(self.fleet().view(), business, template)?
             .template_name
             .clone();
@@ -60,7 +59,7 @@ impl Control {
         business: BusinessId,
         version: VersionId,
     ) -> Result<(), ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let view = world.fleet.view();
@@ -91,7 +90,7 @@ impl Control {
         business: BusinessId,
         version: VersionId,
     ) -> Result<VersionId, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         let row = find_version(self.fleet().view(), business, version)?;
         let description = format!("copy of version {version}");
         let content = row.content.to_string();
@@ -106,7 +105,7 @@ impl Control {
         business: BusinessId,
         template: TemplateId,
     ) -> Result<Vec<Arc<VersionRow>>, ControlError> {
-        check_namespace(caller, &namespace_of(business))?;
+        self.check(caller, Action::Operate, business)?;
         let fleet = self.fleet();
         find(fleet.view(), business, template)?;
         let mut versions: Vec<Arc<VersionRow>> =

@@ -300,10 +300,12 @@ fn of_host(error: ControlError, path: &str) -> Failure {
         ControlError::Invalid(_)
         | ControlError::Declined(_)
         | ControlError::Forbidden(_)
+        | ControlError::ForbiddenToUser(_)
         | ControlError::Unauthenticated { .. }
         | ControlError::NoSuchTask(_)
         | ControlError::Conflict(_)
         | ControlError::TooFast { .. }
+        | ControlError::TooManyTries { .. }
         | ControlError::Busy(_)
         | ControlError::Unavailable(_) => Code::COMMAND_FAILED,
     };

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use control::{ControlError, Credentials, FirstKeys, Lacks};
-use model::access::Caller;
-use model::{AgentId, Host, Namespace};
-use store::AuditPage;
+use control::{AuditFilter, ControlError, Credentials, FirstKeys, Lacks, Revoked, Subject};
+use model::access::{Action, Area, Audit, Caller, Grant, Role};
+use model::topology::BusinessId;
+use model::{AgentId, Host, Namespace, UnixMillis};
 
 use crate::rig::Rig;
 
@@ -24,6 +24,29 @@ fn named(credentials: Credentials, user: &str) -> Credentials {
     }
 }
 
+fn namespace(name: &str) -> Namespace {
+    Namespace::parse(name).unwrap()
+}
+
+fn operator(name: &str) -> Grant {
+    Grant::new(Role::Operator, vec![namespace(name)], Vec::new()).unwrap()
+}
+
+fn everywhere(role: Role) -> Vec<Grant> {
+    vec![Grant::everywhere(role)]
+}
+
+/// Somebody who operates one namespace.
+pub(crate) fn operator_of(name: &str) -> Caller {
+    Caller::system().with_grants(&[operator(name)])
+}
+
+/// The newest lines of the audit trail.
+pub(crate) async fn trail(rig: &Rig, filter: AuditFilter, limit: u32) -> Vec<(u64, Audit)> {
+    let found = rig.control.audit(&rig.caller, &filter, limit, None).await;
+    found.unwrap().lines
+}
+
 async fn lacks(rig: &Rig, credentials: Credentials) -> Lacks {
     match rig
         .control
@@ -38,13 +61,13 @@ async fn lacks(rig: &Rig, credentials: Credentials) -> Lacks {
 #[tokio::test]
 async fn each_lack_of_credentials_is_told_apart() {
     let rig = Rig::new().await;
-    let namespaces = Some(vec![Namespace::parse("mine").unwrap()]);
+    let mine = operator("mine");
     rig.control
         .create_app(
             &rig.caller,
             "plain",
             Some("secret-1".into()),
-            namespaces,
+            vec![mine],
             false,
             0,
         )
@@ -55,7 +78,7 @@ async fn each_lack_of_credentials_is_told_apart() {
             &rig.caller,
             "trusted",
             Some("secret-2".into()),
-            None,
+            vec![Grant::everywhere(Role::Admin)],
             true,
             0,
         )
@@ -80,12 +103,18 @@ async fn each_lack_of_credentials_is_told_apart() {
         .authenticate(&named(app("trusted", "secret-2"), "admin"), None, "r1")
         .unwrap();
     assert_eq!(
-        (caller.app.as_str(), caller.user.as_str(), caller.admin),
-        ("trusted", "admin", true)
+        (caller.app.as_str(), caller.user.as_str()),
+        ("trusted", "admin")
     );
+    assert!(caller.may(Action::Manage, Area::Everything));
 
     rig.control
-        .create_user(&rig.caller, "ada", "correct horse")
+        .create_user(
+            &rig.caller,
+            "ada",
+            "correct horse",
+            everywhere(Role::Operator),
+        )
         .await
         .unwrap();
     assert!(rig.control.login("ada", "wrong horse", None).await.is_err());
@@ -105,8 +134,10 @@ async fn each_lack_of_credentials_is_told_apart() {
         ..app("plain", "secret-1")
     };
     let caller = rig.control.authenticate(&with_login, None, "r1").unwrap();
-    assert_eq!((caller.user.as_str(), caller.admin), ("ada", false));
-    assert!(!caller.may_touch(&Namespace::parse("other").unwrap()));
+    assert_eq!(caller.user, "ada");
+    assert!(caller.may(Action::Operate, &namespace("mine")));
+    assert!(!caller.may(Action::View, &namespace("other")));
+    assert!(!caller.may(Action::Manage, Area::Everything));
 
     rig.advance(Duration::from_secs(25 * 3600));
     assert_eq!(lacks(&rig, with_login).await, Lacks::User);
@@ -116,7 +147,12 @@ async fn each_lack_of_credentials_is_told_apart() {
 async fn a_logout_and_a_deleted_user_end_their_logins() {
     let rig = Rig::new().await;
     rig.control
-        .create_user(&rig.caller, "ada", "correct horse")
+        .create_user(
+            &rig.caller,
+            "ada",
+            "correct horse",
+            everywhere(Role::Operator),
+        )
         .await
         .unwrap();
     let (first, _) = rig
@@ -151,7 +187,14 @@ async fn a_logout_and_a_deleted_user_end_their_logins() {
 async fn an_app_that_asks_too_fast_is_told_when_to_try_again() {
     let rig = Rig::new().await;
     rig.control
-        .create_app(&rig.caller, "busy", Some("secret-1".into()), None, true, 3)
+        .create_app(
+            &rig.caller,
+            "busy",
+            Some("secret-1".into()),
+            Vec::new(),
+            true,
+            3,
+        )
         .await
         .unwrap();
     let credentials = named(app("busy", "secret-1"), "x");
@@ -291,10 +334,7 @@ async fn naming_agents_takes_every_namespace() {
             AgentId::parse("other").unwrap(),
         )]
     };
-    let limited = Caller {
-        namespaces: Some(vec![Namespace::parse("web").unwrap()]),
-        ..Caller::system()
-    };
+    let limited = operator_of("web");
     let refused = rig.control.set_agent_ids(&limited, hosts()).await;
     assert!(matches!(refused, Err(ControlError::Forbidden(_))));
     assert_eq!(
@@ -307,17 +347,7 @@ async fn naming_agents_takes_every_namespace() {
         0
     );
     let twice = [hosts(), hosts()].concat();
-    let trail = rig
-        .control
-        .audit(
-            &rig.caller,
-            AuditPage {
-                limit: 1,
-                ..Default::default()
-            },
-        )
-        .await
-        .unwrap();
+    let trail = trail(&rig, AuditFilter::default(), 1).await;
     assert!(
         trail[0].1.detail.contains("0:10.0.0.1 is other"),
         "{trail:?}"
@@ -328,17 +358,14 @@ async fn naming_agents_takes_every_namespace() {
 #[tokio::test]
 async fn only_an_admin_manages_access_and_every_change_is_on_the_trail() {
     let rig = Rig::new().await;
-    let plain = Caller {
-        admin: false,
-        ..Caller::system()
-    };
+    let plain = Caller::system().with_grants(&[Grant::everywhere(Role::Operator)]);
     assert!(matches!(
         rig.control.apps(&plain),
         Err(ControlError::Forbidden(_))
     ));
     let refused = rig
         .control
-        .create_app(&plain, "x", None, None, false, 0)
+        .create_app(&plain, "x", None, Vec::new(), false, 0)
         .await;
     assert!(matches!(refused, Err(ControlError::Forbidden(_))));
 
@@ -348,26 +375,20 @@ async fn only_an_admin_manages_access_and_every_change_is_on_the_trail() {
         ..Caller::system()
     };
     rig.control
-        .create_app(&caller, "x", None, None, false, 0)
+        .create_app(&caller, "x", None, Vec::new(), false, 0)
         .await
         .unwrap();
     let twice = rig
         .control
-        .create_app(&caller, "x", None, None, false, 0)
+        .create_app(&caller, "x", None, Vec::new(), false, 0)
         .await;
     assert!(matches!(twice, Err(ControlError::Conflict(_))));
     rig.control.delete_app(&caller, "x").await.unwrap();
-    let trail = rig
-        .control
-        .audit(
-            &caller,
-            AuditPage {
-                limit: 10,
-                ..Default::default()
-            },
-        )
-        .await
-        .unwrap();
+    let by_ada = AuditFilter {
+        user: Some("ada".to_owned()),
+        ..Default::default()
+    };
+    let trail = trail(&rig, by_ada, 10).await;
     let lines: Vec<_> = trail
         .iter()
         .map(|(_, a)| (a.action.as_str(), a.object.as_str(), a.user.as_str()))
@@ -377,4 +398,184 @@ async fn only_an_admin_manages_access_and_every_change_is_on_the_trail() {
         [("app.delete", "x", "ada"), ("app.create", "x", "ada")]
     );
     assert_eq!(trail[0].1.from, "127.0.0.9");
+}
+
+#[tokio::test]
+async fn a_login_may_what_both_the_app_and_the_user_may() {
+    let rig = Rig::new().await;
+    let control = &rig.control;
+    let secret = || Some("secret-1".to_owned());
+    let grants = vec![operator("web"), operator("db")];
+    let created = control.create_app(&rig.caller, "shop", secret(), grants, false, 0);
+    created.await.unwrap();
+    let viewer = Grant::new(Role::Viewer, vec![namespace("web")], vec![BusinessId(2)]).unwrap();
+    let created = control.create_user(&rig.caller, "ada", "correct horse", vec![viewer]);
+    created.await.unwrap();
+    let (token, _) = control.login("ada", "correct horse", None).await.unwrap();
+    let alone = Credentials {
+        token: Some(token.clone()),
+        ..Default::default()
+    };
+    let person = control.authenticate(&alone, None, "").unwrap();
+    assert!(person.may(Action::View, &namespace("web")));
+    assert!(person.may(Action::View, BusinessId(2)));
+    assert!(!person.may(Action::View, &namespace("db")));
+    assert!(!person.may(Action::Operate, Area::Anything));
+
+    let through_app = Credentials {
+        token: Some(token),
+        ..app("shop", "secret-1")
+    };
+    let both = control.authenticate(&through_app, None, "").unwrap();
+    assert_eq!(both.visible(), Some(vec![namespace("web")]));
+    // The app may, the user may not; and the other way round.
+    let refused = control.check(&both, Action::Operate, &namespace("web"));
+    assert!(matches!(refused, Err(ControlError::ForbiddenToUser(_))));
+    let refused = control.check(&both, Action::View, BusinessId(2));
+    assert!(matches!(refused, Err(ControlError::Forbidden(_))));
+
+    // A role counts from the next request on, and so does its loss.
+    let ada = || Subject::User("ada".to_owned());
+    let granted = control.grant(&rig.caller, ada(), operator("web")).await;
+    assert_eq!(granted.unwrap().len(), 2);
+    let both = control.authenticate(&through_app, None, "").unwrap();
+    assert!(both.may(Action::Operate, &namespace("web")));
+    let left = control.revoke_grants(&rig.caller, ada(), Revoked::default());
+    assert_eq!(left.await.unwrap(), []);
+    let both = control.authenticate(&through_app, None, "").unwrap();
+    assert!(!both.may(Action::View, Area::Anything));
+    assert!(control.still(&through_app).is_some());
+
+    // What was granted is still so after a restart.
+    control
+        .grant(&rig.caller, ada(), operator("db"))
+        .await
+        .unwrap();
+    let rig = rig.restarted().await;
+    let both = rig.control.authenticate(&through_app, None, "").unwrap();
+    assert_eq!(both.visible(), Some(vec![namespace("db")]));
+}
+
+#[tokio::test]
+async fn an_admin_cannot_lock_itself_out() {
+    let rig = Rig::new().await;
+    let keys = rig.control.ensure_first_keys(FirstKeys::default()).await;
+    let credentials = named(app("muster", &keys.unwrap().app_secret.unwrap()), "x");
+    let admin = rig.control.authenticate(&credentials, None, "").unwrap();
+    let itself = Subject::App("muster".to_owned());
+    let revoked = rig
+        .control
+        .revoke_grants(&admin, itself.clone(), Revoked::default());
+    assert!(matches!(revoked.await, Err(ControlError::Conflict(_))));
+    // Another admin can.
+    let another = Caller {
+        app: "another".to_owned(),
+        ..Caller::system()
+    };
+    let revoked = rig
+        .control
+        .revoke_grants(&another, itself, Revoked::default());
+    assert_eq!(revoked.await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn one_who_guesses_passwords_has_to_wait_and_it_is_on_the_trail() {
+    let rig = Rig::new().await;
+    let created = rig.control.create_user(
+        &rig.caller,
+        "ada",
+        "correct horse",
+        everywhere(Role::Viewer),
+    );
+    created.await.unwrap();
+    let from = Some([10, 0, 0, 66].into());
+    for _ in 0..5 {
+        let refused = rig.control.login("ada", "wrong horse", from).await;
+        assert!(matches!(refused, Err(ControlError::Unauthenticated { .. })));
+    }
+    // Even the right password is not looked at any more.
+    let refused = rig.control.login("ada", "correct horse", from).await;
+    let Err(ControlError::TooManyTries { retry_after_ms }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!((1..=12_000).contains(&retry_after_ms));
+    // Somebody at another address is not kept out.
+    let elsewhere = Some([10, 0, 0, 67].into());
+    let logged_in = rig.control.login("ada", "correct horse", elsewhere).await;
+    assert!(logged_in.is_ok());
+    let failed = AuditFilter {
+        action: Some("login.failed".to_owned()),
+        from: Some("10.0.0.66".to_owned()),
+        ..Default::default()
+    };
+    let mut lines = Vec::new();
+    while lines.is_empty() {
+        tokio::task::yield_now().await;
+        lines = trail(&rig, failed.clone(), 10).await;
+    }
+    assert_eq!(lines[0].1.object, "ada");
+}
+
+#[tokio::test]
+async fn the_trail_is_found_by_who_what_where_and_when() {
+    let rig = Rig::new().await;
+    let at = |caller: &str, from: u8| Caller {
+        user: caller.to_owned(),
+        from: Some([10, 0, 0, from].into()),
+        ..Caller::system()
+    };
+    for n in 0..4_u8 {
+        let caller = at(["ada", "bob"][usize::from(n % 2)], n);
+        let code = format!("app-{n}");
+        let created = rig
+            .control
+            .create_app(&caller, &code, None, Vec::new(), false, 0);
+        created.await.unwrap();
+        rig.advance(Duration::from_secs(10));
+    }
+    let found = async |filter: AuditFilter| -> Vec<String> {
+        let lines = trail(&rig, filter, 10).await.into_iter();
+        lines.map(|(_, line)| line.object).collect()
+    };
+    let start = UnixMillis(crate::rig::START);
+    let of_ada = AuditFilter {
+        user: Some("ada".to_owned()),
+        ..Default::default()
+    };
+    assert_eq!(found(of_ada).await, ["app-2", "app-0"]);
+    let from_there = AuditFilter {
+        from: Some("10.0.0.3".to_owned()),
+        ..Default::default()
+    };
+    assert_eq!(found(from_there).await, ["app-3"]);
+    let between = AuditFilter {
+        since: Some(start.plus_millis(10_000)),
+        until: Some(start.plus_millis(30_000)),
+        ..Default::default()
+    };
+    assert_eq!(found(between).await, ["app-2", "app-1"]);
+    let holds = AuditFilter {
+        object: Some("p-1".to_owned()),
+        ..Default::default()
+    };
+    assert_eq!(found(holds).await, ["app-1"]);
+    // Page by page it is the same.
+    let all = AuditFilter {
+        object: Some("app-".to_owned()),
+        ..Default::default()
+    };
+    let (mut seen, mut before) = (Vec::new(), None);
+    loop {
+        let page = rig.control.audit(&rig.caller, &all, 1, before).await;
+        let page = page.unwrap();
+        seen.extend(page.lines.into_iter().map(|(_, line)| line.object));
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, ["app-3", "app-2", "app-1", "app-0"]);
+    let plain = Caller::system().with_grants(&everywhere(Role::Operator));
+    let refused = rig.control.audit(&plain, &all, 1, None).await;
+    assert!(matches!(refused, Err(ControlError::Forbidden(_))));
 }

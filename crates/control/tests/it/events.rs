@@ -1,14 +1,14 @@
 //! Events: listed to those who may see them, and handed to webhooks in order, each at least once.
 
-use control::{ControlError, EventFilter, Happening};
+use control::{AuditFilter, ControlError, EventFilter, Happening};
 use model::access::Caller;
 use model::event::{Event, EventKind};
 use model::status::Exit;
 use model::webhook::{Webhook, WebhookUrl};
 use model::{Namespace, UnixMillis};
-use store::AuditPage;
 use wire::{DownKind, EventFrame};
 
+use crate::access::{operator_of, trail};
 use crate::rig::{Agent, Rig, START, full};
 
 fn event(name: &str, kind: EventKind, at: i64) -> Event {
@@ -106,11 +106,7 @@ async fn a_caller_sees_the_events_of_its_namespaces() {
     };
     assert!(reasons(&rig, &rig.caller, of_nobody).await.is_empty());
 
-    let narrow = Caller {
-        namespaces: namespaces(&["web"]),
-        admin: false,
-        ..Caller::system()
-    };
+    let narrow = operator_of("web");
     assert_eq!(
         reasons(&rig, &narrow, all()).await,
         ["web/b at 2", "web/a at 1"]
@@ -198,11 +194,7 @@ async fn webhooks_come_and_go_with_a_trail_and_only_by_an_admin() {
     let again = rig.control.delete_webhook(&rig.caller, &made.id).await;
     assert!(matches!(again, Err(ControlError::NotFound(_))));
 
-    let trail = AuditPage {
-        limit: 3,
-        ..AuditPage::default()
-    };
-    let trail = rig.control.audit(&rig.caller, trail).await.unwrap();
+    let trail = trail(&rig, AuditFilter::default(), 3).await;
     let actions: Vec<&str> = trail.iter().map(|(_, line)| line.action.as_str()).collect();
     assert_eq!(
         actions,
@@ -214,10 +206,7 @@ async fn webhooks_come_and_go_with_a_trail_and_only_by_an_admin() {
             .all(|(_, line)| !line.detail.contains(&made.secret))
     );
 
-    let plain = Caller {
-        admin: false,
-        ..Caller::system()
-    };
+    let plain = operator_of("web");
     assert!(matches!(
         rig.control.webhooks(&plain),
         Err(ControlError::Forbidden(_))

@@ -171,8 +171,7 @@ async fn what_cannot_be_asked_is_refused_before_anybody_is_asked() {
     rig.register("ns/twice", &[HOST, "10.0.0.2"], "./a", Mode::Register)
         .await;
     agent.hears().await;
-    let mut caller = Caller::system();
-    caller.namespaces = Some(vec![model::Namespace::parse("other").unwrap()]);
+    let caller = crate::access::operator_of("other");
     let refused = |error: ControlError| error.to_string();
     let error = rig
         .control
@@ -328,8 +327,7 @@ async fn what_is_held_is_compared_with_what_is_wanted() {
     assert_eq!(view.foreign.len(), 1);
 
     // An app sees its own namespaces.
-    let mut caller = Caller::system();
-    caller.namespaces = Some(vec![full("ns/p").namespace]);
+    let caller = crate::access::operator_of("ns");
     let view = ask(&caller).await;
     assert_eq!((view.processes.len(), view.foreign.len()), (2, 0));
 }

@@ -1,7 +1,6 @@
 //! Registering, updating and forgetting processes.
 
 use control::{ControlError, Mode};
-use model::access::Caller;
 use model::{Flag, Namespace, Op, State};
 use wire::Hello;
 
@@ -128,10 +127,7 @@ async fn unregistering_forgets_and_forgetting_twice_is_fine() {
 #[tokio::test]
 async fn a_namespace_that_the_app_may_not_touch_is_refused() {
     let rig = Rig::new().await;
-    let caller = Caller {
-        namespaces: Some(vec![Namespace::parse("mine").unwrap()]),
-        ..Caller::system()
-    };
+    let caller = crate::access::operator_of("mine");
     let error = rig
         .control
         .unregister(&caller, &full("ns/p"), asked(&["10.0.0.1"]))

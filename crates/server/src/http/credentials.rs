@@ -4,7 +4,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use control::{ControlError, Credentials};
 use model::Invalid;
-use model::access::Caller;
+use model::access::{Action, Area, Caller};
 use serde::Deserialize;
 
 use super::HttpState;
@@ -57,7 +57,7 @@ impl std::fmt::Display for NotKnown {
     }
 }
 
-/// Who asks in a dialect where an app always names itself.
+/// Who asks in a dialect where an app always names itself. Whoever may see nothing is refused here.
 pub(crate) fn authenticate(
     http: &HttpState,
     parts: &Parts,
@@ -73,8 +73,13 @@ pub(crate) fn authenticate(
     }
     let id = parts.extensions.get::<RequestId>();
     let id = id.map_or("", |id| &*id.0);
-    http.control
+    let control = &http.control;
+    control
         .authenticate(&credentials, peer(&parts.extensions), id)
+        .and_then(|caller| {
+            control.check(&caller, Action::View, Area::Anything)?;
+            Ok(caller)
+        })
         .map_err(NotKnown::Refused)
 }
 

@@ -10,10 +10,12 @@ mod caller;
 mod error;
 mod events;
 mod explain;
+mod grants;
 mod groups;
 mod held;
 mod hosts;
 mod jobs;
+mod lasting;
 mod login;
 mod logs;
 mod operate;
@@ -32,9 +34,6 @@ mod view;
 mod watch;
 mod webhooks;
 
-use control::ControlError;
-use model::Namespace;
-use model::access::Caller;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -88,28 +87,19 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(groups::list, groups::set))
         .routes(routes!(apps::list, apps::create))
         .routes(routes!(apps::delete))
+        .routes(routes!(grants::give_to_app, grants::take_from_app))
         .routes(routes!(users::list, users::create))
         .routes(routes!(users::delete))
+        .routes(routes!(grants::give_to_user, grants::take_from_user))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::delete))
         .routes(routes!(login::login))
         .routes(routes!(login::logout))
         .routes(routes!(audit::list))
+        .routes(routes!(audit::export))
         .routes(routes!(watch::watch))
         .routes(routes!(events::list))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::delete))
         .routes(routes!(webhooks::test))
-}
-
-/// Reads are answered straight from the fleet, so they are checked here.
-pub(crate) fn may_touch(caller: &Caller, namespace: &Namespace) -> Result<(), ControlError> {
-    match caller.may_touch(namespace) {
-        true => Ok(()),
-        false => Err(ControlError::Forbidden(format!(
-            "app {:?} may not touch namespace {:?}",
-            caller.app,
-            namespace.as_str()
-        ))),
-    }
 }

@@ -238,6 +238,7 @@ pub fn app(n: u32) -> App {
         trusted: true,
         rate_limit: n,
         created_at: moment(n),
+        grants: None,
     }
 }
 
@@ -246,6 +247,7 @@ pub fn user(n: u32) -> User {
         name: format!("user{n}"),
         password: secret(n),
         created_at: moment(n),
+        grants: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use fleet::Fleet;
+use model::access::Action;
 use model::group::{self, ProcessGroup};
 use model::{Invalid, Namespace};
 use serde::Serialize;
@@ -14,7 +15,6 @@ use super::refusal::Refusal;
 use super::register::{Answers, Suffix};
 use super::request::RawRequest;
 use super::{Ask, success};
-use crate::http::native::may_touch;
 
 pub(crate) async fn set_groups(ask: &Ask<'_>, mut request: RawRequest) -> Result<Vec<u8>, Refusal> {
     let namespace = request.namespace()?;
@@ -38,7 +38,9 @@ pub(crate) async fn set_groups(ask: &Ask<'_>, mut request: RawRequest) -> Result
 
 pub(crate) async fn groups(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
     let namespace = request.namespace()?;
-    may_touch(ask.caller, &namespace)?;
+    ask.http
+        .control
+        .check(ask.caller, Action::View, &namespace)?;
     let named = request.named()?;
     ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();

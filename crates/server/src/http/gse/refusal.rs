@@ -24,6 +24,7 @@ const UNAVAILABLE: i64 = 1_000_503;
 const NO_AGENT: i64 = 1_011_003;
 // ESB's own.
 const USER_NOT_AUTHENTICATED: i64 = 1_306_401;
+const USER_NOT_ALLOWED: i64 = 1_306_402;
 const APP_NOT_ALLOWED: i64 = 1_306_403;
 const CREDENTIALS_MISSING: i64 = 1_306_406;
 const TOO_FAST: i64 = 1_306_429;
@@ -85,6 +86,7 @@ impl From<ControlError> for Refusal {
         let code = match &error {
             ControlError::Invalid(_) => INVALID,
             ControlError::Forbidden(_) => APP_NOT_ALLOWED,
+            ControlError::ForbiddenToUser(_) => USER_NOT_ALLOWED,
             ControlError::Unauthenticated { lacks, .. } => match lacks {
                 Lacks::Credentials => CREDENTIALS_MISSING,
                 Lacks::App => APP_NOT_ALLOWED,
@@ -92,7 +94,7 @@ impl From<ControlError> for Refusal {
             },
             ControlError::NoSuchTask(_) | ControlError::NotFound(_) => NOT_FOUND,
             ControlError::Conflict(_) | ControlError::Declined(_) => CONFLICT,
-            ControlError::TooFast { .. } => TOO_FAST,
+            ControlError::TooFast { .. } | ControlError::TooManyTries { .. } => TOO_FAST,
             ControlError::Busy(_) | ControlError::Away(_) => UNAVAILABLE,
             ControlError::Unavailable(cause) => {
                 tracing::error!(cause = %crate::http::chain(cause), "the store refused a request");

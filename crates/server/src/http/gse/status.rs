@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use control::Place;
 use fleet::Fleet;
 use model::FullName;
+use model::access::Action;
 use model::change::NameId;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
@@ -15,11 +16,12 @@ use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::row::StatusRow;
 use super::{Ask, success};
-use crate::http::native::may_touch;
 
 pub(crate) async fn status(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
     let name = request.full_name()?;
-    may_touch(ask.caller, &name.namespace)?;
+    ask.http
+        .control
+        .check(ask.caller, Action::View, &name.namespace)?;
     let named = request.named()?;
     ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();

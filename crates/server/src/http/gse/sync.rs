@@ -1,6 +1,7 @@
 //! sync_proc_status: everything in a namespace, page by page, with the exact total.
 
 use model::Invalid;
+use model::access::Action;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::hosts::HostEcho;
@@ -8,7 +9,6 @@ use super::refusal::Refusal;
 use super::request::{RawPage, RawRequest};
 use super::row::StatusRow;
 use super::{Ask, success};
-use crate::http::native::may_touch;
 
 /// The largest page.
 const MAX_LIMIT: i64 = 1000;
@@ -16,7 +16,9 @@ const MAX_LIMIT: i64 = 1000;
 pub(crate) async fn sync(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
     let namespace = request.namespace()?;
     let (start, limit) = page(request.page.map(|page| page.0))?;
-    may_touch(ask.caller, &namespace)?;
+    ask.http
+        .control
+        .check(ask.caller, Action::View, &namespace)?;
     ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();
     Ok(success(Synced(

@@ -1,14 +1,14 @@
 //! access_overview: what there is of a business, or of all that the caller may see.
 
 use fleet::Fleet;
+use model::access::Action;
 use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
-use model::topology::{BusinessId, namespace_of};
+use model::topology::BusinessId;
 use serde::Serialize;
 
 use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::{Ask, success};
-use crate::http::native::may_touch;
 
 pub(crate) async fn access_overview(
     ask: &Ask<'_>,
@@ -18,7 +18,7 @@ pub(crate) async fn access_overview(
     let control = &ask.http.control;
     control.settled().await?;
     if let Some(business) = business {
-        may_touch(ask.caller, &namespace_of(business))?;
+        ask.http.control.check(ask.caller, Action::View, business)?;
         let overview = Overview::of(&control.fleet(), business);
         return Ok(success(overview));
     }

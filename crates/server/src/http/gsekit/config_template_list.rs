@@ -4,21 +4,20 @@ use std::sync::Arc;
 
 use fleet::view::View;
 use model::UnixMillis;
+use model::access::Action;
 use model::config_template::{Binding, TemplateRow};
-use model::topology::namespace_of;
 use serde::Serialize;
 
 use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::{Ask, success};
-use crate::http::native::may_touch;
 
 pub(crate) async fn config_template_list(
     ask: &Ask<'_>,
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
-    may_touch(ask.caller, &namespace_of(business))?;
+    ask.http.control.check(ask.caller, Action::View, business)?;
     let (start, limit) = request.page_or_first()?;
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let term = request.search.to_text();

@@ -2,15 +2,15 @@
 
 use std::net::IpAddr;
 
+use model::access::Action;
 use model::scope::{Ordering, ProcessStatus, Selection, ViewFilter, bounded, distinct};
-use model::topology::{BusinessId, namespace_of};
+use model::topology::BusinessId;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::row::{Fields, StatusRow};
 use super::{Ask, success};
-use crate::http::native::may_touch;
 use crate::http::selection::searches;
 
 pub(crate) async fn process_status(
@@ -18,7 +18,7 @@ pub(crate) async fn process_status(
     mut request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
-    may_touch(ask.caller, &namespace_of(business))?;
+    ask.http.control.check(ask.caller, Action::View, business)?;
     let (start, limit) = request.page()?;
     let fields = Fields::of(request.fields.take().as_deref());
     let filter = filter(business, request)?;

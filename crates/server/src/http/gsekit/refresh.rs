@@ -2,13 +2,12 @@
 
 use std::time::Instant;
 
-use model::topology::namespace_of;
+use model::access::Action;
 use serde::Serialize;
 
 use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::{Ask, success};
-use crate::http::native::may_touch;
 
 /// Reads a business anew from its source.
 pub(crate) async fn flush_process(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
@@ -30,7 +29,7 @@ pub(crate) async fn sync_process_status(
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
-    may_touch(ask.caller, &namespace_of(business))?;
+    ask.http.control.check(ask.caller, Action::View, business)?;
     let began = Instant::now();
     ask.http.control.settled().await?;
     Ok(success(Took {

@@ -30,6 +30,7 @@ const INTERNAL: i64 = 1_000_500;
 const UNAVAILABLE: i64 = 1_000_503;
 // ESB's own.
 const USER_NOT_AUTHENTICATED: i64 = 1_306_401;
+const USER_NOT_ALLOWED: i64 = 1_306_402;
 const APP_NOT_ALLOWED: i64 = 1_306_403;
 const ARGUMENT_MISSING: i64 = 1_306_406;
 const TOO_FAST: i64 = 1_306_429;
@@ -125,6 +126,7 @@ impl From<ControlError> for Refusal {
         let code = match &error {
             ControlError::Invalid(_) => INVALID,
             ControlError::Forbidden(_) => APP_NOT_ALLOWED,
+            ControlError::ForbiddenToUser(_) => USER_NOT_ALLOWED,
             ControlError::Unauthenticated { lacks, .. } => match lacks {
                 Lacks::Credentials => ARGUMENT_MISSING,
                 Lacks::App => APP_NOT_ALLOWED,
@@ -133,7 +135,7 @@ impl From<ControlError> for Refusal {
             ControlError::NotFound(_) => NO_SUCH_BUSINESS,
             ControlError::NoSuchTask(_) => NOT_FOUND,
             ControlError::Conflict(_) | ControlError::Declined(_) => CONFLICT,
-            ControlError::TooFast { .. } => TOO_FAST,
+            ControlError::TooFast { .. } | ControlError::TooManyTries { .. } => TOO_FAST,
             ControlError::Busy(_) | ControlError::Away(_) => UNAVAILABLE,
             ControlError::Unavailable(cause) => {
                 tracing::error!(cause = %crate::http::chain(cause), "the store refused a request");

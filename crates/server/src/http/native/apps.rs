@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use model::access::App;
+use model::access::{Action, App, Area, Caller, Grant, Role};
 use model::{Invalid, Namespace, UnixMillis, lenient};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::ApiError;
 use super::answer::{json, ok};
 use super::caller::Asking;
+use super::grants::{self, GrantBody, GrantRow, parse_namespaces};
 use super::read::{Read, Segments};
 use super::responses::Refusals;
 use crate::http::HttpState;
@@ -23,14 +24,16 @@ pub(crate) struct AppList {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AppRow {
     code: String,
-    /// Namespaces that it may touch; null for all.
+    /// What it may do.
+    grants: Vec<GrantRow>,
+    /// Namespaces that it may see; null for all.
     #[schema(value_type = Option<Vec<String>>)]
     namespaces: Option<Vec<Namespace>>,
     /// May name its user instead of a login.
     trusted: bool,
     /// Requests per second; 0 for no limit.
     rate_limit: u32,
-    /// May change apps, users and tokens.
+    /// May manage apps, users, tokens, webhooks and hosts.
     admin: bool,
     #[schema(value_type = i64)]
     created_at: UnixMillis,
@@ -38,10 +41,13 @@ pub(crate) struct AppRow {
 
 impl From<App> for AppRow {
     fn from(app: App) -> Self {
+        let grants = app.grants();
+        let itself = Caller::system().with_grants(&grants);
         Self {
-            admin: app.is_admin(),
+            admin: itself.may(Action::Manage, Area::Everything),
+            namespaces: itself.visible(),
+            grants: grants::rows(&grants),
             code: app.code,
-            namespaces: app.namespaces,
             trusted: app.trusted,
             rate_limit: app.rate_limit,
             created_at: app.created_at,
@@ -55,7 +61,10 @@ pub(crate) struct AppBody {
     code: Option<String>,
     /// Made by the server if not given.
     secret: Option<String>,
-    /// Namespaces that it may touch; all if not given.
+    /// What it may do. If not given, it is an operator of `namespaces`, or of everything; and an admin if it is also
+    /// trusted.
+    grants: Option<Vec<GrantBody>>,
+    /// Namespaces that it operates; not together with `grants`.
     namespaces: Option<Vec<String>>,
     /// May name its user with `bk_username` instead of a login.
     trusted: Option<bool>,
@@ -98,7 +107,8 @@ pub(crate) async fn create(
         .ok_or_else(|| Invalid::required("code"))?
         .trim()
         .to_owned();
-    let namespaces = body.namespaces.map(parse_namespaces).transpose()?;
+    let trusted = body.trusted.unwrap_or(false);
+    let grants = read_grants(body.grants, body.namespaces, trusted)?;
     let rate_limit = u32::try_from(body.rate_limit.unwrap_or(0))
         .map_err(|_| Invalid::new("rate_limit", "must be 0 (no limit) or more"))?;
     let secret = http
@@ -107,22 +117,36 @@ pub(crate) async fn create(
             &caller,
             &code,
             body.secret.filter(|secret| !secret.is_empty()),
-            namespaces,
-            body.trusted.unwrap_or(false),
+            grants,
+            trusted,
             rate_limit,
         )
         .await?;
     Ok(json(StatusCode::CREATED, &CreatedApp { code, secret }))
 }
 
-pub(super) fn parse_namespaces(names: Vec<String>) -> Result<Vec<Namespace>, Invalid> {
-    let numbered = names.iter().enumerate();
-    numbered
-        .map(|(index, name)| {
-            Namespace::parse(name)
-                .map_err(|error| Invalid::new(format!("namespaces[{index}]"), error.rule))
-        })
-        .collect()
+fn read_grants(
+    grants: Option<Vec<GrantBody>>,
+    namespaces: Option<Vec<String>>,
+    trusted: bool,
+) -> Result<Vec<Grant>, Invalid> {
+    match (grants, namespaces) {
+        (Some(_), Some(_)) => Err(Invalid::new(
+            "namespaces",
+            "must not be given together with grants",
+        )),
+        (Some(grants), None) => grants::read_all(grants),
+        (None, Some(names)) if names.is_empty() => Err(Invalid::new(
+            "namespaces",
+            "must name at least one, or be left out for all",
+        )),
+        (None, Some(names)) => {
+            let grant = Grant::new(Role::Operator, parse_namespaces(names)?, Vec::new())?;
+            Ok(vec![grant])
+        }
+        (None, None) if trusted => Ok(vec![Grant::everywhere(Role::Admin)]),
+        (None, None) => Ok(vec![Grant::everywhere(Role::Operator)]),
+    }
 }
 
 /// Deletes an app: it can no longer call.

@@ -4,17 +4,31 @@ use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use model::access::Caller;
+use control::Credentials;
+use model::access::{Action, Area, Caller};
 
 use super::ApiError;
 use crate::http::front::{Asker, RequestId, peer};
 use crate::http::{HttpState, credentials};
 
-/// The caller, checked. An extractor: a handler that takes it is closed to everybody else.
+/// The caller, checked. An extractor: a handler that takes it is closed to everybody else, and to those who may see nothing.
 #[derive(Debug)]
 pub(crate) struct Asking(pub Caller);
 
+/// The same for what lasts: with the credentials, so that it can be asked again whether they still count.
+#[derive(Debug)]
+pub(crate) struct AskingForLong(pub Caller, pub Credentials);
+
 impl FromRequestParts<HttpState> for Asking {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, http: &HttpState) -> Result<Self, ApiError> {
+        let long = AskingForLong::from_request_parts(parts, http).await?;
+        Ok(Self(long.0))
+    }
+}
+
+impl FromRequestParts<HttpState> for AskingForLong {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, http: &HttpState) -> Result<Self, ApiError> {
@@ -30,6 +44,7 @@ impl FromRequestParts<HttpState> for Asking {
                 user: caller.user.clone(),
             });
         }
-        Ok(Self(caller))
+        http.control.check(&caller, Action::View, Area::Anything)?;
+        Ok(Self(caller, credentials))
     }
 }

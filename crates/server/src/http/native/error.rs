@@ -122,7 +122,9 @@ impl From<ControlError> for ApiError {
         let message = error.to_string();
         match error {
             ControlError::Invalid(invalid) => invalid.into(),
-            ControlError::Forbidden(_) => Self::new(StatusCode::FORBIDDEN, "forbidden", message),
+            ControlError::Forbidden(_) | ControlError::ForbiddenToUser(_) => {
+                Self::new(StatusCode::FORBIDDEN, "forbidden", message)
+            }
             ControlError::Unauthenticated { lacks, .. } => {
                 let message = match lacks {
                     Lacks::Credentials => {
@@ -141,7 +143,8 @@ impl From<ControlError> for ApiError {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "declined", message)
             }
             ControlError::Conflict(_) => Self::new(StatusCode::CONFLICT, "conflict", message),
-            ControlError::TooFast { retry_after_ms, .. } => Self {
+            ControlError::TooFast { retry_after_ms, .. }
+            | ControlError::TooManyTries { retry_after_ms } => Self {
                 retry_after_secs: Some(retry_after_ms.div_ceil(1000).max(1)),
                 ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too_fast", message)
             },

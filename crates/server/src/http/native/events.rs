@@ -117,7 +117,7 @@ pub(super) fn parse_kind(text: &str) -> Result<EventKind, Invalid> {
 }
 
 /// Plain digits are a moment, anything with a unit is that long ago.
-fn moment(params: &Params, name: &str) -> Result<Option<UnixMillis>, Invalid> {
+pub(super) fn moment(params: &Params, name: &str) -> Result<Option<UnixMillis>, Invalid> {
     let Some(text) = params.text(name) else {
         return Ok(None);
     };

@@ -2,18 +2,19 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use model::access::Action;
 use model::expression::{Expression, ExpressionText};
-use model::topology::{BkProcessId, BusinessId, namespace_of};
+use model::topology::{BkProcessId, BusinessId};
 use model::{Invalid, lenient};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::ApiError;
 use super::answer::ok;
 use super::caller::Asking;
 use super::read::Read;
 use super::responses::Refusals;
 use super::selected::{ExpressionBody, parse_env, part_word};
-use super::{ApiError, may_touch};
 use crate::http::HttpState;
 use crate::http::json::Scalar;
 use crate::http::openapi::ExpressionSchema;
@@ -73,7 +74,7 @@ pub(crate) async fn explain(
     Read(body): Read<ExplainBody>,
 ) -> Result<Response, ApiError> {
     let business = business(body.business)?;
-    may_touch(&caller, &namespace_of(business))?;
+    http.control.check(&caller, Action::View, business)?;
     let env = parse_env(&body.env.to_text())?;
     let expression = body
         .expression

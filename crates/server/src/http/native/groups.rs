@@ -2,18 +2,19 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use model::access::Action;
 use model::group::{self, ProcessGroup, RawProcessGroup};
 use model::{Host, Invalid, Namespace};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::ApiError;
 use super::answer::ok;
 use super::caller::Asking;
 use super::read::{Params, Read, Segments};
 use super::register::Results;
 use super::responses::Refusals;
 use super::targets::HostRef;
-use super::{ApiError, may_touch};
 use crate::http::HttpState;
 use crate::http::openapi::{GroupSchema, HostSchema};
 
@@ -43,7 +44,7 @@ pub(crate) async fn list(
     params: Params,
 ) -> Result<Response, ApiError> {
     let namespace = Namespace::parse(&namespace)?;
-    may_touch(&caller, &namespace)?;
+    http.control.check(&caller, Action::View, &namespace)?;
     let hosts = params.hosts()?.ok_or_else(|| Invalid::required("host"))?;
     http.control.settled().await?;
     let fleet = http.control.fleet();

@@ -8,13 +8,16 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use control::{AnswerStream, LogsOf};
 use futures_util::{Stream, stream};
-use model::{Host, Invalid};
+use model::access::{Action, Caller};
+use model::{Host, Invalid, Namespace};
 
 use super::ApiError;
-use super::caller::Asking;
+use super::caller::AskingForLong;
+use super::lasting::Lasting;
 use super::read::{Params, Segments, full_name};
 use super::responses::Refusals;
 use crate::http::HttpState;
+use crate::http::watchers::Place;
 
 /// Lines that come first when the caller names no number.
 const DEFAULT_TAIL: u64 = 100;
@@ -30,7 +33,7 @@ const MAX_TAIL: u64 = 100_000;
     body = String, content_type = "text/plain"), Refusals))]
 pub(crate) async fn logs(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
+    AskingForLong(caller, credentials): AskingForLong,
     Segments(segments): Segments<(String, String)>,
     params: Params,
 ) -> Result<Response, ApiError> {
@@ -41,7 +44,16 @@ pub(crate) async fn logs(
         follow: params.flag("follow")?.unwrap_or(false),
     };
     http.control.settled().await?;
+    let place = http.watchers.enter(&caller)?;
+    let namespace = wanted.process.namespace.clone();
     let answer = http.control.logs(&caller, wanted).await?;
+    let reading = Reading {
+        answer,
+        at_line_start: true,
+        namespace,
+        lasting: Lasting::new(&http, credentials),
+        place,
+    };
     let headers = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),
@@ -50,7 +62,7 @@ pub(crate) async fn logs(
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ]
     .map(|(name, value)| (name, HeaderValue::from_static(value)));
-    Ok((headers, Body::from_stream(lines(answer, http))).into_response())
+    Ok((headers, Body::from_stream(lines(reading, http))).into_response())
 }
 
 fn host(params: &Params) -> Result<Option<Host>, Invalid> {
@@ -63,26 +75,52 @@ fn tail(params: &Params) -> Result<u32, Invalid> {
     Ok(u32::try_from(tail).unwrap_or(u32::MAX))
 }
 
+/// One reader.
+struct Reading {
+    answer: AnswerStream,
+    at_line_start: bool,
+    namespace: Namespace,
+    lasting: Lasting,
+    #[expect(dead_code, reason = "held for as long as the stream lasts")]
+    place: Place,
+}
+
+impl Reading {
+    /// None at the end; an error is an end that is none of the process's.
+    async fn next(&mut self, http: &HttpState) -> Option<Result<Vec<u8>, String>> {
+        loop {
+            let still = tokio::select! {
+                next = self.answer.next() => return next,
+                () = http.stopping() => return Some(Err("the server is stopping".to_owned())),
+                still = self.lasting.asked_again() => still,
+            };
+            let may = |caller: &Caller| caller.may(Action::Operate, &self.namespace);
+            if !still.as_ref().is_some_and(may) {
+                return Some(Err("you may read it no more".to_owned()));
+            }
+        }
+    }
+}
+
 /// The bytes as they come. An end that is none of the process's is told in a line of its own.
-fn lines(answer: AnswerStream, http: HttpState) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    stream::unfold((Some(answer), true), move |(answer, at_line_start)| {
+fn lines(reading: Reading, http: HttpState) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    stream::unfold(Some(reading), move |reading| {
         let http = http.clone();
         async move {
-            let mut answer = answer?;
-            let next = tokio::select! {
-                next = answer.next() => next?,
-                () = http.stopping() => Err("the server is stopping".to_owned()),
-            };
-            let (bytes, answer) = match next {
-                Ok(bytes) => (bytes, Some(answer)),
+            let mut reading = reading?;
+            let (bytes, reading) = match reading.next(&http).await? {
+                Ok(bytes) => {
+                    let last = bytes.last().map(|last| *last == b'\n');
+                    reading.at_line_start = last.unwrap_or(reading.at_line_start);
+                    (bytes, Some(reading))
+                }
                 Err(reason) => {
-                    let newline = if at_line_start { "" } else { "\n" };
+                    let newline = if reading.at_line_start { "" } else { "\n" };
                     let words = format!("{newline}muster: {reason}; the output ends here\n");
                     (words.into_bytes(), None)
                 }
             };
-            let at_line_start = bytes.last().map_or(at_line_start, |last| *last == b'\n');
-            Some((Ok(bytes.into()), (answer, at_line_start)))
+            Some((Ok(bytes.into()), reading))
         }
     })
 }

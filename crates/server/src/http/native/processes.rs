@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::response::Response;
 use fleet::{Filter, Fleet, Row};
-use model::access::Caller;
+use model::access::{Action, Caller};
 use model::{FullName, Invalid, Labels, Namespace, ProcessName, Spec, UnixMillis};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::ApiError;
 use super::answer::ok;
 use super::caller::Asking;
 use super::read::{Params, Segments, full_name};
 use super::responses::Refusals;
-use super::{ApiError, may_touch};
 use crate::http::HttpState;
 use crate::http::openapi::SpecSchema;
 
@@ -129,7 +129,7 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let filter = Filter {
-        namespaces: visible(&caller, params.namespaces()?)?,
+        namespaces: visible(&http, &caller, params.namespaces()?)?,
         name: params.text("name").map(ProcessName::parse).transpose()?,
         hosts: params.hosts()?,
         state: params.state()?,
@@ -147,14 +147,15 @@ pub(crate) async fn list(
 
 /// The namespaces to look in: those that were asked for, which the caller must be allowed to see, or all that it is.
 pub(crate) fn visible(
+    http: &HttpState,
     caller: &Caller,
     asked: Option<Vec<Namespace>>,
 ) -> Result<Option<Vec<Namespace>>, ApiError> {
     match asked {
-        None => Ok(caller.namespaces.clone()),
+        None => Ok(caller.visible()),
         Some(asked) => {
             for namespace in &asked {
-                may_touch(caller, namespace)?;
+                http.control.check(caller, Action::View, namespace)?;
             }
             Ok(Some(asked))
         }
@@ -195,7 +196,7 @@ pub(crate) async fn show(
     params: Params,
 ) -> Result<Response, ApiError> {
     let name = full_name(&segments)?;
-    may_touch(&caller, &name.namespace)?;
+    http.control.check(&caller, Action::View, &name.namespace)?;
     let (start, limit) = params.page()?;
     http.control.settled().await?;
     let fleet = http.control.fleet();

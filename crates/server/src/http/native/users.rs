@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use model::access::{Grant, Role};
 use model::{Invalid, UnixMillis};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,6 +11,7 @@ use utoipa::ToSchema;
 use super::ApiError;
 use super::answer::{json, ok};
 use super::caller::Asking;
+use super::grants::{self, GrantBody, GrantRow};
 use super::read::{Read, Segments};
 use super::responses::Refusals;
 use crate::http::HttpState;
@@ -22,6 +24,8 @@ pub(crate) struct UserList {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct UserRow {
     name: String,
+    /// What they may do.
+    grants: Vec<GrantRow>,
     #[schema(value_type = i64)]
     created_at: UnixMillis,
 }
@@ -32,6 +36,8 @@ pub(crate) struct UserBody {
     name: Option<String>,
     #[schema(required)]
     password: Option<String>,
+    /// What they may do; a viewer of everything if not given.
+    grants: Option<Vec<GrantBody>>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -48,6 +54,7 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let users = http.control.users(&caller)?;
     let users = users.into_iter().map(|user| UserRow {
+        grants: grants::rows(&user.grants()),
         name: user.name,
         created_at: user.created_at,
     });
@@ -67,7 +74,14 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let name = body.name.ok_or_else(|| Invalid::required("name"))?;
     let password = body.password.ok_or_else(|| Invalid::required("password"))?;
-    http.control.create_user(&caller, &name, &password).await?;
+    let grants = match body.grants {
+        Some(grants) => grants::read_all(grants)?,
+        None => vec![Grant::everywhere(Role::Viewer)],
+    };
+    let control = &http.control;
+    control
+        .create_user(&caller, &name, &password, grants)
+        .await?;
     let name = name.trim().to_owned();
     Ok(json(StatusCode::CREATED, &CreatedUser { name }))
 }

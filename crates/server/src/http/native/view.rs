@@ -6,19 +6,20 @@ use std::net::Ipv6Addr;
 use axum::extract::State;
 use axum::response::Response;
 use fleet::view::{Instance, View, ViewRow};
+use model::access::Action;
 use model::expression::Expression;
 use model::scope::{OrderKey, Ordering, ProcessStatus, Scope, Selection, ViewFilter, distinct};
-use model::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetId, namespace_of};
+use model::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetId};
 use model::{Host, Invalid};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::ApiError;
 use super::answer::ok;
 use super::caller::Asking;
 use super::read::Params;
 use super::responses::Refusals;
 use super::selected::{env_word, parse_env, parse_ip};
-use super::{ApiError, may_touch};
 use crate::http::HttpState;
 use crate::http::selection::searches;
 
@@ -123,7 +124,7 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let filter = filter(&params)?;
-    may_touch(&caller, &namespace_of(filter.business))?;
+    http.control.check(&caller, Action::View, filter.business)?;
     http.control.settled().await?;
     let fleet = http.control.fleet();
     let page = fleet.view_page(&filter, start, limit);

@@ -9,6 +9,7 @@ use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use control::Happening;
 use futures_util::{Stream, StreamExt, stream};
+use model::access::{Action, Caller};
 use model::job::JobId;
 use model::topology::{BusinessId, namespace_of};
 use model::{Host, Invalid, Namespace, UnixMillis};
@@ -17,13 +18,15 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::ApiError;
-use super::caller::Asking;
+use super::caller::AskingForLong;
 use super::events::EventRow;
 use super::jobs::JobCountsView;
+use super::lasting::Lasting;
 use super::processes::{state_word, visible};
 use super::read::Params;
 use super::responses::Refusals;
 use crate::http::HttpState;
+use crate::http::watchers::Place;
 
 /// How often a quiet stream shows that it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -37,7 +40,7 @@ struct Wanted {
     hosts: Option<Vec<Host>>,
     kinds: Option<Vec<&'static str>>,
     /// The caller's own limits, whatever it asked for.
-    allowed: Option<Vec<Namespace>>,
+    caller: Caller,
 }
 
 /// Streams what happens. A watcher that is too slow misses some and is sent a `lagged` event.
@@ -49,19 +52,24 @@ struct Wanted {
     body = String, content_type = "text/event-stream"), Refusals))]
 pub(crate) async fn watch(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
+    AskingForLong(caller, credentials): AskingForLong,
     params: Params,
 ) -> Result<impl IntoResponse, ApiError> {
     let wanted = Wanted {
-        namespaces: visible(&caller, params.namespaces()?)?,
+        namespaces: visible(&http, &caller, params.namespaces()?)?,
         hosts: params.hosts()?,
         kinds: params.list("kinds", parse_kind)?,
-        allowed: caller.namespaces,
+        caller,
     };
-    let receiver = http.control.watch();
+    let watching = Watching {
+        place: http.watchers.enter(&wanted.caller)?,
+        receiver: http.control.watch(),
+        wanted,
+        lasting: Lasting::new(&http, credentials),
+    };
     // The first bytes tell the watcher that from now on it misses nothing.
     let hello = stream::once(async { Ok(Event::default().comment("watching")) });
-    let events = hello.chain(happenings(receiver, wanted));
+    let events = hello.chain(happenings(watching));
     let until_stop = events.take_until(Box::pin(async move { http.stopping().await }));
     Ok(Sse::new(until_stop).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive")))
 }
@@ -76,19 +84,33 @@ fn parse_kind(text: &str) -> Result<&'static str, Invalid> {
     })
 }
 
-fn happenings(
+/// One watcher.
+struct Watching {
     receiver: Receiver<Arc<Happening>>,
     wanted: Wanted,
-) -> impl Stream<Item = Result<Event, Infallible>> {
-    stream::unfold((receiver, wanted), |(mut receiver, wanted)| async move {
+    lasting: Lasting,
+    #[expect(dead_code, reason = "held for as long as the stream lasts")]
+    place: Place,
+}
+
+/// Ends when the watcher's credentials count no more.
+fn happenings(watching: Watching) -> impl Stream<Item = Result<Event, Infallible>> {
+    stream::unfold(watching, |mut watching| async move {
         loop {
-            let event = match receiver.recv().await {
-                Ok(happening) if wanted.includes(&happening) => written(&happening),
+            let received = tokio::select! {
+                received = watching.receiver.recv() => received,
+                still = watching.lasting.asked_again() => {
+                    watching.wanted.caller = still?;
+                    continue;
+                }
+            };
+            let event = match received {
+                Ok(happening) if watching.wanted.includes(&happening) => written(&happening),
                 Ok(_) => continue,
                 Err(RecvError::Lagged(missed)) => event("lagged", &Lagged { missed }),
                 Err(RecvError::Closed) => return None,
             };
-            return Some((Ok(event), (receiver, wanted)));
+            return Some((Ok(event), watching));
         }
     })
 }
@@ -108,11 +130,7 @@ impl Wanted {
             }
             Happening::Task { namespaces, .. } => {
                 // Like reading the task itself: one namespace that is not allowed hides it.
-                let may_see = |namespace| {
-                    self.allowed
-                        .as_ref()
-                        .is_none_or(|allowed| allowed.contains(namespace))
-                };
+                let may_see = |namespace| self.caller.may(Action::View, namespace);
                 namespaces.iter().all(may_see)
                     && namespaces
                         .iter()
@@ -124,9 +142,9 @@ impl Wanted {
     }
 
     fn has_namespace(&self, namespace: &Namespace) -> bool {
-        self.namespaces
-            .as_ref()
-            .is_none_or(|wanted| wanted.contains(namespace))
+        let wanted = self.namespaces.as_ref();
+        wanted.is_none_or(|wanted| wanted.contains(namespace))
+            && self.caller.may(Action::View, namespace)
     }
 
     fn has_host(&self, host: &Host) -> bool {
@@ -261,6 +279,8 @@ fn event<T: Serialize>(name: &str, data: &T) -> Event {
 
 #[cfg(test)]
 mod tests {
+    use model::access::{Grant, Role};
+
     use super::*;
 
     fn wanted(namespace: Option<&str>, allowed: Option<&str>) -> Wanted {
@@ -269,7 +289,13 @@ mod tests {
             namespaces: list(namespace.or(allowed)),
             hosts: None,
             kinds: None,
-            allowed: list(allowed),
+            caller: match list(allowed) {
+                None => Caller::system(),
+                Some(namespaces) => {
+                    let grant = Grant::new(Role::Viewer, namespaces, Vec::new()).unwrap();
+                    Caller::system().with_grants(&[grant])
+                }
+            },
         }
     }
 

@@ -14,9 +14,9 @@ use utoipa::ToSchema;
 
 use super::ApiError;
 use super::answer::{json, ok};
-use super::apps::parse_namespaces;
 use super::caller::Asking;
 use super::events::parse_kind;
+use super::grants::parse_namespaces;
 use super::read::{Read, Segments};
 use super::responses::Refusals;
 use crate::http::{HttpState, chain, now};

@@ -1,0 +1,154 @@
+//! Logging in and out.
+//!
+//! A password is slow to check on purpose, so a few are checked at a time, and somebody who guesses is soon asked to wait.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use model::UnixMillis;
+use model::access::{Audit, Caller, Login};
+use model::change::Changes;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::{Control, ControlError, Lacks, secrets};
+
+/// How long a login lasts.
+const LOGIN_MS: i64 = 24 * 3600 * 1000;
+/// The longest password, in bytes: a longer one is none of ours.
+pub(super) const MAX_PASSWORD: usize = 1024;
+/// How many logins one user may have; the one that ends first makes room for another.
+const MAX_LOGINS: usize = 64;
+/// How many passwords are checked at a time.
+static CHECKING: Semaphore = Semaphore::const_new(4);
+/// How long a login waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Control {
+    /// Answers a `bk_token` and when it ends.
+    pub async fn login(
+        &self,
+        name: &str,
+        password: &str,
+        from: Option<IpAddr>,
+    ) -> Result<(String, UnixMillis), ControlError> {
+        let started = Instant::now();
+        let allowed = self.access().attempts.begin(name, from, started);
+        if let Err(wait) = allowed {
+            let why = "too many failed logins";
+            self.note_refusal(person(name, from), "login.refused", name, why.to_owned());
+            return Err(ControlError::TooManyTries {
+                retry_after_ms: wait.as_millis() as u64,
+            });
+        }
+        let turn = tokio::time::timeout(PATIENCE, CHECKING.acquire()).await;
+        let Ok(Ok(_turn)) = turn else {
+            let message = "too many logins at a time: try again".to_owned();
+            return Err(ControlError::Busy(message));
+        };
+        if !self.is_password_of(name, password).await {
+            let message = "the user is unknown or the password is wrong".to_owned();
+            self.note_refusal(person(name, from), "login.failed", name, message.clone());
+            return Err(ControlError::Unauthenticated {
+                lacks: Lacks::User,
+                message,
+            });
+        }
+        self.access().attempts.succeeded(name, from);
+        self.begin_login(name, from).await
+    }
+
+    async fn is_password_of(&self, name: &str, password: &str) -> bool {
+        let hash = {
+            let access = self.access();
+            access.users.get(name).map(|user| user.password.clone())
+        };
+        let hash = hash.filter(|_| password.len() <= MAX_PASSWORD);
+        let password = match password.len() <= MAX_PASSWORD {
+            true => password.to_owned(),
+            false => String::new(),
+        };
+        // An unknown user costs as much as a wrong password.
+        let checking = tokio::task::spawn_blocking(move || match hash {
+            Some(hash) => secrets::verify(&hash, &password),
+            None => {
+                secrets::hash_password(&password);
+                false
+            }
+        });
+        checking.await.expect("checking does not panic")
+    }
+
+    async fn begin_login(
+        &self,
+        name: &str,
+        from: Option<IpAddr>,
+    ) -> Result<(String, UnixMillis), ControlError> {
+        let (token, at) = (secrets::new_secret(), self.now());
+        let expires_at = at.plus_millis(LOGIN_MS);
+        let login = Login {
+            token_sha256: secrets::sha256(&token),
+            user: name.to_owned(),
+            expires_at,
+        };
+        let caller = person(name, from);
+        self.commit(move |world| {
+            if !world.access.users.contains_key(&login.user) {
+                return Err(super::users::no_such_user(&login.user));
+            }
+            let logins = world.access.logins.values();
+            let mut gone: Vec<[u8; 32]> = logins
+                .clone()
+                .filter(|login| login.expires_at <= at)
+                .map(|login| login.token_sha256)
+                .collect();
+            let mut own: Vec<&Login> = logins
+                .filter(|other| other.user == login.user && other.expires_at > at)
+                .collect();
+            if own.len() >= MAX_LOGINS {
+                own.sort_unstable_by_key(|login| login.expires_at);
+                let surplus = own.len() + 1 - MAX_LOGINS;
+                gone.extend(own[..surplus].iter().map(|login| login.token_sha256));
+            }
+            let object = caller.user.clone();
+            let changes = Changes {
+                logins: vec![login.clone()],
+                logins_gone: gone,
+                audit: vec![Audit::new(&caller, at, "login", object, String::new())],
+                ..Default::default()
+            };
+            Ok((changes, ()))
+        })
+        .await?;
+        Ok((token, expires_at))
+    }
+
+    /// Ends a login; one that is over already is fine.
+    pub async fn logout(&self, token: &str, from: Option<IpAddr>) -> Result<(), ControlError> {
+        let (hash, at) = (secrets::sha256(token), self.now());
+        self.commit(move |world| {
+            let Some(login) = world.access.logins.get(&hash) else {
+                return Ok((Changes::default(), ()));
+            };
+            let caller = person(&login.user, from);
+            let object = login.user.clone();
+            let changes = Changes {
+                logins_gone: vec![hash],
+                audit: vec![Audit::new(&caller, at, "logout", object, String::new())],
+                ..Default::default()
+            };
+            Ok((changes, ()))
+        })
+        .await
+    }
+}
+
+/// Somebody without an app, for the audit trail.
+fn person(user: &str, from: Option<IpAddr>) -> Caller {
+    Caller {
+        app: String::new(),
+        user: user.to_owned(),
+        from,
+        ..Caller::system()
+    }
+}

@@ -1,0 +1,108 @@
+//! Reading the audit trail. Admins only: it tells of everybody.
+
+use model::UnixMillis;
+use model::access::{Audit, Caller};
+use store::AuditPage;
+
+use crate::{Control, ControlError};
+
+/// How many lines are read at a time when some of them may not match.
+const READ_AT_A_TIME: u32 = 1000;
+/// How many lines one answer may look at; a caller goes on from where it stopped.
+const MAX_LOOKED_AT: usize = 100_000;
+
+/// Which lines to list. What is None does not filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    pub app: Option<String>,
+    pub user: Option<String>,
+    pub action: Option<String>,
+    /// The address that it came from.
+    pub from: Option<String>,
+    /// Part of the object.
+    pub object: Option<String>,
+    /// Only lines of this time and later.
+    pub since: Option<UnixMillis>,
+    /// Only earlier lines.
+    pub until: Option<UnixMillis>,
+}
+
+impl AuditFilter {
+    fn matches(&self, line: &Audit) -> bool {
+        self.from.as_ref().is_none_or(|from| *from == line.from)
+            && self
+                .object
+                .as_ref()
+                .is_none_or(|part| line.object.contains(part.as_str()))
+            && self.since.is_none_or(|since| line.at >= since)
+            && self.until.is_none_or(|until| line.at < until)
+    }
+
+    /// Whether the store finds exactly what is wanted.
+    fn is_of_store(&self) -> bool {
+        self.from.is_none() && self.object.is_none() && self.since.is_none() && self.until.is_none()
+    }
+}
+
+/// Some lines, the newest first.
+#[derive(Debug, Clone, Default)]
+pub struct AuditLines {
+    pub lines: Vec<(u64, Audit)>,
+    /// Where to go on; none at the end.
+    pub next: Option<u64>,
+}
+
+impl Control {
+    /// Up to `limit` lines that are older than `before`. There may be fewer though more follow: `next` tells.
+    pub async fn audit(
+        &self,
+        caller: &Caller,
+        filter: &AuditFilter,
+        limit: u32,
+        before: Option<u64>,
+    ) -> Result<AuditLines, ControlError> {
+        self.check_admin(caller)?;
+        let (mut found, mut before, mut n_looked_at) = (AuditLines::default(), before, 0);
+        loop {
+            let page = AuditPage {
+                limit: match filter.is_of_store() {
+                    true => limit,
+                    false => READ_AT_A_TIME,
+                },
+                before,
+                app: filter.app.clone(),
+                user: filter.user.clone(),
+                action: filter.action.clone(),
+            };
+            let read = self.0.store.audit(&page).await?;
+            let is_last = read.len() < page.limit as usize;
+            n_looked_at += read.len();
+            for (id, line) in read {
+                // Lines are in the order of time, but for a clock that was set: an hour is more than that.
+                if is_long_before(&line, filter.since) {
+                    return Ok(found);
+                }
+                before = Some(id);
+                if filter.matches(&line) {
+                    found.lines.push((id, line));
+                }
+                if found.lines.len() == limit as usize {
+                    found.next = Some(id);
+                    return Ok(found);
+                }
+            }
+            if is_last {
+                return Ok(found);
+            }
+            if n_looked_at >= MAX_LOOKED_AT {
+                found.next = before;
+                return Ok(found);
+            }
+        }
+    }
+}
+
+fn is_long_before(line: &Audit, since: Option<UnixMillis>) -> bool {
+    const HOUR_MS: i64 = 3_600_000;
+    since.is_some_and(|since| line.at.0 < since.0.saturating_sub(HOUR_MS))
+}

@@ -1,0 +1,94 @@
+//! Users: making them and taking them away.
+
+use model::Invalid;
+use model::access::grant::in_words;
+use model::access::{Audit, Caller, Grant, User, parse_handle};
+use model::change::Changes;
+
+use super::grants::check_number;
+use super::logins::MAX_PASSWORD;
+use crate::{Control, ControlError, secrets};
+
+/// The fewest characters of a password.
+const MIN_PASSWORD: usize = 8;
+
+impl Control {
+    pub fn users(&self, caller: &Caller) -> Result<Vec<User>, ControlError> {
+        self.check_admin(caller)?;
+        Ok(self.access().users.values().cloned().collect())
+    }
+
+    pub async fn create_user(
+        &self,
+        caller: &Caller,
+        name: &str,
+        password: &str,
+        grants: Vec<Grant>,
+    ) -> Result<(), ControlError> {
+        self.check_admin(caller)?;
+        let name = parse_handle("name", name)?;
+        check_number(&grants)?;
+        if password.chars().count() < MIN_PASSWORD {
+            let rule = format!("must be at least {MIN_PASSWORD} characters");
+            return Err(Invalid::new("password", rule).into());
+        }
+        if password.len() > MAX_PASSWORD {
+            let rule = format!("must be at most {MAX_PASSWORD} bytes");
+            return Err(Invalid::new("password", rule).into());
+        }
+        let password = password.to_owned();
+        let hashing = tokio::task::spawn_blocking(move || secrets::hash_password(&password));
+        let hash = hashing.await.expect("hashing does not panic");
+        let (caller, at) = (caller.clone(), self.now());
+        self.commit(move |world| {
+            if world.access.users.contains_key(&name) {
+                return Err(ControlError::Conflict(format!(
+                    "user {name:?} exists already"
+                )));
+            }
+            let user = User {
+                name: name.clone(),
+                password: hash.clone(),
+                created_at: at,
+                grants: Some(grants.clone()),
+            };
+            let detail = in_words(&grants);
+            let changes = Changes {
+                users: vec![user],
+                audit: vec![Audit::new(&caller, at, "user.create", name.clone(), detail)],
+                ..Default::default()
+            };
+            Ok((changes, ()))
+        })
+        .await
+    }
+
+    /// Also ends the user's logins.
+    pub async fn delete_user(&self, caller: &Caller, name: &str) -> Result<(), ControlError> {
+        self.check_admin(caller)?;
+        let (caller, name, at) = (caller.clone(), name.to_owned(), self.now());
+        self.commit(move |world| {
+            if !world.access.users.contains_key(&name) {
+                return Err(no_such_user(&name));
+            }
+            let logins = world
+                .access
+                .logins
+                .values()
+                .filter(|login| login.user == name);
+            let audit = Audit::new(&caller, at, "user.delete", name.clone(), String::new());
+            let changes = Changes {
+                users_gone: vec![name.clone()],
+                logins_gone: logins.map(|login| login.token_sha256).collect(),
+                audit: vec![audit],
+                ..Default::default()
+            };
+            Ok((changes, ()))
+        })
+        .await
+    }
+}
+
+pub(super) fn no_such_user(name: &str) -> ControlError {
+    ControlError::NotFound(format!("user {name:?} does not exist"))
+}

@@ -1,0 +1,180 @@
+//! Roles, and where they count: what an admin gives to users and apps.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::topology::BusinessId;
+use crate::{Invalid, Namespace};
+
+/// How many grants one user or app may have.
+pub const MAX_GRANTS: usize = 256;
+/// How many namespaces and businesses one grant may name.
+pub const MAX_NAMED: usize = 256;
+
+/// Each may what those before it may, and more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Sees what there is and how it fares; not what programs write, nor what is in files.
+    Viewer,
+    /// Registers, operates, releases; reads logs and files.
+    Operator,
+    /// Also decides who may call, who is told, and which hosts belong.
+    Admin,
+}
+
+impl Role {
+    pub const ALL: [Self; 3] = [Self::Viewer, Self::Operator, Self::Admin];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Operator => "operator",
+            Self::Admin => "admin",
+        }
+    }
+
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let found = Self::ALL.into_iter().find(|role| role.as_str() == text);
+        found.ok_or_else(|| {
+            let rule = format!("must be viewer, operator or admin, not {text:?}");
+            Invalid::new("role", rule)
+        })
+    }
+}
+
+/// Where a grant counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    Everything,
+    Within {
+        namespaces: Vec<Namespace>,
+        businesses: Vec<BusinessId>,
+    },
+}
+
+/// A role, and where it counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    pub role: Role,
+    pub reach: Reach,
+}
+
+impl Grant {
+    pub fn everywhere(role: Role) -> Self {
+        Self {
+            role,
+            reach: Reach::Everything,
+        }
+    }
+
+    /// Naming neither namespaces nor businesses means everything.
+    pub fn new(
+        role: Role,
+        mut namespaces: Vec<Namespace>,
+        mut businesses: Vec<BusinessId>,
+    ) -> Result<Self, Invalid> {
+        namespaces.sort_unstable();
+        namespaces.dedup();
+        businesses.sort_unstable();
+        businesses.dedup();
+        let n_named = namespaces.len() + businesses.len();
+        if n_named == 0 {
+            return Ok(Self::everywhere(role));
+        }
+        if role == Role::Admin {
+            let rule = "admin is for everything: apps, users and hosts belong to no namespace";
+            return Err(Invalid::new("role", rule));
+        }
+        if n_named > MAX_NAMED {
+            let rule = format!("must name at most {MAX_NAMED} namespaces and businesses");
+            return Err(Invalid::new("namespaces", rule));
+        }
+        Ok(Self {
+            role,
+            reach: Reach::Within {
+                namespaces,
+                businesses,
+            },
+        })
+    }
+}
+
+/// `operator of namespace gse, business 2`; `viewer of everything`.
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of ", self.role.as_str())?;
+        match &self.reach {
+            Reach::Everything => f.write_str("everything"),
+            Reach::Within {
+                namespaces,
+                businesses,
+            } => {
+                let namespaces = namespaces.iter().map(|name| format!("namespace {name}"));
+                let businesses = businesses.iter().map(|id| format!("business {id}"));
+                let named: Vec<String> = namespaces.chain(businesses).collect();
+                match named.is_empty() {
+                    true => f.write_str("nothing"),
+                    false => f.write_str(&named.join(", ")),
+                }
+            }
+        }
+    }
+}
+
+/// Several grants in words.
+pub fn in_words(grants: &[Grant]) -> String {
+    match grants {
+        [] => "nothing".to_owned(),
+        grants => {
+            let each: Vec<String> = grants.iter().map(Grant::to_string).collect();
+            each.join("; ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn namespaces(names: &[&str]) -> Vec<Namespace> {
+        let parse = |name: &&str| Namespace::parse(name).unwrap();
+        names.iter().map(parse).collect()
+    }
+
+    #[test]
+    fn a_grant_names_each_place_once_and_says_so_in_words() {
+        let two = vec![BusinessId(2), BusinessId(2)];
+        let grant = Grant::new(Role::Operator, namespaces(&["web", "db", "web"]), two).unwrap();
+        assert_eq!(
+            grant.to_string(),
+            "operator of namespace db, namespace web, business 2"
+        );
+        let everything = Grant::new(Role::Viewer, Vec::new(), Vec::new()).unwrap();
+        assert_eq!(everything.to_string(), "viewer of everything");
+        assert_eq!(in_words(&[]), "nothing");
+    }
+
+    #[test]
+    fn an_admin_is_one_of_everything() {
+        assert!(Grant::new(Role::Admin, namespaces(&["web"]), Vec::new()).is_err());
+        assert!(Grant::new(Role::Admin, Vec::new(), vec![BusinessId(2)]).is_err());
+        assert!(Grant::new(Role::Admin, Vec::new(), Vec::new()).is_ok());
+    }
+
+    #[test]
+    fn what_is_stored_is_read_again() {
+        let grants = [
+            Grant::everywhere(Role::Admin),
+            Grant::new(Role::Viewer, namespaces(&["web"]), vec![BusinessId(2)]).unwrap(),
+        ];
+        let text = serde_json::to_string(&grants).unwrap();
+        assert_eq!(
+            text,
+            r#"[{"role":"admin","reach":"everything"},{"role":"viewer","reach":{"within":{"namespaces":["web"],"businesses":[2]}}}]"#
+        );
+        assert_eq!(serde_json::from_str::<[Grant; 2]>(&text).unwrap(), grants);
+    }
+}

@@ -1,0 +1,222 @@
+//! What somebody may do: their grants, ready to be asked.
+//!
+//! The instances of a business are the processes of one namespace, so rights are about namespaces alone, and a business is
+//! its namespace.
+
+use std::collections::BTreeSet;
+
+use super::grant::{Grant, Reach, Role};
+use crate::Namespace;
+use crate::topology::{BusinessId, namespace_of};
+
+/// What a request wants to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// See what there is and how it fares.
+    View,
+    /// Change it, or read what programs write and what is in files.
+    Operate,
+    /// Decide about apps, users, tokens, webhooks and hosts.
+    Manage,
+}
+
+impl Action {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::View => "view",
+            Self::Operate => "operate",
+            Self::Manage => "manage",
+        }
+    }
+}
+
+/// What a request wants to do it to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Area<'a> {
+    Namespace(&'a Namespace),
+    Business(BusinessId),
+    /// What belongs to no namespace, or to all.
+    Everything,
+    /// Anything at all: for lists that show each caller its part, and for what all callers share.
+    Anything,
+}
+
+impl<'a> From<&'a Namespace> for Area<'a> {
+    fn from(namespace: &'a Namespace) -> Self {
+        Self::Namespace(namespace)
+    }
+}
+
+impl From<BusinessId> for Area<'_> {
+    fn from(business: BusinessId) -> Self {
+        Self::Business(business)
+    }
+}
+
+impl std::fmt::Display for Area<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Namespace(namespace) => write!(f, "namespace {:?}", namespace.as_str()),
+            Self::Business(business) => write!(f, "business {business}"),
+            Self::Everything => f.write_str("everything"),
+            Self::Anything => f.write_str("anything"),
+        }
+    }
+}
+
+/// The namespaces where something is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Span {
+    All,
+    Some(BTreeSet<Namespace>),
+}
+
+impl Span {
+    const NONE: Self = Self::Some(BTreeSet::new());
+
+    fn add(&mut self, reach: &Reach) {
+        match (&mut *self, reach) {
+            (Self::All, _) => {}
+            (Self::Some(_), Reach::Everything) => *self = Self::All,
+            (
+                Self::Some(namespaces),
+                Reach::Within {
+                    namespaces: named,
+                    businesses,
+                },
+            ) => {
+                namespaces.extend(named.iter().cloned());
+                namespaces.extend(businesses.iter().copied().map(namespace_of));
+            }
+        }
+    }
+
+    fn covers(&self, area: Area<'_>) -> bool {
+        match (self, area) {
+            (Self::All, _) => true,
+            (Self::Some(allowed), Area::Namespace(namespace)) => allowed.contains(namespace),
+            (Self::Some(allowed), Area::Business(business)) => {
+                allowed.contains(&namespace_of(business))
+            }
+            (Self::Some(_), Area::Everything) => false,
+            (Self::Some(allowed), Area::Anything) => !allowed.is_empty(),
+        }
+    }
+}
+
+/// What somebody may do, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rights {
+    view: Span,
+    operate: Span,
+    manage: bool,
+}
+
+impl Rights {
+    /// Muster's own, and what the other half of an app and its user has when there is only one of them.
+    pub const ALL: Self = Self {
+        view: Span::All,
+        operate: Span::All,
+        manage: true,
+    };
+
+    pub fn of(grants: &[Grant]) -> Self {
+        let mut rights = Self {
+            view: Span::NONE,
+            operate: Span::NONE,
+            manage: false,
+        };
+        for grant in grants {
+            rights.view.add(&grant.reach);
+            if grant.role >= Role::Operator {
+                rights.operate.add(&grant.reach);
+            }
+            rights.manage |= grant.role == Role::Admin && grant.reach == Reach::Everything;
+        }
+        rights
+    }
+
+    pub fn may(&self, action: Action, area: Area<'_>) -> bool {
+        match action {
+            Action::View => self.view.covers(area),
+            Action::Operate => self.operate.covers(area),
+            Action::Manage => self.manage,
+        }
+    }
+
+    /// The namespaces to see that both allow; none named means all.
+    pub(super) fn visible_to_both(&self, other: &Self) -> Option<Vec<Namespace>> {
+        match (&self.view, &other.view) {
+            (Span::All, Span::All) => None,
+            (Span::All, Span::Some(some)) | (Span::Some(some), Span::All) => {
+                Some(some.iter().cloned().collect())
+            }
+            (Span::Some(some), Span::Some(others)) => {
+                Some(some.intersection(others).cloned().collect())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ns(name: &str) -> Namespace {
+        Namespace::parse(name).unwrap()
+    }
+
+    fn grant(role: Role, namespaces: &[&str], businesses: &[u32]) -> Grant {
+        let namespaces = namespaces.iter().map(|name| ns(name)).collect();
+        let businesses = businesses.iter().map(|id| BusinessId(*id)).collect();
+        Grant::new(role, namespaces, businesses).unwrap()
+    }
+
+    #[test]
+    fn several_grants_add_up_and_none_reaches_further_than_it_says() {
+        let rights = Rights::of(&[
+            grant(Role::Viewer, &["web"], &[]),
+            grant(Role::Operator, &["db"], &[2]),
+        ]);
+        let (web, db, other) = (ns("web"), ns("db"), ns("other"));
+        assert!(rights.may(Action::View, (&web).into()));
+        assert!(!rights.may(Action::Operate, (&web).into()));
+        assert!(rights.may(Action::View, (&db).into()));
+        assert!(rights.may(Action::Operate, (&db).into()));
+        assert!(rights.may(Action::Operate, BusinessId(2).into()));
+        assert!(rights.may(Action::Operate, (&namespace_of(BusinessId(2))).into()));
+        assert!(!rights.may(Action::View, BusinessId(3).into()));
+        assert!(!rights.may(Action::View, (&other).into()));
+        assert!(!rights.may(Action::View, Area::Everything));
+        assert!(rights.may(Action::Operate, Area::Anything));
+        assert!(!rights.may(Action::Manage, Area::Everything));
+    }
+
+    #[test]
+    fn nothing_granted_is_nothing_allowed() {
+        let rights = Rights::of(&[]);
+        for action in [Action::View, Action::Operate, Action::Manage] {
+            for area in [Area::Anything, Area::Everything, BusinessId(2).into()] {
+                assert!(!rights.may(action, area), "{action:?} {area}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_an_admin_manages_and_may_everything_else() {
+        let rights = Rights::of(&[grant(Role::Admin, &[], &[])]);
+        assert_eq!(rights, Rights::ALL);
+        let operator = Rights::of(&[grant(Role::Operator, &[], &[])]);
+        assert!(operator.may(Action::Operate, Area::Everything));
+        assert!(!operator.may(Action::Manage, Area::Everything));
+    }
+
+    #[test]
+    fn what_is_seen_is_what_both_may_see() {
+        let web_and_db = Rights::of(&[grant(Role::Viewer, &["web", "db"], &[])]);
+        let db = Rights::of(&[grant(Role::Operator, &["db", "x"], &[])]);
+        assert_eq!(web_and_db.visible_to_both(&db), Some(vec![ns("db")]));
+        assert_eq!(db.visible_to_both(&Rights::ALL).unwrap().len(), 2);
+        assert_eq!(Rights::ALL.visible_to_both(&Rights::ALL), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! Streams last long, so it is asked again and again whether their reader may still read: a login ends, a role is taken back.
+
+use std::time::Duration;
+
+use control::{Control, Credentials};
+use model::access::{Action, Area, Caller};
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+
+use crate::http::HttpState;
+
+/// How long a reader may go on at most after their credentials have ended.
+const AGAIN: Duration = Duration::from_secs(5);
+
+pub(super) struct Lasting {
+    control: Control,
+    credentials: Credentials,
+    again: Interval,
+}
+
+impl Lasting {
+    pub(super) fn new(http: &HttpState, credentials: Credentials) -> Self {
+        let mut again = tokio::time::interval_at(Instant::now() + AGAIN, AGAIN);
+        again.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            control: http.control.clone(),
+            credentials,
+            again,
+        }
+    }
+
+    /// Waits until it is time to ask again; who the reader is then, none when they may see nothing any more.
+    pub(super) async fn asked_again(&mut self) -> Option<Caller> {
+        self.again.tick().await;
+        let caller = self.control.still(&self.credentials)?;
+        caller.may(Action::View, Area::Anything).then_some(caller)
+    }
+}
