@@ -11,6 +11,7 @@ use wire::{Codec, Down, Up, WireError};
 /// With this much waiting, further frames stay where they are. One frame may exceed it.
 const ROOM: usize = 64 * 1024;
 
+#[derive(Debug)]
 pub(super) struct Writer<W> {
     half: W,
     codec: Codec<Down, Up>,
