@@ -36,6 +36,8 @@ const SILENCE: Duration = Duration::from_secs(wire::SILENCE_SECS);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a move may take; after that the agent stays.
 const MOVE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the next server may take to welcome the agent when the present one has let go of it.
+const NEXT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a server that has welcomed the agent waits while answers to the present one are under way.
 const ANSWERS_FIRST: Duration = Duration::from_secs(5);
 
@@ -156,50 +158,68 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
     ) -> Result<Why, SupervisorGone> {
         // In a box, because most sessions never move.
         let seek = |from, introduction| {
-            Box::pin(timeout(MOVE_TIMEOUT, elsewhere(from, introduction))).fuse()
+            let seeking = timeout(MOVE_TIMEOUT, elsewhere(from, introduction));
+            Box::pin(seeking.map(|found| found.ok().flatten())).fuse()
         };
         let mut seeking = pin!(Fuse::terminated());
         loop {
             if let Err(error) = self.take_over().and_then(|()| self.fill(Instant::now())) {
                 return Ok(error.into());
             }
-            if std::mem::take(&mut self.is_asked_to_move)
-                && seeking.is_terminated()
-                && self.next.is_none()
-            {
+            if seeking.is_terminated() && self.wants_to_move() {
                 let introduction = Introduction::new(self.speaker, self.hand);
                 seeking.set(seek(self.server, introduction));
             }
             let wake_at = self.wake_at();
-            tokio::select! {
+            let went_on = tokio::select! {
                 () = stop.cancelled() => return Ok(Why::Leaving),
-                turn = self.hand.turn() => turn?,
+                turn = self.hand.turn() => {
+                    turn?;
+                    Ok(())
+                }
                 // A server that asks faster than the supervisor takes has to wait.
                 frame = self.reader.next(), if self.hand.is_idle() => {
                     self.heard_at = Instant::now();
-                    match self.take(frame) {
-                        Ok(()) => {}
-                        Err(why) => return Ok(why),
-                    }
+                    self.take(frame)
                 }
-                written = self.writer.progress(), if self.writer.is_busy() => {
-                    if let Err(error) = written {
-                        return Ok(self.last_words().await.unwrap_or(Why::Wire(error.into())));
-                    }
-                }
-                found = &mut seeking => match found.ok().flatten() {
-                    Some(greeted) => self.next = Some((greeted, Instant::now())),
-                    None => tracing::warn!("no other server takes this agent: it stays where it is"),
+                written = self.writer.progress(), if self.writer.is_busy() => match written {
+                    Ok(()) => Ok(()),
+                    Err(error) => Err(self.last_words().await.unwrap_or(Why::Wire(error.into()))),
                 },
-                () = close(&mut self.parting) => self.parting = None,
-                () = self.answers.heard() => {}
-                () = sleep_until(wake_at) => {}
-            }
+                found = &mut seeking => {
+                    self.found(found);
+                    Ok(())
+                }
+                () = close(&mut self.parting) => {
+                    self.parting = None;
+                    Ok(())
+                }
+                () = self.answers.heard() => Ok(()),
+                () = sleep_until(wake_at) => Ok(()),
+            };
             if !self.hand.is_idle() {
                 self.heard_at = Instant::now();
-            } else if self.heard_at.elapsed() >= SILENCE {
-                return Ok(Why::Silent);
             }
+            let silence = match self.heard_at.elapsed() >= SILENCE {
+                true => Err(Why::Silent),
+                false => Ok(()),
+            };
+            let Err(why) = went_on.and(silence) else {
+                continue;
+            };
+            // A server that is left may let go first: the next one has said so before it said welcome.
+            if !seeking.is_terminated() {
+                tokio::select! {
+                    () = stop.cancelled() => return Ok(Why::Leaving),
+                    gone = self.hand.attend() => return Err(gone),
+                    found = timeout(NEXT_TIMEOUT, &mut seeking) => self.found(found.ok().flatten()),
+                }
+            }
+            if !self.has_fresh_next() {
+                return Ok(why);
+            }
+            self.answers = Answers::new(self.hand.files());
+            self.writer.abandon();
         }
     }
 
@@ -214,18 +234,42 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
         }
     }
 
+    /// What came of the search for another server.
+    fn found(&mut self, found: Option<Greeted<S>>) {
+        if found.is_none() {
+            tracing::warn!("no other server takes this agent: it stays where it is");
+        }
+        self.next = found.map(|greeted| (greeted, Instant::now()));
+    }
+
+    /// Whether another server has to be sought. One that knows the wrong things is kept until there is a better one, so
+    /// that nobody takes the agent for gone.
+    fn wants_to_move(&mut self) -> bool {
+        match &self.next {
+            Some(_) => !self.has_fresh_next(),
+            None => std::mem::take(&mut self.is_asked_to_move),
+        }
+    }
+
+    /// Whether the next server is there and was told what is still true. Otherwise the present one has changed what we
+    /// hold since then, and the next would never know.
+    fn has_fresh_next(&self) -> bool {
+        let digest = self.hand.held_digest();
+        let next = self.next.as_ref();
+        next.is_some_and(|(next, _)| next.said_digest == digest)
+    }
+
     /// Lets the next server take over, if there is one and the present one has its answers.
     fn take_over(&mut self) -> Result<(), WireError> {
         let is_busy = self.answers.is_busy() || self.writer.is_busy();
-        let waits = |(_, since): &mut (_, Instant)| is_busy && since.elapsed() < ANSWERS_FIRST;
-        let Some((next, _)) = self.next.take_if(|next| !waits(next)) else {
+        let is_fresh = self.has_fresh_next();
+        let is_ready = |(_, since): &mut (_, Instant)| {
+            is_fresh && (!is_busy || since.elapsed() >= ANSWERS_FIRST)
+        };
+        let Some((next, _)) = self.next.take_if(is_ready) else {
             return Ok(());
         };
-        if next.said_digest != self.hand.held_digest() {
-            // The present server has changed what we hold since then, and the next would never know.
-            self.is_asked_to_move = true;
-            return Ok(());
-        }
+        self.is_asked_to_move = false;
         tracing::info!("another server takes over");
         let writer = std::mem::replace(&mut self.writer, next.writer);
         self.parting = Some((writer, Instant::now() + CLOSE_TIMEOUT));

@@ -72,6 +72,12 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         }
     }
 
+    /// Gives up what waits: the connection is gone.
+    pub(super) fn abandon(&mut self) {
+        self.buffer = BytesMut::new();
+        self.is_flushed = true;
+    }
+
     /// Tells the peer that nothing more will come. What still waits is sent on the next connection.
     pub(super) async fn close(&mut self) -> io::Result<()> {
         self.half.shutdown().await

@@ -274,13 +274,43 @@ async fn a_server_that_was_told_of_what_is_no_longer_held_is_greeted_again() {
         send(&mut old, changed).await;
         assert!(matches!(next_request(&mut keep).await, Request::Hold(_)));
         let stale = welcome(&mut new).await;
-        let (_, mut new, fresh) = doors.welcome().await;
+        // Never without a connection to the next one, which may have said already that the agent is there.
+        let (_, mut newest) = doors.visitor().await;
+        let gone = tokio::time::timeout(Duration::from_secs(3), receive(&mut new)).await;
+        assert!(gone.is_err(), "{gone:?}");
+        let fresh = welcome(&mut newest).await;
+        left(&mut new).await;
+        let mut new = newest;
         assert_ne!(stale.held_digest, fresh.held_digest);
         assert!(fresh.session > stale.session);
         left(&mut old).await;
         stays_for(&mut new, 30).await;
     })
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_server_that_lets_go_before_the_new_one_says_welcome_leaves_no_gap() {
+    let (mut hand, _keep) = hand(Recovered::default(), 64);
+    let connected = hand.connected();
+    let doors = Doors::new(2);
+    agent(&mut hand, &doors, async {
+        let (_, mut old, _) = doors.welcome().await;
+        ask_to_move(&mut old).await;
+        let (_, mut new) = doors.visitor().await;
+        let bye = Bye {
+            reason: "another connection of the same host took its place".into(),
+            permanent: false,
+        };
+        send(&mut old, bye).await;
+        drop(old);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        welcome(&mut new).await;
+        assert!(*connected.borrow());
+        stays_for(&mut new, 60).await;
+    })
+    .await;
+    assert_eq!(doors.tried.borrow().len(), 2, "it connected again");
 }
 
 #[tokio::test(start_paused = true)]
