@@ -37,6 +37,7 @@ impl Session {
             self.outbox.answer_heartbeat();
             return Ok(());
         }
+        let n_statuses = report.statuses.len() as u64;
         let (mut changed, mut moved) = (Vec::new(), Vec::new());
         let mut is_surplus = false;
         {
@@ -76,6 +77,7 @@ impl Session {
                 }
             }
         }
+        self.control.0.counters.statuses.add(n_statuses);
         if is_surplus {
             self.control.0.retire.notify_one();
         }

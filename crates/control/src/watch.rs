@@ -64,6 +64,7 @@ pub struct Figures {
     pub n_targets_open: usize,
     pub commits: u64,
     pub reports: u64,
+    pub statuses: u64,
     pub results: u64,
     /// By kind.
     pub events: Vec<(EventKind, u64)>,
@@ -89,6 +90,7 @@ impl Counter {
 pub(crate) struct Counters {
     pub(crate) commits: Counter,
     pub(crate) reports: Counter,
+    pub(crate) statuses: Counter,
     pub(crate) results: Counter,
     /// By kind, in the order of their declaration.
     pub(crate) events: [Counter; EventKind::ALL.len()],
@@ -147,6 +149,7 @@ impl Control {
             n_targets_open,
             commits: counters.commits.get(),
             reports: counters.reports.get(),
+            statuses: counters.statuses.get(),
             results: counters.results.get(),
             events: EventKind::ALL
                 .into_iter()
