@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::change::Changes;
+use model::change::{Changes, ProcessId};
 use model::event::{Event, EventKind};
 use model::job::{JobAction, JobId, JobStatus};
 use model::topology::BusinessId;
@@ -110,6 +110,24 @@ impl Control {
         if self.has_watchers() {
             // Nobody listening any more is no fault.
             let _ = self.0.watchers.send(Arc::new(happening));
+        }
+    }
+
+    /// Tells of processes of a host of which more than figures changed.
+    pub(crate) fn tell_of_statuses(&self, host: Host, changed: &[ProcessId], at: UnixMillis) {
+        if !self.has_watchers() {
+            return;
+        }
+        let fleet = self.fleet();
+        for row in changed.iter().filter_map(|id| fleet.row(*id)) {
+            self.tell(Happening::Status {
+                process: row.name().clone(),
+                host,
+                state: row.state(),
+                pid: row.pid(),
+                message: row.message().into_owned(),
+                at,
+            });
         }
     }
 
