@@ -175,6 +175,14 @@ impl Answers {
         self.open.iter().filter_map(due).min()
     }
 
+    /// Whether something is being answered that has an end of its own, unlike what a process goes on to write.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.open.iter().any(|answer| match &answer.source {
+            Source::Held(_) | Source::Known(..) | Source::Working(_) | Source::Refused(_) => true,
+            Source::Written(_) => false,
+        })
+    }
+
     /// Resolves when the supervisor has said something that was waited for. May be cancelled without loss.
     pub(crate) async fn heard(&mut self) {
         poll_fn(|cx| {

@@ -8,6 +8,8 @@ const MAX: Duration = Duration::from_secs(30);
 const FAILED: Duration = Duration::from_millis(500);
 /// The first window after a session: a server that restarts is back soon.
 const LOST: Duration = Duration::from_secs(1);
+/// The window before the next of several servers is tried, the first time around: it is probably well.
+const NEXT_SERVER: Duration = Duration::from_secs(1);
 /// A session this long was a good one: the server was well, and if it is gone it will be back.
 const GOOD: Duration = Duration::from_secs(5);
 /// The least wait after a refusal that only a person can mend.
@@ -33,6 +35,11 @@ pub struct Backoff {
 }
 
 impl Backoff {
+    /// How long to wait before another server is tried that was not tried yet.
+    pub fn next_server(chance: f64) -> Duration {
+        NEXT_SERVER.mul_f64(chance)
+    }
+
     /// How long to wait now. `chance` lies in 0..1.
     pub fn delay(&mut self, attempt: Attempt, chance: f64) -> Duration {
         match attempt {

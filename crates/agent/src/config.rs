@@ -73,7 +73,7 @@ Stopping the agent leaves every process running.";
 /// The flags, as `muster-agent` and `muster agent` share them.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct AgentArgs {
-    /// Where the server listens for agents; several, separated by commas, are tried in order [env: MUSTER_SERVER]
+    /// Where servers listen for agents, separated by commas; each agent has an order of its own [env: MUSTER_SERVER]
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub server: Vec<String>,
     /// Where identity and journal are kept [env: MUSTER_AGENT_DATA] [default: /var/lib/muster-agent]
@@ -127,7 +127,7 @@ pub struct AgentArgs {
 /// A configuration in which every value is right.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentConfig {
-    /// At least one; tried in order.
+    /// At least one; each agent tries them in an order of its own.
     pub servers: Vec<ServerAddress>,
     pub data: PathBuf,
     /// Needed for enrolment only: an enrolled agent knows who it is.

@@ -47,24 +47,8 @@ impl ConnectError {
     }
 }
 
-/// The first of the servers that answers; else what the last one said.
+/// One attempt to reach one server.
 pub async fn connect(
-    servers: &[ServerAddress],
-    config: &Arc<ClientConfig>,
-) -> Result<TlsStream<TcpStream>, ConnectError> {
-    let (last, others) = servers
-        .split_last()
-        .expect("a configuration names a server");
-    for server in others {
-        match connect_one(server, config).await {
-            Ok(stream) => return Ok(stream),
-            Err(error) => tracing::debug!(%error, "trying the next server"),
-        }
-    }
-    connect_one(last, config).await
-}
-
-async fn connect_one(
     server: &ServerAddress,
     config: &Arc<ClientConfig>,
 ) -> Result<TlsStream<TcpStream>, ConnectError> {

@@ -51,7 +51,7 @@ impl EnrolError {
 
 /// One attempt. The secret is sent only to a server whose CA the token names, or to anyone where it names none.
 pub async fn enrol(
-    servers: &[ServerAddress],
+    server: &ServerAddress,
     token: &JoinToken,
     host: Host,
     agent_id: Option<&AgentId>,
@@ -65,7 +65,7 @@ pub async fn enrol(
         csr_der: request(host, key)?,
     };
     let (config, introduced) = tls::enrolment_config(token.ca_sha256)?;
-    let stream = connect(servers, &config)
+    let stream = connect(server, &config)
         .await
         .map_err(|error| match error.is_wrong_ca() {
             true => EnrolError::WrongCa(error),

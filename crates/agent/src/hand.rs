@@ -2,7 +2,7 @@
 //!
 //! One owner, no locks: the session borrows it while there is one, and the wait for the next session otherwise.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use model::event::Event;
 use model::{OpId, Outcome, UnixMillis};
@@ -17,6 +17,7 @@ use crate::keeper::{Keeper, SupervisorGone};
 use crate::lane::Lane;
 use crate::reconcile::{self, ClockOffset, Held};
 use crate::report::Statuses;
+use crate::session::Numbers;
 
 /// Operations taken and not acknowledged, at most. A server that never acknowledges gets no further.
 pub const MAX_OPERATIONS: usize = 20_000;
@@ -24,6 +25,8 @@ pub const MAX_OPERATIONS: usize = 20_000;
 /// this many at a time.
 pub const MAX_EVENTS: usize = 50_000;
 const DROPPED_EVENTS: usize = 1_000;
+/// Acknowledged operations that are remembered, the newest of them.
+const MAX_ACKNOWLEDGED: usize = 4_096;
 
 #[derive(Debug)]
 pub struct Hand {
@@ -34,7 +37,9 @@ pub struct Hand {
     results: Lane<OpId, Outcome>,
     events: Lane<u64, Event>,
     last_event: u64,
-    last_session: u64,
+    numbers: Numbers,
+    /// Operations that a server has acknowledged last. Another server may not have heard of it yet, and ask again.
+    acknowledged: VecDeque<OpId>,
     connected: watch::Sender<bool>,
     files: Files,
 }
@@ -49,7 +54,8 @@ impl Hand {
             results: Lane::default(),
             events: Lane::default(),
             last_event: 0,
-            last_session: 0,
+            numbers: Numbers::default(),
+            acknowledged: VecDeque::new(),
             connected: watch::Sender::new(false),
             files: Files::new(Allowed::default()),
         };
@@ -89,11 +95,8 @@ impl Hand {
         self.connected.send_if_modified(std::mem::take);
     }
 
-    /// The number of a new connection: above every earlier one, also over a restart as far as the clock goes on.
-    pub fn next_session(&mut self, now: UnixMillis) -> u64 {
-        let by_clock = u64::try_from(now.0).unwrap_or(0);
-        self.last_session = by_clock.max(self.last_session + 1);
-        self.last_session
+    pub(crate) fn numbers(&self) -> Numbers {
+        self.numbers.clone()
     }
 
     pub fn held_digest(&self) -> u64 {
@@ -165,7 +168,7 @@ impl Hand {
             tracing::warn!("the server sent a command without an id");
             return;
         };
-        if self.under_way.contains(&id) {
+        if self.under_way.contains(&id) || self.acknowledged.contains(&id) {
             return;
         }
         if self.results.keys().any(|ended| *ended == id) {
@@ -191,6 +194,9 @@ impl Hand {
             let has: HashSet<OpId> = ack.results.into_iter().map(OpId::from).collect();
             let gone = self.results.acknowledge(|id| has.contains(id));
             if !gone.is_empty() {
+                self.acknowledged.extend(&gone);
+                let too_many = self.acknowledged.len().saturating_sub(MAX_ACKNOWLEDGED);
+                self.acknowledged.drain(..too_many);
                 self.keeper.ask(Request::AcknowledgeResults(gone));
             }
         }

@@ -7,6 +7,7 @@
 
 mod answer;
 pub mod backoff;
+pub mod choice;
 pub mod config;
 pub mod connect;
 pub mod data;

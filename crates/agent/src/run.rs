@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Attempt, Backoff, chance};
+use crate::choice::Choice;
 use crate::config::{AgentArgs, AgentConfig};
 use crate::connect::connect;
 use crate::data::DataDir;
@@ -233,7 +234,8 @@ pub async fn speak(
     tracing::info!(host = %speaker.host, agent_id = %speaker.agent_id, held = hand.n_held(), "agent runs");
 
     sessions(
-        async || connect(&config.servers, &config_tls).await,
+        config.servers.len(),
+        async |server| connect(&config.servers[server], &config_tls).await,
         chance,
         &speaker,
         hand,
@@ -260,11 +262,13 @@ impl Enrolment<'_> {
         let token = self.config.join.as_ref().ok_or(IdentityError::NoToken)?;
         let agent_id = self.config.agent_id.as_ref();
         let mut backoff = Backoff::default();
+        let mut choice = Choice::new(self.config.servers.len(), chance);
         loop {
+            let server = &self.config.servers[choice.current()];
             let enrolled = tokio::select! {
                 gone = hand.attend() => return Err(gone.into()),
                 () = stop.cancelled() => return Ok(None),
-                enrolled = enrol(&self.config.servers, &token.0, self.host, agent_id, &self.key) => enrolled,
+                enrolled = enrol(server, &token.0, self.host, agent_id, &self.key) => enrolled,
             };
             match enrolled {
                 Ok(identity) => {
@@ -277,7 +281,10 @@ impl Enrolment<'_> {
                 }
                 Err(error) => return Err(error.into()),
             }
-            let delay = backoff.delay(Attempt::Failed, chance());
+            let delay = match choice.failed() {
+                true => Backoff::next_server(chance()),
+                false => backoff.delay(Attempt::Failed, chance()),
+            };
             if wait(delay, hand, stop).await?.is_leaving() {
                 return Ok(None);
             }

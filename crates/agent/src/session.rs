@@ -1,31 +1,45 @@
-//! One connection: hello, welcome, then both lanes until one side ends it.
+//! One connection: hello, welcome, then both lanes until one side ends it, or until another server has taken over.
 //!
 //! Generic over the stream, so that tests need no sockets. Nothing here waits for one thing only: reading, writing and
 //! the supervisor go on beside each other, so that a slow server never holds up a process.
+//!
+//! A server may ask the agent to move. Then the next server is greeted while this session goes on, and takes its place
+//! once it has welcomed the agent: in between there is no moment without a server.
 
+use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::future::{Fuse, FusedFuture};
+use futures_util::{FutureExt, StreamExt};
 use model::{AgentId, Host, UnixMillis};
-use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf};
-use tokio::time::{Instant, sleep_until, timeout};
-use tokio_util::codec::FramedRead;
+use tokio::io::{AsyncRead, AsyncWrite, WriteHalf};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
-use wire::{Codec, Down, DownKind, Hello, Report, Up, Welcome, WireError, version};
+use wire::{Down, DownKind, Report, WireError};
 
+mod greeting;
 mod writer;
+
+pub(crate) use greeting::Numbers;
+pub use greeting::{Greeted, Introduction, greet};
 
 use crate::answer::Answers;
 use crate::facts::Facts;
 use crate::hand::Hand;
 use crate::keeper::SupervisorGone;
-use crate::reconcile::ClockOffset;
+use greeting::{Reader, Welcomed};
 use writer::Writer;
 
 const HEARTBEAT: Duration = Duration::from_secs(wire::HEARTBEAT_SECS);
 const SILENCE: Duration = Duration::from_secs(wire::SILENCE_SECS);
 /// How long saying goodbye may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a move may take; after that the agent stays.
+const MOVE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the next server may take to welcome the agent when the present one has let go of it.
+const NEXT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a server that has welcomed the agent waits while answers to the present one are under way.
+const ANSWERS_FIRST: Duration = Duration::from_secs(5);
 
 /// Who speaks.
 #[derive(Debug, Clone)]
@@ -41,6 +55,8 @@ pub struct Speaker {
 #[derive(Debug)]
 pub struct Ended {
     pub why: Why,
+    /// The server that it was with in the end, by its place in the list.
+    pub server: usize,
     /// How long it lasted after the welcome; none when there was no welcome.
     pub lasted: Option<Duration>,
 }
@@ -63,108 +79,206 @@ pub enum Why {
     NoWelcome,
 }
 
-/// Talks until the connection ends, one way or another.
+/// Talks until the connection ends, one way or another. `elsewhere` greets another server than the one given, if it can.
 pub async fn talk<S>(
     stream: S,
+    server: usize,
     speaker: &Speaker,
     hand: &mut Hand,
     stop: &CancellationToken,
+    elsewhere: &impl AsyncFn(usize, Introduction) -> Option<Greeted<S>>,
 ) -> Result<Ended, SupervisorGone>
 where
     S: AsyncRead + AsyncWrite,
 {
-    let (read, write) = tokio::io::split(stream);
+    let introduction = Introduction::new(speaker, hand);
+    let greeted = tokio::select! {
+        gone = hand.attend() => return Err(gone),
+        () = stop.cancelled() => Err(Why::Leaving),
+        greeted = greet(stream, server, &introduction) => greeted,
+    };
+    let greeted = match greeted {
+        Ok(greeted) => greeted,
+        Err(why) => {
+            return Ok(Ended {
+                why,
+                server,
+                lasted: None,
+            });
+        }
+    };
     let answers = Answers::new(hand.files());
     let mut session = Session {
         hand,
-        reader: FramedRead::new(read, Codec::new()),
-        writer: Writer::new(write),
+        speaker,
+        server,
+        reader: greeted.reader,
+        writer: greeted.writer,
         answers,
         heard_at: Instant::now(),
-        welcomed: None,
-        clock: speaker.clock,
+        welcomed: greeted.welcomed,
+        is_asked_to_move: false,
+        next: None,
+        parting: None,
     };
-    session.hand.rewind();
-    let hello = hello(speaker, session.hand);
-    let why = match session.writer.queue(hello.into()) {
-        Ok(()) => session.run(stop).await?,
+    let why = match session.begin() {
+        Ok(()) => session.run(stop, elsewhere).await?,
         Err(error) => error.into(),
     };
     session.hand.parted();
     let _gone_already = timeout(CLOSE_TIMEOUT, session.writer.close()).await;
     Ok(Ended {
         why,
-        lasted: session.welcomed.map(|welcomed| welcomed.since.elapsed()),
+        server: session.server,
+        lasted: Some(session.welcomed.since.elapsed()),
     })
-}
-
-fn hello(speaker: &Speaker, hand: &mut Hand) -> Hello {
-    Hello {
-        oldest: version::OLDEST,
-        newest: version::NEWEST,
-        agent_version: env!("CARGO_PKG_VERSION").to_owned(),
-        cloud: speaker.host.cloud,
-        ip: speaker.host.ip.to_string(),
-        agent_id: speaker.agent_id.to_string(),
-        held_digest: hand.held_digest(),
-        held_ops: hand.held_ops(),
-        root: speaker.facts.root,
-        hostname: speaker.facts.hostname.clone(),
-        kernel: speaker.facts.kernel.clone(),
-        cores: speaker.facts.cores,
-        memory_kib: speaker.facts.memory_kib,
-        session: hand.next_session((speaker.clock)()),
-    }
 }
 
 struct Session<'a, S> {
     hand: &'a mut Hand,
-    reader: FramedRead<ReadHalf<S>, Codec<Down, Up>>,
+    speaker: &'a Speaker,
+    server: usize,
+    reader: Reader<S>,
     writer: Writer<WriteHalf<S>>,
     answers: Answers,
     heard_at: Instant,
-    welcomed: Option<Welcomed>,
-    clock: fn() -> UnixMillis,
-}
-
-#[derive(Clone, Copy)]
-struct Welcomed {
-    since: Instant,
-    clock: ClockOffset,
+    welcomed: Welcomed,
+    is_asked_to_move: bool,
+    /// Another server that has welcomed the agent, and since when it waits.
+    next: Option<(Greeted<S>, Instant)>,
+    /// The connection that this one took over from, until it is closed or this time has come.
+    parting: Option<(Writer<WriteHalf<S>>, Instant)>,
 }
 
 impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
-    async fn run(&mut self, stop: &CancellationToken) -> Result<Why, SupervisorGone> {
+    async fn run(
+        &mut self,
+        stop: &CancellationToken,
+        elsewhere: &impl AsyncFn(usize, Introduction) -> Option<Greeted<S>>,
+    ) -> Result<Why, SupervisorGone> {
+        // In a box, because most sessions never move.
+        let seek = |from, introduction| {
+            let seeking = timeout(MOVE_TIMEOUT, elsewhere(from, introduction));
+            Box::pin(seeking.map(|found| found.ok().flatten())).fuse()
+        };
+        let mut seeking = pin!(Fuse::terminated());
         loop {
-            if let Err(error) = self.fill(Instant::now()) {
+            if let Err(error) = self.take_over().and_then(|()| self.fill(Instant::now())) {
                 return Ok(error.into());
             }
+            if seeking.is_terminated() && self.wants_to_move() {
+                let introduction = Introduction::new(self.speaker, self.hand);
+                seeking.set(seek(self.server, introduction));
+            }
             let wake_at = self.wake_at();
-            tokio::select! {
+            let went_on = tokio::select! {
                 () = stop.cancelled() => return Ok(Why::Leaving),
-                turn = self.hand.turn() => turn?,
+                turn = self.hand.turn() => {
+                    turn?;
+                    Ok(())
+                }
                 // A server that asks faster than the supervisor takes has to wait.
                 frame = self.reader.next(), if self.hand.is_idle() => {
                     self.heard_at = Instant::now();
-                    match self.take(frame) {
-                        Ok(()) => {}
-                        Err(why) => return Ok(why),
-                    }
+                    self.take(frame)
                 }
-                written = self.writer.progress(), if self.writer.is_busy() => {
-                    if let Err(error) = written {
-                        return Ok(self.last_words().await.unwrap_or(Why::Wire(error.into())));
-                    }
+                written = self.writer.progress(), if self.writer.is_busy() => match written {
+                    Ok(()) => Ok(()),
+                    Err(error) => Err(self.last_words().await.unwrap_or(Why::Wire(error.into()))),
+                },
+                found = &mut seeking => {
+                    self.found(found);
+                    Ok(())
                 }
-                () = self.answers.heard() => {}
-                () = sleep_until(wake_at) => {}
-            }
+                () = close(&mut self.parting) => {
+                    self.parting = None;
+                    Ok(())
+                }
+                () = self.answers.heard() => Ok(()),
+                () = sleep_until(wake_at) => Ok(()),
+            };
             if !self.hand.is_idle() {
                 self.heard_at = Instant::now();
-            } else if self.heard_at.elapsed() >= SILENCE {
-                return Ok(Why::Silent);
             }
+            let silence = match self.heard_at.elapsed() >= SILENCE {
+                true => Err(Why::Silent),
+                false => Ok(()),
+            };
+            let Err(why) = went_on.and(silence) else {
+                continue;
+            };
+            // A server that is left may let go first: the next one has said so before it said welcome.
+            if !seeking.is_terminated() {
+                tokio::select! {
+                    () = stop.cancelled() => return Ok(Why::Leaving),
+                    gone = self.hand.attend() => return Err(gone),
+                    found = timeout(NEXT_TIMEOUT, &mut seeking) => self.found(found.ok().flatten()),
+                }
+            }
+            if !self.has_fresh_next() {
+                return Ok(why);
+            }
+            self.answers = Answers::new(self.hand.files());
+            self.writer.abandon();
         }
+    }
+
+    /// What a session begins with, on a connection that was just welcomed.
+    fn begin(&mut self) -> Result<(), WireError> {
+        self.hand.rewind();
+        self.hand.welcomed();
+        // With nothing to report the first report is empty, and says just that.
+        match self.hand.due() {
+            Some(_) => Ok(()),
+            None => self.writer.queue(Report::default().into()),
+        }
+    }
+
+    /// What came of the search for another server.
+    fn found(&mut self, found: Option<Greeted<S>>) {
+        if found.is_none() {
+            tracing::warn!("no other server takes this agent: it stays where it is");
+        }
+        self.next = found.map(|greeted| (greeted, Instant::now()));
+    }
+
+    /// Whether another server has to be sought. One that knows the wrong things is kept until there is a better one, so
+    /// that nobody takes the agent for gone.
+    fn wants_to_move(&mut self) -> bool {
+        match &self.next {
+            Some(_) => !self.has_fresh_next(),
+            None => std::mem::take(&mut self.is_asked_to_move),
+        }
+    }
+
+    /// Whether the next server is there and was told what is still true. Otherwise the present one has changed what we
+    /// hold since then, and the next would never know.
+    fn has_fresh_next(&self) -> bool {
+        let digest = self.hand.held_digest();
+        let next = self.next.as_ref();
+        next.is_some_and(|(next, _)| next.said_digest == digest)
+    }
+
+    /// Lets the next server take over, if there is one and the present one has its answers.
+    fn take_over(&mut self) -> Result<(), WireError> {
+        let is_busy = self.answers.is_busy() || self.writer.is_busy();
+        let is_fresh = self.has_fresh_next();
+        let is_ready = |(_, since): &mut (_, Instant)| {
+            is_fresh && (!is_busy || since.elapsed() >= ANSWERS_FIRST)
+        };
+        let Some((next, _)) = self.next.take_if(is_ready) else {
+            return Ok(());
+        };
+        self.is_asked_to_move = false;
+        tracing::info!("another server takes over");
+        let writer = std::mem::replace(&mut self.writer, next.writer);
+        self.parting = Some((writer, Instant::now() + CLOSE_TIMEOUT));
+        self.reader = next.reader;
+        self.server = next.server;
+        self.welcomed = next.welcomed;
+        self.answers = Answers::new(self.hand.files());
+        self.heard_at = Instant::now();
+        self.begin()
     }
 
     /// A server that hears nothing any more may have said why before.
@@ -182,9 +296,6 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
 
     /// Queues what should be sent now, as much as there is room for.
     fn fill(&mut self, now: Instant) -> Result<(), WireError> {
-        if self.welcomed.is_none() {
-            return Ok(());
-        }
         while self.writer.has_room()
             && let Some(frame) = self.hand.next_frame(now)
         {
@@ -202,8 +313,10 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
     }
 
     fn wake_at(&self) -> Instant {
+        let taken_over_at = self.next.as_ref().map(|(_, since)| *since + ANSWERS_FIRST);
         let silent_at = self.heard_at + SILENCE;
-        if self.welcomed.is_none() || self.writer.is_busy() {
+        let silent_at = taken_over_at.map_or(silent_at, |at| at.min(silent_at));
+        if self.writer.is_busy() {
             return silent_at;
         }
         let heartbeat_at = self.writer.queued_at() + HEARTBEAT;
@@ -214,18 +327,11 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
 
     fn take(&mut self, frame: Option<Result<Down, WireError>>) -> Result<(), Why> {
         let frame = frame.ok_or(Why::Closed)??;
-        let Some(welcomed) = self.welcomed else {
-            return match frame.kind {
-                Some(DownKind::Welcome(welcome)) => self.welcome(&welcome),
-                Some(DownKind::Bye(bye)) => Err(bye.into()),
-                _ => Err(Why::NoWelcome),
-            };
-        };
         match frame.kind {
             Some(DownKind::Desired(desired)) => self.hand.desired(desired),
             Some(DownKind::Command(command)) => {
-                let now = (self.clock)();
-                self.hand.command(&command, welcomed.clock, now);
+                let now = (self.speaker.clock)();
+                self.hand.command(&command, self.welcomed.clock, now);
             }
             Some(DownKind::Ack(ack)) => self.hand.acknowledge(ack),
             Some(DownKind::Bye(bye)) => return Err(bye.into()),
@@ -234,29 +340,24 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
                     self.hand.ask(request);
                 }
             }
-            // Of servers this connection knows but one.
-            Some(DownKind::Move(_)) => {}
+            Some(DownKind::Move(asked)) => {
+                tracing::info!(reason = asked.reason, "the server asks the agent to move");
+                self.is_asked_to_move = true;
+            }
             // A newer server may say more than we understand.
             Some(DownKind::Welcome(_)) | None => {}
         }
         Ok(())
     }
+}
 
-    fn welcome(&mut self, welcome: &Welcome) -> Result<(), Why> {
-        if !(version::OLDEST..=version::NEWEST).contains(&welcome.version) {
-            return Err(Why::Version(welcome.version));
+/// Ends a connection that another took over from; what it had is the other's by now.
+async fn close<W: AsyncWrite + Unpin>(parting: &mut Option<(Writer<W>, Instant)>) {
+    match parting {
+        Some((writer, until)) => {
+            let _gone_already = timeout_at(*until, writer.close()).await;
         }
-        tracing::info!(server_version = welcome.server_version, "session begins");
-        self.welcomed = Some(Welcomed {
-            since: Instant::now(),
-            clock: ClockOffset::new(UnixMillis(welcome.server_time_ms), (self.clock)()),
-        });
-        self.hand.welcomed();
-        // With nothing to report the first report is empty, and says just that.
-        match self.hand.due() {
-            Some(_) => Ok(()),
-            None => Ok(self.writer.queue(Report::default().into())?),
-        }
+        None => std::future::pending().await,
     }
 }
 

@@ -5,16 +5,22 @@
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Attempt, Backoff};
+use crate::choice::Choice;
 use crate::error::{AgentError, chain};
 use crate::hand::Hand;
-use crate::session::{Ended, Speaker, Why, talk};
+use crate::session::{Ended, Greeted, Introduction, Speaker, Why, greet, talk};
 
-/// Connects, talks, waits and connects again, until `stop`.
+/// How long one server may take to welcome an agent that moves, before the next is asked.
+const GREETED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Connects, talks, waits and connects again, until `stop`. `connect` takes one of `n_servers`, counted from 0.
 pub async fn sessions<S, E>(
-    connect: impl AsyncFn() -> Result<S, E>,
+    n_servers: usize,
+    connect: impl AsyncFn(usize) -> Result<S, E>,
     chance: impl Fn() -> f64,
     speaker: &Speaker,
     hand: &mut Hand,
@@ -25,23 +31,43 @@ where
     E: std::error::Error,
 {
     let mut backoff = Backoff::default();
+    let mut choice = Choice::new(n_servers, &chance);
     loop {
+        let server = choice.current();
         let connected = tokio::select! {
             gone = hand.attend() => return Err(gone.into()),
             () = stop.cancelled() => return Ok(()),
-            connected = connect() => connected,
+            connected = connect(server) => connected,
         };
         let attempt = match connected {
-            Ok(stream) => match judge(talk(stream, speaker, hand, stop).await?) {
-                Some(attempt) => attempt,
-                None => return Ok(()),
-            },
+            Ok(stream) => {
+                let elsewhere = async |from, introduction| {
+                    let others = choice.others(from, &chance);
+                    first_to_welcome(&others, &connect, &introduction).await
+                };
+                let ended = talk(stream, server, speaker, hand, stop, &elsewhere).await?;
+                match judge(&ended) {
+                    Some(attempt @ Attempt::Lost(_)) => {
+                        choice.lost(ended.server);
+                        attempt
+                    }
+                    Some(attempt) => attempt,
+                    None => return Ok(()),
+                }
+            }
             Err(error) => {
                 tracing::warn!(error = %chain(&error), "no session");
                 Attempt::Failed
             }
         };
-        let delay = backoff.delay(attempt, chance());
+        let delay = match attempt {
+            Attempt::Failed if choice.failed() => Backoff::next_server(chance()),
+            Attempt::Refused => {
+                choice.failed();
+                backoff.delay(attempt, chance())
+            }
+            Attempt::Failed | Attempt::Lost(_) => backoff.delay(attempt, chance()),
+        };
         tracing::debug!(
             delay_ms = delay.as_millis() as u64,
             "waiting before the next try"
@@ -52,10 +78,36 @@ where
     }
 }
 
+/// Goes through the servers until one of them welcomes the agent.
+async fn first_to_welcome<S, E>(
+    servers: &[usize],
+    connect: &impl AsyncFn(usize) -> Result<S, E>,
+    introduction: &Introduction,
+) -> Option<Greeted<S>>
+where
+    S: AsyncRead + AsyncWrite,
+    E: std::error::Error,
+{
+    for &server in servers {
+        let attempt = async {
+            let stream = connect(server)
+                .await
+                .map_err(|error| tracing::debug!(error = %chain(&error), "not to be reached"))?;
+            greet(stream, server, introduction)
+                .await
+                .map_err(|why| tracing::debug!(error = %chain(&why), "not welcome"))
+        };
+        if let Ok(Ok(greeted)) = timeout(GREETED_WITHIN, attempt).await {
+            return Some(greeted);
+        }
+    }
+    None
+}
+
 /// Says how a session ended and what that means for the next one; none when the agent is leaving.
-fn judge(ended: Ended) -> Option<Attempt> {
-    let Ended { why, lasted } = ended;
-    match &why {
+fn judge(ended: &Ended) -> Option<Attempt> {
+    let Ended { why, lasted, .. } = ended;
+    match why {
         Why::Leaving => return None,
         Why::Bye {
             reason,
@@ -67,7 +119,7 @@ fn judge(ended: Ended) -> Option<Attempt> {
             );
             return Some(Attempt::Refused);
         }
-        _ => tracing::warn!(error = %chain(&why), "session ended; processes go on as they are"),
+        _ => tracing::warn!(error = %chain(why), "session ended; processes go on as they are"),
     }
     Some(lasted.map_or(Attempt::Failed, Attempt::Lost))
 }

@@ -8,7 +8,7 @@ use model::change::{Changes, HostId, NameId, Revision};
 use store::StoreError;
 
 use crate::access::Access;
-use crate::{Control, ControlError};
+use crate::{Control, ControlError, Happening};
 
 /// What a plan may look at.
 #[derive(Debug)]
@@ -82,9 +82,30 @@ impl Control {
 
     /// Folds in what other replicas committed after `head`.
     async fn catch_up(&self, head: Revision) -> Result<(), ControlError> {
-        let (revision, changes) = self.0.store.changes_since(head).await?;
+        let (revision, changes) = match self.0.store.changes_since(head).await {
+            Err(StoreError::TooOld { since }) => {
+                self.0.replicas.fall_behind();
+                return Err(StoreError::TooOld { since }.into());
+            }
+            read => read?,
+        };
         self.fold(revision, &changes);
+        self.tell_of_events(&changes);
         Ok(())
+    }
+
+    /// Events that another replica took: here nobody has been told of them.
+    fn tell_of_events(&self, changes: &Changes) {
+        if changes.events.is_empty() || !self.has_watchers() {
+            return;
+        }
+        for row in &changes.events {
+            let host = self.fleet().host(row.host).map(|view| view.host);
+            if let Some(host) = host {
+                let event = row.event.clone();
+                self.tell(Happening::Event { host, event });
+            }
+        }
     }
 
     /// Makes a commit visible: to readers first, then to waiting agents and watchers.

@@ -10,7 +10,7 @@ use model::{Host, Invalid};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use wire::ask::{Question, ReadFile, WriteFile};
 
-use crate::question::Unfinished;
+use crate::question::{Unfinished, away};
 use crate::{Control, ControlError};
 
 /// How many files are on their way to or from one host; further ones wait for their turn.
@@ -117,9 +117,15 @@ impl Control {
     ) -> Result<Vec<u8>, ControlError> {
         let id = self.fleet().host_id(&host);
         let id = id.ok_or_else(|| ControlError::NotFound(format!("host {host} is not known")))?;
-        let away = || ControlError::Away(format!("the agent of host {host} is not connected"));
-        let outbox = self.0.sessions.outbox(id).ok_or_else(away)?;
-        let _room = outbox.files.enter().await.ok_or_else(away)?;
+        let outbox = match self.0.replicas.holder(id) {
+            None => Some(self.0.sessions.outbox(id).ok_or_else(|| away(host))?),
+            // Those of other replicas are bounded by how many questions a connection has.
+            Some(_) => None,
+        };
+        let _room = match &outbox {
+            Some(outbox) => Some(outbox.files.enter().await.ok_or_else(|| away(host))?),
+            None => None,
+        };
         let answer = self.begin_to_ask(host, question, BEGUN_WITHIN).await?;
         answer.finish(DONE_WITHIN).await.map_err(|error| match error {
             Unfinished::Refused(reason) => ControlError::Declined(reason),

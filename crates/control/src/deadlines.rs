@@ -16,15 +16,18 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
     loop {
         let wait = match control.0.tasks.next_deadline() {
-            None => LOOK_AGAIN,
-            Some(at) => {
+            Some(at) if control.leads() => {
                 Duration::from_millis(at.millis_since(control.now()) as u64).min(LOOK_AGAIN)
             }
+            Some(_) | None => LOOK_AGAIN,
         };
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = control.0.tasks.deadlines_moved.notified() => {}
             () = stopped(&mut stop) => return,
+        }
+        if !control.leads() {
+            continue;
         }
         let overdue = control.0.tasks.overdue(control.now(), BATCH);
         if overdue.is_empty() {

@@ -24,6 +24,7 @@ mod operate;
 mod question;
 mod recorder;
 mod register;
+mod replicas;
 mod report;
 mod secrets;
 mod sessions;
@@ -47,6 +48,7 @@ pub use logs::LogsOf;
 pub use operate::{Operate, With};
 pub use question::AnswerStream;
 pub use register::{Mode, Registration};
+pub use replicas::ReplicaView;
 pub use sessions::{Refused, Session};
 pub use task::{TargetView, TaskView};
 pub use templates::{NewTemplate, PreviewOf, TemplateView};
@@ -57,7 +59,7 @@ pub use webhooks::{Deliveries, Health, MAX_WEBHOOKS};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bus::Bus;
+use bus::{Bus, LocalHub, ReplicaId, Subscription};
 use fleet::Fleet;
 use model::UnixMillis;
 use store::Store;
@@ -66,6 +68,10 @@ use tokio::sync::{Notify, broadcast, mpsc, watch as stop_signal};
 use access::Access;
 use jobs::Jobs;
 use recorder::Record;
+use replicas::Replicas;
+use replicas::barrier::{Barrier, Waiting};
+use replicas::lease::Lease;
+use replicas::route::Routes;
 use sessions::Sessions;
 use tasks::Tasks;
 use watch::Counters;
@@ -84,6 +90,11 @@ pub struct Control(Arc<Inner>);
 struct Inner {
     store: Store,
     bus: Bus,
+    is_alone: bool,
+    replicas: Replicas,
+    barrier: Barrier,
+    lease: Lease,
+    routes: Routes,
     fleet: RwLock<Fleet>,
     access: RwLock<Access>,
     tasks: Tasks,
@@ -107,15 +118,34 @@ struct Inner {
 pub struct Background {
     control: Control,
     records: mpsc::Receiver<Record>,
+    waiting: mpsc::Receiver<Waiting>,
+    heard: Subscription,
 }
 
 impl Control {
-    /// Loads everything and is ready to answer; the background work still has to be run.
-    pub async fn start(
+    /// Loads everything and is ready to answer; the background work still has to be run. Nobody else writes to this store.
+    pub async fn alone(store: Store, clock: Clock) -> Result<(Self, Background), ControlError> {
+        let bus = Bus::local(&LocalHub::new(), ReplicaId(1));
+        Self::load(store, bus, clock, true).await
+    }
+
+    /// The same, as one of several replicas on one store, which meet on the bus.
+    pub async fn among_replicas(
         store: Store,
         bus: Bus,
         clock: Clock,
     ) -> Result<(Self, Background), ControlError> {
+        Self::load(store, bus, clock, false).await
+    }
+
+    async fn load(
+        store: Store,
+        bus: Bus,
+        clock: Clock,
+        is_alone: bool,
+    ) -> Result<(Self, Background), ControlError> {
+        // Before anything is read: what is told meanwhile must not be missed.
+        let heard = bus.subscribe();
         let loaded = store.load().await?;
         let last_job_id = store.last_job_id().await?;
         let mut fleet = Fleet::new();
@@ -125,10 +155,19 @@ impl Control {
         }
         let mut access = Access::default();
         access.apply(&loaded.changes);
+        if !is_alone {
+            fleet.follow_moves();
+        }
         let (records, incoming) = mpsc::channel(RECORD_BACKLOG);
+        let (barrier, waiting) = Barrier::new();
         let control = Self(Arc::new(Inner {
             store,
             bus,
+            is_alone,
+            replicas: Replicas::default(),
+            barrier,
+            lease: Lease::default(),
+            routes: Routes::default(),
             fleet: RwLock::new(fleet),
             access: RwLock::new(access),
             tasks: Tasks::default(),
@@ -150,6 +189,8 @@ impl Control {
             Background {
                 control,
                 records: incoming,
+                waiting,
+                heard,
             },
         ))
     }
@@ -166,28 +207,31 @@ impl Control {
     fn fleet_mut(&self) -> RwLockWriteGuard<'_, Fleet> {
         self.0.fleet.write().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Waits until this replica shows whatever any replica has acknowledged. Call before reading.
-    ///
-    /// With one replica the fleet is folded before each answer, so there is nothing to wait for.
-    pub async fn settled(&self) -> Result<(), ControlError> {
-        Ok(())
-    }
 }
 
 impl Background {
     /// Runs until told to stop; what was recorded by then is durable.
     pub async fn run(self, stop: stop_signal::Receiver<bool>) {
-        let Self { control, records } = self;
+        let Self {
+            control,
+            records,
+            waiting,
+            heard,
+        } = self;
         tokio::join!(
+            replicas::barrier::run(control.clone(), waiting, stop.clone()),
+            replicas::lease::run(control.clone(), stop.clone()),
+            replicas::route::run(control.clone(), stop.clone()),
+            replicas::run(control.clone(), heard, stop.clone()),
             recorder::run(control.clone(), records, stop.clone()),
             deadlines::run(control.clone(), stop.clone()),
             follow::run(control.clone(), stop.clone()),
             topology::retire(control.clone(), stop.clone()),
             topology::refresh(control.clone(), stop.clone()),
             jobs::run(control.clone(), stop.clone()),
-            snapshot::run(control, stop),
+            snapshot::run(control.clone(), stop),
         );
+        replicas::lease::release(&control).await;
     }
 }
 

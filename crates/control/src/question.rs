@@ -8,10 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use model::Host;
+use model::change::HostId;
 use tokio::sync::mpsc;
 use wire::ask::{MAX_CHUNK, MAX_OPEN, Question, WINDOW};
 use wire::{Ask, Down, Output};
 
+use crate::replicas::route::Elsewhere;
 use crate::sessions::Outbox;
 use crate::{Control, ControlError};
 
@@ -35,7 +37,7 @@ struct Table {
 }
 
 #[derive(Debug)]
-enum Piece {
+pub(crate) enum Piece {
     Chunk(Vec<u8>),
     Last(Vec<u8>),
     Refused(String),
@@ -149,11 +151,28 @@ impl Questions {
 pub struct AnswerStream {
     host: Host,
     first: Option<Piece>,
-    live: Option<Live>,
+    source: Option<Source>,
 }
 
+/// Where an answer comes from.
 #[derive(Debug)]
-struct Live {
+enum Source {
+    Here(Live),
+    Elsewhere(Elsewhere),
+}
+
+impl Source {
+    async fn next(&mut self) -> Option<Piece> {
+        match self {
+            Self::Here(live) => live.next().await,
+            Self::Elsewhere(elsewhere) => elsewhere.next().await,
+        }
+    }
+}
+
+/// An answer of an agent that is connected here.
+#[derive(Debug)]
+pub(crate) struct Live {
     id: u64,
     outbox: Arc<Outbox>,
     pieces: mpsc::Receiver<Piece>,
@@ -167,7 +186,7 @@ impl AnswerStream {
         Self {
             host,
             first: Some(Piece::Last(bytes)),
-            live: None,
+            source: None,
         }
     }
 
@@ -175,20 +194,20 @@ impl AnswerStream {
     pub async fn next(&mut self) -> Option<Result<Vec<u8>, String>> {
         let piece = match self.first.take() {
             Some(piece) => Some(piece),
-            None => self.live.as_mut()?.next().await,
+            None => self.source.as_mut()?.next().await,
         };
         match piece {
             Some(Piece::Chunk(bytes)) => Some(Ok(bytes)),
             Some(Piece::Last(bytes)) => {
-                self.live = None;
+                self.source = None;
                 (!bytes.is_empty()).then_some(Ok(bytes))
             }
             Some(Piece::Refused(reason)) => {
-                self.live = None;
+                self.source = None;
                 Some(Err(reason))
             }
             None => {
-                self.live = None;
+                self.source = None;
                 Some(Err(format!("the agent of host {} disconnected", self.host)))
             }
         }
@@ -224,9 +243,9 @@ impl AnswerStream {
         let collecting = async {
             let mut whole = Vec::new();
             loop {
-                let piece = match (self.first.take(), self.live.as_mut()) {
+                let piece = match (self.first.take(), self.source.as_mut()) {
                     (Some(piece), _) => Some(piece),
-                    (None, Some(live)) => live.next().await,
+                    (None, Some(source)) => source.next().await,
                     (None, None) => None,
                 };
                 match piece {
@@ -249,15 +268,26 @@ impl AnswerStream {
 }
 
 impl Live {
-    async fn next(&mut self) -> Option<Piece> {
+    pub(crate) async fn next(&mut self) -> Option<Piece> {
         let piece = self.pieces.recv().await?;
+        self.took_one();
+        Some(piece)
+    }
+
+    /// One more that has come already.
+    pub(crate) fn ready(&mut self) -> Option<Piece> {
+        let piece = self.pieces.try_recv().ok()?;
+        self.took_one();
+        Some(piece)
+    }
+
+    fn took_one(&mut self) {
         self.taken += 1;
         if self.taken >= WINDOW / 2 {
             self.outbox.questions.grant(self.id, self.taken);
             self.outbox.wake();
             self.taken = 0;
         }
-        Some(piece)
     }
 }
 
@@ -291,35 +321,53 @@ impl Control {
     ) -> Result<AnswerStream, ControlError> {
         let id = self.fleet().host_id(&host);
         let id = id.ok_or_else(|| ControlError::NotFound(format!("host {host} is not known")))?;
-        let away = || ControlError::Away(format!("the agent of host {host} is not connected"));
-        let outbox = self.0.sessions.outbox(id).ok_or_else(away)?;
-        let (id, pieces) = match outbox.questions.open(question) {
-            Ok(opened) => opened,
-            Err(NotAsked::Closed) => return Err(away()),
-            Err(NotAsked::TooMany) => {
-                let message = format!("host {host} has {MAX_OPEN} questions open already");
-                return Err(ControlError::Busy(message));
+        let mut source = match self.0.replicas.holder(id) {
+            None => Source::Here(self.open_here(id, host, question)?),
+            Some(replica) => {
+                Source::Elsewhere(self.open_elsewhere(replica, id, host, question).await?)
             }
         };
-        outbox.wake();
-        let mut live = Live {
-            id,
-            outbox,
-            pieces,
-            taken: 0,
-        };
-        let first = tokio::time::timeout(within, live.next()).await;
+        let first = tokio::time::timeout(within, source.next()).await;
         match first {
             Ok(Some(piece)) => Ok(AnswerStream {
                 host,
                 first: Some(piece),
-                live: Some(live),
+                source: Some(source),
             }),
-            Ok(None) => Err(away()),
+            Ok(None) => Err(away(host)),
             Err(_) => Err(ControlError::Away(format!(
                 "the agent of host {host} did not answer in {} s: it may be older than this server",
                 within.as_secs()
             ))),
         }
     }
+
+    /// Asks an agent that is connected here.
+    pub(crate) fn open_here(
+        &self,
+        id: HostId,
+        host: Host,
+        question: Question,
+    ) -> Result<Live, ControlError> {
+        let outbox = self.0.sessions.outbox(id).ok_or_else(|| away(host))?;
+        let (id, pieces) = match outbox.questions.open(question) {
+            Ok(opened) => opened,
+            Err(NotAsked::Closed) => return Err(away(host)),
+            Err(NotAsked::TooMany) => {
+                let message = format!("host {host} has {MAX_OPEN} questions open already");
+                return Err(ControlError::Busy(message));
+            }
+        };
+        outbox.wake();
+        Ok(Live {
+            id,
+            outbox,
+            pieces,
+            taken: 0,
+        })
+    }
+}
+
+pub(crate) fn away(host: Host) -> ControlError {
+    ControlError::Away(format!("the agent of host {host} is not connected"))
 }

@@ -112,6 +112,8 @@ impl Control {
             };
             tasks.insert(op.task, task);
         }
+        // Whoever reads a result on another replica should find the status that led to it there.
+        self.tell_moved();
         let (batch, tasks) = (batch.clone(), tasks.clone());
         self.commit(move |world| Ok((plan(world, &batch, &tasks), world.revision)))
             .await

@@ -4,7 +4,6 @@ use fleet::Observed;
 use model::change::EventRow;
 use wire::{EventFrame, Report, ResultFrame, Up, UpKind};
 
-use crate::Happening;
 use crate::recorder::Record;
 use crate::sessions::{Refused, Session};
 
@@ -37,6 +36,7 @@ impl Session {
             self.outbox.answer_heartbeat();
             return Ok(());
         }
+        let n_statuses = report.statuses.len() as u64;
         let (mut changed, mut moved) = (Vec::new(), Vec::new());
         let mut is_surplus = false;
         {
@@ -76,25 +76,14 @@ impl Session {
                 }
             }
         }
+        self.control.0.counters.statuses.add(n_statuses);
         if is_surplus {
             self.control.0.retire.notify_one();
         }
         for record in moved {
             self.record(record).await?;
         }
-        if self.control.has_watchers() {
-            let fleet = self.control.fleet();
-            for row in changed.into_iter().filter_map(|id| fleet.row(id)) {
-                self.control.tell(Happening::Status {
-                    process: row.name().clone(),
-                    host: self.address,
-                    state: row.state(),
-                    pid: row.pid(),
-                    message: row.message().into_owned(),
-                    at,
-                });
-            }
-        }
+        self.control.tell_of_statuses(self.address, &changed, at);
         Ok(())
     }
 

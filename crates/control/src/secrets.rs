@@ -23,6 +23,10 @@ pub(crate) fn random_u32() -> u32 {
     u32::from_le_bytes(random())
 }
 
+pub(crate) fn random_u64() -> u64 {
+    u64::from_le_bytes(random())
+}
+
 /// 160 bits as forty hexadecimal digits: long enough that one round of SHA-256 protects it.
 pub(crate) fn new_secret() -> String {
     hex(&random::<20>())

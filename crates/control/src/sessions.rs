@@ -4,6 +4,7 @@
 //! acknowledge. Frames are made when the connection can take them, from what is true by then.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use fleet::{AgentInfo, Fleet, Link, Row};
@@ -52,6 +53,8 @@ pub(crate) struct Outbox {
     pub(crate) questions: Questions,
     pub(crate) files: Room,
     notify: Notify,
+    /// The number of the connection, as other replicas know it.
+    session: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -111,6 +114,25 @@ impl Sessions {
             .unwrap_or_else(PoisonError::into_inner)
             .get(&host)
             .cloned()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        let by_host = self.by_host.read().unwrap_or_else(PoisonError::into_inner);
+        by_host.len()
+    }
+
+    /// The agent has connected to another replica: its connection here is told to go.
+    pub(crate) fn evict(&self, host: HostId) {
+        let mut by_host = self.by_host.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(older) = by_host.remove(&host) {
+            let reason = "another connection of the same host took its place".to_owned();
+            older.change(|waiting| {
+                waiting.bye = Some(Bye {
+                    reason,
+                    permanent: false,
+                })
+            });
+        }
     }
 
     /// Puts the newest connection in; an older one of the same host is told to go.
@@ -242,6 +264,8 @@ impl Control {
             let groups: BTreeSet<Namespace> = named.chain(grouped).cloned().collect();
             (held_digest(&fleet, host) == hello.held_digest, groups)
         };
+        let session = self.tell_attached(host, hello.session);
+        outbox.session.store(session, Ordering::SeqCst);
         // What was under way is asked again, oldest first. An agent that has seen an operation before knows its id.
         let open = self.0.tasks.open_on(host);
         outbox.change(|waiting| {
@@ -360,6 +384,8 @@ impl Drop for Session {
             self.control
                 .fleet_mut()
                 .set_link(self.host, Link::Down { since: at });
+            let session = self.outbox.session.load(Ordering::SeqCst);
+            self.control.tell_detached(self.host, session);
             self.control.tell(Happening::Agent {
                 host: self.address,
                 up: false,

@@ -29,6 +29,12 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
             () = stopped(&mut stop) => true,
         };
         saves += 1;
+        if !control.leads() {
+            if last {
+                return;
+            }
+            continue;
+        }
         let with_links = last || saves.is_multiple_of(SAVES_PER_LINKS);
         if let Err(error) = control.save_soft_state(with_links).await {
             tracing::warn!(

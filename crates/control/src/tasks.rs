@@ -188,6 +188,7 @@ impl Tasks {
                 .tasks
                 .insert(row.id, Arc::new(Task::new(row.clone(), targets)));
             touched.insert(row.id);
+            table.last_id = table.last_id.max(row.id);
         }
         for row in &changes.outcomes {
             let Some(task) = table.tasks.get(&row.op_id.task).cloned() else {

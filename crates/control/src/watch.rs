@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::change::Changes;
+use model::change::{Changes, ProcessId};
 use model::event::{Event, EventKind};
 use model::job::{JobAction, JobId, JobStatus};
 use model::topology::BusinessId;
@@ -64,6 +64,7 @@ pub struct Figures {
     pub n_targets_open: usize,
     pub commits: u64,
     pub reports: u64,
+    pub statuses: u64,
     pub results: u64,
     /// By kind.
     pub events: Vec<(EventKind, u64)>,
@@ -89,6 +90,7 @@ impl Counter {
 pub(crate) struct Counters {
     pub(crate) commits: Counter,
     pub(crate) reports: Counter,
+    pub(crate) statuses: Counter,
     pub(crate) results: Counter,
     /// By kind, in the order of their declaration.
     pub(crate) events: [Counter; EventKind::ALL.len()],
@@ -108,6 +110,24 @@ impl Control {
         if self.has_watchers() {
             // Nobody listening any more is no fault.
             let _ = self.0.watchers.send(Arc::new(happening));
+        }
+    }
+
+    /// Tells of processes of a host of which more than figures changed.
+    pub(crate) fn tell_of_statuses(&self, host: Host, changed: &[ProcessId], at: UnixMillis) {
+        if !self.has_watchers() {
+            return;
+        }
+        let fleet = self.fleet();
+        for row in changed.iter().filter_map(|id| fleet.row(*id)) {
+            self.tell(Happening::Status {
+                process: row.name().clone(),
+                host,
+                state: row.state(),
+                pid: row.pid(),
+                message: row.message().into_owned(),
+                at,
+            });
         }
     }
 
@@ -147,6 +167,7 @@ impl Control {
             n_targets_open,
             commits: counters.commits.get(),
             reports: counters.reports.get(),
+            statuses: counters.statuses.get(),
             results: counters.results.get(),
             events: EventKind::ALL
                 .into_iter()

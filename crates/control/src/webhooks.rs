@@ -59,8 +59,13 @@ impl Webhooks {
             && changes.webhooks.is_empty()
             && changes.webhooks_gone.is_empty());
         if has_news {
-            self.look_again.send_modify(|n| *n += 1);
+            self.look();
         }
+    }
+
+    /// Lets senders look at what there is to tell.
+    pub(crate) fn look(&self) {
+        self.look_again.send_modify(|n| *n += 1);
     }
 
     pub(crate) fn health(&self) -> MutexGuard<'_, BTreeMap<String, Health>> {

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bus::{Bus, LocalHub, ReplicaId};
 use control::{Clock, Control, ControlError, FirstKeys};
 use store::{Store, StoreError};
 use tokio::net::TcpListener;
@@ -91,8 +90,7 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
             .unwrap_or_else(|| data.sqlite_url()),
     )
     .await?;
-    let bus = Bus::local(&LocalHub::new(), ReplicaId(1));
-    let (control, background) = Control::start(store.clone(), bus, Clock::system()).await?;
+    let (control, background) = Control::alone(store.clone(), Clock::system()).await?;
     if let Some(cmdb) = config.cmdb.clone() {
         control.set_topology_source(Arc::new(Cmdb::new(cmdb)));
     }

@@ -174,8 +174,8 @@ async fn live(address: Host, dir: PathBuf, link: Link, stop: CancellationToken) 
         clock: host::wall_clock,
     };
     let speaking = async {
-        let connect = async || link.connect().await;
-        let spoken = sessions(connect, || link.chance(), &speaker, &mut hand, &stop).await;
+        let connect = async |_| link.connect().await;
+        let spoken = sessions(1, connect, || link.chance(), &speaker, &mut hand, &stop).await;
         spoken.expect("the supervisor goes on");
         let _it_ended_already = stop_keeping.send(true);
         let _in_vain = timeout(LEAVE_TIMEOUT, hand.attend()).await;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use bus::{Bus, LocalHub, ReplicaId};
 use control::{Clock, Control, FirstKeys};
 use model::{Host, UnixMillis};
 use store::Store;
@@ -183,8 +182,7 @@ pub(crate) async fn open(path: &Path, clock: Clock) -> (Store, Control, control:
     let store = Store::open(&format!("sqlite:{}", path.display()))
         .await
         .expect("the store opens");
-    let bus = Bus::local(&LocalHub::new(), ReplicaId(1));
-    let (control, background) = Control::start(store.clone(), bus, clock)
+    let (control, background) = Control::alone(store.clone(), clock)
         .await
         .expect("the server starts");
     (store, control, background)

@@ -14,8 +14,13 @@ pub enum StoreError {
     #[error("the changes since {since} are no longer all known: load everything again")]
     TooOld { since: Revision },
     /// Nothing was opened: the configuration must change.
-    #[error("{url:?} names no store: write sqlite:/path/to/file.db")]
-    Unsupported { url: String },
+    #[error(
+        "{url:?} names no store: write sqlite:/path/to/file.db or postgres://user@host/database"
+    )]
+    Unsupported {
+        /// Without what may be a password.
+        url: String,
+    },
     /// Nothing was opened: the binary is older than the data.
     #[error(
         "the store has schema version {found}, this program knows {known} at most: use a newer muster"
@@ -26,6 +31,13 @@ pub enum StoreError {
     Corrupt {
         table: &'static str,
         id: String,
+        #[source]
+        source: Cause,
+    },
+    /// The connection broke while a commit ended, and the database did not come back in time to say whether it did. The
+    /// commit is there, whole, or it is not: look before trying again.
+    #[error("the store did not say whether the change was written")]
+    InDoubt {
         #[source]
         source: Cause,
     },
@@ -47,6 +59,24 @@ impl StoreError {
 
 impl From<sqlx::Error> for StoreError {
     fn from(source: sqlx::Error) -> Self {
-        Self::unavailable(source)
+        match source {
+            sqlx::Error::PoolTimedOut => {
+                Self::unavailable("no connection could be had in time: is the database there?")
+            }
+            source => Self::unavailable(source),
+        }
     }
+}
+
+/// A URL that may be shown: who connects, with which password and how, is left out.
+pub(crate) fn without_secrets(url: &str) -> String {
+    let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
+    let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let shown = match rest.rsplit_once('@') {
+        Some((_, place)) => format!("//…@{place}"),
+        None => rest.to_owned(),
+    };
+    let colon = if url.contains(':') { ":" } else { "" };
+    let options = if options.is_empty() { "" } else { "?…" };
+    format!("{scheme}{colon}{shown}{options}")
 }

@@ -6,12 +6,17 @@
 //! but only if that revision is still the head; every row carries the new one. So commit order is revision order without
 //! gaps, and [`Store::changes_since`] is complete by construction: that is how other replicas follow.
 //!
-//! The crate knows nothing of agents, HTTP or what a change means. [`Store`] is concrete; engines are private.
+//! The crate knows nothing of agents, HTTP or what a change means. SQLite and PostgreSQL run the same statements; only
+//! opening, beginning a transaction and the schema are written for each.
 
+mod database;
 mod engine;
 mod error;
+mod migrate;
+mod postgres;
 mod sql;
 mod sqlite;
+mod transaction;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,7 +35,7 @@ pub use error::{Cause, StoreError};
 /// A handle on the store; clones share it.
 #[derive(Debug, Clone)]
 pub struct Store {
-    engine: Arc<dyn engine::Engine>,
+    engine: Arc<engine::Engine>,
     under_way: Arc<AtomicUsize>,
 }
 
@@ -137,10 +142,11 @@ pub struct StoredEvent {
 pub type Letter = (u64, u64, Vec<u8>);
 
 impl Store {
-    /// Opens `sqlite:/path/to/file.db`, creating it (mode 0600) and bringing its schema up to date.
+    /// Opens `sqlite:/path/to/file.db`, creating it (mode 0600), or `postgres://user@host/database`, and brings its schema
+    /// up to date.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         Ok(Self {
-            engine: engine::open(url).await?,
+            engine: Arc::new(engine::Engine::open(url).await?),
             under_way: Arc::default(),
         })
     }
@@ -172,7 +178,10 @@ impl Store {
 
     /// Writes all changes or none, if the head is still `planned_at`; otherwise [`StoreError::Moved`].
     ///
-    /// Durable when it returns. Within one commit `*_gone` comes before rows, and of two rows with one key the later
+    /// Durable when it returns. If the connection broke while it ended, the truth is looked up before this returns; only where
+    /// that cannot be had the answer is [`StoreError::InDoubt`]. After any other error nothing was written.
+    ///
+    /// Within one commit `*_gone` comes before rows, and of two rows with one key the later
     /// counts. An event or a content that is already there is left as it is. An outcome whose target is not there is
     /// dropped, and so is the task of a job that is not there. A config file with neither a generated nor a released
     /// state is gone.

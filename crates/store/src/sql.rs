@@ -5,6 +5,7 @@
 pub(crate) mod access;
 pub(crate) mod audit;
 pub(crate) mod config_template;
+mod connection;
 pub(crate) mod definition;
 pub(crate) mod document;
 pub(crate) mod event;
@@ -21,6 +22,7 @@ pub(crate) mod purge;
 pub(crate) mod revision;
 pub(crate) mod rows;
 pub(crate) mod setting;
+mod statement;
 pub(crate) mod status;
 pub(crate) mod task;
 pub(crate) mod topology;
@@ -29,10 +31,8 @@ pub(crate) mod webhook;
 use model::change::{Changes, Revision};
 
 use crate::StoreError;
-
-pub(crate) type Db = sqlx::Sqlite;
-pub(crate) type Connection = sqlx::SqliteConnection;
-pub(crate) type Row = sqlx::sqlite::SqliteRow;
+pub(crate) use connection::{Connection, Row};
+pub(crate) use statement::{Statement, Tuple};
 
 /// Which rows of a table to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

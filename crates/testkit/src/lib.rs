@@ -1,5 +1,5 @@
 //! What tests of the whole are made of: a real server and real agents as processes of their own, on random ports and in
-//! temporary folders; a small HTTP client; and a child program that misbehaves as told.
+//! temporary folders; a small HTTP client; a child program that misbehaves as told; and a simulated fleet for scale.
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 #![allow(
@@ -11,6 +11,7 @@ pub mod api;
 pub mod cluster;
 pub mod odd;
 pub mod program;
+pub mod sim;
 pub mod soak;
 pub mod wait;
 

@@ -1,4 +1,5 @@
-//! Four bytes of length, then a protobuf message. The length is checked before anything is reserved for it.
+//! Four bytes of length, then a protobuf message. Its length, and how many things it holds, are checked before anything is
+//! reserved for it.
 
 use std::marker::PhantomData;
 
@@ -6,7 +7,7 @@ use bytes::{Buf, BufMut, BytesMut};
 use prost::Message;
 use tokio_util::codec::{Decoder, Encoder};
 
-use crate::MAX_FRAME;
+use crate::{MAX_FRAME, MAX_PARTS, parts};
 
 const LENGTH: usize = 4;
 
@@ -14,6 +15,8 @@ const LENGTH: usize = 4;
 pub enum WireError {
     #[error("a frame of {len} bytes is longer than the limit of {limit}")]
     TooLong { len: usize, limit: usize },
+    #[error("a frame that lists more than {MAX_PARTS} things")]
+    TooMany,
     #[error("a frame that is no message")]
     Malformed(#[from] prost::DecodeError),
     #[error("the connection failed")]
@@ -67,7 +70,11 @@ impl<In: Message + Default, Out> Decoder for Codec<In, Out> {
             return Ok(None);
         }
         bytes.advance(LENGTH);
-        Ok(Some(In::decode(bytes.split_to(len))?))
+        let frame = bytes.split_to(len);
+        match parts::are_few(&frame) {
+            true => Ok(Some(In::decode(frame)?)),
+            false => Err(WireError::TooMany),
+        }
     }
 }
 
@@ -109,6 +116,20 @@ mod tests {
         let error = Codec::<Up, Down>::new().decode(&mut bytes).unwrap_err();
         assert!(matches!(error, WireError::TooLong { .. }), "{error}");
         assert_eq!(bytes.capacity(), before);
+    }
+
+    #[test]
+    fn a_frame_that_would_become_much_larger_than_its_bytes_is_refused() {
+        let mut bytes = BytesMut::new();
+        // A report of empty statuses, each of two bytes.
+        let statuses = [0x0A, 0].repeat(MAX_PARTS + 1);
+        let mut report = vec![0x12];
+        prost::encoding::encode_varint(statuses.len() as u64, &mut report);
+        report.extend(statuses);
+        bytes.put_u32(report.len() as u32);
+        bytes.put_slice(&report);
+        let error = Codec::<Up, Down>::new().decode(&mut bytes).unwrap_err();
+        assert!(matches!(error, WireError::TooMany), "{error}");
     }
 
     #[test]

@@ -9,12 +9,14 @@ pub mod codec;
 pub mod down;
 pub mod enrol;
 pub mod host;
+mod parts;
 pub mod up;
 pub mod version;
 
 pub use ask::{Ask, Output, Question};
 pub use codec::{Codec, WireError};
 pub use down::{Ack, Bye, Command, Desired, DesiredProcess, Down, DownKind, Move, Welcome};
+pub use parts::MAX_PARTS;
 pub use up::{EventFrame, Hello, ProcessStatus, Report, ResultFrame, Up, UpKind};
 
 /// The protocol's name in the TLS handshake.

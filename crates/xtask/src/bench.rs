@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod api;
+pub(crate) mod fleet;
 pub(crate) mod view;
 
 use std::time::{Duration, Instant};

@@ -43,6 +43,9 @@ enum Bench {
     /// Restart, start, storm, memory and idle CPU of our agent beside other supervisors and a bare loop.
     #[command(after_help = bench::agent::EXAMPLES)]
     Agent(bench::agent::Args),
+    /// A simulated fleet against a real server: connect storm, memory, load, operations, restart.
+    #[command(after_help = bench::fleet::EXAMPLES)]
+    Fleet(bench::fleet::Args),
     /// Import, filters, orders and paging of the process view, at several sizes.
     #[command(
         after_help = "Examples:\n  cargo xtask bench view\n  cargo xtask bench view --processes 10000   # a quick look"
@@ -54,6 +57,7 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().task {
         Task::Bench(Bench::Api(args)) => bench::api::run(&args),
         Task::Bench(Bench::Agent(args)) => bench::agent::run(&args),
+        Task::Bench(Bench::Fleet(args)) => bench::fleet::run(&args),
         Task::Bench(Bench::View(args)) => bench::view::run(&args),
         Task::BareLoop(args) => bench::agent::bare::run(&args),
     }

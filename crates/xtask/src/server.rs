@@ -40,16 +40,47 @@ pub(crate) fn binaries() -> anyhow::Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
+/// Where a server listens, and what else it is told.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) http: SocketAddr,
+    pub(crate) agents: SocketAddr,
+    /// More of its command line.
+    pub(crate) more: Vec<String>,
+}
+
+impl Default for Settings {
+    /// Free ports, an embedded store.
+    fn default() -> Self {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        Self {
+            http: any,
+            agents: any,
+            more: Vec::new(),
+        }
+    }
+}
+
 impl Server {
     /// Starts `muster` of this folder and waits until it is ready; answers how long that took.
     pub(crate) fn start(binaries: &Path, data: &Path) -> anyhow::Result<(Self, Duration)> {
+        Self::start_with(binaries, data, &Settings::default())
+    }
+
+    pub(crate) fn start_with(
+        binaries: &Path,
+        data: &Path,
+        settings: &Settings,
+    ) -> anyhow::Result<(Self, Duration)> {
         let started = Instant::now();
         let muster = binaries.join("muster");
         let mut child = Command::new(&muster)
             .arg("server")
             .arg("--data")
             .arg(data)
-            .args(["--http", "127.0.0.1:0", "--agents", "127.0.0.1:0"])
+            .args(["--http", &settings.http.to_string()])
+            .args(["--agents", &settings.agents.to_string()])
+            .args(&settings.more)
             .env("MUSTER_APP_CODE", APP_CODE)
             .env("MUSTER_APP_SECRET", APP_SECRET)
             .env("MUSTER_JOIN_TOKEN", JOIN_TOKEN)
@@ -106,8 +137,12 @@ impl Server {
         Ok(kib * 1024)
     }
 
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
     /// As if the power had gone.
-    pub(crate) fn kill(mut self) -> anyhow::Result<()> {
+    pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())

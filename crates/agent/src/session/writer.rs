@@ -11,6 +11,7 @@ use wire::{Codec, Down, Up, WireError};
 /// With this much waiting, further frames stay where they are. One frame may exceed it.
 const ROOM: usize = 64 * 1024;
 
+#[derive(Debug)]
 pub(super) struct Writer<W> {
     half: W,
     codec: Codec<Down, Up>,
@@ -69,6 +70,12 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
             0 => Err(io::ErrorKind::WriteZero.into()),
             _ => Ok(()),
         }
+    }
+
+    /// Gives up what waits: the connection is gone.
+    pub(super) fn abandon(&mut self) {
+        self.buffer = BytesMut::new();
+        self.is_flushed = true;
     }
 
     /// Tells the peer that nothing more will come. What still waits is sent on the next connection.

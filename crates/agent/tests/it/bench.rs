@@ -46,9 +46,10 @@ pub(crate) async fn session<T>(
     let (near, far) = tokio::io::duplex(buffer);
     let stop = CancellationToken::new();
     let speaker = speaker();
+    let nowhere = async |_, _| None;
     let both = async {
         tokio::join!(
-            talk(near, &speaker, hand, &stop),
+            talk(near, 0, &speaker, hand, &stop, &nowhere),
             script(Framed::new(far, Codec::new()))
         )
     };

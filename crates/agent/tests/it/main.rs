@@ -11,6 +11,7 @@ mod config;
 mod config_files;
 mod delivery;
 mod enrolment;
+mod moving;
 mod peer;
 mod reconcile;
 mod session;

@@ -43,6 +43,12 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
             () = tokio::time::sleep(sleep) => {}
         }
         sleep = LOOK_EVERY;
+        if !control.leads() {
+            // Whoever leads now begins anew what was worked on here.
+            workers = Workers::default();
+            done.clear();
+            continue;
+        }
         let ids: Vec<JobId> = control.0.jobs.table().open.keys().copied().collect();
         for id in ids {
             let done = done.remove(&id).unwrap_or_default();

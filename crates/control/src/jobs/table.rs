@@ -17,7 +17,7 @@ use crate::Happening;
 pub(crate) struct Jobs {
     table: Mutex<Table>,
     /// A job has to be looked at.
-    pub(super) look: Notify,
+    pub(crate) look: Notify,
     /// Moves whenever any job does, for those who wait.
     pub(super) moved: watch::Sender<u64>,
     /// Jobs that were under way when this server began, whose agents may not be back yet.

@@ -39,7 +39,7 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
             () = stopped(&mut stop) => return,
             () = tokio::time::sleep(pause) => {}
         }
-        if control.0.source.get().is_none() {
+        if !control.leads() || control.0.source.get().is_none() {
             continue;
         }
         let businesses: Vec<BusinessId> = control

@@ -25,7 +25,7 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
             () = control.0.retire.notified() => {}
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
-        if control.fleet().view().surplus().is_empty() {
+        if !control.leads() || control.fleet().view().surplus().is_empty() {
             continue;
         }
         let at = control.now();

@@ -30,6 +30,7 @@ pub(crate) struct Rig {
     stop: watch::Sender<bool>,
     background: JoinHandle<()>,
     dir: Arc<TempDir>,
+    hub: LocalHub,
 }
 
 impl Rig {
@@ -49,7 +50,9 @@ impl Rig {
         let clock = Arc::new(AtomicI64::new(at));
         let read = clock.clone();
         let source = Clock::new(move || UnixMillis(read.load(Ordering::SeqCst)));
-        let (control, background) = Control::start(store.clone(), bus, source).await.unwrap();
+        let (control, background) = Control::among_replicas(store.clone(), bus, source)
+            .await
+            .unwrap();
         let (stop, stopped) = watch::channel(false);
         let background = tokio::spawn(background.run(stopped));
         Self {
@@ -60,7 +63,13 @@ impl Rig {
             stop,
             background,
             dir,
+            hub: hub.clone(),
         }
+    }
+
+    /// One more replica on the same store.
+    pub(crate) async fn another(&self, number: u64) -> Self {
+        Self::replica(self.dir.clone(), START, &self.hub, number).await
     }
 
     /// Two replicas on one store.
@@ -68,6 +77,18 @@ impl Rig {
         let (dir, hub) = (Arc::new(TempDir::new().unwrap()), LocalHub::new());
         let first = Self::replica(dir.clone(), START, &hub, 1).await;
         (first, Self::replica(dir, START, &hub, 2).await)
+    }
+
+    /// Ends in order, and lets the others know.
+    pub(crate) async fn stopped(self) {
+        self.stop.send_replace(true);
+        self.background.await.unwrap();
+        self.store.close().await;
+    }
+
+    /// Ends without a word, as `kill -9` does.
+    pub(crate) fn killed(self) {
+        self.background.abort();
     }
 
     /// Stops in order and starts again on the same data.
@@ -166,7 +187,15 @@ impl Rig {
     }
 
     pub(crate) fn connect(&self, host: Host, held_digest: u64) -> Agent {
-        let hello = hello(host, held_digest);
+        self.connect_as(host, held_digest, 0)
+    }
+
+    /// The same, as the connection of this number.
+    pub(crate) fn connect_as(&self, host: Host, held_digest: u64, session: u64) -> Agent {
+        let hello = Hello {
+            session,
+            ..hello(host, held_digest)
+        };
         Agent {
             session: self.control.attach(host, &hello).unwrap(),
         }

@@ -218,6 +218,11 @@ fn write_figures(out: &mut String, figures: &Figures) {
             figures.reports,
         ),
         (
+            "muster_statuses_total",
+            "Statuses in those reports.",
+            figures.statuses,
+        ),
+        (
             "muster_results_total",
             "Results from agents.",
             figures.results,

@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bus::{Bus, LocalHub, ReplicaId};
 use control::{Clock, Control, FirstKeys, Session};
 use model::event::Event;
 use model::{Code, Flag, Host, OpId, Outcome, Status, UnixMillis};
@@ -54,8 +53,7 @@ impl Rig {
         let dir = TempDir::new().unwrap();
         let url = format!("sqlite:{}/muster.db", dir.path().display());
         let store = Store::open(&url).await.unwrap();
-        let bus = Bus::local(&LocalHub::new(), ReplicaId(1));
-        let (control, background) = Control::start(store, bus, Clock::system()).await.unwrap();
+        let (control, background) = Control::alone(store, Clock::system()).await.unwrap();
         let keys = FirstKeys {
             app_code: Some(APP.into()),
             app_secret: Some(SECRET.into()),

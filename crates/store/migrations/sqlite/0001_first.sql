@@ -248,10 +248,10 @@ CREATE INDEX config_files_gone ON config_files (revision) WHERE gone = 1;
 CREATE INDEX config_files_generated ON config_files (generated_content);
 CREATE INDEX config_files_released ON config_files (released_content);
 
--- Never changed: the id is the sha256 of the body.
+-- Never changed: the id is the sha256 of the body. Bytes, because a text of PostgreSQL has no NUL.
 CREATE TABLE contents (
     id   BLOB PRIMARY KEY,
-    body TEXT NOT NULL
+    body BLOB NOT NULL
 ) STRICT;
 
 -- AUTOINCREMENT: ids rise in the order of arrival and are never used again, so a reader's position stays right.

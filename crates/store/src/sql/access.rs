@@ -105,7 +105,7 @@ async fn read_documents<T: Document>(
     wanted: Wanted,
 ) -> Result<(Vec<T>, Vec<String>), StoreError> {
     let (mut live, mut gone) = (Vec::new(), Vec::new());
-    for row in &fetch(conn, T::SELECT, " WHERE gone = 0", wanted).await? {
+    for row in &fetch(conn, T::SELECT, " WHERE gone = 0", "id", wanted).await? {
         let fields = Fields::new(T::TABLE, 1, row);
         match fields.flag(1)? {
             true => gone.push(fields.text(0)?),
@@ -157,7 +157,7 @@ async fn read_logins(
 ) -> Result<(Vec<Login>, Vec<[u8; 32]>), StoreError> {
     let select = "SELECT token_sha256, gone, user_name, expires_at FROM logins";
     let (mut live, mut gone) = (Vec::new(), Vec::new());
-    for row in &fetch(conn, select, " WHERE gone = 0", wanted).await? {
+    for row in &fetch(conn, select, " WHERE gone = 0", "token_sha256", wanted).await? {
         let fields = Fields::new("logins", 1, row);
         let token: &[u8] = fields.get(0)?;
         let token_sha256 = <[u8; 32]>::try_from(token).map_err(|e| fields.corrupt(e))?;

@@ -3,11 +3,10 @@
 use model::UnixMillis;
 use model::access::Audit;
 use model::change::Revision;
-use sqlx::QueryBuilder;
 
 use super::fields::Fields;
 use super::rows::{insert, int};
-use super::{Connection, Db};
+use super::{Connection, Statement};
 use crate::{AuditPage, AuditRow, StoreError};
 
 pub(crate) async fn write(
@@ -43,7 +42,7 @@ pub(crate) async fn page(
     let before = page
         .before
         .map_or(i64::MAX, |id| id.try_into().unwrap_or(i64::MAX));
-    let mut query = QueryBuilder::<Db>::new(
+    let mut query = Statement::new(
         "SELECT id, at, app, user_name, from_addr, request_id, action, object, detail FROM audit WHERE id < ",
     );
     query.push_bind(before);
@@ -60,7 +59,7 @@ pub(crate) async fn page(
     query
         .push(" ORDER BY id DESC LIMIT ")
         .push_bind(i64::from(page.limit));
-    let rows = query.build().fetch_all(conn).await?;
+    let rows = query.fetch_all(conn).await?;
     rows.iter()
         .map(|row| {
             let fields = Fields::new("audit", 1, row);

@@ -52,7 +52,7 @@ pub(crate) async fn read(
     changes: &mut Changes,
 ) -> Result<(), StoreError> {
     let select = "SELECT id, gone, name, spec, labels FROM definitions";
-    for row in &fetch(conn, select, " WHERE gone = 0", wanted).await? {
+    for row in &fetch(conn, select, " WHERE gone = 0", "id", wanted).await? {
         let fields = Fields::new("definitions", 1, row);
         let id = DefinitionId(fields.number(0)?);
         if fields.flag(1)? {

@@ -6,11 +6,10 @@ use std::cmp::Reverse;
 use model::change::{EventRow, HostId, Revision};
 use model::event::EventKind;
 use model::{Namespace, ProcessName};
-use sqlx::QueryBuilder;
 
 use super::fields::Fields;
 use super::rows::{fetch, insert, int, ordered};
-use super::{Connection, Db, Row, Wanted};
+use super::{Connection, Row, Statement, Wanted};
 use crate::{EventPage, StoreError, StoredEvent};
 
 const SELECT: &str = "SELECT id, host, body FROM events WHERE ";
@@ -46,7 +45,7 @@ pub(crate) async fn read(
     since: Revision,
 ) -> Result<Vec<EventRow>, StoreError> {
     let select = "SELECT host, seq, body FROM events";
-    let rows = fetch(conn, select, "", Wanted::Since(since)).await?;
+    let rows = fetch(conn, select, "", "id", Wanted::Since(since)).await?;
     rows.iter()
         .map(|row| {
             let fields = Fields::new("events", 2, row);
@@ -64,7 +63,7 @@ pub(crate) async fn of(
     conn: &mut Connection,
     revision: Revision,
 ) -> Result<Vec<(HostId, u64)>, StoreError> {
-    let rows = sqlx::query("SELECT host, seq FROM events WHERE revision = $1")
+    let rows = Statement::new("SELECT host, seq FROM events WHERE revision = $1")
         .bind(int(revision.0))
         .fetch_all(conn)
         .await?;
@@ -82,12 +81,12 @@ pub(crate) async fn after(
     id: u64,
     limit: u32,
 ) -> Result<Vec<StoredEvent>, StoreError> {
-    let mut query = QueryBuilder::<Db>::new(SELECT);
+    let mut query = Statement::new(SELECT);
     query.push("id > ").push_bind(int(id));
     query
         .push(" ORDER BY id LIMIT ")
         .push_bind(i64::from(limit));
-    let rows = query.build().fetch_all(conn).await?;
+    let rows = query.fetch_all(conn).await?;
     rows.iter().map(stored).collect()
 }
 
@@ -102,7 +101,7 @@ pub(crate) async fn page(
     };
     let mut events = Vec::new();
     for arm in arms(page) {
-        let mut query = QueryBuilder::<Db>::new(SELECT);
+        let mut query = Statement::new(SELECT);
         query.push("(at, id) < (").push_bind(before.0);
         query.push(", ").push_bind(before.1).push(")");
         if let Some(since) = page.since {
@@ -112,12 +111,7 @@ pub(crate) async fn page(
         query
             .push(" ORDER BY at DESC, id DESC LIMIT ")
             .push_bind(i64::from(page.limit));
-        // Lists come in any length: such statements are not worth keeping.
-        let rows = query
-            .build()
-            .persistent(false)
-            .fetch_all(&mut *conn)
-            .await?;
+        let rows = query.once().fetch_all(conn).await?;
         let found: Result<Vec<_>, _> = rows.iter().map(stored).collect();
         events.append(&mut found?);
         events.sort_by_key(|stored: &StoredEvent| Reverse((stored.event.at, stored.id)));
@@ -137,9 +131,9 @@ async fn position(
     let Some(id) = page.before else {
         return Ok(Some(until));
     };
-    let at: Option<i64> = sqlx::query_scalar("SELECT at FROM events WHERE id = $1")
+    let at: Option<i64> = Statement::new("SELECT at FROM events WHERE id = $1")
         .bind(int(id))
-        .fetch_optional(conn)
+        .fetch_value(conn)
         .await?;
     Ok(at.map(|at| until.min((at, int(id)))))
 }
@@ -209,7 +203,7 @@ fn distinct<T: PartialEq>(values: &[T]) -> impl Iterator<Item = &T> {
 }
 
 impl Arm<'_> {
-    fn narrow(&self, query: &mut QueryBuilder<Db>) {
+    fn narrow(&self, query: &mut Statement) {
         if let Some(host) = self.host {
             query.push(" AND host = ").push_bind(i64::from(host.0));
         }
@@ -229,7 +223,7 @@ impl Arm<'_> {
             (" AND kind IN (", kinds),
         ] {
             let Some(values) = values else { continue };
-            let mut list = query.push(condition).separated(", ");
+            let mut list = query.push(condition).list();
             values.into_iter().for_each(|value| {
                 list.push_bind(value);
             });

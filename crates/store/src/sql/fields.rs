@@ -1,9 +1,9 @@
 //! Reading a row's columns, so that whatever cannot be read names its table and row.
 
 use serde::de::DeserializeOwned;
-use sqlx::{Decode, Row as _, Type};
 
-use super::{Db, Row};
+use super::Row;
+use super::connection::Column;
 use crate::{Cause, StoreError};
 
 /// One row of a table whose first columns are its key.
@@ -18,8 +18,8 @@ impl<'r> Fields<'r> {
         Self { table, n_keys, row }
     }
 
-    pub(crate) fn get<T: Decode<'r, Db> + Type<Db>>(&self, column: usize) -> Result<T, StoreError> {
-        self.row.try_get(column).map_err(|e| self.corrupt(e))
+    pub(crate) fn get<T: Column<'r>>(&self, column: usize) -> Result<T, StoreError> {
+        self.row.get(column).map_err(|e| self.corrupt(e))
     }
 
     pub(crate) fn number<T: TryFrom<i64>>(&self, column: usize) -> Result<T, StoreError>
@@ -56,8 +56,8 @@ impl<'r> Fields<'r> {
 
     pub(crate) fn corrupt(&self, source: impl Into<Cause>) -> StoreError {
         let key = |column| {
-            let number = self.row.try_get::<i64, _>(column).map(|n| n.to_string());
-            let text = || self.row.try_get::<String, _>(column);
+            let number = self.row.get::<i64>(column).map(|n| n.to_string());
+            let text = || self.row.get::<String>(column);
             number.or_else(|_| text()).unwrap_or_else(|_| "?".into())
         };
         StoreError::Corrupt {

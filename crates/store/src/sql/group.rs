@@ -38,7 +38,7 @@ pub(crate) async fn read(
     wanted: Wanted,
 ) -> Result<Vec<GroupRow>, StoreError> {
     let select = "SELECT host, namespace, body FROM process_groups";
-    let rows = fetch(conn, select, " WHERE gone = 0", wanted).await?;
+    let rows = fetch(conn, select, " WHERE gone = 0", "host, namespace", wanted).await?;
     rows.iter()
         .map(|row| {
             let fields = Fields::new("process_groups", 2, row);

@@ -38,7 +38,7 @@ pub(crate) async fn read(
     wanted: Wanted,
 ) -> Result<Vec<HostRow>, StoreError> {
     let select = "SELECT id, cloud, ip, agent_id, enrolled_at FROM hosts";
-    let rows = fetch(conn, select, "", wanted).await?;
+    let rows = fetch(conn, select, "", "id", wanted).await?;
     rows.iter()
         .map(|row| {
             let fields = Fields::new("hosts", 1, row);

@@ -6,11 +6,10 @@ use std::collections::HashSet;
 
 use model::change::{Changes, Revision};
 use model::job::{JobId, JobRow};
-use sqlx::QueryBuilder;
 
 use super::fields::Fields;
 use super::rows::{chunks, fetch, insert, int, ordered};
-use super::{Connection, Db, Wanted};
+use super::{Connection, Statement, Wanted};
 use crate::{JobCounts, JobPage, JobSummary, StoreError, StoredJob};
 
 /// A job that `purge` is about to delete stays as it is.
@@ -70,24 +69,21 @@ async fn there(
 ) -> Result<Vec<i64>, StoreError> {
     let mut found = Vec::new();
     for chunk in chunks(ids) {
-        let mut query = QueryBuilder::<Db>::new(select);
-        let mut list = query.separated(", ");
+        let mut query = Statement::new(select);
+        let mut list = query.list();
         chunk.iter().for_each(|id| {
             list.push_bind(*id);
         });
         query.push(")");
-        found.extend(
-            query
-                .build_query_scalar::<i64>()
-                .fetch_all(&mut *conn)
-                .await?,
-        );
+        for row in &query.fetch_all(conn).await? {
+            found.push(row.get(0)?);
+        }
     }
     Ok(found)
 }
 
 async fn remember_last(conn: &mut Connection, last: u32) -> Result<(), StoreError> {
-    sqlx::query("UPDATE revision SET last_job = $1 WHERE one = 1 AND last_job < $1")
+    Statement::new("UPDATE revision SET last_job = $1 WHERE one = 1 AND last_job < $1")
         .bind(i64::from(last))
         .execute(conn)
         .await?;
@@ -95,7 +91,7 @@ async fn remember_last(conn: &mut Connection, last: u32) -> Result<(), StoreErro
 }
 
 pub(crate) async fn last_id(conn: &mut Connection) -> Result<JobId, StoreError> {
-    let row = sqlx::query("SELECT one, last_job FROM revision WHERE one = 1")
+    let row = Statement::new("SELECT one, last_job FROM revision WHERE one = 1")
         .fetch_one(conn)
         .await?;
     Ok(JobId(Fields::new("revision", 1, &row).number(1)?))
@@ -108,7 +104,7 @@ pub(crate) async fn read(
     changes: &mut Changes,
 ) -> Result<(), StoreError> {
     let select = "SELECT id, body FROM jobs";
-    for row in &fetch(conn, select, " WHERE is_over = 0 ORDER BY id", wanted).await? {
+    for row in &fetch(conn, select, " WHERE is_over = 0", "id", wanted).await? {
         changes.jobs.push(Fields::new("jobs", 1, row).json(1)?);
     }
     match wanted {
@@ -125,9 +121,9 @@ pub(crate) async fn read(
 }
 
 pub(crate) async fn one(conn: &mut Connection, id: JobId) -> Result<Option<StoredJob>, StoreError> {
-    let row = sqlx::query("SELECT id, body FROM jobs WHERE id = $1 AND gone = 0")
+    let row = Statement::new("SELECT id, body FROM jobs WHERE id = $1 AND gone = 0")
         .bind(i64::from(id.0))
-        .fetch_optional(&mut *conn)
+        .fetch_optional(conn)
         .await?;
     let Some(row) = row else {
         return Ok(None);
@@ -142,7 +138,7 @@ pub(crate) async fn page(
     conn: &mut Connection,
     page: &JobPage,
 ) -> Result<Vec<JobSummary>, StoreError> {
-    let mut query = QueryBuilder::<Db>::new(
+    let mut query = Statement::new(
         "SELECT id, body, n_pending, n_running, n_succeeded, n_failed, n_ignored FROM jobs WHERE gone = 0 AND id < ",
     );
     query.push_bind(page.before.map_or(i64::MAX, |id| i64::from(id.0)));
@@ -163,7 +159,7 @@ pub(crate) async fn page(
     query
         .push(" ORDER BY id DESC LIMIT ")
         .push_bind(i64::from(page.limit));
-    let rows = query.build().fetch_all(conn).await?;
+    let rows = query.fetch_all(conn).await?;
     rows.iter()
         .map(|row| {
             let fields = Fields::new("jobs", 1, row);

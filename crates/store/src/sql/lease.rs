@@ -1,7 +1,9 @@
 //! Leases: a piece of work that one replica at a time does for all.
 
-use super::Connection;
+use std::time::Duration;
+
 use super::rows::int;
+use super::{Connection, Statement};
 use crate::StoreError;
 
 /// Takes it if nobody else holds it now, or makes it last longer.
@@ -9,20 +11,19 @@ pub(crate) async fn take(
     conn: &mut Connection,
     name: &str,
     holder: u64,
-    now: i64,
-    until: i64,
+    lasting: Duration,
 ) -> Result<bool, StoreError> {
-    let taken = sqlx::query(
-        "INSERT INTO leases (name, holder, until) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE \
-         SET holder = excluded.holder, until = excluded.until WHERE leases.holder = excluded.holder OR leases.until <= $4",
-    )
+    let now = conn.now();
+    let taken = Statement::new(format!(
+        "INSERT INTO leases (name, holder, until) VALUES ($1, $2, {now} + $3) ON CONFLICT (name) DO UPDATE \
+         SET holder = excluded.holder, until = excluded.until WHERE leases.holder = excluded.holder OR leases.until <= {now}",
+    ))
     .bind(name)
     .bind(int(holder))
-    .bind(until)
-    .bind(now)
+    .bind(millis(lasting))
     .execute(conn)
     .await?;
-    Ok(taken.rows_affected() > 0)
+    Ok(taken > 0)
 }
 
 pub(crate) async fn release(
@@ -30,10 +31,16 @@ pub(crate) async fn release(
     name: &str,
     holder: u64,
 ) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM leases WHERE name = $1 AND holder = $2")
+    Statement::new("DELETE FROM leases WHERE name = $1 AND holder = $2")
         .bind(name)
         .bind(int(holder))
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// No more than a century: an addition to the time of today stays a number.
+pub(super) fn millis(duration: Duration) -> i64 {
+    const CENTURY: i64 = 100 * 366 * 24 * 3600 * 1000;
+    i64::try_from(duration.as_millis()).map_or(CENTURY, |millis| millis.min(CENTURY))
 }

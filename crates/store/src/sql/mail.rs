@@ -1,23 +1,26 @@
 //! Letters between replicas.
 
-use super::Connection;
+use std::time::Duration;
+
 use super::fields::Fields;
+use super::lease::millis;
 use super::rows::{insert, int};
+use super::{Connection, Statement};
 use crate::{Letter, StoreError};
 
 /// Gives each letter the next id. Whoever comes after waits until these are there.
 pub(crate) async fn send(
     conn: &mut Connection,
     from: u64,
-    now: i64,
     bodies: &[Vec<u8>],
 ) -> Result<(), StoreError> {
-    let last: i64 =
-        sqlx::query_scalar("UPDATE mailbox SET last = last + $1 WHERE one = 1 RETURNING last")
-            .bind(bodies.len() as i64)
-            .fetch_one(&mut *conn)
-            .await?;
-    let ids = last - bodies.len() as i64 + 1..;
+    let n_letters = bodies.len() as i64;
+    let row = Statement::new("UPDATE mailbox SET last = last + $1 WHERE one = 1 RETURNING last")
+        .bind(n_letters)
+        .fetch_one(conn)
+        .await?;
+    let ids = row.get::<i64>(0)? - n_letters + 1..;
+    let now = conn.now();
     insert(
         conn,
         "INSERT INTO mail (id, sender, sent_at, body) ",
@@ -27,8 +30,8 @@ pub(crate) async fn send(
             tuple
                 .push_bind(*id)
                 .push_bind(int(from))
-                .push_bind(now)
-                .push_bind((*body).clone());
+                .push(now)
+                .push_bind(body.as_slice());
         },
     )
     .await
@@ -40,7 +43,7 @@ pub(crate) async fn after(
     not_from: u64,
     limit: u32,
 ) -> Result<Vec<Letter>, StoreError> {
-    let rows = sqlx::query(
+    let rows = Statement::new(
         "SELECT id, sender, body FROM mail WHERE id > $1 AND sender <> $2 ORDER BY id LIMIT $3",
     )
     .bind(int(id))
@@ -57,15 +60,16 @@ pub(crate) async fn after(
 }
 
 pub(crate) async fn last(conn: &mut Connection) -> Result<u64, StoreError> {
-    let last: i64 = sqlx::query_scalar("SELECT last FROM mailbox WHERE one = 1")
+    let row = Statement::new("SELECT last FROM mailbox WHERE one = 1")
         .fetch_one(conn)
         .await?;
-    Ok(last.cast_unsigned())
+    Ok(row.get::<i64>(0)?.cast_unsigned())
 }
 
-pub(crate) async fn purge(conn: &mut Connection, before: i64) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM mail WHERE sent_at < $1")
-        .bind(before)
+pub(crate) async fn purge(conn: &mut Connection, older_than: Duration) -> Result<(), StoreError> {
+    let now = conn.now();
+    Statement::new(format!("DELETE FROM mail WHERE sent_at < {now} - $1"))
+        .bind(millis(older_than))
         .execute(conn)
         .await?;
     Ok(())

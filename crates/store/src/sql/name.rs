@@ -34,7 +34,8 @@ pub(crate) async fn read(
     conn: &mut Connection,
     wanted: Wanted,
 ) -> Result<Vec<NameRow>, StoreError> {
-    let rows = fetch(conn, "SELECT id, namespace, name FROM names", "", wanted).await?;
+    let select = "SELECT id, namespace, name FROM names";
+    let rows = fetch(conn, select, "", "id", wanted).await?;
     rows.iter()
         .map(|row| {
             let fields = Fields::new("names", 1, row);

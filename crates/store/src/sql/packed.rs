@@ -4,10 +4,8 @@
 //! A row is its numbers, then the length of each of its texts, then the texts themselves: so a text may hold anything.
 //! A piece begins after the last row of the one before, so that ids may have gaps of any size.
 
-use sqlx::QueryBuilder;
-
 use super::rows::int;
-use super::{Connection, Db, Wanted};
+use super::{Connection, Statement, Wanted};
 use crate::{Cause, StoreError};
 
 /// How a table is packed. It has a column `revision` as well.
@@ -19,7 +17,7 @@ pub(crate) struct Packed<const N: usize, const T: usize> {
     pub(crate) texts: [&'static str; T],
     /// The column that marks a tombstone, or 0 where there are none.
     pub(crate) gone: &'static str,
-    /// Rows at a time. SQLite makes no text of more than 10⁹ bytes.
+    /// Rows at a time. Neither database makes a text of more than 10⁹ bytes.
     pub(crate) piece: usize,
 }
 
@@ -111,9 +109,9 @@ impl<const N: usize, const T: usize> Packed<N, T> {
             numbers: [-1; N],
         };
         while let Some(pick) = next {
-            let mut query = self.piece(pick, &last);
-            let text: Option<String> = query.build_query_scalar().fetch_one(&mut *conn).await?;
-            let text = text.as_deref().unwrap_or_default();
+            let row = self.piece(pick, &last).fetch_one(conn).await?;
+            let text: Option<&str> = row.get(0)?;
+            let text = text.unwrap_or_default();
             let n_rows = self.unpack(text, pick.head(), &mut last, &mut take)?;
             next = pick.next(n_rows == self.piece, last.revision);
         }
@@ -121,8 +119,8 @@ impl<const N: usize, const T: usize> Packed<N, T> {
     }
 
     /// The query for the piece after the last row.
-    fn piece(&self, pick: Pick, last: &Last<N>) -> QueryBuilder<Db> {
-        let mut query = QueryBuilder::new(self.select(pick.head()));
+    fn piece(&self, pick: Pick, last: &Last<N>) -> Statement {
+        let mut query = Statement::new(self.select(pick.head()));
         let key = match pick {
             Pick::Live => {
                 query.push(self.gone).push(" = 0");
@@ -145,7 +143,7 @@ impl<const N: usize, const T: usize> Packed<N, T> {
         let columns = self.numbers[key.clone()].join(", ");
         if !matches!(pick, Pick::After(_)) {
             query.push(" AND (").push(&columns).push(") > (");
-            let mut position = query.separated(", ");
+            let mut position = query.list();
             last.numbers[key].iter().for_each(|number| {
                 position.push_bind(*number);
             });

@@ -2,10 +2,9 @@
 
 use model::UnixMillis;
 use model::change::Revision;
-use sqlx::{AssertSqlSafe, QueryBuilder};
 
 use super::rows::int;
-use super::{Connection, Db};
+use super::{Connection, Statement};
 use crate::StoreError;
 
 /// What one transaction deletes, about: writers wait no longer than that takes.
@@ -37,18 +36,18 @@ pub(crate) async fn small(
         "config_templates",
         "template_versions",
     ];
-    sqlx::query("UPDATE revision SET purged_through = $1 WHERE one = 1 AND purged_through < $1")
+    Statement::new("UPDATE revision SET purged_through = $1 WHERE one = 1 AND purged_through < $1")
         .bind(int(through.0))
-        .execute(&mut *conn)
+        .execute(conn)
         .await?;
     for table in tables {
         let delete = format!("DELETE FROM {table} WHERE gone = 1 AND revision <= $1");
-        sqlx::query(AssertSqlSafe(delete))
+        Statement::new(delete)
             .bind(int(through.0))
-            .execute(&mut *conn)
+            .execute(conn)
             .await?;
     }
-    sqlx::query("DELETE FROM logins WHERE expires_at <> 0 AND expires_at < $1")
+    Statement::new("DELETE FROM logins WHERE expires_at <> 0 AND expires_at < $1")
         .bind(before.0)
         .execute(conn)
         .await?;
@@ -57,14 +56,14 @@ pub(crate) async fn small(
 
 /// Deletes some events, the oldest first; answers whether there may be more.
 pub(crate) async fn events(conn: &mut Connection, before: UnixMillis) -> Result<bool, StoreError> {
-    let deleted = sqlx::query(
+    let deleted = Statement::new(
         "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at < $1 ORDER BY at, id LIMIT $2)",
     )
     .bind(before.0)
     .bind(MAX_EVENTS)
     .execute(conn)
     .await?;
-    Ok(deleted.rows_affected() > 0)
+    Ok(deleted > 0)
 }
 
 /// The tables that may hold many tombstones, each with its key.
@@ -87,35 +86,34 @@ pub(crate) async fn tombstones(
         let delete = format!(
             "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE gone = 1 AND revision <= $1 LIMIT $2)"
         );
-        let deleted = sqlx::query(AssertSqlSafe(delete))
+        let deleted = Statement::new(delete)
             .bind(int(through.0))
             .bind(room)
-            .execute(&mut *conn)
+            .execute(conn)
             .await?;
-        room -= int(deleted.rows_affected());
+        room -= int(deleted);
     }
     Ok(room < MAX_TOMBSTONES)
 }
 
 /// Deletes some ended tasks with all that belongs to them; answers whether there may be more.
 pub(crate) async fn tasks(conn: &mut Connection, before: UnixMillis) -> Result<bool, StoreError> {
-    let old: Vec<(i64, i64)> = sqlx::query_as(
+    let old = Statement::new(
         "SELECT id, n_targets FROM tasks WHERE created_at < $1 AND n_ended >= n_targets LIMIT $2",
     )
     .bind(before.0)
     .bind(MAX_TASKS)
-    .fetch_all(&mut *conn)
+    .fetch_all(conn)
     .await?;
     let mut n_targets = 0;
-    let some = old
-        .iter()
-        .take_while(|(_, n)| {
-            let room = n_targets < MAX_TARGETS;
-            n_targets += n;
-            room
-        })
-        .map(|(id, _)| *id)
-        .collect::<Vec<_>>();
+    let mut some = Vec::<i64>::new();
+    for row in &old {
+        if n_targets >= MAX_TARGETS {
+            break;
+        }
+        some.push(row.get(0)?);
+        n_targets += row.get::<i64>(1)?;
+    }
     if some.is_empty() {
         return Ok(false);
     }
@@ -124,13 +122,13 @@ pub(crate) async fn tasks(conn: &mut Connection, before: UnixMillis) -> Result<b
         "DELETE FROM targets WHERE task IN (",
         "DELETE FROM tasks WHERE id IN (",
     ] {
-        let mut query = QueryBuilder::<Db>::new(delete);
-        let mut list = query.separated(", ");
+        let mut query = Statement::new(delete);
+        let mut list = query.list();
         some.iter().for_each(|id| {
             list.push_bind(*id);
         });
-        let query = query.push(")").build().persistent(false);
-        query.execute(&mut *conn).await?;
+        query.push(")");
+        query.once().execute(conn).await?;
     }
     Ok(true)
 }
@@ -139,25 +137,25 @@ pub(crate) async fn tasks(conn: &mut Connection, before: UnixMillis) -> Result<b
 ///
 /// A job is marked before its tasks go, so that nobody sees a part of it.
 pub(crate) async fn jobs(conn: &mut Connection, before: UnixMillis) -> Result<bool, StoreError> {
-    let marked = sqlx::query(
+    let marked = Statement::new(
         "UPDATE jobs SET gone = 1 WHERE id IN (SELECT id FROM jobs WHERE is_over = 1 AND gone = 0 AND created_at < $1 \
          LIMIT $2)",
     )
     .bind(before.0)
     .bind(MAX_JOBS)
-    .execute(&mut *conn)
+    .execute(conn)
     .await?
-    .rows_affected();
-    let tasks = sqlx::query(
+    ;
+    let tasks = Statement::new(
         "DELETE FROM job_tasks WHERE (job, ordinal) IN (SELECT job, ordinal FROM job_tasks WHERE job IN \
          (SELECT id FROM jobs WHERE gone = 1) LIMIT $1)",
     )
     .bind(MAX_JOB_TASKS)
-    .execute(&mut *conn)
+    .execute(conn)
     .await?
-    .rows_affected();
+    ;
     if int(tasks) < MAX_JOB_TASKS {
-        sqlx::query("DELETE FROM jobs WHERE gone = 1")
+        Statement::new("DELETE FROM jobs WHERE gone = 1")
             .execute(conn)
             .await?;
     }
@@ -169,17 +167,17 @@ pub(crate) async fn contents(
     conn: &mut Connection,
     after: &[u8],
 ) -> Result<Option<Vec<u8>>, StoreError> {
-    let through: Option<Vec<u8>> = sqlx::query_scalar(
-        "SELECT id FROM (SELECT id FROM contents WHERE id > $1 ORDER BY id LIMIT $2) AS some ORDER BY id DESC LIMIT 1",
+    let through: Option<Vec<u8>> = Statement::new(
+        "SELECT id FROM (SELECT id FROM contents WHERE id > $1 ORDER BY id LIMIT $2) AS part ORDER BY id DESC LIMIT 1",
     )
     .bind(after)
     .bind(MAX_CONTENTS)
-    .fetch_optional(&mut *conn)
+    .fetch_value(conn)
     .await?;
     let Some(through) = through else {
         return Ok(None);
     };
-    sqlx::query(
+    Statement::new(
         "DELETE FROM contents WHERE id > $1 AND id <= $2 \
          AND NOT EXISTS (SELECT 1 FROM config_files WHERE generated_content = contents.id) \
          AND NOT EXISTS (SELECT 1 FROM config_files WHERE released_content = contents.id)",

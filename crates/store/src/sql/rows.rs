@@ -6,16 +6,12 @@
 use std::cmp::Ordering;
 
 use model::change::Revision;
-use sqlx::QueryBuilder;
-use sqlx::query_builder::Separated;
 
-use super::{Connection, Db, Row, Wanted};
+use super::{Connection, Row, Statement, Tuple, Wanted};
 use crate::StoreError;
 
-/// Rows per statement. SQLite takes 32,766 parameters: 1024 rows of up to 31 columns.
+/// Rows per statement. SQLite takes 32,766 parameters and PostgreSQL 65,535: 1024 rows of up to 31 columns.
 const CHUNKS: [usize; 6] = [1024, 256, 64, 16, 4, 1];
-
-pub(crate) type Tuple<'a> = Separated<'a, Db, &'static str>;
 
 /// Cuts rows into the pieces that statements are made for.
 pub(crate) fn chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
@@ -51,8 +47,9 @@ pub(crate) async fn insert<T>(
     mut bind: impl FnMut(&mut Tuple<'_>, &T),
 ) -> Result<(), StoreError> {
     for chunk in chunks(rows) {
-        let mut query = values(head, chunk, &mut bind);
-        query.push(tail).build().execute(&mut *conn).await?;
+        let mut statement = values(head, chunk, &mut bind);
+        statement.push(tail);
+        statement.execute(conn).await?;
     }
     Ok(())
 }
@@ -61,11 +58,11 @@ pub(crate) async fn insert<T>(
 pub(crate) fn values<T>(
     head: &str,
     chunk: &[T],
-    mut bind: impl FnMut(&mut Tuple<'_>, &T),
-) -> QueryBuilder<Db> {
-    let mut query = QueryBuilder::new(head);
-    query.push_values(chunk, |mut tuple, row| bind(&mut tuple, row));
-    query
+    bind: impl FnMut(&mut Tuple<'_>, &T),
+) -> Statement {
+    let mut statement = Statement::new(head.to_owned());
+    statement.push_values(chunk, bind);
+    statement
 }
 
 /// `update`, gone = 1, revision = … WHERE `key` IN (…), as often as it takes.
@@ -78,31 +75,39 @@ pub(crate) async fn bury<T>(
     bind: impl Fn(&mut Tuple<'_>, &T),
 ) -> Result<(), StoreError> {
     for chunk in chunks(keys) {
-        let mut query = QueryBuilder::<Db>::new(update);
-        query.push(", gone = 1, revision = ");
-        query.push_bind(int(revision.0));
-        query.push(" WHERE gone = 0 AND ").push(key).push(" IN (");
-        let mut list = query.separated(", ");
+        let mut statement = Statement::new(update.to_owned());
+        statement.push(", gone = 1, revision = ");
+        statement.push_bind(int(revision.0));
+        statement
+            .push(" WHERE gone = 0 AND ")
+            .push(key)
+            .push(" IN (");
+        let mut list = statement.list();
         chunk.iter().for_each(|key| bind(&mut list, key));
-        query.push(")");
-        query.build().execute(&mut *conn).await?;
+        statement.push(")");
+        statement.execute(conn).await?;
     }
     Ok(())
 }
 
-/// Runs `select` with the condition that picks what is wanted.
+/// Runs `select` with the condition that picks what is wanted, in the order of the key, and of revisions before it.
 pub(crate) async fn fetch(
     conn: &mut Connection,
     select: &'static str,
     live: &'static str,
+    key: &'static str,
     wanted: Wanted,
 ) -> Result<Vec<Row>, StoreError> {
-    let mut query = QueryBuilder::<Db>::new(select);
+    let mut statement = Statement::new(select);
     match wanted {
-        Wanted::Live => query.push(live),
-        Wanted::Since(since) => query.push(" WHERE revision > ").push_bind(int(since.0)),
+        Wanted::Live => statement.push(live).push(" ORDER BY "),
+        Wanted::Since(since) => statement
+            .push(" WHERE revision > ")
+            .push_bind(int(since.0))
+            .push(" ORDER BY revision, "),
     };
-    Ok(query.build().fetch_all(conn).await?)
+    statement.push(key);
+    statement.fetch_all(conn).await
 }
 
 /// SQL has no unsigned numbers; the bits survive the round trip.

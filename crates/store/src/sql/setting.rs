@@ -1,15 +1,13 @@
 //! Settings: a few values that are decided once and then kept, such as the CA's key.
 
-use super::Connection;
+use super::{Connection, Statement};
 use crate::StoreError;
 
 pub(crate) async fn read(conn: &mut Connection, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-    Ok(
-        sqlx::query_scalar("SELECT body FROM settings WHERE id = $1")
-            .bind(key)
-            .fetch_optional(conn)
-            .await?,
-    )
+    Statement::new("SELECT body FROM settings WHERE id = $1")
+        .bind(key)
+        .fetch_value(conn)
+        .await
 }
 
 pub(crate) async fn put_if_absent(
@@ -17,7 +15,7 @@ pub(crate) async fn put_if_absent(
     key: &str,
     value: &[u8],
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO settings (id, body) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING")
+    Statement::new("INSERT INTO settings (id, body) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING")
         .bind(key)
         .bind(value)
         .execute(conn)

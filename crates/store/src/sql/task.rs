@@ -10,7 +10,7 @@ use model::{TaskId, UnixMillis};
 
 use super::fields::Fields;
 use super::rows::{fetch, insert, int, ordered};
-use super::{Connection, Row, Wanted};
+use super::{Connection, Row, Statement, Wanted};
 use crate::{StoreError, StoredTask, TaskSummary};
 
 pub(crate) async fn write(
@@ -42,7 +42,7 @@ pub(crate) async fn read(
     wanted: Wanted,
 ) -> Result<Vec<TaskRow>, StoreError> {
     let select = "SELECT id, created_at, app, user_name FROM tasks";
-    let rows = fetch(conn, select, " WHERE n_ended < n_targets", wanted).await?;
+    let rows = fetch(conn, select, " WHERE n_ended < n_targets", "id", wanted).await?;
     rows.iter().map(decode).collect()
 }
 
@@ -50,9 +50,9 @@ pub(crate) async fn one(
     conn: &mut Connection,
     id: TaskId,
 ) -> Result<Option<StoredTask>, StoreError> {
-    let row = sqlx::query("SELECT id, created_at, app, user_name FROM tasks WHERE id = $1")
+    let row = Statement::new("SELECT id, created_at, app, user_name FROM tasks WHERE id = $1")
         .bind(int(id.number()))
-        .fetch_optional(&mut *conn)
+        .fetch_optional(conn)
         .await?;
     let Some(row) = row else {
         return Ok(None);
@@ -80,7 +80,7 @@ pub(crate) async fn list(
     limit: u32,
     before: Option<TaskId>,
 ) -> Result<Vec<TaskSummary>, StoreError> {
-    let rows = sqlx::query(
+    let rows = Statement::new(
         "SELECT id, created_at, app, user_name, n_targets, n_ended, n_ok FROM tasks WHERE id < $1 \
          ORDER BY id DESC LIMIT $2",
     )

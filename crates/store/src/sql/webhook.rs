@@ -5,7 +5,7 @@ use model::webhook::Webhook;
 
 use super::fields::Fields;
 use super::rows::{bury, fetch, insert, int, ordered};
-use super::{Connection, Wanted};
+use super::{Connection, Statement, Wanted};
 use crate::StoreError;
 
 pub(crate) async fn write(
@@ -46,7 +46,7 @@ pub(crate) async fn read(
 ) -> Result<(Vec<Webhook>, Vec<String>), StoreError> {
     let select = "SELECT id, gone, body FROM webhooks";
     let (mut live, mut gone) = (Vec::new(), Vec::new());
-    for row in &fetch(conn, select, " WHERE gone = 0", wanted).await? {
+    for row in &fetch(conn, select, " WHERE gone = 0", "id", wanted).await? {
         let fields = Fields::new("webhooks", 1, row);
         match fields.flag(1)? {
             true => gone.push(fields.text(0)?),
@@ -61,9 +61,9 @@ pub(crate) async fn delivered(
     webhook: &str,
 ) -> Result<Option<u64>, StoreError> {
     let found: Option<i64> =
-        sqlx::query_scalar("SELECT delivered FROM webhooks WHERE id = $1 AND gone = 0")
+        Statement::new("SELECT delivered FROM webhooks WHERE id = $1 AND gone = 0")
             .bind(webhook)
-            .fetch_optional(conn)
+            .fetch_value(conn)
             .await?;
     Ok(found.map(i64::cast_unsigned))
 }
@@ -73,10 +73,12 @@ pub(crate) async fn save_delivered(
     webhook: &str,
     through: u64,
 ) -> Result<(), StoreError> {
-    sqlx::query("UPDATE webhooks SET delivered = $2 WHERE id = $1 AND gone = 0 AND delivered < $2")
-        .bind(webhook)
-        .bind(int(through))
-        .execute(conn)
-        .await?;
+    Statement::new(
+        "UPDATE webhooks SET delivered = $2 WHERE id = $1 AND gone = 0 AND delivered < $2",
+    )
+    .bind(webhook)
+    .bind(int(through))
+    .execute(conn)
+    .await?;
     Ok(())
 }

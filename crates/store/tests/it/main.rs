@@ -1,4 +1,5 @@
-//! The store's promises, each a test. `conformance` holds what every engine keeps, `sqlite` runs it and adds its own.
+//! The store's promises, each a test. `conformance` holds what every engine keeps; `sqlite` and `postgres` run it and add
+//! their own.
 
 #![allow(unreachable_pub, reason = "nothing outside sees a test binary")]
 #![allow(
@@ -10,6 +11,7 @@ mod conformance;
 mod crash;
 mod picture;
 mod place;
+mod postgres;
 mod random;
 mod some;
 mod sqlite;

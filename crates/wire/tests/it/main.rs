@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
+mod properties;
+
 use std::fmt::Debug;
 use std::path::PathBuf;
 

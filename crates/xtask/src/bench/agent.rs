@@ -18,7 +18,7 @@ mod s6;
 mod stage;
 mod supervisord;
 mod tree;
-mod usage;
+pub(super) mod usage;
 mod zinit;
 
 use std::path::{Path, PathBuf};

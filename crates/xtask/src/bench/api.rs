@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     server::build(&["cli"])?;
     let binaries = server::binaries()?;
     let data = tempfile::tempdir()?;
-    let (server, _) = Server::start(&binaries, data.path())?;
+    let (mut server, _) = Server::start(&binaries, data.path())?;
     let mut table = Table::new(["what", "measured", "aim"]);
     let mut client = Client::connect(server.http)?;
     let n_processes = args.hosts * args.names;
@@ -183,15 +183,15 @@ fn meta_and_hosts(args: &Args, name: &str) -> Vec<u8> {
     format!(r#"{{"meta":{meta},"hosts":{}}}"#, hosts(args.hosts)).into_bytes()
 }
 
-/// The spec of the documents' own example, with labels as a real caller sends them.
 fn register(args: &Args, name: &str) -> Vec<u8> {
+    register_on(&hosts(args.hosts), name)
+}
+
+/// The spec of the documents' own example, with labels as a real caller sends them.
+pub(super) fn register_on(hosts: &str, name: &str) -> Vec<u8> {
     let meta = format!(
         r#"{{"namespace":"bench","name":"{name}","labels":{{"proc_name":"{name}","tier":"game"}}}}"#
     );
     let spec = r#"{"identity":{"proc_name":"proc-test","setup_path":"/data/gsetest/","pid_path":"/data/gsetest/proc-test.pid","config_path":"/data/gsetest/proc-test.conf","log_path":"/data/gsetest/logs/","user":"root"},"control":{"start_cmd":"./start.sh","stop_cmd":"./stop.sh","restart_cmd":"./restart.sh","reload_cmd":"./reload.sh","kill_cmd":"./kill.sh","version_cmd":"./version.sh","health_cmd":"./health.sh"},"resource":{"cpu":10.0,"mem":10.0,"fd":10000,"disk":100,"net":0},"monitor_policy":{"auto_type":1,"start_check_secs":5,"stop_check_secs":5,"start_retries":3,"start_interval":20}}"#;
-    format!(
-        r#"{{"meta":{meta},"hosts":{},"spec":{spec}}}"#,
-        hosts(args.hosts)
-    )
-    .into_bytes()
+    format!(r#"{{"meta":{meta},"hosts":{hosts},"spec":{spec}}}"#).into_bytes()
 }

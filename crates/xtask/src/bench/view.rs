@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 fn measure(n_processes: usize) -> anyhow::Result<Vec<(String, String)>> {
     let binaries = server::binaries()?;
     let data = tempfile::tempdir()?;
-    let (server, _) = Server::start(&binaries, data.path())?;
+    let (mut server, _) = Server::start(&binaries, data.path())?;
     let mut client = Client::connect(server.http)?;
     let n_hosts = n_processes / PROCESSES;
     let document = serde_json::to_vec(&document(n_hosts))?;

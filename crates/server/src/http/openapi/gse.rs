@@ -72,8 +72,8 @@ pub(super) fn answer(data: &str) -> Value {
         "type": "object",
         "required": ["result", "code", "message", "data"],
         "properties": {
-            "result": {"type": "boolean", "const": true},
-            "code": {"type": "integer", "const": 0},
+            "result": {"type": "boolean", "enum": [true]},
+            "code": {"type": "integer", "enum": [0]},
             "message": {"type": "string"},
             "data": {"$ref": format!("#/components/schemas/{data}")},
         },

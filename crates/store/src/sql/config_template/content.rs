@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use model::config_template::{ContentId, ContentRow};
 
-use super::super::Connection;
+use super::super::fields::Fields;
 use super::super::rows::{insert, ordered};
+use super::super::{Connection, Statement};
 use crate::StoreError;
 
 /// What one batch of statements holds in memory, about.
@@ -31,7 +32,7 @@ pub(crate) async fn write(conn: &mut Connection, rows: &[ContentRow]) -> Result<
             |tuple, row| {
                 tuple
                     .push_bind(row.id.0.to_vec())
-                    .push_bind(row.body.clone());
+                    .push_bind(row.body.as_bytes());
             },
         )
         .await?;
@@ -43,9 +44,14 @@ pub(crate) async fn one(
     conn: &mut Connection,
     id: ContentId,
 ) -> Result<Option<Arc<str>>, StoreError> {
-    let body: Option<String> = sqlx::query_scalar("SELECT body FROM contents WHERE id = $1")
+    let row = Statement::new("SELECT id, body FROM contents WHERE id = $1")
         .bind(&id.0[..])
         .fetch_optional(conn)
         .await?;
-    Ok(body.map(Arc::from))
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let fields = Fields::new("contents", 1, &row);
+    let body = std::str::from_utf8(fields.get(1)?).map_err(|e| fields.corrupt(e))?;
+    Ok(Some(body.into()))
 }

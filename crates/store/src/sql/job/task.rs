@@ -8,8 +8,8 @@ use model::change::Revision;
 use model::job::{JobId, JobStatus, JobTaskRow};
 
 use super::super::packed::{Packed, Record};
-use super::super::rows::{Tuple, chunks, insert, int, ordered, values};
-use super::super::{Connection, Wanted};
+use super::super::rows::{chunks, insert, int, ordered, values};
+use super::super::{Connection, Statement, Tuple, Wanted};
 use super::known;
 use crate::StoreError;
 
@@ -86,15 +86,15 @@ async fn before(
         query.push(
             ") AS v CROSS JOIN job_tasks AS t WHERE t.job = v.column1 AND t.ordinal = v.column2 GROUP BY t.job, t.status",
         );
-        let found: Vec<(i64, String, i64)> = query.build_query_as().fetch_all(&mut *conn).await?;
-        for (job, text, n_tasks) in found {
+        for row in &query.fetch_all(conn).await? {
+            let (job, text): (i64, &str) = (row.get(0)?, row.get(1)?);
             let status = STATUSES.into_iter().find(|status| status.as_str() == text);
             let status = status.ok_or_else(|| StoreError::Corrupt {
                 table: "job_tasks",
                 id: job.to_string(),
                 source: format!("{text:?} is no status").into(),
             })?;
-            counts.entry(job).or_default()[column(status)] -= n_tasks;
+            counts.entry(job).or_default()[column(status)] -= row.get::<i64>(2)?;
         }
     }
     Ok(counts)
@@ -115,7 +115,7 @@ async fn add(conn: &mut Connection, counts: &[(i64, Count)]) -> Result<(), Store
             },
         );
         query.push(") AS v WHERE jobs.id = v.column1");
-        query.build().execute(&mut *conn).await?;
+        query.execute(conn).await?;
     }
     Ok(())
 }
@@ -127,10 +127,10 @@ pub(crate) async fn touch(
     jobs: &[i64],
 ) -> Result<(), StoreError> {
     for job in jobs {
-        sqlx::query("UPDATE job_tasks SET revision = $1 WHERE job = $2")
+        Statement::new("UPDATE job_tasks SET revision = $1 WHERE job = $2")
             .bind(int(revision.0))
             .bind(*job)
-            .execute(&mut *conn)
+            .execute(conn)
             .await?;
     }
     Ok(())

@@ -7,11 +7,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use model::change::{OutcomeRow, Revision};
 use model::{Code, OpId, TaskId};
-use sqlx::QueryBuilder;
 
 use super::super::fields::Fields;
-use super::super::rows::{Tuple, chunks, fetch, insert, int, ordered, values};
-use super::super::{Connection, Db, Row, Wanted};
+use super::super::rows::{chunks, fetch, insert, int, ordered, values};
+use super::super::{Connection, Row, Statement, Tuple, Wanted};
 use crate::StoreError;
 
 pub(crate) async fn write(
@@ -76,12 +75,11 @@ async fn known(
             ") AS v CROSS JOIN targets AS t LEFT JOIN outcomes AS o ON o.task = t.task AND o.ordinal = t.ordinal \
              WHERE t.task = v.column1 AND t.ordinal = v.column2 GROUP BY t.task",
         );
-        let found: Vec<(i64, i64, i64, i64)> = query.build_query_as().fetch_all(&mut *conn).await?;
-        for (task, known, had, had_ok) in found {
-            let count = counts.entry(task).or_default();
-            count.known += known;
-            count.had += had;
-            count.had_ok += had_ok;
+        for row in &query.fetch_all(conn).await? {
+            let count = counts.entry(row.get(0)?).or_default();
+            count.known += row.get::<i64>(1)?;
+            count.had += row.get::<i64>(2)?;
+            count.had_ok += row.get::<i64>(3)?;
         }
     }
     Ok(counts)
@@ -100,7 +98,7 @@ async fn targets_there(
         query.push(
             ") AS v CROSS JOIN targets AS t WHERE t.task = v.column1 AND t.ordinal = v.column2",
         );
-        for row in &query.build().fetch_all(&mut *conn).await? {
+        for row in &query.fetch_all(conn).await? {
             there.insert(op_id(&Fields::new("targets", 2, row))?);
         }
     }
@@ -120,7 +118,7 @@ async fn add(conn: &mut Connection, counts: &[(i64, Count)]) -> Result<(), Store
             },
         );
         query.push(") AS v WHERE tasks.id = v.column1");
-        query.build().execute(&mut *conn).await?;
+        query.execute(conn).await?;
     }
     Ok(())
 }
@@ -139,7 +137,7 @@ pub(crate) async fn read(
     wanted: Wanted,
 ) -> Result<Vec<OutcomeRow>, StoreError> {
     let open = " WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets)";
-    let rows = fetch(conn, SELECT, open, wanted).await?;
+    let rows = fetch(conn, SELECT, open, "task, ordinal", wanted).await?;
     rows.iter().map(decode).collect()
 }
 
@@ -147,9 +145,10 @@ pub(crate) async fn of_task(
     conn: &mut Connection,
     id: TaskId,
 ) -> Result<Vec<OutcomeRow>, StoreError> {
-    let mut query = QueryBuilder::<Db>::new(SELECT);
+    let mut query = Statement::new(SELECT);
     query.push(" WHERE task = ").push_bind(int(id.number()));
-    let rows = query.build().fetch_all(conn).await?;
+    query.push(" ORDER BY ordinal");
+    let rows = query.fetch_all(conn).await?;
     rows.iter().map(decode).collect()
 }
 

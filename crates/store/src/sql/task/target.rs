@@ -6,11 +6,10 @@ use std::sync::Arc;
 use model::change::{HostId, Revision, TargetRow};
 use model::spec::Probe;
 use model::{FullName, Op, OpId, TaskId, UnixMillis};
-use sqlx::QueryBuilder;
 
 use super::super::fields::Fields;
 use super::super::rows::{chunks, fetch, insert, int, ordered};
-use super::super::{Connection, Db, Row, Wanted};
+use super::super::{Connection, Row, Statement, Wanted};
 use crate::StoreError;
 
 /// Between the key prefixes of one target: the separator that ASCII has for such lists.
@@ -55,14 +54,15 @@ async fn count(conn: &mut Connection, rows: &[TargetRow]) -> Result<(), StoreErr
         .map(|row| int(row.op_id.task.number()))
         .collect();
     for chunk in chunks(&Vec::from_iter(tasks)) {
-        let mut query = QueryBuilder::<Db>::new(
+        let mut query = Statement::new(
             "UPDATE tasks SET n_targets = (SELECT count(*) FROM targets WHERE targets.task = tasks.id) WHERE id IN (",
         );
-        let mut list = query.separated(", ");
+        let mut list = query.list();
         chunk.iter().for_each(|id| {
             list.push_bind(*id);
         });
-        query.push(")").build().execute(&mut *conn).await?;
+        query.push(")");
+        query.execute(conn).await?;
     }
     Ok(())
 }
@@ -102,17 +102,17 @@ pub(crate) async fn read(
     wanted: Wanted,
 ) -> Result<Vec<TargetRow>, StoreError> {
     let open = " WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets)";
-    decode(&fetch(conn, SELECT, open, wanted).await?)
+    decode(&fetch(conn, SELECT, open, "task, ordinal", wanted).await?)
 }
 
 pub(crate) async fn of_task(
     conn: &mut Connection,
     id: TaskId,
 ) -> Result<Vec<TargetRow>, StoreError> {
-    let mut query = QueryBuilder::<Db>::new(SELECT);
+    let mut query = Statement::new(SELECT);
     query.push(" WHERE task = ").push_bind(int(id.number()));
     query.push(" ORDER BY ordinal");
-    decode(&query.build().fetch_all(conn).await?)
+    decode(&query.fetch_all(conn).await?)
 }
 
 fn decode(rows: &[Row]) -> Result<Vec<TargetRow>, StoreError> {

@@ -7,7 +7,7 @@ use crate::place::Place;
 
 #[tokio::test]
 async fn big_tables_are_read_through_their_indexes() {
-    let place = Place::new();
+    let place = Place::sqlite();
     place.open().await.close().await;
     for (statement, wanted) in [
         (
@@ -79,7 +79,7 @@ async fn big_tables_are_read_through_their_indexes() {
 /// Each filter has an index that holds its events in the order of time: a page costs what a page holds.
 #[tokio::test]
 async fn pages_of_events_are_read_in_order_and_never_sorted() {
-    let place = Place::new();
+    let place = Place::sqlite();
     place.open().await.close().await;
     for (filter, wanted) in [
         ("", "events_at"),
@@ -109,7 +109,7 @@ async fn pages_of_events_are_read_in_order_and_never_sorted() {
 /// Each piece begins where the last one ended, without walking over what came before or sorting what comes after.
 #[tokio::test]
 async fn pieces_of_a_table_are_read_in_order_and_never_sorted() {
-    let place = Place::new();
+    let place = Place::sqlite();
     place.open().await.close().await;
     for (table, condition, wanted) in [
         (
@@ -167,7 +167,7 @@ async fn pieces_of_a_table_are_read_in_order_and_never_sorted() {
 /// A page of jobs is read from the newest on, whatever it is filtered by.
 #[tokio::test]
 async fn pages_of_jobs_are_read_in_order_and_never_sorted() {
-    let place = Place::new();
+    let place = Place::sqlite();
     place.open().await.close().await;
     for (filter, wanted) in [
         ("", "INTEGER PRIMARY KEY (rowid<?)"),

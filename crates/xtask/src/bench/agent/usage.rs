@@ -36,7 +36,7 @@ pub(super) fn memory(pids: &[i32]) -> anyhow::Result<u64> {
 }
 
 /// Time on a core, of all threads, to the nanosecond. Of one that has ended: none.
-pub(super) fn cpu(pids: &[i32]) -> Duration {
+pub(in crate::bench) fn cpu(pids: &[i32]) -> Duration {
     let mut total = 0;
     for pid in pids {
         let threads = std::fs::read_dir(format!("/proc/{pid}/task"));

@@ -1,0 +1,260 @@
+//! Taking in what the other replicas tell, and noticing when one falls silent.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bus::{Message, Received, ReplicaId, Subscription};
+use fleet::Link;
+use model::UnixMillis;
+use model::change::{HostId, Revision};
+use prost::Message as _;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::peers::{SILENCE, Verdict};
+use super::tell::To;
+use super::word::{Block, Digest, Resend, Soft, Word};
+use crate::{Control, Happening, stopped};
+
+const BEAT_EVERY: Duration = Duration::from_secs(1);
+const TELL_EVERY: Duration = Duration::from_millis(100);
+const BEATS_PER_DIGEST: u32 = 10;
+/// How many hosts are asked for at a time. The rest is missing still when the next digest comes.
+const RESEND_AT_A_TIME: usize = 512;
+/// How long the first word may wait for the store to give what it is about.
+const FOLLOW_WITHIN: Duration = Duration::from_secs(1);
+
+pub(crate) async fn run(control: Control, heard: Subscription, mut stop: watch::Receiver<bool>) {
+    if control.is_alone() {
+        return;
+    }
+    tokio::join!(
+        tell(control.clone(), stop.clone()),
+        hear(control.clone(), heard, &mut stop)
+    );
+    control.tell_leaving();
+}
+
+/// Publishes what moved, signs of life, and digests.
+async fn tell(control: Control, mut stop: watch::Receiver<bool>) {
+    let mut beats = 0_u32;
+    let (mut beat, mut moved) = (interval(BEAT_EVERY), interval(TELL_EVERY));
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    moved.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = beat.tick() => {
+                control.tell_beat(beats == 0);
+                control.notice_silence();
+                beats += 1;
+                if beats.is_multiple_of(BEATS_PER_DIGEST) {
+                    control.tell_digest(To::All);
+                }
+            }
+            _ = moved.tick() => control.tell_moved(),
+            () = stopped(&mut stop) => return,
+        }
+    }
+}
+
+async fn hear(control: Control, mut heard: Subscription, stop: &mut watch::Receiver<bool>) {
+    loop {
+        let received = tokio::select! {
+            received = heard.recv() => received,
+            () = stopped(stop) => return,
+        };
+        match received {
+            Received::Message(from, Message::Soft(payload)) => match Soft::decode(&payload[..]) {
+                Ok(soft) => control.hear(from, soft).await,
+                // A newer replica may say what this one does not know.
+                Err(error) => tracing::debug!(%from, %error, "a word that makes no sense"),
+            },
+            Received::Message(_, Message::Committed(_)) => {}
+            Received::Lagged => control.tell_beat(true),
+        }
+    }
+}
+
+impl Control {
+    async fn hear(&self, from: ReplicaId, soft: Soft) {
+        let now = Instant::now();
+        self.0.replicas.peers().heard(from, now);
+        match soft.word {
+            Some(Word::Beat(beat)) => {
+                let is_new = self.0.replicas.peers().beat(from, &beat, now);
+                if is_new {
+                    tracing::info!(replica = %from, "another replica is there");
+                    // It may not know of us either.
+                    self.tell_beat(false);
+                }
+                if is_new || beat.wants_digest {
+                    self.tell_digest(To::One(from));
+                }
+            }
+            Some(Word::Hosts(hosts)) => {
+                let mut lost = Vec::new();
+                for block in hosts.blocks {
+                    if self.take_block(from, Revision(soft.revision), &block).await {
+                        lost.push(block.host);
+                    }
+                }
+                self.ask_again(from, lost);
+            }
+            Some(Word::Digest(digest)) => self.take_digest(from, digest),
+            Some(Word::Resend(resend)) => {
+                let hosts: Vec<HostId> = resend.hosts.into_iter().map(HostId).collect();
+                self.tell_again(To::One(from), &hosts);
+            }
+            Some(Word::Leaving(_)) => {
+                let hosts = self.0.replicas.peers().forget(from);
+                tracing::info!(replica = %from, "another replica has left");
+                self.lose(&hosts);
+            }
+            None => {}
+        }
+    }
+
+    fn ask_again(&self, from: ReplicaId, mut hosts: Vec<u32>) {
+        if hosts.is_empty() {
+            return;
+        }
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts.truncate(RESEND_AT_A_TIME);
+        self.send_word(from, Word::Resend(Resend { hosts }));
+    }
+
+    /// True when something is missing, and has to be asked for.
+    async fn take_block(&self, from: ReplicaId, revision: Revision, block: &Block) -> bool {
+        let host = HostId(block.host);
+        let verdict = self.0.replicas.peers().judge(from, block);
+        match verdict {
+            Verdict::Ignore => return false,
+            Verdict::Gap => return true,
+            Verdict::Ours => {
+                self.tell_again(To::All, &[host]);
+                return false;
+            }
+            Verdict::Gone => {
+                self.lose(&[host]);
+                return false;
+            }
+            Verdict::TakeOver => self.0.sessions.evict(host),
+            Verdict::Apply => {}
+        }
+        let n_unknown = self.fold_block(block);
+        if n_unknown > 0 && revision > self.fleet().revision() {
+            // The sender knows of commits that are not here yet.
+            let _ = tokio::time::timeout(FOLLOW_WITHIN, self.follow()).await;
+            self.fold_block(block);
+        }
+        false
+    }
+
+    /// How much of it is not known here.
+    fn fold_block(&self, block: &Block) -> usize {
+        let host = HostId(block.host);
+        let at = self.now();
+        let (address, came_up, read) = {
+            let mut fleet = self.fleet_mut();
+            let Some(view) = fleet.host(host) else {
+                return 1;
+            };
+            let (address, came_up) = (view.host, !view.link.is_up());
+            if block.full {
+                fleet.set_link(
+                    host,
+                    Link::Up {
+                        since: UnixMillis(block.since_ms),
+                    },
+                );
+                if let Some(info) = block.info.clone() {
+                    fleet.set_agent_info(host, info.into());
+                }
+            }
+            fleet.heard(host, at);
+            (address, came_up, fleet.read_statuses(host, &block.statuses))
+        };
+        if came_up && block.full {
+            self.tell(Happening::Agent {
+                host: address,
+                up: true,
+                at,
+            });
+        }
+        self.tell_of_statuses(address, &read.changed, at);
+        read.n_unknown
+    }
+
+    fn take_digest(&self, from: ReplicaId, digest: Digest) {
+        let (missing, gone) = {
+            let mut peers = self.0.replicas.peers();
+            let range = digest.from..digest.until;
+            let gone = peers.forget_others(from, range, &digest.entries);
+            (peers.missing(from, &digest.entries), gone)
+        };
+        self.lose(&gone);
+        self.ask_again(from, missing);
+        let peers = self.0.replicas.peers();
+        let theirs = digest.entries.iter();
+        let theirs: Vec<_> = theirs
+            .filter(|entry| peers.is_holder(from, entry))
+            .collect();
+        drop(peers);
+        let mut fleet = self.fleet_mut();
+        for entry in theirs {
+            fleet.heard(HostId(entry.host), UnixMillis(entry.heard_ms));
+        }
+    }
+
+    /// Nobody holds these agents any more, as far as is known.
+    fn lose(&self, hosts: &[HostId]) {
+        let at = self.now();
+        for host in hosts {
+            let address = {
+                let mut fleet = self.fleet_mut();
+                fleet.set_link(*host, Link::Down { since: at });
+                fleet.host(*host).map(|view| view.host)
+            };
+            if let Some(host) = address {
+                self.tell(Happening::Agent {
+                    host,
+                    up: false,
+                    at,
+                });
+            }
+        }
+    }
+
+    fn notice_silence(&self) {
+        let silent = self.0.replicas.peers().forget_silent(Instant::now());
+        let lost_some = !silent.is_empty();
+        for (replica, hosts) in silent {
+            let n_agents = hosts.len();
+            tracing::warn!(%replica, n_agents, "a replica was silent for {} s: it is gone", SILENCE.as_secs());
+            self.lose(&hosts);
+        }
+        self.notice_being_cut_off(lost_some);
+    }
+
+    /// One that reaches neither the store nor the others lets its agents go: somebody else may reach both.
+    fn notice_being_cut_off(&self, lost_some: bool) {
+        let replicas = &self.0.replicas;
+        let is_lonely = replicas.peers().replicas().next().is_none();
+        if lost_some || !is_lonely {
+            // Who never had company cannot have lost it.
+            replicas.lost_company.store(is_lonely, Ordering::SeqCst);
+        }
+        let was_cut_off = self.is_cut_off();
+        let is_cut_off = self.is_behind() && replicas.lost_company.load(Ordering::SeqCst);
+        replicas.is_cut_off.store(is_cut_off, Ordering::SeqCst);
+        if is_cut_off && !was_cut_off {
+            tracing::error!(
+                "cut off from the store and from every other replica: agents are asked to go elsewhere"
+            );
+        }
+        if is_cut_off {
+            self.say_bye("the server is cut off from its store");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The two databases, and the one place that knows which there are.
+//!
+//! A call borrows a connection from here: for one statement, for several that must see one state, or to write.
+
+use model::change::Revision;
+
+use crate::StoreError;
+use crate::error::without_secrets;
+use crate::postgres::Postgres;
+use crate::sql::{self, Connection, Statement};
+use crate::sqlite::Sqlite;
+use crate::transaction::Transaction;
+
+#[derive(Debug)]
+pub(crate) enum Database {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Database {
+    /// The scheme of the URL chooses.
+    pub(crate) async fn open(url: &str) -> Result<Self, StoreError> {
+        match url.split_once(':') {
+            Some(("sqlite", path)) if !path.is_empty() && path != ":memory:" => {
+                Ok(Self::Sqlite(Sqlite::open(path).await?))
+            }
+            Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres(Postgres::open(url).await?)),
+            _ => Err(StoreError::Unsupported {
+                url: without_secrets(url),
+            }),
+        }
+    }
+
+    /// Whether others may write to it.
+    pub(crate) fn is_shared(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => false,
+            Self::Postgres(_) => true,
+        }
+    }
+
+    /// For one statement that reads.
+    pub(crate) async fn reader(&self) -> Result<Connection, StoreError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.reader().await,
+            Self::Postgres(postgres) => postgres.connection().await,
+        }
+    }
+
+    pub(crate) async fn head(&self) -> Result<Revision, StoreError> {
+        match self {
+            Self::Sqlite(sqlite) => {
+                let mut conn = sqlite.reader().await?;
+                Ok(sql::revision::read(&mut conn).await?.head)
+            }
+            Self::Postgres(postgres) => postgres.head().await,
+        }
+    }
+
+    /// All reads in it see one state.
+    pub(crate) async fn begin_read(&self) -> Result<Transaction, StoreError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.begin_read().await,
+            Self::Postgres(postgres) => postgres.begin_read().await,
+        }
+    }
+
+    /// Where the database takes one writer at a time, nothing can come between a look and the write after it.
+    pub(crate) async fn begin_write(&self) -> Result<Transaction, StoreError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.begin_write().await,
+            Self::Postgres(postgres) => postgres.begin_write().await,
+        }
+    }
+
+    /// Nobody commits as long as it lasts: for what looks at many rows and then deletes.
+    pub(crate) async fn begin_alone(&self) -> Result<Transaction, StoreError> {
+        let mut tx = self.begin_write().await?;
+        if self.is_shared() {
+            Statement::new("SELECT one FROM revision WHERE one = 1 FOR UPDATE")
+                .fetch_one(&mut tx)
+                .await?;
+        }
+        Ok(tx)
+    }
+
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.close().await,
+            Self::Postgres(postgres) => postgres.close().await,
+        }
+    }
+}

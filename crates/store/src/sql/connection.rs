@@ -1,0 +1,163 @@
+//! A connection to either database, and the rows that come from it.
+
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Decode, Postgres, Row as _, Sqlite, Type};
+
+use super::statement::Statement;
+use crate::StoreError;
+use crate::postgres::{Pulse, in_time};
+
+/// One of a pool's connections.
+///
+/// Whatever stops in the middle of something, because its caller went away or nobody answers, may still get an answer to
+/// it later: such a connection is thrown away, not given to the next one.
+pub(crate) struct Connection {
+    /// None once it is given back.
+    inner: Option<Inner>,
+    is_reusable: bool,
+}
+
+enum Inner {
+    Sqlite(PoolConnection<Sqlite>),
+    Postgres(PoolConnection<Postgres>, Pulse),
+}
+
+impl From<PoolConnection<Sqlite>> for Connection {
+    fn from(conn: PoolConnection<Sqlite>) -> Self {
+        Self {
+            inner: Some(Inner::Sqlite(conn)),
+            is_reusable: true,
+        }
+    }
+}
+
+/// Sends a statement by one of sqlx's ways to get at its answer.
+macro_rules! send {
+    ($conn:expr, $statement:expr, $way:ident) => {{
+        let is_kept = $statement.is_kept();
+        match $conn.inner.as_mut().expect("it is not given back") {
+            Inner::Sqlite(conn) => {
+                let (text, arguments) = $statement.for_sqlite()?;
+                let query = sqlx::query_with(text, arguments).persistent(is_kept);
+                Answer::Sqlite(query.$way(&mut **conn).await?)
+            }
+            Inner::Postgres(conn, pulse) => {
+                let (text, arguments) = $statement.for_postgres()?;
+                let query = sqlx::query_with(text, arguments).persistent(is_kept);
+                let was_reusable = std::mem::replace(&mut $conn.is_reusable, false);
+                let answer = pulse.watch(query.$way(&mut **conn)).await;
+                $conn.is_reusable = was_reusable && !matches!(answer, Err(_));
+                Answer::Postgres(answer?)
+            }
+        }
+    }};
+}
+
+enum Answer<S, P> {
+    Sqlite(S),
+    Postgres(P),
+}
+
+impl Connection {
+    pub(crate) fn postgres(conn: PoolConnection<Postgres>, pulse: Pulse) -> Self {
+        Self {
+            inner: Some(Inner::Postgres(conn, pulse)),
+            is_reusable: true,
+        }
+    }
+
+    pub(super) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
+        Ok(match send!(self, statement, execute) {
+            Answer::Sqlite(done) => done.rows_affected(),
+            Answer::Postgres(done) => done.rows_affected(),
+        })
+    }
+
+    pub(super) async fn fetch_all(&mut self, statement: Statement) -> Result<Vec<Row>, StoreError> {
+        Ok(match send!(self, statement, fetch_all) {
+            Answer::Sqlite(rows) => rows.into_iter().map(Row::Sqlite).collect(),
+            Answer::Postgres(rows) => rows.into_iter().map(Row::Postgres).collect(),
+        })
+    }
+
+    pub(super) async fn fetch_optional(
+        &mut self,
+        statement: Statement,
+    ) -> Result<Option<Row>, StoreError> {
+        Ok(match send!(self, statement, fetch_optional) {
+            Answer::Sqlite(row) => row.map(Row::Sqlite),
+            Answer::Postgres(row) => row.map(Row::Postgres),
+        })
+    }
+
+    /// Several statements, or one that cannot be prepared. It must not take longer than this on PostgreSQL.
+    pub(crate) async fn run(
+        &mut self,
+        text: &'static str,
+        patience: Duration,
+    ) -> Result<(), StoreError> {
+        match self.inner.as_mut().expect("it is not given back") {
+            Inner::Sqlite(conn) => {
+                sqlx::raw_sql(text).execute(&mut **conn).await?;
+            }
+            Inner::Postgres(conn, _) => {
+                let was_reusable = std::mem::replace(&mut self.is_reusable, false);
+                in_time(patience, sqlx::raw_sql(text).execute(&mut **conn)).await?;
+                self.is_reusable = was_reusable;
+            }
+        }
+        Ok(())
+    }
+
+    /// Between the begin and the end of a transaction it is of no use to others.
+    pub(crate) fn set_reusable(&mut self, is_reusable: bool) {
+        self.is_reusable = is_reusable;
+    }
+
+    /// The time in milliseconds, as an expression in SQL: the database's own.
+    pub(crate) fn now(&self) -> &'static str {
+        match self.inner.as_ref().expect("it is not given back") {
+            Inner::Sqlite(_) => "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+            Inner::Postgres(..) => "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        match self.inner.take() {
+            Some(Inner::Sqlite(conn)) if !self.is_reusable => drop(conn.detach()),
+            Some(Inner::Postgres(conn, _)) if !self.is_reusable => drop(conn.detach()),
+            _ => {}
+        }
+    }
+}
+
+pub(crate) enum Row {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+impl Row {
+    pub(crate) fn get<'r, T: Column<'r>>(&'r self, column: usize) -> Result<T, sqlx::Error> {
+        match self {
+            Self::Sqlite(row) => row.try_get(column),
+            Self::Postgres(row) => row.try_get(column),
+        }
+    }
+}
+
+/// What both databases can put into a column.
+pub(crate) trait Column<'r>:
+    Decode<'r, Sqlite> + Type<Sqlite> + Decode<'r, Postgres> + Type<Postgres>
+{
+}
+
+impl<'r, T> Column<'r> for T where
+    T: Decode<'r, Sqlite> + Type<Sqlite> + Decode<'r, Postgres> + Type<Postgres>
+{
+}

@@ -1,0 +1,260 @@
+//! A statement before it is sent: its text and its values, the same for both databases.
+//!
+//! What is bound one after the other is `?` in the text. SQLite takes that as it is (names such as `$1234` would cost it a
+//! walk over all names for each value); for PostgreSQL the numbers are put in when it is sent. A text that is written by
+//! hand says `$1`, which both understand.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use sqlx::postgres::PgArguments;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{Arguments as _, AssertSqlSafe};
+
+use super::connection::{Column, Connection, Row};
+use crate::StoreError;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    Int(Option<i64>),
+    Text(Option<String>),
+    /// A text that many rows have in common.
+    Shared(Option<Arc<str>>),
+    Bytes(Option<Vec<u8>>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Statement {
+    text: Cow<'static, str>,
+    values: Vec<Value>,
+    is_kept: bool,
+}
+
+/// Between the values of a list goes a comma.
+pub(crate) struct Tuple<'s> {
+    statement: &'s mut Statement,
+    is_first: bool,
+}
+
+impl Statement {
+    pub(crate) fn new(text: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            text: text.into(),
+            values: Vec::new(),
+            is_kept: true,
+        }
+    }
+
+    /// The next value of a text that says `$1`, `$2`, …
+    pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
+        self.values.push(value.into());
+        self
+    }
+
+    pub(crate) fn push(&mut self, text: &str) -> &mut Self {
+        self.text.to_mut().push_str(text);
+        self
+    }
+
+    /// A value, here.
+    pub(crate) fn push_bind(&mut self, value: impl Into<Value>) -> &mut Self {
+        self.text.to_mut().push('?');
+        self.values.push(value.into());
+        self
+    }
+
+    pub(crate) fn list(&mut self) -> Tuple<'_> {
+        Tuple {
+            statement: self,
+            is_first: true,
+        }
+    }
+
+    /// VALUES (…), (…)
+    pub(crate) fn push_values<T>(
+        &mut self,
+        rows: &[T],
+        mut bind: impl FnMut(&mut Tuple<'_>, &T),
+    ) -> &mut Self {
+        for (n, row) in rows.iter().enumerate() {
+            self.push(if n == 0 { "VALUES (" } else { ", (" });
+            bind(&mut self.list(), row);
+            self.push(")");
+        }
+        self
+    }
+
+    /// Lists come in any length: such statements are not worth keeping.
+    pub(crate) fn once(mut self) -> Self {
+        self.is_kept = false;
+        self
+    }
+
+    /// How many rows it touched.
+    pub(crate) async fn execute(self, conn: &mut Connection) -> Result<u64, StoreError> {
+        conn.execute(self).await
+    }
+
+    pub(crate) async fn fetch_all(self, conn: &mut Connection) -> Result<Vec<Row>, StoreError> {
+        conn.fetch_all(self).await
+    }
+
+    pub(crate) async fn fetch_optional(
+        self,
+        conn: &mut Connection,
+    ) -> Result<Option<Row>, StoreError> {
+        conn.fetch_optional(self).await
+    }
+
+    /// The one row that is always there.
+    pub(crate) async fn fetch_one(self, conn: &mut Connection) -> Result<Row, StoreError> {
+        let row = conn.fetch_optional(self).await?;
+        row.ok_or_else(|| StoreError::unavailable("a row that is always there is missing"))
+    }
+
+    /// The first column of the row, if there is one.
+    pub(crate) async fn fetch_value<T>(self, conn: &mut Connection) -> Result<Option<T>, StoreError>
+    where
+        T: for<'r> Column<'r>,
+    {
+        let row = self.fetch_optional(conn).await?;
+        Ok(row.map(|row| row.get(0)).transpose()?)
+    }
+
+    pub(super) fn is_kept(&self) -> bool {
+        self.is_kept
+    }
+
+    pub(super) fn for_sqlite(
+        self,
+    ) -> Result<(AssertSqlSafe<Cow<'static, str>>, SqliteArguments), StoreError> {
+        let mut arguments = SqliteArguments::default();
+        arguments.reserve(self.values.len(), 0);
+        for value in self.values {
+            match value {
+                Value::Int(value) => arguments.add(value),
+                Value::Text(value) => arguments.add(value),
+                Value::Shared(value) => arguments.add(value),
+                Value::Bytes(value) => arguments.add(value),
+            }
+            .map_err(StoreError::unavailable)?;
+        }
+        Ok((AssertSqlSafe(self.text), arguments))
+    }
+
+    pub(super) fn for_postgres(
+        self,
+    ) -> Result<(AssertSqlSafe<Cow<'static, str>>, PgArguments), StoreError> {
+        let mut arguments = PgArguments::default();
+        arguments.reserve(self.values.len(), self.values.len() * 8);
+        for value in self.values {
+            match value {
+                Value::Int(value) => arguments.add(value),
+                Value::Text(value) => arguments.add(value.as_deref().map(without_nul)),
+                Value::Shared(value) => arguments.add(value.as_deref().map(without_nul)),
+                Value::Bytes(value) => arguments.add(value),
+            }
+            .map_err(StoreError::unavailable)?;
+        }
+        Ok((AssertSqlSafe(numbered(self.text)), arguments))
+    }
+}
+
+impl Tuple<'_> {
+    pub(crate) fn push(&mut self, text: &str) -> &mut Self {
+        self.comma();
+        self.statement.push(text);
+        self
+    }
+
+    pub(crate) fn push_bind(&mut self, value: impl Into<Value>) -> &mut Self {
+        self.comma();
+        self.statement.push_bind(value);
+        self
+    }
+
+    fn comma(&mut self) {
+        if !self.is_first {
+            self.statement.push(", ");
+        }
+        self.is_first = false;
+    }
+}
+
+/// `?, ?` as `$1, $2`. No statement has a question mark of another meaning.
+fn numbered(text: Cow<'static, str>) -> Cow<'static, str> {
+    if !text.contains('?') {
+        return text;
+    }
+    let mut numbered = String::with_capacity(text.len() * 2);
+    for (n, part) in text.split('?').enumerate() {
+        if n > 0 {
+            write!(numbered, "${n}").expect("a String takes everything");
+        }
+        numbered.push_str(part);
+    }
+    numbered.into()
+}
+
+/// PostgreSQL has no text with a NUL in it. No name has one either: only free text of a caller could.
+fn without_nul(text: &str) -> Cow<'_, str> {
+    match text.contains('\0') {
+        true => text.replace('\0', "\u{fffd}").into(),
+        false => text.into(),
+    }
+}
+
+/// What a [`Value`] is made from, each also where it may be missing.
+macro_rules! values {
+    ($($from:ty => $kind:ident($into:expr),)+) => {
+        $(
+            impl From<$from> for Value {
+                fn from(value: $from) -> Self {
+                    Self::$kind(Some($into(value)))
+                }
+            }
+
+            impl From<Option<$from>> for Value {
+                fn from(value: Option<$from>) -> Self {
+                    Self::$kind(value.map($into))
+                }
+            }
+        )+
+    };
+}
+
+values! {
+    i64 => Int(std::convert::identity),
+    String => Text(std::convert::identity),
+    &str => Text(str::to_owned),
+    Arc<str> => Shared(std::convert::identity),
+    Vec<u8> => Bytes(std::convert::identity),
+    &[u8] => Bytes(<[u8]>::to_vec),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_numbered_in_the_order_in_which_they_are_bound() {
+        let mut statement = Statement::new("SELECT a FROM t WHERE a > ");
+        statement.push_bind(1).push(" AND (b, c) IN (");
+        statement.push_values(&[2, 3], |tuple, n| {
+            tuple.push_bind(*n).push("0").push_bind("x");
+        });
+        statement.push(")");
+        assert_eq!(
+            statement.text,
+            "SELECT a FROM t WHERE a > ? AND (b, c) IN (VALUES (?, 0, ?), (?, 0, ?))"
+        );
+        assert_eq!(
+            numbered(statement.text),
+            "SELECT a FROM t WHERE a > $1 AND (b, c) IN (VALUES ($2, 0, $3), ($4, 0, $5))"
+        );
+        let x = || Value::Text(Some("x".into()));
+        let n = |n| Value::Int(Some(n));
+        assert_eq!(statement.values, [n(1), n(2), x(), n(3), x()]);
+    }
+}

@@ -1,0 +1,56 @@
+//! A transaction whose connection is thrown away unless it ended well.
+//!
+//! After some errors (a full disk, I/O) SQLite has rolled back by itself, after a dropped future nothing has: sqlx's own
+//! transactions can leave such a connection in the pool, where it would refuse every later transaction. A new connection
+//! costs a millisecond.
+
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+use crate::StoreError;
+use crate::sql::Connection;
+
+pub(crate) struct Transaction {
+    conn: Connection,
+    patience: Duration,
+}
+
+impl Transaction {
+    pub(crate) async fn begin(
+        mut conn: Connection,
+        statement: &'static str,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
+        conn.set_reusable(false);
+        conn.run(statement, patience).await?;
+        Ok(Self { conn, patience })
+    }
+
+    pub(crate) async fn commit(self) -> Result<(), StoreError> {
+        self.end("COMMIT").await
+    }
+
+    pub(crate) async fn roll_back(self) -> Result<(), StoreError> {
+        self.end("ROLLBACK").await
+    }
+
+    async fn end(mut self, statement: &'static str) -> Result<(), StoreError> {
+        self.conn.run(statement, self.patience).await?;
+        self.conn.set_reusable(true);
+        Ok(())
+    }
+}
+
+impl Deref for Transaction {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.conn
+    }
+}
+
+impl DerefMut for Transaction {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.conn
+    }
+}

@@ -1,0 +1,71 @@
+//! The mailbox between replicas.
+
+use std::time::Duration;
+
+use store::Store;
+
+use crate::place::Place;
+
+pub async fn letters_are_read_by_all_but_their_sender_in_order(place: &Place) {
+    let (one, other) = (place.open().await, place.open().await);
+    assert_eq!(one.last_mail().await.unwrap(), 0);
+    let bodies = [b"a".to_vec(), Vec::new(), vec![0, 255]];
+    one.send_mail(1, &bodies).await.unwrap();
+    other.send_mail(u64::MAX, &[b"d".to_vec()]).await.unwrap();
+    one.send_mail(1, &[]).await.unwrap();
+    assert_eq!(other.last_mail().await.unwrap(), 4);
+    let all = other.mail_after(0, 2, 99).await.unwrap();
+    let [a, b, c] = bodies;
+    let d = (4, u64::MAX, b"d".to_vec());
+    assert_eq!(all, [(1, 1, a), (2, 1, b), (3, 1, c), d.clone()]);
+    assert_eq!(one.mail_after(0, 1, 99).await.unwrap(), [d]);
+    assert_eq!(one.mail_after(1, 2, 2).await.unwrap(), all[1..3]);
+    assert_eq!(one.mail_after(4, 2, 99).await.unwrap(), []);
+}
+
+pub async fn readers_miss_no_letter_of_senders_that_race(place: &Place) {
+    const N_SENDERS: u64 = 4;
+    const N_LETTERS: u64 = 40;
+    let store = place.open().await;
+    let senders = Vec::from_iter((0..N_SENDERS).map(|sender| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            for n in 0..N_LETTERS {
+                let bodies = vec![vec![0; n as usize]; 1 + n as usize % 3];
+                store.send_mail(sender, &bodies).await.unwrap();
+            }
+        })
+    }));
+    let per_sender: u64 = (0..N_LETTERS).map(|n| 1 + n % 3).sum();
+    let reading = read_through(&store, N_SENDERS * per_sender);
+    let seen = tokio::time::timeout(Duration::from_secs(60), reading);
+    let seen = seen.await.expect("no letter is missed");
+    assert_eq!(seen, Vec::from_iter(1..=N_SENDERS * per_sender));
+    for sender in senders {
+        sender.await.unwrap();
+    }
+}
+
+/// Reads on from the last letter it saw, as a replica does.
+async fn read_through(store: &Store, last: u64) -> Vec<u64> {
+    let mut seen = Vec::new();
+    while seen.last() != Some(&last) {
+        let after = seen.last().copied().unwrap_or(0);
+        let letters = store.mail_after(after, u64::MAX, 7).await.unwrap();
+        seen.extend(letters.into_iter().map(|(id, _, _)| id));
+    }
+    seen
+}
+
+pub async fn old_letters_go_and_their_ids_are_not_used_again(place: &Place) {
+    let store = place.open().await;
+    store.send_mail(1, &[vec![1], vec![2]]).await.unwrap();
+    store.purge_mail(Duration::from_secs(3600)).await.unwrap();
+    assert_eq!(store.mail_after(0, 9, 9).await.unwrap().len(), 2);
+    // Older than nothing, from the next millisecond on.
+    while !store.mail_after(0, 9, 9).await.unwrap().is_empty() {
+        store.purge_mail(Duration::ZERO).await.unwrap();
+    }
+    store.send_mail(1, &[vec![3]]).await.unwrap();
+    assert_eq!(store.mail_after(0, 9, 9).await.unwrap(), [(3, 1, vec![3])]);
+}

@@ -1,0 +1,133 @@
+//! How the simulated fleet is told what to do: lines in, lines of JSON out.
+//!
+//! | line | does |
+//! |---|---|
+//! | `connect` | lets agents connect that were held |
+//! | `rate N` | N statuses per second from now on |
+//! | `events N` | N events per second from now on |
+//! | `cut` | cuts every connection at once |
+//! | `reset` | forgets how long targets took |
+//! | `stats` | says what was done so far |
+//! | `quit` | ends |
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use super::shared::Shared;
+
+pub(super) struct Console {
+    shared: Arc<Shared>,
+    /// None once standard input has ended.
+    lines: Option<mpsc::Receiver<String>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    Connect,
+    Quit,
+    Other,
+}
+
+impl Told {
+    pub(super) fn is_quit(self) -> bool {
+        self == Self::Quit
+    }
+}
+
+/// One line of JSON, with everything that was done so far.
+pub(super) fn say(event: &str, shared: &Shared) {
+    let mut line = shared.tally.to_json();
+    line["event"] = event.into();
+    line["agents"] = shared.options.agents.into();
+    print(&line);
+}
+
+fn print(line: &Value) {
+    println!("{line}");
+}
+
+impl Console {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        let (sender, lines) = mpsc::channel(16);
+        // A thread of its own: reading standard input cannot be cancelled.
+        std::thread::spawn(move || {
+            for line in std::io::stdin().lines().map_while(Result::ok) {
+                if sender.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            shared,
+            lines: Some(lines),
+        }
+    }
+
+    pub(super) async fn until_connect(&mut self) -> Told {
+        loop {
+            match self.next().await {
+                Told::Other => {}
+                told => return told,
+            }
+        }
+    }
+
+    /// Until somebody says so, by a line, a signal, or the end of the time.
+    pub(super) async fn until_quit(&mut self, time: Duration) {
+        let (Ok(mut interrupt), Ok(mut terminate)) = (
+            signal(SignalKind::interrupt()),
+            signal(SignalKind::terminate()),
+        ) else {
+            return;
+        };
+        let time = tokio::time::sleep(time);
+        tokio::pin!(time);
+        loop {
+            tokio::select! {
+                told = self.next() => if told.is_quit() { return },
+                _ = interrupt.recv() => return,
+                _ = terminate.recv() => return,
+                () = &mut time => return,
+            }
+        }
+    }
+
+    async fn next(&mut self) -> Told {
+        let Some(lines) = &mut self.lines else {
+            return std::future::pending().await;
+        };
+        match lines.recv().await {
+            Some(line) => self.take(&line),
+            None => {
+                self.lines = None;
+                match self.shared.options.hold {
+                    true => Told::Quit,
+                    false => Told::Other,
+                }
+            }
+        }
+    }
+
+    fn take(&self, line: &str) -> Told {
+        let mut words = line.split_whitespace();
+        let (verb, number) = (words.next().unwrap_or(""), words.next());
+        let number = number.and_then(|number| number.parse::<f64>().ok());
+        let load = &self.shared.load;
+        match (verb, number) {
+            ("", _) => {}
+            ("connect", None) => return Told::Connect,
+            ("quit", None) => return Told::Quit,
+            ("stats", None) => say("stats", &self.shared),
+            ("reset", None) => self.shared.tally.reset(),
+            ("cut", None) => load.send_modify(|load| load.cuts += 1),
+            ("rate", Some(rate)) => load.send_modify(|load| load.statuses_per_sec = rate),
+            ("events", Some(rate)) => load.send_modify(|load| load.events_per_sec = rate),
+            _ => print(&json!({"event": "error", "line": line, "error": "no such line"})),
+        }
+        Told::Other
+    }
+}

@@ -1,0 +1,326 @@
+//! The processes of one simulated agent: their names, what is wanted of them, and what there is to report.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::digest::{definition_hash, held_hash};
+use model::{FullName, Op};
+use prost::Message;
+use tokio::time::Instant;
+use wire::{Desired, DesiredProcess, ProcessStatus, Report};
+
+use super::names::Names;
+use super::random::Random;
+
+/// How long a change waits for others, as in a real agent.
+const STATE_WAITS: Duration = Duration::from_millis(5);
+const UNREGISTERED: u32 = 0;
+const RUNNING: u32 = 1;
+const STOPPED: u32 = 2;
+
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    held: Vec<Held>,
+    /// XOR of what each adds to the digest.
+    digest: u64,
+    /// Names of a full list that is not yet whole.
+    listed: Option<Vec<Arc<FullName>>>,
+    n_dirty: usize,
+    due: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Held {
+    name: Arc<FullName>,
+    incarnation: u64,
+    hash: u64,
+    started_at_ms: i64,
+    pid: i32,
+    flag: u8,
+    managed: bool,
+    is_dirty: bool,
+}
+
+impl Processes {
+    pub(super) fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    pub(super) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// When the next report should go out, if there is anything to report.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    pub(super) fn any(&self, random: &mut Random) -> Option<Arc<FullName>> {
+        let at = random.below(self.held.len());
+        self.held.get(at).map(|held| held.name.clone())
+    }
+
+    pub(super) fn desired(&mut self, frame: Desired, names: &Names, random: &mut Random) {
+        if frame.full && self.listed.is_none() {
+            self.listed = Some(Vec::new());
+        }
+        for process in &frame.processes {
+            let Ok(name) = process.full_name() else {
+                continue;
+            };
+            let name = names.keep(name);
+            self.hold(&name, process, random);
+            if let Some(listed) = &mut self.listed {
+                listed.push(name);
+            }
+        }
+        for name in frame.forget.iter().filter_map(|name| name.full_name().ok()) {
+            let name = names.keep(name);
+            self.keep_only(|held| !Arc::ptr_eq(&held.name, &name));
+        }
+        if frame.last
+            && let Some(mut listed) = self.listed.take()
+        {
+            listed.sort_unstable_by_key(Arc::as_ptr);
+            self.keep_only(|held| {
+                let found = listed.binary_search_by_key(&Arc::as_ptr(&held.name), Arc::as_ptr);
+                found.is_ok()
+            });
+        }
+    }
+
+    fn hold(&mut self, name: &Arc<FullName>, process: &DesiredProcess, random: &mut Random) {
+        let definition = definition_hash(&process.spec_json, &process.labels_json);
+        let hash = held_hash(name, process.incarnation, definition);
+        let at = match self.find(name) {
+            Some(at) => at,
+            None => {
+                self.held.push(Held {
+                    name: name.clone(),
+                    incarnation: 0,
+                    hash: 0,
+                    started_at_ms: 0,
+                    pid: -1,
+                    flag: UNREGISTERED as u8,
+                    managed: false,
+                    is_dirty: false,
+                });
+                self.held.len() - 1
+            }
+        };
+        let held = &mut self.held[at];
+        self.digest ^= held.hash ^ hash;
+        held.hash = hash;
+        if held.incarnation != process.incarnation {
+            held.incarnation = process.incarnation;
+            held.flag = process.flag as u8;
+            held.managed = process.managed;
+            held.run(process.flag == RUNNING, process.registered_at_ms, random);
+        }
+        self.soil(at);
+    }
+
+    /// What an operation leads to; none where there is no such process.
+    pub(super) fn operate(
+        &mut self,
+        name: &Arc<FullName>,
+        op: Op,
+        now_ms: i64,
+        random: &mut Random,
+    ) -> Option<(u8, bool)> {
+        let at = self.find(name)?;
+        let held = &mut self.held[at];
+        match op {
+            Op::Start | Op::Restart | Op::Manage => {
+                let is_new = op != Op::Manage || held.pid < 0;
+                (held.flag, held.managed) = (RUNNING as u8, true);
+                if is_new {
+                    held.run(true, now_ms, random);
+                }
+            }
+            Op::Stop | Op::Kill => {
+                (held.flag, held.managed) = (STOPPED as u8, false);
+                held.run(false, now_ms, random);
+            }
+            Op::Unmanage => held.managed = false,
+            Op::Query | Op::Reload => {}
+        }
+        let wanted = (held.flag, held.managed);
+        self.soil(at);
+        Some(wanted)
+    }
+
+    /// A process died and runs again.
+    pub(super) fn run_anew(&mut self, name: &Arc<FullName>, now_ms: i64, random: &mut Random) {
+        if let Some(at) = self.find(name) {
+            self.held[at].run(true, now_ms, random);
+            self.soil(at);
+        }
+    }
+
+    /// A new connection, or new figures of every process: all is to be told, now.
+    pub(super) fn soil_all(&mut self, now: Instant) {
+        self.held.iter_mut().for_each(|held| held.is_dirty = true);
+        self.n_dirty = self.held.len();
+        self.due = (self.n_dirty > 0).then_some(now);
+    }
+
+    fn soil(&mut self, at: usize) {
+        let held = &mut self.held[at];
+        self.n_dirty += usize::from(!held.is_dirty);
+        held.is_dirty = true;
+        self.due.get_or_insert_with(|| Instant::now() + STATE_WAITS);
+    }
+
+    /// As much as one frame carries; the rest stays due.
+    pub(super) fn take_report(&mut self, now_ms: i64, random: &mut Random) -> Option<Report> {
+        let mut report = Report::default();
+        let mut size = 0;
+        if self.n_dirty == 0 {
+            self.due = None;
+            return None;
+        }
+        report.statuses.reserve_exact(self.n_dirty);
+        for held in self.held.iter_mut().filter(|held| held.is_dirty) {
+            if size >= wire::FRAME_BUDGET {
+                break;
+            }
+            held.is_dirty = false;
+            let status = held.status(now_ms, random);
+            size += status.encoded_len();
+            report.statuses.push(status);
+        }
+        self.n_dirty -= report.statuses.len();
+        if self.n_dirty == 0 {
+            self.due = None;
+        }
+        Some(report)
+    }
+
+    fn find(&self, name: &Arc<FullName>) -> Option<usize> {
+        let same = |held: &Held| Arc::ptr_eq(&held.name, name);
+        self.held.iter().position(same)
+    }
+
+    fn keep_only(&mut self, keep: impl Fn(&Held) -> bool) {
+        self.held.retain(|held| {
+            let stays = keep(held);
+            if !stays {
+                self.digest ^= held.hash;
+                self.n_dirty -= usize::from(held.is_dirty);
+            }
+            stays
+        });
+    }
+}
+
+impl Held {
+    fn run(&mut self, is_up: bool, now_ms: i64, random: &mut Random) {
+        (self.pid, self.started_at_ms) = match is_up {
+            true => (1 + random.below(4_000_000) as i32, now_ms),
+            false => (-1, 0),
+        };
+    }
+
+    fn status(&self, now_ms: i64, random: &mut Random) -> ProcessStatus {
+        let is_up = self.pid > 0;
+        let figure = |most: u64, random: &mut Random| match is_up {
+            true => random.next() % most,
+            false => 0,
+        };
+        ProcessStatus {
+            namespace: self.name.namespace.as_str().to_owned(),
+            name: self.name.name.as_str().to_owned(),
+            state: if is_up { RUNNING } else { STOPPED },
+            pid: self.pid,
+            version: String::new(),
+            started_at_ms: self.started_at_ms,
+            reported_at_ms: now_ms,
+            cpu: figure(10_000, random) as f32 / 100.0,
+            mem: figure(10_000, random) as f32 / 100.0,
+            fd: figure(1_000, random) as u32,
+            disk: figure(1 << 30, random),
+            net: figure(1 << 20, random),
+            message: String::new(),
+            flag: Some(u32::from(self.flag)),
+            managed: Some(self.managed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::down::NameRef;
+
+    use super::*;
+
+    fn process(name: &str, incarnation: u64) -> DesiredProcess {
+        DesiredProcess {
+            name: Some(NameRef {
+                namespace: "gse".into(),
+                name: name.into(),
+            }),
+            incarnation,
+            spec_json: "{}".into(),
+            labels_json: "{}".into(),
+            ..Default::default()
+        }
+    }
+
+    fn desired(full: bool, last: bool, processes: &[(&str, u64)]) -> Desired {
+        let processes = processes.iter().map(|(name, n)| process(name, *n));
+        Desired {
+            full,
+            last,
+            processes: processes.collect(),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn what_is_held_and_its_digest_follow_the_server() {
+        let (names, mut random) = (Names::default(), Random::new(1));
+        let mut processes = Processes::default();
+        let mut take = |processes: &mut Processes, frame| {
+            processes.desired(frame, &names, &mut random);
+        };
+        take(&mut processes, desired(true, true, &[("a", 1), ("b", 2)]));
+        let (a, b) = ("gse/a".parse().unwrap(), "gse/b".parse().unwrap());
+        let definition = definition_hash("{}", "{}");
+        let both = held_hash(&a, 1, definition) ^ held_hash(&b, 2, definition);
+        assert_eq!((processes.len(), processes.digest()), (2, both));
+
+        take(&mut processes, desired(false, false, &[("a", 5)]));
+        let anew = held_hash(&a, 5, definition) ^ held_hash(&b, 2, definition);
+        assert_eq!((processes.len(), processes.digest()), (2, anew));
+
+        // Cut in two frames, and without b.
+        take(&mut processes, desired(true, false, &[("a", 5)]));
+        assert_eq!(processes.len(), 2);
+        take(&mut processes, desired(true, true, &[("c", 7)]));
+        let rest =
+            held_hash(&a, 5, definition) ^ held_hash(&"gse/c".parse().unwrap(), 7, definition);
+        assert_eq!((processes.len(), processes.digest()), (2, rest));
+    }
+
+    #[test]
+    fn what_changed_is_reported_once() {
+        let (names, mut random) = (Names::default(), Random::new(1));
+        let mut processes = Processes::default();
+        processes.desired(
+            desired(true, true, &[("a", 1), ("b", 2)]),
+            &names,
+            &mut random,
+        );
+        let report = processes.take_report(9, &mut random).unwrap();
+        assert_eq!(report.statuses.len(), 2);
+        assert!(processes.take_report(9, &mut random).is_none());
+
+        let a = names.keep("gse/a".parse().unwrap());
+        let wanted = processes.operate(&a, Op::Start, 9, &mut random);
+        assert_eq!(wanted, Some((1, true)));
+        let report = processes.take_report(9, &mut random).unwrap();
+        assert_eq!((report.statuses.len(), report.statuses[0].state), (1, 1));
+        assert_eq!(processes.due(), None);
+    }
+}

@@ -1,0 +1,23 @@
+//! The simulated hosts, as requests name them.
+
+use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+
+/// The first host; the others follow. The simulator counts alike.
+pub(super) const FIRST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+/// All of them as a list in JSON.
+pub(super) fn list(n: usize) -> String {
+    let mut text = String::from("[");
+    for index in 0..n as u32 {
+        let comma = if index == 0 { "" } else { "," };
+        let ip = Ipv4Addr::from_bits(FIRST.to_bits() + index);
+        write!(
+            text,
+            r#"{comma}{{"ip":"{ip}","bk_cloud_id":0,"bk_supplier_id":0}}"#
+        )
+        .expect("writing to a string does not fail");
+    }
+    text.push(']');
+    text
+}

@@ -1,0 +1,96 @@
+//! The fleet comes up: the connect storm, what a connected agent and a registered process take of memory.
+
+use std::time::{Duration, Instant};
+
+use super::stage::Stage;
+use super::{Args, hosts, row, seconds};
+use crate::bench::api;
+use crate::table::{Table, thousands};
+
+const PATIENCE: Duration = Duration::from_secs(180);
+/// After this long at rest, what was only needed on the way is given back.
+const REST: Duration = Duration::from_secs(3);
+
+pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
+    connect(args, stage, table)?;
+    register(args, stage, table)
+}
+
+fn connect(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
+    let before = stage.server.memory()?;
+    let cpu_before = stage.cpu();
+    let started = Instant::now();
+    stage.simulator.tell("connect")?;
+    stage.until_connected(args.agents, PATIENCE)?;
+    let took = started.elapsed();
+    let cpu = stage.cpu().since(cpu_before);
+    let failed = stage.simulator.stats()?["failed_connects"].clone();
+    row(
+        table,
+        format!(
+            "connect storm until {} agents are up",
+            thousands(args.agents as f64)
+        ),
+        format!(
+            "{} ({}/s; {failed} had to try again; server {:.0} %, simulator {:.0} % of a core)",
+            seconds(took),
+            thousands(args.agents as f64 / took.as_secs_f64()),
+            cpu.server,
+            cpu.simulator
+        ),
+        "",
+    );
+    std::thread::sleep(REST);
+    let grown = stage.server.memory()?.saturating_sub(before);
+    row(
+        table,
+        "memory per connected agent (growth of the server's RSS)",
+        format!("{:.1} KiB", grown as f64 / 1024.0 / args.agents as f64),
+        "≤ 30 KiB",
+    );
+    Ok(())
+}
+
+fn register(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
+    let before = stage.server.memory()?;
+    let hosts = hosts::list(args.agents);
+    let mut client = stage.client()?;
+    let taken = stage.metric(&mut client, "muster_statuses_total")?;
+    let started = Instant::now();
+    for number in 0..args.procs {
+        let body = api::register_on(&hosts, &format!("proc-{number}"));
+        client.gse("register_proc_info", &body)?;
+    }
+    let registered = started.elapsed();
+    stage.until_statuses(taken + args.n_processes() as u64, PATIENCE)?;
+    let held = started.elapsed();
+    let n_processes = thousands(args.n_processes() as f64);
+    row(
+        table,
+        format!(
+            "register {n_processes} processes in {} requests, durable",
+            args.procs
+        ),
+        format!(
+            "{} ({}/s)",
+            seconds(registered),
+            thousands(args.n_processes() as f64 / registered.as_secs_f64())
+        ),
+        "",
+    );
+    row(
+        table,
+        "… until every agent holds its own and has reported them",
+        seconds(held),
+        "",
+    );
+    std::thread::sleep(REST);
+    let grown = stage.server.memory()?.saturating_sub(before);
+    row(
+        table,
+        "memory per registered and reported process",
+        format!("{:.0} bytes", grown as f64 / args.n_processes() as f64),
+        "≤ 200 bytes",
+    );
+    Ok(())
+}
