@@ -21,7 +21,6 @@ pub(crate) async fn status(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>
     let name = request.full_name()?;
     may_touch(ask.caller, &name.namespace)?;
     let named = request.named()?;
-    ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();
     Ok(success(Infos {
         rows: Rows {

@@ -17,7 +17,6 @@ pub(crate) async fn sync(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, 
     let namespace = request.namespace()?;
     let (start, limit) = page(request.page.map(|page| page.0))?;
     may_touch(ask.caller, &namespace)?;
-    ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();
     Ok(success(Synced(
         fleet.page_of_namespace(&namespace, start, limit),

@@ -32,7 +32,6 @@ pub(crate) async fn sync_process_status(
     let business = request.business()?;
     may_touch(ask.caller, &namespace_of(business))?;
     let began = Instant::now();
-    ask.http.control.settled().await?;
     Ok(success(Took {
         cost_time: began.elapsed().as_secs_f64(),
     }))

@@ -45,7 +45,6 @@ pub(crate) async fn list(
     let namespace = Namespace::parse(&namespace)?;
     may_touch(&caller, &namespace)?;
     let hosts = params.hosts()?.ok_or_else(|| Invalid::required("host"))?;
-    http.control.settled().await?;
     let fleet = http.control.fleet();
     let groups = hosts.into_iter().map(|host| HostGroups {
         host,

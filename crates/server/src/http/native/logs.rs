@@ -40,7 +40,6 @@ pub(crate) async fn logs(
         tail_lines: tail(&params)?,
         follow: params.flag("follow")?.unwrap_or(false),
     };
-    http.control.settled().await?;
     let answer = http.control.logs(&caller, wanted).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),

@@ -124,7 +124,6 @@ pub(crate) async fn list(
     let (start, limit) = params.page()?;
     let filter = filter(&params)?;
     may_touch(&caller, &namespace_of(filter.business))?;
-    http.control.settled().await?;
     let fleet = http.control.fleet();
     let page = fleet.view_page(&filter, start, limit);
     let view = fleet.view();
