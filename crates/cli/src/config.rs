@@ -11,6 +11,10 @@ use agent::config::source::{Key, Sources};
 use agent::log::{LogFormat, LogLevel};
 use model::{Host, Invalid};
 
+mod door;
+
+pub use door::DoorArgs;
+
 use crate::failure::Failure;
 use crate::home;
 
@@ -25,6 +29,8 @@ const DATA: Key = Key::new("data", "MUSTER_DATA");
 const HTTP: Key = Key::new("http", "MUSTER_HTTP");
 const AGENTS: Key = Key::new("agents", "MUSTER_AGENTS");
 const STORE: Key = Key::new("store", "MUSTER_STORE");
+const BUS: Key = Key::new("bus", "MUSTER_BUS");
+const BUS_CA: Key = Key::new("bus_ca", "MUSTER_BUS_CA");
 const APP_CODE: Key = Key::new("app_code", "MUSTER_APP_CODE");
 const APP_SECRET: Key = Key::new("app_secret", "MUSTER_APP_SECRET");
 const JOIN_TOKEN: Key = Key::new("join_token", "MUSTER_JOIN_TOKEN");
@@ -39,11 +45,16 @@ const IP: Key = Key::new("ip", "MUSTER_IP");
 const CLOUD_ID: Key = Key::new("cloud_id", "MUSTER_CLOUD_ID");
 
 /// All that a file may hold: for the server, and for `up` beside them the last two.
-const KEYS: [Key; 16] = [
+const KEYS: [Key; 21] = [
     DATA,
     HTTP,
     AGENTS,
     STORE,
+    BUS,
+    BUS_CA,
+    door::CERT_DAYS,
+    door::RATE,
+    door::DRAIN_TIMEOUT,
     APP_CODE,
     APP_SECRET,
     JOIN_TOKEN,
@@ -61,8 +72,8 @@ const KEYS: [Key; 16] = [
 /// Shown below the help of both verbs.
 pub const SOURCES: &str = "\
 A flag wins over its environment variable, that over the file, that over the default.
-Keys of the file, at its top or in a table [server]: data, http, agents, store,
-app_code, app_secret, join_token, cmdb, cmdb_app_code, cmdb_app_secret, cmdb_user,
+Keys of the file, at its top or in a table [server]: data, http, agents, store, bus, bus_ca,
+agent_cert_days, agent_rate, drain_timeout, app_code, app_secret, join_token, cmdb, cmdb_app_code, cmdb_app_secret, cmdb_user,
 cmdb_refresh, log, log_format; for muster up also ip and cloud_id.
 
 MUSTER_APP_CODE, MUSTER_APP_SECRET and MUSTER_JOIN_TOKEN (or the file) fix the first app
@@ -78,9 +89,18 @@ pub struct ServerArgs {
     /// Where agents connect; port 0: any [env: MUSTER_AGENTS] [default: 127.0.0.1:7101]
     #[arg(long, value_name = "ADDR")]
     pub agents: Option<String>,
-    /// Where the truth is kept [env: MUSTER_STORE] [default: SQLite in the data directory]
+    /// Where the truth is kept: sqlite:/FILE, or postgres://USER@HOST/DATABASE for several replicas
+    /// [env: MUSTER_STORE] [default: SQLite in the data directory]
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
+    /// Where replicas meet: nats://HOST:PORT, several with commas between [env: MUSTER_BUS] [default: in the store]
+    #[arg(long, value_name = "URLS")]
+    pub bus: Option<String>,
+    /// A PEM file with whom to trust about tls:// NATS servers [env: MUSTER_BUS_CA]
+    #[arg(long, value_name = "FILE")]
+    pub bus_ca: Option<String>,
+    #[command(flatten)]
+    pub door: DoorArgs,
     /// A BlueKing CMDB that topology comes from: http://HOST[:PORT] [env: MUSTER_CMDB_URL]
     #[arg(long, value_name = "URL")]
     pub cmdb: Option<String>,
@@ -154,7 +174,14 @@ impl ServerConfig {
                 .unwrap_or_else(|| home::default_data(env)),
             http,
             agents,
+            door: door::pick(&args.door, sources)?,
             store_url: sources.pick(STORE, args.store.as_deref(), parse_store)?,
+            bus: sources
+                .pick(BUS, args.bus.as_deref(), parse_bus)?
+                .unwrap_or_default(),
+            bus_ca: sources.pick(BUS_CA, args.bus_ca.as_deref(), |text| {
+                parse_text("bus_ca", text).map(PathBuf::from)
+            })?,
             app_code: sources.pick(APP_CODE, None, |text| {
                 model::access::parse_handle("app_code", text)
             })?,
@@ -213,7 +240,17 @@ impl ServerConfig {
         put(DATA, Some(server.data.display().to_string()));
         put(HTTP, Some(server.http.to_string()));
         put(AGENTS, Some(server.agents.to_string()));
-        put(STORE, server.store_url.clone());
+        put(STORE, server.store_url.as_deref().map(without_password));
+        let bus: Vec<String> = server.bus.iter().map(|url| without_password(url)).collect();
+        put(BUS, (!bus.is_empty()).then(|| bus.join(",")));
+        put(
+            BUS_CA,
+            server
+                .bus_ca
+                .as_ref()
+                .map(|path| path.display().to_string()),
+        );
+        door::show(&server.door, &mut put);
         put(APP_CODE, server.app_code.clone());
         put(
             APP_SECRET,
@@ -296,16 +333,58 @@ fn parse_refresh(text: &str) -> Result<Duration, Invalid> {
 }
 
 fn parse_store(text: &str) -> Result<String, Invalid> {
-    match text
-        .trim()
-        .strip_prefix("sqlite:")
-        .map(|path| path.trim_start_matches('/'))
-    {
-        Some(path) if !path.is_empty() => Ok(text.trim().to_owned()),
-        _ => Err(Invalid::new(
+    let text = text.trim();
+    let schemes = ["sqlite:", "postgres:", "postgresql:"];
+    let place = schemes
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme))
+        .map(|place| place.trim_start_matches('/'));
+    match place {
+        Some(place) if !place.is_empty() => Ok(text.to_owned()),
+        // It may hold a password: it is not shown.
+        Some(_) | None => Err(Invalid::new(
             "store",
-            format!("must be sqlite:/path/to/file.db, not {text:?}"),
+            "must be sqlite:/path/to/file.db or postgres://USER@HOST/DATABASE",
         )),
+    }
+}
+
+fn parse_bus(text: &str) -> Result<Vec<String>, Invalid> {
+    let urls = text.split(',').map(str::trim).filter(|url| !url.is_empty());
+    let urls: Vec<String> = urls.map(str::to_owned).collect();
+    let is_good = |url: &String| {
+        let place = url.strip_prefix("nats://").or(url.strip_prefix("tls://"));
+        place.is_some_and(|place| !place.is_empty())
+    };
+    match !urls.is_empty() && urls.iter().all(is_good) {
+        true => Ok(urls),
+        false => Err(Invalid::new(
+            "bus",
+            "must be nats://HOST:PORT or tls://HOST:PORT, several with commas between",
+        )),
+    }
+}
+
+/// `scheme://user:***@host/…`: what a URL says but for its password. A token for NATS stands where a user would.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (before, after) = match rest.find(['/', '?']) {
+        Some(at) => rest.split_at(at),
+        None => (rest, ""),
+    };
+    let after = match after.contains("password") {
+        true => after.split('?').next().unwrap_or_default(),
+        false => after,
+    };
+    match before.rsplit_once('@') {
+        None => format!("{scheme}://{before}{after}"),
+        Some((user, host)) => match user.split_once(':') {
+            Some((user, _)) => format!("{scheme}://{user}:***@{host}{after}"),
+            None if scheme.starts_with("postgres") => format!("{scheme}://{user}@{host}{after}"),
+            None => format!("{scheme}://***@{host}{after}"),
+        },
     }
 }
 

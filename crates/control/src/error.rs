@@ -44,9 +44,23 @@ pub enum ControlError {
     /// More is under way than this server takes on; nothing was changed.
     #[error("{0}")]
     Busy(String),
-    /// Trying again later may help; nothing was changed.
-    #[error("the store is not available")]
+    /// Trying again later may help. Nothing was changed, unless it says otherwise.
+    #[error("{}", unavailable(.0))]
     Unavailable(#[source] StoreError),
+}
+
+fn unavailable(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::InDoubt { .. } => {
+            "the store did not say whether the change was written: look before trying again"
+        }
+        StoreError::Moved { .. }
+        | StoreError::TooOld { .. }
+        | StoreError::Unsupported { .. }
+        | StoreError::TooNew { .. }
+        | StoreError::Corrupt { .. }
+        | StoreError::Unavailable { .. } => "the store is not available",
+    }
 }
 
 impl From<StoreError> for ControlError {

@@ -33,7 +33,10 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
             }
             Some(Received::Message(_, Message::Committed(_) | Message::Soft(_))) => Ok(()),
             // Whatever was missed, the store has it.
-            Some(Received::Lagged) | None => control.settled().await,
+            Some(Received::Lagged) | None => {
+                control.settled().await;
+                Ok(())
+            }
         };
         if let Err(error) = followed {
             tracing::warn!(

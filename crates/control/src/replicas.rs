@@ -25,6 +25,7 @@ pub(crate) use hear::run;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bus::ReplicaId;
 use model::change::HostId;
@@ -32,6 +33,9 @@ use tokio::sync::watch;
 
 use crate::Control;
 use peers::Peers;
+
+/// How long a replica that begins waits for the others to say whom they hold.
+const ACQUAINTED_WITHIN: Duration = Duration::from_millis(1500);
 
 /// What is known of the others.
 #[derive(Debug, Default)]
@@ -45,6 +49,8 @@ pub(crate) struct Replicas {
     lost_company: AtomicBool,
     /// What happened since is no longer in the store.
     is_too_old: watch::Sender<bool>,
+    /// Some other replica has said whom it holds.
+    is_acquainted: watch::Sender<bool>,
 }
 
 /// A replica as this one knows it.
@@ -101,6 +107,17 @@ impl Control {
         let mut others: Vec<ReplicaView> = others.collect();
         others.sort_by_key(|view| view.id);
         [this].into_iter().chain(others).collect()
+    }
+
+    /// Waits until another replica has said whom it holds, or has had the time to.
+    pub async fn acquainted(&self) {
+        if self.is_alone() {
+            return;
+        }
+        let mut is_acquainted = self.0.replicas.is_acquainted.subscribe();
+        let heard = is_acquainted.wait_for(|is_acquainted| *is_acquainted);
+        // Nobody may be there.
+        let _ = tokio::time::timeout(ACQUAINTED_WITHIN, heard).await;
     }
 
     /// Resolves when this replica was away for so long that it can only load everything anew, by starting again.

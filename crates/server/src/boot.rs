@@ -1,13 +1,15 @@
 //! Boot: data directory → addresses → store → control → first keys and CA → doors. Shutdown is the same list backwards.
 
 mod data;
+mod replica;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use control::{Clock, Control, ControlError, FirstKeys};
+use bus::{Bus, NatsError};
+use control::{Control, ControlError, FirstKeys};
 use store::{Store, StoreError};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -19,6 +21,7 @@ use crate::cmdb::Cmdb;
 use crate::http::{self, HttpState, Readiness};
 use crate::{Config, Senders, limits, stopped};
 use data::DataDir;
+use replica::Ground;
 
 /// How long requests and sessions may take to finish when the server stops.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -42,10 +45,18 @@ pub enum BootError {
     },
     #[error("cannot open the store")]
     Store(#[from] StoreError),
+    #[error("cannot use the bus")]
+    Bus(#[from] NatsError),
+    #[error("a bus is for replicas, which need a store that they can share: --store postgres://…")]
+    BusAlone,
     #[error("cannot start")]
     Control(#[from] ControlError),
     #[error("cannot prepare the fleet's certificates")]
     Ca(#[from] CaError),
+    #[error(
+        "this replica was away for so long that the changes since are not all known: start it again, it will load everything"
+    )]
+    FellBehind,
     #[error("{part} ended by itself")]
     Ended {
         part: &'static str,
@@ -66,6 +77,8 @@ pub struct Running {
     /// For programs that have the server inside them.
     pub control: Control,
     store: Store,
+    bus: Option<Bus>,
+    drain_timeout: Duration,
     stop_doors: watch::Sender<bool>,
     stop_background: watch::Sender<bool>,
     http_task: JoinHandle<()>,
@@ -83,14 +96,12 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
     let agents_listener = listen("agents", config.agents, agents::bind(config.agents))?;
     let (http_address, agents_address) = (bound(&http_listener), bound(&agents_listener));
 
-    let store = Store::open(
-        &config
-            .store_url
-            .clone()
-            .unwrap_or_else(|| data.sqlite_url()),
-    )
-    .await?;
-    let (control, background) = Control::alone(store.clone(), Clock::system()).await?;
+    let Ground {
+        store,
+        bus,
+        control,
+        background,
+    } = Ground::open(&config, data.sqlite_url()).await?;
     if let Some(cmdb) = config.cmdb.clone() {
         control.set_topology_source(Arc::new(Cmdb::new(cmdb)));
     }
@@ -100,7 +111,8 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
         join_token: config.join_token.clone(),
     };
     let keys = control.ensure_first_keys(fixed).await?;
-    let ca = Arc::new(Ca::load(&store).await?);
+    let ca = Ca::load(&store).await?;
+    let ca = Arc::new(ca.with_agent_life(config.door.certificate_life));
     let join_token = data.remember_join_token(keys.join_token.as_deref(), ca.fingerprint())?;
     data.remember_cli(
         http_address,
@@ -118,9 +130,11 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
         doors_stopped.clone(),
     )
     .with_ca(ca.fingerprint());
-    let agents = Agents::new(control.clone(), ca, agents_listener)?;
+    let agents = Agents::new(control.clone(), ca, agents_listener, config.door.limits)?;
     let background_task = tokio::spawn(background.run(background_stopped));
     let senders_task = tokio::spawn(Senders::new(control.clone()).run(doors_stopped.clone()));
+    // Whoever asks for an operation should not hear that an agent is away only because we have not heard of it yet.
+    control.acquainted().await;
     let agents_task = tokio::spawn(agents.run(doors_stopped.clone()));
     let http_task = tokio::spawn(serve_http(http_listener, state, doors_stopped));
     tracing::info!(http = %http_address, agents = %agents_address, data = %config.data.display(), "server is up");
@@ -130,6 +144,8 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
         join_token,
         control,
         store,
+        bus,
+        drain_timeout: config.door.drain_timeout,
         stop_doors,
         stop_background,
         http_task,
@@ -141,6 +157,20 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
 }
 
 impl Running {
+    /// Asks the agents to move to other replicas, if there are any, and waits until they have, but not for ever.
+    pub async fn drain(&self) {
+        if !self.control.has_company() {
+            return;
+        }
+        self.control.set_draining(true);
+        tracing::info!(agents = self.control.n_agents(), "draining");
+        let drained = tokio::time::timeout(self.drain_timeout, self.control.drained());
+        if drained.await.is_err() {
+            let left = self.control.n_agents();
+            tracing::warn!(left, "some agents did not move to another replica in time");
+        }
+    }
+
     /// Lets requests finish and agents go, saves what is soft, and ends.
     pub async fn stop(self) {
         self.stop_doors.send_replace(true);
@@ -155,13 +185,18 @@ impl Running {
         {
             tracing::warn!("the background work did not end in time");
         }
+        if let Some(bus) = self.bus {
+            bus.close().await;
+        }
         self.store.close().await;
         tracing::info!("server stopped");
     }
 
     /// Resolves when the server cannot go on, with the reason.
     pub async fn finished(&mut self) -> BootError {
+        let control = self.control.clone();
         let (part, ended) = tokio::select! {
+            () = control.fallen_behind() => return BootError::FellBehind,
             ended = &mut self.http_task => ("the API", ended),
             ended = &mut self.agents_task => ("the agents' door", ended),
             ended = &mut self.senders_task => ("the senders of webhooks", ended),

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::CmdbConfig;
+use crate::agents::DoorSettings;
 
 #[derive(Clone)]
 pub struct Config {
@@ -13,8 +14,14 @@ pub struct Config {
     pub http: SocketAddr,
     /// Where agents connect.
     pub agents: SocketAddr,
+    /// How agents are dealt with there.
+    pub door: DoorSettings,
     /// None: SQLite in the data directory.
     pub store_url: Option<String>,
+    /// The NATS servers where replicas meet; none: they meet in the store, which is slower.
+    pub bus: Vec<String>,
+    /// Whom to trust about NATS servers; None: whom the system trusts.
+    pub bus_ca: Option<PathBuf>,
     /// Fixed values for the first app and the first join token; made up when absent.
     pub app_code: Option<String>,
     pub app_secret: Option<String>,
@@ -30,7 +37,8 @@ impl std::fmt::Debug for Config {
             .field("data", &self.data)
             .field("http", &self.http)
             .field("agents", &self.agents)
-            .field("store_url", &self.store_url)
+            .field("door", &self.door)
+            .field("bus_ca", &self.bus_ca)
             .field("app_code", &self.app_code)
             .field("cmdb", &self.cmdb)
             .finish_non_exhaustive()

@@ -104,6 +104,15 @@ impl Sender {
         let mut retry = FIRST_RETRY;
         loop {
             changed.borrow_and_update();
+            if !self.control.leads() {
+                // Another replica tells it. Whoever takes over is told to look.
+                tokio::select! {
+                    _ = changed.changed() => {}
+                    () = tokio::time::sleep(LAST_RETRY) => {}
+                    () = stopped(&mut stop) => return,
+                }
+                continue;
+            }
             let round = self.round(&mut stop).await.unwrap_or_else(|error| {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,

@@ -13,6 +13,9 @@ Examples:
     muster server --data ./data
   For a fleet: agents from anywhere (they prove who they are), the API on this machine:
     muster server --data /var/lib/muster --http 127.0.0.1:7100 --agents '[::]:7101'
+  One of several replicas, each with a data directory of its own:
+    muster server --data /var/lib/muster --store postgres://muster@db/muster \\
+      --bus nats://n1:4222,nats://n2:4222,nats://n3:4222
   What would it use?
     muster server --config /etc/muster/server.toml --print-config
 
@@ -49,12 +52,16 @@ async fn serve(out: &Out, config: server::Config) -> Result<Exit, Failure> {
         ))?,
     }
     tokio::select! {
-        () = signals.recv() => {
-            running.stop().await;
-            Ok(Exit::Ok)
-        }
-        error = running.finished() => Err(boot_failure(&error)),
+        () = signals.recv() => {}
+        error = running.finished() => return Err(boot_failure(&error)),
     }
+    // Whoever asks twice does not want to wait for the agents.
+    tokio::select! {
+        () = running.drain() => {}
+        () = signals.recv() => {}
+    }
+    running.stop().await;
+    Ok(Exit::Ok)
 }
 
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
@@ -97,6 +104,7 @@ pub(super) fn boot_failure(error: &server::BootError) -> Failure {
         ),
         server::BootError::InUse { .. } => failure
             .advise("one server uses a data directory at a time: stop that one, or choose another --data"),
+        server::BootError::BusAlone => failure.advise("leave --bus out, or move to PostgreSQL: muster store copy --help"),
         server::BootError::Data { .. } => failure.advise("choose a directory that you may write: --data DIR"),
         _ => failure,
     }

@@ -52,16 +52,15 @@ impl Control {
     /// Waits until this replica shows whatever any replica has acknowledged. Call before reading.
     ///
     /// A server alone folds each commit in before it answers, so there is nothing to wait for.
-    pub async fn settled(&self) -> Result<(), ControlError> {
+    pub async fn settled(&self) {
         if self.is_alone() {
-            return Ok(());
+            return;
         }
         let (waiting, answered) = oneshot::channel();
         if self.0.barrier.waiting.send(waiting).await.is_ok() {
             // An error means that the server is stopping.
             let _ = answered.await;
         }
-        Ok(())
     }
 
     /// Whether the store was away when it was last asked, so that others may know more than this replica.

@@ -19,8 +19,8 @@ use crate::{Control, Happening, stopped};
 const BEAT_EVERY: Duration = Duration::from_secs(1);
 const TELL_EVERY: Duration = Duration::from_millis(100);
 const BEATS_PER_DIGEST: u32 = 10;
-/// How many hosts are asked for at a time. The rest is missing still when the next digest comes.
-const RESEND_AT_A_TIME: usize = 512;
+/// How many hosts each replica is asked for at a time, ten times a second.
+const RESEND_AT_A_TIME: usize = 256;
 /// How long the first word may wait for the store to give what it is about.
 const FOLLOW_WITHIN: Duration = Duration::from_secs(1);
 
@@ -51,7 +51,10 @@ async fn tell(control: Control, mut stop: watch::Receiver<bool>) {
                     control.tell_digest(To::All);
                 }
             }
-            _ = moved.tick() => control.tell_moved(),
+            _ = moved.tick() => {
+                control.tell_moved();
+                control.ask_for_wanted();
+            }
             () = stopped(&mut stop) => return,
         }
     }
@@ -98,7 +101,7 @@ impl Control {
                         lost.push(block.host);
                     }
                 }
-                self.ask_again(from, lost);
+                self.0.replicas.peers().want(from, lost);
             }
             Some(Word::Digest(digest)) => self.take_digest(from, digest),
             Some(Word::Resend(resend)) => {
@@ -114,14 +117,11 @@ impl Control {
         }
     }
 
-    fn ask_again(&self, from: ReplicaId, mut hosts: Vec<u32>) {
-        if hosts.is_empty() {
-            return;
+    fn ask_for_wanted(&self) {
+        let wanted = self.0.replicas.peers().take_wanted(RESEND_AT_A_TIME);
+        for (replica, hosts) in wanted {
+            self.send_word(replica, Word::Resend(Resend { hosts }));
         }
-        hosts.sort_unstable();
-        hosts.dedup();
-        hosts.truncate(RESEND_AT_A_TIME);
-        self.send_word(from, Word::Resend(Resend { hosts }));
     }
 
     /// True when something is missing, and has to be asked for.
@@ -187,14 +187,18 @@ impl Control {
     }
 
     fn take_digest(&self, from: ReplicaId, digest: Digest) {
-        let (missing, gone) = {
+        let (gone, knows_all) = {
             let mut peers = self.0.replicas.peers();
             let range = digest.from..digest.until;
             let gone = peers.forget_others(from, range, &digest.entries);
-            (peers.missing(from, &digest.entries), gone)
+            let missing = peers.missing(from, &digest.entries);
+            peers.want(from, missing);
+            (gone, !peers.wants_of(from))
         };
         self.lose(&gone);
-        self.ask_again(from, missing);
+        if knows_all {
+            self.0.replicas.is_acquainted.send_replace(true);
+        }
         let peers = self.0.replicas.peers();
         let theirs = digest.entries.iter();
         let theirs: Vec<_> = theirs

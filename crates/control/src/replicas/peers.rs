@@ -1,6 +1,6 @@
 //! Who the other replicas are, and which of them holds which agent. Pure: it is told what was heard, and when.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use bus::ReplicaId;
@@ -19,6 +19,8 @@ pub(super) struct Peers {
     held: HashMap<HostId, Held>,
     /// Agents that this one holds.
     mine: HashMap<HostId, Mine>,
+    /// Hosts of which something was missed, by who knows.
+    wanted: BTreeMap<ReplicaId, BTreeSet<u32>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +91,7 @@ impl Peers {
     /// It is no more; the hosts that it held.
     pub(super) fn forget(&mut self, replica: ReplicaId) -> Vec<HostId> {
         self.replicas.remove(&replica);
+        self.wanted.remove(&replica);
         let held = self.held.extract_if(|_, held| held.by == replica);
         held.map(|(host, _)| host).collect()
     }
@@ -208,6 +211,32 @@ impl Peers {
         };
         let missing = entries.iter().filter(|entry| !is_known(entry));
         missing.map(|entry| entry.host).collect()
+    }
+
+    /// Something about these hosts was missed.
+    pub(super) fn want(&mut self, from: ReplicaId, hosts: impl IntoIterator<Item = u32>) {
+        let mut hosts = hosts.into_iter().peekable();
+        if hosts.peek().is_some() {
+            self.wanted.entry(from).or_default().extend(hosts);
+        }
+    }
+
+    pub(super) fn wants_of(&self, replica: ReplicaId) -> bool {
+        self.wanted.contains_key(&replica)
+    }
+
+    /// The next hosts to ask each replica for.
+    pub(super) fn take_wanted(&mut self, at_a_time: usize) -> Vec<(ReplicaId, Vec<u32>)> {
+        let mut asked = Vec::new();
+        self.wanted.retain(|replica, hosts| {
+            let mut now = std::mem::take(hosts);
+            if let Some(first_later) = now.iter().nth(at_a_time).copied() {
+                *hosts = now.split_off(&first_later);
+            }
+            asked.push((*replica, now.into_iter().collect()));
+            !hosts.is_empty()
+        });
+        asked
     }
 
     /// Hosts in a range that a replica was thought to hold, and does not: they are forgotten.

@@ -160,7 +160,7 @@ async fn what_was_asked_of_an_agent_that_moves_is_asked_again_where_it_is() {
     let (one, two, agent) = pair_with_agent().await;
     let task = one.operate("ns/p", Op::Start, &[HOST]).await;
     let first = agent.hears_commands().await;
-    two.control.settled().await.unwrap();
+    two.control.settled().await;
     let moved = two.connect_as(host(), 0, 5);
     let again = moved.hears_commands().await;
     assert_eq!(first[0].op, again[0].op, "under the same id");
@@ -179,7 +179,7 @@ async fn what_one_replica_acknowledged_the_other_shows_at_once() {
         let address = format!("10.0.1.{n}");
         from.register("ns/p", &[&address], "./a", Mode::Register)
             .await;
-        to.control.settled().await.unwrap();
+        to.control.settled().await;
         assert_eq!(to.control.fleet().n_processes(), n);
     }
 }

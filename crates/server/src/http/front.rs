@@ -1,4 +1,5 @@
-//! What happens to every request whatever its dialect: an id, one line in the log, a count, and an answer even to a panic.
+//! What happens to every request whatever its dialect: an id, sight of whatever any replica acknowledged, one line in the
+//! log, a count, and an answer even to a panic.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
@@ -56,6 +57,10 @@ pub(crate) async fn front(
     let asker: Arc<OnceLock<Asker>> = Arc::default();
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(asker.clone());
+    if path.starts_with("/api/") || gse::is_dialect(&path) || gsekit::is_dialect(&path) {
+        // Before the credentials are looked at: an app that another replica just made is known here, too.
+        http.control.settled().await;
+    }
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| panicked(&path));
 

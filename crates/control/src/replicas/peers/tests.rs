@@ -112,6 +112,22 @@ fn a_digest_shows_what_was_missed_and_what_is_gone() {
     assert_eq!(peers.forget_others(A, 0..8, &[]), [HOST]);
 }
 
+#[test]
+fn what_was_missed_is_asked_for_a_part_at_a_time() {
+    let mut peers = Peers::default();
+    peers.want(A, []);
+    assert!(!peers.wants_of(A));
+    peers.want(A, [3, 1, 2, 3]);
+    peers.want(B, [9]);
+    assert_eq!(peers.take_wanted(2), [(A, vec![1, 2]), (B, vec![9])]);
+    assert!(peers.wants_of(A) && !peers.wants_of(B));
+    assert_eq!(peers.take_wanted(2), [(A, vec![3])]);
+    assert_eq!(peers.take_wanted(2), []);
+    peers.want(A, [1]);
+    peers.forget(A);
+    assert_eq!(peers.take_wanted(2), []);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_replica_that_falls_silent_takes_its_agents_with_it() {
     let mut peers = Peers::default();

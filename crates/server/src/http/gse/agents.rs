@@ -81,7 +81,6 @@ async fn answer(
     write: fn(&[Seen<'_>]) -> Vec<u8>,
 ) -> Result<Vec<u8>, Refusal> {
     let named = request.named()?;
-    ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();
     let seen: Vec<Seen<'_>> = named
         .into_iter()

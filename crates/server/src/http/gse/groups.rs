@@ -42,7 +42,6 @@ pub(crate) async fn groups(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>
         .control
         .check(ask.caller, Action::View, &namespace)?;
     let named = request.named()?;
-    ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();
     Ok(success(Infos {
         process_group_infos: Rows {

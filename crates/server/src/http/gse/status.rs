@@ -23,7 +23,6 @@ pub(crate) async fn status(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>
         .control
         .check(ask.caller, Action::View, &name.namespace)?;
     let named = request.named()?;
-    ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();
     Ok(success(Infos {
         rows: Rows {

@@ -19,7 +19,6 @@ pub(crate) async fn sync(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, 
     ask.http
         .control
         .check(ask.caller, Action::View, &namespace)?;
-    ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();
     Ok(success(Synced(
         fleet.page_of_namespace(&namespace, start, limit),

@@ -16,7 +16,6 @@ pub(crate) async fn access_overview(
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.named_business()?;
     let control = &ask.http.control;
-    control.settled().await?;
     if let Some(business) = business {
         ask.http.control.check(ask.caller, Action::View, business)?;
         let overview = Overview::of(&control.fleet(), business);

@@ -21,7 +21,6 @@ pub(crate) async fn config_template_list(
     let (start, limit) = request.page_or_first()?;
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let term = request.search.to_text();
-    ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();
     let view = fleet.view();
     let bears = |template: &&Arc<TemplateRow>| {

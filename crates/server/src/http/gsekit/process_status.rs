@@ -22,7 +22,6 @@ pub(crate) async fn process_status(
     let (start, limit) = request.page()?;
     let fields = Fields::of(request.fields.take().as_deref());
     let filter = filter(business, request)?;
-    ask.http.control.settled().await?;
     let fleet = ask.http.control.fleet();
     let page = fleet.view_page(&filter, start, limit);
     Ok(success(Listed {

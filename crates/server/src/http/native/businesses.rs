@@ -46,7 +46,6 @@ pub(crate) async fn list(
     State(http): State<HttpState>,
     Asking(caller): Asking,
 ) -> Result<Response, ApiError> {
-    http.control.settled().await?;
     let rows = http.control.businesses(&caller);
     let fleet = http.control.fleet();
     let view = fleet.view();

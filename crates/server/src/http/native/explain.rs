@@ -80,7 +80,6 @@ pub(crate) async fn explain(
         .expression
         .ok_or_else(|| Invalid::required("expression"))?
         .read()?;
-    http.control.settled().await?;
     let fleet = http.control.fleet();
     let (selected, steps) = fleet.view().narrowed(business, env, &expression);
     let first = selected.iter().take(FIRST).map(BkProcessId);

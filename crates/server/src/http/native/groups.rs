@@ -46,7 +46,6 @@ pub(crate) async fn list(
     let namespace = Namespace::parse(&namespace)?;
     http.control.check(&caller, Action::View, &namespace)?;
     let hosts = params.hosts()?.ok_or_else(|| Invalid::required("host"))?;
-    http.control.settled().await?;
     let fleet = http.control.fleet();
     let groups = hosts.into_iter().map(|host| HostGroups {
         host,

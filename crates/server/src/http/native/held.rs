@@ -96,7 +96,6 @@ pub(crate) async fn held(
     Segments(host): Segments<String>,
 ) -> Result<Response, ApiError> {
     let host: Host = host.parse()?;
-    http.control.settled().await?;
     let view = http.control.held(&caller, host).await?;
     Ok(ok(&HeldAnswer {
         host: view.host,

@@ -85,7 +85,6 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let connected = params.flag("connected")?;
-    http.control.settled().await?;
     let fleet = http.control.fleet();
     let matches = |view: &HostView<'_>| connected.is_none_or(|wanted| view.link.is_up() == wanted);
     let count = match connected {
@@ -111,7 +110,6 @@ pub(crate) async fn show(
     Segments(host): Segments<String>,
 ) -> Result<Response, ApiError> {
     let host: Host = host.parse()?;
-    http.control.settled().await?;
     let fleet = http.control.fleet();
     let view = fleet.host_id(&host).and_then(|id| fleet.host(id));
     match view {

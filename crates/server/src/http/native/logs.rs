@@ -43,7 +43,6 @@ pub(crate) async fn logs(
         tail_lines: tail(&params)?,
         follow: params.flag("follow")?.unwrap_or(false),
     };
-    http.control.settled().await?;
     let place = http.watchers.enter(&caller)?;
     let namespace = wanted.process.namespace.clone();
     let answer = http.control.logs(&caller, wanted).await?;

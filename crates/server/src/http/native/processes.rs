@@ -135,7 +135,6 @@ pub(crate) async fn list(
         state: params.state()?,
         managed: params.flag("managed")?,
     };
-    http.control.settled().await?;
     let fleet = http.control.fleet();
     let page = fleet.page(&filter, start, limit);
     Ok(ok(&ProcessPage {
@@ -198,7 +197,6 @@ pub(crate) async fn show(
     let name = full_name(&segments)?;
     http.control.check(&caller, Action::View, &name.namespace)?;
     let (start, limit) = params.page()?;
-    http.control.settled().await?;
     let fleet = http.control.fleet();
     detail(&fleet, &name, start, limit)
 }

@@ -163,7 +163,6 @@ pub(crate) async fn list(
     Asking(caller): Asking,
     Segments(id): Segments<u32>,
 ) -> Result<Response, ApiError> {
-    http.control.settled().await?;
     let templates = http.control.templates(&caller, BusinessId(id))?;
     Ok(ok(&TemplateList {
         templates: templates.iter().map(TemplateShown::of).collect(),
@@ -197,7 +196,6 @@ pub(crate) async fn show(
     Asking(caller): Asking,
     Segments((id, template)): Segments<(u32, u32)>,
 ) -> Result<Response, ApiError> {
-    http.control.settled().await?;
     let (business, template) = (BusinessId(id), TemplateId(template));
     let view = http.control.template(&caller, business, template)?;
     Ok(ok(&TemplateShown::of(&view)))

@@ -24,7 +24,6 @@ pub(crate) async fn show(
     Asking(caller): Asking,
     Segments(id): Segments<u32>,
 ) -> Result<Response, ApiError> {
-    http.control.settled().await?;
     let facts = http.control.topology(&caller, BusinessId(id))?;
     Ok(ok(&BusinessDocument::of(&facts)))
 }

@@ -125,7 +125,6 @@ pub(crate) async fn list(
     let (start, limit) = params.page()?;
     let filter = filter(&params)?;
     http.control.check(&caller, Action::View, filter.business)?;
-    http.control.settled().await?;
     let fleet = http.control.fleet();
     let page = fleet.view_page(&filter, start, limit);
     let view = fleet.view();

@@ -85,7 +85,6 @@ pub(crate) async fn list(
     Asking(caller): Asking,
     Segments((id, process)): Segments<(u32, u32)>,
 ) -> Result<Response, ApiError> {
-    http.control.settled().await?;
     let (business, process) = (BusinessId(id), BkProcessId(process));
     let files = http.control.config_files(&caller, business, process)?;
     Ok(ok(&ConfigFileList {
@@ -105,7 +104,6 @@ pub(crate) async fn show(
     Segments((id, process, local, template)): Segments<(u32, u32, u32, u32)>,
     params: Params,
 ) -> Result<Response, ApiError> {
-    http.control.settled().await?;
     let business = BusinessId(id);
     let files = http
         .control

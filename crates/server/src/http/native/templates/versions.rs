@@ -63,7 +63,6 @@ pub(crate) async fn list(
     Asking(caller): Asking,
     Segments((id, template)): Segments<(u32, u32)>,
 ) -> Result<Response, ApiError> {
-    http.control.settled().await?;
     let (business, template) = (BusinessId(id), TemplateId(template));
     let control = &http.control;
     let versions = control.template_versions(&caller, business, template)?;
@@ -85,7 +84,6 @@ pub(crate) async fn show(
     Asking(caller): Asking,
     Segments(place): Segments<(u32, u32, u32)>,
 ) -> Result<Response, ApiError> {
-    http.control.settled().await?;
     let version = find(&http, &caller, place)?;
     Ok(ok(&VersionShown::of(
         &version,
