@@ -68,15 +68,10 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// A URL that may be shown: who connects, with which password and how, is left out.
+/// A URL that may be shown: of one that may hold a password, only its scheme.
 pub(crate) fn without_secrets(url: &str) -> String {
-    let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
-    let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
-    let shown = match rest.rsplit_once('@') {
-        Some((_, place)) => format!("//…@{place}"),
-        None => rest.to_owned(),
-    };
-    let colon = if url.contains(':') { ":" } else { "" };
-    let options = if options.is_empty() { "" } else { "?…" };
-    format!("{scheme}{colon}{shown}{options}")
+    match url.split_once(':') {
+        Some((scheme, rest)) if rest.contains(['@', '?']) => format!("{scheme}:…"),
+        _ => url.to_owned(),
+    }
 }

@@ -161,9 +161,13 @@ impl Store {
         Arc::ptr_eq(&self.under_way, &other.under_way)
     }
 
-    async fn call<T>(&self, work: impl Future<Output = T>) -> T {
-        let _counted = UnderWay::count(&self.under_way);
-        work.await
+    /// Boxed, because what an engine does is large, and callers nest it deeply.
+    fn call<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T> {
+        let work = Box::pin(work);
+        async move {
+            let _counted = UnderWay::count(&self.under_way);
+            work.await
+        }
     }
 
     /// Reads everything that a server keeps in memory, as of one revision.

@@ -50,7 +50,7 @@ macro_rules! send {
                 let query = sqlx::query_with(text, arguments).persistent(is_kept);
                 let was_reusable = std::mem::replace(&mut $conn.is_reusable, false);
                 let answer = pulse.watch(query.$way(&mut **conn)).await;
-                $conn.is_reusable = was_reusable && !matches!(answer, Err(_));
+                $conn.is_reusable = was_reusable && answer.is_ok();
                 Answer::Postgres(answer?)
             }
         }

@@ -11,7 +11,8 @@ use super::{Connection, Row, Statement, Tuple, Wanted};
 use crate::StoreError;
 
 /// Rows per statement. SQLite takes 32,766 parameters and PostgreSQL 65,535: 1024 rows of up to 31 columns.
-const CHUNKS: [usize; 6] = [1024, 256, 64, 16, 4, 1];
+/// Most commits are of a few rows, and each statement is a way to the server and back.
+const CHUNKS: [usize; 9] = [1024, 256, 64, 16, 8, 4, 3, 2, 1];
 
 /// Cuts rows into the pieces that statements are made for.
 pub(crate) fn chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {

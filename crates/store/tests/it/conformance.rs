@@ -36,6 +36,7 @@ macro_rules! keeps_every_promise {
             commit::any_number_of_rows_is_written,
             commit::the_largest_ids_are_fine,
             commit::committers_that_race_leave_no_gap,
+            commit::a_commit_that_is_abandoned_half_way_is_whole_or_absent,
             follow::a_follower_is_told_everything_that_is_new_and_nothing_else,
             follow::nothing_is_new_at_the_head,
             follow::a_follower_ahead_of_the_store_must_load_again,

@@ -1,6 +1,154 @@
 //! PostgreSQL keeps every promise, and some of its own.
 
+mod doubt;
+mod outage;
+mod proxy;
+
+use model::change::{Changes, Revision};
+use store::{AuditPage, Store, StoreError};
+
 use crate::conformance::keeps_every_promise;
 use crate::place::Place;
+use crate::some;
 
 keeps_every_promise!(Place::postgres());
+
+#[tokio::test]
+async fn it_is_shared() {
+    let place = Place::postgres();
+    assert!(place.open().await.is_shared());
+    assert!(!Place::sqlite().open().await.is_shared());
+}
+
+#[tokio::test]
+async fn a_store_of_a_newer_program_is_refused() {
+    let mut place = Place::postgres();
+    place.open().await.close().await;
+    meddle(
+        &mut place,
+        "INSERT INTO schema_version (version) VALUES (99)",
+    );
+    let refused = Store::open(&place.url()).await.unwrap_err();
+    assert!(
+        matches!(refused, StoreError::TooNew { found: 99, .. }),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_is_named() {
+    let mut place = Place::postgres();
+    let store = place.open().await;
+    for (damage, table, id) in [
+        (
+            "UPDATE definitions SET spec = '{' WHERE id = 1",
+            "definitions",
+            "1",
+        ),
+        (
+            "UPDATE processes SET flag = 3 WHERE id = 6",
+            "processes",
+            "6",
+        ),
+        (
+            "UPDATE config_files SET released = '' WHERE process = 1",
+            "config_files",
+            "1, 0, 1",
+        ),
+        (
+            "UPDATE apps SET body = '' WHERE id = 'app''1'",
+            "apps",
+            "app'1",
+        ),
+    ] {
+        let head = store.head().await.unwrap();
+        store.commit(head, &some::everything()).await.unwrap();
+        meddle(&mut place, damage);
+        match store.load().await.unwrap_err() {
+            StoreError::Corrupt {
+                table: t, id: i, ..
+            } => assert_eq!((t, &*i), (table, id)),
+            other => panic!("{damage}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
+    let mut place = Place::postgres();
+    let store = place.open().await;
+    meddle(
+        &mut place,
+        "CREATE FUNCTION full_disk() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'disk full'; END $$ LANGUAGE plpgsql; \
+         CREATE TRIGGER full_disk BEFORE INSERT ON audit EXECUTE FUNCTION full_disk()",
+    );
+    let mut changes = some::everything();
+    changes.audit = vec![some::audit(1)];
+    for _ in 0..12 {
+        let failed = store.commit(Revision(0), &changes).await.unwrap_err();
+        let StoreError::Unavailable { source } = failed else {
+            panic!("{failed:?}");
+        };
+        assert!(source.to_string().contains("disk full"), "{source}");
+    }
+    assert_eq!(store.load().await.unwrap(), store::Loaded::default());
+    meddle(&mut place, "DROP TRIGGER full_disk ON audit");
+    assert_eq!(
+        store.commit(Revision(0), &changes).await.unwrap(),
+        Revision(1)
+    );
+}
+
+/// Its texts have none, and one that came with it would fail again each time it is tried.
+#[tokio::test]
+async fn a_nul_in_free_text_is_replaced() {
+    let place = Place::postgres();
+    let store = place.open().await;
+    let mut audit = some::audit(1);
+    audit.detail = "a\0b".into();
+    let changes = Changes {
+        audit: vec![audit],
+        ..Changes::default()
+    };
+    store.commit(Revision(0), &changes).await.unwrap();
+    let page = AuditPage {
+        limit: 9,
+        ..AuditPage::default()
+    };
+    let found = store.audit(&page).await.unwrap();
+    assert_eq!(found[0].1.detail, "a\u{fffd}b");
+}
+
+#[tokio::test]
+async fn a_password_is_never_shown() {
+    let place = Place::postgres();
+    let secret = "pa55/w?rd";
+    let with_secret =
+        |url: &str| url.replace("muster@", "muster:pa55%2Fw%3Frd@") + "?password=pa55%2Fw%3Frd";
+    let store = Store::open(&with_secret(&place.url())).await.unwrap();
+    let mut shown = format!("{store:?}");
+    for url in [
+        "postgres://muster@127.0.0.1:1/gone".to_owned(),
+        "mysql://muster@127.0.0.1/other".to_owned(),
+        "postgres://muster@127.0.0.1:port/malformed".to_owned(),
+    ] {
+        for url in [
+            with_secret(&url),
+            url.replace("muster@", "muster:pa55/w?rd@"),
+        ] {
+            let refused = Store::open(&url).await.unwrap_err();
+            shown += &format!("\n{refused:?}");
+            shown += &format!("\n{:#}", anyhow::Error::from(refused));
+        }
+    }
+    assert!(shown.contains("names no store"), "{shown}");
+    assert!(
+        !shown.contains("pa55") && !shown.contains(secret),
+        "{shown}"
+    );
+}
+
+/// Changes the data behind the store's back.
+fn meddle(place: &mut Place, statement: &str) {
+    place.server().execute(statement).unwrap();
+}

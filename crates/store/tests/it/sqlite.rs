@@ -3,9 +3,8 @@
 mod plan;
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::Duration;
 
-use model::change::{Changes, Revision};
+use model::change::Revision;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 use store::{Store, StoreError};
@@ -200,38 +199,6 @@ async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
         store.commit(Revision(0), &changes).await.unwrap(),
         Revision(1)
     );
-}
-
-#[tokio::test]
-async fn a_commit_that_is_abandoned_half_way_is_whole_or_absent() {
-    let place = Place::sqlite();
-    let store = place.open().await;
-    for n in 0..40 {
-        let head = store.head().await.unwrap();
-        let changes = Changes {
-            processes: (0..5000).map(some::process).collect(),
-            names: vec![some::name(n)],
-            ..Changes::default()
-        };
-        let patience = Duration::from_micros(u64::from(n) * 300);
-        let _ = tokio::time::timeout(patience, store.commit(head, &changes)).await;
-    }
-    // Whatever was under way comes to its end before the next commit begins.
-    let head = loop {
-        let head = store.head().await.unwrap();
-        match store.commit(head, &Changes::default()).await {
-            Ok(head) => break head,
-            Err(StoreError::Moved { .. }) => {}
-            Err(other) => panic!("{other:?}"),
-        }
-    };
-    for revision in 0..head.0 {
-        store.changes_since(Revision(revision)).await.unwrap();
-    }
-    let loaded = store.load().await.unwrap().changes;
-    assert!(matches!(loaded.processes.len(), 0 | 5000));
-    // One name for each commit that happened, and the last had none.
-    assert_eq!(loaded.names.len() as u64, head.0 - 1);
 }
 
 async fn raw(place: &Place) -> sqlx::SqliteConnection {

@@ -1,5 +1,7 @@
 //! All or nothing, in order, without gaps.
 
+use std::time::Duration;
+
 use model::change::{Changes, ProcessId, Revision};
 use model::config_template::{ConfigFileRow, TemplateChanges};
 use model::topology::TopologyChanges;
@@ -252,4 +254,34 @@ async fn commit_ten(store: Store, n: u32) -> Vec<Revision> {
         revisions.push(head);
     }
     revisions
+}
+
+pub async fn a_commit_that_is_abandoned_half_way_is_whole_or_absent(place: &Place) {
+    let store = place.open().await;
+    for n in 0..40 {
+        let head = store.head().await.unwrap();
+        let changes = Changes {
+            processes: (0..5000).map(some::process).collect(),
+            names: vec![some::name(n)],
+            ..Changes::default()
+        };
+        let patience = Duration::from_micros(u64::from(n) * 300);
+        let _ = tokio::time::timeout(patience, store.commit(head, &changes)).await;
+    }
+    // Whatever was under way comes to its end before the next commit begins.
+    let head = loop {
+        let head = store.head().await.unwrap();
+        match store.commit(head, &Changes::default()).await {
+            Ok(head) => break head,
+            Err(StoreError::Moved { .. }) => {}
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    for revision in 0..head.0 {
+        store.changes_since(Revision(revision)).await.unwrap();
+    }
+    let loaded = store.load().await.unwrap().changes;
+    assert!(matches!(loaded.processes.len(), 0 | 5000));
+    // One name for each commit that happened, and the last had none.
+    assert_eq!(loaded.names.len() as u64, head.0 - 1);
 }

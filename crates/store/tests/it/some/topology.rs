@@ -79,7 +79,7 @@ pub fn service(n: u32) -> ServiceRow {
         "",
         "1 2 3 ",
         "业务_\u{1F600}",
-        "a\u{0}b\n",
+        "a\u{1}b\n",
         "it's \"so\"",
         " ",
     ];

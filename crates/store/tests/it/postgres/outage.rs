@@ -1,0 +1,112 @@
+//! A server that is gone, silent, or back again.
+
+use std::time::{Duration, Instant};
+
+use model::change::{Changes, Revision};
+use store::{Store, StoreError};
+
+use super::proxy::{Fault, Proxy};
+use crate::place::Place;
+
+/// Five seconds, and what a busy machine adds.
+const IN_TIME: Duration = Duration::from_secs(8);
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_unavailable_in_time_and_found_again() {
+    let mut place = Place::postgres();
+    let store = place.open().await;
+    let (head, url) = (store.head().await.unwrap(), place.url());
+    place.server().kill().unwrap();
+    all_unavailable(&store).await;
+    let begun = Instant::now();
+    let refused = Store::open(&url).await.unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Unavailable { .. }),
+        "{refused:?}"
+    );
+    assert!(begun.elapsed() < IN_TIME);
+    place.server().start_again().unwrap();
+    // At once: no connection of before the outage gets in the way.
+    assert_eq!(store.head().await.unwrap(), head);
+    store.commit(head, &Changes::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_falls_silent_is_unavailable_in_time_and_found_again() {
+    let mut place = Place::postgres();
+    let proxy = Proxy::to(place.server().port()).await;
+    let store = Store::open(&proxy.url()).await.unwrap();
+    store
+        .commit(Revision(0), &Changes::default())
+        .await
+        .unwrap();
+    proxy.set(Fault::Silence);
+    all_unavailable(&store).await;
+    proxy.set(Fault::None);
+    assert_eq!(store.head().await.unwrap(), Revision(1));
+    store
+        .commit(Revision(1), &Changes::default())
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn restarts_of_the_server_go_unnoticed_between_calls() {
+    let mut place = Place::postgres();
+    let store = place.open().await;
+    for n in 0..3 {
+        let head = store.head().await.unwrap();
+        store.commit(head, &Changes::default()).await.unwrap();
+        store.load().await.unwrap();
+        place.server().stop().unwrap();
+        place.server().start_again().unwrap();
+        assert_eq!(store.head().await.unwrap(), Revision(n + 1));
+    }
+}
+
+/// A replica that stops in the middle of a commit, with the lock that all commits need.
+#[tokio::test]
+async fn a_replica_that_hangs_holds_up_the_others_only_for_a_while() {
+    let mut place = Place::postgres();
+    let proxy = Proxy::to(place.server().port()).await;
+    let hanging = Store::open(&proxy.url()).await.unwrap();
+    let store = place.open().await;
+    proxy.set(Fault::DelayCommit(Duration::from_secs(3600)));
+    let stuck = tokio::spawn(async move { hanging.commit(Revision(0), &Changes::default()).await });
+    while proxy.fault() != Fault::None {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // What only reads does not wait at all.
+    assert_eq!(store.load().await.unwrap().revision, Revision(0));
+    let committed = store.commit(Revision(0), &Changes::default()).await;
+    assert_eq!(committed.unwrap(), Revision(1));
+    stuck.await.unwrap().unwrap_err();
+}
+
+/// Each call, all at once.
+async fn all_unavailable(store: &Store) {
+    let begun = Instant::now();
+    let nothing = Changes::default();
+    let (head, load, commit, lease, task) = tokio::join!(
+        store.head(),
+        store.load(),
+        store.commit(Revision(0), &nothing),
+        store.take_lease("work", 1, Duration::from_secs(1)),
+        store.tasks(1, None),
+    );
+    let took = begun.elapsed();
+    for refused in [
+        head.map(drop),
+        load.map(drop),
+        commit.map(drop),
+        lease.map(drop),
+        task.map(drop),
+    ] {
+        let refused = refused.unwrap_err();
+        assert!(
+            matches!(refused, StoreError::Unavailable { .. }),
+            "{refused:?}"
+        );
+    }
+    assert!(took < IN_TIME, "{took:?}");
+}
