@@ -15,5 +15,6 @@ pub(crate) trait Engine: Send + Sync + std::fmt::Debug {
     async fn request(&self, to: ReplicaId, payload: Vec<u8>) -> Result<Vec<u8>, BusError>;
     fn requests(&self) -> mpsc::Receiver<Request>;
     fn is_up(&self) -> bool;
+    fn n_dropped(&self) -> u64;
     async fn close(&self);
 }

@@ -7,16 +7,29 @@
 //! [`Bus`] is concrete; engines are private.
 
 mod engine;
+mod frame;
+mod intake;
 mod local;
+mod mailbox;
+mod outbox;
+mod pending;
+mod recent;
+mod remote;
+mod responder;
+mod subscription;
+mod window;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use model::change::Revision;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 pub use local::LocalHub;
+pub use mailbox::{Mailbox, MailboxError};
+pub use remote::{ClientCertificate, NatsError, NatsOptions};
+pub use subscription::{Received, Subscription};
 
 /// Messages that a subscriber may lag behind before it misses the oldest.
 pub const MAX_LAG: usize = 4096;
@@ -64,6 +77,18 @@ impl Bus {
         Self(Arc::new(hub.join(replica)))
     }
 
+    /// Joins the replicas that meet at a NATS server. Comes back when it is connected, or soon if NATS is not there: it goes
+    /// on trying. An error means that it never will be. Lives within the runtime that this is called in.
+    pub async fn nats(options: NatsOptions) -> Result<Self, NatsError> {
+        Ok(Self(Arc::new(remote::Remote::nats(options).await?)))
+    }
+
+    /// Joins the replicas that meet at a mailbox, without NATS: all works, about a second later. Lives within the runtime
+    /// that this is called in.
+    pub fn mailbox(mailbox: Arc<dyn Mailbox>, replica: ReplicaId) -> Self {
+        Self(Arc::new(remote::Remote::mailbox(mailbox, replica)))
+    }
+
     /// Who this is to the others.
     pub fn replica(&self) -> ReplicaId {
         self.0.replica()
@@ -109,9 +134,14 @@ impl Bus {
         self.0.requests()
     }
 
-    /// Whether messages go the fast way now.
+    /// Whether messages go the way that they should: by NATS, if there is one, and not by mail in its stead.
     pub fn is_up(&self) -> bool {
         self.0.is_up()
+    }
+
+    /// Messages that were given up unsent, since there were too many or there was no way.
+    pub fn n_dropped(&self) -> u64 {
+        self.0.n_dropped()
     }
 
     /// Sends what was published before, and leaves. Whoever asks this replica then is told that it is not there.
@@ -151,43 +181,4 @@ pub enum BusError {
 pub struct Request {
     pub payload: Vec<u8>,
     pub reply: oneshot::Sender<Vec<u8>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Received {
-    Message(ReplicaId, Message),
-    /// Some messages are lost: look at everything that they could have been about.
-    Lagged,
-}
-
-/// What others sent since [`Bus::subscribe`].
-#[derive(Debug)]
-pub struct Subscription {
-    replica: ReplicaId,
-    messages: broadcast::Receiver<Arc<Envelope>>,
-}
-
-#[derive(Debug)]
-struct Envelope {
-    from: ReplicaId,
-    /// Everyone, when it is none.
-    to: Option<ReplicaId>,
-    message: Message,
-}
-
-impl Subscription {
-    /// Waits for the next message of another replica; for ever, once all are gone. Dropping the future loses nothing.
-    pub async fn recv(&mut self) -> Received {
-        loop {
-            match self.messages.recv().await {
-                Ok(envelope) if envelope.from == self.replica => {}
-                Ok(envelope) if envelope.to.is_some_and(|to| to != self.replica) => {}
-                Ok(envelope) => {
-                    return Received::Message(envelope.from, envelope.message.clone());
-                }
-                Err(broadcast::error::RecvError::Lagged(_)) => return Received::Lagged,
-                Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
-            }
-        }
-    }
 }

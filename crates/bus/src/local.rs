@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::engine::Engine;
-use crate::{BusError, Envelope, MAX_LAG, MAX_REQUESTS, Message, ReplicaId, Request, Subscription};
+use crate::subscription::{Delivery, Subscription};
+use crate::{BusError, MAX_LAG, MAX_REQUESTS, Message, ReplicaId, Request};
 
 /// Where the replicas of one process meet; clones are the same place.
 #[derive(Debug, Clone)]
@@ -15,7 +16,7 @@ pub struct LocalHub(Arc<Hub>);
 
 #[derive(Debug)]
 struct Hub {
-    messages: broadcast::Sender<Arc<Envelope>>,
+    messages: broadcast::Sender<Arc<Delivery>>,
     responders: Mutex<HashMap<ReplicaId, mpsc::Sender<Request>>>,
 }
 
@@ -55,13 +56,10 @@ pub(crate) struct Local {
 
 impl Local {
     fn send(&self, to: Option<ReplicaId>, message: Message) {
-        let envelope = Envelope {
-            from: self.replica,
-            to,
-            message,
-        };
+        let from = self.replica;
+        let delivery = Delivery::Message { from, to, message };
         // An error means that nobody listens.
-        let _ = self.hub.0.messages.send(Arc::new(envelope));
+        let _ = self.hub.0.messages.send(Arc::new(delivery));
     }
 }
 
@@ -80,10 +78,7 @@ impl Engine for Local {
     }
 
     fn subscribe(&self) -> Subscription {
-        Subscription {
-            replica: self.replica,
-            messages: self.hub.0.messages.subscribe(),
-        }
+        Subscription::new(self.replica, self.hub.0.messages.subscribe())
     }
 
     async fn request(&self, to: ReplicaId, payload: Vec<u8>) -> Result<Vec<u8>, BusError> {
@@ -105,6 +100,10 @@ impl Engine for Local {
 
     fn is_up(&self) -> bool {
         true
+    }
+
+    fn n_dropped(&self) -> u64 {
+        0
     }
 
     async fn close(&self) {

@@ -1,24 +1,117 @@
 //! What every engine promises. One function per promise; each gets three replicas that see each other.
-//!
-//! Time is simulated: waiting for a timeout costs nothing.
 
-use bus::{Bus, BusError, MAX_LAG, MAX_PAYLOAD, MAX_REQUESTS, Message, Received, ReplicaId};
+use bus::{
+    Bus, BusError, MAX_LAG, MAX_PAYLOAD, MAX_REQUESTS, Message, REQUEST_TIMEOUT, Received,
+    ReplicaId,
+};
 use model::change::Revision;
 
-/// Makes each promise a test of the engine that the calling module stands for.
-macro_rules! keeps {
-    ($replicas:expr => $($promise:ident,)+) => {
-        $(
+/// Makes each promise a test of the engine that the calling module stands for. `$replicas` gives what must live meanwhile, and
+/// the three replicas. In simulated time, which needs an engine without sockets, waiting for a timeout costs nothing.
+macro_rules! keeps_every_promise {
+    (in simulated time, $replicas:expr) => {
+        $crate::conformance::keeps_every_promise!(
             #[tokio::test(start_paused = true)]
+            $replicas
+        );
+    };
+    (in real time, $replicas:expr) => {
+        $crate::conformance::keeps_every_promise!(
+            #[tokio::test]
+            $replicas
+        );
+    };
+    (#[$test:meta] $replicas:expr) => {
+        $crate::conformance::keeps! { #[$test] $replicas =>
+            a_message_reaches_every_other_replica_in_order,
+            what_one_replica_is_told_no_other_hears,
+            telling_nobody_is_fine,
+            a_replica_does_not_hear_itself,
+            publishing_to_nobody_is_fine,
+            a_subscription_begins_where_it_was_made,
+            a_subscriber_that_lags_is_told_and_goes_on_with_the_newest,
+            a_request_is_answered_by_the_replica_that_it_names,
+            a_request_to_nobody_fails_soon,
+            a_request_to_a_replica_that_stopped_answering_fails_soon,
+            a_request_that_is_dropped_unanswered_times_out,
+            a_request_that_nobody_takes_up_times_out,
+            a_flood_of_requests_waits_and_is_answered,
+            the_later_of_two_responders_takes_over,
+            a_request_that_is_too_large_is_refused,
+            an_answer_that_is_too_large_is_refused,
+            a_replica_that_left_is_not_there,
+        }
+    };
+}
+pub(crate) use keeps_every_promise;
+
+macro_rules! keeps {
+    (#[$test:meta] $replicas:expr => $($promise:ident,)+) => {
+        $(
+            #[$test]
             async fn $promise() {
-                $crate::conformance::$promise($replicas).await;
+                let (_engines, replicas) = $replicas;
+                $crate::conformance::$promise(replicas).await;
             }
         )+
     };
 }
 pub(crate) use keeps;
 
-fn committed(n: usize) -> Message {
+/// Waits until each of them hears and answers each other, and has heard everything that it took.
+pub async fn meet(replicas: &[Bus]) {
+    for (here, there) in pairs(replicas) {
+        respond(there, "");
+        while here.request(there.replica(), vec![]).await != Ok(vec![]) {
+            tokio::task::yield_now().await;
+        }
+        drop(there.requests());
+        let mut heard = there.subscribe();
+        let greeted = async {
+            loop {
+                let received = heard.recv().await;
+                if matches!(received, Received::Message(from, _) if from == here.replica()) {
+                    return;
+                }
+            }
+        };
+        let greet = async {
+            loop {
+                here.publish(committed(0));
+                here.tell(there.replica(), vec![]);
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        tokio::select! {
+            () = greeted => {}
+            () = greet => {}
+        }
+    }
+    let mut subscriptions = Vec::from_iter(replicas.iter().map(Bus::subscribe));
+    for (here, there) in pairs(replicas) {
+        here.tell(there.replica(), b"met".to_vec());
+    }
+    for replica in replicas {
+        replica.publish(Message::Soft(b"met".to_vec()));
+    }
+    for subscription in &mut subscriptions {
+        let mut n_met = 0;
+        while n_met < 2 * (replicas.len() - 1) {
+            let received = subscription.recv().await;
+            let met = Message::Soft(b"met".to_vec());
+            n_met += usize::from(matches!(received, Received::Message(_, it) if it == met));
+        }
+    }
+}
+
+fn pairs(replicas: &[Bus]) -> impl Iterator<Item = (&Bus, &Bus)> {
+    let pairs = replicas
+        .iter()
+        .flat_map(|here| replicas.iter().map(move |there| (here, there)));
+    pairs.filter(|(here, there)| here.replica() != there.replica())
+}
+
+pub fn committed(n: usize) -> Message {
     Message::Committed(Revision(n as u64))
 }
 
@@ -76,11 +169,14 @@ pub async fn publishing_to_nobody_is_fine([one, _, _]: [Bus; 3]) {
 }
 
 pub async fn a_subscription_begins_where_it_was_made([one, two, _]: [Bus; 3]) {
+    let mut earlier = two.subscribe();
     one.publish(committed(1));
-    let mut subscription = two.subscribe();
+    let expected = Received::Message(one.replica(), committed(1));
+    assert_eq!(earlier.recv().await, expected);
+    let mut later = two.subscribe();
     one.publish(committed(2));
     let expected = Received::Message(one.replica(), committed(2));
-    assert_eq!(subscription.recv().await, expected);
+    assert_eq!(later.recv().await, expected);
 }
 
 pub async fn a_subscriber_that_lags_is_told_and_goes_on_with_the_newest([one, two, _]: [Bus; 3]) {
@@ -93,16 +189,17 @@ pub async fn a_subscriber_that_lags_is_told_and_goes_on_with_the_newest([one, tw
     while subscription.recv().await != newest {
         n_kept += 1;
     }
-    assert_eq!(n_kept, MAX_LAG);
+    assert!(n_kept <= MAX_LAG, "{n_kept}");
 }
 
 /// Answers each request with its name and what was asked.
-fn respond(bus: &Bus, name: &'static str) {
+pub fn respond(bus: &Bus, name: &'static str) {
     let mut requests = bus.requests();
     tokio::spawn(async move {
         while let Some(request) = requests.recv().await {
             let answer = [name.as_bytes(), &request.payload].concat();
-            request.reply.send(answer).unwrap();
+            // Whoever asked may have given up.
+            let _ = request.reply.send(answer);
         }
     });
 }
@@ -117,16 +214,16 @@ pub async fn a_request_is_answered_by_the_replica_that_it_names([one, two, three
     }
 }
 
-pub async fn a_request_to_nobody_fails_at_once([one, two, _]: [Bus; 3]) {
+pub async fn a_request_to_nobody_fails_soon([one, two, _]: [Bus; 3]) {
     let begun = tokio::time::Instant::now();
     for replica in [two.replica(), ReplicaId(99)] {
         let answer = one.request(replica, vec![]).await;
         assert_eq!(answer, Err(BusError::NoResponder { replica }));
     }
-    assert_eq!(begun.elapsed().as_millis(), 0);
+    assert!(begun.elapsed() < REQUEST_TIMEOUT / 2);
 }
 
-pub async fn a_request_to_a_replica_that_stopped_answering_fails_at_once([one, two, _]: [Bus; 3]) {
+pub async fn a_request_to_a_replica_that_stopped_answering_fails_soon([one, two, _]: [Bus; 3]) {
     drop(two.requests());
     let replica = two.replica();
     let answer = one.request(replica, vec![]).await;
@@ -190,6 +287,8 @@ pub async fn a_replica_that_left_is_not_there([one, two, _]: [Bus; 3]) {
     respond(&two, "");
     two.close().await;
     let replica = two.replica();
-    let answer = one.request(replica, vec![]).await;
-    assert_eq!(answer, Err(BusError::NoResponder { replica }));
+    // What is asked while it leaves may get lost on the way.
+    while one.request(replica, vec![]).await != Err(BusError::NoResponder { replica }) {
+        tokio::task::yield_now().await;
+    }
 }

@@ -8,3 +8,6 @@
 
 mod conformance;
 mod local;
+mod mail;
+mod nats;
+mod post_office;

@@ -1,0 +1,129 @@
+//! NATS servers that restart, die, hang, or are not there.
+
+use std::time::{Duration, Instant};
+
+use bus::{Bus, BusError, MAX_LAG, Message, REQUEST_TIMEOUT, Received, ReplicaId};
+use engines::{Nats, NatsCluster};
+
+use super::{hear, join, until};
+use crate::conformance::{committed, meet, respond};
+
+#[tokio::test]
+async fn a_server_that_restarts_is_found_again_and_subscribers_are_told_once() {
+    let mut nats = Nats::start().unwrap();
+    let urls = vec![nats.url()];
+    let [one, two] = [join(urls.clone(), 1).await, join(urls, 2).await];
+    meet(&[one.clone(), two.clone()]).await;
+    let mut subscription = two.subscribe();
+    nats.kill().unwrap();
+    until("both notice", || !one.is_up() && !two.is_up()).await;
+    let replica = two.replica();
+    let answer = one.request(replica, vec![]).await;
+    assert_eq!(answer, Err(BusError::NoResponder { replica }));
+    nats.start_again().unwrap();
+    until("both are back", || one.is_up() && two.is_up()).await;
+    assert_eq!(subscription.recv().await, Received::Lagged);
+    one.publish(committed(1));
+    let expected = Received::Message(one.replica(), committed(1));
+    assert_eq!(subscription.recv().await, expected);
+    respond(&two, "");
+    assert_eq!(one.request(replica, vec![]).await, Ok(vec![]));
+}
+
+#[tokio::test]
+async fn a_server_that_comes_later_is_found() {
+    let mut nats = Nats::start().unwrap();
+    nats.stop().unwrap();
+    let one = join(vec![nats.url()], 1).await;
+    assert!(!one.is_up());
+    one.publish(committed(1));
+    nats.start_again().unwrap();
+    let two = join(vec![nats.url()], 2).await;
+    until("both are there", || one.is_up() && two.is_up()).await;
+    meet(&[one, two]).await;
+}
+
+/// Asks until told to end; answers how many were answered. Each request ends in time.
+async fn load(one: Bus, to: ReplicaId, mut end: tokio::sync::watch::Receiver<bool>) -> usize {
+    let mut n_answered = 0;
+    while !*end.borrow_and_update() {
+        let begun = Instant::now();
+        let answer = one.request(to, vec![1]).await;
+        assert!(begun.elapsed() < REQUEST_TIMEOUT + Duration::from_secs(2));
+        match answer {
+            Ok(answer) => {
+                assert_eq!(answer, [1]);
+                n_answered += 1;
+            }
+            Err(BusError::NoResponder { .. } | BusError::TimedOut { .. }) => {}
+            Err(BusError::TooLarge { .. }) => panic!("{answer:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    n_answered
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_of_three_servers_dies_under_load_and_comes_back() {
+    let mut cluster = NatsCluster::start(3).unwrap();
+    let [one, two] = [join(cluster.urls(), 1).await, join(cluster.urls(), 2).await];
+    meet(&[one.clone(), two.clone()]).await;
+    respond(&two, "");
+    let mut subscription = one.subscribe();
+    let (end, is_ended) = tokio::sync::watch::channel(false);
+    let loads = (0..8).map(|_| tokio::spawn(load(one.clone(), two.replica(), is_ended.clone())));
+    let loads = Vec::from_iter(loads);
+    for n in 0..3 {
+        tokio::task::block_in_place(|| cluster.node(n).kill()).unwrap();
+        let begun = Instant::now();
+        while one.request(two.replica(), vec![]).await != Ok(vec![]) {
+            assert!(begun.elapsed() < super::PATIENCE);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let message = committed(n);
+        // What is said before everyone is connected again may be lost.
+        let again = async {
+            loop {
+                two.publish(message.clone());
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        tokio::select! {
+            _ = hear(&mut subscription, &two, &message) => {}
+            () = again => {}
+        }
+        tokio::task::block_in_place(|| cluster.start_again(n)).unwrap();
+    }
+    end.send(true).unwrap();
+    let mut n_answered = 0;
+    for load in loads {
+        n_answered += load.await.unwrap();
+    }
+    assert!(n_answered > 0);
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_keeps_nobody_waiting_and_nothing_grows() {
+    let nats = Nats::start().unwrap();
+    let urls = vec![nats.url()];
+    let [one, two] = [join(urls.clone(), 1).await, join(urls, 2).await];
+    meet(&[one.clone(), two.clone()]).await;
+    let mut subscription = two.subscribe();
+    nats.pause();
+    let begun = Instant::now();
+    let n_messages = 5 * MAX_LAG;
+    for n in 0..n_messages {
+        one.publish(Message::Soft(vec![0; 4096]));
+        if n % 64 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    one.publish(committed(1));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    let answer = one.request(two.replica(), vec![]).await;
+    assert!(answer.is_err());
+    until("it counts as gone", || !one.is_up()).await;
+    assert!(one.n_dropped() > 0);
+    nats.resume();
+    assert!(hear(&mut subscription, &one, &committed(1)).await > 0);
+}
