@@ -1,12 +1,14 @@
-//! Enrolment: the join token for a certificate, once in an agent's life.
+//! Enrolment: the join token for a certificate, once in an agent's life; and the certificate for the next one, ever after.
 
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use model::{AgentId, Host};
-use rcgen::{CertificateParams, KeyPair, SanType};
+use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, SanType};
 use rustls_pki_types::CertificateDer;
+use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tokio_rustls::client::TlsStream;
 use tokio_util::codec::Framed;
 use wire::WireError;
 use wire::enrol::{Enrol, Enrolled, JoinToken};
@@ -81,17 +83,58 @@ pub async fn enrol(
         );
     }
 
+    let answer = ask(stream, question).await?;
+    accept(answer, ca, host, key)
+}
+
+/// One attempt to get the next certificate, for a new key. The present certificate says who asks.
+pub async fn renew(
+    server: &ServerAddress,
+    identity: &Identity,
+) -> Result<(Identity, KeyPair), EnrolError> {
+    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
+    let question = Enrol {
+        csr_der: request(identity.host, &key)?,
+        ..question_of(identity)
+    };
+    let stream = connect(server, &tls::renewal_config(identity)?).await?;
+    let answer = ask(stream, question).await?;
+    let next = accept(answer, identity.ca.clone(), identity.host, &key)?;
+    Ok((next, key))
+}
+
+/// Asks whether the server takes this certificate.
+pub async fn confirm(server: &ServerAddress, identity: &Identity) -> Result<(), EnrolError> {
+    let stream = connect(server, &tls::renewal_config(identity)?).await?;
+    let answer = ask(stream, question_of(identity)).await?;
+    match answer.refused.is_empty() {
+        true => Ok(()),
+        false => Err(EnrolError::Refused(answer.refused)),
+    }
+}
+
+/// A question of an agent that needs no token and, so far, no certificate.
+fn question_of(identity: &Identity) -> Enrol {
+    Enrol {
+        token: String::new(),
+        cloud: identity.host.cloud,
+        ip: identity.host.ip.to_string(),
+        agent_id: identity.agent_id.to_string(),
+        csr_der: Vec::new(),
+    }
+}
+
+async fn ask(stream: TlsStream<TcpStream>, question: Enrol) -> Result<Enrolled, EnrolError> {
     let codec = wire::Codec::<Enrolled, Enrol>::with_limit(wire::enrol::MAX_FRAME);
     let mut framed = Framed::new(stream, codec);
     let conversation = async {
         framed.send(question).await?;
         framed.next().await.transpose()
     };
-    let answer = timeout(ANSWER_TIMEOUT, conversation)
+    timeout(ANSWER_TIMEOUT, conversation)
         .await
         .map_err(|_| EnrolError::NoAnswer)??
-        .ok_or(EnrolError::NoAnswer)?;
-    accept(answer, ca, host, key)
+        .ok_or(EnrolError::NoAnswer)
 }
 
 /// Checks that the certificate is for us, and that it comes from the CA that the connection showed.

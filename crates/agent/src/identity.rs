@@ -1,7 +1,8 @@
 //! Who this agent is: its key, the certificate that the server's CA signed for it, and that CA.
 //!
 //! The key is made and stored before anything is sent, so that an enrolment cut off half-way is repeated with the same
-//! key. Certificate, CA, host and agent id are one file, so that they are there together or not at all.
+//! key. Certificate, CA, host and agent id are one file, so that they are there together or not at all. When key and
+//! certificate are replaced, the file of the key holds both keys for a moment, and the certificate says which one counts.
 
 use std::io;
 
@@ -18,8 +19,8 @@ use crate::data::DataDir;
 
 const KEY_FILE: &str = "agent-key.pem";
 const IDENTITY_FILE: &str = "identity.toml";
-/// How long before its end a certificate is spoken of.
-const EXPIRY_WARNING_MS: i64 = 30 * 24 * 3600 * 1000;
+/// How much earlier than it was issued a certificate is valid that does not say when it was.
+const BACKDATED_MS: i64 = 2 * 24 * 3600 * 1000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
@@ -72,10 +73,27 @@ struct Stored {
 }
 
 /// Settles who this agent is. A key is made where there is none.
-pub fn settle(data: &DataDir, config: &AgentConfig) -> Result<Standing, IdentityError> {
+pub fn settle(
+    data: &DataDir,
+    config: &AgentConfig,
+    now: UnixMillis,
+) -> Result<Standing, IdentityError> {
     if let Some(identity) = load(data)? {
         identity.check(config)?;
-        return Ok(Standing::Enrolled(identity));
+        if !identity.has_expired(now) {
+            return Ok(Standing::Enrolled(identity));
+        }
+        if config.join.is_none() {
+            tracing::error!(
+                "the certificate has expired, or the clock is wrong: start the agent with --join TOKEN"
+            );
+            return Ok(Standing::Enrolled(identity));
+        }
+        tracing::warn!("the certificate has expired: joining again");
+        return Ok(Standing::Stranger {
+            host: identity.host,
+            key: make_key()?,
+        });
     }
     if config.join.is_none() {
         return Err(IdentityError::NoToken);
@@ -87,8 +105,19 @@ pub fn settle(data: &DataDir, config: &AgentConfig) -> Result<Standing, Identity
     })
 }
 
-/// Keeps what enrolment gave.
-pub fn store(data: &DataDir, identity: &Identity) -> Result<(), IdentityError> {
+/// Keeps an identity with its key, in the place of any other: after a crash there is the old one or the new one, whole.
+pub fn keep(data: &DataDir, identity: &Identity, key: &KeyPair) -> Result<(), IdentityError> {
+    let new = key.serialize_pem();
+    let old = data.read(KEY_FILE)?.unwrap_or_default();
+    if old == new {
+        return store(data, identity);
+    }
+    data.replace(KEY_FILE, &format!("{new}{old}"))?;
+    store(data, identity)?;
+    Ok(data.replace(KEY_FILE, &new)?)
+}
+
+fn store(data: &DataDir, identity: &Identity) -> Result<(), IdentityError> {
     let stored = Stored {
         host: identity.host,
         agent_id: identity.agent_id.clone(),
@@ -99,7 +128,7 @@ pub fn store(data: &DataDir, identity: &Identity) -> Result<(), IdentityError> {
     Ok(data.replace(IDENTITY_FILE, &text)?)
 }
 
-fn load(data: &DataDir) -> Result<Option<Identity>, IdentityError> {
+pub(crate) fn load(data: &DataDir) -> Result<Option<Identity>, IdentityError> {
     let Some(text) = data.read(IDENTITY_FILE)? else {
         return Ok(None);
     };
@@ -108,14 +137,17 @@ fn load(data: &DataDir) -> Result<Option<Identity>, IdentityError> {
         what: what.to_owned(),
     };
     let stored: Stored = toml::from_str(&text).map_err(|e| damaged(e.message()))?;
-    let key = load_key(data)?.ok_or_else(|| damaged("its key is gone"))?;
-    let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes());
+    let read = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes());
+    let certificate = read(&stored.certificate).map_err(|_| damaged("certificate"))?;
+    let keys = load_keys(data)?;
+    let key = keys.iter().find(|key| is_for(&certificate, key));
+    let key = key.ok_or_else(|| damaged("its key is gone"))?;
     Ok(Some(Identity {
         host: stored.host,
         agent_id: stored.agent_id,
-        key: key_der(&key),
-        certificate: certificate(&stored.certificate).map_err(|_| damaged("certificate"))?,
-        ca: certificate(&stored.ca).map_err(|_| damaged("ca"))?,
+        key: key_der(key),
+        certificate,
+        ca: read(&stored.ca).map_err(|_| damaged("ca"))?,
     }))
 }
 
@@ -143,19 +175,33 @@ impl Identity {
 }
 
 impl Identity {
-    /// There is no renewal by itself yet, so somebody has to know in time.
-    pub(crate) fn warn_before_expiry(&self, now: UnixMillis) {
-        let Ok((_, certificate)) = X509Certificate::from_der(&self.certificate) else {
-            return;
-        };
-        let until = UnixMillis::from_secs(certificate.validity().not_after.timestamp());
-        if until.0.saturating_sub(now.0) < EXPIRY_WARNING_MS {
-            tracing::warn!(
-                until = until.to_rfc3339(),
-                "the certificate expires: enrol this host again with a new --data directory"
-            );
-        }
+    /// When the certificate was issued, and when it ends.
+    pub fn life(&self) -> Option<(UnixMillis, UnixMillis)> {
+        let (_, certificate) = X509Certificate::from_der(&self.certificate).ok()?;
+        let validity = certificate.validity();
+        let from = UnixMillis::from_secs(validity.not_before.timestamp());
+        let issued = wire::host::issued_at(&certificate);
+        let until = UnixMillis::from_secs(validity.not_after.timestamp());
+        Some((
+            issued.unwrap_or_else(|| from.plus_millis(BACKDATED_MS)),
+            until,
+        ))
     }
+
+    fn has_expired(&self, now: UnixMillis) -> bool {
+        self.life().is_some_and(|(_, until)| until < now)
+    }
+}
+
+/// A key for a host that was enrolled before: not the one that it had.
+pub(crate) fn make_key() -> Result<KeyPair, IdentityError> {
+    Ok(KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(io::Error::other)?)
+}
+
+fn is_for(certificate: &CertificateDer<'_>, key: &KeyPair) -> bool {
+    X509Certificate::from_der(certificate).is_ok_and(|(_, certificate)| {
+        certificate.public_key().subject_public_key.data.as_ref() == key.public_key_raw()
+    })
 }
 
 pub(crate) fn key_der(key: &KeyPair) -> PrivateKeyDer<'static> {
@@ -163,23 +209,33 @@ pub(crate) fn key_der(key: &KeyPair) -> PrivateKeyDer<'static> {
 }
 
 fn load_or_make_key(data: &DataDir) -> Result<KeyPair, IdentityError> {
-    if let Some(key) = load_key(data)? {
+    if let Some(key) = load_keys(data)?.into_iter().next() {
         return Ok(key);
     }
-    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(io::Error::other)?;
+    let key = make_key()?;
     data.replace(KEY_FILE, &key.serialize_pem())?;
     Ok(key)
 }
 
-fn load_key(data: &DataDir) -> Result<Option<KeyPair>, IdentityError> {
-    data.read(KEY_FILE)?
-        .map(|pem| {
-            KeyPair::from_pem(&pem).map_err(|_| IdentityError::Damaged {
-                file: KEY_FILE,
-                what: "no private key".into(),
-            })
+/// Mostly one; two when the agent was killed while it replaced one by the other.
+fn load_keys(data: &DataDir) -> Result<Vec<KeyPair>, IdentityError> {
+    let Some(text) = data.read(KEY_FILE)? else {
+        return Ok(Vec::new());
+    };
+    let damaged = || IdentityError::Damaged {
+        file: KEY_FILE,
+        what: "no private key".into(),
+    };
+    let keys: Result<Vec<KeyPair>, IdentityError> = PrivateKeyDer::pem_slice_iter(text.as_bytes())
+        .map(|der| {
+            let der = der.map_err(|_| damaged())?;
+            KeyPair::try_from(&der).map_err(|_| damaged())
         })
-        .transpose()
+        .collect();
+    keys.and_then(|keys| match keys.is_empty() {
+        true => Err(damaged()),
+        false => Ok(keys),
+    })
 }
 
 fn to_pem(der: &CertificateDer<'_>) -> String {

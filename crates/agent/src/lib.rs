@@ -22,6 +22,7 @@ pub mod lane;
 pub mod log;
 mod memory;
 pub mod reconcile;
+pub mod renewal;
 pub mod report;
 pub mod run;
 pub mod session;

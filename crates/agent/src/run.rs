@@ -26,10 +26,11 @@ use crate::hand::Hand;
 use crate::identity::{self, Identity, IdentityError, Standing};
 use crate::image::{self, Image};
 use crate::keeper::{Keeper, SupervisorGone};
+use crate::log;
 use crate::memory::MemoryWatch;
+use crate::renewal::{Credentials, keep_renewing};
 use crate::session::Speaker;
-use crate::sessions::{sessions, wait};
-use crate::{log, tls};
+use crate::sessions::{Parted, sessions, wait};
 
 /// Within the data directory.
 const SUPERVISOR_DIR: &str = "supervisor";
@@ -144,7 +145,7 @@ async fn live(
     note: Option<(&Image, Option<String>)>,
 ) -> Result<(), AgentError> {
     let data = DataDir::open(&config.data)?;
-    let standing = identity::settle(&data, &config)?;
+    let standing = identity::settle(&data, &config, crate::session::now())?;
     protect_from_oom();
 
     let options = Options {
@@ -200,7 +201,8 @@ async fn live(
     }
 }
 
-/// Everything between the supervisor and the server: enrolment where it is needed, then one session after the other.
+/// Everything between the supervisor and the server: enrolment where it is needed, then one session after the other, and
+/// the next certificate beside them.
 pub async fn speak(
     config: &AgentConfig,
     data: &DataDir,
@@ -208,7 +210,7 @@ pub async fn speak(
     hand: &mut Hand,
     stop: &CancellationToken,
 ) -> Result<(), AgentError> {
-    let identity = match standing {
+    let mut identity = match standing {
         Standing::Enrolled(identity) => identity,
         Standing::Stranger { host, key } => {
             let enrolment = Enrolment {
@@ -223,25 +225,83 @@ pub async fn speak(
             }
         }
     };
-    identity.warn_before_expiry(crate::session::now());
-    let config_tls = tls::session_config(&identity)?;
+    loop {
+        match speak_as(identity, config, data, hand, stop).await? {
+            Parted::Leaving => return Ok(()),
+            Parted::MustJoin => {}
+        }
+        let Some(joined) = join_again(config, data, hand, stop).await? else {
+            return Ok(());
+        };
+        identity = joined;
+    }
+}
+
+/// One session after the other, with one identity and what it is renewed to.
+async fn speak_as(
+    identity: Identity,
+    config: &AgentConfig,
+    data: &DataDir,
+    hand: &mut Hand,
+    stop: &CancellationToken,
+) -> Result<Parted, AgentError> {
+    let credentials = Credentials::new(&identity)?;
     let speaker = Speaker {
         host: identity.host,
-        agent_id: identity.agent_id,
+        agent_id: identity.agent_id.clone(),
         facts: Facts::read(),
         clock: crate::session::now,
     };
     tracing::info!(host = %speaker.host, agent_id = %speaker.agent_id, held = hand.n_held(), "agent runs");
 
-    sessions(
+    let talking = sessions(
         config.servers.len(),
-        async |server| connect(&config.servers[server], &config_tls).await,
+        async |server| connect(&config.servers[server], &credentials.tls()).await,
         chance,
         &speaker,
         hand,
         stop,
-    )
-    .await
+    );
+    let renewing = keep_renewing(config, data, identity, &credentials, speaker.clock);
+    tokio::select! {
+        parted = talking => parted,
+        // In a box, because it sleeps for weeks.
+        failed = Box::pin(renewing) => Err(failed),
+    }
+}
+
+/// The server does not take the certificate any more. With a token that it takes the agent joins again, with a new key;
+/// without one it goes on as it is, and asks from time to time. None when the agent is leaving.
+async fn join_again(
+    config: &AgentConfig,
+    data: &DataDir,
+    hand: &mut Hand,
+    stop: &CancellationToken,
+) -> Result<Option<Identity>, AgentError> {
+    let known = identity::load(data)?.ok_or(IdentityError::NoToken)?;
+    if let Some(token) = &config.join {
+        let key = identity::make_key()?;
+        let choice = Choice::new(config.servers.len(), chance);
+        let server = &config.servers[choice.current()];
+        let enrolled = tokio::select! {
+            gone = hand.attend() => return Err(gone.into()),
+            () = stop.cancelled() => return Ok(None),
+            enrolled = enrol(server, &token.0, known.host, Some(&known.agent_id), &key) => enrolled,
+        };
+        match enrolled {
+            Ok(identity) => {
+                identity::keep(data, &identity, &key)?;
+                tracing::info!(host = %identity.host, agent_id = %identity.agent_id, "joined again");
+                return Ok(Some(identity));
+            }
+            Err(error) => tracing::error!(error = %chain(&error), "not joined again"),
+        }
+    }
+    let delay = Backoff::default().delay(Attempt::Refused, chance());
+    match wait(delay, hand, stop).await?.is_leaving() {
+        true => Ok(None),
+        false => Ok(Some(known)),
+    }
 }
 
 /// Getting a certificate, however long the server is away.
@@ -272,7 +332,7 @@ impl Enrolment<'_> {
             };
             match enrolled {
                 Ok(identity) => {
-                    identity::store(self.data, &identity)?;
+                    identity::keep(self.data, &identity, &self.key)?;
                     tracing::info!(host = %identity.host, agent_id = %identity.agent_id, "enrolled");
                     return Ok(Some(identity));
                 }

@@ -70,7 +70,11 @@ pub enum Why {
     #[error("the server has been silent for {} s", SILENCE.as_secs())]
     Silent,
     #[error("the server ended the session: {reason}")]
-    Bye { reason: String, permanent: bool },
+    Bye {
+        reason: String,
+        permanent: bool,
+        rejoin: bool,
+    },
     #[error("the connection failed")]
     Wire(#[from] WireError),
     #[error("the server chose protocol version {0}, which this agent does not speak")]
@@ -366,6 +370,7 @@ impl From<wire::Bye> for Why {
         Self::Bye {
             reason: bye.reason,
             permanent: bye.permanent,
+            rejoin: bye.rejoin,
         }
     }
 }

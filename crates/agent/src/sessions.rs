@@ -17,6 +17,14 @@ use crate::session::{Ended, Greeted, Introduction, Speaker, Why, greet, talk};
 /// How long one server may take to welcome an agent that moves, before the next is asked.
 const GREETED_WITHIN: Duration = Duration::from_secs(10);
 
+/// Why there are no more sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parted {
+    Leaving,
+    /// The certificate is of no use any more.
+    MustJoin,
+}
+
 /// Connects, talks, waits and connects again, until `stop`. `connect` takes one of `n_servers`, counted from 0.
 pub async fn sessions<S, E>(
     n_servers: usize,
@@ -25,7 +33,7 @@ pub async fn sessions<S, E>(
     speaker: &Speaker,
     hand: &mut Hand,
     stop: &CancellationToken,
-) -> Result<(), AgentError>
+) -> Result<Parted, AgentError>
 where
     S: AsyncRead + AsyncWrite,
     E: std::error::Error,
@@ -36,7 +44,7 @@ where
         let server = choice.current();
         let connected = tokio::select! {
             gone = hand.attend() => return Err(gone.into()),
-            () = stop.cancelled() => return Ok(()),
+            () = stop.cancelled() => return Ok(Parted::Leaving),
             connected = connect(server) => connected,
         };
         let attempt = match connected {
@@ -47,12 +55,12 @@ where
                 };
                 let ended = talk(stream, server, speaker, hand, stop, &elsewhere).await?;
                 match judge(&ended) {
-                    Some(attempt @ Attempt::Lost(_)) => {
+                    Ok(attempt @ Attempt::Lost(_)) => {
                         choice.lost(ended.server);
                         attempt
                     }
-                    Some(attempt) => attempt,
-                    None => return Ok(()),
+                    Ok(attempt) => attempt,
+                    Err(parted) => return Ok(parted),
                 }
             }
             Err(error) => {
@@ -73,7 +81,7 @@ where
             "waiting before the next try"
         );
         if wait(delay, hand, stop).await?.is_leaving() {
-            return Ok(());
+            return Ok(Parted::Leaving);
         }
     }
 }
@@ -104,24 +112,28 @@ where
     None
 }
 
-/// Says how a session ended and what that means for the next one; none when the agent is leaving.
-fn judge(ended: &Ended) -> Option<Attempt> {
+/// Says how a session ended and what that means for the next one, if there is to be one.
+fn judge(ended: &Ended) -> Result<Attempt, Parted> {
     let Ended { why, lasted, .. } = ended;
     match why {
-        Why::Leaving => return None,
+        Why::Leaving => return Err(Parted::Leaving),
         Why::Bye {
             reason,
             permanent: true,
+            rejoin,
         } => {
             tracing::error!(
                 reason,
                 "the server will not have this agent until somebody changes something; processes go on as they are"
             );
-            return Some(Attempt::Refused);
+            return match rejoin {
+                true => Err(Parted::MustJoin),
+                false => Ok(Attempt::Refused),
+            };
         }
         _ => tracing::warn!(error = %chain(why), "session ended; processes go on as they are"),
     }
-    Some(lasted.map_or(Attempt::Failed, Attempt::Lost))
+    Ok(lasted.map_or(Attempt::Failed, Attempt::Lost))
 }
 
 pub(crate) enum Waited {

@@ -22,15 +22,27 @@ pub struct TlsError(#[from] rustls::Error);
 
 /// For sessions: certificates both ways.
 pub fn session_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError> {
-    let mut roots = RootCertStore::empty();
-    roots.add(identity.ca.clone())?;
-    let mut config = ClientConfig::builder_with_provider(provider())
-        .with_protocol_versions(&[&TLS13])?
-        .with_root_certificates(roots)
-        .with_client_auth_cert(vec![identity.certificate.clone()], identity.key.clone_key())?;
+    let mut config = mutual_config(identity)?;
     config.alpn_protocols = vec![wire::ALPN.to_vec()];
     config.resumption = Resumption::in_memory_sessions(MAX_TICKETS);
     Ok(Arc::new(config))
+}
+
+/// For the next certificate: the present one is shown anew each time.
+pub(crate) fn renewal_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError> {
+    let mut config = mutual_config(identity)?;
+    config.alpn_protocols = vec![wire::enrol::ALPN.to_vec()];
+    config.resumption = Resumption::disabled();
+    Ok(Arc::new(config))
+}
+
+fn mutual_config(identity: &Identity) -> Result<ClientConfig, TlsError> {
+    let mut roots = RootCertStore::empty();
+    roots.add(identity.ca.clone())?;
+    Ok(ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&TLS13])?
+        .with_root_certificates(roots)
+        .with_client_auth_cert(vec![identity.certificate.clone()], identity.key.clone_key())?)
 }
 
 /// For enrolment: the agent has no certificate yet and knows the server by the fingerprint of its CA, if at all.

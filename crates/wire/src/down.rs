@@ -247,6 +247,9 @@ pub struct Bye {
     /// Trying again is of no use before somebody changes something.
     #[prost(bool, tag = "2")]
     pub permanent: bool,
+    /// The agent's certificate is of no use any more: it has to join again.
+    #[prost(bool, tag = "3")]
+    pub rejoin: bool,
 }
 
 /// Asks the agent to connect to another server, and to leave this one once that has welcomed it. An agent that does not

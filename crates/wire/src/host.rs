@@ -1,6 +1,6 @@
-//! How a certificate names the host that it was issued for.
+//! How a certificate names the host that it was issued for, and when that was.
 
-use model::Host;
+use model::{Host, UnixMillis};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::X509Certificate;
 
@@ -26,6 +26,23 @@ pub fn of_certificate(certificate: &X509Certificate<'_>) -> Option<Host> {
             _ => None,
         })
 }
+
+/// The URI that says when a certificate was issued. Its validity begins earlier, for clocks that are behind.
+pub fn issued_to_uri(at: UnixMillis) -> String {
+    format!("{ISSUED}{}", at.0)
+}
+
+/// When a certificate was issued; none for one from before certificates said so.
+pub fn issued_at(certificate: &X509Certificate<'_>) -> Option<UnixMillis> {
+    let names = certificate.subject_alternative_name().ok()??;
+    let mut names = names.value.general_names.iter();
+    names.find_map(|name| match name {
+        GeneralName::URI(uri) => uri.strip_prefix(ISSUED)?.parse().ok().map(UnixMillis),
+        _ => None,
+    })
+}
+
+const ISSUED: &str = "muster://issued/";
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,8 @@
 //! | 1 | 0.1.0 | first |
 //!
 //! A field or a frame that old peers can live without needs no version: they skip it. Version 1 has gained like this
-//! [`crate::Ask`] and [`crate::Output`], [`crate::Command::sent_ms`], [`crate::Hello::session`], [`crate::Move`].
+//! [`crate::Ask`] and [`crate::Output`], [`crate::Command::sent_ms`], [`crate::Hello::session`], [`crate::Move`],
+//! [`crate::Bye::rejoin`].
 
 /// The oldest version that is still understood.
 pub const OLDEST: u32 = 1;

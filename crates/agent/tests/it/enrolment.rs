@@ -8,6 +8,7 @@ use agent::identity::{self, IdentityError, Standing};
 use agent::run::speak;
 use agent::{AgentConfig, AgentError};
 use futures_util::{SinkExt, StreamExt};
+use model::UnixMillis;
 use supervisor::{Notice, Recovered};
 use tokio_util::sync::CancellationToken;
 use wire::enrol::{Enrolled, JoinToken};
@@ -16,7 +17,9 @@ use wire::{Ack, Bye, UpKind};
 use crate::bench::{hand, host, name, op, outcome, recovered, running};
 use crate::peer::{Ca, Peer, SECRET};
 
-fn config(data: &Path, server: &str, join: Option<JoinToken>) -> AgentConfig {
+pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+
+pub(crate) fn config(data: &Path, server: &str, join: Option<JoinToken>) -> AgentConfig {
     AgentConfig {
         servers: vec![ServerAddress::parse(server).unwrap()],
         data: data.into(),
@@ -34,9 +37,12 @@ fn config(data: &Path, server: &str, join: Option<JoinToken>) -> AgentConfig {
 }
 
 /// Runs an agent over stand-in queues until the script ends or the agent does.
-async fn agent<T>(config: &AgentConfig, script: impl Future<Output = T>) -> Result<T, AgentError> {
+pub(crate) async fn agent<T>(
+    config: &AgentConfig,
+    script: impl Future<Output = T>,
+) -> Result<T, AgentError> {
     let data = DataDir::open(&config.data)?;
-    let standing = identity::settle(&data, config)?;
+    let standing = identity::settle(&data, config, NOW)?;
     let (mut hand, _keep) = hand(Recovered::default(), 8);
     let stop = CancellationToken::new();
     tokio::select! {
@@ -193,7 +199,7 @@ async fn an_enrolled_directory_is_no_other_host() {
         let mut other = enrolled.clone();
         change(&mut other);
         let data = DataDir::open(dir.path()).unwrap();
-        let error = identity::settle(&data, &other).unwrap_err();
+        let error = identity::settle(&data, &other, NOW).unwrap_err();
         assert!(matches!(error, IdentityError::Other { .. }), "{error}");
         let text = error.to_string();
         assert!(
@@ -208,11 +214,15 @@ async fn without_token_or_address_a_stranger_is_told_what_to_give() {
     let dir = tempfile::tempdir().unwrap();
     let data = DataDir::open(dir.path()).unwrap();
     let mut config = config(dir.path(), "h:1", None);
-    let error = identity::settle(&data, &config).unwrap_err().to_string();
+    let error = identity::settle(&data, &config, NOW)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("--join"), "{error}");
     config.join = Some(Join(Ca::new().token()));
     config.ip = None;
-    let error = identity::settle(&data, &config).unwrap_err().to_string();
+    let error = identity::settle(&data, &config, NOW)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("--ip"), "{error}");
 }
 
@@ -224,7 +234,7 @@ async fn an_enrolment_cut_off_is_repeated_with_the_same_key() {
     let config = config(dir.path(), &peer.address(), Some(ca.token()));
     let key = || {
         let data = DataDir::open(dir.path()).unwrap();
-        match identity::settle(&data, &config).unwrap() {
+        match identity::settle(&data, &config, NOW).unwrap() {
             Standing::Stranger { key, .. } => key.serialize_der(),
             other => panic!("{other:?}"),
         }
@@ -243,7 +253,7 @@ async fn the_supervisor_is_served_while_there_is_no_server() {
     let address = Peer::start(&ca).await.address();
     let config = config(dir.path(), &address, Some(ca.token()));
     let data = DataDir::open(&config.data).unwrap();
-    let standing = identity::settle(&data, &config).unwrap();
+    let standing = identity::settle(&data, &config, NOW).unwrap();
     let held = vec![recovered("gse/p", 1)];
     let (mut hand, keep) = hand(
         Recovered {
@@ -291,7 +301,7 @@ async fn a_refused_agent_waits_long_and_still_leaves_at_once() {
     let peer = Peer::start(&ca).await;
     let config = config(dir.path(), &peer.address(), Some(ca.token()));
     let data = DataDir::open(&config.data).unwrap();
-    let standing = identity::settle(&data, &config).unwrap();
+    let standing = identity::settle(&data, &config, NOW).unwrap();
     let (mut hand, _keep) = hand(Recovered::default(), 1);
     let stop = CancellationToken::new();
     let script = async {
@@ -300,6 +310,7 @@ async fn a_refused_agent_waits_long_and_still_leaves_at_once() {
         let bye = Bye {
             reason: "revoked".into(),
             permanent: true,
+            rejoin: false,
         };
         session.send(bye.into()).await.unwrap();
         while session.next().await.is_some_and(|frame| frame.is_ok()) {}

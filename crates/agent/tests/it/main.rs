@@ -14,6 +14,7 @@ mod enrolment;
 mod moving;
 mod peer;
 mod reconcile;
+mod renewal;
 mod session;
 mod upgrade;
 mod whole;

@@ -179,6 +179,7 @@ async fn an_agent_that_no_other_server_takes_stays_until_it_is_asked_again() {
         let bye = Bye {
             reason: "draining".into(),
             permanent: false,
+            rejoin: false,
         };
         send(&mut new, bye).await;
         left(&mut new).await;
@@ -301,6 +302,7 @@ async fn an_old_server_that_lets_go_before_the_new_one_says_welcome_leaves_no_ga
         let bye = Bye {
             reason: "another connection of the same host took its place".into(),
             permanent: false,
+            rejoin: false,
         };
         send(&mut old, bye).await;
         drop(old);

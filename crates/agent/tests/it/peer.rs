@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 
 use futures_util::{SinkExt, StreamExt};
-use model::Host;
+use model::{Host, UnixMillis};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    KeyUsagePurpose, SanType,
 };
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
@@ -18,7 +18,6 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::codec::Framed;
 use wire::enrol::{Enrol, Enrolled, JoinToken};
 use wire::{Codec, Down, Hello, Up, UpKind, Welcome};
-use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 pub(crate) const SECRET: &str = "open-sesame";
@@ -54,7 +53,16 @@ impl Ca {
     }
 
     pub(crate) fn sign(&self, enrol: &Enrol) -> Enrolled {
-        let request = CertificateSigningRequestParams::from_der(&enrol.csr_der[..].into()).unwrap();
+        self.sign_at(enrol, UnixMillis(1_800_000_000_000))
+    }
+
+    /// A certificate that says that it was issued at this time.
+    pub(crate) fn sign_at(&self, enrol: &Enrol, issued: UnixMillis) -> Enrolled {
+        let request = CertificateSigningRequestParams::from_der(&enrol.csr_der[..].into());
+        let mut request = request.unwrap();
+        let uri = wire::host::issued_to_uri(issued);
+        let names = &mut request.params.subject_alt_names;
+        names.push(SanType::URI(uri.as_str().try_into().unwrap()));
         Enrolled {
             refused: String::new(),
             certificate_der: request.signed_by(&self.issuer).unwrap().der().to_vec(),
@@ -174,9 +182,5 @@ impl Peer {
 
 fn host_of(certificate: &CertificateDer<'_>) -> Host {
     let (_, certificate) = X509Certificate::from_der(certificate).unwrap();
-    let names = certificate.subject_alternative_name().unwrap().unwrap();
-    let [GeneralName::URI(uri)] = names.value.general_names[..] else {
-        panic!("{names:?}");
-    };
-    wire::host::from_uri(uri).unwrap()
+    wire::host::of_certificate(&certificate).unwrap()
 }

@@ -345,6 +345,7 @@ async fn a_goodbye_is_told_with_its_reason() {
             let bye = Bye {
                 reason: "revoked".into(),
                 permanent: true,
+                rejoin: false,
             };
             send(&mut server, bye).await;
         })
@@ -352,6 +353,7 @@ async fn a_goodbye_is_told_with_its_reason() {
         let Why::Bye {
             reason,
             permanent: true,
+            rejoin: false,
         } = ended.why
         else {
             panic!("{:?}", ended.why);

@@ -250,6 +250,16 @@ fn downs() -> Vec<(&'static str, Down)> {
             Bye {
                 reason: "the server is stopping".into(),
                 permanent: true,
+                rejoin: false,
+            }
+            .into(),
+        ),
+        (
+            "down-bye-rejoin",
+            Bye {
+                reason: "revoked".into(),
+                permanent: true,
+                rejoin: true,
             }
             .into(),
         ),

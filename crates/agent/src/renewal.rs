@@ -1,0 +1,149 @@
+//! The next certificate, before the present one ends. An agent proves who it is with the certificate that it has, so no
+//! token is needed; the key is a new one each time.
+//!
+//! The new certificate is used once, to ask whether it is good, before it takes the place of the present one on disk.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use model::UnixMillis;
+use rustls::ClientConfig;
+
+use crate::backoff::chance;
+use crate::choice::Choice;
+use crate::config::AgentConfig;
+use crate::data::DataDir;
+use crate::enrol::{EnrolError, confirm, renew};
+use crate::error::{AgentError, chain};
+use crate::identity::{self, Identity};
+use crate::tls::{self, TlsError};
+
+/// A certificate is renewed at the latest when it is so old, however long it lives.
+const OLDEST: Duration = Duration::from_secs(60 * 24 * 3600);
+/// How often to look at the clock on the wall, which may be set.
+const LOOK_EVERY: Duration = Duration::from_secs(3600);
+/// How long to wait after the first failure; twice as long after each further one, up to the most.
+const FIRST_RETRY: Duration = Duration::from_secs(60);
+const LAST_RETRY: Duration = Duration::from_secs(3600);
+
+/// What connections are made with, by now.
+#[derive(Debug)]
+pub(crate) struct Credentials(Mutex<Arc<ClientConfig>>);
+
+impl Credentials {
+    pub(crate) fn new(identity: &Identity) -> Result<Self, TlsError> {
+        Ok(Self(Mutex::new(tls::session_config(identity)?)))
+    }
+
+    pub(crate) fn tls(&self) -> Arc<ClientConfig> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn replace(&self, identity: &Identity) -> Result<(), TlsError> {
+        let config = tls::session_config(identity)?;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = config;
+        Ok(())
+    }
+}
+
+/// When a certificate should be renewed that was issued at one time and ends at another: after two thirds of its life, and
+/// agents that joined together do not come together. `chance` lies in 0..1.
+pub fn renew_at(issued: UnixMillis, until: UnixMillis, chance: f64) -> UnixMillis {
+    let life_ms = until.0.saturating_sub(issued.0).max(0);
+    let oldest_ms = OLDEST.as_millis() as i64;
+    let after_ms = (life_ms / 3 * 2).min(oldest_ms);
+    let jitter_ms = (after_ms as f64 / 10.0 * chance) as i64;
+    issued.plus_millis(after_ms - jitter_ms)
+}
+
+/// Renews whenever it is time, for as long as the agent lives.
+pub(crate) async fn keep_renewing(
+    config: &AgentConfig,
+    data: &DataDir,
+    mut identity: Identity,
+    credentials: &Credentials,
+    clock: fn() -> UnixMillis,
+) -> AgentError {
+    let mut choice = Choice::new(config.servers.len(), chance);
+    let mut n_failures = 0;
+    let Some((issued, until)) = identity.life() else {
+        return std::future::pending().await;
+    };
+    let (mut due, mut until) = (renew_at(issued, until, chance()), until);
+    loop {
+        let wait_ms = due.0.saturating_sub(clock().0);
+        if wait_ms > 0 {
+            let wait = Duration::from_millis(wait_ms.unsigned_abs());
+            tokio::time::sleep(wait.min(LOOK_EVERY)).await;
+            continue;
+        }
+        let server = &config.servers[choice.current()];
+        let attempt = async {
+            let (next, key) = renew(server, &identity).await?;
+            confirm(server, &next).await?;
+            Ok::<_, EnrolError>((next, key))
+        };
+        match attempt.await {
+            Ok((next, key)) => {
+                if let Err(error) = identity::keep(data, &next, &key) {
+                    return error.into();
+                }
+                if let Err(error) = credentials.replace(&next) {
+                    return error.into();
+                }
+                if let Some((issued, ends)) = next.life() {
+                    tracing::info!(until = ends.to_rfc3339(), "the certificate was renewed");
+                    (due, until) = (renew_at(issued, ends, chance()), ends);
+                }
+                identity = next;
+                n_failures = 0;
+                // Servers may give certificates that are due at once; that is no reason to ask without a pause.
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            Err(error) => {
+                choice.failed();
+                tracing::warn!(error = %chain(&error), until = until.to_rfc3339(), "the certificate is not renewed yet");
+                tokio::time::sleep(retry_in(n_failures, chance())).await;
+                n_failures += 1;
+            }
+        }
+    }
+}
+
+fn retry_in(n_failures: u32, chance: f64) -> Duration {
+    let window = FIRST_RETRY.saturating_mul(1 << n_failures.min(10));
+    window.min(LAST_RETRY).mul_f64(0.5 + chance / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 24 * 3600 * 1000;
+
+    #[test]
+    fn a_certificate_is_renewed_after_two_thirds_of_its_life_and_not_all_at_once() {
+        let (issued, until) = (UnixMillis(DAY), UnixMillis(91 * DAY));
+        assert_eq!(renew_at(issued, until, 0.0), UnixMillis(61 * DAY));
+        assert_eq!(renew_at(issued, until, 1.0), UnixMillis(55 * DAY));
+        let short = UnixMillis(DAY + 3000);
+        assert_eq!(renew_at(issued, short, 0.0), UnixMillis(DAY + 2000));
+    }
+
+    #[test]
+    fn a_certificate_that_lives_for_years_is_renewed_all_the_same() {
+        let until = UnixMillis(3650 * DAY);
+        assert_eq!(renew_at(UnixMillis(0), until, 0.0), UnixMillis(60 * DAY));
+    }
+
+    #[test]
+    fn a_failed_renewal_is_tried_again_within_the_hour() {
+        assert_eq!(retry_in(0, 1.0), FIRST_RETRY);
+        assert_eq!(retry_in(3, 1.0), FIRST_RETRY * 8);
+        assert_eq!(retry_in(30, 1.0), LAST_RETRY);
+        assert!(retry_in(30, 0.0) >= LAST_RETRY / 2);
+    }
+}
