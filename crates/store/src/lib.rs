@@ -9,6 +9,7 @@
 //! The crate knows nothing of agents, HTTP or what a change means. SQLite and PostgreSQL run the same statements; only
 //! opening, beginning a transaction and the schema are written for each.
 
+mod copy;
 mod database;
 mod engine;
 mod error;
@@ -30,6 +31,7 @@ use model::job::{JobAction, JobId, JobRow, JobStatus, JobTaskRow};
 use model::topology::BusinessId;
 use model::{Namespace, Outcome, ProcessName, TaskId, UnixMillis};
 
+pub use copy::{CopiedTable, CopyError, CopyProgress, CopyStep, copy};
 pub use error::{Cause, StoreError};
 
 /// A handle on the store; clones share it.

@@ -32,7 +32,7 @@ use model::change::{Changes, Revision};
 
 use crate::StoreError;
 pub(crate) use connection::{Connection, Row};
-pub(crate) use statement::{Statement, Tuple};
+pub(crate) use statement::{Statement, Tuple, Value};
 
 /// Which rows of a table to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

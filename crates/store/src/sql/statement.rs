@@ -37,6 +37,18 @@ pub(crate) struct Tuple<'s> {
     is_first: bool,
 }
 
+impl Value {
+    /// The same, as PostgreSQL can have it.
+    pub(crate) fn without_nul(self) -> Self {
+        match self {
+            Self::Text(Some(text)) if text.contains('\0') => {
+                Self::Text(Some(without_nul(&text).into_owned()))
+            }
+            value => value,
+        }
+    }
+}
+
 impl Statement {
     pub(crate) fn new(text: impl Into<Cow<'static, str>>) -> Self {
         Self {

@@ -8,6 +8,7 @@
 )]
 
 mod conformance;
+mod copy;
 mod crash;
 mod picture;
 mod place;

@@ -1,0 +1,120 @@
+//! From one store to another.
+
+use model::UnixMillis;
+use model::change::{Changes, Revision};
+use store::{AuditPage, CopyError, CopyStep, EventPage, JobPage, Loaded, Store};
+
+use crate::place::Place;
+use crate::random::{Dice, random_changes};
+use crate::some;
+
+/// Some of everything, with traces of what is no more.
+async fn populate(store: &Store) {
+    let mut dice = Dice::new(7);
+    let mut head = store
+        .commit(Revision(0), &some::everything())
+        .await
+        .unwrap();
+    for n in 1..30 {
+        let mut changes = random_changes(&mut dice, n);
+        changes.audit = vec![some::audit(n)];
+        changes.events = (0..4).map(|host| some::event(host, n.into())).collect();
+        head = store.commit(head, &changes).await.unwrap();
+    }
+    // The last event of all is gone, but its number stays taken.
+    let last = Changes {
+        events: vec![some::event(9, 9)],
+        ..Changes::default()
+    };
+    store.commit(head, &last).await.unwrap();
+    let (_, last) = store.changes_since(head).await.unwrap();
+    let end = UnixMillis(last.events[0].event.at.0 + 1);
+    store.purge_events(end).await.unwrap();
+    store.purge(UnixMillis(0), Revision(5)).await.unwrap();
+    store.put_setting_if_absent("key", &[0, 255]).await.unwrap();
+    store.save_status(&[(3, vec![7; 300_000])]).await.unwrap();
+}
+
+/// All that a store can be asked.
+async fn everything(store: &Store) -> (Loaded, [String; 5]) {
+    let audit = AuditPage {
+        limit: 999,
+        ..AuditPage::default()
+    };
+    let events = EventPage {
+        limit: 999,
+        ..EventPage::default()
+    };
+    let jobs = JobPage {
+        limit: 999,
+        ..JobPage::default()
+    };
+    let rest = [
+        format!("{:?}", store.tasks(999, None).await.unwrap()),
+        format!("{:?}", store.audit(&audit).await.unwrap()),
+        format!("{:?}", store.events(&events).await.unwrap()),
+        format!("{:?}", store.jobs(&jobs).await.unwrap()),
+        format!("{:?}", store.changes_since(Revision(6)).await.unwrap()),
+    ];
+    (store.load().await.unwrap(), rest)
+}
+
+async fn copies_everything(from: &Place, to: &Place) {
+    let source = from.open().await;
+    populate(&source).await;
+    let expected = everything(&source).await;
+    source.close().await;
+
+    let mut steps = Vec::new();
+    let (from_url, to_url) = (from.url(), to.url());
+    let copied = store::copy(&from_url, &to_url, |progress| {
+        steps.push((progress.step, progress.table.to_owned(), progress.n_rows));
+    });
+    let copied = copied.await.unwrap();
+    let processes = copied.iter().find(|it| it.table == "processes").unwrap();
+    for step in [CopyStep::Copying, CopyStep::Checking] {
+        assert!(steps.contains(&(step, "processes".to_owned(), processes.n_rows)));
+    }
+    assert_eq!(processes.sha256.len(), 64);
+
+    let target = to.open().await;
+    assert_eq!(everything(&target).await, expected);
+    assert_eq!(target.setting("key").await.unwrap(), Some(vec![0, 255]));
+
+    // Both go on alike: the next numbers are those that come after the last ones ever.
+    let source = from.open().await;
+    let head = source.head().await.unwrap();
+    let next = Changes {
+        events: vec![some::event(9, 10)],
+        audit: vec![some::audit(10)],
+        ..Changes::default()
+    };
+    for store in [&source, &target] {
+        store.commit(head, &next).await.unwrap();
+    }
+    assert_eq!(everything(&target).await, everything(&source).await);
+    let last_job = source.last_job_id().await.unwrap();
+    assert_eq!(target.last_job_id().await.unwrap(), last_job);
+
+    let refused = store::copy(&from_url, &to_url, |_| {}).await.unwrap_err();
+    assert!(matches!(refused, CopyError::NotEmpty { .. }), "{refused:?}");
+    assert_eq!(everything(&target).await, everything(&source).await);
+}
+
+#[tokio::test]
+async fn everything_is_copied_from_sqlite_to_postgres() {
+    copies_everything(&Place::sqlite(), &Place::postgres()).await;
+}
+
+#[tokio::test]
+async fn everything_is_copied_from_postgres_to_sqlite() {
+    copies_everything(&Place::postgres(), &Place::sqlite()).await;
+}
+
+#[tokio::test]
+async fn a_store_that_is_not_there_is_neither_copied_nor_made() {
+    let (from, to) = (Place::sqlite(), Place::sqlite());
+    let refused = store::copy(&from.url(), &to.url(), |_| {}).await;
+    assert!(matches!(refused, Err(CopyError::NoSource { .. })));
+    assert!(!from.file().exists() && !to.file().exists());
+}
