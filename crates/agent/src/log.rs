@@ -1,8 +1,13 @@
 //! What the agent says about itself, on standard error.
 
 use model::Invalid;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// Libraries that tell at each attempt what we tell once.
+const CHATTY: [&str; 2] = ["async_nats", "sqlx"];
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogLevel {
@@ -89,12 +94,15 @@ impl LogFormat {
 /// Sends the process's log to standard error. Does nothing where a log is set up already.
 pub fn init(level: LogLevel, format: LogFormat) {
     use std::io::IsTerminal;
-    let log = fmt()
-        .with_max_level(level.filter())
+    let log = fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
+    let targets = Targets::new()
+        .with_default(level.filter())
+        .with_targets(CHATTY.map(|target| (target, level.filter().min(LevelFilter::WARN))));
+    let registry = tracing_subscriber::registry().with(targets);
     let _already_set_up = match format {
-        LogFormat::Text => log.with_target(false).try_init(),
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
+        LogFormat::Text => registry.with(log.with_target(false)).try_init(),
+        LogFormat::Json => registry.with(log.json().flatten_event(true)).try_init(),
     };
 }

@@ -7,14 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::Instant;
 
 use crate::{Control, ControlError, stopped};
 
 /// How long requests wait for the store before they are answered with what is known here.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a store that is away is not asked again.
-const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// The same while it is known to be away: it may be back.
+const PATIENCE_WHILE_AWAY: Duration = Duration::from_millis(250);
 /// How many requests may wait for one answer; the rest wait for their turn.
 const AT_A_TIME: usize = 4096;
 
@@ -83,24 +82,21 @@ pub(crate) async fn run(
     mut stop: watch::Receiver<bool>,
 ) {
     let mut batch: Vec<Waiting> = Vec::new();
-    let mut ask_again = Instant::now();
     loop {
         tokio::select! {
             n = waiting.recv_many(&mut batch, AT_A_TIME) => if n == 0 { return },
             () = stopped(&mut stop) => return,
         }
-        if Instant::now() >= ask_again {
-            let reached = tokio::time::timeout(PATIENCE, control.reach_head()).await;
-            let failed = match reached {
-                Ok(Ok(())) => None,
-                Ok(Err(error)) => Some(error.to_string()),
-                Err(_) => Some("no answer in time".to_owned()),
-            };
-            control.0.barrier.note(failed);
-            if control.is_behind() {
-                ask_again = Instant::now() + ASK_AGAIN;
-            }
-        }
+        let patience = match control.is_behind() {
+            false => PATIENCE,
+            true => PATIENCE_WHILE_AWAY,
+        };
+        let failed = match tokio::time::timeout(patience, control.reach_head()).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("no answer in time".to_owned()),
+        };
+        control.0.barrier.note(failed);
         for waiting in batch.drain(..) {
             // Whoever waited may have gone.
             let _ = waiting.send(());

@@ -174,9 +174,9 @@ impl Control {
             let fleet = self.fleet();
             fleet.hosts().map(|host| host.id.0 + 1).max().unwrap_or(0)
         };
-        let mut from = 0;
+        let mut from = 0_u32;
         let mut rest = mine.as_slice();
-        while from < end {
+        loop {
             let until = from.saturating_add(HOSTS_PER_DIGEST);
             let (here, after) = rest.split_at(rest.partition_point(|(host, _)| host.0 < until));
             rest = after;
@@ -199,6 +199,9 @@ impl Control {
                 }),
             );
             from = until;
+            if from >= end {
+                return;
+            }
         }
     }
 
