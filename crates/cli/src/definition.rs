@@ -35,8 +35,7 @@ pub struct Surroundings {
 impl Definition {
     /// Whatever is registered now, to be changed.
     pub fn of(spec: &Spec, labels: BTreeMap<String, String>) -> Result<Self, Failure> {
-        let spec = serde_json::to_value(spec)
-            .and_then(serde_json::from_value)
+        let spec = serde_json::from_value(spec.to_written())
             .map_err(|e| Failure::usage(format!("the registered spec cannot be read: {e}")))?;
         Ok(Self {
             labels,

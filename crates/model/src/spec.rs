@@ -3,7 +3,7 @@
 //! [`Spec`] is complete and right. [`raw::RawSpec`] is what callers send; it becomes a `Spec`, or a [`Probe`] where an
 //! operation needs no more than to find the process.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 pub mod raw;
 pub mod runtime;
@@ -173,4 +173,21 @@ impl Spec {
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a spec has only string keys")
     }
+
+    /// The form in which callers write specs, and so the one that they are shown: [`RawSpec`] reads it back.
+    pub fn to_written(&self) -> serde_json::Value {
+        let mut written = serde_json::to_value(self).expect("a spec has only string keys");
+        if let Some(digits) = self.runtime.umask_digits() {
+            written["runtime"]["umask"] = digits.into();
+        }
+        written
+    }
+}
+
+/// For `#[serde(serialize_with)]`: a spec as [`Spec::to_written`].
+pub fn as_written<S: Serializer>(
+    spec: &impl std::borrow::Borrow<Spec>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    spec.borrow().to_written().serialize(serializer)
 }

@@ -8,6 +8,7 @@ use model::spec::RawSpec;
 use model::spec::raw::{
     RawCommands, RawConfigFile, RawIdentity, RawLimits, RawPolicy, RawWarnReport,
 };
+use model::spec::runtime::RawRuntime;
 use model::{FullName, Host};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -19,7 +20,7 @@ use crate::target::HostRef;
 
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// The parts of a spec, which may also stand at the top of a file.
-const SECTIONS: [&str; 7] = [
+const SECTIONS: [&str; 8] = [
     "identity",
     "control",
     "resource",
@@ -27,6 +28,7 @@ const SECTIONS: [&str; 7] = [
     "alive_monitor_policy",
     "warn_report_policy",
     "configmap",
+    "runtime",
 ];
 
 /// Reads one definition; `-` is standard input.
@@ -226,6 +228,7 @@ fn check_keys(spec: &Map<String, Value>) -> Result<(), String> {
             "monitor_policy" | "alive_monitor_policy" => keys_of(&RawPolicy::default()),
             "warn_report_policy" => keys_of(&RawWarnReport::default()),
             "configmap" => keys_of(&RawConfigFile::default()),
+            "runtime" => keys_of(&RawRuntime::default()),
             _ => {
                 return Err(format!(
                     "spec.{section}: is no part of a spec: {}",

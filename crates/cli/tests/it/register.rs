@@ -153,6 +153,23 @@ fn a_file_and_flags_on_top_of_it() {
 }
 
 #[test]
+fn a_umask_reaches_the_server_as_it_was_written() {
+    let script = accepting();
+    let file = "hosts = ['10.0.0.1']\n[identity]\nsetup_path = '/opt/nginx'\nuser = 'root'\n\
+        [control]\nstart_cmd = './nginx'\n[runtime]\numask = '027'\n";
+    let ran = muster(&["register", "web/nginx", "-f", "nginx.toml"])
+        .in_home()
+        .file("nginx.toml", file)
+        .to(&script.url)
+        .run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        script.asked()[0].body["spec"]["runtime"],
+        json!({"umask": "027"})
+    );
+}
+
+#[test]
 fn the_documented_gse_body_works_as_it_stands() {
     let script = accepting();
     let body = json!({

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Invalid, lenient};
 
@@ -28,7 +28,11 @@ pub struct Runtime {
     /// Most processes of the user (RLIMIT_NPROC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nproc: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Stored as a number, written by people as octal digits; both are read.
+    #[serde(
+        deserialize_with = "number_or_digits",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub umask: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nice: Option<i32>,
@@ -48,6 +52,11 @@ pub struct Runtime {
 }
 
 impl Runtime {
+    /// The umask as people write it.
+    pub(super) fn umask_digits(&self) -> Option<String> {
+        self.umask.map(|umask| format!("{umask:03o}"))
+    }
+
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -159,6 +168,22 @@ fn within(field: &str, value: Option<i64>, least: i64, most: i64) -> Result<Opti
     }
 }
 
+fn number_or_digits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Umask {
+        Number(u32),
+        Digits(String),
+    }
+    match Option::<Umask>::deserialize(deserializer)? {
+        None => Ok(None),
+        Some(Umask::Number(umask)) => Ok(Some(umask)),
+        Some(Umask::Digits(text)) => parse_umask(&text)
+            .map(Some)
+            .map_err(serde::de::Error::custom),
+    }
+}
+
 fn parse_umask(text: &str) -> Result<u32, Invalid> {
     u32::from_str_radix(text.trim(), 8)
         .ok()
@@ -198,6 +223,20 @@ mod tests {
         let text = serde_json::to_string(&runtime).unwrap();
         assert_eq!(serde_json::from_str::<Runtime>(&text).unwrap(), runtime);
         assert!(complete(json!({})).unwrap().is_default());
+    }
+
+    #[test]
+    fn a_umask_is_stored_as_a_number_and_also_read_as_it_is_written() {
+        let stored: Runtime = serde_json::from_value(json!({"umask": 0o27})).unwrap();
+        assert_eq!(stored.umask_digits().as_deref(), Some("027"));
+        let written: Runtime = serde_json::from_value(json!({"umask": "027"})).unwrap();
+        assert_eq!(written, stored);
+        assert_eq!(complete(json!({"umask": "027"})).unwrap(), stored);
+        assert_eq!(
+            serde_json::to_value(&written).unwrap(),
+            json!({"umask": 0o27})
+        );
+        assert!(serde_json::from_value::<Runtime>(json!({"umask": "8"})).is_err());
     }
 
     #[test]

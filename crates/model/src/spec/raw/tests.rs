@@ -56,6 +56,20 @@ fn what_is_stored_reads_back_equal() {
 }
 
 #[test]
+fn what_is_shown_can_be_sent_back_and_is_equal() {
+    let runtime = json!({"umask": "002", "nice": 3, "env": {"A": "b"}});
+    for spec in [example(), with("/runtime", runtime)] {
+        let spec = complete(spec, Given::Registering).unwrap();
+        let written = spec.to_written();
+        assert_eq!(
+            serde_json::from_value::<Spec>(written.clone()).unwrap(),
+            spec
+        );
+        assert_eq!(complete(written, Given::Registering).unwrap(), spec);
+    }
+}
+
+#[test]
 fn nulls_are_as_good_as_absence() {
     let mut policy = example()["monitor_policy"].clone();
     for value in policy.as_object_mut().unwrap().values_mut() {

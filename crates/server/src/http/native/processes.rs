@@ -176,6 +176,7 @@ pub(crate) struct ProcessDetail<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DefinitionView<'a> {
     #[schema(value_type = SpecSchema)]
+    #[serde(serialize_with = "model::spec::as_written")]
     spec: &'a Spec,
     #[schema(value_type = BTreeMap<String, String>)]
     labels: Cow<'a, Labels>,

@@ -78,6 +78,24 @@ async fn a_process_is_registered_shown_updated_and_unregistered() {
 }
 
 #[tokio::test]
+async fn a_spec_that_is_shown_can_be_registered_as_it_is() {
+    let rig = Rig::new().await;
+    let path = "/processes/gse/web";
+    let mut body = body(json!(["10.0.0.1"]));
+    let runtime = json!({"env": {"A": "1"}, "nofile": 100, "umask": "027", "cpu_max": 12.5});
+    body["spec"]["runtime"] = runtime.clone();
+    body["spec"]["configmap"] = json!([{"path": "/a", "md5": "0".repeat(32)}]);
+    assert_eq!(rig.native("PUT", path, body.clone()).await.0, 200);
+    let shown = |answer: Value| answer["definitions"][0]["spec"].clone();
+    let first = shown(rig.native("GET", path, Value::Null).await.1);
+    assert_eq!(first["runtime"], runtime);
+    body["spec"] = first.clone();
+    let (status, answer) = rig.native("PUT", path, body).await;
+    assert_eq!((status, &answer["results"][0]["code"]), (200, &json!(0)));
+    assert_eq!(shown(rig.native("GET", path, Value::Null).await.1), first);
+}
+
+#[tokio::test]
 async fn lists_are_filtered_and_paged() {
     let rig = Rig::new().await;
     let agent = rig.agent("0:10.0.0.1").await;
