@@ -7,8 +7,8 @@ use crate::failure::EXIT_CODES;
 use crate::out::Format;
 use crate::verb::{
     agent, app, audit, completions, diff, events, expression, hosts, job, logs, operate, ps,
-    register, server, status, task, template, token, topology, unregister, up, update, user, watch,
-    webhook,
+    register, replicas, server, status, store, task, template, token, topology, unregister, up,
+    update, user, watch, webhook,
 };
 
 const EXAMPLES: &str = "\
@@ -42,6 +42,9 @@ pub struct Global {
     /// Where the server's API is [env: MUSTER_URL] [default: as in cli.toml, else http://127.0.0.1:7100]
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<String>,
+    /// A PEM file with whom to trust about an https:// server [env: MUSTER_CA] [default: as in cli.toml, else public CAs]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub ca: Option<String>,
     /// Data directory of a server on this machine [env: MUSTER_DATA] [default: /var/lib/muster, or ~/.local/share/muster]
     #[arg(long, global = true, value_name = "DIR")]
     pub data: Option<String>,
@@ -154,6 +157,12 @@ pub enum Verb {
     /// People who can log in
     #[command(subcommand, after_help = user::EXAMPLES)]
     User(user::Action),
+    /// List the servers that are one installation
+    #[command(after_help = replicas::EXAMPLES)]
+    Replicas(replicas::Args),
+    /// What the server keeps, without a server
+    #[command(subcommand, after_help = store::EXAMPLES)]
+    Store(store::Action),
     /// Who else is told of events, over HTTP
     #[command(subcommand, after_help = webhook::EXAMPLES)]
     Webhook(webhook::Action),

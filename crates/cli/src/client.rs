@@ -16,6 +16,7 @@ mod live;
 mod path;
 mod task;
 mod template;
+mod trust;
 mod view;
 mod watch;
 
@@ -25,7 +26,7 @@ pub use access::{
 pub use events::{CreatedWebhook, EventFilter, EventRow, NewWebhook, WebhookRow, WebhookTest};
 pub use fleet::{
     DefinitionRow, HostResult, HostRow, Page, ProcessFilter, ProcessRow, ProcessView, Registration,
-    Results,
+    ReplicaRow, Results,
 };
 pub use job::{CreatedJob, JobCounts, JobFilter, JobRow, JobTaskRow, NewJob, RetriedJob};
 pub use live::{ComparedRow, ForeignRow, LogsWanted};
@@ -59,17 +60,18 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(account: Account) -> Self {
+    pub fn new(account: Account) -> Result<Self, Failure> {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_connect(Some(CONNECT))
             .user_agent(concat!("muster/", env!("CARGO_PKG_VERSION")))
             .proxy(None)
+            .tls_config(trust::config(account.ca.as_deref())?)
             .build();
-        Self {
+        Ok(Self {
             account,
             agent: config.into(),
-        }
+        })
     }
 
     pub fn account(&self) -> &Account {

@@ -52,8 +52,8 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
     use model::Op;
     use verb::{
         agent, app, audit, completions, diff, events, expression, hosts, job, logs, operate, ps,
-        register, server, status, task, template, token, topology, unregister, up, update, user,
-        watch, webhook,
+        register, replicas, server, status, store, task, template, token, topology, unregister, up,
+        update, user, watch, webhook,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -86,6 +86,8 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Token(action) => token::run(context, &action),
         Verb::User(action) => user::run(context, &action),
         Verb::Webhook(action) => webhook::run(context, &action),
+        Verb::Replicas(args) => replicas::run(context, &args),
+        Verb::Store(action) => store::run(context, &action),
         Verb::Audit(args) => audit::run(context, &args),
         Verb::Completions(args) => completions::run(context, &args),
     }

@@ -13,8 +13,10 @@ pub mod logs;
 pub mod operate;
 pub mod ps;
 pub mod register;
+pub mod replicas;
 pub mod server;
 pub mod status;
+pub mod store;
 pub mod task;
 pub mod template;
 pub mod token;
@@ -52,15 +54,19 @@ impl Context {
 
     /// A client of the server that flags, environment and files name.
     pub fn client(&self) -> Result<Client, Failure> {
-        let Global { url, data, .. } = &self.global;
-        let account = Account::find(url.as_deref(), data.as_deref(), environment)?;
+        let Global { url, data, ca, .. } = &self.global;
+        let env = |name: &str| match (name, ca) {
+            ("MUSTER_CA", Some(ca)) => Some(ca.clone()),
+            (name, _) => environment(name),
+        };
+        let account = Account::find(url.as_deref(), data.as_deref(), env)?;
         if let Some(file) = &account.exposed {
             self.out.warn(format!(
                 "others can read {file}, which holds a secret: chmod 600 {file}",
                 file = file.display()
             ));
         }
-        Ok(Client::new(account))
+        Client::new(account)
     }
 
     /// `--data`, wherever on the command line it stood.

@@ -24,7 +24,7 @@ mod word;
 pub(crate) use hear::run;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bus::ReplicaId;
@@ -43,6 +43,7 @@ pub(crate) struct Replicas {
     peers: Mutex<Peers>,
     /// One at a time, so that of two statuses of a process the later one is told last.
     telling: Mutex<()>,
+    address: OnceLock<String>,
     is_draining: AtomicBool,
     is_cut_off: AtomicBool,
     /// There was another replica once, and none is heard now.
@@ -54,9 +55,11 @@ pub(crate) struct Replicas {
 }
 
 /// A replica as this one knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaView {
     pub id: ReplicaId,
+    /// Where its API is; empty where nobody said so.
+    pub address: String,
     pub is_this: bool,
     pub n_agents: usize,
     /// Asks its agents to go elsewhere, and takes none.
@@ -87,10 +90,26 @@ impl Control {
         self.0.is_alone
     }
 
+    /// Says where the API of this replica is, for whoever lists the replicas.
+    pub fn introduce(&self, address: String) {
+        // Said once: a server does not move.
+        let _said_before = self.0.replicas.address.set(address);
+    }
+
+    fn address(&self) -> String {
+        self.0.replicas.address.get().cloned().unwrap_or_default()
+    }
+
+    /// Whether messages to other replicas go the fast way; a server alone has none to send.
+    pub fn is_bus_up(&self) -> bool {
+        self.is_alone() || self.0.bus.is_up()
+    }
+
     /// This replica first, then the others that were heard of lately, by id.
     pub fn replicas(&self) -> Vec<ReplicaView> {
         let this = ReplicaView {
             id: self.0.bus.replica(),
+            address: self.address(),
             is_this: true,
             n_agents: self.0.sessions.len(),
             is_draining: self.is_draining(),
@@ -99,6 +118,7 @@ impl Control {
         let peers = self.0.replicas.peers();
         let others = peers.replicas().map(|(id, peer)| ReplicaView {
             id,
+            address: peer.address.clone(),
             is_this: false,
             n_agents: peer.n_agents as usize,
             is_draining: peer.is_draining,

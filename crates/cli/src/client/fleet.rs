@@ -111,6 +111,17 @@ pub struct HostResult {
     pub message: String,
 }
 
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct ReplicaRow {
+    pub id: String,
+    pub address: String,
+    pub this: bool,
+    pub agents: usize,
+    pub draining: bool,
+    pub leads: bool,
+}
+
 impl Client {
     /// As many processes as there are, or `limit` of them.
     pub fn processes<T: DeserializeOwned>(

@@ -23,12 +23,13 @@ pub(super) struct Peers {
     wanted: BTreeMap<ReplicaId, BTreeSet<u32>>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Peer {
     heard: Instant,
     pub(super) n_agents: u32,
     pub(super) is_draining: bool,
     pub(super) leads: bool,
+    pub(super) address: String,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +70,7 @@ impl Peers {
             n_agents: beat.n_agents,
             is_draining: beat.is_draining,
             leads: beat.leads,
+            address: beat.address.clone(),
         };
         self.replicas.insert(from, peer).is_none()
     }

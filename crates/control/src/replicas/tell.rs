@@ -52,6 +52,7 @@ impl Control {
             is_draining: self.is_draining(),
             wants_digest,
             leads: self.leads(),
+            address: self.address(),
         };
         self.send(To::All, Word::Beat(beat));
     }

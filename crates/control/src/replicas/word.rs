@@ -40,6 +40,9 @@ pub(super) struct Beat {
     pub(super) wants_digest: bool,
     #[prost(bool, tag = "4")]
     pub(super) leads: bool,
+    /// Where its API is.
+    #[prost(string, tag = "5")]
+    pub(super) address: String,
 }
 
 /// What changed about some agents.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use control::Figures;
+use control::{Control, Figures};
 
 use super::HttpState;
 use super::front::Noted;
@@ -155,6 +155,7 @@ pub(crate) async fn metrics(State(http): State<HttpState>) -> impl IntoResponse 
         format_args!("muster_build_info{{version=\"{}\"}} 1", http.version),
     );
     write_figures(&mut out, &http.control.figures());
+    write_company(&mut out, &http.control);
     http.metrics.write(&mut out);
     (
         [(
@@ -163,6 +164,42 @@ pub(crate) async fn metrics(State(http): State<HttpState>) -> impl IntoResponse 
         )],
         out,
     )
+}
+
+/// How this replica stands with the others and with the store.
+fn write_company(out: &mut String, control: &Control) {
+    let replicas = control.replicas();
+    let here = replicas.first();
+    for (name, help, value) in [
+        (
+            "muster_replicas",
+            "Servers of this installation, as this one sees them.",
+            replicas.len() as u64,
+        ),
+        (
+            "muster_agents_here",
+            "Agents that are connected to this server.",
+            here.map_or(0, |here| here.n_agents as u64),
+        ),
+        (
+            "muster_leads",
+            "1: this server does the background work.",
+            u64::from(control.leads()),
+        ),
+        (
+            "muster_bus_up",
+            "0: messages to other replicas go through the store.",
+            u64::from(control.is_bus_up()),
+        ),
+        (
+            "muster_store_up",
+            "0: the store is away, and reads are answered with what is known here.",
+            u64::from(!control.is_behind()),
+        ),
+    ] {
+        head(out, name, "gauge", help);
+        line(out, format_args!("{name} {value}"));
+    }
 }
 
 fn write_figures(out: &mut String, figures: &Figures) {

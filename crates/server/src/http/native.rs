@@ -22,6 +22,7 @@ mod operate;
 mod processes;
 mod read;
 mod register;
+mod replicas;
 mod responses;
 mod selected;
 mod targets;
@@ -80,6 +81,7 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::retry))
         .routes(routes!(jobs::cancel))
+        .routes(routes!(replicas::list))
         .routes(routes!(hosts::list))
         .routes(routes!(hosts::show))
         .routes(routes!(hosts::set_agent_id))
