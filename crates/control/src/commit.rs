@@ -122,6 +122,7 @@ impl Control {
         self.0.sessions.desire(&desired);
         self.0.sessions.regroup(changes);
         self.0.sessions.dispatch(changes);
+        self.0.sessions.dismiss(changes);
         self.0.webhooks.apply(changes);
         self.tell_of_tasks(changes, &ended);
         moved.into_iter().for_each(|moved| self.tell(moved));

@@ -20,6 +20,7 @@ mod groups;
 mod held;
 mod jobs;
 mod logs;
+mod moving;
 mod operate;
 mod question;
 mod recorder;
@@ -40,11 +41,13 @@ mod webhooks;
 pub use access::{AuditFilter, AuditLines, Credentials, FirstKeys, Revoked, Subject};
 pub use ask::{Answer, Asked, Place};
 pub use config_files::FileOnHost;
+pub use enrol::{Certificate, Issued};
 pub use error::{ControlError, Lacks};
 pub use events::{EventFilter, EventView};
 pub use held::{Comparison, HeldView, Wanted};
 pub use jobs::{JobView, NewJob, solutions};
 pub use logs::LogsOf;
+pub use moving::share;
 pub use operate::{Operate, With};
 pub use question::AnswerStream;
 pub use register::{Mode, Registration};
@@ -223,6 +226,7 @@ impl Background {
             replicas::lease::run(control.clone(), stop.clone()),
             replicas::route::run(control.clone(), stop.clone()),
             replicas::run(control.clone(), heard, stop.clone()),
+            moving::run(control.clone(), stop.clone()),
             recorder::run(control.clone(), records, stop.clone()),
             deadlines::run(control.clone(), stop.clone()),
             follow::run(control.clone(), stop.clone()),

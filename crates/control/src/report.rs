@@ -10,10 +10,7 @@ use crate::sessions::{Refused, Session};
 impl Session {
     /// Takes in one frame. Waits when too much is waiting to be recorded, which slows this agent and no other.
     pub async fn take(&self, frame: Up) -> Result<(), Refused> {
-        let refuse = |reason: &str| Refused {
-            reason: reason.to_owned(),
-            permanent: false,
-        };
+        let refuse = |reason: &str| Refused::for_now(reason);
         match frame.kind {
             Some(UpKind::Report(report)) => self.report(report).await,
             Some(UpKind::Result(result)) => self.result(result).await,
@@ -118,10 +115,7 @@ impl Session {
     }
 
     async fn record(&self, record: Record) -> Result<(), Refused> {
-        let stopping = || Refused {
-            reason: "the server is stopping".to_owned(),
-            permanent: false,
-        };
+        let stopping = || Refused::for_now("the server is stopping");
         self.control
             .0
             .records
@@ -132,8 +126,5 @@ impl Session {
 }
 
 fn malformed(what: &str) -> Refused {
-    Refused {
-        reason: format!("malformed frame: {what}"),
-        permanent: false,
-    }
+    Refused::for_now(format!("malformed frame: {what}"))
 }

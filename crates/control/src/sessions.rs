@@ -3,6 +3,8 @@
 //! The outbox holds no frames, only what to look at again: which processes changed, which operations wait, what to
 //! acknowledge. Frames are made when the connection can take them, from what is true by then.
 
+mod leaving;
+
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -11,8 +13,9 @@ use fleet::{AgentInfo, Fleet, Link, Row};
 use model::change::{Changes, HostId, NameId};
 use model::{Host, Namespace, OpId, UnixMillis, digest};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use wire::down::{GroupSet, NameRef};
-use wire::{Ack, Bye, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Welcome};
+use wire::{Ack, Bye, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Move, Welcome};
 
 use crate::config_files::Room;
 use crate::question::Questions;
@@ -36,6 +39,19 @@ pub struct Refused {
     pub reason: String,
     /// Trying again is of no use before somebody changes something.
     pub permanent: bool,
+    /// The agent's certificate is of no use any more: it has to join again.
+    pub rejoin: bool,
+}
+
+impl Refused {
+    /// Another time, or at another replica, it may be different.
+    pub fn for_now(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            permanent: false,
+            rejoin: false,
+        }
+    }
 }
 
 /// One connected agent. Dropping it says that the agent is gone.
@@ -55,6 +71,7 @@ pub(crate) struct Outbox {
     notify: Notify,
     /// The number of the connection, as other replicas know it.
     session: AtomicU64,
+    asked_to_move: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +85,7 @@ struct Waiting {
     events_through: u64,
     /// A heartbeat wants an answer, even an empty one.
     heartbeat: bool,
+    move_away: Option<Move>,
     bye: Option<Bye>,
 }
 
@@ -125,13 +143,7 @@ impl Sessions {
     pub(crate) fn evict(&self, host: HostId) {
         let mut by_host = self.by_host.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(older) = by_host.remove(&host) {
-            let reason = "another connection of the same host took its place".to_owned();
-            older.change(|waiting| {
-                waiting.bye = Some(Bye {
-                    reason,
-                    permanent: false,
-                })
-            });
+            older.replaced();
         }
     }
 
@@ -139,13 +151,7 @@ impl Sessions {
     fn insert(&self, host: HostId, outbox: Arc<Outbox>) {
         let mut by_host = self.by_host.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(older) = by_host.insert(host, outbox) {
-            let reason = "another connection of the same host took its place".to_owned();
-            older.change(|waiting| {
-                waiting.bye = Some(Bye {
-                    reason,
-                    permanent: false,
-                })
-            });
+            older.replaced();
         }
     }
 
@@ -213,6 +219,7 @@ impl Sessions {
             let bye = Bye {
                 reason: reason.to_owned(),
                 permanent: false,
+                rejoin: false,
             };
             outbox.change(|waiting| waiting.bye = Some(bye));
         }
@@ -225,6 +232,7 @@ impl Control {
         let refuse = |reason: String| Refused {
             reason,
             permanent: true,
+            rejoin: false,
         };
         let version = wire::version::agree(hello.oldest, hello.newest).ok_or_else(|| {
             refuse(format!(
@@ -240,11 +248,9 @@ impl Control {
             )));
         }
         let at = self.now();
-        let host = self.enrolled(certified).ok_or_else(|| {
-            refuse(format!(
-                "host {certified} is not enrolled here: start the agent with a join token"
-            ))
-        })?;
+        let host = self
+            .enrolled(certified)
+            .ok_or_else(|| self.refuse_stranger(certified))?;
         let outbox = Arc::new(Outbox::default());
         outbox.waiting().welcome = Some(Welcome {
             version,
@@ -288,12 +294,6 @@ impl Control {
             address: certified,
             outbox,
         })
-    }
-
-    fn enrolled(&self, host: Host) -> Option<HostId> {
-        let fleet = self.fleet();
-        let view = fleet.host_id(&host).and_then(|id| fleet.host(id))?;
-        (view.enrolled_at != UnixMillis::NEVER).then_some(view.id)
     }
 
     /// Asks every agent to reconnect elsewhere; their connections then end.
@@ -370,6 +370,7 @@ impl Session {
             .filter_map(|op| command(&self.control.0.tasks, op, now));
         frames.extend(commands.map(Down::from));
         frames.extend(self.outbox.questions.frames());
+        frames.extend(waiting.move_away.map(Down::from));
         frames.extend(waiting.bye.map(Down::from));
         frames
     }

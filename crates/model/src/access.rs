@@ -131,6 +131,9 @@ pub struct JoinToken {
     /// When set, good for this host alone.
     pub host: Option<Host>,
     pub created_at: UnixMillis,
+    /// How many agents may still join with it; none for any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses_left: Option<u32>,
 }
 
 /// Who asks, after the credentials were checked.

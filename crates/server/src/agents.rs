@@ -1,34 +1,52 @@
 //! Where agents connect: TLS, then either enrolment or a session, told apart by ALPN.
 //!
-//! A peer that has not shown who it is gets little: a few seconds, small frames, and a bounded number of handshakes at a
-//! time. Each session is one task that reads and writes; an agent that does not read is dropped and costs nobody else.
+//! A peer that has not shown who it is gets little: a few seconds, small frames, a bounded number of connections for its
+//! address ([`gate`]), and handshakes on threads of their own ([`handshakes`]). Each session is one task that reads and
+//! writes; an agent that does not read is dropped and costs nobody else.
 
+mod certificate;
 mod enrol;
+mod gate;
+mod handshakes;
+mod leaf;
 mod session;
+mod settings;
 
+pub use gate::Limits;
 pub use session::serve;
+pub use settings::DoorSettings;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use control::Control;
+use control::{Certificate, Control, Refused};
 use rustls::RootCertStore;
 use rustls::server::WebPkiClientVerifier;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
-use tokio_rustls::TlsAcceptor;
+use tokio::time::{Instant, timeout};
+use tokio_rustls::server::TlsStream;
 use tokio_util::task::TaskTracker;
 
 use crate::ca::{Ca, CaError};
-use crate::stopped;
+use crate::{limits, stopped};
+use gate::{Gate, Pass};
+use handshakes::Handshakes;
+use leaf::ServerLeaf;
 
 /// How many connections the kernel may hold for us while we are busy: a whole fleet may reconnect at once.
 const BACKLOG: u32 = 4096;
 /// How many handshakes go on at a time.
 const MAX_HANDSHAKES: usize = 256;
-/// How long a peer may take over the handshake and its first frame.
+/// How many connections wait for theirs; further ones are closed at once.
+const MAX_STRANGERS: usize = 8_192;
+/// How long a connection waits for its turn: an agent waits no longer either.
+const TURN_WITHIN: Duration = Duration::from_secs(10);
+/// How long a peer may take over the handshake, and again over its first frame.
 const GREETING: Duration = Duration::from_secs(15);
+/// How many connections beyond the last that there is room for are still told so.
+const TOLD_SO: usize = 64;
 /// How long to wait when no connection can be accepted, for example for want of descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
@@ -36,8 +54,11 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 pub struct Agents {
     control: Control,
     ca: Arc<Ca>,
-    acceptor: TlsAcceptor,
+    handshakes: Arc<Handshakes>,
+    gate: Arc<Gate>,
     listener: TcpListener,
+    /// How many connections there is room for.
+    room: usize,
 }
 
 impl std::fmt::Debug for Agents {
@@ -60,8 +81,13 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 impl Agents {
-    pub fn new(control: Control, ca: Arc<Ca>, listener: TcpListener) -> Result<Self, CaError> {
-        let leaf = ca.server_leaf()?;
+    pub fn new(
+        control: Control,
+        ca: Arc<Ca>,
+        listener: TcpListener,
+        limits: Limits,
+    ) -> Result<Self, CaError> {
+        let leaf = ServerLeaf::new(ca.clone(), SystemTime::now())?;
         let mut roots = RootCertStore::empty();
         roots
             .add(ca.certificate().clone())
@@ -76,21 +102,30 @@ impl Agents {
             .with_safe_default_protocol_versions()
             .expect("ring has the default versions")
             .with_client_cert_verifier(verifier)
-            .with_single_cert(leaf.chain, leaf.key)
-            .expect("the key was made for the certificate");
+            .with_cert_resolver(Arc::new(leaf));
         config.alpn_protocols = vec![wire::ALPN.to_vec(), wire::enrol::ALPN.to_vec()];
         Ok(Self {
             control,
             ca,
-            acceptor: TlsAcceptor::from(Arc::new(config)),
+            handshakes: Arc::new(Handshakes::new(config)?),
+            gate: Gate::new(limits),
             listener,
+            room: limits::room_for_agents(),
         })
+    }
+
+    /// For tests that cannot open thousands of connections.
+    #[must_use]
+    pub fn with_room(mut self, room: usize) -> Self {
+        self.room = room;
+        self
     }
 
     /// Accepts until told to stop, then waits for the sessions to end.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
         let connections = TaskTracker::new();
-        let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
+        let strangers = Arc::new(Semaphore::new(MAX_STRANGERS));
+        let turns = Arc::new(Semaphore::new(MAX_HANDSHAKES));
         loop {
             let accepted = tokio::select! {
                 accepted = self.listener.accept() => accepted,
@@ -104,15 +139,31 @@ impl Agents {
                     continue;
                 }
             };
+            if connections.len() >= self.room + TOLD_SO {
+                tracing::warn!(%peer, room = self.room, "no room for another agent");
+                continue;
+            }
+            let pass = match self.gate.enter(peer.ip(), Instant::now()) {
+                Ok(pass) => pass,
+                Err(error) => {
+                    tracing::debug!(%peer, %error, "closed at once");
+                    continue;
+                }
+            };
+            let Ok(place) = strangers.clone().try_acquire_owned() else {
+                tracing::debug!(%peer, "closed at once: too many strangers");
+                continue;
+            };
             let door = Door {
                 control: self.control.clone(),
                 ca: self.ca.clone(),
-                acceptor: self.acceptor.clone(),
-                handshakes: handshakes.clone(),
+                handshakes: self.handshakes.clone(),
+                turns: turns.clone(),
+                is_full: connections.len() >= self.room,
                 stop: stop.clone(),
             };
             connections.spawn(async move {
-                if let Err(error) = door.serve(stream, peer).await {
+                if let Err(error) = door.serve(stream, peer, (pass, place)).await {
                     tracing::debug!(%peer, %error, "agent connection ended");
                 }
             });
@@ -127,10 +178,14 @@ impl Agents {
 struct Door {
     control: Control,
     ca: Arc<Ca>,
-    acceptor: TlsAcceptor,
-    handshakes: Arc<Semaphore>,
+    handshakes: Arc<Handshakes>,
+    turns: Arc<Semaphore>,
+    is_full: bool,
     stop: watch::Receiver<bool>,
 }
+
+/// A connection's leave to be here without having shown who it is.
+type Stranger = (Pass, tokio::sync::OwnedSemaphorePermit);
 
 /// Why a connection of an agent ended.
 #[derive(Debug, thiserror::Error)]
@@ -148,39 +203,74 @@ pub enum ConnectionError {
 }
 
 impl Door {
-    async fn serve(self, stream: TcpStream, peer: SocketAddr) -> Result<(), ConnectionError> {
+    async fn serve(
+        self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        stranger: Stranger,
+    ) -> Result<(), ConnectionError> {
         stream.set_nodelay(true)?;
-        let stream = {
-            let _turn = self
-                .handshakes
-                .acquire()
-                .await
-                .map_err(|_| ConnectionError::Closed)?;
-            let handshake = self.acceptor.accept(stream);
-            tokio::time::timeout(GREETING, handshake)
-                .await
-                .map_err(|_| ConnectionError::TooSlow)??
-        };
+        let stream = self.shake(stream, &stranger.0).await?;
         let (_, tls) = stream.get_ref();
+        let certificate = tls
+            .peer_certificates()
+            .and_then(|chain| certificate::read(chain.first()?, crate::http::now()));
         match tls.alpn_protocol() {
             Some(wire::enrol::ALPN) => {
-                let enrolment = enrol::serve(&self.control, &self.ca, stream, peer);
-                tokio::time::timeout(GREETING, enrolment)
+                let enrolment = enrol::serve(&self.control, &self.ca, stream, peer, certificate);
+                timeout(GREETING, enrolment)
                     .await
                     .map_err(|_| ConnectionError::TooSlow)?
             }
             Some(wire::ALPN) => {
-                let certified = tls
-                    .peer_certificates()
-                    .and_then(|chain| session::host_of(chain.first()?));
-                let certified = certified.ok_or_else(|| {
+                let certificate = certificate.ok_or_else(|| {
                     ConnectionError::Refused("no certificate of this fleet".to_owned())
                 })?;
-                session::serve(&self.control, stream, certified, self.stop).await
+                let (session, hello) = session::greeted(stream).await?;
+                drop(stranger);
+                match self.admit(certificate).await {
+                    Ok(host) => {
+                        session::attend(&self.control, session, &hello, host, self.stop).await
+                    }
+                    Err(refused) => session::turn_away(session, &hello, refused).await,
+                }
             }
             _ => Err(ConnectionError::Refused(
                 "speaks no protocol of ours".to_owned(),
             )),
         }
+    }
+
+    async fn shake(
+        &self,
+        stream: TcpStream,
+        pass: &Pass,
+    ) -> Result<TlsStream<TcpStream>, ConnectionError> {
+        let turn = async {
+            let of_address = pass.turns.acquire().await?;
+            Ok::<_, tokio::sync::AcquireError>((of_address, self.turns.acquire().await?))
+        };
+        let _turn = timeout(TURN_WITHIN, turn)
+            .await
+            .map_err(|_| ConnectionError::TooSlow)?
+            .map_err(|_| ConnectionError::Closed)?;
+        Ok(self.handshakes.shake(stream, GREETING).await?)
+    }
+
+    /// The host that a peer may speak for.
+    async fn admit(
+        &self,
+        certificate: Result<Certificate, Refused>,
+    ) -> Result<model::Host, Refused> {
+        let certificate = certificate?;
+        if self.is_full {
+            return Err(Refused::for_now(
+                "this server has no room for more agents: raise its limit of open files",
+            ));
+        }
+        // What another replica has just enrolled or revoked counts here, too.
+        self.control.settled().await;
+        self.control.check_certificate(certificate)?;
+        Ok(certificate.host)
     }
 }

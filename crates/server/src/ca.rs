@@ -1,6 +1,11 @@
 //! The fleet's own certificate authority. Its key is in the store, so that every replica signs alike.
+//!
+//! Certificates are short-lived: agents renew theirs in time, and servers make theirs themselves. Validity begins some days
+//! back, for hosts whose clocks are behind.
 
-use model::Host;
+use std::time::Duration;
+
+use model::{Host, UnixMillis};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName,
     DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
@@ -15,10 +20,13 @@ use wire::enrol::SERVER_NAME;
 /// The setting that holds the CA.
 const SETTING: &str = "ca";
 /// How far back certificates are valid, for hosts whose clocks are behind.
-const BACKDATED_DAYS: i64 = 2;
-const CA_DAYS: i64 = 20 * 365;
-/// Until certificates rotate by themselves they must outlive the machine.
-const LEAF_DAYS: i64 = 10 * 365;
+pub(crate) const BACKDATED: Duration = Duration::from_secs(2 * DAY);
+const CA_LIFE: Duration = Duration::from_secs(20 * 365 * DAY);
+/// How long a server's own certificate lives. It is replaced long before, for hosts whose clocks are ahead.
+pub(crate) const SERVER_LIFE: Duration = Duration::from_secs(30 * DAY);
+/// How long an agent's certificate lives, if nobody says otherwise.
+pub const AGENT_LIFE: Duration = Duration::from_secs(90 * DAY);
+const DAY: u64 = 24 * 3600;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CaError {
@@ -28,6 +36,8 @@ pub enum CaError {
     Rcgen(#[from] rcgen::Error),
     #[error("the store is not available")]
     Store(#[from] store::StoreError),
+    #[error("no threads for handshakes")]
+    Threads(#[from] std::io::Error),
 }
 
 /// As kept in the store.
@@ -40,6 +50,7 @@ struct Kept {
 pub struct Ca {
     certificate: CertificateDer<'static>,
     issuer: Issuer<'static, KeyPair>,
+    agent_life: Duration,
 }
 
 impl std::fmt::Debug for Ca {
@@ -74,7 +85,15 @@ impl Ca {
         Ok(Self {
             certificate,
             issuer,
+            agent_life: AGENT_LIFE,
         })
+    }
+
+    /// Agents' certificates live this long.
+    #[must_use]
+    pub fn with_agent_life(mut self, life: Duration) -> Self {
+        self.agent_life = life;
+        self
     }
 
     pub fn certificate(&self) -> &CertificateDer<'static> {
@@ -87,10 +106,10 @@ impl Ca {
         digest.as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 
-    /// This server's own certificate, made anew at each start.
+    /// A certificate for this server itself.
     pub(crate) fn server_leaf(&self) -> Result<Leaf, CaError> {
         let key = KeyPair::generate()?;
-        let mut params = leaf_params(SERVER_NAME);
+        let mut params = leaf_params(SERVER_NAME, SERVER_LIFE);
         params.subject_alt_names = vec![SanType::DnsName(SERVER_NAME.try_into()?)];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let certificate = params.signed_by(&key, &self.issuer)?;
@@ -100,29 +119,41 @@ impl Ca {
         })
     }
 
-    /// A certificate for one host and the key of its request. Whatever else the request asks for is left out.
+    /// Whether a request could be signed.
+    pub fn check_request(&self, csr_der: &[u8]) -> Result<(), CaError> {
+        read_request(csr_der).map(drop)
+    }
+
+    /// A certificate for one host and the key of its request, which says that it was issued at this time. Whatever else the
+    /// request asks for is left out.
     pub fn sign_agent(
         &self,
         host: &Host,
         csr_der: &[u8],
+        issued_at: UnixMillis,
     ) -> Result<CertificateDer<'static>, CaError> {
-        let mut request = CertificateSigningRequestParams::from_der(
-            &CertificateSigningRequestDer::from(csr_der),
-        )?;
-        let mut params = leaf_params(&host.to_string());
-        params.subject_alt_names = vec![SanType::URI(wire::host::to_uri(host).try_into()?)];
+        let mut request = read_request(csr_der)?;
+        let mut params = leaf_params(&host.to_string(), self.agent_life);
+        params.subject_alt_names = vec![
+            SanType::URI(wire::host::to_uri(host).try_into()?),
+            SanType::URI(wire::host::issued_to_uri(issued_at).try_into()?),
+        ];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         request.params = params;
         Ok(request.signed_by(&self.issuer)?.der().clone())
     }
 }
 
+fn read_request(csr_der: &[u8]) -> Result<CertificateSigningRequestParams, CaError> {
+    let request = CertificateSigningRequestDer::from(csr_der);
+    Ok(CertificateSigningRequestParams::from_der(&request)?)
+}
+
 fn make() -> Result<Vec<u8>, CaError> {
     let key = KeyPair::generate()?;
-    let mut params = leaf_params("Muster fleet CA");
+    let mut params = leaf_params("Muster fleet CA", CA_LIFE);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    params.not_after = days_from_now(CA_DAYS);
     let certificate = params.self_signed(&key)?;
     let kept = Kept {
         certificate_der: certificate.der().to_vec(),
@@ -131,16 +162,13 @@ fn make() -> Result<Vec<u8>, CaError> {
     Ok(serde_json::to_vec(&kept).expect("bytes are always JSON"))
 }
 
-fn leaf_params(name: &str) -> CertificateParams {
+fn leaf_params(name: &str, life: Duration) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.not_before = days_from_now(-BACKDATED_DAYS);
-    params.not_after = days_from_now(LEAF_DAYS);
+    let now = time::OffsetDateTime::now_utc();
+    params.not_before = now - BACKDATED;
+    params.not_after = now + life;
     params
-}
-
-fn days_from_now(days: i64) -> time::OffsetDateTime {
-    time::OffsetDateTime::now_utc() + time::Duration::days(days)
 }

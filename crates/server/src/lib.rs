@@ -11,6 +11,7 @@ mod webhooks;
 
 use tokio::sync::watch;
 
+pub use agents::DoorSettings;
 pub use boot::{BootError, Running, start};
 pub use cmdb::CmdbConfig;
 pub use config::Config;

@@ -49,6 +49,8 @@ pub struct TokenRow {
     pub host: Option<String>,
     pub expires_at: UnixMillis,
     pub created_at: UnixMillis,
+    #[serde(default)]
+    pub uses_left: Option<u32>,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

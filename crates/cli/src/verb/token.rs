@@ -16,7 +16,8 @@ use crate::tone::Tone;
 pub const EXAMPLES: &str = "\
 Examples:
   muster token create --expires-in 24h                    for any host, for a day
-  muster token create --host 10.0.0.7                     for this host alone
+  muster token create --host 10.0.0.7 --expires 1h --uses 1
+                                                          for this host alone, once, within the hour
   muster token list
   muster token delete ID
 
@@ -44,8 +45,11 @@ pub struct CreateArgs {
     #[arg(short = 'H', long, value_name = "HOST")]
     host: Option<Host>,
     /// How long it is good (30m, 24h, 7d) [default: for ever]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, visible_alias = "expires", value_name = "DURATION", value_parser = parse_duration)]
     expires_in: Option<Duration>,
+    /// How many agents may join with it [default: any number]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    uses: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -54,6 +58,8 @@ struct NewToken {
     host: Option<Host>,
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_in: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uses: Option<u32>,
 }
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
@@ -81,6 +87,7 @@ fn list(context: &Context) -> Result<(), Failure> {
         Column::text("HOST"),
         Column::number("AGE"),
         Column::text("EXPIRES"),
+        Column::text("JOINS LEFT"),
     ]);
     for row in rows::<TokenRow>(&answer, "tokens")? {
         let expires = match row.expires_at {
@@ -93,6 +100,10 @@ fn list(context: &Context) -> Result<(), Failure> {
             row.host.unwrap_or_else(|| "any".to_owned()).into(),
             age(row.created_at, now).into(),
             expires,
+            match row.uses_left {
+                Some(n) => n.to_string().into(),
+                None => Cell::from("any"),
+            },
         ]);
     }
     match table.is_empty() {
@@ -106,6 +117,7 @@ fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
     let new = NewToken {
         host: args.host,
         expires_in: args.expires_in.map(|lives| format!("{}s", lives.as_secs())),
+        uses: args.uses,
     };
     let created: CreatedToken = context.client()?.create("tokens", &new)?;
     let out = &context.out;

@@ -90,6 +90,7 @@ impl Control {
                     expires_at: UnixMillis::NEVER,
                     host: None,
                     created_at: at,
+                    uses_left: None,
                 });
                 keys.join_token = Some(token);
             }
@@ -118,6 +119,7 @@ impl Control {
         caller: &Caller,
         host: Option<Host>,
         lives: Option<Duration>,
+        uses: Option<u32>,
     ) -> Result<(JoinToken, String), ControlError> {
         self.check_admin(caller)?;
         let at = self.now();
@@ -130,6 +132,7 @@ impl Control {
             }),
             host,
             created_at: at,
+            uses_left: uses,
         };
         let (caller, row) = (caller.clone(), token.clone());
         self.commit(move |_| {

@@ -264,7 +264,7 @@ async fn a_join_token_counts_for_its_time_and_its_host() {
     let hour = Some(Duration::from_secs(3600));
     let (token, secret) = rig
         .control
-        .create_join_token(&rig.caller, Some(here), hour)
+        .create_join_token(&rig.caller, Some(here), hour, None)
         .await
         .unwrap();
     assert!(rig.control.enrol(&secret, there, None, None).await.is_err());
@@ -282,7 +282,7 @@ async fn a_join_token_counts_for_its_time_and_its_host() {
     );
     let (_, any) = rig
         .control
-        .create_join_token(&rig.caller, None, None)
+        .create_join_token(&rig.caller, None, None, None)
         .await
         .unwrap();
     assert!(matches!(

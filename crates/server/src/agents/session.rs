@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use control::{Control, Session};
+use control::{Control, Refused, Session};
 use futures_util::{SinkExt, StreamExt};
 use model::Host;
-use rustls_pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_util::codec::Framed;
-use wire::{Bye, Codec, Down, DownKind, SILENCE_SECS, Up, UpKind};
-use x509_parser::prelude::{FromDer, X509Certificate};
+use wire::{Bye, Codec, Down, DownKind, Hello, SILENCE_SECS, Up, UpKind};
 
 use super::{ConnectionError, GREETING};
 use crate::stopped;
@@ -19,40 +17,68 @@ use crate::stopped;
 /// How long an agent may take to read what it is sent.
 const MAX_WRITE: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(SILENCE_SECS);
+/// The longest hello: with all the operations that an agent may hold.
+const MAX_HELLO: usize = 1024 * 1024;
 
-type Frames<S> = Framed<S, Codec<Up, Down>>;
+pub(super) type Frames<S> = Framed<S, Codec<Up, Down>>;
 
-/// The host that a certificate was issued for.
-pub(super) fn host_of(certificate: &CertificateDer<'_>) -> Option<Host> {
-    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
-    wire::host::of_certificate(&certificate)
-}
-
-/// Talks to the agent of the host that its certificate names, until either side ends it.
+/// Talks to the agent of a host, until either side ends it.
 pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     control: &Control,
     stream: S,
     certified: Host,
     stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
-    let mut frames: Frames<S> = Framed::new(stream, Codec::new());
+    let (frames, hello) = greeted(stream).await?;
+    attend(control, frames, &hello, certified, stop).await
+}
+
+/// Waits for the first frame, which must not be long.
+pub(super) async fn greeted<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+) -> Result<(Frames<S>, Hello), ConnectionError> {
+    let mut frames: Frames<S> = Framed::new(stream, Codec::with_limit(MAX_HELLO));
     let first = timeout(GREETING, frames.next())
         .await
         .map_err(|_| ConnectionError::TooSlow)?;
     let Some(UpKind::Hello(hello)) = first.ok_or(ConnectionError::Closed)??.kind else {
-        return refuse(
-            &mut frames,
-            "the first frame must be a hello".to_owned(),
-            false,
-        )
-        .await;
+        let refused = Refused::for_now("the first frame must be a hello");
+        return Err(refuse(&mut frames, refused).await);
     };
-    let session = match control.attach(certified, &hello) {
+    let frames = frames.map_codec(|_| Codec::new());
+    Ok((frames, hello))
+}
+
+/// Tells an agent why it may not come in.
+pub(super) async fn turn_away<S: AsyncRead + AsyncWrite + Unpin>(
+    mut frames: Frames<S>,
+    hello: &Hello,
+    refused: Refused,
+) -> Result<(), ConnectionError> {
+    let host = format!("{}:{}", hello.cloud, hello.ip);
+    tracing::warn!(host, reason = refused.reason, "agent refused");
+    Err(refuse(&mut frames, refused).await)
+}
+
+/// The session of an agent that has said hello.
+pub(super) async fn attend<S: AsyncRead + AsyncWrite + Unpin>(
+    control: &Control,
+    mut frames: Frames<S>,
+    hello: &Hello,
+    certified: Host,
+    stop: watch::Receiver<bool>,
+) -> Result<(), ConnectionError> {
+    if control.is_draining() {
+        let draining = Refused::for_now("the server is draining: go to another one");
+        return turn_away(frames, hello, draining).await;
+    }
+    if control.is_cut_off() {
+        let cut_off = Refused::for_now("the server is cut off from its store");
+        return turn_away(frames, hello, cut_off).await;
+    }
+    let session = match control.attach(certified, hello) {
         Ok(session) => session,
-        Err(refused) => {
-            tracing::warn!(host = %certified, reason = refused.reason, "agent refused");
-            return refuse(&mut frames, refused.reason, refused.permanent).await;
-        }
+        Err(refused) => return turn_away(frames, hello, refused).await,
     };
     tracing::info!(host = %certified, version = hello.agent_version, "agent connected");
     let ended = converse(&session, &mut frames, stop).await;
@@ -76,7 +102,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
                 heard = Instant::now();
                 let Some(frame) = frame else { return Ok(()) };
                 if let Err(refused) = session.take(frame?).await {
-                    return refuse(frames, refused.reason, refused.permanent).await;
+                    return Err(refuse(frames, refused).await);
                 }
             }
             outgoing = session.next() => {
@@ -89,7 +115,8 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
             () = tokio::time::sleep_until(heard + SILENCE) => return Err(ConnectionError::TooSlow),
             // A bye is on its way through the outbox; this is for a session that was made after it was said.
             () = stopped(&mut stop) => {
-                return refuse(frames, "the server is stopping".to_owned(), false).await;
+                let stopping = Refused::for_now("the server is stopping");
+                return Err(refuse(frames, stopping).await);
             }
         }
     }
@@ -111,24 +138,22 @@ async fn send<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(())
 }
 
+/// Says why, and ends the connection.
 async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(
     frames: &mut Frames<S>,
-    reason: String,
-    permanent: bool,
-) -> Result<(), ConnectionError> {
-    send(
-        frames,
-        vec![
-            Bye {
-                reason: reason.clone(),
-                permanent,
-            }
-            .into(),
-        ],
-    )
-    .await?;
-    timeout(MAX_WRITE, frames.close())
-        .await
-        .map_err(|_| ConnectionError::TooSlow)??;
-    Err(ConnectionError::Refused(reason))
+    refused: Refused,
+) -> ConnectionError {
+    let bye = Bye {
+        reason: refused.reason.clone(),
+        permanent: refused.permanent,
+        rejoin: refused.rejoin,
+    };
+    if let Err(error) = send(frames, vec![bye.into()]).await {
+        return error;
+    }
+    match timeout(MAX_WRITE, frames.close()).await {
+        Ok(Ok(())) => ConnectionError::Refused(refused.reason),
+        Ok(Err(error)) => error.into(),
+        Err(_) => ConnectionError::TooSlow,
+    }
 }

@@ -36,7 +36,13 @@ pub(crate) async fn healthz(State(http): State<HttpState>) -> Json<Health> {
     (status = 503, description = "Not ready; says what for", body = Health),
 ))]
 pub(crate) async fn readyz(State(http): State<HttpState>) -> (StatusCode, Json<Health>) {
-    let waiting_for = http.ready.reasons();
+    let mut waiting_for = http.ready.reasons();
+    if http.control.is_draining() {
+        waiting_for.insert(
+            "drain",
+            "draining: its agents go to other replicas".to_owned(),
+        );
+    }
     let (code, status) = match waiting_for.is_empty() {
         true => (StatusCode::OK, "ok"),
         false => (StatusCode::SERVICE_UNAVAILABLE, "waiting"),

@@ -266,6 +266,7 @@ pub fn join_token(n: u32) -> JoinToken {
         expires_at: UnixMillis::NEVER,
         host: n.is_multiple_of(2).then(|| "0:10.0.0.1".parse().unwrap()),
         created_at: moment(n),
+        uses_left: n.is_multiple_of(2).then_some(n),
     }
 }
 

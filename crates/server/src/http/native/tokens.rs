@@ -31,6 +31,8 @@ pub(crate) struct TokenRow {
     expires_at: UnixMillis,
     #[schema(value_type = i64)]
     created_at: UnixMillis,
+    /// How many agents may still join with it; null for any number.
+    uses_left: Option<u32>,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -40,6 +42,9 @@ pub(crate) struct TokenBody {
     /// Such as `24h`; it does not expire if not given.
     #[schema(value_type = Option<String>)]
     expires_in: Option<Scalar>,
+    /// How many agents may join with it; any number if not given.
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    uses: Option<Scalar>,
 }
 
 /// The token is shown this once.
@@ -64,6 +69,7 @@ pub(crate) async fn list(
         host: token.host,
         expires_at: token.expires_at,
         created_at: token.created_at,
+        uses_left: token.uses_left,
     });
     Ok(ok(&TokenList {
         tokens: tokens.collect(),
@@ -87,7 +93,10 @@ pub(crate) async fn create(
     if lives.is_some_and(|lives| lives.is_zero()) {
         return Err(Invalid::new("expires_in", "must be more than nothing").into());
     }
-    let (record, secret) = http.control.create_join_token(&caller, host, lives).await?;
+    let uses = body.uses.and_then(Scalar::into_text);
+    let uses = uses.map(|text| parse_uses(&text)).transpose()?;
+    let creating = http.control.create_join_token(&caller, host, lives, uses);
+    let (record, secret) = creating.await?;
     let token = wire::enrol::JoinToken {
         secret,
         ca_sha256: http.ca_sha256,
@@ -98,6 +107,11 @@ pub(crate) async fn create(
         expires_at: record.expires_at,
     };
     Ok(json(StatusCode::CREATED, &created))
+}
+
+fn parse_uses(text: &str) -> Result<u32, Invalid> {
+    let uses = text.trim().parse().ok().filter(|uses| *uses > 0);
+    uses.ok_or_else(|| Invalid::new("uses", "must be a whole number from 1"))
 }
 
 /// Deletes a join token; agents that used it stay enrolled.

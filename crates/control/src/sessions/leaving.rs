@@ -1,0 +1,83 @@
+//! Agents that are asked to leave: for another replica, or for good.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use model::UnixMillis;
+use model::change::Changes;
+use tokio::time::Instant;
+use wire::{Bye, Move};
+
+use super::{Outbox, Sessions};
+
+impl Outbox {
+    /// When the agent was last asked to move.
+    fn asked_to_move(&self) -> Option<Instant> {
+        *self
+            .asked_to_move
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask_to_move(&self, reason: &str, now: Instant) {
+        *self
+            .asked_to_move
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(now);
+        let reason = reason.to_owned();
+        self.change(|waiting| waiting.move_away = Some(Move { reason }));
+    }
+
+    /// Another connection of the same host took the place of this one. An agent that was asked to move ends it by itself,
+    /// once it has answered what it is being asked.
+    pub(super) fn replaced(&self) {
+        if self.asked_to_move().is_some() {
+            return;
+        }
+        let reason = "another connection of the same host took its place".to_owned();
+        self.change(|waiting| {
+            waiting.bye = Some(Bye {
+                reason,
+                permanent: false,
+                rejoin: false,
+            });
+        });
+    }
+}
+
+impl Sessions {
+    /// Asks so many to move of those that were not asked for a while; how many there were.
+    pub(crate) fn ask_to_move(&self, n: usize, reason: &str, again_after: Duration) -> usize {
+        let now = Instant::now();
+        let is_due = |outbox: &&std::sync::Arc<Outbox>| {
+            let asked = outbox.asked_to_move();
+            asked.is_none_or(|at| now.duration_since(at) >= again_after)
+        };
+        let by_host = self.by_host.read().unwrap_or_else(PoisonError::into_inner);
+        // In the map's own order, which is anybody's guess.
+        let asked = by_host.values().filter(is_due).take(n);
+        asked.map(|outbox| outbox.ask_to_move(reason, now)).count()
+    }
+
+    /// How many are still here that were asked to move at this time or later.
+    pub(crate) fn n_asked_since(&self, since: Instant) -> usize {
+        let by_host = self.by_host.read().unwrap_or_else(PoisonError::into_inner);
+        let asked = by_host.values().filter_map(|outbox| outbox.asked_to_move());
+        asked.filter(|at| *at >= since).count()
+    }
+
+    /// Ends the connections of hosts whose certificates were revoked.
+    pub(crate) fn dismiss(&self, changes: &Changes) {
+        let revoked = |row: &&model::change::HostRow| row.enrolled_at == UnixMillis::NEVER;
+        for row in changes.hosts.iter().filter(revoked) {
+            if let Some(outbox) = self.outbox(row.id) {
+                let bye = Bye {
+                    reason: crate::enrol::not_enrolled(row.host),
+                    permanent: true,
+                    rejoin: true,
+                };
+                outbox.change(|waiting| waiting.bye = Some(bye));
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What the certificate of a peer says.
+
+use control::{Certificate, Issued, Refused};
+use model::UnixMillis;
+use rustls_pki_types::CertificateDer;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::ca::BACKDATED;
+
+/// None when it is no certificate of an agent. One that has ended is refused here as well as in the handshake, because a
+/// connection that goes on from an earlier one shows its certificate no more.
+pub(super) fn read(
+    der: &CertificateDer<'_>,
+    now: UnixMillis,
+) -> Option<Result<Certificate, Refused>> {
+    let (_, certificate) = X509Certificate::from_der(der).ok()?;
+    let host = wire::host::of_certificate(&certificate)?;
+    let validity = certificate.validity();
+    let until = UnixMillis::from_secs(validity.not_after.timestamp());
+    if until < now {
+        return Some(Err(Refused {
+            reason: format!(
+                "the certificate of host {host} has expired: start the agent with a join token"
+            ),
+            permanent: true,
+            rejoin: true,
+        }));
+    }
+    let issued = match wire::host::issued_at(&certificate) {
+        Some(at) => Issued::At(at),
+        None => {
+            let from = validity.not_before.timestamp() + BACKDATED.as_secs() as i64;
+            Issued::About(UnixMillis::from_secs(from))
+        }
+    };
+    Some(Ok(Certificate { host, issued }))
+}

@@ -1,0 +1,102 @@
+//! The server's own certificate: short-lived, and made anew before it ends, without a restart.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use rustls::crypto::ring::sign::any_ecdsa_type;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+
+use crate::ca::{Ca, CaError, SERVER_LIFE};
+
+/// After this part of its life a certificate is replaced: hosts whose clocks are weeks ahead still accept it.
+const REPLACED_AFTER: Duration = Duration::from_secs(SERVER_LIFE.as_secs() / 3);
+
+pub(super) struct ServerLeaf {
+    ca: Arc<Ca>,
+    current: RwLock<Made>,
+}
+
+struct Made {
+    key: Arc<CertifiedKey>,
+    at: SystemTime,
+}
+
+impl std::fmt::Debug for ServerLeaf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ServerLeaf(…)")
+    }
+}
+
+impl ServerLeaf {
+    pub(super) fn new(ca: Arc<Ca>, now: SystemTime) -> Result<Self, CaError> {
+        let current = RwLock::new(make(&ca, now)?);
+        Ok(Self { ca, current })
+    }
+
+    fn at(&self, now: SystemTime) -> Arc<CertifiedKey> {
+        let (key, made_at) = {
+            let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+            (current.key.clone(), current.at)
+        };
+        // A clock that was set back makes a new one, too.
+        let is_fresh = now
+            .duration_since(made_at)
+            .is_ok_and(|age| age < REPLACED_AFTER);
+        if is_fresh {
+            return key;
+        }
+        match make(&self.ca, now) {
+            Ok(made) => {
+                tracing::info!("the server's certificate was replaced");
+                let key = made.key.clone();
+                *self.current.write().unwrap_or_else(PoisonError::into_inner) = made;
+                key
+            }
+            Err(error) => {
+                tracing::error!(%error, "the server's certificate cannot be replaced");
+                key
+            }
+        }
+    }
+}
+
+impl ResolvesServerCert for ServerLeaf {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.at(SystemTime::now()))
+    }
+}
+
+fn make(ca: &Ca, now: SystemTime) -> Result<Made, CaError> {
+    let leaf = ca.server_leaf()?;
+    let key = any_ecdsa_type(&leaf.key).expect("the key was just made");
+    Ok(Made {
+        key: Arc::new(CertifiedKey::new(leaf.chain, key)),
+        at: now,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_certificate_is_replaced_long_before_it_ends_and_not_earlier() {
+        let dir = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", dir.path().join("a.db").display());
+        let store = store::Store::open(&url).await.unwrap();
+        let ca = Arc::new(Ca::load(&store).await.unwrap());
+        let start = SystemTime::now();
+        let leaf = ServerLeaf::new(ca, start).unwrap();
+        let days = |n: u64| start + Duration::from_secs(n * 24 * 3600);
+        let first = leaf.at(start);
+        assert!(Arc::ptr_eq(&first, &leaf.at(days(9))));
+        let second = leaf.at(days(11));
+        assert!(!Arc::ptr_eq(&first, &second));
+        assert!(Arc::ptr_eq(&second, &leaf.at(days(12))));
+        assert_ne!(first.cert, second.cert);
+        let before = start - Duration::from_secs(3600);
+        assert!(!Arc::ptr_eq(&second, &leaf.at(before)));
+        store.close().await;
+    }
+}
