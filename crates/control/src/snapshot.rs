@@ -8,6 +8,10 @@ use crate::{Control, stopped};
 
 /// How often statuses that moved are saved.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
+/// How many shards are encoded and saved at a time, so that neither reports nor commits wait for long.
+const SHARDS_AT_A_TIME: usize = 32;
+/// Of shards where only figures moved, this many go with each save: agents tell figures again by themselves.
+const STALE_SHARDS: usize = 8;
 /// How many saves there are between two that also note when each agent was last heard: half a minute.
 const SAVES_PER_LINKS: u32 = 6;
 /// How many saves there are between two purges: about one an hour.
@@ -58,24 +62,39 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
 
 impl Control {
     async fn save_soft_state(&self, with_links: bool) -> Result<(), store::StoreError> {
-        let (mut shards, moved) = {
-            let mut fleet = self.fleet_mut();
-            (fleet.take_dirty_shards(), fleet.take_links_moved())
-        };
+        let moved = self.fleet_mut().take_links_moved();
         if with_links || moved {
-            shards.extend(self.fleet().link_shards());
+            let links = self.fleet().link_shards();
+            self.save_shards(links).await?;
         }
-        if shards.is_empty() {
-            return Ok(());
-        }
-        let saved = self.0.store.save_status(&shards).await;
-        if saved.is_err() {
+        let shards = {
             let mut fleet = self.fleet_mut();
+            let mut shards = fleet.take_dirty_shards();
+            shards.extend(fleet.take_stale_shards(STALE_SHARDS));
             shards
-                .iter()
-                .for_each(|(shard, _)| fleet.mark_dirty(*shard));
+        };
+        for (index, part) in shards.chunks(SHARDS_AT_A_TIME).enumerate() {
+            let encoded = {
+                let fleet = self.fleet();
+                let encode = |shard: &u32| (*shard, fleet.encode_shard(*shard));
+                part.iter().map(encode).collect()
+            };
+            if let Err(error) = self.save_shards(encoded).await {
+                let mut fleet = self.fleet_mut();
+                for shard in &shards[index * SHARDS_AT_A_TIME..] {
+                    fleet.mark_dirty(*shard);
+                }
+                return Err(error);
+            }
         }
-        saved
+        Ok(())
+    }
+
+    async fn save_shards(&self, shards: Vec<(u32, Vec<u8>)>) -> Result<(), store::StoreError> {
+        match shards.is_empty() {
+            true => Ok(()),
+            false => self.0.store.save_status(&shards).await,
+        }
     }
 
     async fn purge(&self) -> Result<(), store::StoreError> {

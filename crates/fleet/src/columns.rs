@@ -167,8 +167,12 @@ pub(crate) struct Columns {
     free: RoaringBitmap,
     next_id: u32,
     len: usize,
-    /// Blocks whose statuses moved since they were last saved.
+    /// Blocks where more than figures moved since they were last saved.
     pub(crate) dirty: RoaringBitmap,
+    /// Blocks where only figures moved: they are saved at leisure.
+    pub(crate) stale: RoaringBitmap,
+    /// Where the next look for stale blocks begins, so that each has its turn.
+    pub(crate) next_stale: u32,
     /// Processes whose agent reported since this was last asked; kept only for other replicas.
     pub(crate) moved: Option<RoaringBitmap>,
 }
@@ -356,7 +360,6 @@ impl Columns {
 
     /// Writes a status; true when more than figures changed.
     pub(crate) fn observe(&mut self, id: ProcessId, status: Status) -> bool {
-        self.dirty.insert((id.index() / BLOCK) as u32);
         if let Some(moved) = &mut self.moved {
             moved.insert(id.0);
         }
@@ -381,7 +384,18 @@ impl Columns {
             version: status.version.into(),
             message: status.message.into(),
         };
-        moved | self.set_texts(id, texts)
+        let moved = moved | self.set_texts(id, texts);
+        self.soil(id, moved);
+        moved
+    }
+
+    /// Remembers that a status is not saved.
+    pub(crate) fn soil(&mut self, id: ProcessId, moved: bool) {
+        let block = (id.index() / BLOCK) as u32;
+        match moved {
+            true => self.dirty.insert(block),
+            false => self.stale.insert(block),
+        };
     }
 
     /// True when they differ from what was there.

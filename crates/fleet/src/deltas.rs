@@ -7,7 +7,6 @@ use model::change::{HostId, ProcessId};
 use roaring::RoaringBitmap;
 
 use crate::Fleet;
-use crate::columns::BLOCK;
 use crate::shards::{Entry, Reader, write_entry};
 
 impl Fleet {
@@ -50,7 +49,7 @@ impl Fleet {
             if let Some((block, at)) = self.columns.block_mut(id) {
                 block.hold_byte(at, held);
             }
-            self.columns.dirty.insert((id.index() / BLOCK) as u32);
+            self.columns.soil(id, moved);
             if moved {
                 read.changed.push(id);
             }

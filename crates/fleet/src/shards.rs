@@ -5,6 +5,7 @@
 
 use model::change::ProcessId;
 use model::{State, UnixMillis};
+use roaring::RoaringBitmap;
 
 use crate::columns::{BLOCK, Block, Texts};
 use crate::{Fleet, Link};
@@ -15,13 +16,21 @@ const HOSTS: u32 = 1 << 31;
 const HOSTS_PER_SHARD: u32 = 4096;
 
 impl Fleet {
-    /// Shards that moved since the last call, encoded. An empty one may be deleted.
-    pub fn take_dirty_shards(&mut self) -> Vec<(u32, Vec<u8>)> {
+    /// The shards where more than figures moved since the last call.
+    pub fn take_dirty_shards(&mut self) -> Vec<u32> {
         let dirty = std::mem::take(&mut self.columns.dirty);
-        dirty
-            .into_iter()
-            .map(|shard| (shard, self.encode_shard(shard)))
-            .collect()
+        self.columns.stale -= &dirty;
+        dirty.into_iter().collect()
+    }
+
+    /// Some of the shards where only figures moved, each in its turn. Saving these can wait: agents report again.
+    pub fn take_stale_shards(&mut self, most: usize) -> Vec<u32> {
+        let (stale, next) = (&self.columns.stale, self.columns.next_stale);
+        let in_turn = stale.range(next..).chain(stale.range(..next));
+        let taken: Vec<u32> = in_turn.take(most).collect();
+        self.columns.stale -= taken.iter().collect::<RoaringBitmap>();
+        self.columns.next_stale = taken.last().map_or(0, |last| last + 1);
+        taken
     }
 
     /// Puts a shard back on the list, when it could not be saved.
@@ -57,7 +66,8 @@ impl Fleet {
         shards
     }
 
-    fn encode_shard(&self, shard: u32) -> Vec<u8> {
+    /// One shard as it is now. An empty one may be deleted.
+    pub fn encode_shard(&self, shard: u32) -> Vec<u8> {
         let Some(block) = self
             .columns
             .blocks

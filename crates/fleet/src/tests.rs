@@ -306,7 +306,10 @@ fn statuses_survive_a_restart_through_shards() {
     let links = before.link_shards();
 
     let mut after = registered();
-    for (shard, bytes) in shards.iter().chain(&links) {
+    for shard in shards {
+        after.restore_shard(shard, &before.encode_shard(shard));
+    }
+    for (shard, bytes) in &links {
         after.restore_shard(*shard, bytes);
     }
     let row = after.row(ProcessId(0)).unwrap();
@@ -330,6 +333,25 @@ fn statuses_survive_a_restart_through_shards() {
 }
 
 #[test]
+fn shards_where_only_figures_moved_are_saved_in_turn_and_later() {
+    let mut fleet = registered();
+    fleet.observe(HostId(0), &name(0), status());
+    assert_eq!(fleet.take_dirty_shards(), [0]);
+    let figures = Status {
+        cpu: 77.0,
+        ..status()
+    };
+    fleet.observe(HostId(0), &name(0), figures);
+    assert!(fleet.take_dirty_shards().is_empty());
+    assert_eq!(fleet.take_stale_shards(1), [0]);
+    assert!(fleet.take_stale_shards(1).is_empty());
+
+    let mut after = registered();
+    after.restore_shard(0, &fleet.encode_shard(0));
+    assert_eq!(after.row(ProcessId(0)).unwrap().cpu(), 77.0);
+}
+
+#[test]
 fn a_successor_does_not_inherit_the_status_of_a_process_that_is_gone() {
     let mut before = registered();
     before.observe(HostId(0), &name(0), status());
@@ -342,8 +364,8 @@ fn a_successor_does_not_inherit_the_status_of_a_process_that_is_gone() {
             ..Default::default()
         },
     );
-    for (shard, bytes) in &shards {
-        after.restore_shard(*shard, bytes);
+    for shard in shards {
+        after.restore_shard(shard, &before.encode_shard(shard));
     }
     assert_eq!(after.row(ProcessId(0)).unwrap().state(), State::Unknown);
 }
