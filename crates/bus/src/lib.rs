@@ -1,8 +1,9 @@
 //! Between replicas: hints of new revisions, presence of agents, status deltas, and commands to the replica that holds an
 //! agent.
 //!
-//! Nothing whose loss matters goes this way. Every message may be lost, late or out of order, and then somebody learns
-//! later, from the store or from an agent, what the message would have said. So publishing never waits and never fails.
+//! Nothing whose loss matters goes this way. Every message may be lost or late, and then somebody learns later, from the
+//! store or from an agent, what the message would have said. So publishing never waits and never fails. What one replica
+//! sends to everyone arrives in order and at most once; so does what it tells one other; and whoever missed something is told.
 //!
 //! [`Bus`] is concrete; engines are private.
 
@@ -17,7 +18,6 @@ mod recent;
 mod remote;
 mod responder;
 mod subscription;
-mod window;
 
 use std::fmt;
 use std::sync::Arc;

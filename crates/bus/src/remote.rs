@@ -172,7 +172,7 @@ impl Engine for Remote {
         if let Some(link) = &self.link {
             link.close(&self.desk, CLOSE_TIMEOUT).await;
         }
-        self.desk.set_linked(false);
         take(&self.readers).shutdown().await;
+        self.desk.set_linked(false);
     }
 }

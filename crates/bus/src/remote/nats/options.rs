@@ -9,8 +9,8 @@ use async_nats::{Client, ConnectOptions, Event, ServerAddr};
 use crate::mailbox::Mailbox;
 use crate::{MAX_LAG, ReplicaId};
 
-/// A server that says nothing for about three of these is gone.
-const PING_EVERY: Duration = Duration::from_secs(2);
+/// A server that says nothing for about three of these is gone. Well before others think that we are.
+const PING_EVERY: Duration = Duration::from_secs(1);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Messages on their way to the connection; what waits longer does so in the outbox, which knows its size.
 const MAX_COMMANDS: usize = 128;
