@@ -46,6 +46,8 @@ pub(crate) struct Replicas {
     address: OnceLock<String>,
     is_draining: AtomicBool,
     is_cut_off: AtomicBool,
+    /// Messages of others were lost: with the next sign of life they are asked whom they hold.
+    missed_some: AtomicBool,
     /// There was another replica once, and none is heard now.
     lost_company: AtomicBool,
     /// What happened since is no longer in the store.

@@ -44,7 +44,8 @@ async fn tell(control: Control, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = beat.tick() => {
-                control.tell_beat(beats == 0);
+                let missed_some = control.0.replicas.missed_some.swap(false, Ordering::SeqCst);
+                control.tell_beat(beats == 0 || missed_some);
                 control.notice_silence();
                 beats += 1;
                 if beats.is_multiple_of(BEATS_PER_DIGEST) {
@@ -73,7 +74,7 @@ async fn hear(control: Control, mut heard: Subscription, stop: &mut watch::Recei
                 Err(error) => tracing::debug!(%from, %error, "a word that makes no sense"),
             },
             Received::Message(_, Message::Committed(_)) => {}
-            Received::Lagged => control.tell_beat(true),
+            Received::Lagged => control.0.replicas.missed_some.store(true, Ordering::SeqCst),
         }
     }
 }
@@ -142,13 +143,13 @@ impl Control {
             Verdict::TakeOver => self.0.sessions.evict(host),
             Verdict::Apply => {}
         }
-        let n_unknown = self.fold_block(block);
-        if n_unknown > 0 && revision > self.fleet().revision() {
-            // The sender knows of commits that are not here yet.
-            let _ = tokio::time::timeout(FOLLOW_WITHIN, self.follow()).await;
-            self.fold_block(block);
+        let is_behind = || revision > self.fleet().revision();
+        if self.fold_block(block) == 0 || !is_behind() {
+            return false;
         }
-        false
+        // The sender knows of commits that are not here yet.
+        let _ = tokio::time::timeout(FOLLOW_WITHIN, self.follow()).await;
+        self.fold_block(block) > 0 && is_behind()
     }
 
     /// How much of it is not known here.
