@@ -19,11 +19,14 @@ pub const WHERE: &str = "\
 Server and credentials:
   MUSTER_URL (or --url), MUSTER_APP_CODE and MUSTER_APP_SECRET. What they leave open is
   read from cli.toml in the data directory (--data, MUSTER_DATA), which a server on this
-  machine writes. MUSTER_USER names you in the audit trail.";
+  machine writes. MUSTER_USER names you in the audit trail. MUSTER_CA (or --ca) is a PEM
+  file with whom to trust about an https:// server, instead of public CAs.";
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct Account {
     pub url: String,
+    /// Whom to trust about an https:// server, and nobody else; None: public CAs.
+    pub ca: Option<PathBuf>,
     pub app: Option<App>,
     pub user: String,
     /// What to do when nobody answers there.
@@ -65,6 +68,7 @@ struct Saved {
     url: Option<String>,
     app_code: Option<String>,
     app_secret: Option<String>,
+    ca: Option<String>,
 }
 
 impl Account {
@@ -87,6 +91,7 @@ impl Account {
             .transpose()?;
         let mut account = Self {
             url: DEFAULT_URL.to_owned(),
+            ca: env("MUSTER_CA").map(PathBuf::from),
             app: None,
             user: env("MUSTER_USER")
                 .or_else(home::current_user)
@@ -144,6 +149,9 @@ impl Account {
         let is_foreign = !is_named && asked_url.is_some() && asked_url != saved_url;
         if let Some(url) = asked_url.or(saved_url) {
             self.url = url;
+        }
+        if !is_foreign && self.ca.is_none() {
+            self.ca = saved.ca.map(PathBuf::from);
         }
         if self.app.is_none()
             && let (Some(code), Some(secret)) = (saved.app_code, saved.app_secret)
@@ -207,15 +215,15 @@ fn read(file: &Path) -> Result<Found, Failure> {
 /// Without the slashes at its end.
 fn parse_url(text: &str) -> Result<String, Failure> {
     let url = text.trim().trim_end_matches('/');
-    let rest = url.strip_prefix("http://");
+    let rest = url
+        .strip_prefix("https://")
+        .or_else(|| url.strip_prefix("http://"));
     match rest {
-        Some(rest) if !rest.is_empty() && !rest.contains([' ', '?', '#', '@']) => Ok(url.to_owned()),
-        _ if url.starts_with("https://") => Err(Failure::usage(format!(
-            "{text:?}: this client speaks plain HTTP only"
-        ))
-        .advise("use an http:// address, for a remote server through an SSH tunnel:\nssh -L 7100:127.0.0.1:7100 SERVER, then --url http://127.0.0.1:7100")),
+        Some(rest) if !rest.is_empty() && !rest.contains([' ', '?', '#', '@']) => {
+            Ok(url.to_owned())
+        }
         _ => Err(Failure::usage(format!(
-            "{text:?} is no URL of a server: write {DEFAULT_URL}"
+            "{text:?} is no URL of a server: write {DEFAULT_URL} or https://SERVER"
         ))),
     }
 }

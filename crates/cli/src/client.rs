@@ -21,7 +21,7 @@ mod view;
 mod watch;
 
 pub use access::{
-    AppRow, AuditFilter, AuditRow, CreatedApp, CreatedToken, NewApp, TokenRow, UserRow,
+    AppRow, AuditFilter, AuditRow, CreatedApp, CreatedToken, GrantRow, NewApp, TokenRow, UserRow,
 };
 pub use events::{CreatedWebhook, EventFilter, EventRow, NewWebhook, WebhookRow, WebhookTest};
 pub use fleet::{

@@ -12,8 +12,10 @@ use agent::log::{LogFormat, LogLevel};
 use model::{Host, Invalid};
 
 mod door;
+mod http_door;
 
 pub use door::DoorArgs;
+pub use http_door::HttpDoorArgs;
 
 use crate::failure::Failure;
 use crate::home;
@@ -45,7 +47,7 @@ const IP: Key = Key::new("ip", "MUSTER_IP");
 const CLOUD_ID: Key = Key::new("cloud_id", "MUSTER_CLOUD_ID");
 
 /// All that a file may hold: for the server, and for `up` beside them the last two.
-const KEYS: [Key; 21] = [
+const KEYS: [Key; 26] = [
     DATA,
     HTTP,
     AGENTS,
@@ -55,6 +57,11 @@ const KEYS: [Key; 21] = [
     door::CERT_DAYS,
     door::RATE,
     door::DRAIN_TIMEOUT,
+    http_door::TLS_CERT,
+    http_door::TLS_KEY,
+    http_door::CONNECTIONS,
+    http_door::PER_ADDRESS,
+    http_door::OUTGOING_CA,
     APP_CODE,
     APP_SECRET,
     JOIN_TOKEN,
@@ -73,6 +80,7 @@ const KEYS: [Key; 21] = [
 pub const SOURCES: &str = "\
 A flag wins over its environment variable, that over the file, that over the default.
 Keys of the file, at its top or in a table [server]: data, http, agents, store, bus, bus_ca,
+http_tls_cert, http_tls_key, http_connections, http_connections_per_address, outgoing_ca,
 agent_cert_days, agent_rate, drain_timeout, app_code, app_secret, join_token, cmdb, cmdb_app_code, cmdb_app_secret, cmdb_user,
 cmdb_refresh, log, log_format; for muster up also ip and cloud_id.
 
@@ -101,6 +109,8 @@ pub struct ServerArgs {
     pub bus_ca: Option<String>,
     #[command(flatten)]
     pub door: DoorArgs,
+    #[command(flatten)]
+    pub http_door: HttpDoorArgs,
     /// A BlueKing CMDB that topology comes from: http://HOST[:PORT] [env: MUSTER_CMDB_URL]
     #[arg(long, value_name = "URL")]
     pub cmdb: Option<String>,
@@ -175,6 +185,8 @@ impl ServerConfig {
             http,
             agents,
             door: door::pick(&args.door, sources)?,
+            http_door: http_door::pick(&args.http_door, sources)?,
+            outgoing_ca: http_door::pick_outgoing_ca(&args.http_door, sources)?,
             store_url: sources.pick(STORE, args.store.as_deref(), parse_store)?,
             bus: sources
                 .pick(BUS, args.bus.as_deref(), parse_bus)?
@@ -251,6 +263,7 @@ impl ServerConfig {
                 .map(|path| path.display().to_string()),
         );
         door::show(&server.door, &mut put);
+        http_door::show(server, &mut put);
         put(APP_CODE, server.app_code.clone());
         put(
             APP_SECRET,

@@ -7,6 +7,7 @@ pub mod completions;
 pub mod diff;
 pub mod events;
 pub mod expression;
+pub mod grant;
 pub mod hosts;
 pub mod job;
 pub mod logs;

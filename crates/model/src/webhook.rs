@@ -47,11 +47,13 @@ impl Webhook {
     }
 }
 
-/// `http://HOST[:PORT][/PATH][?QUERY]`, without credentials or a fragment.
+/// `http[s]://HOST[:PORT][/PATH][?QUERY]`, without credentials or a fragment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct WebhookUrl {
     text: String,
+    /// Where `host[:port]` begins.
+    authority_start: usize,
     /// Where `host[:port]` ends.
     authority_end: usize,
     /// Where the host itself ends.
@@ -59,7 +61,8 @@ pub struct WebhookUrl {
     port: u16,
 }
 
-const SCHEME: &str = "http://";
+const PLAIN: &str = "http://";
+const SECURE: &str = "https://";
 
 impl WebhookUrl {
     pub fn parse(text: &str) -> Result<Self, Invalid> {
@@ -74,12 +77,13 @@ impl WebhookUrl {
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return bad("must not hold blanks, control characters or letters beyond ASCII");
         }
-        if text.starts_with("https://") {
-            return bad("must begin with http://: https is not supported yet");
-        }
-        let Some(rest) = text.strip_prefix(SCHEME) else {
-            return bad("must begin with http://");
+        let schemes = [(PLAIN, 80), (SECURE, 443)].into_iter();
+        let mut schemes =
+            schemes.filter_map(|(scheme, port)| Some((text.strip_prefix(scheme)?, port)));
+        let Some((rest, default_port)) = schemes.next() else {
+            return bad("must begin with http:// or https://");
         };
+        let authority_start = text.len() - rest.len();
         if rest.contains('#') {
             return bad("must not have a fragment (#)");
         }
@@ -104,10 +108,10 @@ impl WebhookUrl {
         };
         let fine = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
         if host.is_empty() || !(host.starts_with('[') || host.bytes().all(fine)) {
-            return bad("must name a host after http://");
+            return bad("must name a host after http:// or https://");
         }
         let port = match port.strip_prefix(':') {
-            None if port.is_empty() => Some(80),
+            None if port.is_empty() => Some(default_port),
             None => None,
             Some(digits) => digits.parse().ok().filter(|port| *port != 0),
         };
@@ -115,8 +119,9 @@ impl WebhookUrl {
             return bad("must have a port from 1 to 65535, or none");
         };
         Ok(Self {
-            authority_end: SCHEME.len() + authority.len(),
-            host_end: SCHEME.len() + host.len(),
+            authority_start,
+            authority_end: authority_start + authority.len(),
+            host_end: authority_start + host.len(),
             text: text.to_owned(),
             port,
         })
@@ -128,12 +133,17 @@ impl WebhookUrl {
 
     /// `host[:port]` as it was written.
     pub fn authority(&self) -> &str {
-        &self.text[SCHEME.len()..self.authority_end]
+        &self.text[self.authority_start..self.authority_end]
     }
 
     /// The host to connect to, without brackets.
     pub fn host(&self) -> &str {
-        self.text[SCHEME.len()..self.host_end].trim_matches(['[', ']'])
+        self.text[self.authority_start..self.host_end].trim_matches(['[', ']'])
+    }
+
+    /// Whether it is called over TLS.
+    pub fn is_secure(&self) -> bool {
+        self.text.starts_with(SECURE)
     }
 
     pub fn port(&self) -> u16 {
@@ -182,6 +192,8 @@ mod tests {
             ("http://10.0.0.1?x", "10.0.0.1", 80, "10.0.0.1", "/?x"),
             ("http://[::1]:9/", "::1", 9, "[::1]:9", "/"),
             ("http://[fe80::1]/x", "fe80::1", 80, "[fe80::1]", "/x"),
+            ("https://example.org/x", "example.org", 443, "example.org", "/x"),
+            ("https://h:8443?y", "h", 8443, "h:8443", "/?y"),
         ] {
             let url = WebhookUrl::parse(text).unwrap();
             assert_eq!(
@@ -189,17 +201,19 @@ mod tests {
                 (host, port, authority, target.to_owned()),
                 "{text}"
             );
+            assert_eq!(url.is_secure(), text.starts_with("https"));
             let json = serde_json::to_string(&url).unwrap();
             assert_eq!(serde_json::from_str::<WebhookUrl>(&json).unwrap(), url);
         }
     }
 
     #[test]
-    fn what_is_no_plain_http_url_is_refused() {
+    fn what_is_no_http_url_is_refused() {
         for text in [
             "",
             "example.org",
-            "https://example.org",
+            "https://",
+            "https://:443/",
             "ftp://x",
             "http://",
             "http:///x",

@@ -18,8 +18,10 @@ use tokio::task::{JoinError, JoinHandle};
 use crate::agents::{self, Agents};
 use crate::ca::{Ca, CaError};
 use crate::cmdb::Cmdb;
-use crate::http::{self, HttpState, Readiness};
-use crate::{Config, Senders, limits, stopped};
+use crate::http::listen::{CertificateError, HttpListener};
+use crate::http::{HttpState, Readiness};
+use crate::outgoing::Trust;
+use crate::{Config, Senders, limits};
 use data::DataDir;
 use replica::Ground;
 
@@ -51,6 +53,10 @@ pub enum BootError {
     BusAlone,
     #[error("cannot start")]
     Control(#[from] ControlError),
+    #[error("cannot use the certificate of the API")]
+    HttpTls(#[from] CertificateError),
+    #[error("cannot read whom to trust about other servers")]
+    Trust(#[source] CertificateError),
     #[error("cannot prepare the fleet's certificates")]
     Ca(#[from] CaError),
     #[error(
@@ -70,6 +76,8 @@ pub enum BootError {
 pub struct Running {
     /// Where the API listens, the port filled in.
     pub http: SocketAddr,
+    /// The same as a URL for clients on this machine.
+    pub url: String,
     /// Where agents connect, the port filled in.
     pub agents: SocketAddr,
     /// A join token for an agent on this machine, with the fingerprint of the CA.
@@ -93,8 +101,10 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
     limits::raise_open_files();
     let data = DataDir::open(&config.data)?;
     let http_listener = listen("the API", config.http, TcpListener::bind(config.http).await)?;
+    let http_door = HttpListener::new(http_listener, config.http_door.clone())?;
+    let trust = Trust::read(config.outgoing_ca.as_deref()).map_err(BootError::Trust)?;
     let agents_listener = listen("agents", config.agents, agents::bind(config.agents))?;
-    let (http_address, agents_address) = (bound(&http_listener), bound(&agents_listener));
+    let (http_address, agents_address) = (http_door.address(), bound(&agents_listener));
 
     let Ground {
         store,
@@ -103,7 +113,7 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
         background,
     } = Ground::open(&config, data.sqlite_url()).await?;
     if let Some(cmdb) = config.cmdb.clone() {
-        control.set_topology_source(Arc::new(Cmdb::new(cmdb)));
+        control.set_topology_source(Arc::new(Cmdb::new(cmdb, &trust)));
     }
     let fixed = FirstKeys {
         app_code: config.app_code.clone(),
@@ -115,11 +125,12 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
     let ca = Arc::new(ca.with_agent_life(config.door.certificate_life));
     let join_token = data.remember_join_token(keys.join_token.as_deref(), ca.fingerprint())?;
     data.remember_cli(
-        http_address,
+        &http_door,
         keys.app_code.as_deref(),
         keys.app_secret.as_deref(),
     )?;
 
+    let url = http_door.url();
     let (stop_doors, doors_stopped) = watch::channel(false);
     let (stop_background, background_stopped) = watch::channel(false);
     let readiness = Readiness::default();
@@ -129,17 +140,20 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
         readiness,
         doors_stopped.clone(),
     )
-    .with_ca(ca.fingerprint());
+    .with_ca(ca.fingerprint())
+    .with_trust(trust.clone());
     let agents = Agents::new(control.clone(), ca, agents_listener, config.door.limits)?;
     let background_task = tokio::spawn(background.run(background_stopped));
-    let senders_task = tokio::spawn(Senders::new(control.clone()).run(doors_stopped.clone()));
+    let senders_task =
+        tokio::spawn(Senders::new(control.clone(), &trust).run(doors_stopped.clone()));
     // Whoever asks for an operation should not hear that an agent is away only because we have not heard of it yet.
     control.acquainted().await;
     let agents_task = tokio::spawn(agents.run(doors_stopped.clone()));
-    let http_task = tokio::spawn(serve_http(http_listener, state, doors_stopped));
+    let http_task = tokio::spawn(http_door.run(state, doors_stopped));
     tracing::info!(http = %http_address, agents = %agents_address, data = %config.data.display(), "server is up");
     Ok(Running {
         http: http_address,
+        url,
         agents: agents_address,
         join_token,
         control,
@@ -206,17 +220,6 @@ impl Running {
             part,
             source: ended.err(),
         }
-    }
-}
-
-async fn serve_http(listener: TcpListener, state: HttpState, mut stop: watch::Receiver<bool>) {
-    let service = http::router(state).into_make_service_with_connect_info::<SocketAddr>();
-    let stopped = async move { stopped(&mut stop).await };
-    if let Err(error) = axum::serve(listener, service)
-        .with_graceful_shutdown(stopped)
-        .await
-    {
-        tracing::error!(%error, "the API ended");
     }
 }
 

@@ -14,6 +14,7 @@ use control::TopologySource;
 use model::topology::{BusinessId, Facts};
 use serde_json::{Value, json};
 
+use crate::outgoing::Trust;
 use call::Caller;
 use rows::Reader;
 
@@ -54,10 +55,10 @@ pub(crate) struct Cmdb {
 }
 
 impl Cmdb {
-    pub(crate) fn new(config: CmdbConfig) -> Self {
+    pub(crate) fn new(config: CmdbConfig, trust: &Trust) -> Self {
         Self {
             refresh_every: config.refresh_every,
-            caller: Caller::new(config),
+            caller: Caller::new(config, trust),
         }
     }
 

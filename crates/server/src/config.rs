@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::CmdbConfig;
 use crate::agents::DoorSettings;
+use crate::http::listen::HttpDoor;
 
 #[derive(Clone)]
 pub struct Config {
@@ -12,6 +13,8 @@ pub struct Config {
     pub data: PathBuf,
     /// Where the API listens.
     pub http: SocketAddr,
+    /// How callers are dealt with there.
+    pub http_door: HttpDoor,
     /// Where agents connect.
     pub agents: SocketAddr,
     /// How agents are dealt with there.
@@ -28,6 +31,8 @@ pub struct Config {
     pub join_token: Option<String>,
     /// Where topology comes from that nobody gives us.
     pub cmdb: Option<CmdbConfig>,
+    /// Whom to trust about https:// webhooks and the CMDB; None: whom the public trusts.
+    pub outgoing_ca: Option<PathBuf>,
 }
 
 /// Secrets stay out of logs.
@@ -36,6 +41,7 @@ impl std::fmt::Debug for Config {
         f.debug_struct("Config")
             .field("data", &self.data)
             .field("http", &self.http)
+            .field("http_door", &self.http_door)
             .field("agents", &self.agents)
             .field("door", &self.door)
             .field("bus_ca", &self.bus_ca)

@@ -16,6 +16,7 @@ mod gsekit;
 mod health;
 mod job_options;
 mod json;
+pub mod listen;
 mod metrics;
 mod native;
 mod openapi;
@@ -32,11 +33,13 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use control::Control;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
+use crate::outgoing::Trust;
+pub use body::BodyPace;
 use gse::percent;
 use metrics::Metrics;
 use native::ApiError;
@@ -45,6 +48,8 @@ pub use readiness::Readiness;
 
 /// Smaller answers are not worth compressing.
 const MIN_COMPRESSED: u64 = 1024;
+/// How many requests may be under way. Streams count until they have begun.
+const MAX_REQUESTS: usize = 4096;
 
 /// What every handler can reach; clones share it.
 #[derive(Debug, Clone)]
@@ -58,6 +63,11 @@ pub struct HttpState {
     ca_sha256: Option<[u8; 32]>,
     metrics: Arc<Metrics>,
     watchers: watchers::Watchers,
+    /// Whom to trust about webhooks.
+    trust: Trust,
+    pace: BodyPace,
+    /// One for each request under way.
+    turns: Arc<Semaphore>,
 }
 
 impl HttpState {
@@ -75,7 +85,25 @@ impl HttpState {
             ca_sha256: None,
             metrics: Arc::default(),
             watchers: watchers::Watchers::default(),
+            trust: Trust::read(None).expect("nothing is read"),
+            pace: BodyPace::default(),
+            turns: Arc::new(Semaphore::new(MAX_REQUESTS)),
         }
+    }
+
+    /// Webhooks are tried with this trust.
+    #[must_use]
+    pub(crate) fn with_trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
+        self
+    }
+
+    /// Other bounds than the usual ones.
+    #[must_use]
+    pub fn with_bounds(mut self, pace: BodyPace, max_requests: usize) -> Self {
+        self.pace = pace;
+        self.turns = Arc::new(Semaphore::new(max_requests));
+        self
     }
 
     /// Join tokens made here will carry this fingerprint of the CA.

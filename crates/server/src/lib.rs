@@ -7,6 +7,7 @@ mod cmdb;
 pub mod config;
 pub mod http;
 mod limits;
+mod outgoing;
 mod webhooks;
 
 use tokio::sync::watch;
@@ -15,6 +16,7 @@ pub use agents::DoorSettings;
 pub use boot::{BootError, Running, start};
 pub use cmdb::CmdbConfig;
 pub use config::Config;
+pub use http::listen::{HttpDoor, TlsFiles};
 pub use webhooks::Senders;
 
 /// Resolves when the signal says stop, or when nobody is left to say it.

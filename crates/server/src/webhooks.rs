@@ -22,6 +22,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::http::EventRow;
+use crate::outgoing::Trust;
 use crate::stopped;
 pub(crate) use post::PostError;
 
@@ -35,11 +36,15 @@ const SAVE_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Senders {
     control: Control,
+    trust: Trust,
 }
 
 impl Senders {
-    pub fn new(control: Control) -> Self {
-        Self { control }
+    pub(crate) fn new(control: Control, trust: &Trust) -> Self {
+        Self {
+            control,
+            trust: trust.clone(),
+        }
     }
 
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
@@ -60,6 +65,7 @@ impl Senders {
                 running.entry(webhook.id.clone()).or_insert_with(|| {
                     let sender = Sender {
                         control: self.control.clone(),
+                        trust: self.trust.clone(),
                         webhook,
                     };
                     tasks.spawn(sender.run(stop.clone()))
@@ -82,6 +88,7 @@ impl Senders {
 /// Tells one webhook everything, in order.
 struct Sender {
     control: Control,
+    trust: Trust,
     webhook: Webhook,
 }
 
@@ -143,7 +150,11 @@ impl Sender {
     }
 
     async fn round(&self, stop: &mut watch::Receiver<bool>) -> Result<Round, ControlError> {
-        let Self { control, webhook } = self;
+        let Self {
+            control,
+            trust,
+            webhook,
+        } = self;
         let Some(next) = control.next_deliveries(webhook).await? else {
             return Ok(Round::Over);
         };
@@ -155,7 +166,7 @@ impl Sender {
         for view in &next.events {
             let row = EventRow::new(Some(view.id), view.host, &view.event);
             let sent = tokio::select! {
-                sent = deliver(webhook, &row) => sent,
+                sent = deliver(webhook, trust, &row) => sent,
                 () = stopped(stop) => {
                     self.save(told).await?;
                     return Ok(Round::Over);
@@ -191,7 +202,11 @@ impl Sender {
 }
 
 /// Posts one event. Anything but a status from 200 to 299 within the time is a failure.
-pub(crate) async fn deliver(webhook: &Webhook, row: &EventRow<'_>) -> Result<u16, PostError> {
+pub(crate) async fn deliver(
+    webhook: &Webhook,
+    trust: &Trust,
+    row: &EventRow<'_>,
+) -> Result<u16, PostError> {
     let body = serde_json::to_vec(row).expect("events have only string keys");
     let timestamp = crate::http::now().secs().to_string();
     let headers = [
@@ -202,7 +217,7 @@ pub(crate) async fn deliver(webhook: &Webhook, row: &EventRow<'_>) -> Result<u16
         ),
         ("X-Muster-Timestamp", timestamp),
     ];
-    post::post(&webhook.url, &headers, &body).await
+    post::post(&webhook.url, trust, &headers, &body).await
 }
 
 /// The event that a test sends: of the same form, but of a kind that nothing else has.

@@ -55,7 +55,12 @@ impl Client {
             .maybe("host", wanted.host)
             .query("tail", wanted.tail)
             .maybe("follow", wanted.follow.then_some(true));
-        let request = self.agent.get(self.url(&path));
+        self.stream(&path)
+    }
+
+    /// An answer that is no JSON, as it comes.
+    pub(super) fn stream(&self, path: &Path) -> Result<impl Read + use<>, Failure> {
+        let request = self.agent.get(self.url(path));
         let request = request
             .config()
             .timeout_recv_response(Some(PATIENCE))

@@ -41,15 +41,16 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
 async fn serve(out: &Out, config: server::Config) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
     let mut running = server::start(config).await.map_err(|e| boot_failure(&e))?;
+    let url = match running.url.starts_with("https:") {
+        true => running.url.clone(),
+        false => format!("http://{}", running.http),
+    };
     match out.is_json() {
         true => out.json_line(&json!({
-            "url": format!("http://{}", running.http),
+            "url": url,
             "agents": running.agents,
         }))?,
-        false => out.done(format!(
-            "API on http://{}, agents on {}",
-            running.http, running.agents
-        ))?,
+        false => out.done(format!("API on {url}, agents on {}", running.agents))?,
     }
     tokio::select! {
         () = signals.recv() => {}

@@ -78,13 +78,13 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
     };
     match out.is_json() {
         true => out.json_line(&json!({
-            "url": format!("http://{}", reachable(running.http)),
+            "url": running.url,
             "agents": reachable(running.agents),
             "data": config.server.server.data,
             "host": config.host,
             "connected": is_connected,
         }))?,
-        false => greet(out, &config, reachable(running.http), is_connected)?,
+        false => greet(out, &config, &running.url, is_connected)?,
     }
     loop {
         tokio::select! {
@@ -159,22 +159,14 @@ async fn leave(
     Ok(Exit::Ok)
 }
 
-fn greet(
-    out: &Out,
-    config: &UpConfig,
-    http: SocketAddr,
-    is_connected: bool,
-) -> Result<(), Failure> {
+fn greet(out: &Out, config: &UpConfig, url: &str, is_connected: bool) -> Result<(), Failure> {
     let data = config.server.server.data.display();
     let Host { cloud, ip } = config.host;
-    out.line(format!(
-        "Muster is up: {}",
-        out.paint(Tone::Bold, &format!("http://{http}"))
-    ))?;
+    out.line(format!("Muster is up: {}", out.paint(Tone::Bold, url)))?;
     if out.is_quiet() {
         return Ok(());
     }
-    out.line(format!("  docs  http://{http}/docs"))?;
+    out.line(format!("  docs  {url}/docs"))?;
     out.line(format!("  data  {data}"))?;
     out.line(format!("  host  {cloud}:{ip}"))?;
     if !is_connected {

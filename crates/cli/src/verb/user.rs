@@ -6,6 +6,7 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::grant::{self, GrantArgs, GrantBody, Places, RevokeArgs};
 use super::{Context, rows};
 use crate::client::UserRow;
 use crate::failure::{Exit, Failure};
@@ -15,8 +16,12 @@ use crate::table::{Cell, Column, Table};
 
 pub const EXAMPLES: &str = "\
 Examples:
-  muster user create alice                                asks for the password
+  muster user create alice                                a viewer of everything; asks for the password
+  muster user create bob --role operator --business 2 --namespace gse
   pass show muster/alice | muster user create alice --password-stdin
+  muster user grant alice --role operator --namespace web,db
+  muster user revoke alice --role operator --namespace db
+  muster user revoke alice                                keeps the user, who may do nothing
   muster user list
   muster user delete alice";
 
@@ -28,6 +33,22 @@ pub enum Action {
     /// Make a user
     #[command(after_help = EXAMPLES)]
     Create(CreateArgs),
+    /// Give a user a role
+    #[command(after_help = EXAMPLES)]
+    Grant {
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        grant: GrantArgs,
+    },
+    /// Take roles of a user back: all, or those named, or some of their places
+    #[command(after_help = EXAMPLES)]
+    Revoke {
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        revoke: RevokeArgs,
+    },
     /// Remove a user, and end their logins
     #[command(after_help = EXAMPLES)]
     Delete {
@@ -40,6 +61,11 @@ pub enum Action {
 pub struct CreateArgs {
     #[arg(value_name = "NAME")]
     name: String,
+    /// What they may do: viewer, operator or admin
+    #[arg(long, value_name = "ROLE", default_value = "viewer", value_parser = ["viewer", "operator", "admin"])]
+    role: String,
+    #[command(flatten)]
+    places: Places,
     /// Read the password from standard input instead of asking for it
     #[arg(long)]
     password_stdin: bool,
@@ -49,6 +75,7 @@ pub struct CreateArgs {
 struct NewUser<'a> {
     name: &'a str,
     password: String,
+    grants: [GrantBody<'a>; 1],
 }
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
@@ -60,10 +87,13 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
             let new = NewUser {
                 name: &args.name,
                 password: password(out, args)?,
+                grants: [GrantBody::new(Some(&args.role), &args.places)],
             };
             let created: Value = client.create("users", &new)?;
             out.did(&created, format!("created user {}", args.name))?;
         }
+        Action::Grant { name, grant } => grant::give(context, "users", name, grant)?,
+        Action::Revoke { name, revoke } => grant::take(context, "users", name, revoke)?,
         Action::Delete { name } => {
             context.client()?.remove("users", name)?;
             let document = json!({"name": name, "deleted": true});
@@ -80,9 +110,17 @@ fn list(context: &Context) -> Result<(), Failure> {
         return out.json(&answer);
     }
     let now = now();
-    let mut table = Table::new([Column::text("USER"), Column::number("AGE")]);
+    let mut table = Table::new([
+        Column::text("USER"),
+        Column::number("AGE"),
+        Column::elastic("MAY"),
+    ]);
     for row in rows::<UserRow>(&answer, "users")? {
-        table.row([Cell::from(row.name), age(row.created_at, now).into()]);
+        table.row([
+            Cell::from(row.name),
+            age(row.created_at, now).into(),
+            grant::in_words(&row.grants).into(),
+        ]);
     }
     match table.is_empty() {
         true => out.note("no users: muster user create NAME makes one"),

@@ -2,7 +2,6 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use wire::enrol::JoinToken;
 
 use super::BootError;
+use crate::http::listen::HttpListener;
 
 const LOCK: &str = "server.lock";
 const DATABASE: &str = "muster.db";
@@ -31,6 +31,9 @@ struct CliFile {
     url: String,
     app_code: String,
     app_secret: String,
+    /// Whom to trust about an https:// server: the server's own certificate, unless somebody wrote another file here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ca: Option<String>,
 }
 
 impl DataDir {
@@ -89,13 +92,16 @@ impl DataDir {
     /// Writes where the server listens now; the secret stays what it was unless there is a new one.
     pub(super) fn remember_cli(
         &self,
-        http: SocketAddr,
+        http: &HttpListener,
         app_code: Option<&str>,
         app_secret: Option<&str>,
     ) -> Result<(), BootError> {
         let before = std::fs::read_to_string(self.path.join(CLI)).unwrap_or_default();
         let mut file: CliFile = toml::from_str(&before).unwrap_or_default();
-        file.url = format!("http://{}", reachable(http));
+        file.url = http.url();
+        if let Some(ca) = http.certificate_file() {
+            file.ca.get_or_insert_with(|| ca.display().to_string());
+        }
         if let (Some(code), Some(secret)) = (app_code, app_secret) {
             (file.app_code, file.app_secret) = (code.to_owned(), secret.to_owned());
         }
@@ -105,7 +111,7 @@ impl DataDir {
             );
             return Ok(());
         }
-        let text = toml::to_string(&file).expect("three texts are always TOML");
+        let text = toml::to_string(&file).expect("a few texts are always TOML");
         self.write_secret(CLI, &text)
     }
 
@@ -128,14 +134,4 @@ impl DataDir {
             source,
         })
     }
-}
-
-/// An address that a client on this machine can use.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::CmdbConfig;
+use crate::outgoing::Trust;
 
 /// How often a call is tried.
 const TRIES: u32 = 4;
@@ -27,10 +28,11 @@ struct Failed {
 }
 
 impl Caller {
-    pub(super) fn new(config: CmdbConfig) -> Self {
+    pub(super) fn new(config: CmdbConfig, trust: &Trust) -> Self {
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(PATIENCE))
             .http_status_as_error(false)
+            .tls_config(trust.for_ureq())
             .build();
         Self {
             config,

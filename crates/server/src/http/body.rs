@@ -1,24 +1,53 @@
-//! Takes in a request's body, up to a limit.
+//! Takes in a request's body, up to a limit, and as long as it comes at a reasonable pace.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Frame;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The largest body: some 800,000 targets.
 pub(crate) const MAX_BODY: usize = 64 * 1024 * 1024;
 /// How much of a body that is too large is still read, so that its sender gets to see the answer.
 const MAX_DISCARDED: usize = 64 * 1024 * 1024;
-/// How long a sender may be silent in the middle of a body.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How much of all bodies that are on their way may wait here; further ones wait with their senders.
+const MAX_ON_THE_WAY: usize = 512 * 1024 * 1024;
+/// What every body may have without asking for room.
+const SMALL: usize = 64 * 1024;
+static ROOM: Semaphore = Semaphore::const_new(MAX_ON_THE_WAY);
+
+/// How long the sender of a body may take.
+#[derive(Debug, Clone, Copy)]
+pub struct BodyPace {
+    /// How long it may be silent.
+    pub silence: Duration,
+    /// How long a small body may take.
+    pub small_within: Duration,
+    /// How fast the rest of a larger one has to come, in bytes a second.
+    pub rate: u32,
+}
+
+impl Default for BodyPace {
+    fn default() -> Self {
+        Self {
+            silence: Duration::from_secs(30),
+            small_within: Duration::from_secs(60),
+            rate: 32 * 1024,
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) enum BodyError {
     TooLarge,
     /// The sender went away, fell silent or broke the protocol.
     Broken,
+    /// It came too slowly.
+    TooSlow,
+    /// Too many large bodies are on their way.
+    NoRoom,
 }
 
 impl std::fmt::Display for BodyError {
@@ -26,23 +55,37 @@ impl std::fmt::Display for BodyError {
         match self {
             Self::TooLarge => write!(f, "body: must be at most {MAX_BODY} bytes"),
             Self::Broken => f.write_str("body: ended before it was complete"),
+            Self::TooSlow => f.write_str("body: came too slowly"),
+            Self::NoRoom => f.write_str("too many large bodies are on their way: try again"),
         }
     }
 }
 
-pub(crate) async fn collect(mut body: Body) -> Result<Bytes, BodyError> {
+pub(crate) async fn collect(mut body: Body, pace: BodyPace) -> Result<Bytes, BodyError> {
+    let began = Instant::now();
     let mut all = BytesMut::new();
     let mut discarded = 0;
-    while let Some(frame) = next_frame(&mut body).await? {
+    // Given back when the body is whole: what has come is soon dealt with, what has not may take long.
+    let mut room = None;
+    while let Some(frame) = next_frame(&mut body, pace.silence).await? {
         let Ok(data) = frame.into_data() else {
             continue;
         };
+        let n_so_far = all.len() + discarded + data.len();
+        let extra = Duration::from_secs(n_so_far as u64 / u64::from(pace.rate.max(1)));
+        if began.elapsed() > pace.small_within + extra {
+            return Err(BodyError::TooSlow);
+        }
         if discarded == 0 && all.len() + data.len() <= MAX_BODY {
+            if all.len() + data.len() > SMALL {
+                take_room(&mut room, data.len(), pace.silence).await?;
+            }
             all.extend_from_slice(&data);
             continue;
         }
         discarded += data.len();
         all = BytesMut::new();
+        room = None;
         if discarded > MAX_DISCARDED {
             break;
         }
@@ -53,8 +96,25 @@ pub(crate) async fn collect(mut body: Body) -> Result<Bytes, BodyError> {
     }
 }
 
-async fn next_frame(body: &mut Body) -> Result<Option<Frame<Bytes>>, BodyError> {
-    match tokio::time::timeout(PATIENCE, body.frame()).await {
+async fn take_room(
+    room: &mut Option<SemaphorePermit<'static>>,
+    n: usize,
+    within: Duration,
+) -> Result<(), BodyError> {
+    let n = u32::try_from(n).unwrap_or(u32::MAX);
+    let more = tokio::time::timeout(within, ROOM.acquire_many(n)).await;
+    let Ok(Ok(more)) = more else {
+        return Err(BodyError::NoRoom);
+    };
+    match room {
+        Some(room) => room.merge(more),
+        None => *room = Some(more),
+    }
+    Ok(())
+}
+
+async fn next_frame(body: &mut Body, silence: Duration) -> Result<Option<Frame<Bytes>>, BodyError> {
+    match tokio::time::timeout(silence, body.frame()).await {
         Ok(None) => Ok(None),
         Ok(Some(Ok(frame))) => Ok(Some(frame)),
         Ok(Some(Err(_))) | Err(_) => Err(BodyError::Broken),

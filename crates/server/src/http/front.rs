@@ -57,6 +57,9 @@ pub(crate) async fn front(
     let asker: Arc<OnceLock<Asker>> = Arc::default();
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(asker.clone());
+    let Ok(_turn) = http.turns.try_acquire() else {
+        return too_many(&path);
+    };
     if path.starts_with("/api/") || gse::is_dialect(&path) || gsekit::is_dialect(&path) {
         // Before the credentials are looked at: an app that another replica just made is known here, too.
         http.control.settled().await;
@@ -95,6 +98,17 @@ fn native(matched: Option<&MatchedPath>, asker: Option<&Asker>, response: &Respo
         app: asker.app,
         user: asker.user,
         code: i64::from(response.status().as_u16()),
+    }
+}
+
+/// Answered before anything is looked at, and neither logged nor counted: there may be very many.
+fn too_many(path: &str) -> Response {
+    if gse::is_dialect(path) {
+        gse::busy()
+    } else if gsekit::is_dialect(path) {
+        gsekit::busy()
+    } else {
+        ApiError::busy().into_response()
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) async fn answer(http: &HttpState, request: Request) -> Response {
     };
     let answered = async {
         let endpoint = found?;
-        let body = body::collect(body).await?;
+        let body = body::collect(body, http.pace).await?;
         let mut request: RawRequest = json::read(&body)?;
         drop(body);
         if parts.method == Method::GET {
@@ -97,7 +97,15 @@ fn respond(noted: Noted, body: Vec<u8>) -> Response {
 
 /// The answer to a request that made the server panic.
 pub(crate) fn internal_error() -> Response {
-    let refusal = Refusal::internal();
+    refused(&Refusal::internal())
+}
+
+/// The answer to a request that is one too many.
+pub(crate) fn busy() -> Response {
+    refused(&Refusal::busy())
+}
+
+fn refused(refusal: &Refusal) -> Response {
     let noted = Noted {
         dialect: DIALECT,
         endpoint: "other".into(),

@@ -1,10 +1,15 @@
 //! One POST over one connection: all the HTTP that a webhook needs.
 
+use std::io;
 use std::time::Duration;
 
 use model::webhook::WebhookUrl;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use rustls_pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::outgoing::Trust;
 
 /// How long a receiver may take, from the first packet to its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -18,9 +23,9 @@ const MAX_REST: u64 = 64 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PostError {
     #[error("cannot connect")]
-    Connect(#[source] std::io::Error),
+    Connect(#[source] io::Error),
     #[error("the connection broke")]
-    Broken(#[source] std::io::Error),
+    Broken(#[source] io::Error),
     #[error("no answer within {} s", PATIENCE.as_secs())]
     TimedOut,
     #[error("what came back is no HTTP answer")]
@@ -32,13 +37,12 @@ pub(crate) enum PostError {
 /// Answers the status, which is from 200 to 299. Redirections are not followed.
 pub(super) async fn post(
     url: &WebhookUrl,
+    trust: &Trust,
     headers: &[(&str, String)],
     body: &[u8],
 ) -> Result<u16, PostError> {
     let exchange = async {
-        let mut stream = TcpStream::connect((url.host(), url.port()))
-            .await
-            .map_err(PostError::Connect)?;
+        let mut stream = connect(url, trust).await.map_err(PostError::Connect)?;
         let request = request(url, headers, body);
         stream
             .write_all(&request)
@@ -61,6 +65,21 @@ pub(super) async fn post(
         200..=299 => Ok(head.status),
         status => Err(PostError::Status(status)),
     }
+}
+
+/// Whatever bytes go over.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+async fn connect(url: &WebhookUrl, trust: &Trust) -> io::Result<Box<dyn Stream>> {
+    let stream = TcpStream::connect((url.host(), url.port())).await?;
+    if !url.is_secure() {
+        return Ok(Box::new(stream));
+    }
+    let name = ServerName::try_from(url.host().to_owned()).map_err(io::Error::other)?;
+    let connector = TlsConnector::from(trust.config());
+    Ok(Box::new(connector.connect(name, stream).await?))
 }
 
 fn request(url: &WebhookUrl, headers: &[(&str, String)], body: &[u8]) -> Vec<u8> {

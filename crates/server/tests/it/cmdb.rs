@@ -119,6 +119,8 @@ async fn start(refresh_every: Duration) -> (Running, Arc<Cmdb>, TempDir) {
         http: loopback,
         agents: loopback,
         door: server::DoorSettings::default(),
+        http_door: server::HttpDoor::default(),
+        outgoing_ca: None,
         store_url: None,
         bus: Vec::new(),
         bus_ca: None,

@@ -7,6 +7,7 @@ use control::{Clock, Control, FirstKeys, Session};
 use model::event::Event;
 use model::{Code, Flag, Host, OpId, Outcome, Status, UnixMillis};
 use serde_json::{Value, json};
+use server::http::listen::{HttpDoor, HttpListener};
 use server::http::{HttpState, Readiness};
 use store::Store;
 use tempfile::TempDir;
@@ -23,7 +24,7 @@ pub(crate) struct Rig {
     pub(crate) control: Control,
     pub(crate) ready: Readiness,
     pub(crate) stop: watch::Sender<bool>,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     _dir: TempDir,
 }
 
@@ -50,6 +51,11 @@ impl Answer {
 
 impl Rig {
     pub(crate) async fn new() -> Self {
+        Self::with(HttpDoor::default(), |state| state).await
+    }
+
+    /// With another door, or other bounds.
+    pub(crate) async fn with(door: HttpDoor, bounded: impl FnOnce(HttpState) -> HttpState) -> Self {
         let dir = TempDir::new().unwrap();
         let url = format!("sqlite:{}/muster.db", dir.path().display());
         let store = Store::open(&url).await.unwrap();
@@ -65,11 +71,16 @@ impl Rig {
         let ready = Readiness::default();
         let state =
             HttpState::new(control.clone(), "9.9.9", ready.clone(), stopped).with_ca([7; 32]);
+        let state = bounded(state);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let service =
-            server::http::router(state).into_make_service_with_connect_info::<SocketAddr>();
-        tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+        let listener = HttpListener::new(listener, door).unwrap();
+        // It is never told to stop, so that tests see what requests under way are told.
+        let (open, opened) = watch::channel(false);
+        tokio::spawn(async move {
+            listener.run(state, opened).await;
+            drop(open);
+        });
         Self {
             control,
             ready,

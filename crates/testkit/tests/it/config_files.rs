@@ -27,6 +27,8 @@ async fn start_server(dir: &Path) -> Running {
         http: any,
         agents: any,
         door: server::DoorSettings::default(),
+        http_door: server::HttpDoor::default(),
+        outgoing_ca: None,
         store_url: None,
         bus: Vec::new(),
         bus_ca: None,

@@ -41,6 +41,10 @@ impl Refusal {
         Self::new(INTERNAL, "the server failed to answer: its log says why")
     }
 
+    pub(crate) fn busy() -> Self {
+        Self::new(UNAVAILABLE, "too many requests at a time: try again")
+    }
+
     pub(crate) fn no_such_endpoint(path: &str) -> Self {
         Self::new(NOT_FOUND, format!("there is no API at {path}: see /docs"))
     }
@@ -77,7 +81,11 @@ impl From<NotKnown> for Refusal {
 
 impl From<BodyError> for Refusal {
     fn from(error: BodyError) -> Self {
-        Self::new(INVALID, error.to_string())
+        let code = match error {
+            BodyError::TooLarge | BodyError::Broken | BodyError::TooSlow => INVALID,
+            BodyError::NoRoom => UNAVAILABLE,
+        };
+        Self::new(code, error.to_string())
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct ErrorBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorDetail {
     /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`,
-    /// `too_large`, `too_fast`, `busy`, `away` (the agent that would have to answer), `unavailable` or `internal`.
+    /// `too_large`, `too_slow`, `too_fast`, `busy`, `away` (the agent that would have to answer), `unavailable` or `internal`.
     code: &'static str,
     /// The field that breaks a rule, where one does.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,6 +92,17 @@ impl ApiError {
         self
     }
 
+    pub(crate) fn busy() -> Self {
+        Self {
+            retry_after_secs: Some(1),
+            ..Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "busy",
+                "too many requests at a time: try again",
+            )
+        }
+    }
+
     pub(crate) fn internal() -> Self {
         let message = "the server failed to answer: its log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
@@ -113,6 +124,11 @@ impl From<BodyError> for ApiError {
         match error {
             BodyError::TooLarge => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message),
             BodyError::Broken => Self::new(StatusCode::BAD_REQUEST, "invalid", message),
+            BodyError::TooSlow => Self::new(StatusCode::REQUEST_TIMEOUT, "too_slow", message),
+            BodyError::NoRoom => Self {
+                retry_after_secs: Some(1),
+                ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
+            },
         }
     }
 }

@@ -13,6 +13,7 @@ use super::answer::ok;
 use super::read::Read;
 use super::responses::Refusals;
 use crate::http::front::peer;
+use crate::http::listen::OverTls;
 use crate::http::{HttpState, credentials, now};
 
 #[derive(Deserialize, ToSchema)]
@@ -43,8 +44,10 @@ pub(crate) async fn login(
     let from = peer(&parts.extensions);
     let (bk_token, expires_at) = http.control.login(&name, &password, from).await?;
     let lives_secs = expires_at.millis_since(now()) / 1000;
-    let cookie =
-        format!("bk_token={bk_token}; Path=/; Max-Age={lives_secs}; HttpOnly; SameSite=Lax");
+    let secure = secure(&parts);
+    let cookie = format!(
+        "bk_token={bk_token}; Path=/; Max-Age={lives_secs}; HttpOnly; SameSite=Lax{secure}"
+    );
     let answer = ok(&LoggedIn {
         bk_token,
         expires_at,
@@ -62,8 +65,17 @@ pub(crate) async fn logout(
     let token = credentials::outside_body(&parts)?.token;
     let token = token.ok_or_else(|| Invalid::required("bk_token"))?;
     http.control.logout(&token, peer(&parts.extensions)).await?;
-    let gone = "bk_token=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax";
-    Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), gone))
+    let secure = secure(&parts);
+    let gone = format!("bk_token=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax{secure}");
+    Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), &gone))
+}
+
+/// Over TLS, the cookie is for TLS alone.
+fn secure(parts: &Parts) -> &'static str {
+    match parts.extensions.get::<OverTls>() {
+        Some(OverTls) => "; Secure",
+        None => "",
+    }
 }
 
 fn with_cookie(mut response: Response, cookie: &str) -> Response {

@@ -24,8 +24,8 @@ pub(crate) struct Read<T>(pub T);
 impl<T: DeserializeOwned> FromRequest<HttpState> for Read<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, _: &HttpState) -> Result<Self, ApiError> {
-        let body = body::collect(request.into_body()).await?;
+    async fn from_request(request: Request, http: &HttpState) -> Result<Self, ApiError> {
+        let body = body::collect(request.into_body(), http.pace).await?;
         Ok(Self(json::read(&body)?))
     }
 }

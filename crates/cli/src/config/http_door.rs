@@ -1,0 +1,112 @@
+//! The settings of the API's door, and of calls to other servers.
+
+use std::path::PathBuf;
+
+use agent::config::source::{Key, Sources};
+use model::Invalid;
+use server::{HttpDoor, TlsFiles};
+
+use crate::failure::Failure;
+
+pub(super) const TLS_CERT: Key = Key::new("http_tls_cert", "MUSTER_HTTP_TLS_CERT");
+pub(super) const TLS_KEY: Key = Key::new("http_tls_key", "MUSTER_HTTP_TLS_KEY");
+pub(super) const CONNECTIONS: Key = Key::new("http_connections", "MUSTER_HTTP_CONNECTIONS");
+pub(super) const PER_ADDRESS: Key = Key::new(
+    "http_connections_per_address",
+    "MUSTER_HTTP_CONNECTIONS_PER_ADDRESS",
+);
+pub(super) const OUTGOING_CA: Key = Key::new("outgoing_ca", "MUSTER_OUTGOING_CA");
+
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct HttpDoorArgs {
+    /// A PEM file with the certificate of the API and its chain: the API speaks https then. Read again when it
+    /// changes [env: MUSTER_HTTP_TLS_CERT]
+    #[arg(long, value_name = "FILE")]
+    pub http_tls_cert: Option<String>,
+    /// A PEM file with the key of that certificate [env: MUSTER_HTTP_TLS_KEY]
+    #[arg(long, value_name = "FILE")]
+    pub http_tls_key: Option<String>,
+    /// Connections that the API takes at a time [env: MUSTER_HTTP_CONNECTIONS] [default: 8192]
+    #[arg(long, value_name = "N")]
+    pub http_connections: Option<String>,
+    /// How many of them may come from one address; a proxy is one [env: MUSTER_HTTP_CONNECTIONS_PER_ADDRESS]
+    /// [default: 1024]
+    #[arg(long, value_name = "N")]
+    pub http_connections_per_address: Option<String>,
+    /// A PEM file with whom to trust, and nobody else, about https:// webhooks and the CMDB
+    /// [env: MUSTER_OUTGOING_CA] [default: public CAs]
+    #[arg(long, value_name = "FILE")]
+    pub outgoing_ca: Option<String>,
+}
+
+pub(super) fn pick(args: &HttpDoorArgs, sources: &Sources<'_>) -> Result<HttpDoor, Failure> {
+    let mut door = HttpDoor::default();
+    let number = |key: Key, flag: &Option<String>| {
+        sources.pick(key, flag.as_deref(), |text| parse_number(key.name, text))
+    };
+    if let Some(n) = number(CONNECTIONS, &args.http_connections)? {
+        door.max_connections = n;
+    }
+    if let Some(n) = number(PER_ADDRESS, &args.http_connections_per_address)? {
+        door.max_connections_per_address = n;
+    }
+    let chain = file(TLS_CERT, &args.http_tls_cert, sources)?;
+    let key = file(TLS_KEY, &args.http_tls_key, sources)?;
+    door.tls = match (chain, key) {
+        (Some(chain), Some(key)) => Some(TlsFiles { chain, key }),
+        (None, None) => None,
+        (Some(_), None) | (None, Some(_)) => {
+            return Err(Failure::usage(
+                "https takes both --http-tls-cert and --http-tls-key",
+            ));
+        }
+    };
+    Ok(door)
+}
+
+pub(super) fn pick_outgoing_ca(
+    args: &HttpDoorArgs,
+    sources: &Sources<'_>,
+) -> Result<Option<PathBuf>, Failure> {
+    file(OUTGOING_CA, &args.outgoing_ca, sources)
+}
+
+pub(super) fn show(server: &server::Config, put: &mut impl FnMut(Key, Option<String>)) {
+    let door = &server.http_door;
+    if let Some(tls) = &door.tls {
+        put(TLS_CERT, Some(tls.chain.display().to_string()));
+        put(TLS_KEY, Some(tls.key.display().to_string()));
+    }
+    put(CONNECTIONS, Some(door.max_connections.to_string()));
+    put(
+        PER_ADDRESS,
+        Some(door.max_connections_per_address.to_string()),
+    );
+    let ca = server.outgoing_ca.as_ref();
+    put(OUTGOING_CA, ca.map(|path| path.display().to_string()));
+}
+
+/// Absolute, so that it is found again whatever the directory is.
+fn file(
+    key: Key,
+    flag: &Option<String>,
+    sources: &Sources<'_>,
+) -> Result<Option<PathBuf>, Failure> {
+    let picked = sources.pick(key, flag.as_deref(), |text| match text.trim() {
+        "" => Err(Invalid::required(key.name)),
+        path => std::path::absolute(path)
+            .map_err(|error| Invalid::new(key.name, format!("{path:?}: {error}"))),
+    })?;
+    Ok(picked)
+}
+
+fn parse_number(field: &str, text: &str) -> Result<usize, Invalid> {
+    const MOST: usize = 1_000_000;
+    match text.trim().parse() {
+        Ok(number) if (1..=MOST).contains(&number) => Ok(number),
+        Ok(_) | Err(_) => Err(Invalid::new(
+            field,
+            format!("must be a whole number from 1 to {MOST}, not {text:?}"),
+        )),
+    }
+}
