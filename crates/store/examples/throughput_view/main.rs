@@ -1,7 +1,11 @@
 //! Prints how fast the store is with the process view, jobs and config files:
-//! `cargo run --release -p store --example throughput_view [FOLDER]`.
+//! `cargo run --release -p store --example throughput_view [FOLDER | postgres]`.
+//! The file is made in the folder; `postgres` starts a server that waits for the disk, as a real one does.
 
 #![allow(clippy::print_stdout, reason = "a table for people")]
+
+#[path = "../throughput/place.rs"]
+mod place;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -17,6 +21,7 @@ use model::topology::{
     ServiceId, ServiceRow, TopologyChanges, ViewProcessRow,
 };
 use model::{Code, Host, UnixMillis};
+use place::Place;
 use store::{JobPage, Store};
 
 const N_PROCESSES: u32 = 1_000_000;
@@ -29,11 +34,8 @@ const GAP: u32 = 1_000;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
-    let folder = match std::env::args().nth(1) {
-        Some(folder) => tempfile::tempdir_in(folder),
-        None => tempfile::tempdir(),
-    }?;
-    let url = format!("sqlite:{}", folder.path().join("muster.db").display());
+    let place = Place::new(std::env::args().nth(1).as_deref())?;
+    let url = place.url();
     let store = Store::open(&url).await?;
 
     let rows = TopologyChanges {
@@ -56,6 +58,7 @@ async fn main() -> anyhow::Result<()> {
     files(&store).await?;
     gone(&store).await?;
     store.close().await;
+    println!("{:<44} {:>10.1} MB", "file", place.n_bytes()? as f64 / 1e6);
     Ok(())
 }
 

@@ -1,18 +1,21 @@
-//! Prints how fast the store is: `cargo run --release -p store --example throughput [FOLDER]`.
+//! Prints how fast the store is: `cargo run --release -p store --example throughput [FOLDER | postgres]`.
+//! The file is made in the folder; `postgres` starts a server that waits for the disk, as a real one does.
 
 #![allow(clippy::print_stdout, reason = "a table for people")]
+
+mod place;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use model::change::{
     Changes, DefinitionId, DefinitionRow, HostId, HostRow, NameId, NameRow, OutcomeRow, ProcessId,
     ProcessRow, Revision, TargetRow, TaskRow,
 };
 use model::spec::{Commands, Identity, Limits, Policy, Probe, Spec, WarnReport};
 use model::{Code, Flag, FullName, Host, Labels, Op, OpId, Outcome, TaskId, UnixMillis};
+use place::Place;
 use store::Store;
 
 const N_COMMITS: u32 = 100;
@@ -21,12 +24,8 @@ const N_TARGETS: u32 = 30_000;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
-    let folder = match std::env::args().nth(1) {
-        Some(folder) => tempfile::tempdir_in(folder),
-        None => tempfile::tempdir(),
-    }?;
-    let file = folder.path().join("muster.db");
-    let url = format!("sqlite:{}", file.display());
+    let place = Place::new(std::env::args().nth(1).as_deref())?;
+    let url = place.url();
     let store = Store::open(&url).await?;
 
     let registered = register(&store).await?;
@@ -44,7 +43,7 @@ async fn main() -> anyhow::Result<()> {
     let store = Store::open(&url).await?;
     loads(&store, "load after opening again").await?;
     store.close().await;
-    let bytes = std::fs::metadata(&file).context("the file is gone")?.len();
+    let bytes = place.n_bytes()?;
     println!("{:<44} {:>10.1} MB", "file", bytes as f64 / 1e6);
     Ok(())
 }
