@@ -1,0 +1,176 @@
+//! `muster store`: what the server keeps, without a server.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use serde_json::json;
+use store::{CopiedTable, CopyError, CopyProgress, CopyStep};
+
+use super::Context;
+use super::server::runtime;
+use crate::failure::{Exit, Failure, Kind, chain};
+use crate::out::Out;
+use crate::show::{count, counted};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  From one server to several: stop the server, then
+    muster store copy sqlite:/var/lib/muster/muster.db postgres://muster@db/muster
+    muster server --data /var/lib/muster --store postgres://muster@db/muster --bus nats://n1:4222
+  And back: stop all servers, then
+    muster store copy postgres://muster@db/muster sqlite:/var/lib/muster/muster.db
+
+Stop every server first: what is written to FROM meanwhile is not copied. A server that runs on a
+SQLite file is noticed; one that runs on PostgreSQL is not. TO must be empty, and stays so if the copy
+fails. Leave the password out of the address: PGPASSWORD and ~/.pgpass are read.";
+
+#[derive(Debug, clap::Subcommand)]
+pub enum Action {
+    /// Copy everything into an empty store, and check that it arrived
+    #[command(after_help = EXAMPLES)]
+    Copy(CopyArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CopyArgs {
+    /// sqlite:/path/to/file.db or postgres://USER@HOST/DATABASE
+    #[arg(value_name = "FROM")]
+    from: String,
+    /// The same, of a store that has nothing in it
+    #[arg(value_name = "TO")]
+    to: String,
+}
+
+pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
+    match action {
+        Action::Copy(args) => copy(&context.out, args),
+    }
+}
+
+fn copy(out: &Out, args: &CopyArgs) -> Result<Exit, Failure> {
+    let CopyArgs { from, to } = args;
+    // Held until the end: no server starts on either meanwhile.
+    let _locks = [lock(from)?, lock(to)?];
+    let mut progress = Progress::new(out);
+    let copied = runtime()?.block_on(store::copy(from, to, |it| progress.show(it)));
+    progress.clear();
+    let tables = copied.map_err(|error| failure(&error))?;
+    let n_rows = tables.iter().map(|table| table.n_rows).sum();
+    let text = format!(
+        "copied {} of {}; both sides are the same",
+        counted(n_rows, "row"),
+        counted(tables.len() as u64, "table"),
+    );
+    out.did(&document(&tables, n_rows), text)?;
+    Ok(Exit::Ok)
+}
+
+fn document(tables: &[CopiedTable], n_rows: u64) -> serde_json::Value {
+    let tables = tables.iter().map(|table| {
+        json!({
+            "table": table.table,
+            "rows": table.n_rows,
+            "sha256": table.sha256,
+        })
+    });
+    json!({"rows": n_rows, "tables": Vec::from_iter(tables)})
+}
+
+/// The lock that a server holds for as long as it runs on this file, if the file is where servers keep theirs.
+fn lock(url: &str) -> Result<Option<File>, Failure> {
+    let Some(path) = sqlite_file(url) else {
+        return Ok(None);
+    };
+    let lock = path.with_file_name("server.lock");
+    let file = match File::open(&lock) {
+        Ok(file) => file,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => {
+            let what = format!("cannot open {}: {e}", lock.display());
+            return Err(Failure::new(Kind::Failed, what));
+        }
+    };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(_) => {
+            let what = format!("a server runs on {}", path.display());
+            Err(Failure::new(Kind::Failed, what).advise("stop it first"))
+        }
+    }
+}
+
+fn sqlite_file(url: &str) -> Option<PathBuf> {
+    let path = url.strip_prefix("sqlite:")?;
+    Some(Path::new(path.strip_prefix("//").unwrap_or(path)).to_owned())
+}
+
+fn failure(error: &CopyError) -> Failure {
+    let kind = match error {
+        CopyError::NoSource { .. } => Kind::NotFound,
+        CopyError::NotEmpty { .. } | CopyError::OtherSchema { .. } => Kind::Usage,
+        CopyError::Source(_) | CopyError::Target(_) | CopyError::Differs { .. } => Kind::Failed,
+    };
+    let failure = Failure::new(kind, chain(error));
+    match error {
+        CopyError::NotEmpty { .. } => failure.advise("name a new file or a new database"),
+        CopyError::OtherSchema { .. } => failure
+            .advise("start this version of muster server once on both, or begin with a new target"),
+        CopyError::Differs { .. } => failure.advise(
+            "the target was left empty: was the source written to? stop every server and try again",
+        ),
+        CopyError::NoSource { .. } | CopyError::Source(_) | CopyError::Target(_) => failure,
+    }
+}
+
+/// How often a line is redrawn, and how often something is told where it cannot be.
+const REDRAW_EVERY: Duration = Duration::from_millis(100);
+const REMARK_EVERY: Duration = Duration::from_secs(5);
+
+struct Progress<'a> {
+    out: &'a Out,
+    told: Option<Instant>,
+    is_drawn: bool,
+}
+
+impl<'a> Progress<'a> {
+    fn new(out: &'a Out) -> Self {
+        Self {
+            out,
+            told: None,
+            is_drawn: false,
+        }
+    }
+
+    fn show(&mut self, it: CopyProgress<'_>) {
+        let pause = if self.out.is_live() {
+            REDRAW_EVERY
+        } else {
+            REMARK_EVERY
+        };
+        if self.told.is_some_and(|told| told.elapsed() < pause) {
+            return;
+        }
+        self.told = Some(Instant::now());
+        let verb = match it.step {
+            CopyStep::Copying => "copying",
+            CopyStep::Checking => "checking",
+        };
+        let line = format!("{verb} {}: {} so far", it.table, count(it.n_rows));
+        match self.out.is_live() {
+            true => {
+                self.out.redraw(&line);
+                self.is_drawn = true;
+            }
+            false => self.out.note(line),
+        }
+    }
+
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.is_drawn) {
+            self.out.redraw("");
+        }
+    }
+}
