@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use bus::{Bus, LocalHub, ReplicaId};
 use control::{Asked, Clock, Control, Mode, Place, Registration};
 use model::access::Caller;
 use model::{Labels, UnixMillis};
@@ -14,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use crate::brake::Brake;
 use crate::program;
 use crate::random::Random;
-use crate::server_side::{open, write_template};
+use crate::server_side::{open_store, write_template};
 use crate::world::{N_HOSTS, N_PROCESSES, hosts};
 
 const N_CHANGES: usize = 12;
@@ -33,7 +34,7 @@ struct Replica {
 pub(crate) async fn converge(seed: u64, dir: &Path, brake: &Brake) -> Result<(), String> {
     let mut random = Random::new(seed);
     let path = write_template(dir);
-    let replicas = [start(&path, brake).await, start(&path, brake).await];
+    let replicas = [start(&path, brake, 1).await, start(&path, brake, 2).await];
     for _ in 0..N_CHANGES {
         let control = &replicas[random.below(replicas.len())].control;
         let name = program::name(random.below(N_PROCESSES));
@@ -72,11 +73,18 @@ pub(crate) async fn converge(seed: u64, dir: &Path, brake: &Brake) -> Result<(),
     }
 }
 
-async fn start(path: &Path, brake: &Brake) -> Replica {
+async fn start(path: &Path, brake: &Brake, number: u64) -> Replica {
     let began = Instant::now();
     let clock = Clock::new(move || UnixMillis(1 + began.elapsed().as_millis() as i64));
-    // Each has a bus of its own: nothing that one says reaches the other.
-    let (store, control, background) = brake.hold(open(path, clock)).await;
+    let opening = async {
+        let store = open_store(path).await;
+        // Each has a bus of its own: nothing that one says reaches the other.
+        let bus = Bus::local(&LocalHub::new(), ReplicaId(number));
+        let started = Control::among_replicas(store.clone(), bus, clock).await;
+        let (control, background) = started.expect("the server starts");
+        (store, control, background)
+    };
+    let (store, control, background) = brake.hold(opening).await;
     brake.mind(&store);
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(background.run(stopped));

@@ -179,13 +179,16 @@ fn copy(from: &Path, to: &Path) {
 }
 
 pub(crate) async fn open(path: &Path, clock: Clock) -> (Store, Control, control::Background) {
-    let store = Store::open(&format!("sqlite:{}", path.display()))
-        .await
-        .expect("the store opens");
+    let store = open_store(path).await;
     let (control, background) = Control::alone(store.clone(), clock)
         .await
         .expect("the server starts");
     (store, control, background)
+}
+
+pub(crate) async fn open_store(path: &Path) -> Store {
+    let store = Store::open(&format!("sqlite:{}", path.display())).await;
+    store.expect("the store opens")
 }
 
 static TEMPLATE: OnceLock<Vec<u8>> = OnceLock::new();
