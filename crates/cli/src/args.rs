@@ -6,7 +6,7 @@ use crate::config::SOURCES;
 use crate::failure::EXIT_CODES;
 use crate::out::Format;
 use crate::verb::{
-    agent, app, audit, completions, diff, events, expression, hosts, job, logs, operate, ps,
+    agent, app, audit, completions, diff, drain, events, expression, hosts, job, logs, operate, ps,
     register, replicas, server, status, store, task, template, token, topology, unregister, up,
     update, user, watch, webhook,
 };
@@ -160,6 +160,9 @@ pub enum Verb {
     /// List the servers that are one installation
     #[command(after_help = replicas::EXAMPLES)]
     Replicas(replicas::Args),
+    /// Let a replica's agents go to the others
+    #[command(after_help = drain::EXAMPLES)]
+    Drain(drain::Args),
     /// What the server keeps, without a server
     #[command(subcommand, after_help = store::EXAMPLES)]
     Store(store::Action),

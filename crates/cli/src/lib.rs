@@ -51,9 +51,9 @@ pub fn main() -> ExitCode {
 fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure> {
     use model::Op;
     use verb::{
-        agent, app, audit, completions, diff, events, expression, hosts, job, logs, operate, ps,
-        register, replicas, server, status, store, task, template, token, topology, unregister, up,
-        update, user, watch, webhook,
+        agent, app, audit, completions, diff, drain, events, expression, hosts, job, logs, operate,
+        ps, register, replicas, server, status, store, task, template, token, topology, unregister,
+        up, update, user, watch, webhook,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -87,6 +87,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::User(action) => user::run(context, &action),
         Verb::Webhook(action) => webhook::run(context, &action),
         Verb::Replicas(args) => replicas::run(context, &args),
+        Verb::Drain(args) => drain::run(context, &args),
         Verb::Store(action) => store::run(context, &action),
         Verb::Audit(args) => audit::run(context, &args),
         Verb::Completions(args) => completions::run(context, &args),

@@ -5,6 +5,7 @@ pub mod app;
 pub mod audit;
 pub mod completions;
 pub mod diff;
+pub mod drain;
 pub mod events;
 pub mod expression;
 pub mod grant;

@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
+use model::access::{Audit, Caller};
+use model::change::Changes;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::{Control, stopped};
+use crate::{Control, ControlError, stopped};
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOKS_PER_SECOND: u32 = 10;
@@ -65,6 +67,44 @@ impl Control {
     /// Asks so many agents to go to another replica; how many were asked that had not been asked lately.
     pub fn move_agents(&self, n: usize, reason: &str) -> usize {
         self.0.sessions.ask_to_move(n, reason, MOVE_AGAIN)
+    }
+
+    /// Asks all agents to go to other replicas, and takes no more. Refused where there is none that takes them.
+    pub async fn start_draining(&self, caller: &Caller) -> Result<(), ControlError> {
+        self.check_admin(caller)?;
+        if !self.has_company() {
+            return Err(ControlError::Conflict(
+                "there is no other replica that could take the agents".to_owned(),
+            ));
+        }
+        self.note_draining(caller, "replica.drain").await?;
+        self.set_draining(true);
+        Ok(())
+    }
+
+    /// Takes agents again.
+    pub async fn stop_draining(&self, caller: &Caller) -> Result<(), ControlError> {
+        self.check_admin(caller)?;
+        self.note_draining(caller, "replica.undrain").await?;
+        self.set_draining(false);
+        Ok(())
+    }
+
+    async fn note_draining(
+        &self,
+        caller: &Caller,
+        action: &'static str,
+    ) -> Result<(), ControlError> {
+        let replica = self.0.bus.replica().to_string();
+        let audit = Audit::new(caller, self.now(), action, replica, String::new());
+        self.commit(move |_| {
+            let changes = Changes {
+                audit: vec![audit.clone()],
+                ..Default::default()
+            };
+            Ok((changes, ()))
+        })
+        .await
     }
 
     /// How many agents are connected here.

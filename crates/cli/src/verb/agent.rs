@@ -2,6 +2,7 @@
 
 use agent::upgrade::{self, UpgradeArgs, UpgradeError};
 use agent::{AgentArgs, AgentConfig, AgentError};
+use model::Host;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open};
@@ -24,6 +25,16 @@ Examples:
 A flag wins over its environment variable, that over the file, that over the default.
 Stopping the agent leaves every process running.";
 
+const REVOKE_EXAMPLES: &str = "\
+Examples:
+  A host was stolen, or given away:
+    muster agent revoke 10.0.0.7
+  It is ours again, and may join once:
+    muster token create --host 10.0.0.7 --uses 1 --expires 1h
+
+Its processes go on. An agent that knows a token that is still good joins by itself: delete
+the token first if it must not (muster token list).";
+
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -41,11 +52,20 @@ pub enum Action {
     /// Give a running agent another binary, in place and without a gap
     #[command(after_help = upgrade::EXAMPLES)]
     Upgrade(UpgradeArgs),
+    /// Refuse all certificates that a host has got; its agent has to join again
+    #[command(after_help = REVOKE_EXAMPLES)]
+    Revoke {
+        /// IP or CLOUD:IP
+        #[arg(value_name = "HOST")]
+        host: Host,
+    },
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    if let Some(Action::Upgrade(args)) = &args.action {
-        return upgrade(context, args);
+    match &args.action {
+        Some(Action::Upgrade(args)) => return upgrade(context, args),
+        Some(Action::Revoke { host }) => return revoke(context, *host),
+        None => {}
     }
     if let Some(parent) = args.exit_with_parent {
         leave_with(parent)?;
@@ -74,6 +94,16 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             Err(Failure::new(kind, format!("agent: {}", chain(&error))))
         }
     }
+}
+
+fn revoke(context: &Context, host: Host) -> Result<Exit, Failure> {
+    context.client()?.revoke(&host)?;
+    let document = serde_json::json!({"host": host, "revoked": true});
+    context.out.did(
+        &document,
+        format!("revoked the certificates of {host}: its agent has to join again"),
+    )?;
+    Ok(Exit::Ok)
 }
 
 fn upgrade(context: &Context, args: &UpgradeArgs) -> Result<Exit, Failure> {

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 
 use crate::command::muster;
 
-const VERBS: [&str; 32] = [
+const VERBS: [&str; 34] = [
     "up",
     "server",
     "agent",
@@ -37,6 +37,8 @@ const VERBS: [&str; 32] = [
     "app",
     "token",
     "user",
+    "drain",
+    "store",
     "webhook",
     "audit",
     "completions",

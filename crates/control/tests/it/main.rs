@@ -6,6 +6,7 @@ mod access;
 mod config_files;
 mod events;
 mod jobs;
+mod leaving;
 mod operate;
 mod question;
 mod register;

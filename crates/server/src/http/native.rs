@@ -7,6 +7,7 @@ mod apps;
 mod audit;
 mod businesses;
 mod caller;
+mod drain;
 mod error;
 mod events;
 mod explain;
@@ -85,6 +86,8 @@ pub(crate) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(hosts::list))
         .routes(routes!(hosts::show))
         .routes(routes!(hosts::set_agent_id))
+        .routes(routes!(hosts::revoke))
+        .routes(routes!(drain::drain, drain::undo))
         .routes(routes!(held::held))
         .routes(routes!(groups::list, groups::set))
         .routes(routes!(apps::list, apps::create))

@@ -1,6 +1,7 @@
 //! Hosts and their agents.
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
 use control::{Asked, Place};
 use fleet::{HostView, Link};
@@ -147,4 +148,18 @@ pub(crate) async fn set_agent_id(
         .set_agent_ids(&caller, vec![(asked, id)])
         .await?;
     Ok(ok(&Results::of(&answers)))
+}
+
+/// Refuses all certificates that this host has got until now. Its agent has to join again, with a token.
+#[utoipa::path(post, path = "/api/v1/hosts/{host}/revoke", operation_id = "revoke_host", tag = "hosts",
+    params(("host" = String, Path, description = "CLOUD:IP")),
+    responses((status = 204, description = "Revoked"), Refusals))]
+pub(crate) async fn revoke(
+    State(http): State<HttpState>,
+    Asking(caller): Asking,
+    Segments(host): Segments<String>,
+) -> Result<StatusCode, ApiError> {
+    let host: Host = host.parse()?;
+    http.control.revoke(&caller, host).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

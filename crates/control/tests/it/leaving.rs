@@ -1,0 +1,250 @@
+//! Agents that join, are told to leave for good, or are asked to go to another replica.
+
+use std::time::Duration;
+
+use control::{Certificate, ControlError, FirstKeys, Issued};
+use model::access::Caller;
+use model::{Host, UnixMillis};
+use wire::{Bye, DownKind, Move};
+
+use crate::rig::{Agent, Rig, START, hello};
+
+const HOST: &str = "0:10.0.0.1";
+
+fn host() -> Host {
+    HOST.parse().unwrap()
+}
+
+fn issued(at: i64) -> Certificate {
+    Certificate {
+        host: host(),
+        issued: Issued::At(UnixMillis(at)),
+    }
+}
+
+/// The goodbye that an agent hears, if any.
+async fn bye(agent: &Agent) -> Option<Bye> {
+    let heard = agent.hears().await;
+    heard.into_iter().find_map(|frame| match frame {
+        DownKind::Bye(bye) => Some(bye),
+        DownKind::Welcome(_)
+        | DownKind::Desired(_)
+        | DownKind::Command(_)
+        | DownKind::Ack(_)
+        | DownKind::Ask(_)
+        | DownKind::Move(_) => None,
+    })
+}
+
+async fn is_asked_to_move(agent: &Agent) -> Option<String> {
+    let heard = agent.hears().await;
+    heard.into_iter().find_map(|frame| match frame {
+        DownKind::Move(Move { reason }) => Some(reason),
+        _ => None,
+    })
+}
+
+async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let waiting = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(30), waiting).await;
+    assert!(waited.is_ok(), "waited in vain: {what}");
+}
+
+#[tokio::test]
+async fn a_revoked_host_is_sent_away_at_once_by_every_replica_and_its_old_certificates_never_count_again()
+ {
+    let (one, two) = Rig::pair().await;
+    let agent = one.agent(HOST).await;
+    agent.hears().await;
+    two.control.settled().await;
+    for rig in [&one, &two] {
+        rig.control.check_certificate(issued(START)).unwrap();
+        let earlier = rig.control.check_certificate(issued(START - 1));
+        assert!(earlier.is_err(), "from before it was enrolled");
+    }
+
+    // At the other replica, and still at once.
+    two.control.revoke(&two.caller, host()).await.unwrap();
+    let bye = bye(&agent).await.unwrap();
+    assert!(bye.permanent && bye.rejoin, "{bye:?}");
+    assert!(bye.reason.contains("revoked"), "{}", bye.reason);
+    drop(agent);
+    one.control.settled().await;
+    for rig in [&one, &two] {
+        let refused = rig.control.attach(host(), &hello(host(), 0)).unwrap_err();
+        assert!(refused.permanent && refused.rejoin, "{refused:?}");
+        assert!(rig.control.check_certificate(issued(START)).is_err());
+        assert!(rig.control.renewal(issued(START)).is_err());
+    }
+    let again = two.control.revoke(&two.caller, host()).await;
+    assert!(matches!(again, Err(ControlError::NotFound(_))), "{again:?}");
+
+    one.advance(Duration::from_millis(1));
+    one.control
+        .enrol("join-me", host(), None, None)
+        .await
+        .unwrap();
+    two.control.settled().await;
+    for rig in [&one, &two] {
+        assert!(rig.control.check_certificate(issued(START)).is_err());
+        rig.control.check_certificate(issued(START + 1)).unwrap();
+        rig.control.attach(host(), &hello(host(), 0)).unwrap();
+    }
+    assert_eq!(one.control.issue_time(host()), UnixMillis(START + 1));
+}
+
+#[tokio::test]
+async fn a_certificate_from_before_they_said_when_they_were_issued_counts_until_it_is_revoked() {
+    let rig = Rig::new().await;
+    drop(rig.agent(HOST).await);
+    let unsaid = |at: i64| Certificate {
+        host: host(),
+        issued: Issued::About(UnixMillis(at)),
+    };
+    rig.control
+        .check_certificate(unsaid(START - 2_000))
+        .unwrap();
+    let long_before = unsaid(START - 3_600_000);
+    assert!(rig.control.check_certificate(long_before).is_err());
+    rig.control.revoke(&rig.caller, host()).await.unwrap();
+    let revoked = rig.control.check_certificate(unsaid(START - 2_000));
+    assert!(revoked.is_err());
+}
+
+#[tokio::test]
+async fn a_replica_whose_clock_is_behind_renews_what_another_has_enrolled() {
+    let (one, two) = Rig::pair().await;
+    one.advance(Duration::from_secs(30));
+    drop(one.agent(HOST).await);
+    two.control.settled().await;
+    let certificate = issued(START + 30_000);
+    let (_, issued_at) = two.control.renewal(certificate).unwrap();
+    two.control.check_certificate(issued(issued_at.0)).unwrap();
+}
+
+#[tokio::test]
+async fn only_an_admin_revokes_and_drains() {
+    let rig = Rig::new().await;
+    drop(rig.agent(HOST).await);
+    let somebody = Caller::system().with_grants(&[]);
+    let refused = rig.control.revoke(&somebody, host()).await;
+    assert!(
+        matches!(refused, Err(ControlError::Forbidden(_))),
+        "{refused:?}"
+    );
+    assert!(rig.control.start_draining(&somebody).await.is_err());
+    rig.control.check_certificate(issued(START)).unwrap();
+}
+
+#[tokio::test]
+async fn a_token_is_good_for_as_many_joins_as_it_says() {
+    let rig = Rig::new().await;
+    let created = rig
+        .control
+        .create_join_token(&rig.caller, None, None, Some(2))
+        .await;
+    let (_, secret) = created.unwrap();
+    for n in 1..=3 {
+        let host = format!("10.0.0.{n}").parse().unwrap();
+        let joined = rig.control.enrol(&secret, host, None, None).await;
+        assert_eq!(joined.is_ok(), n <= 2, "{joined:?}");
+    }
+    let left = rig.control.join_tokens(&rig.caller).unwrap();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test]
+async fn an_agent_that_was_asked_to_move_ends_its_old_connection_itself() {
+    let (one, two) = Rig::pair().await;
+    let agent = one.agent(HOST).await;
+    agent.hears().await;
+    two.control.settled().await;
+    assert_eq!(one.control.move_agents(10, "for a test"), 1);
+    assert_eq!(
+        is_asked_to_move(&agent).await.as_deref(),
+        Some("for a test")
+    );
+    assert_eq!(
+        one.control.move_agents(10, "for a test"),
+        0,
+        "not asked twice"
+    );
+    let _moved = two.connect_as(host(), 0, 5);
+    until("the first lets go", || one.control.n_agents() == 0).await;
+    assert_eq!(bye(&agent).await, None, "it may still be answering");
+}
+
+#[tokio::test]
+async fn a_replica_that_drains_asks_all_of_its_agents_and_is_drained_when_they_have_left() {
+    let (one, two) = Rig::pair().await;
+    until("they know of each other", || one.control.has_company()).await;
+    let mut agents = Vec::new();
+    for n in 1..=12 {
+        let agent = one.agent(&format!("10.0.0.{n}")).await;
+        agent.hears().await;
+        agents.push(agent);
+    }
+    one.control.start_draining(&one.caller).await.unwrap();
+    for agent in &agents {
+        let asked = tokio::time::timeout(Duration::from_secs(20), async {
+            loop {
+                if let Some(reason) = is_asked_to_move(agent).await {
+                    return reason;
+                }
+            }
+        });
+        assert_eq!(asked.await.unwrap(), "the server is draining");
+    }
+    let drained = tokio::time::timeout(Duration::from_millis(300), one.control.drained());
+    assert!(drained.await.is_err(), "they are still there");
+    drop(agents);
+    let drained = tokio::time::timeout(Duration::from_secs(20), one.control.drained());
+    drained.await.unwrap();
+
+    // The other hears of it, and has nobody left to drain to.
+    until("the other hears of it", || !two.control.has_company()).await;
+    let refused = two.control.start_draining(&two.caller).await;
+    assert!(
+        matches!(refused, Err(ControlError::Conflict(_))),
+        "{refused:?}"
+    );
+    one.control.stop_draining(&one.caller).await.unwrap();
+    until("the other hears of that, too", || two.control.has_company()).await;
+}
+
+#[tokio::test]
+async fn a_replica_with_more_than_its_share_asks_some_agents_to_move_slowly() {
+    let (one, two) = Rig::pair().await;
+    until("they know of each other", || one.control.has_company()).await;
+    let fixed = FirstKeys {
+        join_token: Some("join-me".into()),
+        ..Default::default()
+    };
+    one.control.ensure_first_keys(fixed).await.unwrap();
+    let mut agents = Vec::new();
+    for n in 1..=60 {
+        agents.push(one.agent(&format!("10.0.1.{n}")).await);
+    }
+    let mut n_asked = 0;
+    let began = tokio::time::Instant::now();
+    while n_asked < 2 {
+        for agent in &agents {
+            let frames = tokio::time::timeout(Duration::from_millis(1), agent.session.next()).await;
+            let frames = frames.unwrap_or_default();
+            let is_move = |frame: &wire::Down| matches!(frame.kind, Some(DownKind::Move(_)));
+            n_asked += frames.iter().filter(|frame| is_move(frame)).count();
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "nobody was asked"
+        );
+    }
+    // One of sixty a second.
+    let secs = began.elapsed().as_secs() as usize;
+    assert!(n_asked <= secs + 2, "{n_asked} in {secs} s");
+    drop(two);
+}
