@@ -4,10 +4,12 @@
 
 mod access_log;
 mod cmdb;
+mod doors;
 mod gse;
 mod gsekit;
 mod native;
 mod openapi;
 mod receiver;
 mod rig;
+mod roles;
 mod server_paths;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
+use model::access::Action;
 use model::config_template::{ConfigFileRow, FileState, TemplateId};
 use model::topology::{BkProcessId, BusinessId};
 use model::{Invalid, UnixMillis};
@@ -105,6 +106,8 @@ pub(crate) async fn show(
     params: Params,
 ) -> Result<Response, ApiError> {
     let business = BusinessId(id);
+    // Before anything is found, so that nobody learns what there is.
+    http.control.check(&caller, Action::Operate, business)?;
     let files = http
         .control
         .config_files(&caller, business, BkProcessId(process))?;
