@@ -230,7 +230,7 @@ impl Door {
                 drop(stranger);
                 match self.admit(certificate).await {
                     Ok(host) => {
-                        session::attend(&self.control, session, &hello, host, self.stop).await
+                        session::attend(&self.control, session, hello, host, self.stop).await
                     }
                     Err(refused) => session::turn_away(session, &hello, refused).await,
                 }

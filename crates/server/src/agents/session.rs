@@ -3,24 +3,23 @@
 use std::time::Duration;
 
 use control::{Control, Refused, Session};
-use futures_util::{SinkExt, StreamExt};
 use model::Host;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
-use tokio_util::codec::Framed;
-use wire::{Bye, Codec, Down, DownKind, Hello, SILENCE_SECS, Up, UpKind};
+use wire::{Bye, Down, DownKind, Hello, SILENCE_SECS, UpKind};
+
+mod frames;
 
 use super::{ConnectionError, GREETING};
 use crate::stopped;
+pub(super) use frames::Frames;
 
 /// How long an agent may take to read what it is sent.
 const MAX_WRITE: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(SILENCE_SECS);
 /// The longest hello: with all the operations that an agent may hold.
 const MAX_HELLO: usize = 1024 * 1024;
-
-pub(super) type Frames<S> = Framed<S, Codec<Up, Down>>;
 
 /// Talks to the agent of a host, until either side ends it.
 pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
@@ -30,22 +29,22 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     let (frames, hello) = greeted(stream).await?;
-    attend(control, frames, &hello, certified, stop).await
+    attend(control, frames, hello, certified, stop).await
 }
 
 /// Waits for the first frame, which must not be long.
 pub(super) async fn greeted<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
 ) -> Result<(Frames<S>, Hello), ConnectionError> {
-    let mut frames: Frames<S> = Framed::new(stream, Codec::with_limit(MAX_HELLO));
+    let mut frames = Frames::with_limit(stream, MAX_HELLO);
     let first = timeout(GREETING, frames.next())
         .await
         .map_err(|_| ConnectionError::TooSlow)?;
-    let Some(UpKind::Hello(hello)) = first.ok_or(ConnectionError::Closed)??.kind else {
+    let Some(UpKind::Hello(hello)) = first?.ok_or(ConnectionError::Closed)?.kind else {
         let refused = Refused::for_now("the first frame must be a hello");
         return Err(refuse(&mut frames, refused).await);
     };
-    let frames = frames.map_codec(|_| Codec::new());
+    frames.lift_limit();
     Ok((frames, hello))
 }
 
@@ -64,23 +63,25 @@ pub(super) async fn turn_away<S: AsyncRead + AsyncWrite + Unpin>(
 pub(super) async fn attend<S: AsyncRead + AsyncWrite + Unpin>(
     control: &Control,
     mut frames: Frames<S>,
-    hello: &Hello,
+    hello: Hello,
     certified: Host,
     stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     if control.is_draining() {
         let draining = Refused::for_now("the server is draining: go to another one");
-        return turn_away(frames, hello, draining).await;
+        return turn_away(frames, &hello, draining).await;
     }
     if control.is_cut_off() {
         let cut_off = Refused::for_now("the server is cut off from its store");
-        return turn_away(frames, hello, cut_off).await;
+        return turn_away(frames, &hello, cut_off).await;
     }
-    let session = match control.attach(certified, hello) {
+    let session = match control.attach(certified, &hello) {
         Ok(session) => session,
-        Err(refused) => return turn_away(frames, hello, refused).await,
+        Err(refused) => return turn_away(frames, &hello, refused).await,
     };
     tracing::info!(host = %certified, version = hello.agent_version, "agent connected");
+    // A session lasts for weeks: it keeps only what it needs.
+    drop(hello);
     let ended = converse(&session, &mut frames, stop).await;
     match &ended {
         Ok(()) => tracing::info!(host = %certified, "agent disconnected"),
@@ -100,8 +101,8 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
         tokio::select! {
             frame = frames.next() => {
                 heard = Instant::now();
-                let Some(frame) = frame else { return Ok(()) };
-                if let Err(refused) = session.take(frame?).await {
+                let Some(frame) = frame? else { return Ok(()) };
+                if let Err(refused) = session.take(frame).await {
                     return Err(refuse(frames, refused).await);
                 }
             }
@@ -126,13 +127,7 @@ async fn send<S: AsyncRead + AsyncWrite + Unpin>(
     frames: &mut Frames<S>,
     outgoing: Vec<Down>,
 ) -> Result<(), ConnectionError> {
-    let writing = async {
-        for frame in outgoing {
-            frames.feed(frame).await?;
-        }
-        frames.flush().await
-    };
-    timeout(MAX_WRITE, writing)
+    timeout(MAX_WRITE, frames.send(outgoing))
         .await
         .map_err(|_| ConnectionError::TooSlow)??;
     Ok(())

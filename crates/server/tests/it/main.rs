@@ -13,3 +13,4 @@ mod receiver;
 mod rig;
 mod roles;
 mod server_paths;
+mod slow_agents;

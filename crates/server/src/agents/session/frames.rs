@@ -1,0 +1,163 @@
+//! Frames over a connection that is silent most of the time: between two frames nothing is kept for it.
+//!
+//! Ten thousand buffers that wait for something to do would be most of what connected agents cost. So bytes are read into
+//! a buffer on the stack and kept only while they are part of a frame, and frames that go out are made when they are sent.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio_util::codec::{Decoder, Encoder};
+use wire::{Codec, Down, Up, WireError};
+
+/// How much is read at a time.
+const READ: usize = 8 * 1024;
+/// With this much to write, it is written before more is made.
+const WRITE: usize = 64 * 1024;
+
+#[derive(Debug)]
+pub(in crate::agents) struct Frames<S> {
+    stream: S,
+    codec: Codec<Up, Down>,
+    /// Bytes of a frame that has begun to arrive, and of what came with it.
+    incoming: BytesMut,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
+    /// Takes no frame that is longer than this.
+    pub(super) fn with_limit(stream: S, limit: usize) -> Self {
+        Self {
+            stream,
+            codec: Codec::with_limit(limit),
+            incoming: BytesMut::new(),
+        }
+    }
+
+    /// From now on frames may be as long as any.
+    pub(super) fn lift_limit(&mut self) {
+        self.codec = Codec::new();
+    }
+
+    /// The next frame; none when the peer is done. May be cancelled without loss.
+    pub(super) async fn next(&mut self) -> Result<Option<Up>, WireError> {
+        loop {
+            if let Some(frame) = self.codec.decode(&mut self.incoming)? {
+                if self.incoming.is_empty() {
+                    self.incoming = BytesMut::new();
+                }
+                return Ok(Some(frame));
+            }
+            let read = std::future::poll_fn(|context| self.poll_read(context));
+            if read.await? == 0 {
+                return match self.incoming.is_empty() {
+                    true => Ok(None),
+                    false => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                };
+            }
+        }
+    }
+
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut scratch = [MaybeUninit::<u8>::uninit(); READ];
+        let mut scratch = ReadBuf::uninit(&mut scratch);
+        ready!(Pin::new(&mut self.stream).poll_read(context, &mut scratch))?;
+        self.incoming.extend_from_slice(scratch.filled());
+        Poll::Ready(Ok(scratch.filled().len()))
+    }
+
+    /// Writes all of them.
+    pub(super) async fn send(&mut self, frames: Vec<Down>) -> Result<(), WireError> {
+        let mut outgoing = BytesMut::new();
+        for frame in frames {
+            self.codec.encode(frame, &mut outgoing)?;
+            if outgoing.len() >= WRITE {
+                self.stream.write_all_buf(&mut outgoing).await?;
+            }
+        }
+        self.stream.write_all_buf(&mut outgoing).await?;
+        Ok(self.stream.flush().await?)
+    }
+
+    pub(super) async fn close(&mut self) -> io::Result<()> {
+        self.stream.shutdown().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::duplex;
+    use wire::{Report, UpKind};
+
+    use super::*;
+
+    fn bytes_of(frames: &[Up]) -> BytesMut {
+        let mut bytes = BytesMut::new();
+        for frame in frames {
+            let mut codec = Codec::<Down, Up>::new();
+            codec.encode(frame.clone(), &mut bytes).unwrap();
+        }
+        bytes
+    }
+
+    fn report(n: usize) -> Up {
+        let status = wire::ProcessStatus {
+            name: "n".repeat(100),
+            ..Default::default()
+        };
+        let statuses = vec![status; n];
+        Report { statuses }.into()
+    }
+
+    #[tokio::test]
+    async fn frames_come_out_whole_and_leave_nothing_behind() {
+        let sent = [report(0), report(500), report(1)];
+        let (mut near, far) = duplex(1000);
+        let mut frames = Frames::with_limit(far, wire::MAX_FRAME);
+        let bytes = bytes_of(&sent);
+        tokio::spawn(async move { near.write_all(&bytes).await });
+        for expected in sent {
+            let frame = frames.next().await.unwrap().unwrap();
+            assert_eq!(frame, expected);
+        }
+        assert_eq!(frames.incoming.capacity(), 0);
+        assert_eq!(frames.next().await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_frame_that_is_cut_off_is_an_error_and_a_long_one_is_refused() {
+        let bytes = bytes_of(&[report(10)]);
+        let (mut near, far) = duplex(64 * 1024);
+        near.write_all(&bytes[..bytes.len() - 1]).await.unwrap();
+        drop(near);
+        let mut frames = Frames::with_limit(far, wire::MAX_FRAME);
+        assert!(matches!(frames.next().await, Err(WireError::Io(_))));
+
+        let (mut near, far) = duplex(64 * 1024);
+        near.write_all(&bytes).await.unwrap();
+        let mut frames = Frames::with_limit(far, 100);
+        assert!(matches!(
+            frames.next().await,
+            Err(WireError::TooLong { .. })
+        ));
+    }
+
+    #[tokio::test]
+    async fn a_read_that_is_cancelled_loses_nothing() {
+        let bytes = bytes_of(&[report(3)]);
+        let (mut near, far) = duplex(64 * 1024);
+        let mut frames = Frames::with_limit(far, wire::MAX_FRAME);
+        for byte in bytes.chunks(1) {
+            let cancelled = frames.next();
+            tokio::select! {
+                biased;
+                _ = cancelled => panic!("nothing is whole yet"),
+                written = near.write_all(byte) => written.unwrap(),
+            }
+        }
+        let frame = frames.next().await.unwrap().unwrap();
+        assert!(matches!(frame.kind, Some(UpKind::Report(_))));
+    }
+}
