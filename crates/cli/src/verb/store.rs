@@ -1,5 +1,6 @@
 //! `muster store`: what the server keeps, without a server.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,13 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
 fn copy(out: &Out, args: &CopyArgs) -> Result<Exit, Failure> {
     let CopyArgs { from, to } = args;
     // Held until the end: no server starts on either meanwhile.
-    let _locks = [lock(from)?, lock(to)?];
+    let files: BTreeMap<_, _> = [from, to]
+        .into_iter()
+        .filter_map(|url| locked(url))
+        .collect();
+    let locks: Result<Vec<_>, Failure> =
+        files.iter().map(|(lock, file)| take(lock, file)).collect();
+    let _locks = locks?;
     let mut progress = Progress::new(out);
     let copied = runtime()?.block_on(store::copy(from, to, |it| progress.show(it)));
     progress.clear();
@@ -79,32 +86,30 @@ fn document(tables: &[CopiedTable], n_rows: u64) -> serde_json::Value {
     json!({"rows": n_rows, "tables": Vec::from_iter(tables)})
 }
 
-/// The lock that a server holds for as long as it runs on this file, if the file is where servers keep theirs.
-fn lock(url: &str) -> Result<Option<File>, Failure> {
-    let Some(path) = sqlite_file(url) else {
-        return Ok(None);
-    };
-    let lock = path.with_file_name("server.lock");
-    let file = match File::open(&lock) {
-        Ok(file) => file,
+/// The lock that a server holds for as long as it runs on a SQLite file, and the file. Two files of one folder share it.
+fn locked(url: &str) -> Option<(PathBuf, PathBuf)> {
+    let path = url.strip_prefix("sqlite:")?;
+    let file = Path::new(path.strip_prefix("//").unwrap_or(path));
+    Some((file.with_file_name("server.lock"), file.to_owned()))
+}
+
+/// None where no server was ever started.
+fn take(lock: &Path, file: &Path) -> Result<Option<File>, Failure> {
+    let lock_file = match File::open(lock) {
+        Ok(lock_file) => lock_file,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => {
             let what = format!("cannot open {}: {e}", lock.display());
             return Err(Failure::new(Kind::Failed, what));
         }
     };
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
+    match flock(&lock_file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(lock_file)),
         Err(_) => {
-            let what = format!("a server runs on {}", path.display());
+            let what = format!("a server runs on {}", file.display());
             Err(Failure::new(Kind::Failed, what).advise("stop it first"))
         }
     }
-}
-
-fn sqlite_file(url: &str) -> Option<PathBuf> {
-    let path = url.strip_prefix("sqlite:")?;
-    Some(Path::new(path.strip_prefix("//").unwrap_or(path)).to_owned())
 }
 
 fn failure(error: &CopyError) -> Failure {
