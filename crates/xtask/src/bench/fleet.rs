@@ -4,6 +4,7 @@
 //! The path of a figure: the [`Stage`] holds servers and simulator; each step does one thing to them and writes its rows.
 //! What was taken is counted by the server's `/metrics`, what was there by the kernel, how long targets took by the agents.
 
+mod engines;
 mod hosts;
 mod load;
 mod operate;
@@ -22,6 +23,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   cargo xtask bench fleet
   cargo xtask bench fleet --agents 1000            a quick look
+  cargo xtask bench fleet --replicas 3             three servers on PostgreSQL and NATS, started from this machine's packages
 
 Each agent needs an open file in the server and one in the simulator: see `ulimit -n`.";
 
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     /// Processes on each host.
     #[arg(long, default_value_t = 100)]
     procs: usize,
+    /// Servers. More than one share a PostgreSQL and a NATS that are started for them.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=9))]
+    replicas: u8,
     /// How long a simulated operation takes.
     #[arg(long, default_value = "5ms..50ms")]
     delay: String,
@@ -69,8 +74,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     restart::measure(args, &mut stage, &mut table)?;
     table.print();
     println!();
+    let servers = match args.replicas {
+        1 => "one server with its embedded store".to_owned(),
+        n => format!("{n} servers, PostgreSQL (fsync on) and NATS"),
+    };
     println!(
-        "{} agents with {} processes each, one server with its embedded store; server and simulator share this machine.",
+        "{} agents with {} processes each; {servers} and the simulator share this machine.",
         thousands(args.agents as f64),
         args.procs
     );

@@ -15,6 +15,8 @@ const FIRST: f64 = 100_000.0;
 /// Each next one is so much more.
 const STEP: f64 = 1.5;
 const MAX_STEPS: usize = 8;
+/// How long a server may take over what has piled up on its connections.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Less of what was asked than this, and the limit is reached.
 const KEPT_UP: f64 = 0.95;
 
@@ -23,17 +25,17 @@ pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyh
     row(
         table,
         "CPU of the idle server: heartbeats only",
-        format!("{:.1} % of a core", idle.server),
+        format!("{:.1} % of a core", idle.servers),
         "",
     );
-    let steady = args.n_processes() as f64 / STEADY_PERIOD_SECS;
+    let steady = steady(args);
     let (taken, cpu) = under(stage, steady, args.load_time())?;
     row(
         table,
         "CPU at a steady load: each process once a minute",
         format!(
             "{:.1} % of a core at {} statuses/s",
-            cpu.server,
+            cpu.servers,
             thousands(taken)
         ),
         "",
@@ -45,12 +47,18 @@ pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyh
         format!(
             "{}/s (server {:.0} %, simulator {:.0} % of a core)",
             thousands(taken),
-            cpu.server,
+            cpu.servers,
             cpu.simulator
         ),
         "≥ 200,000/s",
     );
-    stage.simulator.tell("rate 0")
+    stage.simulator.tell("rate 0")?;
+    stage.until_quiet(PATIENCE)
+}
+
+/// Statuses per second of a fleet that goes about its business.
+pub(super) fn steady(args: &Args) -> f64 {
+    args.n_processes() as f64 / STEADY_PERIOD_SECS
 }
 
 /// Raises the load until the server no longer keeps up; the most that it took.
@@ -63,7 +71,7 @@ fn at_most(args: &Args, stage: &mut Stage) -> anyhow::Result<(f64, CpuShare)> {
             "asked {}/s, taken {}/s; server {:.0} %, simulator {:.0} %",
             thousands(rate),
             thousands(taken),
-            cpu.server,
+            cpu.servers,
             cpu.simulator
         );
         if taken > best.0 {
@@ -81,14 +89,10 @@ fn at_most(args: &Args, stage: &mut Stage) -> anyhow::Result<(f64, CpuShare)> {
 fn under(stage: &mut Stage, rate: f64, time: Duration) -> anyhow::Result<(f64, CpuShare)> {
     stage.simulator.tell(&format!("rate {rate}"))?;
     std::thread::sleep(RUN_UP);
-    let mut client = stage.client()?;
-    let (before, cpu_before) = (
-        stage.metric(&mut client, "muster_statuses_total")?,
-        stage.cpu(),
-    );
+    let (before, cpu_before) = (stage.statuses()?, stage.cpu());
     let started = Instant::now();
     std::thread::sleep(time);
-    let after = stage.metric(&mut client, "muster_statuses_total")?;
+    let after = stage.statuses()?;
     let taken = (after - before) as f64 / started.elapsed().as_secs_f64();
     Ok((taken, stage.cpu().since(cpu_before)))
 }

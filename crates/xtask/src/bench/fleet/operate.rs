@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::stage::Stage;
-use super::{Args, hosts, row, seconds};
+use super::{Args, hosts, load, row, seconds};
 use crate::bench::millis;
 use crate::client::Client;
 use crate::table::{Table, thousands};
@@ -25,21 +25,13 @@ struct Operated {
 }
 
 pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
-    let hosts = hosts::list(args.agents);
-    let mut client = stage.client()?;
-    stage.simulator.tell("reset")?;
-    let mut all = Vec::new();
-    for number in 0..args.operations {
-        let name = format!("proc-{}", number % args.procs);
-        let operated = operate(&mut client, &hosts, &name)?;
-        eprintln!(
-            "operation {number}: answered after {}, ended after {}",
-            seconds(operated.answered),
-            seconds(operated.ended)
-        );
-        all.push(operated);
-    }
-    all.sort_by_key(|operated| operated.ended);
+    quiet(args, stage, table)?;
+    beside_load(args, stage, table)
+}
+
+/// On a fleet that has nothing else to do.
+fn quiet(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
+    let all = series(args, stage)?;
     let (median, slowest) = (&all[all.len() / 2], &all[all.len() - 1]);
     row(
         table,
@@ -64,7 +56,7 @@ pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyh
     row(
         table,
         format!(
-            "one target, from the task's making until its result is durable and acknowledged (operations take {})",
+            "one target, from the making of the task until the agent knows that its result is durable (it takes {} to do)",
             args.delay
         ),
         format!(
@@ -90,6 +82,50 @@ pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyh
         "",
     );
     Ok(())
+}
+
+/// The same while every process is reported once a minute.
+fn beside_load(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
+    stage
+        .simulator
+        .tell(&format!("rate {}", load::steady(args)))?;
+    std::thread::sleep(args.load_time());
+    let all = series(args, stage)?;
+    stage.simulator.tell("rate 0")?;
+    let (median, slowest) = (&all[all.len() / 2], &all[all.len() - 1]);
+    row(
+        table,
+        "the same beside the steady load",
+        format!(
+            "{} (slowest {})",
+            seconds(median.ended),
+            seconds(slowest.ended)
+        ),
+        "",
+    );
+    Ok(())
+}
+
+/// Some operations one after the other, the fastest first.
+fn series(args: &Args, stage: &mut Stage) -> anyhow::Result<Vec<Operated>> {
+    let hosts = hosts::list(args.agents);
+    let mut client = stage.client()?;
+    stage.simulator.tell("reset")?;
+    let mut all = Vec::new();
+    for number in 0..args.operations {
+        let name = format!("proc-{}", number % args.procs);
+        let operated = operate(&mut client, &hosts, &name)?;
+        eprintln!(
+            "operation {number}: answered after {}, ended after {}",
+            seconds(operated.answered),
+            seconds(operated.ended)
+        );
+        all.push(operated);
+        let n_targets = args.agents * all.len();
+        stage.until_acknowledged(n_targets as u64, PATIENCE)?;
+    }
+    all.sort_by_key(|operated| operated.ended);
+    Ok(all)
 }
 
 fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::Result<Operated> {

@@ -9,8 +9,16 @@ use crate::table::{Table, thousands};
 const PATIENCE: Duration = Duration::from_secs(180);
 
 pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
+    match args.replicas {
+        1 => alone(args, stage, table),
+        _ => one_of_several(args, stage, table),
+    }
+}
+
+fn alone(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
     let started = Instant::now();
-    let ready = stage.restart_server()?;
+    stage.kill_server()?;
+    let ready = stage.start_server()?;
     stage.until_connected(args.agents, PATIENCE)?;
     let back = started.elapsed();
     stage.until_statuses(args.n_processes() as u64, PATIENCE)?;
@@ -27,6 +35,32 @@ pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyh
             seconds(ready),
             seconds(known)
         ),
+        "",
+    );
+    Ok(())
+}
+
+fn one_of_several(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
+    let n_lost = stage.simulator.stats()?["lost"].as_u64().unwrap_or(0);
+    let started = Instant::now();
+    stage.kill_server()?;
+    stage.until_lost(n_lost, PATIENCE)?;
+    stage.until_connected(args.agents, PATIENCE)?;
+    let over = started.elapsed();
+    row(
+        table,
+        format!(
+            "kill -9 of one of {} servers: its agents are with the others",
+            args.replicas
+        ),
+        seconds(over),
+        "",
+    );
+    let ready = stage.start_server()?;
+    row(
+        table,
+        "start of that one until it is ready",
+        seconds(ready),
         "",
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! A server and a simulated fleet, and what can be read off them.
+//! Servers and a simulated fleet, and what can be read off them.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use tempfile::TempDir;
 
+use super::engines::Engines;
 use super::simulator::Simulator;
 use super::{Args, row, seconds};
 use crate::bench::agent::usage;
@@ -14,27 +15,36 @@ use crate::server::{self, Server, Settings};
 use crate::table::{Table, thousands};
 
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// With no status taken for so long, everybody is at rest.
+const QUIET: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Stage {
-    pub(super) server: Server,
     pub(super) simulator: Simulator,
+    replicas: Vec<Replica>,
     binaries: PathBuf,
+    /// What several replicas share; last, so that it is there until they are gone.
+    engines: Option<Engines>,
+}
+
+#[derive(Debug)]
+struct Replica {
+    server: Server,
     data: TempDir,
 }
 
-/// Time on a core, of server and simulator.
+/// Time on a core, of servers and simulator.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cpu {
     at: Instant,
-    server: Duration,
+    servers: Duration,
     simulator: Duration,
 }
 
 /// Percent of one core.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CpuShare {
-    pub(super) server: f64,
+    pub(super) servers: f64,
     pub(super) simulator: f64,
 }
 
@@ -42,10 +52,23 @@ impl Stage {
     /// Everything is up, every agent is enrolled, none is connected.
     pub(super) fn set(args: &Args, table: &mut Table) -> anyhow::Result<Self> {
         let binaries = server::binaries()?;
-        let data = tempfile::tempdir()?;
-        let (server, _) = Server::start(&binaries, data.path())?;
+        let engines = match args.replicas {
+            1 => None,
+            _ => Some(Engines::start()?),
+        };
+        let mut replicas = Vec::new();
+        for _ in 0..args.replicas {
+            let settings = Settings {
+                more: engines.as_ref().map(Engines::arguments).unwrap_or_default(),
+                ..Settings::default()
+            };
+            let data = tempfile::tempdir()?;
+            let (server, _) = Server::start_with(&binaries, data.path(), &settings)?;
+            replicas.push(Replica { server, data });
+        }
+        let doors: Vec<_> = replicas.iter().map(|one| one.server.agents).collect();
         let started = Instant::now();
-        let simulator = Simulator::start(&binaries, &[server.agents], args)?;
+        let simulator = Simulator::start(&binaries, &doors, args)?;
         let took = started.elapsed();
         let rate = args.agents as f64 / took.as_secs_f64();
         row(
@@ -58,25 +81,31 @@ impl Stage {
             "",
         );
         Ok(Self {
-            server,
             simulator,
+            replicas,
             binaries,
-            data,
+            engines,
         })
     }
 
+    /// A connection to the API of the first replica.
     pub(super) fn client(&self) -> anyhow::Result<Client> {
-        Client::connect(self.server.http)
+        Client::connect(self.replicas[0].server.http)
     }
 
-    /// One figure of `/metrics`.
-    pub(super) fn metric(&self, client: &mut Client, name: &str) -> anyhow::Result<u64> {
-        let text = String::from_utf8(client.get("/metrics")?)?;
-        let value = text
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
-            .with_context(|| format!("the server has no metric {name}"))?;
-        Ok(value.parse()?)
+    /// Resident memory of all servers, in bytes.
+    pub(super) fn memory(&self) -> anyhow::Result<u64> {
+        let each = self.replicas.iter().map(|replica| replica.server.memory());
+        each.sum()
+    }
+
+    /// Statuses that all servers have taken from agents.
+    pub(super) fn statuses(&self) -> anyhow::Result<u64> {
+        let each = self.replicas.iter().map(|replica| {
+            let mut client = Client::connect(replica.server.http)?;
+            metric(&mut client, "muster_statuses_total")
+        });
+        each.sum()
     }
 
     /// Waits until every agent is connected.
@@ -85,64 +114,119 @@ impl Stage {
         n_agents: usize,
         patience: Duration,
     ) -> anyhow::Result<()> {
-        let started = Instant::now();
-        loop {
+        wait(patience, || {
             let connected = self.simulator.n_connected()?;
-            if connected == n_agents {
-                return Ok(());
-            }
-            ensure!(
-                started.elapsed() < patience,
-                "after {patience:?} {connected} of {n_agents} agents are connected"
-            );
-            std::thread::sleep(LOOK_AGAIN);
-        }
+            let what = format!("{connected} of {n_agents} agents are connected");
+            Ok((connected == n_agents).then_some(()).ok_or(what))
+        })
     }
 
-    /// Waits until the server has taken so many statuses.
+    /// Waits until more agents have lost their server than so many.
+    pub(super) fn until_lost(&mut self, before: u64, patience: Duration) -> anyhow::Result<()> {
+        wait(patience, || {
+            let lost = self.simulator.stats()?["lost"].as_u64().unwrap_or(0);
+            let what = "no agent has noticed".to_owned();
+            Ok((lost > before).then_some(()).ok_or(what))
+        })
+    }
+
+    /// Waits until the servers have taken so many statuses.
     pub(super) fn until_statuses(&self, wanted: u64, patience: Duration) -> anyhow::Result<()> {
-        let mut client = self.client()?;
-        let started = Instant::now();
-        loop {
-            let taken = self.metric(&mut client, "muster_statuses_total")?;
-            if taken >= wanted {
-                return Ok(());
+        wait(patience, || {
+            let taken = self.statuses()?;
+            let what = format!("{taken} of {wanted} statuses are taken");
+            Ok((taken >= wanted).then_some(()).ok_or(what))
+        })
+    }
+
+    /// Waits until the agents know that so many results are durable.
+    pub(super) fn until_acknowledged(
+        &mut self,
+        wanted: u64,
+        patience: Duration,
+    ) -> anyhow::Result<()> {
+        wait(patience, || {
+            let stats = self.simulator.stats()?;
+            let n = stats["targets"]["n"].as_u64().unwrap_or(0);
+            let what = format!("{n} of {wanted} results are acknowledged");
+            Ok((n >= wanted).then_some(()).ok_or(what))
+        })
+    }
+
+    /// Waits until no status comes any more.
+    pub(super) fn until_quiet(&self, patience: Duration) -> anyhow::Result<()> {
+        let (mut last, mut since) = (self.statuses()?, Instant::now());
+        wait(patience, || {
+            let taken = self.statuses()?;
+            if taken != last {
+                (last, since) = (taken, Instant::now());
             }
-            ensure!(
-                started.elapsed() < patience,
-                "after {patience:?} the server has {taken} of {wanted} statuses"
-            );
-            std::thread::sleep(LOOK_AGAIN);
-        }
+            let what = "statuses still come".to_owned();
+            Ok((since.elapsed() >= QUIET).then_some(()).ok_or(what))
+        })
     }
 
     pub(super) fn cpu(&self) -> Cpu {
+        let pids: Vec<i32> = self.replicas.iter().map(|one| one.server.pid()).collect();
         Cpu {
             at: Instant::now(),
-            server: usage::cpu(&[self.server.pid()]),
+            servers: usage::cpu(&pids),
             simulator: usage::cpu(&[self.simulator.pid()]),
         }
     }
 
-    /// As if the power had gone, and come back at once; answers how long the server took to be ready.
-    pub(super) fn restart_server(&mut self) -> anyhow::Result<Duration> {
+    /// Ends the first server as if its power had gone.
+    pub(super) fn kill_server(&mut self) -> anyhow::Result<()> {
+        self.replicas[0].server.kill()
+    }
+
+    /// Starts the first server again where it was; answers how long it took to be ready.
+    pub(super) fn start_server(&mut self) -> anyhow::Result<Duration> {
+        let engines = self.engines.as_ref();
+        let replica = &mut self.replicas[0];
         let settings = Settings {
-            http: self.server.http,
-            agents: self.server.agents,
-            more: Vec::new(),
+            http: replica.server.http,
+            agents: replica.server.agents,
+            more: engines.map(Engines::arguments).unwrap_or_default(),
         };
-        self.server.kill()?;
-        let (server, took) = Server::start_with(&self.binaries, self.data.path(), &settings)?;
-        self.server = server;
+        let (server, took) = Server::start_with(&self.binaries, replica.data.path(), &settings)?;
+        replica.server = server;
         Ok(took)
     }
 
     /// Ends everything and leaves nothing behind.
-    pub(super) fn strike(mut self) -> anyhow::Result<()> {
+    pub(super) fn strike(self) -> anyhow::Result<()> {
         self.simulator.end()?;
-        self.server.kill()?;
-        self.data.close()?;
+        for mut replica in self.replicas {
+            replica.server.kill()?;
+            replica.data.close()?;
+        }
         Ok(())
+    }
+}
+
+/// One figure of `/metrics`.
+fn metric(client: &mut Client, name: &str) -> anyhow::Result<u64> {
+    let text = String::from_utf8(client.get("/metrics")?)?;
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+        .with_context(|| format!("the server has no metric {name}"))?;
+    Ok(value.parse()?)
+}
+
+/// Looks again and again until it is so; in vain, what it was instead is the error.
+fn wait(
+    patience: Duration,
+    mut look: impl FnMut() -> anyhow::Result<Result<(), String>>,
+) -> anyhow::Result<()> {
+    let started = Instant::now();
+    loop {
+        let Err(what) = look()? else {
+            return Ok(());
+        };
+        ensure!(started.elapsed() < patience, "after {patience:?} {what}");
+        std::thread::sleep(LOOK_AGAIN);
     }
 }
 
@@ -153,7 +237,7 @@ impl Cpu {
         let share =
             |now: Duration, then: Duration| 100.0 * now.saturating_sub(then).as_secs_f64() / time;
         CpuShare {
-            server: share(self.server, earlier.server),
+            servers: share(self.servers, earlier.servers),
             simulator: share(self.simulator, earlier.simulator),
         }
     }

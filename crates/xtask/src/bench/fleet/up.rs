@@ -17,7 +17,7 @@ pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyh
 }
 
 fn connect(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
-    let before = stage.server.memory()?;
+    let before = stage.memory()?;
     let cpu_before = stage.cpu();
     let started = Instant::now();
     stage.simulator.tell("connect")?;
@@ -32,16 +32,16 @@ fn connect(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<
             thousands(args.agents as f64)
         ),
         format!(
-            "{} ({}/s; {failed} had to try again; server {:.0} %, simulator {:.0} % of a core)",
+            "{} ({}/s; {failed} tries in vain; server {:.0} %, simulator {:.0} % of a core)",
             seconds(took),
             thousands(args.agents as f64 / took.as_secs_f64()),
-            cpu.server,
+            cpu.servers,
             cpu.simulator
         ),
         "",
     );
     std::thread::sleep(REST);
-    let grown = stage.server.memory()?.saturating_sub(before);
+    let grown = stage.memory()?.saturating_sub(before);
     row(
         table,
         "memory per connected agent (growth of the server's RSS)",
@@ -52,10 +52,10 @@ fn connect(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<
 }
 
 fn register(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
-    let before = stage.server.memory()?;
+    let before = stage.memory()?;
     let hosts = hosts::list(args.agents);
     let mut client = stage.client()?;
-    let taken = stage.metric(&mut client, "muster_statuses_total")?;
+    let taken = stage.statuses()?;
     let started = Instant::now();
     for number in 0..args.procs {
         let body = api::register_on(&hosts, &format!("proc-{number}"));
@@ -85,7 +85,7 @@ fn register(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result
         "",
     );
     std::thread::sleep(REST);
-    let grown = stage.server.memory()?.saturating_sub(before);
+    let grown = stage.memory()?.saturating_sub(before);
     row(
         table,
         "memory per registered and reported process",
