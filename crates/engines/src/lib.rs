@@ -13,4 +13,5 @@ mod programs;
 
 pub use error::EngineError;
 pub use nats::{Nats, NatsCluster};
+pub use port::Port;
 pub use postgres::{Postgres, PostgresOptions};

@@ -12,13 +12,13 @@ const N_PORTS: u16 = 2_000;
 
 /// A port of the loopback that nobody else takes while this lives.
 #[derive(Debug)]
-pub(crate) struct Port {
+pub struct Port {
     number: u16,
     _lock: File,
 }
 
 impl Port {
-    pub(crate) fn take() -> Result<Self, EngineError> {
+    pub fn take() -> Result<Self, EngineError> {
         let user = rustix::process::geteuid().as_raw();
         let folder = std::env::temp_dir().join(format!("muster-engines-ports-{user}"));
         std::fs::create_dir_all(&folder).map_err(EngineError::io("make", &folder))?;
@@ -41,7 +41,7 @@ impl Port {
         })
     }
 
-    pub(crate) fn number(&self) -> u16 {
+    pub fn number(&self) -> u16 {
         self.number
     }
 }
