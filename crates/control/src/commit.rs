@@ -3,12 +3,19 @@
 //! A plan is a pure function of the fleet at one revision. The store takes the changes only if that is still the head; if
 //! another replica was faster, its commits are folded in and the plan is made again.
 
+use std::pin::pin;
+use std::time::Duration;
+
 use fleet::Fleet;
 use model::change::{Changes, HostId, NameId, Revision};
 use store::StoreError;
+use tokio::sync::MutexGuard;
 
 use crate::access::Access;
 use crate::{Control, ControlError, Happening};
+
+/// How often whoever waits for its turn looks whether the store is there.
+const LOOK_UP: Duration = Duration::from_millis(500);
 
 /// What a plan may look at.
 #[derive(Debug)]
@@ -43,7 +50,7 @@ impl Control {
     where
         P: FnMut(&World<'_>) -> Result<(Changes, T), ControlError>,
     {
-        let _turn = self.0.committing.lock().await;
+        let _turn = self.turn().await?;
         loop {
             let (head, changes, answer) = {
                 let fleet = self.fleet();
@@ -69,6 +76,22 @@ impl Control {
                 }
                 Err(StoreError::Moved { .. }) => self.catch_up(head).await?,
                 Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Waits for everybody who came before. While the store is away each of them waits for it, so nobody queues up behind
+    /// them.
+    async fn turn(&self) -> Result<MutexGuard<'_, ()>, ControlError> {
+        let mut turn = pin!(self.0.committing.lock());
+        loop {
+            tokio::select! {
+                turn = &mut turn => return Ok(turn),
+                () = tokio::time::sleep(LOOK_UP) => {}
+            }
+            if self.is_behind() {
+                let source = "others wait for it already".into();
+                return Err(StoreError::Unavailable { source }.into());
             }
         }
     }
