@@ -22,10 +22,10 @@ fn read(path: &Path) -> Result<Vec<Certificate<'static>>, Failure> {
     let text = std::fs::read(path).map_err(|error| bad(format!("cannot be read: {error}")))?;
     let mut certificates = Vec::new();
     for item in parse_pem(&text) {
-        match item.map_err(|error| bad(format!("is no PEM: {error}")))? {
-            PemItem::Certificate(certificate) => certificates.push(certificate),
-            // A file may hold its key, too.
-            _ => {}
+        let item = item.map_err(|error| bad(format!("is no PEM: {error}")))?;
+        // A file may hold its key, too.
+        if let PemItem::Certificate(certificate) = item {
+            certificates.push(certificate);
         }
     }
     match certificates.is_empty() {

@@ -121,8 +121,9 @@ fn what_is_no_url_is_refused() {
         "ftp://x",
         "localhost:7100",
         "http://",
-        "https://example.org",
+        "https://",
         "http://a@b",
+        "https://a@b",
     ] {
         let ran = muster(&["ps", "--url", url]).run();
         assert_eq!(ran.code, 2, "{url}: {ran:?}");

@@ -172,7 +172,7 @@ fn apps_users_and_tokens_come_and_go() {
                 status(201, json!({"id": "t1", "token": "tok.fp", "expires_at": 0}))
             }
             ("GET", "apps") => ok(
-                json!({"apps": [{"code": "ci", "namespaces": ["web"], "trusted": false, "rate_limit": 5, "created_at": 1}]}),
+                json!({"apps": [{"code": "ci", "grants": [{"role": "operator", "namespaces": ["web"]}], "trusted": false, "rate_limit": 5, "created_at": 1}]}),
             ),
             ("GET", "users") => ok(json!({"users": [{"name": "alice", "created_at": 1}]})),
             ("GET", "tokens") => ok(
@@ -216,9 +216,11 @@ fn apps_users_and_tokens_come_and_go() {
     assert_eq!(
         bodies,
         [
-            json!({"code": "ci", "namespaces": ["web", "db"], "trusted": false, "rate_limit": 5}),
+            json!({"code": "ci", "trusted": false, "rate_limit": 5,
+                "grants": [{"role": "operator", "namespaces": ["web", "db"], "businesses": []}]}),
             json!({"code": "ci", "secret": "chosen", "trusted": true, "rate_limit": 0}),
-            json!({"name": "alice", "password": "pa ss"}),
+            json!({"name": "alice", "password": "pa ss",
+                "grants": [{"role": "viewer", "namespaces": [], "businesses": []}]}),
             json!({"host": "0:10.0.0.7", "expires_in": "86400s"}),
         ]
     );

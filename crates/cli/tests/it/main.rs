@@ -17,6 +17,7 @@ mod operate;
 mod register;
 mod script;
 mod templates;
+mod tls;
 mod topology;
 mod up;
 mod watch;
