@@ -43,8 +43,6 @@ const MAX_HANDSHAKES: usize = 256;
 const MAX_STRANGERS: usize = 8_192;
 /// How long a connection waits for its turn: an agent waits no longer either.
 const TURN_WITHIN: Duration = Duration::from_secs(10);
-/// How long a peer may take over the handshake, and again over its first frame.
-const GREETING: Duration = Duration::from_secs(15);
 /// How many connections beyond the last that there is room for are still told so.
 const TOLD_SO: usize = 64;
 /// How long to wait when no connection can be accepted, for example for want of descriptors.
@@ -56,6 +54,7 @@ pub struct Agents {
     ca: Arc<Ca>,
     handshakes: Arc<Handshakes>,
     gate: Arc<Gate>,
+    patience: Duration,
     listener: TcpListener,
     /// How many connections there is room for.
     room: usize,
@@ -109,6 +108,7 @@ impl Agents {
             ca,
             handshakes: Arc::new(Handshakes::new(config)?),
             gate: Gate::new(limits),
+            patience: limits.patience,
             listener,
             room: limits::room_for_agents(),
         })
@@ -159,6 +159,7 @@ impl Agents {
                 ca: self.ca.clone(),
                 handshakes: self.handshakes.clone(),
                 turns: turns.clone(),
+                patience: self.patience,
                 is_full: connections.len() >= self.room,
                 stop: stop.clone(),
             };
@@ -180,6 +181,7 @@ struct Door {
     ca: Arc<Ca>,
     handshakes: Arc<Handshakes>,
     turns: Arc<Semaphore>,
+    patience: Duration,
     is_full: bool,
     stop: watch::Receiver<bool>,
 }
@@ -218,7 +220,7 @@ impl Door {
         match tls.alpn_protocol() {
             Some(wire::enrol::ALPN) => {
                 let enrolment = enrol::serve(&self.control, &self.ca, stream, peer, certificate);
-                timeout(GREETING, enrolment)
+                timeout(self.patience, enrolment)
                     .await
                     .map_err(|_| ConnectionError::TooSlow)?
             }
@@ -226,7 +228,7 @@ impl Door {
                 let certificate = certificate.ok_or_else(|| {
                     ConnectionError::Refused("no certificate of this fleet".to_owned())
                 })?;
-                let (session, hello) = session::greeted(stream).await?;
+                let (session, hello) = session::greeted(stream, self.patience).await?;
                 drop(stranger);
                 match self.admit(certificate).await {
                     Ok(host) => {
@@ -254,7 +256,7 @@ impl Door {
             .await
             .map_err(|_| ConnectionError::TooSlow)?
             .map_err(|_| ConnectionError::Closed)?;
-        Ok(self.handshakes.shake(stream, GREETING).await?)
+        Ok(self.handshakes.shake(stream, self.patience).await?)
     }
 
     /// The host that a peer may speak for.

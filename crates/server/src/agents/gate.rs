@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -22,6 +23,8 @@ pub struct Limits {
     pub rate: u32,
     /// New connections at once, after a time without any.
     pub burst: u32,
+    /// How long a peer may take over the handshake, and again over its first frame.
+    pub patience: Duration,
 }
 
 impl Default for Limits {
@@ -31,6 +34,7 @@ impl Default for Limits {
             handshakes: 64,
             rate: 1_000,
             burst: 20_000,
+            patience: Duration::from_secs(15),
         }
     }
 }
@@ -146,8 +150,6 @@ fn network(address: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     const LIMITS: Limits = Limits {
@@ -155,6 +157,7 @@ mod tests {
         handshakes: 2,
         rate: 10,
         burst: 5,
+        patience: Duration::from_secs(1),
     };
 
     fn ip(text: &str) -> IpAddr {

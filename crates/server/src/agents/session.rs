@@ -11,7 +11,7 @@ use wire::{Bye, Down, DownKind, Hello, SILENCE_SECS, UpKind};
 
 mod frames;
 
-use super::{ConnectionError, GREETING};
+use super::{ConnectionError, Limits};
 use crate::stopped;
 pub(super) use frames::Frames;
 
@@ -28,16 +28,17 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     certified: Host,
     stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
-    let (frames, hello) = greeted(stream).await?;
+    let (frames, hello) = greeted(stream, Limits::default().patience).await?;
     attend(control, frames, hello, certified, stop).await
 }
 
 /// Waits for the first frame, which must not be long.
 pub(super) async fn greeted<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
+    patience: Duration,
 ) -> Result<(Frames<S>, Hello), ConnectionError> {
     let mut frames = Frames::with_limit(stream, MAX_HELLO);
-    let first = timeout(GREETING, frames.next())
+    let first = timeout(patience, frames.next())
         .await
         .map_err(|_| ConnectionError::TooSlow)?;
     let Some(UpKind::Hello(hello)) = first?.ok_or(ConnectionError::Closed)?.kind else {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
 mod access_log;
+mod agents_door;
 mod cmdb;
 mod doors;
 mod gse;
