@@ -62,6 +62,12 @@ impl Api {
 
     /// The native API: status and body.
     pub fn native(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        let (status, text) = self.native_text(method, path, body);
+        (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+    }
+
+    /// The same for what is no JSON.
+    pub fn native_text(&self, method: &str, path: &str, body: Option<Value>) -> (u16, String) {
         let request = ureq::http::Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.base))
@@ -73,7 +79,10 @@ impl Api {
             .unwrap();
         let mut answer = self.agent.run(request).unwrap();
         let status = answer.status().as_u16();
-        (status, answer.body_mut().read_json().unwrap_or(Value::Null))
+        (
+            status,
+            answer.body_mut().read_to_string().unwrap_or_default(),
+        )
     }
 
     /// Operates and waits until every key has ended; the result map.

@@ -16,4 +16,4 @@ pub mod soak;
 pub mod wait;
 
 pub use api::Api;
-pub use cluster::{Agent, Cluster};
+pub use cluster::{Agent, Cluster, Network, Replicas, Setup};

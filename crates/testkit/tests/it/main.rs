@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
 mod agents;
+mod cluster;
 mod config_files;
 mod container;
 mod crash_agent;

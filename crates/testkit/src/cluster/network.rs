@@ -1,0 +1,151 @@
+//! A network of its own for one replica, with two links to ours: one to the store, the bus and so the other replicas, which
+//! can be cut; and one to agents and clients, which stays.
+//!
+//! A program that waits for us holds it, so it is gone when we are, for whatever reason.
+
+use std::net::Ipv4Addr;
+use std::process::{Child, Command, Stdio};
+
+use engines::Port;
+
+use crate::wait;
+
+/// Addresses for trials like ours, which no real network has.
+const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+/// Two links of four addresses each.
+const N_ADDRESSES: u32 = 8;
+const FIRST_PORT: u16 = 21_000;
+
+#[derive(Debug)]
+pub struct Network {
+    holder: Child,
+    /// The number of a port that we took is a number that nobody else has.
+    number: Port,
+}
+
+/// The two links.
+#[derive(Debug, Clone, Copy)]
+enum Link {
+    Back,
+    Front,
+}
+
+impl Network {
+    /// None where this user or this machine may not have networks of its own; says so.
+    pub fn make() -> Option<Self> {
+        let holder = Command::new("unshare")
+            .args(["--net", "cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn();
+        let network = Self {
+            holder: holder.ok()?,
+            number: Port::take().unwrap(),
+        };
+        let made = network.connect();
+        if let Err(why) = &made {
+            println!("skipped: no network of its own can be made here: {why}");
+        }
+        made.is_ok().then_some(network)
+    }
+
+    fn connect(&self) -> Result<(), String> {
+        let pid = self.holder.id().to_string();
+        let ours = std::fs::read_link("/proc/self/ns/net").map_err(|e| e.to_string())?;
+        wait::until("the network, or the end of its holder", || {
+            let theirs = std::fs::read_link(format!("/proc/{pid}/ns/net"));
+            theirs.is_ok_and(|theirs| theirs != ours).then_some(())
+        });
+        for link in [Link::Back, Link::Front] {
+            let (name, there) = (self.name(link), format!("{}-", self.name(link)));
+            let (here_ip, there_ip) = (self.outside(link), self.inside(link));
+            let inside = |words: &[&str]| {
+                let enter = ["--target", &pid, "--net", "ip"];
+                run("nsenter", &[&enter, words].concat())
+            };
+            run(
+                "ip",
+                &["link", "add", &name, "type", "veth", "peer", "name", &there],
+            )?;
+            run("ip", &["link", "set", &there, "netns", &pid])?;
+            run(
+                "ip",
+                &["address", "add", &format!("{here_ip}/30"), "dev", &name],
+            )?;
+            run("ip", &["link", "set", &name, "up"])?;
+            inside(&["address", "add", &format!("{there_ip}/30"), "dev", &there])?;
+            inside(&["link", "set", &there, "up"])?;
+            inside(&["link", "set", "lo", "up"])?;
+        }
+        Ok(())
+    }
+
+    /// Where a server inside can be reached by agents and clients.
+    pub(super) fn front(&self) -> Ipv4Addr {
+        self.inside(Link::Front)
+    }
+
+    /// Where a server inside finds the store and the bus.
+    pub(super) fn back(&self) -> Ipv4Addr {
+        self.outside(Link::Back)
+    }
+
+    /// The words before a command that is to run inside.
+    pub(super) fn wrapper(&self) -> Vec<String> {
+        let pid = self.holder.id().to_string();
+        let words = ["nsenter", "--target", &pid, "--net", "--"];
+        words.map(str::to_owned).to_vec()
+    }
+
+    /// From now on nothing reaches the store or the bus, nor comes from there; nobody is told.
+    pub fn cut(&self) {
+        run("ip", &["link", "set", &self.name(Link::Back), "down"]).unwrap();
+    }
+
+    pub fn heal(&self) {
+        run("ip", &["link", "set", &self.name(Link::Back), "up"]).unwrap();
+    }
+
+    fn name(&self, link: Link) -> String {
+        let end = match link {
+            Link::Back => "b",
+            Link::Front => "f",
+        };
+        format!("muster{}{end}", self.number.number())
+    }
+
+    fn outside(&self, link: Link) -> Ipv4Addr {
+        let number = u32::from(self.number.number() - FIRST_PORT);
+        let offset = match link {
+            Link::Back => 1,
+            Link::Front => 5,
+        };
+        Ipv4Addr::from(u32::from(FIRST_ADDRESS) + number * N_ADDRESSES + offset)
+    }
+
+    fn inside(&self, link: Link) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.outside(link)) + 1)
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
+    }
+}
+
+fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
+    let ran = Command::new(program)
+        .args(arguments)
+        .output()
+        .map_err(|e| format!("{program}: {e} (the Debian package iproute2 has ip)"))?;
+    match ran.status.success() {
+        true => Ok(()),
+        false => Err(format!(
+            "{program} {}: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&ran.stderr).trim()
+        )),
+    }
+}

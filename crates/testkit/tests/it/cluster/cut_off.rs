@@ -1,0 +1,83 @@
+//! A replica that reaches neither the store nor the others, while agents and clients still reach it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::{Network, Replicas, Setup, wait};
+
+use super::tasks::Daemons;
+use crate::fixture::Fixture;
+
+const HOSTS: [&str; 3] = ["10.25.0.1", "10.25.0.2", "10.25.0.3"];
+const NOT_AVAILABLE: i64 = 1_000_503;
+const AT_MOST: Duration = Duration::from_secs(15);
+
+#[test]
+fn a_replica_that_is_cut_off_loses_nothing_and_is_one_of_them_again() {
+    let Some(network) = Network::make() else {
+        return;
+    };
+    let mut cluster = Replicas::prepare(Setup {
+        network: Some(network),
+        ..Setup::default()
+    });
+    let (others, lonely) = ([0, 1], 2);
+    cluster.start_one(lonely);
+    let agents = cluster.start_agents_at(lonely, &HOSTS);
+    assert_eq!(cluster.n_held(&agents)[lonely], HOSTS.len());
+
+    // Taken by the one and by another, sent by the one.
+    let [ours, theirs] = [("ours", lonely), ("theirs", others[0])].map(|(name, at)| {
+        let daemons = Daemons::register_held(&cluster, at, name, &agents);
+        let task = daemons.operate(cluster.api(at), 0);
+        daemons.wait_until_begun();
+        (daemons, task)
+    });
+    let cut = || cluster.network.as_ref().expect("it is set up");
+    cut().cut();
+    for (daemons, _) in [&ours, &theirs] {
+        daemons.let_go();
+    }
+    // Who writes there hears that it does not go, and in time.
+    let begun = Instant::now();
+    let refused = Fixture::daemon(cluster.path(), HOSTS[0], "refused");
+    let body = json!({"meta": refused.meta, "hosts": refused.hosts, "spec": refused.spec("true")});
+    let answer = cluster.api(lonely).esb("register_proc_info", body);
+    assert_eq!(answer["code"], NOT_AVAILABLE, "{answer}");
+    assert!(begun.elapsed() < AT_MOST, "{:?}", begun.elapsed());
+    // Elsewhere it does.
+    let during = Daemons::register(&cluster, others[1], "during", &agents);
+
+    for (daemons, task) in [&ours, &theirs] {
+        for n in others {
+            daemons.ended(cluster.api(n), task, 0);
+            daemons.wait_for_status(cluster.api(n), 1);
+        }
+    }
+    for agent in &agents {
+        wait::until("a session with another replica", || {
+            let holder = cluster.holder(agent)?;
+            others.contains(&holder).then_some(())
+        });
+    }
+    let task = during.operate(cluster.api(others[0]), 0);
+    during.ended(cluster.api(others[1]), &task, 0);
+
+    cut().heal();
+    wait::until("what happened meanwhile", || {
+        let row = during.0[0].status(cluster.api(lonely));
+        (row["status"] == 1).then_some(())
+    });
+    let row = refused.status(cluster.api(lonely));
+    assert_eq!(row["message"], "process is not registered", "{row}");
+    cluster.wait_for_agents(&agents);
+    for (daemons, task) in [&ours, &theirs] {
+        daemons.ended(cluster.api(lonely), task, 0);
+    }
+    let task = during.operate(cluster.api(lonely), 7);
+    during.ended(cluster.api(lonely), &task, 0);
+    during.were_executed(2);
+    for (daemons, _) in [&ours, &theirs] {
+        daemons.were_executed(1);
+    }
+}

@@ -1,0 +1,182 @@
+//! PostgreSQL killed with -9, and started again.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::api::with_credentials;
+use testkit::{Api, Replicas, Setup, wait};
+
+use super::tasks::{Daemons, import};
+
+const HOSTS: [&str; 2] = ["10.23.0.1", "10.23.0.2"];
+/// No caller may wait longer for a word.
+const AT_MOST: Duration = Duration::from_secs(10);
+const NOT_AVAILABLE: i64 = 1_000_503;
+
+/// Registers a name for a host that has no agent; the whole answer.
+fn register(api: &Api, name: &str) -> Result<Value, String> {
+    let body = json!({
+        "meta": {"namespace": "outage", "name": name},
+        "hosts": [{"ip": "10.23.9.9", "bk_cloud_id": 0, "bk_supplier_id": 0}],
+        "spec": {
+            "identity": {"proc_name": "x", "setup_path": "/x", "pid_path": "/x/pid", "user": "root"},
+            "control": {}, "resource": {"cpu": 0, "mem": 0}, "monitor_policy": {"auto_type": 1},
+        },
+    });
+    api.try_post("/v2/gse/register_proc_info", &with_credentials(body))
+}
+
+/// Writes through all replicas in turn until told to stop: the names that were acknowledged.
+fn write(replicas: &[Api], name: &str, stop: &AtomicBool, n_done: &AtomicUsize) -> Vec<String> {
+    let mut acknowledged = Vec::new();
+    for n in 0.. {
+        if stop.load(Ordering::SeqCst) {
+            break;
+        }
+        let name = format!("{name}-{n}");
+        let answer = register(&replicas[n % replicas.len()], &name);
+        if answer.is_ok_and(|answer| answer["code"] == 0) {
+            acknowledged.push(name);
+            n_done.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    acknowledged
+}
+
+/// Whether a replica shows all of these names.
+#[track_caller]
+fn shows(api: &Api, names: &[String]) {
+    let mut shown = Vec::new();
+    loop {
+        let page =
+            json!({"meta": {"namespace": "outage"}, "page": {"start": shown.len(), "limit": 1000}});
+        let data = api.esb_ok("sync_proc_status", page);
+        let rows = data["proc_infos"].as_array().unwrap();
+        shown.extend(
+            rows.iter()
+                .map(|row| row["meta"]["name"].as_str().unwrap().to_owned()),
+        );
+        if shown.len() as u64 >= data["count"].as_u64().unwrap() {
+            break;
+        }
+    }
+    for name in names {
+        assert!(shown.contains(name), "{name} was acknowledged and is gone");
+    }
+}
+
+/// Each write has an answer, and a clear one, in time: also when there are many.
+fn writes_fail_clearly(cluster: &Replicas, daemons: &Daemons) {
+    let refused = |n: usize, what: &str, ask: &dyn Fn(&Api) -> Result<Value, String>| {
+        let begun = Instant::now();
+        let answer = ask(cluster.api(n)).unwrap();
+        assert_eq!(answer["code"], NOT_AVAILABLE, "{what}: {answer}");
+        let message = answer["message"].as_str().unwrap();
+        assert!(message.contains("the store"), "{what}: {message}");
+        let took = begun.elapsed();
+        assert!(took < AT_MOST, "{what} at replica {n} took {took:?}");
+    };
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            scope.spawn(move || {
+                refused(n % cluster.len(), "register", &|api| {
+                    register(api, &format!("refused-{n}"))
+                });
+            });
+        }
+        scope.spawn(|| {
+            let target = &daemons.0[0];
+            let body = json!({"meta": target.meta, "hosts": target.hosts, "op_type": 7});
+            let body = with_credentials(body);
+            refused(0, "operate", &|api| {
+                api.try_post("/v2/gse/operate_proc/", &body)
+            });
+        });
+    });
+}
+
+/// The processes of the business, as one replica shows them.
+fn process_status(api: &Api) -> Value {
+    let body = json!({"bk_biz_id": 2, "scope": {"bk_set_env": "3"}, "page": 1, "pagesize": 10});
+    let path = "/v2/gsekit/api/process/process_status/";
+    let answer = api.post(path, with_credentials(body));
+    assert_eq!(answer["result"], true, "{answer}");
+    answer["data"].clone()
+}
+
+fn reads_go_on(cluster: &Replicas, running: &Daemons, processes: &Value) {
+    for n in 0..cluster.len() {
+        let begun = Instant::now();
+        for daemon in &running.0 {
+            assert_eq!(daemon.status(cluster.api(n))["status"], 1);
+        }
+        assert_eq!(process_status(cluster.api(n)), *processes);
+        let took = begun.elapsed();
+        assert!(took < AT_MOST, "replica {n} took {took:?}");
+    }
+}
+
+#[test]
+fn reads_go_on_writes_fail_clearly_and_nothing_is_lost_while_the_store_is_away() {
+    let mut cluster = Replicas::start_with(Setup {
+        n_replicas: 2,
+        fsync: true,
+        ..Setup::default()
+    });
+    let agents = cluster.start_agents(&HOSTS);
+    import(&cluster, HOSTS[0]);
+    let running = Daemons::register(&cluster, 0, "running", &agents);
+    let task = running.operate(cluster.api(0), 0);
+    running.ended(cluster.api(1), &task, 0);
+    for n in 0..2 {
+        running.wait_for_status(cluster.api(n), 1);
+    }
+    let processes = process_status(cluster.api(1));
+    assert_eq!(
+        processes["list"].as_array().unwrap().len(),
+        1,
+        "{processes}"
+    );
+    let slow = Daemons::register_held(&cluster, 1, "slow", &agents);
+    let task = slow.operate(cluster.api(1), 0);
+    slow.wait_until_begun();
+
+    let replicas = [0, 1].map(|n| cluster.api(n).clone());
+    let (stop, n_done) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let acknowledged = std::thread::scope(|scope| {
+        let writers = ["a", "b", "c"].map(|name| {
+            let (replicas, stop, n_done) = (&replicas, &stop, &n_done);
+            scope.spawn(move || write(replicas, name, stop, n_done))
+        });
+        wait::until("some acknowledgements", || {
+            (n_done.load(Ordering::SeqCst) > 20).then_some(())
+        });
+        cluster.postgres.kill().unwrap();
+        stop.store(true, Ordering::SeqCst);
+        let acknowledged = writers.map(|writer| writer.join().unwrap());
+        acknowledged.concat()
+    });
+    // What agents have to say meanwhile is kept by them.
+    slow.let_go();
+    writes_fail_clearly(&cluster, &running);
+    reads_go_on(&cluster, &running, &processes);
+    for daemon in &slow.0 {
+        wait::until("the end of the start", || daemon.is_alive().then_some(()));
+    }
+    cluster.postgres.start_again().unwrap();
+    wait::until("writes to work again", || {
+        let answers = [0, 1].map(|n| register(cluster.api(n), &format!("after-{n}")));
+        let is_done = |answer: &Result<Value, String>| {
+            answer.as_ref().is_ok_and(|answer| answer["code"] == 0)
+        };
+        answers.iter().all(is_done).then_some(())
+    });
+    for n in 0..2 {
+        shows(cluster.api(n), &acknowledged);
+        slow.ended(cluster.api(n), &task, 0);
+        slow.wait_for_status(cluster.api(n), 1);
+    }
+    slow.were_executed(1);
+    running.were_executed(1);
+}
