@@ -80,6 +80,8 @@ impl Postgres {
         let fsync = if self.options.fsync { "on" } else { "off" };
         let fixed = [
             ("listen_addresses", "127.0.0.1"),
+            // In its folder, and so gone with it.
+            ("dynamic_shared_memory_type", "mmap"),
             ("fsync", fsync),
             ("full_page_writes", fsync),
             ("max_connections", "200"),
