@@ -7,7 +7,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use ring::{digest, hmac, pbkdf2};
 
 /// Rounds of PBKDF2 for new passwords.
-const PASSWORD_ROUNDS: NonZeroU32 = NonZeroU32::new(120_000).expect("not zero");
+const PASSWORD_ROUNDS: NonZeroU32 = NonZeroU32::new(600_000).expect("not zero");
 const SALT_LEN: usize = 16;
 const HASH_LEN: usize = 32;
 

@@ -100,7 +100,7 @@ pub struct Running {
 pub async fn start(config: Config) -> Result<Running, BootError> {
     limits::raise_open_files();
     let data = DataDir::open(&config.data)?;
-    let http_listener = listen("the API", config.http, TcpListener::bind(config.http).await)?;
+    let http_listener = listen("the API", config.http, agents::bind(config.http))?;
     let http_door = HttpListener::new(http_listener, config.http_door.clone())?;
     let trust = Trust::read(config.outgoing_ca.as_deref()).map_err(BootError::Trust)?;
     let agents_listener = listen("agents", config.agents, agents::bind(config.agents))?;
@@ -112,6 +112,7 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
         control,
         background,
     } = Ground::open(&config, data.sqlite_url()).await?;
+    control.introduce(http_address.to_string());
     if let Some(cmdb) = config.cmdb.clone() {
         control.set_topology_source(Arc::new(Cmdb::new(cmdb, &trust)));
     }

@@ -20,7 +20,7 @@ pub(super) const MAX_PASSWORD: usize = 1024;
 /// How many logins one user may have; the one that ends first makes room for another.
 const MAX_LOGINS: usize = 64;
 /// How many passwords are checked at a time.
-static CHECKING: Semaphore = Semaphore::const_new(4);
+static CHECKING: Semaphore = Semaphore::const_new(2);
 /// How long a login waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(5);
 

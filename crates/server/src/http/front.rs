@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
-use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -19,6 +19,12 @@ use super::native::ApiError;
 use super::{HttpState, gse, gsekit};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-bkapi-request-id");
+/// An answer is what it says it is, stands in no frame, and its address, which may hold credentials, is told nobody.
+const TO_BROWSERS: [(HeaderName, &str); 3] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+];
 /// The longest id that is taken over from a caller.
 const MAX_REQUEST_ID: usize = 1024;
 
@@ -83,8 +89,12 @@ pub(crate) async fn front(
         ms = took.as_millis() as u64,
         "answered"
     );
+    let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&id.0) {
-        response.headers_mut().insert(REQUEST_ID, value);
+        headers.insert(REQUEST_ID, value);
+    }
+    for (name, value) in TO_BROWSERS {
+        headers.insert(name, HeaderValue::from_static(value));
     }
     response
 }

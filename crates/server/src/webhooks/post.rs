@@ -191,6 +191,48 @@ mod tests {
         }
     }
 
+    /// A receiver behind TLS that answers 204 to whoever trusts it.
+    #[tokio::test]
+    async fn a_receiver_behind_tls_is_told_only_if_it_is_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = rcgen::KeyPair::generate().unwrap();
+        let params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        let ca = folder.path().join("ca.pem");
+        std::fs::write(&ca, certificate.pem()).unwrap();
+        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+        let key = rustls_pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .unwrap();
+        let acceptor = tokio_rustls::TlsAcceptor::from(std::sync::Arc::new(config));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let Ok(mut stream) = acceptor.accept(stream).await else {
+                    continue;
+                };
+                let mut some = [0; 4096];
+                let n = stream.read(&mut some).await.unwrap();
+                assert!(some[..n].starts_with(b"POST /hook "));
+                let answer = b"HTTP/1.1 204 No Content\r\n\r\n";
+                stream.write_all(answer).await.unwrap();
+                let _ = stream.shutdown().await;
+            }
+        });
+        let url = WebhookUrl::parse(&format!("https://localhost:{port}/hook")).unwrap();
+        let trusting = Trust::read(Some(&ca)).unwrap();
+        assert_eq!(post(&url, &trusting, &[], b"{}").await.unwrap(), 204);
+        let public = Trust::read(None).unwrap();
+        let refused = post(&url, &public, &[], b"{}").await;
+        assert!(matches!(refused, Err(PostError::Connect(_))), "{refused:?}");
+    }
+
     #[test]
     fn a_request_is_whole() {
         let url = WebhookUrl::parse("http://h:81/x?y").unwrap();
