@@ -43,7 +43,7 @@ impl Database {
     pub(crate) async fn reader(&self) -> Result<Connection, StoreError> {
         match self {
             Self::Sqlite(sqlite) => sqlite.reader().await,
-            Self::Postgres(postgres) => postgres.connection().await,
+            Self::Postgres(postgres) => postgres.reader().await,
         }
     }
 

@@ -22,7 +22,9 @@ const MIGRATIONS: [&str; 1] = [include_str!("../migrations/postgres/0001_first.s
 /// Any number will do, as long as no other program has it.
 const MIGRATION_LOCK: i64 = 0x006d_7573_7465_7200;
 
-const CONNECTIONS: u32 = 8;
+/// Few, because each keeps the statements that write many rows, which are large.
+const WRITERS: u32 = 3;
+const READERS: u32 = 5;
 /// Of their own, so that no big call keeps others from asking for the head.
 const HEAD_CONNECTIONS: u32 = 2;
 /// How long a call waits for a connection, and for the begin and the end of a transaction.
@@ -34,19 +36,30 @@ const IDLE: Duration = Duration::from_secs(1);
 /// Prepared statements kept by a connection: every table in every chunk size.
 const STATEMENTS: usize = 512;
 
-/// What a connection is told first. A replica that stops in the middle of a commit holds up all others: not for long. One
-/// that is gone must not be worked for. And acknowledged means durable, whatever the server is set to.
+/// What a connection is told first.
+///
+/// A replica that stops in the middle of a commit holds up all others: not for long. One that is gone must not be worked
+/// for. And acknowledged means durable, whatever the server is set to.
+///
+/// The statements are written so that each finds its rows through an index, in their order, as SQLite must. A planner that
+/// has not yet counted a table that has just grown would rather read all of it, again for each piece.
 const SETTINGS: &str = "
     SET lock_timeout = '30s';
     SET statement_timeout = '120s';
     SET idle_in_transaction_session_timeout = '10s';
-    SET jit = off;
     SELECT set_config(name, '2s', false) FROM pg_settings WHERE name = 'client_connection_check_interval';
     SELECT set_config(name, 'on', false) FROM pg_settings WHERE name = 'synchronous_commit' AND setting = 'off';
+    SET enable_seqscan = off;
+    SET enable_sort = off;
+    SET enable_hashjoin = off;
+    SET enable_mergejoin = off;
+    SET plan_cache_mode = force_generic_plan;
+    SET jit = off;
 ";
 
 pub(crate) struct Postgres {
-    calls: PgPool,
+    writers: PgPool,
+    readers: PgPool,
     heads: PgPool,
 }
 
@@ -70,7 +83,8 @@ impl Postgres {
         let first = in_time(PATIENCE, options.connect()).await?;
         in_time(PATIENCE, first.close()).await?;
         let postgres = Self {
-            calls: pool(CONNECTIONS, PATIENCE, options.clone()),
+            writers: pool(WRITERS, PATIENCE, options.clone()),
+            readers: pool(READERS, PATIENCE, options.clone()),
             heads: pool(HEAD_CONNECTIONS, HEAD_PATIENCE, options),
         };
         postgres.migrate().await?;
@@ -89,8 +103,12 @@ impl Postgres {
         tx.commit().await
     }
 
-    pub(crate) async fn connection(&self) -> Result<Connection, StoreError> {
-        let conn = self.calls.acquire().await?;
+    pub(crate) async fn reader(&self) -> Result<Connection, StoreError> {
+        self.connection(&self.readers).await
+    }
+
+    async fn connection(&self, pool: &PgPool) -> Result<Connection, StoreError> {
+        let conn = pool.acquire().await?;
         Ok(Connection::postgres(conn, Pulse::new(self.heads.clone())))
     }
 
@@ -99,8 +117,7 @@ impl Postgres {
         in_time(HEAD_PATIENCE, async {
             let mut n_lost = 0;
             loop {
-                let conn = self.heads.acquire().await?;
-                let mut conn = Connection::postgres(conn, Pulse::new(self.heads.clone()));
+                let mut conn = self.connection(&self.heads).await?;
                 match sql::revision::read(&mut conn).await {
                     Err(e) if is_lost(&e) && n_lost < HEAD_CONNECTIONS => n_lost += 1,
                     position => return Ok::<_, StoreError>(position?.head),
@@ -111,30 +128,35 @@ impl Postgres {
     }
 
     pub(crate) async fn begin_read(&self) -> Result<Transaction, StoreError> {
-        self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            .await
+        let statement = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        self.begin(&self.readers, statement).await
     }
 
     /// Each statement sees what was committed before it: after the wait for a lock, what its holder did.
     pub(crate) async fn begin_write(&self) -> Result<Transaction, StoreError> {
-        self.begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-            .await
+        let statement = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+        self.begin(&self.writers, statement).await
     }
 
-    async fn begin(&self, statement: &'static str) -> Result<Transaction, StoreError> {
+    async fn begin(
+        &self,
+        pool: &PgPool,
+        statement: &'static str,
+    ) -> Result<Transaction, StoreError> {
         let mut n_lost = 0;
         loop {
-            let conn = self.connection().await?;
+            let conn = self.connection(pool).await?;
             match Transaction::begin(conn, statement, PATIENCE).await {
                 // It was cut while nobody used it. Nothing has begun, so another one will do.
-                Err(e) if is_lost(&e) && n_lost < CONNECTIONS => n_lost += 1,
+                Err(e) if is_lost(&e) && n_lost < READERS.max(WRITERS) => n_lost += 1,
                 begun => return begun,
             }
         }
     }
 
     pub(crate) async fn close(&self) {
-        self.calls.close().await;
+        self.writers.close().await;
+        self.readers.close().await;
         self.heads.close().await;
     }
 }

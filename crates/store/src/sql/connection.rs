@@ -118,6 +118,15 @@ impl Connection {
         self.is_reusable = is_reusable;
     }
 
+    /// How many rows a statement should have at most. Where PostgreSQL keeps a statement of a thousand rows, it takes megabytes,
+    /// for each table and connection.
+    pub(super) fn most_rows(&self) -> usize {
+        match self.inner.as_ref().expect("it is not given back") {
+            Inner::Sqlite(_) => usize::MAX,
+            Inner::Postgres(..) => 256,
+        }
+    }
+
     /// The time in milliseconds, as an expression in SQL: the database's own.
     pub(crate) fn now(&self) -> &'static str {
         match self.inner.as_ref().expect("it is not given back") {

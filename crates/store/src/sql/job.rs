@@ -68,7 +68,7 @@ async fn there(
     ids: &[i64],
 ) -> Result<Vec<i64>, StoreError> {
     let mut found = Vec::new();
-    for chunk in chunks(ids) {
+    for chunk in chunks(conn, ids) {
         let mut query = Statement::new(select);
         let mut list = query.list();
         chunk.iter().for_each(|id| {

@@ -15,9 +15,14 @@ use crate::StoreError;
 const CHUNKS: [usize; 9] = [1024, 256, 64, 16, 8, 4, 3, 2, 1];
 
 /// Cuts rows into the pieces that statements are made for.
-pub(crate) fn chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
+pub(crate) fn chunks<'r, T>(
+    conn: &Connection,
+    mut rows: &'r [T],
+) -> impl Iterator<Item = &'r [T]> + use<'r, T> {
+    let most = conn.most_rows();
     std::iter::from_fn(move || {
-        let size = CHUNKS.into_iter().find(|size| *size <= rows.len())?;
+        let fits = |size: &usize| *size <= rows.len().min(most);
+        let size = CHUNKS.into_iter().find(fits)?;
         let (chunk, rest) = rows.split_at(size);
         rows = rest;
         Some(chunk)
@@ -47,7 +52,7 @@ pub(crate) async fn insert<T>(
     rows: &[T],
     mut bind: impl FnMut(&mut Tuple<'_>, &T),
 ) -> Result<(), StoreError> {
-    for chunk in chunks(rows) {
+    for chunk in chunks(conn, rows) {
         let mut statement = values(head, chunk, &mut bind);
         statement.push(tail);
         statement.execute(conn).await?;
@@ -75,7 +80,7 @@ pub(crate) async fn bury<T>(
     keys: &[T],
     bind: impl Fn(&mut Tuple<'_>, &T),
 ) -> Result<(), StoreError> {
-    for chunk in chunks(keys) {
+    for chunk in chunks(conn, keys) {
         let mut statement = Statement::new(update.to_owned());
         statement.push(", gone = 1, revision = ");
         statement.push_bind(int(revision.0));

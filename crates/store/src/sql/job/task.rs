@@ -77,7 +77,7 @@ async fn before(
     rows: &[&JobTaskRow],
 ) -> Result<BTreeMap<i64, Count>, StoreError> {
     let mut counts = BTreeMap::<i64, Count>::new();
-    for chunk in chunks(rows) {
+    for chunk in chunks(conn, rows) {
         let mut query = values(
             "SELECT t.job, t.status, count(*) FROM (",
             chunk,
@@ -101,7 +101,7 @@ async fn before(
 }
 
 async fn add(conn: &mut Connection, counts: &[(i64, Count)]) -> Result<(), StoreError> {
-    for chunk in chunks(counts) {
+    for chunk in chunks(conn, counts) {
         let mut query = values(
             "UPDATE jobs SET n_pending = n_pending + v.column2, n_running = n_running + v.column3, \
              n_succeeded = n_succeeded + v.column4, n_failed = n_failed + v.column5, n_ignored = n_ignored + v.column6 \

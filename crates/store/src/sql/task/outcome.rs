@@ -65,7 +65,7 @@ async fn known(
     rows: &[&OutcomeRow],
 ) -> Result<BTreeMap<i64, Count>, StoreError> {
     let mut counts = BTreeMap::<i64, Count>::new();
-    for chunk in chunks(rows) {
+    for chunk in chunks(conn, rows) {
         let mut query = values(
             "SELECT t.task, count(*), count(o.code), count(CASE WHEN o.code = 0 THEN 1 END) FROM (",
             chunk,
@@ -91,7 +91,7 @@ async fn targets_there(
     rows: &[&OutcomeRow],
 ) -> Result<HashSet<OpId>, StoreError> {
     let mut there = HashSet::new();
-    for chunk in chunks(rows) {
+    for chunk in chunks(conn, rows) {
         let mut query = values("SELECT t.task, t.ordinal FROM (", chunk, |tuple, row| {
             bind_key(tuple, row)
         });
@@ -106,7 +106,7 @@ async fn targets_there(
 }
 
 async fn add(conn: &mut Connection, counts: &[(i64, Count)]) -> Result<(), StoreError> {
-    for chunk in chunks(counts) {
+    for chunk in chunks(conn, counts) {
         let mut query = values(
             "UPDATE tasks SET n_ended = n_ended + v.column2, n_ok = n_ok + v.column3 FROM (",
             chunk,

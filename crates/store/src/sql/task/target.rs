@@ -53,7 +53,7 @@ async fn count(conn: &mut Connection, rows: &[TargetRow]) -> Result<(), StoreErr
         .iter()
         .map(|row| int(row.op_id.task.number()))
         .collect();
-    for chunk in chunks(&Vec::from_iter(tasks)) {
+    for chunk in chunks(conn, &Vec::from_iter(tasks)) {
         let mut query = Statement::new(
             "UPDATE tasks SET n_targets = (SELECT count(*) FROM targets WHERE targets.task = tasks.id) WHERE id IN (",
         );
