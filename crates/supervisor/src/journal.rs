@@ -6,8 +6,9 @@
 //! payload  = JSON array of entries, which count all together or not at all
 //! ```
 //!
-//! A record that is not whole at the end was being written when the agent died: it is cut off. A record that is wrong in
-//! the middle is damage: the file is set aside, everything before the damage counts, and the agent goes on.
+//! A record that is not whole at the end was being written when the agent died: it is cut off. A record that is whole but
+//! wrong is damage, at the end as well: the file is set aside, everything before the damage counts, and the agent goes on,
+//! knowing that more may be true than it has read.
 //!
 //! Beside it lies a file that only takes up room. When the disk is full it is given up, so that what was already taken on
 //! can be written to its end; until there is room for it again nothing new is taken on.
@@ -34,6 +35,16 @@ const RESERVE: usize = 256 * 1024;
 /// The largest record that is believed.
 const MAX_RECORD: usize = 64 * 1024 * 1024;
 
+/// How much of a journal could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Whole,
+    /// Without its end, which was not written whole: nothing has come of it.
+    Torn,
+    /// Up to some damage: much may have come of what stood behind it.
+    Damaged,
+}
+
 #[derive(Debug)]
 pub(crate) struct Journal {
     dir: PathBuf,
@@ -49,7 +60,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Opens the journal in `dir` and reads every entry.
-    pub(crate) fn open(dir: &Path) -> io::Result<(Self, Vec<Entry>)> {
+    pub(crate) fn open(dir: &Path) -> io::Result<(Self, Vec<Entry>, Extent)> {
         let path = dir.join("journal");
         let mut file = OpenOptions::new()
             .read(true)
@@ -60,8 +71,8 @@ impl Journal {
             .open(&path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        let (entries, good) = match read(&bytes) {
-            Reading::Whole(entries) => (entries, bytes.len()),
+        let (entries, good, extent) = match read(&bytes) {
+            Reading::Whole(entries) => (entries, bytes.len(), Extent::Whole),
             Reading::Torn(entries, good) => {
                 // A journal that is only just made has nothing to be cut off.
                 if good < bytes.len() {
@@ -71,7 +82,7 @@ impl Journal {
                         "the end of the journal was not written whole: cut off"
                     );
                 }
-                (entries, good)
+                (entries, good, Extent::Torn)
             }
             Reading::Damaged(entries, good) => {
                 let aside = set_aside(&path)?;
@@ -82,7 +93,7 @@ impl Journal {
                     entries = entries.len(),
                     "THE JOURNAL IS DAMAGED: what stands before the damage counts, the file was set aside"
                 );
-                (entries, good)
+                (entries, good, Extent::Damaged)
             }
         };
         let mut journal = Self {
@@ -103,7 +114,7 @@ impl Journal {
         journal.sync()?;
         journal.keep_reserve();
         sync_directory(dir)?;
-        Ok((journal, entries))
+        Ok((journal, entries, extent))
     }
 
     /// Writes entries as one record. After an error the file is as it was.
@@ -266,21 +277,20 @@ fn read(bytes: &[u8]) -> Reading {
         let Some((head, payload)) = rest.split_at_checked(HEADER) else {
             return Reading::Torn(entries, at);
         };
-        let word =
-            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let (length, crc) = (word(0) as usize, word(4));
+        let (length, crc) = words(head);
         if length == 0 || length > MAX_RECORD {
             return Reading::Damaged(entries, at);
         }
         let Some(payload) = payload.get(..length) else {
-            return Reading::Torn(entries, at);
-        };
-        let last = at + HEADER + length == bytes.len();
-        if crc32fast::hash(payload) != crc {
-            return match last {
-                true => Reading::Torn(entries, at),
-                false => Reading::Damaged(entries, at),
+            let is_whole = crc32fast::hash(payload) == crc;
+            return match is_whole || holds_record(payload) {
+                // Only its length is wrong.
+                true => Reading::Damaged(entries, at),
+                false => Reading::Torn(entries, at),
             };
+        };
+        if crc32fast::hash(payload) != crc {
+            return Reading::Damaged(entries, at);
         }
         match serde_json::from_slice::<Vec<Entry>>(payload) {
             Ok(more) => entries.extend(more),
@@ -292,6 +302,22 @@ fn read(bytes: &[u8]) -> Reading {
         at += HEADER + length;
     }
     Reading::Whole(entries)
+}
+
+/// The length and the checksum in front of a record.
+fn words(head: &[u8]) -> (usize, u32) {
+    let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    (word(0) as usize, word(4))
+}
+
+/// Whether a whole record begins somewhere in these bytes. Text makes no length that is believed, so this is quick.
+fn holds_record(bytes: &[u8]) -> bool {
+    let mut windows = bytes.windows(HEADER).enumerate();
+    windows.any(|(at, head)| {
+        let (length, crc) = words(head);
+        let payload = bytes[at + HEADER..].get(..length);
+        payload.is_some_and(|payload| !payload.is_empty() && crc32fast::hash(payload) == crc)
+    })
 }
 
 fn set_aside(path: &Path) -> io::Result<PathBuf> {

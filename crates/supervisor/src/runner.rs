@@ -36,7 +36,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::journal::Journal;
 use crate::journal::entry::{Entry, Ledger};
-use crate::machine::{Boot, Event, Pools, Run};
+use crate::machine::{Boot, Depth, Event, Pools, Run};
 use crate::os::cgroup::Cgroups;
 use crate::os::exits::Exits;
 use crate::os::family::Families;
@@ -116,6 +116,8 @@ pub(crate) struct Runner {
     /// It was said that the directory is gone.
     dir_is_lost: bool,
     boot: Boot,
+    /// Whether the journal told all.
+    is_whole: bool,
     _lock: std::fs::File,
 }
 
@@ -173,6 +175,7 @@ impl Runner {
             bound_rounds: 0,
             dir_is_lost: false,
             boot: supervisor.boot,
+            is_whole: supervisor.is_whole,
             _lock: supervisor._lock,
         };
         for (_, (hold, process)) in supervisor.picture.held {
@@ -267,11 +270,14 @@ impl Runner {
         let mut keys: Vec<Key> = self.held.keys().copied().collect();
         keys.sort();
         match self.boot {
-            Boot::Same => {
+            Boot::Same | Boot::Damaged => {
                 for key in &keys {
                     self.know_children(*key);
                     self.mend_pid_file(*key);
-                    self.step(*key, Event::Recovered(Boot::Same));
+                    if !self.is_whole {
+                        self.end_unknown(*key);
+                    }
+                    self.step(*key, Event::Recovered(self.boot));
                 }
             }
             Boot::Other => self.step_all_for_new_boot(&keys),
@@ -285,6 +291,27 @@ impl Runner {
             .remove_strays(|path| sinks().any(|sink| sink.path == path));
         self.cgroups.tidy_strangers(self.names.keys());
         self.cgroups.tidy_others();
+    }
+
+    /// What the journal may not tell any more is a run that nobody could find again: it may not live on beside the next.
+    fn end_unknown(&mut self, key: Key) {
+        let Some(held) = self.held.get(&key) else {
+            return;
+        };
+        let mut runs = held.process.watched().into_iter();
+        let is_known =
+            runs.any(|run| Stat::read(run.pid).is_some_and(|s| s.run() == run && s.is_live()));
+        let may_run = match self.boot {
+            Boot::Same => held.process.may_have_started(),
+            Boot::Damaged | Boot::Other => true,
+        };
+        if is_known || !may_run {
+            return;
+        }
+        let look = self.look_from(key, Depth::Shallow, None);
+        if look.is_some_and(|look| look.alive.is_none()) {
+            self.kill_family(key, None);
+        }
     }
 
     /// A program that took this one's place under the same pid has its children: what they came to is below it.

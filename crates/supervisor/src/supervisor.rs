@@ -12,7 +12,7 @@ use model::Invalid;
 use tokio::sync::{mpsc, watch};
 
 use crate::journal::entry::{Entry, Picture};
-use crate::journal::{self, Journal};
+use crate::journal::{self, Extent, Journal};
 use crate::machine::Boot;
 use crate::os::clock;
 use crate::runner::Runner;
@@ -107,6 +107,8 @@ pub struct Supervisor {
     pub(crate) journal: Journal,
     pub(crate) picture: Picture,
     pub(crate) boot: Boot,
+    /// The journal was read to its end.
+    pub(crate) is_whole: bool,
     /// Held as long as the directory is in use.
     pub(crate) _lock: File,
 }
@@ -122,12 +124,14 @@ impl Supervisor {
         let lock = journal::lock(dir)
             .map_err(failed)?
             .ok_or_else(|| SupervisorError::InUse(dir.to_owned()))?;
-        let (mut journal, entries) = Journal::open(dir).map_err(failed)?;
+        let (mut journal, entries, extent) = Journal::open(dir).map_err(failed)?;
         let picture = Picture::of(entries);
         let boot_id = clock::boot_id();
-        let boot = match picture.boot_id.is_empty() || picture.boot_id == boot_id {
-            true => Boot::Same,
-            false => Boot::Other,
+        let is_same = picture.boot_id.is_empty() || picture.boot_id == boot_id;
+        let boot = match (is_same, extent) {
+            (true, Extent::Whole | Extent::Torn) => Boot::Same,
+            (true, Extent::Damaged) => Boot::Damaged,
+            (false, _) => Boot::Other,
         };
         // Once it says so the old boot is forgotten; until the machines have heard of it, it is not said.
         if picture.boot_id.is_empty() {
@@ -143,6 +147,7 @@ impl Supervisor {
             journal,
             picture,
             boot,
+            is_whole: extent == Extent::Whole,
             _lock: lock,
         };
         Ok((supervisor, recovered))

@@ -13,7 +13,7 @@ use model::{Code, Flag, FullName, Outcome, UnixMillis};
 use proptest::prelude::*;
 
 use super::entry::{Entry, HoldEntry, Picture};
-use super::{HEADER, Journal};
+use super::{Extent, HEADER, Journal};
 use crate::Hold;
 use crate::machine::{Alive, Form, Phase, Process, Run, Ticket};
 
@@ -115,7 +115,7 @@ fn check_picture(picture: &Picture) {
 }
 
 fn write_one_by_one(dir: &Path) {
-    let (mut journal, before) = Journal::open(dir).unwrap();
+    let (mut journal, before, _) = Journal::open(dir).unwrap();
     assert!(before.is_empty());
     for entry in entries() {
         journal.append(&[entry]).unwrap();
@@ -133,7 +133,7 @@ fn a_journal_of_version_1_is_read_for_ever() {
     }
     let dir = tempfile::tempdir().unwrap();
     fs::copy(&golden, dir.path().join("journal")).unwrap();
-    let (_, read) = Journal::open(dir.path()).unwrap();
+    let (_, read, _) = Journal::open(dir.path()).unwrap();
     assert_eq!(read, entries());
     check_picture(&Picture::of(read));
 }
@@ -142,7 +142,7 @@ fn a_journal_of_version_1_is_read_for_ever() {
 fn what_is_written_anew_adds_up_to_the_same() {
     let dir = tempfile::tempdir().unwrap();
     write_one_by_one(dir.path());
-    let (mut journal, read) = Journal::open(dir.path()).unwrap();
+    let (mut journal, read, _) = Journal::open(dir.path()).unwrap();
     let picture = Picture::of(read);
     let (held, process) = &picture.held[&name(1)];
     let live = [
@@ -156,48 +156,125 @@ fn what_is_written_anew_adds_up_to_the_same() {
     journal.rewrite(everything).unwrap();
     journal.append(&[Entry::Forget(name(9))]).unwrap();
     drop(journal);
-    let (_, read) = Journal::open(dir.path()).unwrap();
+    let (_, read, _) = Journal::open(dir.path()).unwrap();
     check_picture(&Picture::of(read));
     assert!(!dir.path().join("journal.new").exists());
 }
 
+/// Opens what is left of a journal: everything before `good` counts, and it can be written and read again.
+fn check_left(bytes: &[u8], good: &[Entry]) -> (Vec<Entry>, Extent) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("journal"), bytes).unwrap();
+    let (mut journal, read, extent) = Journal::open(dir.path()).unwrap();
+    assert_eq!(&read[..good.len()], good);
+    Picture::of(read.clone());
+    let asides = fs::read_dir(dir.path()).unwrap().flatten();
+    let is_aside = |name: &str| name.starts_with("journal.damaged-");
+    let asides = asides.filter(|entry| is_aside(&entry.file_name().to_string_lossy()));
+    let asides: Vec<_> = asides
+        .map(|entry| fs::read(entry.path()).unwrap())
+        .collect();
+    match extent {
+        Extent::Whole | Extent::Torn => assert_eq!(asides.len(), 0),
+        Extent::Damaged => assert_eq!(asides, [bytes]),
+    }
+    journal.append(&[Entry::Forget(name(5))]).unwrap();
+    drop(journal);
+    let (_, again, extent_then) = Journal::open(dir.path()).unwrap();
+    assert_eq!(again.len(), read.len() + 1);
+    assert_eq!(extent_then, Extent::Whole);
+    (read, extent)
+}
+
+/// A journal of all entries, a record each, and where each record begins.
+fn written() -> (Vec<u8>, Vec<usize>) {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut journal, ..) = Journal::open(dir.path()).unwrap();
+    let mut begins = Vec::new();
+    for entry in entries() {
+        begins.push(journal.length as usize);
+        journal.append(&[entry]).unwrap();
+    }
+    (fs::read(dir.path().join("journal")).unwrap(), begins)
+}
+
+/// How many records are whole before this place.
+fn n_before(begins: &[usize], at: usize) -> usize {
+    begins.iter().filter(|begin| **begin <= at).count().max(1) - 1
+}
+
 proptest! {
-    /// Whatever part of the last record reached the disk, everything before it counts and more can be written.
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever part of it reached the disk, everything that is whole counts, and more can be written.
     #[test]
-    fn a_torn_end_is_cut_off(lost in 1_usize..200) {
-        let dir = tempfile::tempdir().unwrap();
-        write_one_by_one(dir.path());
-        let path = dir.path().join("journal");
-        let bytes = fs::read(&path).unwrap();
-        fs::write(&path, &bytes[..bytes.len() - lost]).unwrap();
-        let (mut journal, read) = Journal::open(dir.path()).unwrap();
-        let whole = entries();
-        prop_assert!(read.len() < whole.len());
-        prop_assert_eq!(&read[..], &whole[..read.len()]);
-        journal.append(&[Entry::Forget(name(5))]).unwrap();
-        drop(journal);
-        let (_, again) = Journal::open(dir.path()).unwrap();
-        prop_assert_eq!(again.len(), read.len() + 1);
+    fn a_torn_end_is_cut_off(length in any::<prop::sample::Index>()) {
+        let (bytes, begins) = written();
+        let length = length.index(bytes.len());
+        let whole = &entries()[..n_before(&begins, length)];
+        let (read, extent) = check_left(&bytes[..length], whole);
+        prop_assert_eq!(&read[..], whole);
+        let is_boundary = begins.contains(&length);
+        prop_assert_eq!(extent, if is_boundary { Extent::Whole } else { Extent::Torn });
     }
 
-    /// Whatever byte is wrong, the good part counts and the file is kept for people to look at.
+    /// Whatever byte is wrong, lengths and checksums among them, the good part counts and the file is kept for people to
+    /// look at.
     #[test]
-    fn damage_never_stops_the_agent(at in 0_usize..2000, flip in 1_u8..=255) {
-        let dir = tempfile::tempdir().unwrap();
-        write_one_by_one(dir.path());
-        let path = dir.path().join("journal");
-        let mut bytes = fs::read(&path).unwrap();
-        let at = at % bytes.len();
+    fn damage_never_stops_the_agent_and_is_never_taken_for_a_torn_end(
+        at in any::<prop::sample::Index>(),
+        flip in 1_u8..=255,
+    ) {
+        let (mut bytes, begins) = written();
+        let at = at.index(bytes.len());
         bytes[at] ^= flip;
-        fs::write(&path, &bytes).unwrap();
-        let (mut journal, read) = Journal::open(dir.path()).unwrap();
-        let whole = entries();
-        prop_assert!(read.len() < whole.len());
-        prop_assert_eq!(&read[..], &whole[..read.len()]);
-        journal.append(&[Entry::Forget(name(5))]).unwrap();
-        drop(journal);
-        let (_, again) = Journal::open(dir.path()).unwrap();
-        prop_assert_eq!(again.len(), read.len() + 1);
+        let good = &entries()[..n_before(&begins, at)];
+        let (read, extent) = check_left(&bytes, good);
+        prop_assert_eq!(&read[..], good);
+        prop_assert_eq!(extent, Extent::Damaged);
+    }
+
+    /// Damage of several kinds at once.
+    #[test]
+    fn anything_in_the_place_of_an_end_leaves_what_stands_before_it(
+        cut in any::<prop::sample::Index>(),
+        junk in prop::collection::vec(any::<u8>(), 0..60),
+        again in any::<prop::sample::Index>(),
+    ) {
+        let (bytes, begins) = written();
+        let cut = cut.index(bytes.len());
+        let mut changed = [&bytes[..cut], &junk].concat();
+        changed.extend_from_slice(&bytes[again.index(bytes.len())..]);
+        check_left(&changed, &entries()[..n_before(&begins, cut)]);
+    }
+
+    /// A disk that gives back writes twice, or in another order.
+    #[test]
+    fn records_that_come_again_or_in_another_order_are_read(
+        order in prop::collection::vec(0_usize..12, 0..24),
+        kept in 0_usize..12,
+    ) {
+        let (bytes, begins) = written();
+        let end = |record: usize| begins.get(record + 1).copied().unwrap_or(bytes.len());
+        let mut changed = bytes[..end(kept)].to_vec();
+        for record in &order {
+            changed.extend_from_slice(&bytes[begins[*record]..end(*record)]);
+        }
+        let all = entries();
+        let (read, extent) = check_left(&changed, &all[..=kept]);
+        prop_assert_eq!(extent, Extent::Whole);
+        let later: Vec<Entry> = order.iter().map(|record| all[*record].clone()).collect();
+        prop_assert_eq!(&read[kept + 1..], later);
+        // Nothing that waits for the server is dropped before it is acknowledged.
+        let picture = Picture::of(read.clone());
+        let acknowledged = |id: &OpId| {
+            read.iter().any(|entry| matches!(entry, Entry::ResultsAcknowledged(ids) if ids.contains(id)))
+        };
+        for entry in &read {
+            if let Entry::Ended(id, _) = entry {
+                prop_assert!(picture.ledger.results.contains_key(id) || acknowledged(id));
+            }
+        }
     }
 }
 
@@ -231,7 +308,7 @@ fn zeros_where_nothing_was_written_are_a_torn_end() {
     let mut bytes = fs::read(&path).unwrap();
     bytes.extend_from_slice(&[0; 4096]);
     fs::write(&path, &bytes).unwrap();
-    let (_, read) = Journal::open(dir.path()).unwrap();
+    let (_, read, _) = Journal::open(dir.path()).unwrap();
     assert_eq!(read, entries());
 }
 
@@ -248,7 +325,7 @@ fn groups_and_labels_are_those_that_were_last_written() {
     let mut labelled = hold(1);
     labelled.labels = serde_json::from_str(r#"{"process_group": "web"}"#).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let (mut journal, _) = Journal::open(dir.path()).unwrap();
+    let (mut journal, ..) = Journal::open(dir.path()).unwrap();
     let entries = [
         Entry::Hold(Box::new(HoldEntry::from(&labelled))),
         Entry::Groups(one.clone(), vec![group("old")]),

@@ -3,15 +3,19 @@
 //! What was executed is known: a command runs only after its pid is in the journal, so `Launch` was not executed and
 //! `Command` was. Runs that ended meanwhile are told as `Exited` like any other. That a signal was sent is in the journal
 //! right after it was: it is sent twice only if the agent was killed in between, and never not at all.
+//!
+//! Of a journal whose end is damaged none of that holds. What runs is found by looking, and no operation is carried out:
+//! it may have been, and people may have asked for the contrary since.
 
 use model::Code;
 
-use super::{Action, Boot, Context, Depth, Phase, Process, Role, Step, Work, words};
+use super::{Action, Boot, Cause, Context, Depth, Phase, Process, Role, Step, Work, words};
 
 impl Process {
     pub(super) fn recovered(&mut self, boot: Boot, cx: &Context<'_>, out: &mut Vec<Action>) {
         match boot {
             Boot::Same => self.goes_on(cx, out),
+            Boot::Damaged => self.journal_was_damaged(cx, out),
             Boot::Other => self.host_was_restarted(out),
         }
     }
@@ -29,6 +33,34 @@ impl Process {
         if self.query.is_some() {
             out.push(Action::Inspect);
         }
+    }
+
+    fn journal_was_damaged(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        for ticket in self.operations().collect::<Vec<_>>() {
+            let why = "the agent's journal was damaged: whether the operation was carried out is not known";
+            out.push(Action::End(words::ending(ticket, Code::TERMINATED, why)));
+        }
+        self.query = None;
+        self.queue.clear();
+        if let Phase::Working(work) = &mut self.phase {
+            let is_executed = match &work.step {
+                Step::Command { cmd, .. } => matches!(cmd.role, Role::Start | Role::Restart),
+                Step::AwaitUp { .. } => true,
+                Step::Begin
+                | Step::Check
+                | Step::Launch(_)
+                | Step::AwaitDown { .. }
+                | Step::Settle { .. }
+                | Step::Close(_) => false,
+            };
+            match (is_executed, work.before) {
+                // What it brings up is the process, whoever asked for it.
+                (true, _) => work.cause = Cause::Attempt(self.failures.max(1)),
+                (false, Some(alive)) => self.phase = Phase::Up { alive },
+                (false, None) => self.phase = Phase::Unseen,
+            }
+        }
+        self.goes_on(cx, out);
     }
 
     /// Nothing of what ran is left, and whether the last step was taken is not known.

@@ -190,6 +190,8 @@ pub(crate) enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Boot {
     Same,
+    /// It has, but more has happened than the journal tells: its end is damaged.
+    Damaged,
     Other,
 }
 

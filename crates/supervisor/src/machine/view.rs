@@ -88,6 +88,27 @@ impl Process {
         }
     }
 
+    /// Whether it may have been started without having left a pid file: it stays in the foreground, or was about to start.
+    pub(crate) fn may_have_started(&self) -> bool {
+        let was_about_to = match &self.phase {
+            Phase::Working(work) => match &work.step {
+                Step::Check | Step::Launch(_) => true,
+                Step::Begin
+                | Step::Command { .. }
+                | Step::AwaitUp { .. }
+                | Step::AwaitDown { .. }
+                | Step::Settle { .. }
+                | Step::Close(_) => false,
+            },
+            Phase::Unseen
+            | Phase::Down
+            | Phase::Up { .. }
+            | Phase::Lost { .. }
+            | Phase::Backoff { .. } => false,
+        };
+        was_about_to || self.stays
+    }
+
     /// A start command of a program that stays in the foreground is the process from its first moment.
     fn stays_again(&self, cmd: &Cmd) -> Option<Alive> {
         match cmd.role {

@@ -96,7 +96,7 @@ impl Runner {
     }
 
     /// Ends a family of this process, or all. Why its root could not be killed, if it could not.
-    fn kill_family(&mut self, key: Key, root: Option<Run>) -> Option<String> {
+    pub(super) fn kill_family(&mut self, key: Key, root: Option<Run>) -> Option<String> {
         let held = self.held.get(&key)?;
         let known = Known {
             exits: &self.exits,

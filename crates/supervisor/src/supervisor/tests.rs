@@ -57,7 +57,7 @@ async fn after_a_restart_of_the_host_operations_end_and_kept_processes_come_back
             started_at: UnixMillis(1),
         },
     };
-    let (mut journal, _) = Journal::open(dir.path()).unwrap();
+    let (mut journal, ..) = Journal::open(dir.path()).unwrap();
     journal
         .append(&[
             Entry::Opened {

@@ -11,6 +11,7 @@ mod drift;
 mod groups;
 mod health;
 mod interpreters;
+mod journals;
 mod keeper;
 mod limits;
 mod logs;

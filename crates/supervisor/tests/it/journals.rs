@@ -1,0 +1,131 @@
+//! Journals that lost their end while programs run: whatever is gone, no program runs twice, and no operation that may have
+//! been carried out is carried out again.
+
+use model::operation::Op;
+use model::{Code, Spec};
+use supervisor::ControlGroups;
+
+use crate::keeper::{Home, both_ways, is_alive, op_id, wait_for};
+
+/// Where each record begins, and where the last one ends.
+fn records(journal: &[u8]) -> Vec<usize> {
+    let mut begins = vec![8];
+    while let Some(head) = journal[begins[begins.len() - 1]..].first_chunk::<4>() {
+        begins.push(begins[begins.len() - 1] + 8 + u32::from_le_bytes(*head) as usize);
+    }
+    begins
+}
+
+/// What is left of a journal that is hurt in its record from `begin` to `end`.
+type Hurt = fn(&[u8], usize, usize) -> Vec<u8>;
+
+fn with_a_wrong_byte(journal: &[u8], begin: usize, end: usize) -> Vec<u8> {
+    let mut bytes = journal.to_vec();
+    bytes[(begin + end) / 2] ^= 4;
+    bytes
+}
+
+fn with_a_wrong_length(journal: &[u8], begin: usize, _: usize) -> Vec<u8> {
+    let mut bytes = journal.to_vec();
+    bytes[begin + 2] ^= 0x10;
+    bytes
+}
+
+fn cut_in_a_record(journal: &[u8], begin: usize, end: usize) -> Vec<u8> {
+    journal[..(begin + end) / 2].to_vec()
+}
+
+/// Starts it, leaves it, hurts one record that was written since it was taken on, counted from the end, and comes back;
+/// false when there are not so many.
+fn comes_back_once(
+    groups: ControlGroups,
+    hurt: Hurt,
+    back: usize,
+    spec: &Spec,
+    home: &Home,
+) -> bool {
+    let mut keeper = home.keeper();
+    keeper.hold(spec.clone());
+    keeper.succeed(1, Op::Query);
+    let path = home.path("agent/journal");
+    let taken_on = std::fs::read(&path).unwrap().len();
+    keeper.begin(2, Op::Start);
+    wait_for("it is there alone", || {
+        (home.lines("started") == 1 && home.processes() == 1).then_some(())
+    });
+    keeper.stop();
+    let journal = std::fs::read(&path).unwrap();
+    let records = records(&journal);
+    let at = records.len() - 1 - back;
+    if records[at] < taken_on {
+        return false;
+    }
+    std::fs::write(&path, hurt(&journal, records[at], records[at + 1])).unwrap();
+
+    let mut keeper = home.keeper();
+    keeper.operate(3, Op::Start);
+    let pid = keeper.running().pid;
+    wait_for("one of it is there", || {
+        (home.processes() == 1).then_some(())
+    });
+    assert!(is_alive(pid), "{groups:?}: {back} records before the end");
+    if let Some(outcome) = keeper.outcomes.get(&op_id(2)) {
+        assert!(
+            [Code::OK, Code::TERMINATED].contains(&outcome.code),
+            "{outcome:?}"
+        );
+    }
+    keeper.succeed(4, Op::Kill);
+    true
+}
+
+fn comes_back_once_from_any(groups: ControlGroups, hurt: Hurt, spec: fn(&Home) -> Spec) {
+    let mut back = 1;
+    loop {
+        let home = Home::with(groups);
+        if !comes_back_once(groups, hurt, back, &spec(&home), &home) {
+            break;
+        }
+        back += 1;
+    }
+    assert!(back > 4, "only {back} records");
+}
+
+fn in_background(home: &Home) -> Spec {
+    home.spec("--daemon --pid-file %/pid --count %/started")
+}
+
+/// Its check comes late, so it has no pid file yet when the agent leaves.
+fn in_foreground(home: &Home) -> Spec {
+    let mut spec = home.spec("--count %/started");
+    spec.monitor_policy.start_check_secs = 1;
+    spec
+}
+
+both_ways!(
+    a_daemon_does_not_run_twice_whatever_was_damaged,
+    a_program_in_the_foreground_does_not_run_twice_whatever_was_damaged,
+    nothing_runs_twice_after_an_end_that_was_cut_off,
+);
+
+fn a_daemon_does_not_run_twice_whatever_was_damaged(groups: ControlGroups) {
+    comes_back_once_from_any(groups, with_a_wrong_byte, in_background);
+    comes_back_once_from_any(groups, with_a_wrong_length, in_background);
+}
+
+fn a_program_in_the_foreground_does_not_run_twice_whatever_was_damaged(groups: ControlGroups) {
+    comes_back_once_from_any(groups, with_a_wrong_byte, in_foreground);
+}
+
+fn nothing_runs_twice_after_an_end_that_was_cut_off(groups: ControlGroups) {
+    for spec in [in_background, in_foreground] {
+        let home = Home::with(groups);
+        assert!(comes_back_once(
+            groups,
+            cut_in_a_record,
+            1,
+            &spec(&home),
+            &home
+        ));
+    }
+}
