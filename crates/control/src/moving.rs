@@ -30,15 +30,21 @@ const DRAINING: &str = "the server is draining";
 const TOO_MANY: &str = "the server has more than its share of agents";
 
 /// How many agents a replica with `mine` should give away, when `others` hold so many each. Only one that has clearly too
-/// many gives any, and then down to the average, so that none is sent to and fro.
+/// many begins to give any, and then down to the average, so that none is sent to and fro.
 pub fn share(mine: usize, others: &[usize]) -> usize {
     let n_replicas = others.len() + 1;
     let total = mine + others.iter().sum::<usize>();
     let is_clearly_more = mine * n_replicas * 10 > total * 12 + 100 * n_replicas;
     match is_clearly_more {
-        true => mine - total.div_ceil(n_replicas),
+        true => excess(mine, others),
         false => 0,
     }
+}
+
+/// How many more than the average.
+fn excess(mine: usize, others: &[usize]) -> usize {
+    let total = mine + others.iter().sum::<usize>();
+    mine.saturating_sub(total.div_ceil(others.len() + 1))
 }
 
 /// Looks after both until told to stop.
@@ -47,6 +53,7 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
         return;
     }
     let mut looks = 0_u32;
+    let mut is_giving = false;
     let mut look = interval(LOOK_EVERY);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -57,7 +64,9 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
         looks = looks.wrapping_add(1);
         match control.is_draining() {
             true => control.drain_some(),
-            false if looks.is_multiple_of(LOOKS_PER_SECOND) => control.balance(),
+            false if looks.is_multiple_of(LOOKS_PER_SECOND) => {
+                is_giving = control.balance(is_giving);
+            }
             false => {}
         }
     }
@@ -139,24 +148,28 @@ impl Control {
         self.0.sessions.ask_to_move(n, DRAINING, DRAIN_AGAIN);
     }
 
-    fn balance(&self) {
+    /// Gives some agents away if there are too many; whether it has more to give.
+    fn balance(&self, is_giving: bool) -> bool {
         let others = self.others();
         if others.is_empty() {
-            return;
+            return false;
         }
         let now = Instant::now();
         let asked_since = now.checked_sub(LEAVES_WITHIN).unwrap_or(now);
         let leaving = self.0.sessions.n_asked_since(asked_since);
         let mine = self.n_agents().saturating_sub(leaving);
-        let n = share(mine, &others);
-        let at_most = (mine / MOVED_PART).clamp(1, MOVES_PER_SECOND);
-        if n > 0 && self.move_agents(n.min(at_most), TOO_MANY) > 0 {
-            tracing::info!(
-                mine,
-                ?others,
-                "some agents are asked to move to another replica"
-            );
+        let n = match is_giving {
+            true => excess(mine, &others),
+            false => share(mine, &others),
+        };
+        if n > 0 {
+            let at_most = (mine / MOVED_PART).clamp(1, MOVES_PER_SECOND);
+            let asked = self.move_agents(n.min(at_most), TOO_MANY);
+            if asked > 0 {
+                tracing::info!(asked, mine, ?others, "agents are asked to move");
+            }
         }
+        n > 0
     }
 }
 

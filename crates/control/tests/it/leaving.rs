@@ -226,12 +226,13 @@ async fn a_replica_with_more_than_its_share_asks_some_agents_to_move_slowly() {
     };
     one.control.ensure_first_keys(fixed).await.unwrap();
     let mut agents = Vec::new();
-    for n in 1..=60 {
+    for n in 1..=30 {
         agents.push(one.agent(&format!("10.0.1.{n}")).await);
     }
+    // More than are needed to be no longer clearly too many: once begun, it goes on down to the average.
     let mut n_asked = 0;
     let began = tokio::time::Instant::now();
-    while n_asked < 2 {
+    while n_asked < 4 {
         for agent in &agents {
             let frames = tokio::time::timeout(Duration::from_millis(1), agent.session.next()).await;
             let frames = frames.unwrap_or_default();
@@ -243,7 +244,7 @@ async fn a_replica_with_more_than_its_share_asks_some_agents_to_move_slowly() {
             "nobody was asked"
         );
     }
-    // One of sixty a second.
+    // One of thirty a second.
     let secs = began.elapsed().as_secs() as usize;
     assert!(n_asked <= secs + 2, "{n_asked} in {secs} s");
     drop(two);
