@@ -21,6 +21,9 @@ pub enum StoreError {
         /// Without what may be a password.
         url: String,
     },
+    /// Nothing was opened: the configuration must change.
+    #[error("the address of the store has an option that is not known; known are {known}")]
+    UnknownOption { known: String },
     /// Nothing was opened: the binary is older than the data.
     #[error(
         "the store has schema version {found}, this program knows {known} at most: use a newer muster"

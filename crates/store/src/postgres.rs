@@ -10,6 +10,7 @@ use std::time::Duration;
 use model::change::Revision;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+use tokio::time::timeout;
 
 use crate::error::without_secrets;
 use crate::migrate::migrate;
@@ -72,6 +73,7 @@ impl std::fmt::Debug for Postgres {
 
 impl Postgres {
     pub(crate) async fn open(url: &str) -> Result<Self, StoreError> {
+        refuse_unknown_options(url)?;
         let options: PgConnectOptions = url.parse().map_err(|_| StoreError::Unsupported {
             url: without_secrets(url),
         })?;
@@ -155,9 +157,43 @@ impl Postgres {
     }
 
     pub(crate) async fn close(&self) {
-        self.writers.close().await;
-        self.readers.close().await;
-        self.heads.close().await;
+        let all = async {
+            self.writers.close().await;
+            self.readers.close().await;
+            self.heads.close().await;
+        };
+        // A server that is silent now does not hear the farewell.
+        let _heard = timeout(PATIENCE, all).await;
+    }
+}
+
+/// sqlx would go on without, and write the value to the log: a connection that was to be encrypted would not be, and a
+/// password with a wrong name would be shown.
+fn refuse_unknown_options(url: &str) -> Result<(), StoreError> {
+    let known = [
+        "sslmode",
+        "sslrootcert",
+        "sslcert",
+        "sslkey",
+        "host",
+        "hostaddr",
+        "port",
+        "dbname",
+        "user",
+        "password",
+        "application_name",
+        "options",
+    ];
+    let options = url.split_once('?').map_or("", |(_, options)| options);
+    let mut names = options
+        .split('&')
+        .filter(|option| !option.is_empty())
+        .map(|option| option.split(['=', '[']).next().unwrap_or_default());
+    match names.find(|name| !known.contains(name)) {
+        None => Ok(()),
+        Some(_) => Err(StoreError::UnknownOption {
+            known: known.join(", "),
+        }),
     }
 }
 

@@ -162,8 +162,10 @@ pub(super) async fn set_last_number(
     table: &str,
     last: i64,
 ) -> Result<(), StoreError> {
+    if last == 0 {
+        return Ok(());
+    }
     match database {
-        _ if last == 0 => {}
         Database::Sqlite(_) => {
             let forget = Statement::new("DELETE FROM sqlite_sequence WHERE name = $1");
             forget.bind(table).execute(conn).await?;

@@ -10,11 +10,11 @@ use super::silent;
 use crate::StoreError;
 
 /// How long a statement may take before somebody looks whether the server is there at all.
-const LOOK_AFTER: Duration = Duration::from_secs(4);
-/// How long the server may take to say so.
-const BEAT: Duration = Duration::from_secs(1);
+const LOOK_AFTER: Duration = Duration::from_secs(3);
+/// How long the server may take to say so. It may be busy.
+const BEAT: Duration = Duration::from_secs(3);
 /// Even where the server answers others. It ends statements by itself before that.
-const N_LOOKS: u32 = 40;
+const N_LOOKS: u32 = 50;
 
 /// Waits for as long as the server answers others: a statement may take its time, or wait for its turn.
 pub(crate) struct Pulse(PgPool);

@@ -138,10 +138,13 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        if self.is_reusable {
+            return;
+        }
         match self.inner.take() {
-            Some(Inner::Sqlite(conn)) if !self.is_reusable => drop(conn.detach()),
-            Some(Inner::Postgres(conn, _)) if !self.is_reusable => drop(conn.detach()),
-            _ => {}
+            Some(Inner::Sqlite(conn)) => drop(conn.detach()),
+            Some(Inner::Postgres(conn, _)) => drop(conn.detach()),
+            None => {}
         }
     }
 }

@@ -44,7 +44,7 @@ impl Value {
             Self::Text(Some(text)) if text.contains('\0') => {
                 Self::Text(Some(without_nul(&text).into_owned()))
             }
-            value => value,
+            value @ (Self::Int(_) | Self::Text(_) | Self::Shared(_) | Self::Bytes(_)) => value,
         }
     }
 }

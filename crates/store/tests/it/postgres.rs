@@ -131,6 +131,7 @@ async fn a_password_is_never_shown() {
         "postgres://muster@127.0.0.1:1/gone".to_owned(),
         "mysql://muster@127.0.0.1/other".to_owned(),
         "postgres://muster@127.0.0.1:port/malformed".to_owned(),
+        "postgres://muster@127.0.0.1/typo?pasword=pa55&a=b".to_owned(),
     ] {
         for url in [
             with_secret(&url),
@@ -142,6 +143,7 @@ async fn a_password_is_never_shown() {
         }
     }
     assert!(shown.contains("names no store"), "{shown}");
+    assert!(shown.contains("has an option that is not known"), "{shown}");
     assert!(
         !shown.contains("pa55") && !shown.contains(secret),
         "{shown}"

@@ -97,7 +97,11 @@ fn commit_fault(bytes: &[u8], fault: &watch::Sender<Fault>) -> Option<Fault> {
         if is_commit && *fault != Fault::None {
             let next = match fault {
                 Fault::LoseAnswerAndFallSilent => Fault::Silence,
-                _ => Fault::None,
+                Fault::None
+                | Fault::LoseAnswer
+                | Fault::LoseCommit
+                | Fault::DelayCommit(_)
+                | Fault::Silence => Fault::None,
             };
             taken = Some(std::mem::replace(fault, next));
         }
