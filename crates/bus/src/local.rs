@@ -1,6 +1,7 @@
 //! Replicas within one process: a server alone, or several in a test.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -14,17 +15,32 @@ use crate::{BusError, MAX_LAG, MAX_REQUESTS, Message, ReplicaId, Request};
 #[derive(Debug, Clone)]
 pub struct LocalHub(Arc<Hub>);
 
-#[derive(Debug)]
 struct Hub {
     messages: broadcast::Sender<Arc<Delivery>>,
     responders: Mutex<HashMap<ReplicaId, mpsc::Sender<Request>>>,
+    arrives: Box<dyn Fn(ReplicaId) -> bool + Send + Sync>,
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub").finish_non_exhaustive()
+    }
 }
 
 impl LocalHub {
     pub fn new() -> Self {
+        Self::where_messages_arrive(|_| true)
+    }
+
+    /// A place where messages are lost: those arrive whose sender `arrives` says so of. For tests, which know what may be
+    /// lost elsewhere.
+    pub fn where_messages_arrive(
+        arrives: impl Fn(ReplicaId) -> bool + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(Hub {
             messages: broadcast::Sender::new(MAX_LAG),
             responders: Mutex::default(),
+            arrives: Box::new(arrives),
         }))
     }
 
@@ -57,6 +73,9 @@ pub(crate) struct Local {
 impl Local {
     fn send(&self, to: Option<ReplicaId>, message: Message) {
         let from = self.replica;
+        if !(self.hub.0.arrives)(from) {
+            return;
+        }
         let delivery = Delivery::Message { from, to, message };
         // An error means that nobody listens.
         let _ = self.hub.0.messages.send(Arc::new(delivery));

@@ -57,6 +57,7 @@ fn unavailable(error: &StoreError) -> &'static str {
         StoreError::Moved { .. }
         | StoreError::TooOld { .. }
         | StoreError::Unsupported { .. }
+        | StoreError::UnknownOption { .. }
         | StoreError::TooNew { .. }
         | StoreError::Corrupt { .. }
         | StoreError::Unavailable { .. } => "the store is not available",

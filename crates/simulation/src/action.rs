@@ -60,19 +60,29 @@ pub enum Trouble {
     Network,
     Server,
     Hosts,
+    /// Several servers that are one.
+    Replicas,
 }
 
 impl Trouble {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Everything,
         Self::Agents,
         Self::Network,
         Self::Server,
         Self::Hosts,
+        Self::Replicas,
     ];
 
     pub fn of(seed: u64) -> Self {
         Self::ALL[(seed % Self::ALL.len() as u64) as usize]
+    }
+
+    pub(crate) fn n_servers(self) -> usize {
+        match self {
+            Self::Replicas => 2,
+            Self::Everything | Self::Agents | Self::Network | Self::Server | Self::Hosts => 1,
+        }
     }
 
     /// How often each thing happens.
@@ -87,7 +97,7 @@ impl Trouble {
                 action,
                 Action::Weather | Action::CutLink | Action::LinkDown | Action::LinkUp
             ),
-            Self::Server => matches!(
+            Self::Server | Self::Replicas => matches!(
                 action,
                 Action::KillServer | Action::StopServer | Action::StartServer
             ),
@@ -160,16 +170,16 @@ impl World {
                 if self.random.permille(700) {
                     self.wait_for_store().await;
                 }
-                self.diary.note("the server is killed");
-                self.server.kill();
+                self.diary.note("a server is killed");
+                self.servers.one(&mut self.random).kill();
             }
             Action::StopServer => {
-                self.diary.note("the server is stopped");
-                self.server.stop().await;
+                self.diary.note("a server is stopped");
+                self.servers.one(&mut self.random).stop().await;
             }
             Action::StartServer => {
-                self.diary.note("the server is started");
-                self.server.start().await;
+                self.diary.note("a server is started");
+                self.servers.one(&mut self.random).start().await;
             }
             Action::Weather => {
                 let weather = weather(&mut self.random);
@@ -194,8 +204,8 @@ impl World {
                 match self.random.below(3) {
                     0 => {
                         self.diary
-                            .note(format!("the server's clock is moved by {by_ms} ms"));
-                        self.server.move_wall_clock(by_ms);
+                            .note(format!("the servers' clock is moved by {by_ms} ms"));
+                        self.servers.move_wall_clock(by_ms);
                     }
                     _ => {
                         note(&format!("its clock is moved by {by_ms} ms"));

@@ -8,7 +8,9 @@ use model::{Code, Host, Labels, Op};
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 
+use crate::brake::Brake;
 use crate::program;
+use crate::random::Random;
 use crate::world::{Belief, N_HOSTS, N_PROCESSES, World, hosts};
 
 /// How long the store is waited for when the server is to be killed while it works.
@@ -120,15 +122,23 @@ impl World {
         said: &str,
         request: impl AsyncFnOnce(Control, Caller) -> Result<T, ControlError> + 'static,
     ) -> Answered<T> {
-        let Some(control) = self.server.control() else {
+        let brake = self.brake.clone();
+        let Some(server) = self.servers.one_that_runs(&mut self.random) else {
+            return Answered::NotAtAll;
+        };
+        let Some(control) = server.control() else {
             return Answered::NotAtAll;
         };
         self.diary.note(said);
-        let asking = spawn_local(request(control, Caller::system()));
+        let asking = spawn_local(async move {
+            // As the door does: whatever any replica answered for is known.
+            control.settled().await;
+            request(control, Caller::system()).await
+        });
         if !self.is_calm && self.random.permille(60) {
-            self.wait_for_store().await;
+            wait_for_store(&brake, &mut self.random).await;
             self.diary.note("the server is killed while it is asked");
-            self.server.kill();
+            server.kill();
             if !asking.is_finished() {
                 asking.abort();
                 return Answered::Perhaps;
@@ -141,10 +151,8 @@ impl World {
         }
     }
 
-    /// Until the store is in the middle of something, but not for ever.
     pub(crate) async fn wait_for_store(&mut self) {
-        let steps = self.random.below(8) as u32;
-        let _nothing_happened = timeout(MAX_WAIT, self.brake.store_at_work(steps)).await;
+        wait_for_store(&self.brake, &mut self.random).await;
     }
 
     fn choose(&mut self) -> (Vec<usize>, usize) {
@@ -154,6 +162,12 @@ impl World {
         };
         (targets, self.random.below(N_PROCESSES))
     }
+}
+
+/// Until the store is in the middle of something, but not for ever.
+async fn wait_for_store(brake: &Brake, random: &mut Random) {
+    let steps = random.below(8) as u32;
+    let _nothing_happened = timeout(MAX_WAIT, brake.store_at_work(steps)).await;
 }
 
 /// What came of a request.

@@ -30,16 +30,28 @@ impl World {
     /// Once nothing happens any more.
     pub(crate) async fn check_quiet(&mut self) -> Result<(), String> {
         self.check_always().await?;
-        let control = self.server.control().ok_or("there is no server")?;
         self.every_target_has_ended()?;
-        self.registrations_are_as_answered(&control)?;
+        let controls = self.servers.controls();
+        if controls.is_empty() {
+            return Err("there is no server".to_owned());
+        }
+        for control in &controls {
+            self.is_as_promised(control).await?;
+        }
+        Ok(())
+    }
+
+    /// As one server shows it.
+    async fn is_as_promised(&mut self, control: &Control) -> Result<(), String> {
+        control.settled().await;
+        self.registrations_are_as_answered(control)?;
         for at in 0..self.agents.len() {
             let host = control.fleet().host_id(&self.agents[at].address);
             let host = host.ok_or("the host is not known")?;
-            observed_is_what_is(&self.agents[at], &control, host)?;
+            observed_is_what_is(&self.agents[at], control, host)?;
             self.agents[at].read_trace();
             let agent = &self.agents[at];
-            agent_holds_what_is_registered(agent, &control, host)?;
+            agent_holds_what_is_registered(agent, control, host)?;
             self.no_result_is_lost(agent)?;
             operations_were_executed_at_most_once(agent)?;
             self.no_event_is_lost(agent, host).await?;
@@ -49,9 +61,15 @@ impl World {
 
     /// An end is an end; only the one that silence gave may be replaced, by the agent's own.
     async fn every_target_ends_once(&mut self) -> Result<(), String> {
-        let Some(control) = self.server.control() else {
-            return Ok(());
-        };
+        for control in self.servers.controls() {
+            self.targets_end_once_at(&control).await?;
+        }
+        Ok(())
+    }
+
+    /// Whatever one server has shown, the next one that is asked shows.
+    async fn targets_end_once_at(&mut self, control: &Control) -> Result<(), String> {
+        control.settled().await;
         for (task, n_targets) in &self.tasks {
             let view = control
                 .task(&Caller::system(), *task)
@@ -86,7 +104,9 @@ impl World {
 
     /// What is asked while all agents can be reached is asked again on the next connection, not given up.
     pub(crate) async fn nothing_asked_in_calm_was_lost(&self) -> Result<(), String> {
-        let control = self.server.control().ok_or("there is no server")?;
+        let controls = self.servers.controls();
+        let control = controls.first().ok_or("there is no server")?;
+        control.settled().await;
         for task in &self.calm_tasks {
             let view = control.task(&Caller::system(), *task).await;
             let view = view.map_err(|error| error.to_string())?;
@@ -152,7 +172,7 @@ impl World {
     }
 
     async fn no_event_is_lost(&self, agent: &AgentSide, host: HostId) -> Result<(), String> {
-        let store = self.server.store().ok_or("there is no server")?;
+        let store = self.servers.store().ok_or("there is no server")?;
         let page = EventPage {
             limit: EVENTS,
             hosts: Some(vec![host]),

@@ -110,11 +110,11 @@ async fn history(world: &mut World) -> Result<Summary, String> {
     quiet(world).await?;
     world.nothing_asked_in_calm_was_lost().await?;
     // What was promised is on the disk, not only in the server's memory.
-    world.diary.note("the server is killed once more");
-    world.server.kill();
-    world.server.start().await;
+    world.diary.note("every server is killed once more");
+    world.servers.kill();
+    world.servers.start().await;
     quiet(world).await?;
-    world.server.stop().await;
+    world.servers.stop().await;
     let traces = || world.agents.iter().map(|agent| &agent.trace);
     Ok(Summary {
         n_tasks: world.tasks.len(),

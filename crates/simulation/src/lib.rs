@@ -20,6 +20,7 @@ mod program;
 mod random;
 mod replicas;
 mod server_side;
+mod servers;
 mod world;
 
 pub use action::Trouble;

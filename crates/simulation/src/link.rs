@@ -17,7 +17,7 @@ use wire::{Codec, Down, Up, UpKind};
 
 use crate::diary::Diary;
 use crate::random::Random;
-use crate::server_side::Door;
+use crate::servers::Doors;
 
 /// Bytes on their way between two ends.
 const PIPE: usize = 64 * 1024;
@@ -52,7 +52,7 @@ struct State {
     random: Random,
     weather: Weather,
     is_down: bool,
-    door: Door,
+    doors: Doors,
     connections: HashMap<u64, Connection>,
     next: u64,
     diary: Diary,
@@ -85,13 +85,13 @@ enum Fate {
 }
 
 impl Link {
-    pub(crate) fn new(host: Host, random: Random, door: Door, diary: Diary) -> Self {
+    pub(crate) fn new(host: Host, random: Random, doors: Doors, diary: Diary) -> Self {
         Self(Rc::new(RefCell::new(State {
             host,
             random,
             weather: Weather::default(),
             is_down: false,
-            door,
+            doors,
             connections: HashMap::new(),
             next: 0,
             diary,
@@ -115,16 +115,17 @@ impl Link {
 
     /// A new connection of the agent to the server.
     pub(crate) async fn connect(&self) -> Result<DuplexStream, NoAnswer> {
-        let (host, door) = {
-            let state = self.0.borrow();
+        let (agents, agents_far) = tokio::io::duplex(PIPE);
+        let (servers, servers_far) = tokio::io::duplex(PIPE);
+        {
+            let mut state = self.0.borrow_mut();
+            let state = &mut *state;
             if state.is_down {
                 return Err(NoAnswer);
             }
-            (state.host, state.door.clone())
-        };
-        let (agents, agents_far) = tokio::io::duplex(PIPE);
-        let (servers, servers_far) = tokio::io::duplex(PIPE);
-        door.enter(host, servers).ok_or(NoAnswer)?;
+            let entered = state.doors.enter(state.host, servers, &mut state.random);
+            entered.ok_or(NoAnswer)?;
+        }
         self.carry(agents_far, servers_far);
         Ok(agents)
     }

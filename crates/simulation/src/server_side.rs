@@ -1,13 +1,15 @@
 //! The server: the real control on a real store, with the real conversation behind its door. Killed, it leaves its store.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
-use control::{Clock, Control, FirstKeys};
+use bus::{Bus, LocalHub, ReplicaId};
+use control::{Background, Clock, Control, FirstKeys};
 use model::{Host, UnixMillis};
 use store::Store;
 use tokio::io::DuplexStream;
@@ -16,6 +18,7 @@ use tokio::task::{JoinHandle, JoinSet, spawn_local};
 use tokio::time::Instant;
 
 use crate::brake::Brake;
+use crate::random::Random;
 
 const JOIN_TOKEN: &str = "join-me";
 
@@ -31,6 +34,10 @@ struct Open {
 }
 
 impl Door {
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
     /// Lets an agent in; none when nobody is there.
     pub(crate) fn enter(&self, host: Host, stream: DuplexStream) -> Option<()> {
         let mut open = self.0.borrow_mut();
@@ -45,9 +52,50 @@ impl Door {
     }
 }
 
+/// Whether a server is alone, or one of several on one store.
+#[derive(Debug, Clone)]
+pub(crate) enum Company {
+    Alone,
+    /// Where they meet, and as which this one does.
+    Replica(Hub, u64),
+}
+
+/// Where replicas meet. Words are lost there, and all of one that was killed.
+#[derive(Debug, Clone)]
+pub(crate) struct Hub {
+    hub: LocalHub,
+    silent: Arc<Mutex<HashSet<ReplicaId>>>,
+}
+
+impl Hub {
+    /// So many of a thousand words are lost.
+    pub(crate) fn new(mut random: Random, lost: usize) -> Self {
+        let silent: Arc<Mutex<HashSet<ReplicaId>>> = Arc::default();
+        let (are_silent, random) = (silent.clone(), Mutex::new(move || random.permille(lost)));
+        let hub = LocalHub::where_messages_arrive(move |from| {
+            let is_silent = are_silent.lock().expect("nobody panics").contains(&from);
+            let is_lost = random.lock().expect("nobody panics")();
+            !is_silent && !is_lost
+        });
+        Self { hub, silent }
+    }
+
+    fn silence(&self, replica: u64) {
+        let mut silent = self.silent.lock().expect("nobody panics");
+        silent.insert(ReplicaId(replica));
+    }
+
+    fn join(&self, replica: u64) -> Bus {
+        let mut silent = self.silent.lock().expect("nobody panics");
+        silent.remove(&ReplicaId(replica));
+        Bus::local(&self.hub, ReplicaId(replica))
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct ServerSide {
     dir: PathBuf,
+    company: Company,
     /// How often it was killed; each time its files are taken over as they were.
     n_kills: u32,
     door: Door,
@@ -67,10 +115,16 @@ struct Running {
 
 impl ServerSide {
     /// A server that never ran, with a store that knows these hosts.
-    pub(crate) fn new(dir: &Path, door: Door, brake: Brake, wall_clock: UnixMillis) -> Self {
-        write_template(dir);
+    pub(crate) fn new(
+        dir: &Path,
+        company: Company,
+        door: Door,
+        brake: Brake,
+        wall_clock: UnixMillis,
+    ) -> Self {
         Self {
             dir: dir.to_owned(),
+            company,
             n_kills: 0,
             door,
             brake,
@@ -102,7 +156,8 @@ impl ServerSide {
             UnixMillis(clock.load(Ordering::SeqCst) + elapsed)
         });
         let path = path(&self.dir, self.n_kills);
-        let opening = open(&path, clock);
+        let company = self.company.clone();
+        let opening = open(&path, company, clock);
         let (store, control, background) = self.brake.hold(opening).await;
         self.brake.mind(&store);
         let (stop, stopped) = watch::channel(false);
@@ -120,14 +175,20 @@ impl ServerSide {
     }
 
     /// As by SIGKILL. The next one finds the files as they are at this very moment, however deep the store is in a commit;
-    /// what goes on in the old ones nobody will ever see.
+    /// what goes on in the old ones nobody will ever see. Of replicas the others go on with the same files, and a commit
+    /// that was under way is there or not.
     pub(crate) fn kill(&mut self) {
         let Some(running) = self.running.take() else {
             return;
         };
-        let old = path(&self.dir, self.n_kills);
-        self.n_kills += 1;
-        copy(&old, &path(&self.dir, self.n_kills));
+        match &self.company {
+            Company::Alone => {
+                let old = path(&self.dir, self.n_kills);
+                self.n_kills += 1;
+                copy(&old, &path(&self.dir, self.n_kills));
+            }
+            Company::Replica(hub, number) => hub.silence(*number),
+        }
         running.background.abort();
         drop(self.door.0.borrow_mut().take());
         let brake = self.brake.clone();
@@ -178,11 +239,15 @@ fn copy(from: &Path, to: &Path) {
     let _there_is_none = std::fs::copy(log(from), log(to));
 }
 
-pub(crate) async fn open(path: &Path, clock: Clock) -> (Store, Control, control::Background) {
+async fn open(path: &Path, company: Company, clock: Clock) -> (Store, Control, Background) {
     let store = open_store(path).await;
-    let (control, background) = Control::alone(store.clone(), clock)
-        .await
-        .expect("the server starts");
+    let started = match company {
+        Company::Alone => Control::alone(store.clone(), clock).await,
+        Company::Replica(hub, number) => {
+            Control::among_replicas(store.clone(), hub.join(number), clock).await
+        }
+    };
+    let (control, background) = started.expect("the server starts");
     (store, control, background)
 }
 
@@ -202,7 +267,8 @@ pub(crate) fn make_template(dir: &Path, hosts: &[Host]) {
             .build()
             .expect("a runtime");
         runtime.block_on(async {
-            let (store, control, _) = open(&path, Clock::new(|| UnixMillis(1))).await;
+            let (store, control, _) =
+                open(&path, Company::Alone, Clock::new(|| UnixMillis(1))).await;
             let keys = FirstKeys {
                 join_token: Some(JOIN_TOKEN.into()),
                 ..FirstKeys::default()

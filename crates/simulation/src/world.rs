@@ -13,7 +13,7 @@ use crate::brake::Brake;
 use crate::diary::Diary;
 use crate::link::{Link, Weather};
 use crate::random::Random;
-use crate::server_side::{Door, ServerSide};
+use crate::servers::Servers;
 
 /// Any moment will do.
 const BEGAN: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -35,7 +35,7 @@ pub(crate) struct World {
     /// What may happen, and how often it does.
     pub(crate) actions: Vec<(usize, Action)>,
     pub(crate) diary: Diary,
-    pub(crate) server: ServerSide,
+    pub(crate) servers: Servers,
     pub(crate) agents: Vec<AgentSide>,
     pub(crate) beliefs: BTreeMap<(usize, usize), Belief>,
     /// Every task that was answered for, with the number of its targets.
@@ -57,18 +57,19 @@ pub(crate) fn hosts() -> Vec<Host> {
 impl World {
     pub(crate) fn new(seed: u64, dir: &Path, brake: Brake, diary: Diary) -> Self {
         let mut random = Random::new(seed);
-        let door = Door::default();
-        let server = ServerSide::new(dir, door.clone(), brake.clone(), BEGAN);
+        let trouble = Trouble::of(seed);
+        let n_servers = trouble.n_servers();
+        let (servers, doors) = Servers::new(n_servers, dir, &brake, BEGAN, &mut random);
         let agent = |address: Host| {
-            let link = Link::new(address, random.branch(), door.clone(), diary.clone());
+            let link = Link::new(address, random.branch(), doors.clone(), diary.clone());
             AgentSide::new(address, dir, link, BEGAN, diary.clone())
         };
         let agents = hosts().into_iter().map(agent).collect();
         Self {
             random,
-            actions: Trouble::of(seed).actions(),
+            actions: trouble.actions(),
             diary: diary.clone(),
-            server,
+            servers,
             agents,
             beliefs: BTreeMap::new(),
             tasks: BTreeMap::new(),
@@ -80,7 +81,7 @@ impl World {
     }
 
     pub(crate) async fn begin(&mut self) {
-        self.server.start().await;
+        self.servers.start().await;
         for agent in &mut self.agents {
             if self.random.permille(500) {
                 agent.link.set_weather(weather(&mut self.random));
@@ -103,7 +104,7 @@ impl World {
     pub(crate) async fn calm_down(&mut self) {
         self.diary.note("the world becomes quiet");
         self.is_calm = true;
-        self.server.start().await;
+        self.servers.start().await;
         for agent in &mut self.agents {
             agent.host.disarm();
             agent.link.set_weather(Weather::default());

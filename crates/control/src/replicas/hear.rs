@@ -21,6 +21,8 @@ const TELL_EVERY: Duration = Duration::from_millis(100);
 const BEATS_PER_DIGEST: u32 = 10;
 /// How many hosts each replica is asked for at a time, ten times a second.
 const RESEND_AT_A_TIME: usize = 256;
+/// How far apart the clocks of two replicas may be: a deadline that one sets is kept by another.
+const MAX_APART: Duration = Duration::from_secs(2);
 /// How long the first word may wait for the store to give what it is about.
 const FOLLOW_WITHIN: Duration = Duration::from_secs(1);
 
@@ -86,10 +88,19 @@ impl Control {
         match soft.word {
             Some(Word::Beat(beat)) => {
                 let is_new = self.0.replicas.peers().beat(from, &beat, now);
+                let apart_ms = self.now().0.abs_diff(beat.now_ms);
+                if is_new && apart_ms > MAX_APART.as_millis() as u64 {
+                    tracing::error!(
+                        replica = %from,
+                        address = beat.address,
+                        apart_ms,
+                        "the clocks of two replicas differ: deadlines of operations will be wrong, set the clocks"
+                    );
+                }
                 if is_new {
                     tracing::info!(replica = %from, "another replica is there");
-                    // It may not know of us either.
-                    self.tell_beat(false);
+                    // It may not know of us either, and has to say whom it holds.
+                    self.tell_beat(true);
                 }
                 if is_new || beat.wants_digest {
                     self.tell_digest(To::One(from));

@@ -167,6 +167,8 @@ impl Peers {
             };
         };
         let is_same = (held.by, held.session) == (from, block.session);
+        // Of its own connections a replica knows best which is the newest; an agent's clock may have been set back.
+        let is_newer = held.by == from && !is_same || block.session > held.session;
         match (block.up, block.full) {
             (false, _) if is_same => {
                 self.held.remove(&host);
@@ -174,7 +176,7 @@ impl Peers {
             }
             (false, _) => Verdict::Ignore,
             (true, true) if is_same && block.seq < held.seq => Verdict::Ignore,
-            (true, true) if is_same || block.session > held.session => {
+            (true, true) if is_same || is_newer => {
                 self.hold(from, block);
                 Verdict::Apply
             }
@@ -183,7 +185,7 @@ impl Peers {
                 Verdict::Apply
             }
             (true, false) if is_same && block.seq <= held.seq => Verdict::Ignore,
-            (true, false) if is_same || block.session > held.session => Verdict::Gap,
+            (true, false) if is_same || is_newer => Verdict::Gap,
             (true, _) => Verdict::Ignore,
         }
     }
@@ -205,10 +207,13 @@ impl Peers {
                 .mine
                 .get(&host)
                 .is_some_and(|mine| mine.session >= entry.session);
-            let is_held = self.held.get(&host).is_some_and(|held| {
-                held.session > entry.session
-                    || (held.by, held.session) == (from, entry.session) && held.seq >= entry.seq
-            });
+            let is_held = self
+                .held
+                .get(&host)
+                .is_some_and(|held| match held.by == from {
+                    true => held.session == entry.session && held.seq >= entry.seq,
+                    false => held.session > entry.session,
+                });
             is_newer_here || is_held
         };
         let missing = entries.iter().filter(|entry| !is_known(entry));

@@ -53,6 +53,7 @@ impl Control {
             wants_digest,
             leads: self.leads(),
             address: self.address(),
+            now_ms: self.now().0,
         };
         self.send(To::All, Word::Beat(beat));
     }

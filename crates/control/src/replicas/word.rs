@@ -43,6 +43,9 @@ pub(super) struct Beat {
     /// Where its API is.
     #[prost(string, tag = "5")]
     pub(super) address: String,
+    /// What its clock says.
+    #[prost(int64, tag = "6")]
+    pub(super) now_ms: i64,
 }
 
 /// What changed about some agents.

@@ -4,6 +4,8 @@ use simulation::{Failure, Trouble};
 
 /// Of each trouble, unless somebody wants more: `MUSTER_SIM_HISTORIES=10000`.
 const HISTORIES: u64 = 400;
+/// Of several servers, which take longer.
+const HISTORIES_OF_REPLICAS: u64 = 120;
 /// Of two servers on one store.
 const REPLICA_HISTORIES: u64 = 50;
 /// How many that go wrong are told.
@@ -35,6 +37,11 @@ fn hosts_that_lose_power_and_clocks_that_jump_break_no_promise() {
 }
 
 #[test]
+fn replicas_that_are_killed_and_miss_each_others_words_break_no_promise() {
+    histories(Trouble::Replicas);
+}
+
+#[test]
 fn with_every_hint_dropped_two_servers_still_converge() {
     for seed in 0..REPLICA_HISTORIES {
         if let Err(failure) = simulation::run_replicas(seed) {
@@ -45,7 +52,15 @@ fn with_every_hint_dropped_two_servers_still_converge() {
 
 /// All histories with this trouble, or the one that was asked for.
 fn histories(trouble: Trouble) {
-    let all = number("MUSTER_SIM_HISTORIES").unwrap_or(HISTORIES);
+    let usual = match trouble {
+        Trouble::Replicas => HISTORIES_OF_REPLICAS,
+        Trouble::Everything
+        | Trouble::Agents
+        | Trouble::Network
+        | Trouble::Server
+        | Trouble::Hosts => HISTORIES,
+    };
+    let all = number("MUSTER_SIM_HISTORIES").unwrap_or(usual);
     let mut seeds: Vec<u64> = (0..)
         .filter(|seed| Trouble::of(*seed) == trouble)
         .take(all as usize)

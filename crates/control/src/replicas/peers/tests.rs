@@ -78,6 +78,18 @@ fn the_newer_connection_counts_whoever_tells_of_it() {
 }
 
 #[test]
+fn a_replica_knows_best_which_of_its_own_connections_is_the_newest() {
+    let mut peers = Peers::default();
+    peers.judge(A, &full(5, 4));
+    // The agent began anew with a clock that was set back.
+    assert_eq!(peers.missing(A, &[entry(3, 1)]), [HOST.0]);
+    assert_eq!(peers.judge(A, &delta(3, 2)), Verdict::Gap);
+    assert_eq!(peers.judge(A, &full(3, 2)), Verdict::Apply);
+    assert_eq!(peers.judge(A, &down(5)), Verdict::Ignore);
+    assert_eq!(peers.judge(A, &delta(3, 3)), Verdict::Apply);
+}
+
+#[test]
 fn an_agent_that_is_here_stays_until_it_is_newer_elsewhere() {
     let mut peers = Peers::default();
     assert_eq!(peers.attach(HOST, 5).session, 5);
