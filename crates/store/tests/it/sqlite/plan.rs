@@ -15,23 +15,31 @@ async fn big_tables_are_read_through_their_indexes() {
             "processes_revision",
         ),
         (
-            "SELECT body FROM outcomes WHERE revision > 5",
+            "SELECT body FROM outcomes WHERE revision > 5 ORDER BY revision, task, ordinal",
             "outcomes_revision",
         ),
         (
-            "SELECT op FROM targets WHERE revision > 5",
+            "SELECT op FROM targets WHERE revision > 5 ORDER BY revision, task, ordinal",
             "targets_revision",
         ),
         (
-            "SELECT app FROM tasks WHERE n_ended < n_targets",
+            "SELECT app FROM tasks WHERE n_ended < n_targets ORDER BY id",
             "tasks_open",
+        ),
+        (
+            "SELECT ip FROM hosts WHERE revision > 5 ORDER BY revision, id",
+            "hosts_revision",
+        ),
+        (
+            "SELECT body FROM process_groups WHERE gone = 0 ORDER BY host, namespace",
+            "SCAN process_groups",
         ),
         (
             "SELECT id FROM processes WHERE gone = 1 AND revision <= 5 LIMIT 9",
             "processes_gone",
         ),
         (
-            "SELECT op FROM targets WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets)",
+            "SELECT op FROM targets WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets) ORDER BY task, ordinal",
             "SEARCH targets USING PRIMARY KEY",
         ),
         (
@@ -73,6 +81,8 @@ async fn big_tables_are_read_through_their_indexes() {
     ] {
         let plan = plan(&place, statement).await;
         assert!(plan.contains(wanted), "{statement}\n{plan}");
+        let is_sorted = plan.contains("TEMP B-TREE FOR ORDER BY");
+        assert!(!is_sorted, "{statement}\n{plan}");
     }
 }
 
