@@ -267,7 +267,7 @@ impl Replicas {
     pub fn leader(&self) -> usize {
         wait::until("a replica that leads", || {
             let mut running = self.running().into_iter();
-            running.find(|n| self.replicas[*n].says_that_it_leads())
+            running.find(|n| self.replicas[*n].leads())
         })
     }
 
@@ -346,15 +346,9 @@ impl Replica {
         std::fs::read_to_string(&self.options.log).unwrap_or_default()
     }
 
-    fn says_that_it_leads(&self) -> bool {
-        let log = self.log();
-        let said = log.lines().rev().find_map(|line| {
-            let is_word = line.contains("does the background work now");
-            // A new start leads nothing.
-            let is_start = line.contains("one of several replicas");
-            (is_word || is_start).then(|| line.contains("this replica does"))
-        });
-        said == Some(true)
+    fn leads(&self) -> bool {
+        let (_, list) = self.api.native("GET", "/api/v1/replicas", None);
+        list["replicas"][0]["leads"] == true
     }
 }
 

@@ -53,7 +53,12 @@ impl Fixture {
     }
 
     pub(crate) fn registered(self, api: &Api, start_cmd: &str) -> Self {
-        let body = json!({"meta": self.meta, "hosts": self.hosts, "spec": self.spec(start_cmd)});
+        let spec = self.spec(start_cmd);
+        self.registered_as(api, &spec)
+    }
+
+    pub(crate) fn registered_as(self, api: &Api, spec: &Value) -> Self {
+        let body = json!({"meta": self.meta, "hosts": self.hosts, "spec": spec});
         let data = api.esb_ok("register_proc_info", body);
         assert_eq!(data[&self.key]["error_code"], 0, "{data}");
         self

@@ -34,25 +34,19 @@ impl Drop for Stop<'_> {
     }
 }
 
-#[test]
-fn a_replica_that_is_told_to_end_lets_its_agents_go_without_a_failed_operation() {
-    let (leaving, others) = (0, [1, 2]);
-    let mut cluster = Replicas::prepare(Setup::default());
-    cluster.start_one(leaving);
-    let agents = cluster.start_agents_at(leaving, &HOSTS);
-    let daemons = Daemons::register(&cluster, others[0], "steady", &agents);
-    let task = daemons.operate(cluster.api(others[0]), 0);
-    daemons.ended(cluster.api(others[0]), &task, 0);
-    let slow = Daemons::register_held(&cluster, leaving, "slow", &agents);
-    let slow_task = slow.operate(cluster.api(leaving), 0);
-    slow.wait_until_begun();
-
-    let apis = others.map(|n| cluster.api(n).clone());
+/// Operations go on through some replicas, before something is done, while it is, and after it.
+fn meanwhile(
+    cluster: &mut Replicas,
+    through: [usize; 2],
+    daemons: &Daemons,
+    act: impl FnOnce(&mut Replicas),
+) {
+    let apis = through.map(|n| cluster.api(n).clone());
     let (stop, n_done) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let _stop = Stop(&stop);
         for api in &apis {
-            scope.spawn(|| operate(&daemons, api, &stop, &n_done));
+            scope.spawn(|| operate(daemons, api, &stop, &n_done));
         }
         let more_done = || {
             let before = n_done.load(Ordering::SeqCst);
@@ -61,13 +55,49 @@ fn a_replica_that_is_told_to_end_lets_its_agents_go_without_a_failed_operation()
             });
         };
         more_done();
+        act(cluster);
+        more_done();
+    });
+}
+
+#[test]
+fn a_replica_that_drains_or_ends_lets_its_agents_go_without_a_failed_operation() {
+    let mut cluster = Replicas::prepare(Setup::default());
+    cluster.start_one(0);
+    let agents = cluster.start_agents_at(0, &HOSTS);
+    let daemons = Daemons::register(&cluster, 1, "steady", &agents);
+    let task = daemons.operate(cluster.api(1), 0);
+    daemons.ended(cluster.api(1), &task, 0);
+    let slow = Daemons::register_held(&cluster, 0, "slow", &agents);
+    let slow_task = slow.operate(cluster.api(0), 0);
+    slow.wait_until_begun();
+
+    meanwhile(&mut cluster, [1, 2], &daemons, |cluster| {
+        let (status, answer) = cluster.api(0).native("POST", "/api/v1/drain", None);
+        assert_eq!(
+            (status, &answer["draining"]),
+            (200, &true.into()),
+            "{answer}"
+        );
+        wait::until("all agents to go", || {
+            let n_held = cluster.n_held(&agents);
+            (n_held[1] + n_held[2] == HOSTS.len()).then_some(())
+        });
+        let (_, answer) = cluster.api(0).native("DELETE", "/api/v1/drain", None);
+        assert_eq!(answer["draining"], false, "{answer}");
+    });
+    let leaving = match cluster.n_held(&agents)[1] {
+        0 => 2,
+        _ => 1,
+    };
+    let staying = [0, 3 - leaving];
+    meanwhile(&mut cluster, staying, &daemons, |cluster| {
         cluster.terminate(leaving);
         assert!(cluster.has_left(leaving), "it ends well");
-        more_done();
     });
     assert_eq!(cluster.n_held(&agents)[leaving], 0);
     slow.let_go();
-    for n in others {
+    for n in staying {
         slow.ended(cluster.api(n), &slow_task, 0);
     }
     slow.were_executed(1);

@@ -1,7 +1,11 @@
 //! The first start of several replicas, and moving to them from a server alone.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
-use testkit::{Replicas, Setup, wait};
+use testkit::{Cluster, Replicas, Setup, program, wait};
+
+use crate::fixture::Fixture;
 
 const HOSTS: [&str; 3] = ["10.20.0.1", "10.20.0.2", "10.20.0.3"];
 
@@ -57,5 +61,63 @@ fn three_replicas_that_start_at_once_make_keys_and_ca_once() {
             let is_there = cluster.holder(agent) == Some(next);
             (is_there && is_alive(n, HOSTS[n])).then_some(())
         });
+    }
+}
+
+#[test]
+fn replicas_go_on_with_the_agents_and_processes_of_a_server_alone() {
+    let mut alone = Cluster::start();
+    let mut agents = HOSTS[..2]
+        .iter()
+        .map(|ip| alone.agent(ip))
+        .collect::<Vec<_>>();
+    let daemons = HOSTS[..2].iter().map(|ip| {
+        let daemon = Fixture::daemon(alone.path(), ip, "kept");
+        let cmd = daemon.daemon_cmd();
+        let daemon = daemon.registered(&alone.api, &cmd);
+        assert_eq!(daemon.operate(&alone.api, 0).0, 0);
+        daemon
+    });
+    let daemons = Vec::from_iter(daemons);
+    let pids: Vec<_> = daemons.iter().map(|daemon| daemon.pid().unwrap()).collect();
+    let mut cluster = Replicas::prepare(Setup {
+        n_replicas: 2,
+        fixed_keys: false,
+        ..Setup::default()
+    });
+    let copy = |from: &str| {
+        let mut muster = Command::new(program::path("muster"));
+        muster.args(["store", "copy", from, &cluster.postgres.url()]);
+        muster.output().unwrap()
+    };
+    let refused = copy(&alone.store_url());
+    assert!(
+        !refused.status.success(),
+        "a server runs on it: {refused:?}"
+    );
+    alone.kill_server();
+    let copied = copy(&alone.store_url());
+    assert!(copied.status.success(), "{copied:?}");
+
+    cluster.start_all();
+    for agent in &mut agents {
+        agent.restart_with(cluster.agents());
+    }
+    cluster.wait_for_agents(&agents);
+    for n in 0..2 {
+        for (daemon, pid) in daemons.iter().zip(&pids) {
+            let row = daemon.wait_for_status(cluster.api(n), 1);
+            assert_eq!(row["pid"], pid.as_raw_nonzero().get(), "{row}");
+            assert_eq!(
+                (&row["flag"], &row["isauto"]),
+                (&1.into(), &true.into()),
+                "{row}"
+            );
+        }
+    }
+    for daemon in &daemons {
+        assert_eq!(daemon.executions(), 1);
+        assert_eq!(daemon.operate(cluster.api(1), 7).0, 0);
+        assert_eq!(daemon.executions(), 2);
     }
 }

@@ -11,7 +11,9 @@ pub(super) struct Daemons(pub(super) Vec<Fixture>);
 impl Daemons {
     /// Registers it for the hosts of these agents. Its start goes through at once.
     pub(super) fn register(cluster: &Replicas, at: usize, name: &str, agents: &[Agent]) -> Self {
-        Self::registered(cluster, at, name, agents, Fixture::daemon_cmd)
+        Self::registered(cluster, at, name, agents, |daemon| {
+            daemon.spec(&daemon.daemon_cmd())
+        })
     }
 
     /// The same, but its start waits until it is [let go](Self::let_go).
@@ -24,7 +26,11 @@ impl Daemons {
         Self::registered(cluster, at, name, agents, |daemon| {
             let (odd, count) = (odd::odd().display().to_string(), daemon.path("count"));
             let (go, pid) = (daemon.path("go"), daemon.path("pid"));
-            format!("{odd} --count {count} --await {go} --daemon --pid-file {pid}")
+            let mut spec = daemon.spec(&format!(
+                "{odd} --count {count} --await {go} --daemon --pid-file {pid}"
+            ));
+            spec["monitor_policy"]["op_timeout"] = json!(90);
+            spec
         })
     }
 
@@ -33,12 +39,12 @@ impl Daemons {
         at: usize,
         name: &str,
         agents: &[Agent],
-        start_cmd: impl Fn(&Fixture) -> String,
+        spec: impl Fn(&Fixture) -> Value,
     ) -> Self {
         let daemons = agents.iter().map(|agent| {
             let daemon = Fixture::daemon(cluster.path(), &agent.ip, name);
-            let cmd = start_cmd(&daemon);
-            daemon.registered(cluster.api(at), &cmd)
+            let spec = spec(&daemon);
+            daemon.registered_as(cluster.api(at), &spec)
         });
         Self(daemons.collect())
     }
