@@ -1,4 +1,4 @@
-//! A soak: a real server, real agents and odd processes, and everything done to them at random that operators, crashes and
+//! A soak: a real server or several, real agents and odd processes, and everything done to them at random that operators, crashes and
 //! the kernel do. In the end the world is left alone, and must be as the answers said.
 //!
 //! What is done comes from a seed; when it happens comes from the machine. A failure prints the seed and the last actions.
@@ -7,6 +7,7 @@ mod check;
 mod live;
 mod process;
 mod random;
+mod servers;
 mod usage;
 mod world;
 
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 pub use usage::Usage;
 use world::World;
 
-const BETWEEN_PROGRESS: Duration = Duration::from_secs(10);
+const BETWEEN_PROGRESS: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -25,6 +26,8 @@ pub struct Plan {
     pub duration: Duration,
     pub n_agents: usize,
     pub n_processes: usize,
+    /// One is a server alone; several are one installation on PostgreSQL and NATS.
+    pub n_replicas: usize,
 }
 
 /// What was done and seen.
@@ -34,7 +37,7 @@ pub struct Summary {
     pub n_operations: u64,
     /// Those that ended with 0.
     pub n_successes: u64,
-    /// Requests that nobody answered, because the server was killed.
+    /// Requests that nobody answered, or that were refused, because the server or its store was killed.
     pub n_unanswered: u64,
     pub n_updates: u64,
     pub n_process_kills: u64,
@@ -42,6 +45,8 @@ pub struct Summary {
     pub n_told_kills: u64,
     pub n_agent_kills: u64,
     pub n_server_kills: u64,
+    pub n_store_kills: u64,
+    pub n_bus_kills: u64,
     pub n_executions: u64,
     pub n_events: u64,
     pub server: Usage,
@@ -72,12 +77,14 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Summary {
 impl Summary {
     fn line(&self) -> String {
         format!(
-            "{} actions, {} operations, {} kills of processes, {} of agents, {} of the server; server {}, agents {}",
+            "{} actions, {} operations, {} kills of processes, {} of agents, {} of servers, {} of PostgreSQL, {} of NATS; server {}, agents {}",
             self.n_actions,
             self.n_operations,
             self.n_process_kills,
             self.n_agent_kills,
             self.n_server_kills,
+            self.n_store_kills,
+            self.n_bus_kills,
             self.server,
             self.agents,
         )
@@ -96,14 +103,16 @@ impl fmt::Display for Summary {
             ("processes killed", self.n_process_kills),
             ("  each with an event", self.n_told_kills),
             ("agents killed", self.n_agent_kills),
-            ("server killed", self.n_server_kills),
+            ("servers killed", self.n_server_kills),
+            ("PostgreSQL killed", self.n_store_kills),
+            ("NATS killed", self.n_bus_kills),
             ("executions", self.n_executions),
             ("events listed", self.n_events),
         ];
         for (what, n) in rows {
             writeln!(f, "{what:<24}{n:>10}")?;
         }
-        writeln!(f, "{:<24}{:>10}", "server at most", self.server)?;
+        writeln!(f, "{:<24}{:>10}", "a server at most", self.server)?;
         write!(f, "{:<24}{:>10}", "an agent at most", self.agents)
     }
 }

@@ -9,6 +9,7 @@
 mod bench;
 mod client;
 mod server;
+mod soak;
 mod table;
 
 use clap::{Parser, Subcommand};
@@ -16,7 +17,7 @@ use clap::{Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",
-    about = "Benchmarks of Muster, each printed as one table"
+    about = "Benchmarks of Muster, each printed as one table, and a long soak"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -28,6 +29,9 @@ enum Task {
     /// Measure something; every figure in docs/benchmarks.md comes from here.
     #[command(subcommand)]
     Bench(Bench),
+    /// Kill servers, agents, processes and engines at random for a while, and check that nothing is lost or done twice.
+    #[command(after_help = soak::EXAMPLES)]
+    Soak(soak::Args),
     /// What `bench agent` compares with: started by it, not by people.
     #[command(hide = true)]
     BareLoop(bench::agent::bare::Args),
@@ -59,6 +63,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(Bench::Agent(args)) => bench::agent::run(&args),
         Task::Bench(Bench::Fleet(args)) => bench::fleet::run(&args),
         Task::Bench(Bench::View(args)) => bench::view::run(&args),
+        Task::Soak(args) => soak::run(&args),
         Task::BareLoop(args) => bench::agent::bare::run(&args),
     }
 }

@@ -1,4 +1,4 @@
-//! The soak by command: `soak --minutes 60 --seed 7 --agents 4 --processes 20`. See `testkit::soak`.
+//! The soak by command: `soak --minutes 60 --seed 7 --agents 4 --processes 20 --replicas 3`. See `testkit::soak`.
 
 #![allow(
     clippy::print_stdout,
@@ -16,13 +16,16 @@ fn main() -> ExitCode {
         Ok(plan) => plan,
         Err(error) => {
             eprintln!("soak: {error}");
-            eprintln!("usage: soak [--minutes N] [--seed N] [--agents N] [--processes N]");
+            eprintln!(
+                "usage: soak [--minutes N] [--seed N] [--agents N] [--processes N] [--replicas N]"
+            );
             return ExitCode::from(2);
         }
     };
     println!(
-        "soak with seed {}, {} agents and {} processes for {} min",
+        "soak with seed {}, {} server(s), {} agents and {} processes for {} min",
         plan.seed,
+        plan.n_replicas,
         plan.n_agents,
         plan.n_processes,
         plan.duration.as_secs() / 60
@@ -39,6 +42,7 @@ fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
         duration: Duration::from_secs(60),
         n_agents: 4,
         n_processes: 20,
+        n_replicas: 1,
     };
     while let Some(option) = arguments.next() {
         let value = arguments
@@ -52,6 +56,7 @@ fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
             "--seed" => plan.seed = number,
             "--agents" => plan.n_agents = number as usize,
             "--processes" => plan.n_processes = number as usize,
+            "--replicas" => plan.n_replicas = number as usize,
             _ => return Err(format!("no such option: {option}")),
         }
     }

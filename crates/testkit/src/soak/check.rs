@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::process::{Op, Process};
 use super::usage::Usage;
 use super::world::World;
-use crate::wait;
+use crate::{Api, wait};
 
 /// Of a debug build, and far above what was ever seen: a leak gets there, work does not.
 const SERVER_LIMIT: Usage = Usage {
@@ -19,6 +19,9 @@ const AGENT_LIMIT: Usage = Usage {
     rss_kib: 128 * 1024,
     n_descriptors: 512,
 };
+
+/// What of a row must be the same at every server.
+const SAME_EVERYWHERE: [&str; 7] = ["host", "meta", "flag", "isauto", "status", "pid", "version"];
 
 const ENDED_ALREADY_SO: [i64; 3] = [0, 828, 829];
 const NO_CONNECTION: i64 = 117;
@@ -43,6 +46,7 @@ pub(super) fn quiet_world(world: &mut World) {
     every_end_stays(world, &ends);
     wanted_is_observed(world, &ends);
     agents_hold_what_is_wanted(world);
+    all_servers_show_the_same(world);
     usage_is_bounded(world);
     world.summary.n_events = events.len() as u64;
 }
@@ -105,7 +109,7 @@ fn agents_hold_what_is_wanted(world: &World) {
     let mut n_held = 0;
     for host in world.hosts() {
         let path = format!("/api/v1/hosts/{host}/held");
-        let (status, held) = world.cluster.api.native("GET", &path, None);
+        let (status, held) = a_server(world).native("GET", &path, None);
         assert_eq!(status, 200, "{held}");
         assert_eq!(held["foreign"], serde_json::json!([]), "{held}");
         for process in held["processes"].as_array().unwrap() {
@@ -115,6 +119,35 @@ fn agents_hold_what_is_wanted(world: &World) {
         }
     }
     assert_eq!(n_held, world.processes.len(), "every process is held");
+}
+
+/// All of them run by now.
+fn a_server(world: &World) -> &Api {
+    world.servers.api().expect("all servers run")
+}
+
+/// What is soft takes a moment to reach the others.
+fn all_servers_show_the_same(world: &World) {
+    let shown = |api: &Api| {
+        let page = json!({"meta": {"namespace": "soak"}, "page": {"start": 0, "limit": 1000}});
+        let data = api.esb_ok("sync_proc_status", page);
+        let mut rows = data["proc_infos"].as_array().unwrap().clone();
+        // Figures are of the moment.
+        for row in rows.iter_mut().filter_map(Value::as_object_mut) {
+            row.retain(|key, _| SAME_EVERYWHERE.contains(&&**key));
+        }
+        rows
+    };
+    let mut differs = Vec::new();
+    let started = Instant::now();
+    while started.elapsed() < wait::PATIENCE {
+        differs = world.servers.apis().into_iter().map(shown).collect();
+        if differs.windows(2).all(|pair| pair[0] == pair[1]) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("the servers do not show the same: {differs:#?}");
 }
 
 fn as_wanted(world: &World, at: usize, wanted: Option<Wanted>) -> Result<(), String> {
@@ -187,7 +220,7 @@ fn list(world: &World) -> Vec<Value> {
     let mut page = String::new();
     loop {
         let path = format!("/api/v1/events?namespace=soak&limit=1000{page}");
-        let (status, list) = world.cluster.api.native("GET", &path, None);
+        let (status, list) = a_server(world).native("GET", &path, None);
         assert_eq!(status, 200, "{list}");
         events.extend(list["events"].as_array().unwrap().iter().cloned());
         match list["next"].as_u64() {

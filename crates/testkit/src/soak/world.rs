@@ -8,15 +8,19 @@ use serde_json::{Value, json};
 use super::live::{self, Live};
 use super::process::{Asked, Op, Process};
 use super::random::Random;
+use super::servers::Servers;
 use super::usage::Usage;
 use super::{Plan, Summary};
 use crate::api::with_credentials;
-use crate::{Agent, Api, Cluster, wait};
+use crate::{Agent, Api, wait};
 
 /// How much of the past a failure shows.
 const HISTORY: usize = 50;
 const LONGEST_PAUSE_MS: usize = 150;
 const LONGEST_ABSENCE_MS: usize = 2000;
+/// How long a server may take to find that PostgreSQL is back.
+const SETTLING: Duration = Duration::from_secs(15);
+const NOT_AVAILABLE: i64 = 1_000_503;
 
 #[derive(Debug, Clone, Copy)]
 enum Action {
@@ -24,10 +28,13 @@ enum Action {
     KillProcess,
     KillAgent,
     KillServer,
+    /// Only where there are several servers; so is the next.
+    KillStore,
+    KillBus,
     Update,
 }
 
-const ACTIONS: [(usize, Action); 10] = [
+const ACTIONS: [(usize, Action); 12] = [
     (16, Action::Operate(Op::Start)),
     (8, Action::Operate(Op::Stop)),
     (10, Action::Operate(Op::Restart)),
@@ -37,6 +44,8 @@ const ACTIONS: [(usize, Action); 10] = [
     (25, Action::KillProcess),
     (5, Action::KillAgent),
     (3, Action::KillServer),
+    (1, Action::KillStore),
+    (1, Action::KillBus),
     (8, Action::Update),
 ];
 
@@ -47,9 +56,10 @@ pub(super) struct World {
     pub(super) processes: Vec<Process>,
     /// With the time to start it again, if it is down.
     agents: Vec<(Agent, Option<Instant>)>,
-    server_down_until: Option<Instant>,
+    /// When PostgreSQL came back, if it was ever killed.
+    store_back: Option<Instant>,
     n_versions: u64,
-    pub(super) cluster: Cluster,
+    pub(super) servers: Servers,
     /// Last, so that it stands below the logs of the agents.
     history: History,
 }
@@ -85,20 +95,20 @@ impl Drop for History {
 
 impl World {
     pub(super) fn new(plan: &Plan) -> Self {
-        let cluster = Cluster::start();
+        let servers = Servers::start(plan.n_replicas);
         let ip = |n: usize| format!("10.9.{}.{}", n / 250, n % 250 + 1);
-        let agents = (0..plan.n_agents).map(|n| (cluster.agent(&ip(n)), None));
+        let agents = (0..plan.n_agents).map(|n| (servers.agent(&ip(n)), None));
         let agents = agents.collect();
-        let process = |n: usize| Process::new(n, ip(n % plan.n_agents), cluster.path());
+        let process = |n: usize| Process::new(n, ip(n % plan.n_agents), servers.path());
         let processes = (0..plan.n_processes).map(process).collect();
         let mut world = Self {
             random: Random::new(plan.seed),
             summary: Summary::default(),
             processes,
             agents,
-            server_down_until: None,
+            store_back: None,
             n_versions: 0,
-            cluster,
+            servers,
             history: History {
                 seed: plan.seed,
                 started: Instant::now(),
@@ -127,6 +137,8 @@ impl World {
             Action::KillProcess => self.kill_process(at),
             Action::KillAgent => self.kill_agent(),
             Action::KillServer => self.kill_server(at),
+            Action::KillStore => self.kill_store(),
+            Action::KillBus => self.kill_bus(),
             Action::Update => self.update(at),
         }
         self.look();
@@ -137,16 +149,20 @@ impl World {
 
     fn operate(&mut self, at: usize, op: Op) {
         // Whom nobody hears teaches nothing; requests that are cut off come with the kill of the server.
-        if self.processes[at].reviving.is_some() || self.server_down_until.is_some() {
+        let Some(api) = self.servers.api() else {
+            return;
+        };
+        if self.processes[at].reviving.is_some() {
             return;
         }
-        let answer = post_operation(&self.cluster.api, &self.processes[at], op);
+        let answer = post_operation(api, &self.processes[at], op);
         self.asked(at, op, answer);
     }
 
     fn asked(&mut self, at: usize, op: Op, answer: Result<Value, String>) {
         self.summary.n_operations += 1;
-        let task = answer.as_ref().ok().map(|answer| {
+        let answer = answer.ok().filter(|answer| !self.is_excused(answer));
+        let task = answer.map(|answer| {
             assert_eq!(answer["result"], true, "an operation is accepted: {answer}");
             answer["data"]["task_id"].as_str().unwrap().to_owned()
         });
@@ -157,19 +173,25 @@ impl World {
         self.processes[at].asked.push(Asked { op, task });
     }
 
+    /// A refusal that must be: the store is away, or was a moment ago.
+    fn is_excused(&self, answer: &Value) -> bool {
+        let is_recent = self
+            .store_back
+            .is_some_and(|back| back.elapsed() < SETTLING);
+        answer["code"] == NOT_AVAILABLE && (!self.servers.has_store() || is_recent)
+    }
+
     fn update(&mut self, at: usize) {
-        if self.server_down_until.is_some() {
+        let Some(api) = self.servers.api() else {
             return;
-        }
+        };
         self.n_versions += 1;
         let version = self.n_versions;
         let body = with_credentials(self.processes[at].definition(version));
-        let answer = self
-            .cluster
-            .api
-            .try_post("/api/c/compapi/v2/gse/update_proc_info/", &body);
+        let answer = api.try_post("/api/c/compapi/v2/gse/update_proc_info/", &body);
+        let answer = answer.ok().filter(|answer| !self.is_excused(answer));
         let process = &mut self.processes[at];
-        process.version = answer.as_ref().ok().map(|answer| {
+        process.version = answer.as_ref().map(|answer| {
             let code = &answer["data"][process.key()]["error_code"];
             assert_eq!(*code, 0, "an update is accepted: {answer}");
             version
@@ -240,40 +262,53 @@ impl World {
         self.history.note(&format!("kill -9 agent {ip}"));
     }
 
-    /// Kills it while it has a request before it.
+    /// Kills one while it has a request before it.
     fn kill_server(&mut self, at: usize) {
-        if self.server_down_until.is_some() {
-            return;
-        }
+        let n = self.random.below(self.servers.len());
         let moment = self.random.millis_below(20);
         let back = Instant::now() + self.random.millis_below(LONGEST_ABSENCE_MS);
-        let api = self.cluster.api.clone();
-        let (process, cluster) = (&self.processes[at], &mut self.cluster);
+        if self.servers.is_down(n) {
+            return;
+        }
+        let api = self.servers.api_of(n).clone();
+        let (process, servers) = (&self.processes[at], &mut self.servers);
         let answer = std::thread::scope(|scope| {
             let free = process.reviving.is_none();
             let request = free.then(|| scope.spawn(|| post_operation(&api, process, Op::Start)));
             std::thread::sleep(moment);
-            cluster.kill_server();
+            servers.kill(n, back);
             request.map(|request| request.join().unwrap())
         });
-        self.server_down_until = Some(back);
         self.summary.n_server_kills += 1;
         if let Some(answer) = answer {
             self.asked(at, Op::Start, answer);
         }
-        self.history.note("kill -9 server");
+        self.history.note(&format!("kill -9 server {n}"));
+    }
+
+    fn kill_store(&mut self) {
+        let back = Instant::now() + self.random.millis_below(LONGEST_ABSENCE_MS);
+        if self.servers.kill_store(back) {
+            self.summary.n_store_kills += 1;
+            self.history.note("kill -9 PostgreSQL");
+        }
+    }
+
+    fn kill_bus(&mut self) {
+        let back = Instant::now() + self.random.millis_below(LONGEST_ABSENCE_MS);
+        if self.servers.kill_bus(back) {
+            self.summary.n_bus_kills += 1;
+            self.history.note("kill -9 NATS");
+        }
     }
 
     fn revive(&mut self, now: Instant) {
-        if self
-            .server_down_until
-            .take_if(|until| *until <= now)
-            .is_some()
-        {
-            self.cluster.restart_server();
-            // Without connections to the one before.
-            self.cluster.api = Api::new(self.cluster.http());
-            self.history.note("server started");
+        let had_store = self.servers.has_store();
+        for what in self.servers.revive(now) {
+            self.history.note(&what);
+        }
+        if !had_store && self.servers.has_store() {
+            self.store_back = Some(Instant::now());
         }
         for n in 0..self.agents.len() {
             let (agent, down_until) = &mut self.agents[n];
@@ -289,7 +324,7 @@ impl World {
     pub(super) fn revive_all(&mut self) {
         self.revive(Instant::now() + Duration::from_millis(LONGEST_ABSENCE_MS as u64));
         for (agent, _) in &self.agents {
-            self.cluster.wait_for_agent(&agent.ip, true);
+            self.servers.wait_for_agent(agent);
         }
         self.history.note("all is left alone");
     }
@@ -323,7 +358,7 @@ impl World {
     pub(super) fn target_of(&self, process: &Process, task: &str) -> Option<Value> {
         let body = with_credentials(json!({"task_id": task}));
         let path = "/api/c/compapi/v2/gse/get_proc_operate_result/";
-        let answer = self.cluster.api.try_post(path, &body).ok()?;
+        let answer = self.servers.api()?.try_post(path, &body).ok()?;
         let keys = answer["data"].as_object()?;
         assert_eq!(keys.len(), 1, "one target of {task}: {answer}");
         Some(keys[&process.key()].clone())
@@ -333,14 +368,14 @@ impl World {
     pub(super) fn row(&self, process: &Process) -> Option<Value> {
         let body = with_credentials(process.target());
         let path = "/api/c/compapi/v2/gse/get_proc_status/";
-        let answer = self.cluster.api.try_post(path, &body).ok()?;
+        let answer = self.servers.api()?.try_post(path, &body).ok()?;
         answer["data"]["proc_infos"].get(0).cloned()
     }
 
     pub(super) fn measure(&mut self) {
-        self.summary
-            .server
-            .raise(Usage::of(self.cluster.server_pid()));
+        for pid in self.servers.pids() {
+            self.summary.server.raise(Usage::of(pid));
+        }
         for (agent, _) in &self.agents {
             self.summary.agents.raise(Usage::of(agent.pid()));
         }
@@ -356,7 +391,7 @@ impl World {
     /// Ends everything that was started, and leaves nothing.
     pub(super) fn end(mut self) -> Summary {
         self.end_all();
-        let root = self.cluster.path().display().to_string();
+        let root = self.servers.path().display().to_string();
         wait::until("everything to be gone", || {
             live::all()
                 .iter()
@@ -370,8 +405,8 @@ impl World {
         for (agent, _) in &mut self.agents {
             agent.kill();
         }
-        self.cluster.kill_server();
-        let root = self.cluster.path().display().to_string();
+        self.servers.end();
+        let root = self.servers.path().display().to_string();
         // A command that was under way may still bring something up.
         for _ in 0..3 {
             let left = live::all().into_iter().filter(|live| live.mentions(&root));

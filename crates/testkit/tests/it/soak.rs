@@ -1,4 +1,4 @@
-//! A short soak; `cargo run --release -p testkit --bin soak` is the long one.
+//! A short soak; `cargo xtask soak` is the long one.
 
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ fn a_world_in_which_everything_is_killed_at_random_ends_as_wanted() {
             duration: Duration::from_secs(12),
             n_agents: 2,
             n_processes: 6,
+            n_replicas: 1,
         };
         let summary = soak::run(&plan, |line| println!("{line}"));
         println!("seed {seed}\n{summary}");
