@@ -11,6 +11,7 @@ mod exit_codes;
 mod help;
 mod jobs;
 mod json;
+mod leaving;
 mod lists;
 mod live;
 mod operate;

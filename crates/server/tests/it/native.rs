@@ -3,6 +3,7 @@
 mod access;
 mod events;
 mod jobs;
+mod leaving;
 mod live;
 mod processes;
 mod tasks;
