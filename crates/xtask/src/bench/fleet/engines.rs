@@ -21,6 +21,12 @@ impl Engines {
         })
     }
 
+    /// What the database takes of the disk, in bytes.
+    pub(super) fn store_bytes(&self) -> anyhow::Result<u64> {
+        let size = "SELECT pg_database_size(current_database())";
+        Ok(self.postgres.execute(size)?.trim().parse()?)
+    }
+
     /// What a server is told to use them.
     pub(super) fn arguments(&self) -> Vec<String> {
         ["--store", &self.postgres.url(), "--bus", &self.nats.url()]

@@ -99,6 +99,22 @@ impl Stage {
         each.sum()
     }
 
+    /// What the store takes of the disk, in bytes.
+    pub(super) fn store_bytes(&self) -> anyhow::Result<u64> {
+        if let Some(engines) = &self.engines {
+            return engines.store_bytes();
+        }
+        let mut bytes = 0;
+        for entry in std::fs::read_dir(self.replicas[0].data.path())? {
+            bytes += entry?.metadata()?.len();
+        }
+        Ok(bytes)
+    }
+
+    pub(super) fn n_servers(&self) -> usize {
+        self.replicas.len()
+    }
+
     /// Statuses that all servers have taken from agents.
     pub(super) fn statuses(&self) -> anyhow::Result<u64> {
         let each = self.replicas.iter().map(|replica| {
