@@ -173,11 +173,11 @@ impl Caller {
     }
 
     pub fn may<'a>(&self, action: Action, area: impl Into<Area<'a>>) -> bool {
-        let area = area.into();
-        self.of_app.may(action, area)
-            && self.of_user.may(action, area)
-            // Each may see something, and yet there may be nothing that both may see.
-            && (area != Area::Anything || self.visible().is_none_or(|some| !some.is_empty()))
+        match area.into() {
+            // Each may do it somewhere, and yet there may be no place where both may.
+            Area::Anything => self.of_app.may_somewhere(action, &self.of_user),
+            area => self.of_app.may(action, area) && self.of_user.may(action, area),
+        }
     }
 
     /// The namespaces that it may see; none named means all.
@@ -259,6 +259,17 @@ mod tests {
         assert!(!apart.may(Action::View, &ns("db")));
         assert!(!apart.may(Action::View, Area::Anything));
         assert_eq!(apart.visible(), Some(Vec::new()));
+        let grants = |operated: &str| {
+            let operator = Grant::new(Role::Operator, vec![ns(operated)], Vec::new()).unwrap();
+            Arc::new(Rights::of(&[Grant::everywhere(Role::Viewer), operator]))
+        };
+        let apart = Caller {
+            of_app: grants("web"),
+            of_user: grants("db"),
+            ..apart
+        };
+        assert!(apart.may(Action::View, Area::Anything));
+        assert!(!apart.may(Action::Operate, Area::Anything));
     }
 
     /// Rows as they were stored before there were roles.

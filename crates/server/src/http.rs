@@ -48,8 +48,9 @@ pub use readiness::Readiness;
 
 /// Smaller answers are not worth compressing.
 const MIN_COMPRESSED: u64 = 1024;
-/// How many requests may be under way. Streams count until they have begun.
-const MAX_REQUESTS: usize = 4096;
+/// How many requests may be under way. Streams count until they have begun. As many as connections: with fewer, strangers
+/// whose bodies come slowly would keep others out.
+const MAX_REQUESTS: usize = 8192;
 
 /// What every handler can reach; clones share it.
 #[derive(Debug, Clone)]

@@ -111,6 +111,10 @@ pub struct AuditPage {
     pub app: Option<String>,
     pub user: Option<String>,
     pub action: Option<String>,
+    /// The address that it came from.
+    pub from: Option<String>,
+    /// Only earlier lines.
+    pub until: Option<UnixMillis>,
 }
 
 /// Ids grow with time.

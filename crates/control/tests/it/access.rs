@@ -347,7 +347,12 @@ async fn naming_agents_takes_every_namespace() {
         0
     );
     let twice = [hosts(), hosts()].concat();
-    let trail = trail(&rig, AuditFilter::default(), 1).await;
+    // The refusal is on the trail, too, sooner or later.
+    let named = AuditFilter {
+        action: Some("set_agent_ids".to_owned()),
+        ..Default::default()
+    };
+    let trail = trail(&rig, named, 1).await;
     assert!(
         trail[0].1.detail.contains("0:10.0.0.1 is other"),
         "{trail:?}"

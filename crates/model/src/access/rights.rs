@@ -91,6 +91,14 @@ impl Span {
         }
     }
 
+    fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, Self::All) => true,
+            (Self::All, Self::Some(some)) | (Self::Some(some), Self::All) => !some.is_empty(),
+            (Self::Some(some), Self::Some(others)) => !some.is_disjoint(others),
+        }
+    }
+
     fn covers(&self, area: Area<'_>) -> bool {
         match (self, area) {
             (Self::All, _) => true,
@@ -141,6 +149,15 @@ impl Rights {
             Action::View => self.view.covers(area),
             Action::Operate => self.operate.covers(area),
             Action::Manage => self.manage,
+        }
+    }
+
+    /// Whether there is any place where both may.
+    pub(super) fn may_somewhere(&self, action: Action, other: &Self) -> bool {
+        match action {
+            Action::View => self.view.meets(&other.view),
+            Action::Operate => self.operate.meets(&other.operate),
+            Action::Manage => self.manage && other.manage,
         }
     }
 

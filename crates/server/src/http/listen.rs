@@ -22,7 +22,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
@@ -37,8 +37,6 @@ use reading::WhileRead;
 
 /// How long to wait when no connection can be accepted, for example for want of descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
-/// How many handshakes go on at a time.
-const MAX_HANDSHAKES: usize = 128;
 /// The longest head of a request, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
@@ -123,10 +121,10 @@ impl HttpListener {
         );
         let serving = Arc::new(Serving {
             router: super::router(state),
-            tls: self.certificate.clone().map(|certificate| Tls {
-                acceptor: TlsAcceptor::from(Arc::new(certificate::config(certificate))),
-                handshakes: Semaphore::new(MAX_HANDSHAKES),
-            }),
+            tls: self
+                .certificate
+                .clone()
+                .map(|certificate| TlsAcceptor::from(Arc::new(certificate::config(certificate)))),
             door: self.door,
         });
         let rereading = self.certificate.map(|certificate| {
@@ -174,13 +172,8 @@ impl HttpListener {
 /// What every connection needs.
 struct Serving {
     router: axum::Router,
-    tls: Option<Tls>,
+    tls: Option<TlsAcceptor>,
     door: HttpDoor,
-}
-
-struct Tls {
-    acceptor: TlsAcceptor,
-    handshakes: Semaphore,
 }
 
 impl Serving {
@@ -196,10 +189,8 @@ impl Serving {
         let Some(tls) = &self.tls else {
             return self.http(stream, peer, None, stop).await;
         };
-        let shaking = async {
-            let _turn = tls.handshakes.acquire().await;
-            tls.acceptor.accept(stream).await
-        };
+        // They do not wait for each other: strangers who say nothing would keep everybody waiting.
+        let shaking = tls.accept(stream);
         let stream = tokio::time::timeout(self.door.handshake_within, shaking)
             .await
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;

@@ -50,11 +50,15 @@ pub(crate) async fn page(
         (" AND app = ", &page.app),
         (" AND user_name = ", &page.user),
         (" AND action = ", &page.action),
+        (" AND from_addr = ", &page.from),
     ];
     for (condition, value) in filters {
         if let Some(value) = value {
             query.push(condition).push_bind(value.as_str());
         }
+    }
+    if let Some(until) = page.until {
+        query.push(" AND at < ").push_bind(until.0);
     }
     query
         .push(" ORDER BY id DESC LIMIT ")

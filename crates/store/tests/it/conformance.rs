@@ -52,7 +52,7 @@ macro_rules! keeps_every_promise {
             task::outcomes_of_many_tasks_in_one_commit_are_counted_apart,
             task::tasks_are_listed_newest_first_in_pages,
             audit::audit_is_read_newest_first_in_pages,
-            audit::audit_is_filtered_by_app_user_and_action,
+            audit::audit_is_filtered_by_who_what_where_and_when,
             setting::a_setting_keeps_its_first_value,
             setting::replicas_that_race_for_a_setting_agree,
             purge::old_tasks_go_when_all_their_targets_have_ended,

@@ -37,7 +37,7 @@ pub async fn audit_is_read_newest_first_in_pages(place: &Place) {
     assert_eq!(seen, Vec::from_iter((0..10).rev().map(some::audit)));
 }
 
-pub async fn audit_is_filtered_by_app_user_and_action(place: &Place) {
+pub async fn audit_is_filtered_by_who_what_where_and_when(place: &Place) {
     let store = with_audit(place).await;
     let page = AuditPage {
         limit: 10,
@@ -49,9 +49,24 @@ pub async fn audit_is_filtered_by_app_user_and_action(place: &Place) {
     let rows = store.audit(&page).await.unwrap();
     let seen = Vec::from_iter(rows.into_iter().map(|(_, audit)| audit));
     assert_eq!(seen, [some::audit(9), some::audit(3)]);
-    let nobody = AuditPage {
-        user: Some("' OR 1 = 1 --".into()),
-        ..page
+    let earlier = AuditPage {
+        from: Some("::1".into()),
+        until: Some(some::moment(9)),
+        ..page.clone()
     };
-    assert_eq!(store.audit(&nobody).await.unwrap(), []);
+    let rows = store.audit(&earlier).await.unwrap();
+    let seen = Vec::from_iter(rows.into_iter().map(|(_, audit)| audit));
+    assert_eq!(seen, [some::audit(3)]);
+    for nobody in [
+        AuditPage {
+            user: Some("' OR 1 = 1 --".into()),
+            ..page.clone()
+        },
+        AuditPage {
+            from: Some("::2".into()),
+            ..page
+        },
+    ] {
+        assert_eq!(store.audit(&nobody).await.unwrap(), []);
+    }
 }
