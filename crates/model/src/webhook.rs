@@ -192,7 +192,13 @@ mod tests {
             ("http://10.0.0.1?x", "10.0.0.1", 80, "10.0.0.1", "/?x"),
             ("http://[::1]:9/", "::1", 9, "[::1]:9", "/"),
             ("http://[fe80::1]/x", "fe80::1", 80, "[fe80::1]", "/x"),
-            ("https://example.org/x", "example.org", 443, "example.org", "/x"),
+            (
+                "https://example.org/x",
+                "example.org",
+                443,
+                "example.org",
+                "/x",
+            ),
             ("https://h:8443?y", "h", 8443, "h:8443", "/?y"),
         ] {
             let url = WebhookUrl::parse(text).unwrap();
