@@ -105,8 +105,16 @@ impl Postgres {
         tx.commit().await
     }
 
+    /// For one statement.
     pub(crate) async fn reader(&self) -> Result<Connection, StoreError> {
-        self.connection(&self.readers).await
+        let mut n_lost = 0;
+        loop {
+            let mut conn = self.connection(&self.readers).await?;
+            match conn.run("SELECT 1", PATIENCE).await {
+                Err(e) if is_lost(&e) && n_lost < READERS => n_lost += 1,
+                answered => return answered.map(|()| conn),
+            }
+        }
     }
 
     async fn connection(&self, pool: &PgPool) -> Result<Connection, StoreError> {

@@ -58,8 +58,10 @@ async fn restarts_of_the_server_go_unnoticed_between_calls() {
         let head = store.head().await.unwrap();
         store.commit(head, &Changes::default()).await.unwrap();
         store.load().await.unwrap();
+        store.tasks(1, None).await.unwrap();
         place.server().stop().unwrap();
         place.server().start_again().unwrap();
+        store.tasks(1, None).await.unwrap();
         assert_eq!(store.head().await.unwrap(), Revision(n + 1));
     }
 }
