@@ -17,6 +17,7 @@ mod live;
 mod operate;
 mod register;
 mod script;
+mod store;
 mod templates;
 mod tls;
 mod topology;
