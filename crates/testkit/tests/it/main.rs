@@ -17,4 +17,5 @@ mod jobs;
 mod logs;
 mod operations;
 mod readme;
+mod simulated_fleet;
 mod soak;

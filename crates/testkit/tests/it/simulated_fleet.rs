@@ -1,0 +1,160 @@
+//! The simulated fleet against a real server: it must be what a fleet is, or its figures say nothing.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+use testkit::api::{APP_CODE, APP_SECRET};
+use testkit::{Cluster, program, wait};
+
+const N_AGENTS: u64 = 20;
+
+struct Sim {
+    child: Child,
+    stdin: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Sim {
+    fn start(cluster: &Cluster, more: &[&str]) -> Self {
+        let mut child = Command::new(program::path("sim"))
+            .args(["--server", &cluster.agents().to_string()])
+            .args(["--join", "test-join-token"])
+            .args(["--agents", &N_AGENTS.to_string(), "--procs", "3"])
+            .args(["--api", &format!("http://{}", cluster.http())])
+            .args(["--app", APP_CODE, "--secret", APP_SECRET])
+            .arg("--data")
+            .arg(cluster.path().join("sim"))
+            .args(more)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdin = child.stdin.take().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut sim = Self {
+            child,
+            stdin,
+            lines,
+        };
+        assert_eq!(sim.next()["event"], "enrolled");
+        sim
+    }
+
+    fn next(&mut self) -> Value {
+        let line = self.lines.next().expect("the simulator goes on").unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn tell(&mut self, line: &str) {
+        writeln!(self.stdin, "{line}").unwrap();
+    }
+
+    fn stats(&mut self) -> Value {
+        self.tell("stats");
+        self.next()
+    }
+
+    fn until_connected(&mut self) {
+        wait::until("all simulated agents to be connected", || {
+            (self.stats()["connected"] == N_AGENTS).then_some(())
+        });
+    }
+
+    fn quit(mut self) -> Value {
+        self.tell("quit");
+        let summary = self.next();
+        assert!(self.child.wait().unwrap().success());
+        summary
+    }
+}
+
+impl Drop for Sim {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn hosts() -> Value {
+    let host = |n| json!({"ip": format!("10.0.0.{n}"), "bk_cloud_id": 0, "bk_supplier_id": 0});
+    (1..=N_AGENTS).map(host).collect()
+}
+
+/// How many processes of a name run, as the API says.
+fn n_running(cluster: &Cluster, name: &str) -> usize {
+    let meta = json!({"namespace": "gse", "name": name});
+    let body = json!({"meta": meta, "hosts": hosts()});
+    let data = cluster.api.esb_ok("get_proc_status", body);
+    let rows = data["proc_infos"].as_array().unwrap();
+    rows.iter().filter(|row| row["status"] == 1).count()
+}
+
+#[test]
+fn a_simulated_fleet_does_what_it_is_told_and_comes_back_after_a_crash_of_the_server() {
+    let mut cluster = Cluster::start();
+    let mut sim = Sim::start(&cluster, &["--delay", "1ms..20ms", "--hold"]);
+    assert_eq!(sim.stats()["connected"], 0, "it waits to be told");
+    sim.tell("connect");
+    sim.until_connected();
+
+    let meta = json!({"namespace": "gse", "name": "proc-1"});
+    let result = cluster.api.operate(&meta, &hosts(), 0);
+    let ended = result.as_object().unwrap();
+    assert_eq!(ended.len() as u64, N_AGENTS);
+    assert!(ended.values().all(|key| key["error_code"] == 0), "{result}");
+    assert_eq!(n_running(&cluster, "proc-1") as u64, N_AGENTS);
+    assert_eq!(n_running(&cluster, "proc-0"), 0);
+    wait::until("results to be acknowledged", || {
+        (sim.stats()["targets"]["n"] == N_AGENTS).then_some(())
+    });
+
+    cluster.restart_server();
+    sim.until_connected();
+    let result = cluster.api.operate(&meta, &hosts(), 1);
+    assert!(
+        result
+            .as_object()
+            .unwrap()
+            .values()
+            .all(|key| key["error_code"] == 0),
+        "{result}"
+    );
+    assert_eq!(n_running(&cluster, "proc-1"), 0);
+
+    let before = sim.stats()["statuses"].as_u64().unwrap();
+    sim.tell("rate 10000");
+    wait::until("a load of statuses", || {
+        (sim.stats()["statuses"].as_u64().unwrap() > before + 5 * 3 * N_AGENTS).then_some(())
+    });
+    let summary = sim.quit();
+    assert_eq!(
+        (summary["event"].as_str(), &summary["commands"]),
+        (Some("end"), &json!(2 * N_AGENTS))
+    );
+}
+
+#[test]
+fn the_same_simulated_fleet_can_be_had_again_and_fails_as_often_as_asked() {
+    let cluster = Cluster::start();
+    let mut first = Sim::start(&cluster, &[]);
+    first.until_connected();
+    first.quit();
+    let kept = cluster.path().join("sim/identities.jsonl");
+    let identities = std::fs::read_to_string(&kept).unwrap();
+    assert_eq!(identities.lines().count() as u64, N_AGENTS);
+
+    let mut again = Sim::start(&cluster, &["--fail", "100%", "--delay", "1ms"]);
+    again.until_connected();
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), identities);
+    let meta = json!({"namespace": "gse", "name": "proc-2"});
+    let result = cluster.api.operate(&meta, &hosts(), 0);
+    assert!(
+        result
+            .as_object()
+            .unwrap()
+            .values()
+            .all(|key| key["error_code"] == 65535),
+        "{result}"
+    );
+}
