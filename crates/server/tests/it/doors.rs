@@ -354,6 +354,23 @@ async fn a_handshake_that_does_not_come_and_plain_http_are_closed() {
 }
 
 #[tokio::test]
+async fn strangers_who_say_nothing_keep_nobody_waiting() {
+    let folder = TempDir::new().unwrap();
+    let (files, trusted) = issue(folder.path());
+    let door = HttpDoor {
+        tls: Some(files),
+        ..HttpDoor::default()
+    };
+    let rig = Rig::with(door, |state| state).await;
+    let mut silent = Vec::new();
+    for _ in 0..500 {
+        silent.push(TcpStream::connect(rig.address).await.unwrap());
+    }
+    let shaking = tokio::time::timeout(Duration::from_secs(5), shake(rig.address, &trusted));
+    assert!(shaking.await.expect("within half of their time").is_ok());
+}
+
+#[tokio::test]
 async fn one_who_guesses_passwords_is_asked_to_wait() {
     let rig = Rig::new().await;
     let login = json!({"username": "ada", "password": "wrong horse"}).to_string();
