@@ -27,6 +27,11 @@ impl Session {
 
     async fn report(&self, report: Report) -> Result<(), Refused> {
         self.control.0.counters.reports.add(1);
+        if self.is_forsaken() {
+            return Err(Refused::for_now(
+                "the connection that took the place of this one is gone: connect again",
+            ));
+        }
         let at = self.control.now();
         if report.statuses.is_empty() {
             self.control.fleet_mut().heard(self.host, at);

@@ -3,10 +3,11 @@
 //! The outbox holds no frames, only what to look at again: which processes changed, which operations wait, what to
 //! acknowledge. Frames are made when the connection can take them, from what is true by then.
 
+mod behind;
 mod leaving;
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use fleet::{AgentInfo, Fleet, Link, Row};
@@ -72,6 +73,8 @@ pub(crate) struct Outbox {
     /// The number of the connection, as other replicas know it.
     session: AtomicU64,
     asked_to_move: Mutex<Option<Instant>>,
+    /// This replica may know less than the agent: it is told nothing that it should hold, or do.
+    is_behind: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -139,10 +142,13 @@ impl Sessions {
         by_host.len()
     }
 
-    /// The agent has connected to another replica: its connection here is told to go.
-    pub(crate) fn evict(&self, host: HostId) {
+    /// The agent has made this connection to another replica: an older one here is told to go.
+    pub(crate) fn evict(&self, host: HostId, session: u64) {
         let mut by_host = self.by_host.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(older) = by_host.remove(&host) {
+        let is_older = |outbox: &Arc<Outbox>| outbox.session.load(Ordering::SeqCst) < session;
+        if by_host.get(&host).is_some_and(is_older)
+            && let Some(older) = by_host.remove(&host)
+        {
             older.replaced();
         }
     }
@@ -155,16 +161,15 @@ impl Sessions {
         }
     }
 
-    /// True when this very connection was the host's current one.
+    /// Takes this connection out; false when the host has another one by now.
     fn remove(&self, host: HostId, outbox: &Arc<Outbox>) -> bool {
         let mut by_host = self.by_host.write().unwrap_or_else(PoisonError::into_inner);
-        let current = by_host
-            .get(&host)
-            .is_some_and(|current| Arc::ptr_eq(current, outbox));
-        if current {
+        let current = by_host.get(&host);
+        let is_last = current.is_none_or(|current| Arc::ptr_eq(current, outbox));
+        if is_last {
             by_host.remove(&host);
         }
-        current
+        is_last
     }
 
     pub(crate) fn desire(&self, changed: &[(HostId, NameId)]) {
@@ -252,6 +257,8 @@ impl Control {
             .enrolled(certified)
             .ok_or_else(|| self.refuse_stranger(certified))?;
         let outbox = Arc::new(Outbox::default());
+        outbox.session.store(hello.session, Ordering::SeqCst);
+        outbox.is_behind.store(self.is_behind(), Ordering::SeqCst);
         outbox.waiting().welcome = Some(Welcome {
             version,
             server_time_ms: at.0,
@@ -314,12 +321,18 @@ impl Session {
             if !frames.is_empty() {
                 return frames;
             }
-            self.outbox.notify.notified().await;
+            tokio::select! {
+                () = self.outbox.notify.notified() => {}
+                () = self.catch_up(), if self.is_behind() => {}
+            }
         }
     }
 
     fn frames(&self) -> Vec<Down> {
         let mut waiting = std::mem::take(&mut *self.outbox.waiting());
+        if self.is_behind() {
+            self.keep_for_later(&mut waiting);
+        }
         // Commands wait their turn; the rest is taken whole.
         let rest = waiting
             .commands
@@ -381,17 +394,10 @@ impl Drop for Session {
         self.outbox.questions.close();
         self.outbox.files.close();
         if self.control.0.sessions.remove(self.host, &self.outbox) {
-            let at = self.control.now();
-            self.control
-                .fleet_mut()
-                .set_link(self.host, Link::Down { since: at });
+            // It may be at another replica by now: then neither is news.
             let session = self.outbox.session.load(Ordering::SeqCst);
             self.control.tell_detached(self.host, session);
-            self.control.tell(Happening::Agent {
-                host: self.address,
-                up: false,
-                at,
-            });
+            self.control.show_gone(self.host);
         }
     }
 }

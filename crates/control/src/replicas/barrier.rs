@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use store::StoreError;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{Control, ControlError, stopped};
@@ -17,7 +18,8 @@ const PATIENCE_WHILE_AWAY: Duration = Duration::from_millis(250);
 /// How many requests may wait for one answer; the rest wait for their turn.
 const AT_A_TIME: usize = 4096;
 
-pub(crate) type Waiting = oneshot::Sender<()>;
+/// Is told whether the head was reached.
+pub(crate) type Waiting = oneshot::Sender<bool>;
 
 #[derive(Debug)]
 pub(crate) struct Barrier {
@@ -52,14 +54,18 @@ impl Control {
     ///
     /// A server alone folds each commit in before it answers, so there is nothing to wait for.
     pub async fn settled(&self) {
+        // Where the store is away, what is known here has to do.
+        let _is_known = self.has_reached_head().await;
+    }
+
+    /// The same; false when the store did not answer, or the server is stopping.
+    pub(crate) async fn has_reached_head(&self) -> bool {
         if self.is_alone() {
-            return;
+            return true;
         }
         let (waiting, answered) = oneshot::channel();
-        if self.0.barrier.waiting.send(waiting).await.is_ok() {
-            // An error means that the server is stopping.
-            let _ = answered.await;
-        }
+        let sent = self.0.barrier.waiting.send(waiting).await;
+        sent.is_ok() && answered.await.unwrap_or(false)
     }
 
     /// Whether the store was away when it was last asked, so that others may know more than this replica.
@@ -68,7 +74,13 @@ impl Control {
     }
 
     async fn reach_head(&self) -> Result<(), ControlError> {
+        let known = self.fleet().revision();
         let head = self.0.store.head().await?;
+        if head < known {
+            // The store has lost commits that are known here, as after a failover to a copy that lagged behind.
+            self.0.replicas.fall_behind();
+            return Err(StoreError::TooOld { since: known }.into());
+        }
         if head > self.fleet().revision() {
             self.follow().await?;
         }
@@ -96,10 +108,11 @@ pub(crate) async fn run(
             Ok(Err(error)) => Some(error.to_string()),
             Err(_) => Some("no answer in time".to_owned()),
         };
+        let has_reached = failed.is_none();
         control.0.barrier.note(failed);
         for waiting in batch.drain(..) {
             // Whoever waited may have gone.
-            let _ = waiting.send(());
+            let _ = waiting.send(has_reached);
         }
     }
 }

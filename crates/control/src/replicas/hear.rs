@@ -17,6 +17,8 @@ use super::word::{Block, Digest, Resend, Soft, Word};
 use crate::{Control, Happening, stopped};
 
 const BEAT_EVERY: Duration = Duration::from_secs(1);
+/// A beat that is so late shows that nothing went on here.
+const PAUSE: Duration = Duration::from_secs(4);
 const TELL_EVERY: Duration = Duration::from_millis(100);
 const BEATS_PER_DIGEST: u32 = 10;
 /// How many hosts each replica is asked for at a time, ten times a second.
@@ -40,6 +42,7 @@ pub(crate) async fn run(control: Control, heard: Subscription, mut stop: watch::
 /// Publishes what moved, signs of life, and digests.
 async fn tell(control: Control, mut stop: watch::Receiver<bool>) {
     let mut beats = 0_u32;
+    let mut last_beat = Instant::now();
     let (mut beat, mut moved) = (interval(BEAT_EVERY), interval(TELL_EVERY));
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     moved.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -48,6 +51,11 @@ async fn tell(control: Control, mut stop: watch::Receiver<bool>) {
             _ = beat.tick() => {
                 let missed_some = control.0.replicas.missed_some.swap(false, Ordering::SeqCst);
                 control.tell_beat(beats == 0 || missed_some);
+                // After a pause of this replica there is more to hear than there was silence.
+                if last_beat.elapsed() >= PAUSE {
+                    control.0.replicas.peers().excuse_silence(Instant::now());
+                }
+                last_beat = Instant::now();
                 control.notice_silence();
                 beats += 1;
                 if beats.is_multiple_of(BEATS_PER_DIGEST) {
@@ -81,6 +89,15 @@ async fn hear(control: Control, mut heard: Subscription, stop: &mut watch::Recei
     }
 }
 
+/// What became of a block.
+enum Taken {
+    Whole,
+    /// It speaks of what is not known here.
+    InPart,
+    /// Something before it was lost.
+    Gap,
+}
+
 impl Control {
     async fn hear(&self, from: ReplicaId, soft: Soft) {
         let now = Instant::now();
@@ -107,13 +124,8 @@ impl Control {
                 }
             }
             Some(Word::Hosts(hosts)) => {
-                let mut lost = Vec::new();
-                for block in hosts.blocks {
-                    if self.take_block(from, Revision(soft.revision), &block).await {
-                        lost.push(block.host);
-                    }
-                }
-                self.0.replicas.peers().want(from, lost);
+                let revision = Revision(soft.revision);
+                self.take_blocks(from, revision, &hosts.blocks).await;
             }
             Some(Word::Digest(digest)) => self.take_digest(from, digest),
             Some(Word::Resend(resend)) => {
@@ -130,45 +142,78 @@ impl Control {
     }
 
     fn ask_for_wanted(&self) {
-        let wanted = self.0.replicas.peers().take_wanted(RESEND_AT_A_TIME);
+        let wanted = {
+            let mut peers = self.0.replicas.peers();
+            if !self.is_behind() {
+                peers.want_now();
+            }
+            peers.take_wanted(RESEND_AT_A_TIME)
+        };
         for (replica, hosts) in wanted {
             self.send_word(replica, Word::Resend(Resend { hosts }));
         }
     }
 
-    /// True when something is missing, and has to be asked for.
-    async fn take_block(&self, from: ReplicaId, revision: Revision, block: &Block) -> bool {
+    async fn take_blocks(&self, from: ReplicaId, revision: Revision, blocks: &[Block]) {
+        let (mut lost, mut unknown) = (Vec::new(), Vec::new());
+        for block in blocks {
+            match self.take_block(from, block) {
+                Taken::Whole => {}
+                Taken::InPart => unknown.push(block),
+                Taken::Gap => lost.push(block.host),
+            }
+        }
+        self.0.replicas.peers().want(from, lost);
+        let is_older_here = || revision > self.fleet().revision();
+        if unknown.is_empty() || !is_older_here() {
+            return;
+        }
+        // The sender knows of commits that are not here yet. Nobody is listened to meanwhile, so not for long.
+        if !self.is_behind() {
+            let _ = tokio::time::timeout(FOLLOW_WITHIN, self.follow()).await;
+        }
+        unknown.retain(|block| self.fold_block(from, block) > 0);
+        if is_older_here() {
+            let hosts = unknown.iter().map(|block| block.host);
+            self.0.replicas.peers().want_later(from, hosts);
+        }
+    }
+
+    fn take_block(&self, from: ReplicaId, block: &Block) -> Taken {
         let host = HostId(block.host);
         let verdict = self.0.replicas.peers().judge(from, block);
         match verdict {
-            Verdict::Ignore => return false,
-            Verdict::Gap => return true,
+            Verdict::Ignore => return Taken::Whole,
+            Verdict::Gap => return Taken::Gap,
             Verdict::Ours => {
                 self.tell_again(To::All, &[host]);
-                return false;
+                return Taken::Whole;
             }
             Verdict::Gone => {
                 self.lose(&[host]);
-                return false;
+                return Taken::Whole;
             }
-            Verdict::TakeOver => self.0.sessions.evict(host),
+            Verdict::TakeOver => self.0.sessions.evict(host, block.session),
             Verdict::Apply => {}
         }
-        let is_behind = || revision > self.fleet().revision();
-        if self.fold_block(block) == 0 || !is_behind() {
-            return false;
+        match self.fold_block(from, block) {
+            0 => Taken::Whole,
+            _ => Taken::InPart,
         }
-        // The sender knows of commits that are not here yet.
-        let _ = tokio::time::timeout(FOLLOW_WITHIN, self.follow()).await;
-        self.fold_block(block) > 0 && is_behind()
     }
 
     /// How much of it is not known here.
-    fn fold_block(&self, block: &Block) -> usize {
+    fn fold_block(&self, from: ReplicaId, block: &Block) -> usize {
         let host = HostId(block.host);
         let at = self.now();
         let (address, came_up, read) = {
             let mut fleet = self.fleet_mut();
+            // The agent may have come here since it was judged, or be gone.
+            let peers = self.0.replicas.peers();
+            if !peers.is_holder(from, block.host, block.session) {
+                return 0;
+            }
+            drop(peers);
             let Some(view) = fleet.host(host) else {
                 return 1;
             };
@@ -214,7 +259,7 @@ impl Control {
         let peers = self.0.replicas.peers();
         let theirs = digest.entries.iter();
         let theirs: Vec<_> = theirs
-            .filter(|entry| peers.is_holder(from, entry))
+            .filter(|entry| peers.is_holder(from, entry.host, entry.session))
             .collect();
         drop(peers);
         let mut fleet = self.fleet_mut();
@@ -223,23 +268,33 @@ impl Control {
         }
     }
 
-    /// Nobody holds these agents any more, as far as is known.
+    /// A replica holds these agents no more.
     fn lose(&self, hosts: &[HostId]) {
+        hosts.iter().for_each(|host| self.show_gone(*host));
+    }
+
+    /// Shows that an agent is gone, unless somebody holds it by now.
+    pub(crate) fn show_gone(&self, host: HostId) {
         let at = self.now();
-        for host in hosts {
-            let address = {
-                let mut fleet = self.fleet_mut();
-                fleet.set_link(*host, Link::Down { since: at });
-                fleet.host(*host).map(|view| view.host)
-            };
-            if let Some(host) = address {
-                self.tell(Happening::Agent {
-                    host,
-                    up: false,
-                    at,
-                });
+        let address = {
+            let mut fleet = self.fleet_mut();
+            // Looked at under the lock of the fleet: whoever takes the agent is to be seen here before it shows so there.
+            let is_held = || self.0.replicas.holder(host).is_some();
+            if self.0.sessions.outbox(host).is_some() || is_held() {
+                return;
             }
-        }
+            let view = fleet.host(host).filter(|view| view.link.is_up());
+            let Some(address) = view.map(|view| view.host) else {
+                return;
+            };
+            fleet.set_link(host, Link::Down { since: at });
+            address
+        };
+        self.tell(Happening::Agent {
+            host: address,
+            up: false,
+            at,
+        });
     }
 
     fn notice_silence(&self) {

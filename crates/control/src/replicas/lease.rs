@@ -43,10 +43,8 @@ impl Control {
         let until = Instant::now() + LASTS;
         let holder = self.0.bus.replica().0;
         match self.0.store.take_lease(NAME, holder, LASTS).await {
-            Ok(taken) => {
-                self.0.lease.set(taken.then_some(until));
-                self.0.barrier.note(None);
-            }
+            // Whether the store is back is for the barrier to say: it catches up first.
+            Ok(taken) => self.0.lease.set(taken.then_some(until)),
             Err(error) => self.0.barrier.note(Some(error.to_string())),
         }
         match (led, self.leads()) {

@@ -21,6 +21,8 @@ pub(super) struct Peers {
     mine: HashMap<HostId, Mine>,
     /// Hosts of which something was missed, by who knows.
     wanted: BTreeMap<ReplicaId, BTreeSet<u32>>,
+    /// The same, where it makes no sense to ask before there is something new from the store.
+    wanted_later: BTreeMap<ReplicaId, BTreeSet<u32>>,
 }
 
 #[derive(Debug, Clone)]
@@ -82,6 +84,11 @@ impl Peers {
         }
     }
 
+    /// Whoever did not listen has not heard anybody.
+    pub(super) fn excuse_silence(&mut self, now: Instant) {
+        self.replicas.values_mut().for_each(|peer| peer.heard = now);
+    }
+
     /// Forgets those that were silent for too long; the hosts that they held.
     pub(super) fn forget_silent(&mut self, now: Instant) -> Vec<(ReplicaId, Vec<HostId>)> {
         let silent = self.replicas.iter();
@@ -94,6 +101,7 @@ impl Peers {
     pub(super) fn forget(&mut self, replica: ReplicaId) -> Vec<HostId> {
         self.replicas.remove(&replica);
         self.wanted.remove(&replica);
+        self.wanted_later.remove(&replica);
         let held = self.held.extract_if(|_, held| held.by == replica);
         held.map(|(host, _)| host).collect()
     }
@@ -129,6 +137,11 @@ impl Peers {
             .iter()
             .map(|(host, mine)| (*host, *mine))
             .collect()
+    }
+
+    /// The number of the last block about an agent that this replica holds.
+    pub(super) fn last_seq(&self, host: HostId) -> Option<Mine> {
+        self.mine.get(&host).copied()
     }
 
     /// The number of the next block about an agent that this replica holds.
@@ -228,8 +241,23 @@ impl Peers {
         }
     }
 
+    /// The same, but it can only be understood with what the store has: not to be asked for while that is away.
+    pub(super) fn want_later(&mut self, from: ReplicaId, hosts: impl IntoIterator<Item = u32>) {
+        let mut hosts = hosts.into_iter().peekable();
+        if hosts.peek().is_some() {
+            self.wanted_later.entry(from).or_default().extend(hosts);
+        }
+    }
+
+    /// The store is there: what had to wait for it is asked for.
+    pub(super) fn want_now(&mut self) {
+        for (replica, hosts) in std::mem::take(&mut self.wanted_later) {
+            self.want(replica, hosts);
+        }
+    }
+
     pub(super) fn wants_of(&self, replica: ReplicaId) -> bool {
-        self.wanted.contains_key(&replica)
+        self.wanted.contains_key(&replica) || self.wanted_later.contains_key(&replica)
     }
 
     /// The next hosts to ask each replica for.
@@ -261,10 +289,10 @@ impl Peers {
         gone.map(|(host, _)| host).collect()
     }
 
-    /// Whether what a replica says about a host counts.
-    pub(super) fn is_holder(&self, from: ReplicaId, entry: &DigestEntry) -> bool {
-        let held = self.held.get(&HostId(entry.host));
-        held.is_some_and(|held| (held.by, held.session) == (from, entry.session))
+    /// Whether what a replica says about a connection of a host counts.
+    pub(super) fn is_holder(&self, from: ReplicaId, host: u32, session: u64) -> bool {
+        let held = self.held.get(&HostId(host));
+        held.is_some_and(|held| (held.by, held.session) == (from, session))
     }
 }
 

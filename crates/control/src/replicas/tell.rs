@@ -78,6 +78,8 @@ impl Control {
         if self.is_alone() {
             return;
         }
+        // Its last words, which nobody else would ever say.
+        self.tell_moved();
         let _turn = self.telling();
         let Some(mine) = self.0.replicas.peers().detach(host, session) else {
             return;
@@ -103,24 +105,33 @@ impl Control {
     }
 
     fn tell_all_of(&self, to: To, hosts: &[HostId]) {
-        let mut message = Blocks::new(self, to);
+        let (mut aside, mut message) = (Blocks::new(self, to), Blocks::new(self, To::All));
         for host in hosts {
             let fleet = self.fleet();
             let mut statuses = Statuses::default();
             for row in fleet.processes_of(*host) {
                 statuses.add(&fleet, row.id());
             }
-            let Some(mine) = self.0.replicas.peers().next_seq(*host) else {
-                continue;
+            // A number that only one is told would be a gap to all others, who would ask, too, and so on for ever. What has
+            // all that was told so far needs none of its own; in several parts it does, and goes to everyone.
+            let is_aside = matches!(to, To::One(_)) && statuses.parts.len() <= 1;
+            let mine = match is_aside {
+                true => self.0.replicas.peers().last_seq(*host),
+                false => self.0.replicas.peers().next_seq(*host),
             };
+            let Some(mine) = mine else { continue };
             let mut parts = statuses.parts.into_iter();
             let first = full_block(&fleet, *host, mine, parts.next().unwrap_or_default());
             drop(fleet);
-            message.add(first);
+            match is_aside {
+                true => aside.add(first),
+                false => message.add(first),
+            }
             for part in parts {
                 self.add_delta(&mut message, *host, part);
             }
         }
+        aside.send();
         message.send();
     }
 
@@ -170,6 +181,8 @@ impl Control {
 
     /// Whom this replica holds, and up to which block it has told about each.
     pub(super) fn tell_digest(&self, to: To) {
+        // An agent that comes in the middle must not be told of first and then left out.
+        let _turn = self.telling();
         let mut mine = self.0.replicas.peers().all_mine();
         mine.sort_by_key(|(host, _)| *host);
         let end = {

@@ -8,7 +8,7 @@ use model::change::Changes;
 use tokio::time::Instant;
 use wire::{Bye, Move};
 
-use super::{Outbox, Sessions};
+use super::{Outbox, Session, Sessions};
 
 impl Outbox {
     /// When the agent was last asked to move.
@@ -42,6 +42,15 @@ impl Outbox {
                 rejoin: false,
             });
         });
+    }
+}
+
+impl Session {
+    /// Whether another connection took the place of this one and is gone, so that nobody holds the agent. It happens to one
+    /// that was asked to move, and was welcomed elsewhere without hearing of it: it stays here, where nobody speaks to it.
+    pub(crate) fn is_forsaken(&self) -> bool {
+        self.control.0.sessions.outbox(self.host).is_none()
+            && self.control.0.replicas.holder(self.host).is_none()
     }
 }
 

@@ -8,6 +8,7 @@ mod events;
 mod jobs;
 mod leaving;
 mod operate;
+mod presence;
 mod question;
 mod register;
 mod replicas;

@@ -8,9 +8,9 @@ use wire::{EventFrame, Output, ProcessStatus, Report};
 
 use crate::rig::{Rig, full};
 
-const HOST: &str = "10.0.0.1";
+pub(crate) const HOST: &str = "10.0.0.1";
 
-async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let waiting = async {
         while !condition() {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -25,24 +25,24 @@ async fn shows(rig: &Rig, n_processes: usize) {
     until("the other replica follows", there).await;
 }
 
-fn host() -> Host {
+pub(crate) fn host() -> Host {
     HOST.parse().unwrap()
 }
 
-fn is_up(rig: &Rig) -> bool {
+pub(crate) fn is_up(rig: &Rig) -> bool {
     let fleet = rig.control.fleet();
     let view = fleet.host_id(&host()).and_then(|id| fleet.host(id));
     view.is_some_and(|view| view.link.is_up())
 }
 
-fn state(rig: &Rig, name: &str) -> (State, i32) {
+pub(crate) fn state(rig: &Rig, name: &str) -> (State, i32) {
     let fleet = rig.control.fleet();
     let host = fleet.host_id(&host()).unwrap();
     let row = fleet.process(host, fleet.name_id(&full(name)).unwrap());
     row.map_or((State::Unknown, -1), |row| (row.state(), row.pid()))
 }
 
-fn running(name: &str, pid: i32) -> ProcessStatus {
+pub(crate) fn running(name: &str, pid: i32) -> ProcessStatus {
     let (namespace, name) = name.split_once('/').unwrap();
     ProcessStatus {
         namespace: namespace.to_owned(),
@@ -55,17 +55,18 @@ fn running(name: &str, pid: i32) -> ProcessStatus {
     }
 }
 
-fn report(statuses: Vec<ProcessStatus>) -> wire::Up {
+pub(crate) fn report(statuses: Vec<ProcessStatus>) -> wire::Up {
     Report { statuses }.into()
 }
 
 /// Two replicas, and an agent of the first that the second knows of.
-async fn pair_with_agent() -> (Rig, Rig, crate::rig::Agent) {
+pub(crate) async fn pair_with_agent() -> (Rig, Rig, crate::rig::Agent) {
     let (one, two) = Rig::pair().await;
     one.register("ns/p", &[HOST], "./a", Mode::Register).await;
     let agent = one.agent(HOST).await;
     agent.hears().await;
     until("the other knows of the agent", || is_up(&two)).await;
+    two.control.settled().await;
     (one, two, agent)
 }
 

@@ -79,6 +79,22 @@ impl Rig {
         (first, Self::replica(dir, START, &hub, 2).await)
     }
 
+    /// One replica; it is heard whenever one of those that join it says something.
+    pub(crate) async fn overheard(hears: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        let hub = LocalHub::where_messages_arrive(move |from| {
+            hears(from.0);
+            true
+        });
+        Self::replica(Arc::new(TempDir::new().unwrap()), START, &hub, 1).await
+    }
+
+    /// From now on the store answers this replica no more.
+    pub(crate) async fn loses_its_store(&self) {
+        self.store.close().await;
+        self.control.settled().await;
+        assert!(self.control.is_behind());
+    }
+
     /// Ends in order, and lets the others know.
     pub(crate) async fn stopped(self) {
         self.stop.send_replace(true);

@@ -1,0 +1,114 @@
+//! Who holds an agent, when connections come and go at the same moment: nobody may be wrong about it for ever.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use control::Mode;
+use model::State;
+use wire::DownKind;
+
+use crate::replicas::{HOST, host, is_up, pair_with_agent, report, running, state, until};
+use crate::rig::Rig;
+
+#[tokio::test]
+async fn an_agent_whose_move_comes_to_nothing_is_told_to_connect_again() {
+    let (one, two, agent) = pair_with_agent().await;
+    assert_eq!(one.control.move_agents(1, "there are too many"), 1);
+    // Welcomed elsewhere, but it never heard of that, and stays where it is.
+    let elsewhere = two.connect_as(host(), 0, 5);
+    until("the first lets go", || one.control.n_agents() == 0).await;
+    agent.session.take(report(Vec::new())).await.unwrap();
+    drop(elsewhere);
+    until("nobody holds it", || !is_up(&one) && !is_up(&two)).await;
+    let refused = agent.session.take(report(Vec::new())).await.unwrap_err();
+    assert!(!refused.permanent, "{refused}");
+}
+
+#[tokio::test]
+async fn what_an_agent_said_just_before_it_left_is_known_everywhere() {
+    let (_one, two, agent) = pair_with_agent().await;
+    let said = report(vec![running("ns/p", 77)]);
+    agent.session.take(said).await.unwrap();
+    drop(agent);
+    until("it is gone", || !is_up(&two)).await;
+    assert_eq!(state(&two, "ns/p"), (State::Running, 77));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_ends_while_the_next_begins_takes_nothing_from_it() {
+    let (one, two, mut agent) = pair_with_agent().await;
+    for session in 10..400 {
+        let meet = std::sync::Barrier::new(2);
+        let next = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                meet.wait();
+                drop(agent);
+            });
+            meet.wait();
+            // Now and then at the other replica.
+            match session % 4 {
+                0 => two.connect_as(host(), 0, session),
+                _ => one.connect_as(host(), 0, session),
+            }
+        });
+        agent = next;
+        let both = || is_up(&one) && is_up(&two);
+        until("everybody sees the new connection", both).await;
+        until("one of them holds it", || {
+            let [here, there] = [&one, &two].map(|rig| rig.control.n_agents());
+            here + there == 1
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_replica_that_asks_again_makes_nobody_else_ask() {
+    let n_said = Arc::new(AtomicUsize::new(0));
+    let count = n_said.clone();
+    let one = Rig::overheard(move |from| {
+        // What the holder says does not count: statuses are told to all.
+        count.fetch_add(usize::from(from != 1), Ordering::SeqCst);
+    })
+    .await;
+    let two = one.another(2).await;
+    one.register("ns/p", &[HOST], "./a", Mode::Register).await;
+    let agent = one.agent(HOST).await;
+    until("the second knows", || is_up(&two)).await;
+    let three = one.another(3).await;
+    until("the third knows", || is_up(&three)).await;
+    let (before, began) = (n_said.load(Ordering::SeqCst), std::time::Instant::now());
+    for pid in 1..=20 {
+        let said = report(vec![running("ns/p", pid)]);
+        agent.session.take(said).await.unwrap();
+        let both = || [&two, &three].map(|rig| state(rig, "ns/p").1) == [pid; 2];
+        until("both hear of it", both).await;
+    }
+    let n_said = n_said.load(Ordering::SeqCst) - before;
+    // Signs of life, some digests, and no more.
+    let expected = 2 * (began.elapsed().as_secs() as usize + 2) + 4;
+    assert!(n_said <= expected, "{n_said} messages, not {expected}");
+}
+
+#[tokio::test]
+async fn an_agent_hears_nothing_from_a_replica_that_may_know_less_than_it() {
+    let (one, two, agent) = pair_with_agent().await;
+    two.loses_its_store().await;
+    one.register("ns/q", &[HOST], "./a", Mode::Register).await;
+    drop(agent);
+    until("it is gone", || !is_up(&two)).await;
+    // It holds both processes; the second replica knows of one.
+    let moved = two.connect_as(host(), 7, 5);
+    let mut heard = moved.hears().await;
+    heard.extend(moved.hears().await);
+    assert!(matches!(heard[..], [DownKind::Welcome(_)]), "{heard:?}");
+    until("but it is there", || is_up(&one) && is_up(&two)).await;
+    // Where more is known, it hears of both.
+    let back = one.connect_as(host(), 7, 6);
+    let processes = back.hears_processes().await;
+    assert_eq!(processes[0].processes.len(), 2);
+    tokio::time::timeout(Duration::from_secs(5), moved.session.next())
+        .await
+        .expect("the other connection is told to go");
+}
