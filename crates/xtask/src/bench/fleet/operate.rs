@@ -22,6 +22,8 @@ struct Operated {
     answered: Duration,
     ended: Duration,
     polls: Vec<Duration>,
+    /// Of servers and simulator, for all of it.
+    cpu: (Duration, Duration),
 }
 
 pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
@@ -41,10 +43,12 @@ fn quiet(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()
             all.len()
         ),
         format!(
-            "{} (answered after {} ms; slowest {})",
+            "{} (answered after {} ms; slowest {}; CPU {} ms of the server, {} ms of the simulator)",
             seconds(median.ended),
             millis(median.answered),
-            seconds(slowest.ended)
+            seconds(slowest.ended),
+            median.cpu.0.as_millis(),
+            median.cpu.1.as_millis()
         ),
         "≤ 1 s",
     );
@@ -114,7 +118,9 @@ fn series(args: &Args, stage: &mut Stage) -> anyhow::Result<Vec<Operated>> {
     let mut all = Vec::new();
     for number in 0..args.operations {
         let name = format!("proc-{}", number % args.procs);
-        let operated = operate(&mut client, &hosts, &name)?;
+        let cpu = stage.cpu();
+        let mut operated = operate(&mut client, &hosts, &name)?;
+        operated.cpu = stage.cpu().used_since(cpu);
         eprintln!(
             "operation {number}: answered after {}, ended after {}",
             seconds(operated.answered),
@@ -154,6 +160,7 @@ fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::Result<Opera
                 answered,
                 ended,
                 polls,
+                cpu: Default::default(),
             });
         }
         ensure!(

@@ -247,6 +247,14 @@ fn wait(
 }
 
 impl Cpu {
+    /// Time of servers and simulator between two looks.
+    pub(super) fn used_since(self, earlier: Self) -> (Duration, Duration) {
+        (
+            self.servers.saturating_sub(earlier.servers),
+            self.simulator.saturating_sub(earlier.simulator),
+        )
+    }
+
     /// What was used between two looks.
     pub(super) fn since(self, earlier: Self) -> CpuShare {
         let time = self.at.duration_since(earlier.at).as_secs_f64();
