@@ -6,6 +6,7 @@ mod bus;
 mod cut_off;
 mod drain;
 mod killed;
+mod soak;
 mod start;
 mod store;
 mod tasks;
