@@ -126,10 +126,10 @@ impl Control {
         !self.others().is_empty()
     }
 
-    /// Resolves when no agent is connected here any more.
+    /// Resolves when no agent is connected here any more, or nobody is left who would take them.
     pub async fn drained(&self) {
         let mut look = interval(LOOK_EVERY);
-        while self.n_agents() > 0 {
+        while self.n_agents() > 0 && self.has_company() {
             look.tick().await;
         }
     }

@@ -59,7 +59,7 @@ async fn tell(control: Control, mut stop: watch::Receiver<bool>) {
                 control.notice_silence();
                 beats += 1;
                 if beats.is_multiple_of(BEATS_PER_DIGEST) {
-                    control.tell_digest(To::All);
+                    control.tell_digest();
                 }
             }
             _ = moved.tick() => {
@@ -120,7 +120,9 @@ impl Control {
                     self.tell_beat(true);
                 }
                 if is_new || beat.wants_digest {
-                    self.tell_digest(To::One(from));
+                    // To all, although one asks: what is told to one may overtake what is told to all, and a digest that is
+                    // older than the word of an agent that came would take it back.
+                    self.tell_digest();
                 }
             }
             Some(Word::Hosts(hosts)) => {

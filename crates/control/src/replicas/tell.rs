@@ -180,7 +180,7 @@ impl Control {
     }
 
     /// Whom this replica holds, and up to which block it has told about each.
-    pub(super) fn tell_digest(&self, to: To) {
+    pub(super) fn tell_digest(&self) {
         // An agent that comes in the middle must not be told of first and then left out.
         let _turn = self.telling();
         let mut mine = self.0.replicas.peers().all_mine();
@@ -206,7 +206,7 @@ impl Control {
                 here.iter().map(entry).collect()
             };
             self.send(
-                to,
+                To::All,
                 Word::Digest(Digest {
                     from,
                     until,
