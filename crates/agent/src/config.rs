@@ -61,6 +61,8 @@ Examples:
     MUSTER_JOIN_TOKEN=… muster-agent --server 10.0.0.1:7101 --data /var/lib/muster-agent --ip 10.0.0.7
   Later starts need neither token nor address of the host:
     muster-agent --server 10.0.0.1:7101
+  Several servers that are one; the agent finds its own way among them:
+    muster-agent --server r1:7101,r2:7101,r3:7101
   From a file (keys: server, data, ip, cloud_id, agent_id, join, memory_max, cpu_max, cgroups,
   release, release_paths, log, log_format; at the top or in a table [agent]):
     muster-agent --config /etc/muster/agent.toml

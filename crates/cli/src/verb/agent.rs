@@ -17,6 +17,8 @@ Examples:
       --data /var/lib/muster-agent
   Later starts need neither token nor address of the host:
     muster agent --server 10.0.0.1:7101
+  Several servers that are one; the agent finds its own way among them:
+    muster agent --server r1:7101,r2:7101,r3:7101
   What would it use?
     muster agent --config /etc/muster/agent.toml --print-config
   Another binary for the agent that runs, in place:
