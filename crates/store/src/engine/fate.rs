@@ -36,6 +36,12 @@ pub(super) async fn learn(
     loop {
         match ask(database, revision).await {
             Ok((_, Some(found))) if found == mark => return Ok(revision),
+            // It was so long ago that the mark of whoever wrote it is forgotten.
+            Ok((head, None)) if head >= revision => {
+                return Err(StoreError::InDoubt {
+                    source: Cause::from(lost),
+                });
+            }
             // Somebody else was first, after ours was undone.
             Ok((head, _)) if head >= revision => return Err(StoreError::Moved { head }),
             Ok(_) => return Err(lost),

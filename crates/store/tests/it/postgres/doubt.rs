@@ -75,6 +75,22 @@ async fn a_commit_that_nobody_can_tell_of_is_in_doubt() {
     assert_eq!(written(&store).await, BTreeMap::from([(1, 1)]));
 }
 
+#[tokio::test]
+async fn a_commit_that_everybody_has_forgotten_is_in_doubt_and_not_made_again() {
+    let mut place = Place::postgres();
+    let proxy = Proxy::to(place.server().port()).await;
+    let store = Store::open(&proxy.url()).await.unwrap();
+    let forget = "CREATE RULE forget AS ON INSERT TO commits DO INSTEAD NOTHING";
+    place.server().execute(forget).unwrap();
+    proxy.set(Fault::LoseAnswer);
+    let doubtful = store.commit(Revision(0), &one(1)).await.unwrap_err();
+    assert!(
+        matches!(doubtful, StoreError::InDoubt { .. }),
+        "{doubtful:?}"
+    );
+    assert_eq!(written(&store).await, BTreeMap::from([(1, 1)]));
+}
+
 /// The whole server is killed, again and again, in the middle of a stream of commits of two replicas.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_server_loses_nothing_and_doubles_nothing() {
