@@ -50,14 +50,15 @@ pub(crate) async fn answer(http: &HttpState, request: Request) -> Response {
     let answered = async {
         let endpoint = found?;
         let body = body::collect(body, http.pace).await?;
+        // Nothing else of the body is kept before it is known who asks.
+        let caller = credentials::authenticate(http, &parts, json::read(&body)?)?;
+        noted.app.clone_from(&caller.app);
+        noted.user.clone_from(&caller.user);
         let mut request: RawRequest = json::read(&body)?;
         drop(body);
         if parts.method == Method::GET {
             request.take_query(&parts.uri)?;
         }
-        let caller = credentials::authenticate(http, &parts, request.take_presented())?;
-        noted.app.clone_from(&caller.app);
-        noted.user.clone_from(&caller.user);
         let ask = Ask {
             http,
             caller: &caller,

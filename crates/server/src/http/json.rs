@@ -11,6 +11,10 @@ use serde_json::error::Category;
 
 /// How deep a body may nest, unknown fields included.
 pub(crate) const MAX_NESTING: usize = 128;
+/// How many values a body may hold, and how many objects are among them, unknown fields included: a few bytes of a body can
+/// stand for hundreds in memory.
+const MAX_VALUES: usize = 4_000_000;
+const MAX_OBJECTS: usize = 1_000_000;
 
 /// Reads a body; an empty one is an empty object.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
@@ -18,33 +22,53 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
         true => b"{}".as_slice(),
         false => body,
     };
-    if nesting(body) > MAX_NESTING {
-        return Err(Invalid::new(
-            "body",
-            format!("nests deeper than {MAX_NESTING} levels"),
-        ));
-    }
+    measure(body).check()?;
     serde_json::from_slice::<Object<T>>(body)
         .map(|object| object.0)
         .map_err(|error| explain::<T>(body, &error))
 }
 
-/// The deepest level of brackets outside of strings. Wrong for what is no JSON, which the parser will say anyway.
-fn nesting(body: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut at) = (0_usize, 0, 0);
+/// How large the thing is that a body stands for.
+#[derive(Debug, Default)]
+struct Size {
+    nesting: usize,
+    values: usize,
+    objects: usize,
+}
+
+impl Size {
+    fn check(&self) -> Result<(), Invalid> {
+        let rule = match self {
+            size if size.nesting > MAX_NESTING => {
+                format!("nests deeper than {MAX_NESTING} levels")
+            }
+            size if size.values > MAX_VALUES => format!("holds more than {MAX_VALUES} values"),
+            size if size.objects > MAX_OBJECTS => format!("holds more than {MAX_OBJECTS} objects"),
+            _ => return Ok(()),
+        };
+        Err(Invalid::new("body", rule))
+    }
+}
+
+/// Counts brackets and commas outside of strings. Wrong for what is no JSON, which the parser will say anyway.
+fn measure(body: &[u8]) -> Size {
+    let (mut size, mut depth, mut at) = (Size::default(), 0_usize, 0);
     while let Some(byte) = body.get(at) {
         match byte {
             b'"' => at = end_of_string(body, at + 1),
             b'{' | b'[' => {
                 depth += 1;
-                deepest = deepest.max(depth);
+                size.nesting = size.nesting.max(depth);
+                size.values += 1;
+                size.objects += usize::from(*byte == b'{');
             }
             b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => size.values += 1,
             _ => {}
         }
         at += 1;
     }
-    deepest
+    size
 }
 
 fn end_of_string(body: &[u8], mut at: usize) -> usize {
@@ -241,6 +265,25 @@ mod tests {
             error(r#"{"list":[[1]]}"#),
             "list[0]: must be an object, not sequence"
         );
+    }
+
+    #[test]
+    fn a_body_that_would_become_much_larger_in_memory_is_refused() {
+        let list = |item: &str, n: usize| format!(r#"{{"unknown":[{}0]}}"#, item.repeat(n));
+        // The object around it, the list and the last item count as well.
+        assert!(read::<Sample>(list("0,", MAX_VALUES - 2).as_bytes()).is_ok());
+        assert_eq!(
+            error(&list("0,", MAX_VALUES - 1)),
+            format!("body: holds more than {MAX_VALUES} values")
+        );
+        assert!(read::<Sample>(list("{},", MAX_OBJECTS - 1).as_bytes()).is_ok());
+        assert_eq!(
+            error(&list("{},", MAX_OBJECTS)),
+            format!("body: holds more than {MAX_OBJECTS} objects")
+        );
+        // What stands in a text is text.
+        let text = format!(r#"{{"text":"{}"}}"#, "{,".repeat(MAX_VALUES));
+        assert!(read::<Sample>(text.as_bytes()).is_ok());
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod gse;
 mod gsekit;
 mod native;
 mod openapi;
+mod random;
 mod receiver;
 mod rig;
 mod roles;

@@ -9,10 +9,9 @@ use model::{FullName, Invalid, Labels, Namespace, ProcessName, TaskId, lenient};
 use serde::Deserialize;
 
 use super::hosts::RawHost;
-use crate::http::credentials::Presented;
 use crate::http::json::{Object, Scalar};
 
-/// One form for all, so that credentials come out of the same parse as the rest.
+/// One form for all. Credentials are read before it, see [`super::answer`].
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RawRequest {
@@ -20,17 +19,14 @@ pub(crate) struct RawRequest {
     pub hosts: Option<Vec<Object<RawHost>>>,
     /// Where it is given, `hosts` is ignored.
     pub agent_id_list: Option<Vec<Scalar>>,
-    pub spec: Option<Object<RawSpec>>,
+    /// Boxed, because most requests have none and a body may hold many.
+    pub spec: Option<Box<Object<RawSpec>>>,
     #[serde(deserialize_with = "lenient::int")]
     pub op_type: Option<i64>,
     pub task_id: Option<String>,
     pub page: Option<Object<RawPage>>,
     /// Each is the body of an operate_proc_v2.
     pub proc_operate_req: Option<Vec<Object<RawRequest>>>,
-    bk_app_code: Scalar,
-    bk_app_secret: Scalar,
-    bk_token: Scalar,
-    bk_username: Scalar,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -52,15 +48,6 @@ pub(crate) struct RawPage {
 }
 
 impl RawRequest {
-    pub(crate) fn take_presented(&mut self) -> Presented {
-        Presented {
-            bk_app_code: std::mem::take(&mut self.bk_app_code),
-            bk_app_secret: std::mem::take(&mut self.bk_app_secret),
-            bk_token: std::mem::take(&mut self.bk_token),
-            bk_username: std::mem::take(&mut self.bk_username),
-        }
-    }
-
     /// A GET may name its task in the query.
     pub(crate) fn take_query(&mut self, uri: &Uri) {
         #[derive(Deserialize)]
@@ -114,16 +101,12 @@ mod tests {
     use crate::http::json;
 
     #[test]
-    fn credentials_are_read_with_the_request_and_unknown_fields_are_fine() {
+    fn credentials_and_unknown_fields_are_fine() {
         let mut request: RawRequest = json::read(
             br#"{"bk_app_code":"a","bk_app_secret":"s","bk_username":"u","bk_token":null,
                 "no_request":true,"nodeman_spec":{"x":[1]},"meta":{"namespace":"gse","name":"p","labels":{"n":1}}}"#,
         )
         .unwrap();
-        let presented = control::Credentials::from(request.take_presented());
-        assert_eq!(presented.app_code.as_deref(), Some("a"));
-        assert_eq!(presented.username.as_deref(), Some("u"));
-        assert_eq!(presented.token, None);
         assert_eq!(request.full_name().unwrap().to_string(), "gse/p");
         assert_eq!(
             request.take_labels().unwrap().iter().next(),

@@ -9,7 +9,6 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::refusal::Refusal;
-use crate::http::credentials::Presented;
 use crate::http::job_options::RawJobOptions;
 use crate::http::json::Scalar;
 
@@ -64,22 +63,9 @@ pub(crate) struct RawRequest {
     pub expression: Scalar,
     #[serde(deserialize_with = "lenient::texts")]
     pub candidates: Option<Vec<String>>,
-    bk_app_code: Scalar,
-    bk_app_secret: Scalar,
-    bk_token: Scalar,
-    bk_username: Scalar,
 }
 
 impl RawRequest {
-    pub(crate) fn take_presented(&mut self) -> Presented {
-        Presented {
-            bk_app_code: std::mem::take(&mut self.bk_app_code),
-            bk_app_secret: std::mem::take(&mut self.bk_app_secret),
-            bk_token: std::mem::take(&mut self.bk_token),
-            bk_username: std::mem::take(&mut self.bk_username),
-        }
-    }
-
     /// A GET may say everything in its query; what stands in the body comes first.
     pub(crate) fn take_query(&mut self, uri: &Uri) -> Result<(), Invalid> {
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
