@@ -11,3 +11,4 @@ mod start;
 mod store;
 mod tasks;
 mod visible;
+mod writes;

@@ -1,15 +1,16 @@
 //! A replica that reaches neither the store nor the others, while agents and clients still reach it.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use testkit::{Network, Replicas, Setup, wait};
 
 use super::tasks::Daemons;
+use super::writes::{NOT_AVAILABLE, shows, write};
 use crate::fixture::Fixture;
 
 const HOSTS: [&str; 3] = ["10.25.0.1", "10.25.0.2", "10.25.0.3"];
-const NOT_AVAILABLE: i64 = 1_000_503;
 const AT_MOST: Duration = Duration::from_secs(15);
 
 #[test]
@@ -34,9 +35,23 @@ fn a_replica_that_is_cut_off_loses_nothing_and_is_one_of_them_again() {
         (daemons, task)
     });
     let cut = || cluster.network.as_ref().expect("it is set up");
-    cut().cut();
-    for (daemons, _) in [&ours, &theirs] {
-        daemons.let_go();
+    // Somebody writes there until it is cut off, and in the midst of it.
+    let writes_to = [cluster.api(lonely).clone()];
+    let (stop, n_done) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let acknowledged = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| write(&writes_to, "cut", &stop, &n_done));
+        wait::until("some acknowledgements", || {
+            (n_done.load(Ordering::SeqCst) > 10).then_some(())
+        });
+        cut().cut();
+        for (daemons, _) in [&ours, &theirs] {
+            daemons.let_go();
+        }
+        stop.store(true, Ordering::SeqCst);
+        writer.join().unwrap()
+    });
+    for n in others {
+        shows(cluster.api(n), &acknowledged);
     }
     // Who writes there hears that it does not go, and in time.
     let begun = Instant::now();
@@ -68,6 +83,7 @@ fn a_replica_that_is_cut_off_loses_nothing_and_is_one_of_them_again() {
         let row = during.0[0].status(cluster.api(lonely));
         (row["status"] == 1).then_some(())
     });
+    shows(cluster.api(lonely), &acknowledged);
     let row = refused.status(cluster.api(lonely));
     assert_eq!(row["message"], "process is not registered", "{row}");
     cluster.wait_for_agents(&agents);

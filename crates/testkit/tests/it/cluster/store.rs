@@ -8,63 +8,11 @@ use testkit::api::with_credentials;
 use testkit::{Api, Replicas, Setup, wait};
 
 use super::tasks::{Daemons, import};
+use super::writes::{NOT_AVAILABLE, register, shows, write};
 
 const HOSTS: [&str; 2] = ["10.23.0.1", "10.23.0.2"];
 /// No caller may wait longer for a word.
 const AT_MOST: Duration = Duration::from_secs(10);
-const NOT_AVAILABLE: i64 = 1_000_503;
-
-/// Registers a name for a host that has no agent; the whole answer.
-fn register(api: &Api, name: &str) -> Result<Value, String> {
-    let body = json!({
-        "meta": {"namespace": "outage", "name": name},
-        "hosts": [{"ip": "10.23.9.9", "bk_cloud_id": 0, "bk_supplier_id": 0}],
-        "spec": {
-            "identity": {"proc_name": "x", "setup_path": "/x", "pid_path": "/x/pid", "user": "root"},
-            "control": {}, "resource": {"cpu": 0, "mem": 0}, "monitor_policy": {"auto_type": 1},
-        },
-    });
-    api.try_post("/v2/gse/register_proc_info", &with_credentials(body))
-}
-
-/// Writes through all replicas in turn until told to stop: the names that were acknowledged.
-fn write(replicas: &[Api], name: &str, stop: &AtomicBool, n_done: &AtomicUsize) -> Vec<String> {
-    let mut acknowledged = Vec::new();
-    for n in 0.. {
-        if stop.load(Ordering::SeqCst) {
-            break;
-        }
-        let name = format!("{name}-{n}");
-        let answer = register(&replicas[n % replicas.len()], &name);
-        if answer.is_ok_and(|answer| answer["code"] == 0) {
-            acknowledged.push(name);
-            n_done.fetch_add(1, Ordering::SeqCst);
-        }
-    }
-    acknowledged
-}
-
-/// Whether a replica shows all of these names.
-#[track_caller]
-fn shows(api: &Api, names: &[String]) {
-    let mut shown = Vec::new();
-    loop {
-        let page =
-            json!({"meta": {"namespace": "outage"}, "page": {"start": shown.len(), "limit": 1000}});
-        let data = api.esb_ok("sync_proc_status", page);
-        let rows = data["proc_infos"].as_array().unwrap();
-        shown.extend(
-            rows.iter()
-                .map(|row| row["meta"]["name"].as_str().unwrap().to_owned()),
-        );
-        if shown.len() as u64 >= data["count"].as_u64().unwrap() {
-            break;
-        }
-    }
-    for name in names {
-        assert!(shown.contains(name), "{name} was acknowledged and is gone");
-    }
-}
 
 /// Each write has an answer, and a clear one, in time: also when there are many.
 fn writes_fail_clearly(cluster: &Replicas, daemons: &Daemons) {
