@@ -8,7 +8,7 @@ pub(crate) mod bare;
 mod circus;
 mod horust;
 mod install;
-mod interrupt;
+pub(super) mod interrupt;
 mod measure;
 mod monit;
 mod muster;

@@ -15,6 +15,7 @@ mod up;
 
 use std::time::Duration;
 
+use super::agent::interrupt;
 use crate::server;
 use crate::table::{Table, thousands};
 use stage::Stage;
@@ -66,6 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if !args.built {
         server::build(&["cli", "testkit"])?;
     }
+    interrupt::watch()?;
     let mut table = Table::new(["what", "measured", "aim"]);
     let mut stage = Stage::set(args, &mut table)?;
     up::measure(args, &mut stage, &mut table)?;

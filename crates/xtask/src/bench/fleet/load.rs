@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::stage::{CpuShare, Stage};
 use super::{Args, row};
+use crate::bench::agent::interrupt;
 use crate::table::{Table, thousands};
 
 /// A load counts from here on: by then every agent has its pace.
@@ -94,10 +95,10 @@ fn at_most(args: &Args, stage: &mut Stage) -> anyhow::Result<(f64, CpuShare)> {
 /// Statuses per second that the server took under a load, and the CPU meanwhile.
 fn under(stage: &mut Stage, rate: f64, time: Duration) -> anyhow::Result<(f64, CpuShare)> {
     stage.simulator.tell(&format!("rate {rate}"))?;
-    std::thread::sleep(RUN_UP);
+    interrupt::sleep(RUN_UP)?;
     let (before, cpu_before) = (stage.statuses()?, stage.cpu());
     let started = Instant::now();
-    std::thread::sleep(time);
+    interrupt::sleep(time)?;
     let after = stage.statuses()?;
     let taken = (after - before) as f64 / started.elapsed().as_secs_f64();
     Ok((taken, stage.cpu().since(cpu_before)))

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::stage::Stage;
 use super::{Args, hosts, load, row, seconds};
+use crate::bench::agent::interrupt;
 use crate::bench::millis;
 use crate::client::Client;
 use crate::table::{Table, thousands};
@@ -93,7 +94,7 @@ fn beside_load(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Res
     stage
         .simulator
         .tell(&format!("rate {}", load::steady(args)))?;
-    std::thread::sleep(args.load_time());
+    interrupt::sleep(args.load_time())?;
     let all = series(args, stage)?;
     stage.simulator.tell("rate 0")?;
     let (median, slowest) = (&all[all.len() / 2], &all[all.len() - 1]);
@@ -167,7 +168,7 @@ fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::Result<Opera
             started.elapsed() < PATIENCE,
             "{task} has not ended in {PATIENCE:?}"
         );
-        std::thread::sleep(PAUSE);
+        interrupt::sleep(PAUSE)?;
     }
 }
 

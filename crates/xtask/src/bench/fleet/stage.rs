@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::engines::Engines;
 use super::simulator::Simulator;
 use super::{Args, row, seconds};
-use crate::bench::agent::usage;
+use crate::bench::agent::{interrupt, usage};
 use crate::client::Client;
 use crate::server::{self, Server, Settings};
 use crate::table::{Table, thousands};
@@ -242,7 +242,7 @@ fn wait(
             return Ok(());
         };
         ensure!(started.elapsed() < patience, "after {patience:?} {what}");
-        std::thread::sleep(LOOK_AGAIN);
+        interrupt::sleep(LOOK_AGAIN)?;
     }
 }
 

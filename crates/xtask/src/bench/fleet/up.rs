@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::stage::Stage;
 use super::{Args, hosts, row, seconds};
+use crate::bench::agent::interrupt;
 use crate::bench::api;
 use crate::table::{Table, thousands};
 
@@ -40,7 +41,7 @@ fn connect(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<
         ),
         "",
     );
-    std::thread::sleep(REST);
+    interrupt::sleep(REST)?;
     let grown = stage.memory()?.saturating_sub(before);
     row(
         table,
@@ -84,7 +85,7 @@ fn register(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result
         seconds(held),
         "",
     );
-    std::thread::sleep(REST);
+    interrupt::sleep(REST)?;
     // Each server knows them all.
     let grown = stage.memory()?.saturating_sub(before) / stage.n_servers() as u64;
     row(
