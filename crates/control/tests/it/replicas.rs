@@ -139,6 +139,7 @@ async fn a_replica_that_comes_later_learns_of_every_agent_and_status() {
 #[tokio::test]
 async fn an_agent_that_moves_is_never_seen_away_and_is_asked_once() {
     let (one, two, agent) = pair_with_agent().await;
+    two.control.settled().await;
     let moved = two.connect_as(host(), 0, 5);
     moved.hears().await;
     until("the first lets go", || {
