@@ -114,9 +114,17 @@ impl Control {
         }
         // Whoever reads a result on another replica should find the status that led to it there.
         self.tell_moved();
-        let (batch, tasks) = (batch.clone(), tasks.clone());
-        self.commit(move |world| Ok((plan(world, &batch, &tasks), world.revision)))
-            .await
+        let (batch, mut tasks, control) = (batch.clone(), tasks.clone(), self.clone());
+        self.commit(move |world| {
+            // What was read from the store may be known here since, and have ended elsewhere.
+            for (id, task) in &mut tasks {
+                if let Some(known) = control.0.tasks.get(*id) {
+                    *task = Some(known);
+                }
+            }
+            Ok((plan(world, &batch, &tasks), world.revision))
+        })
+        .await
     }
 
     /// The events of a batch that were not on record before its commit. An agent sends again what it heard no

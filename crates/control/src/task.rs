@@ -104,6 +104,10 @@ impl Control {
             .task(id)
             .await?
             .ok_or(ControlError::NoSuchTask(id))?;
+        // A commit that was being folded in has it by now. What is made below nobody tells how the task goes on.
+        if let Some(task) = self.0.tasks.get(id) {
+            return Ok(task);
+        }
         let (targets, outcomes): (Vec<_>, Vec<_>) = stored.targets.into_iter().unzip();
         let ids: Vec<_> = targets.iter().map(|target| target.op_id).collect();
         let task = Task::new(stored.task, targets);

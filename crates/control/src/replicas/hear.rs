@@ -65,6 +65,7 @@ async fn tell(control: Control, mut stop: watch::Receiver<bool>) {
             _ = moved.tick() => {
                 control.tell_moved();
                 control.ask_for_wanted();
+                control.tell_disputed();
             }
             () = stopped(&mut stop) => return,
         }
@@ -156,6 +157,11 @@ impl Control {
         }
     }
 
+    fn tell_disputed(&self) {
+        let disputed = self.0.replicas.peers().take_disputed();
+        self.tell_again(To::All, &disputed);
+    }
+
     async fn take_blocks(&self, from: ReplicaId, revision: Revision, blocks: &[Block]) {
         let (mut lost, mut unknown) = (Vec::new(), Vec::new());
         for block in blocks {
@@ -187,8 +193,9 @@ impl Control {
         match verdict {
             Verdict::Ignore => return Taken::Whole,
             Verdict::Gap => return Taken::Gap,
+            // Not at once: of two that are both right in their own eyes, each would answer the other for ever.
             Verdict::Ours => {
-                self.tell_again(To::All, &[host]);
+                self.0.replicas.peers().dispute(host);
                 return Taken::Whole;
             }
             Verdict::Gone => {

@@ -23,6 +23,8 @@ pub(super) struct Peers {
     wanted: BTreeMap<ReplicaId, BTreeSet<u32>>,
     /// The same, where it makes no sense to ask before there is something new from the store.
     wanted_later: BTreeMap<ReplicaId, BTreeSet<u32>>,
+    /// Agents of ours that another replica believes to hold.
+    disputed: BTreeSet<HostId>,
 }
 
 #[derive(Debug, Clone)]
@@ -254,6 +256,14 @@ impl Peers {
         for (replica, hosts) in std::mem::take(&mut self.wanted_later) {
             self.want(replica, hosts);
         }
+    }
+
+    pub(super) fn dispute(&mut self, host: HostId) {
+        self.disputed.insert(host);
+    }
+
+    pub(super) fn take_disputed(&mut self) -> Vec<HostId> {
+        std::mem::take(&mut self.disputed).into_iter().collect()
     }
 
     pub(super) fn wants_of(&self, replica: ReplicaId) -> bool {

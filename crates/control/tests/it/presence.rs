@@ -92,6 +92,31 @@ async fn a_replica_that_asks_again_makes_nobody_else_ask() {
 }
 
 #[tokio::test]
+async fn two_replicas_that_both_believe_to_hold_an_agent_do_not_shout_at_each_other() {
+    let n_said = Arc::new(AtomicUsize::new(0));
+    let count = n_said.clone();
+    let one = Rig::overheard(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    })
+    .await;
+    let two = one.another(2).await;
+    drop(one.agent(HOST).await);
+    two.control.settled().await;
+    until("it is gone", || !is_up(&one) && !is_up(&two)).await;
+    // Neither has heard of the other connection when it takes its own, and both have one number.
+    let agents = [&one, &two].map(|rig| rig.connect_as(host(), 0, 5));
+    let before = n_said.load(Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let n_said = n_said.load(Ordering::SeqCst) - before;
+    assert!(n_said < 100, "{n_said} messages in a second");
+    let [first, last] = agents;
+    drop(first);
+    until("the other still has it", || is_up(&one) && is_up(&two)).await;
+    drop(last);
+    until("nobody has it", || !is_up(&one) && !is_up(&two)).await;
+}
+
+#[tokio::test]
 async fn an_agent_hears_nothing_from_a_replica_that_may_know_less_than_it() {
     let (one, two, agent) = pair_with_agent().await;
     two.loses_its_store().await;
