@@ -103,6 +103,8 @@ impl Agents {
             .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::new(leaf));
         config.alpn_protocols = vec![wire::ALPN.to_vec(), wire::enrol::ALPN.to_vec()];
+        // An agent stays for weeks, and shows its certificate whenever it comes: tickets would be made for nobody.
+        config.send_tls13_tickets = 0;
         Ok(Self {
             control,
             ca,
