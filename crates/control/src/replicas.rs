@@ -23,7 +23,7 @@ mod word;
 
 pub(crate) use hear::run;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ pub(crate) struct Replicas {
     missed_some: AtomicBool,
     /// There was another replica once, and none is heard now.
     lost_company: AtomicBool,
+    /// How often it was looked for others in vain while the store was there.
+    beats_without: AtomicU32,
     /// What happened since is no longer in the store.
     is_too_old: watch::Sender<bool>,
     /// Some other replica has said whom it holds.

@@ -78,7 +78,7 @@ impl AgentSide {
             stop.clone(),
         );
         let host = self.host.clone();
-        let task = spawn_local(async move { host.run(agent).await });
+        let task = spawn_local(Box::pin(async move { Box::pin(host.run(agent)).await }));
         self.agent = Some(Agent { stop, task });
     }
 

@@ -21,6 +21,8 @@ const BEAT_EVERY: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(4);
 const TELL_EVERY: Duration = Duration::from_millis(100);
 const BEATS_PER_DIGEST: u32 = 10;
+/// After so many without a word of anybody, all the while with the store, the others are not cut off but gone.
+const BEATS_TO_BE_USED_TO_IT: u32 = 30;
 /// How many hosts each replica is asked for at a time, ten times a second.
 const RESEND_AT_A_TIME: usize = 256;
 /// How far apart the clocks of two replicas may be: a deadline that one sets is kept by another.
@@ -324,6 +326,13 @@ impl Control {
         if lost_some || !is_lonely {
             // Who never had company cannot have lost it.
             replicas.lost_company.store(is_lonely, Ordering::SeqCst);
+            replicas.beats_without.store(0, Ordering::SeqCst);
+        }
+        if !self.is_behind()
+            && replicas.beats_without.fetch_add(1, Ordering::SeqCst) >= BEATS_TO_BE_USED_TO_IT
+        {
+            // The store is there and the others are not: they have ended, and this one is not cut off from them.
+            replicas.lost_company.store(false, Ordering::SeqCst);
         }
         let was_cut_off = self.is_cut_off();
         let is_cut_off = self.is_behind() && replicas.lost_company.load(Ordering::SeqCst);
