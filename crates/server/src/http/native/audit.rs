@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use control::{AuditFilter, AuditLines};
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
 use model::access::{Audit, Caller};
 use model::{Invalid, UnixMillis};
 use serde::Serialize;
@@ -157,7 +157,8 @@ pub(crate) async fn export(
         Format::Csv => ("text/csv; charset=utf-8; header=present", COLUMNS),
     };
     let head = stream::once(async move { Ok(Bytes::from_static(head.as_bytes())) });
-    let body = futures_util::StreamExt::chain(head, pages(exporting));
+    // Whoever compresses a body may ask once more after its end.
+    let body = head.chain(pages(exporting)).fuse();
     let headers = [
         (header::CONTENT_TYPE, content_type),
         (header::CACHE_CONTROL, "no-store"),

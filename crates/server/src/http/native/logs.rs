@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use control::{AnswerStream, LogsOf};
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
 use model::access::{Action, Caller};
 use model::{Host, Invalid, Namespace};
 
@@ -61,7 +61,9 @@ pub(crate) async fn logs(
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ]
     .map(|(name, value)| (name, HeaderValue::from_static(value)));
-    Ok((headers, Body::from_stream(lines(reading, http))).into_response())
+    // Whoever passes a body on may ask once more after its end.
+    let lines = lines(reading, http).fuse();
+    Ok((headers, Body::from_stream(lines)).into_response())
 }
 
 fn host(params: &Params) -> Result<Option<Host>, Invalid> {

@@ -71,6 +71,8 @@ pub(crate) async fn watch(
     let hello = stream::once(async { Ok(Event::default().comment("watching")) });
     let events = hello.chain(happenings(watching));
     let until_stop = events.take_until(Box::pin(async move { http.stopping().await }));
+    // Whoever passes a body on may ask once more after its end.
+    let until_stop = until_stop.fuse();
     Ok(Sse::new(until_stop).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive")))
 }
 
