@@ -539,4 +539,9 @@ async fn a_refusal_is_on_the_trail_and_the_trail_is_exported() {
     assert_eq!(export("format=xml").await.status, 400);
     let nothing = export("until=1000").await;
     assert_eq!((nothing.status, nothing.body.len()), (200, 0));
+    // Whoever compresses asks once more after the end.
+    let packed = [&headers[..], &[("accept-encoding", "gzip")]].concat();
+    let packed = rig.send("GET", "/api/v1/audit/export", &packed, b"").await;
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    assert!(packed.body.len() > 20, "{} bytes", packed.body.len());
 }
