@@ -151,7 +151,11 @@ impl Tasks {
     /// An id that no task has, above every id given before: agents are asked again in this order.
     pub(crate) fn fresh_id(&self, at: UnixMillis, random: u32) -> TaskId {
         let mut table = self.table();
-        let mut id = TaskId::new(at, random).max(TaskId::from_number(table.last_id.number() + 1));
+        // Where the clock was set back it comes some way behind the last one: those right behind it may be taken by tasks
+        // that ended before this server began, and are not in memory.
+        let step = 1 + u64::from(random >> 8);
+        let next = TaskId::from_number(table.last_id.number() + step);
+        let mut id = TaskId::new(at, random).max(next);
         // Tasks of other replicas are known here, too, or the plan will not be committed.
         while table.tasks.contains_key(&id) {
             id = TaskId::from_number(id.number() + 1);
