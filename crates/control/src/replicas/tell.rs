@@ -167,7 +167,9 @@ impl Control {
 
     fn add_delta(&self, message: &mut Blocks<'_>, host: HostId, statuses: Vec<u8>) {
         // An agent that has left meanwhile is told about by whoever holds it now.
-        if let Some(mine) = self.0.replicas.peers().next_seq(host) {
+        // Not within the `if let`, which would hold the peers while the message looks at the fleet.
+        let mine = self.0.replicas.peers().next_seq(host);
+        if let Some(mine) = mine {
             message.add(Block {
                 host: host.0,
                 session: mine.session,
