@@ -200,6 +200,7 @@ impl Control {
 
     /// The picture to answer reads from. Held for the length of one answer, never across an await.
     pub fn fleet(&self) -> RwLockReadGuard<'_, Fleet> {
+        replicas::fleet_comes_first();
         self.0.fleet.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -208,6 +209,7 @@ impl Control {
     }
 
     fn fleet_mut(&self) -> RwLockWriteGuard<'_, Fleet> {
+        replicas::fleet_comes_first();
         self.0.fleet.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,6 +14,7 @@
 //! Nothing here is needed to be right, only to be quick: truth is in the store.
 
 pub(crate) mod barrier;
+mod guard;
 mod hear;
 pub(crate) mod lease;
 mod peers;
@@ -24,7 +25,7 @@ mod word;
 pub(crate) use hear::run;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bus::ReplicaId;
@@ -32,6 +33,8 @@ use model::change::HostId;
 use tokio::sync::watch;
 
 use crate::Control;
+use guard::PeersGuard;
+pub(crate) use guard::fleet_comes_first;
 use peers::Peers;
 
 /// How long a replica that begins waits for the others to say whom they hold.
@@ -73,8 +76,8 @@ pub struct ReplicaView {
 }
 
 impl Replicas {
-    fn peers(&self) -> MutexGuard<'_, Peers> {
-        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn peers(&self) -> PeersGuard<'_> {
+        PeersGuard::new(self.peers.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// This replica was away for so long that only a new start helps.

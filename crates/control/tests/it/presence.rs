@@ -137,3 +137,46 @@ async fn an_agent_hears_nothing_from_a_replica_that_may_know_less_than_it() {
         .await
         .expect("the other connection is told to go");
 }
+
+/// More than fits one message, so that some are sent while the next is being made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn replicas_that_tell_each_other_much_at_once_hold_each_other_up_at_no_point() {
+    const NAMES: usize = 120;
+    const ROUNDS: i32 = 60;
+    let (one, two) = Rig::pair().await;
+    let hosts = ["10.0.3.1", "10.0.3.2"];
+    for n in 0..NAMES {
+        one.register(&format!("ns/n{n}"), &hosts, "./a", Mode::Register)
+            .await;
+    }
+    let first = one.agent(hosts[0]).await;
+    two.control.settled().await;
+    let second = two.agent(hosts[1]).await;
+    let reports = |round: i32| {
+        let status = |n: usize| wire::ProcessStatus {
+            message: "x".repeat(8 * 1024),
+            ..running(&format!("ns/n{n}"), round)
+        };
+        report((0..NAMES).map(status).collect())
+    };
+    let telling = async {
+        for round in 1..=ROUNDS {
+            let (a, b) = tokio::join!(
+                first.session.take(reports(round)),
+                second.session.take(reports(round)),
+            );
+            (a.unwrap(), b.unwrap());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let told = tokio::time::timeout(Duration::from_secs(60), telling).await;
+    assert!(told.is_ok(), "somebody waits for ever");
+    for (rig, host) in [(&two, hosts[0]), (&one, hosts[1])] {
+        let shown = || {
+            let fleet = rig.control.fleet();
+            let host = fleet.host_id(&host.parse().unwrap()).unwrap();
+            fleet.processes_of(host).all(|row| row.pid() == ROUNDS)
+        };
+        until("the last word is everywhere", shown).await;
+    }
+}
