@@ -3,9 +3,10 @@
 //!
 //! The new certificate is used once, to ask whether it is good, before it takes the place of the present one on disk.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use locks::Mutex;
 use model::UnixMillis;
 use rustls::ClientConfig;
 
@@ -36,15 +37,12 @@ impl Credentials {
     }
 
     pub(crate) fn tls(&self) -> Arc<ClientConfig> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.lock().clone()
     }
 
     fn replace(&self, identity: &Identity) -> Result<(), TlsError> {
         let config = tls::session_config(identity)?;
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = config;
+        *self.0.lock() = config;
         Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! Whom the agent trusts: before enrolment the CA that the join token names, afterwards that CA alone.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use locks::Mutex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -91,10 +92,7 @@ pub(crate) struct Introduced {
 impl Introduced {
     /// The CA of the server that was accepted last.
     pub(crate) fn ca(&self) -> Option<CertificateDer<'static>> {
-        self.ca
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.ca.lock().clone()
     }
 
     fn find_ca<'a>(
@@ -131,7 +129,7 @@ impl ServerCertVerifier for Introduced {
         .build()
         .map_err(|e| rustls::Error::General(e.to_string()))?
         .verify_server_cert(end_entity, &[], server_name, ocsp_response, now)?;
-        *self.ca.lock().unwrap_or_else(PoisonError::into_inner) = Some(ca);
+        *self.ca.lock() = Some(ca);
         Ok(verified)
     }
 

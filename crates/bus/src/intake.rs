@@ -1,8 +1,9 @@
 //! What arrives from other processes, by NATS or by mail, becomes what subscribers get: each message at most once, those of
 //! one sender in its order, and a word when some are missing.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use locks::Mutex;
 use tokio::sync::broadcast;
 
 use crate::recent::Recent;
@@ -42,7 +43,7 @@ impl Intake {
         message: Message,
     ) {
         // Held until it is handed on, so that messages do not overtake each other here.
-        let mut senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut senders = self.senders.lock();
         let sender = senders.of(from);
         let newest = match to {
             None => &mut sender.to_everyone,

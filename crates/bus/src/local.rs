@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use locks::Mutex;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::engine::Engine;
@@ -53,7 +54,7 @@ impl LocalHub {
 
     fn responder(&self, replica: ReplicaId) -> Option<mpsc::Sender<Request>> {
         let responders = self.0.responders.lock();
-        let responders = responders.unwrap_or_else(PoisonError::into_inner);
+        let responders = responders;
         responders.get(&replica).cloned()
     }
 }
@@ -112,7 +113,7 @@ impl Engine for Local {
     fn requests(&self) -> mpsc::Receiver<Request> {
         let (sender, receiver) = mpsc::channel(MAX_REQUESTS);
         let responders = self.hub.0.responders.lock();
-        let mut responders = responders.unwrap_or_else(PoisonError::into_inner);
+        let mut responders = responders;
         responders.insert(self.replica, sender);
         receiver
     }
@@ -127,7 +128,7 @@ impl Engine for Local {
 
     async fn close(&self) {
         let responders = self.hub.0.responders.lock();
-        let mut responders = responders.unwrap_or_else(PoisonError::into_inner);
+        let mut responders = responders;
         responders.remove(&self.replica);
     }
 }

@@ -2,8 +2,8 @@
 //! Receivers see the gap in the numbers of what they get.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use locks::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::ReplicaId;
@@ -74,7 +74,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 }
 

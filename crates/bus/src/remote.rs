@@ -6,10 +6,11 @@ mod mail;
 mod nats;
 mod neighbours;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use locks::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -161,9 +162,7 @@ impl Engine for Remote {
         self.desk.responder.close();
         self.desk.mail_if_needed(Body::Goodbye(()));
         self.closing.send_replace(true);
-        let take = |tasks: &Mutex<JoinSet<()>>| {
-            std::mem::take(&mut *tasks.lock().unwrap_or_else(PoisonError::into_inner))
-        };
+        let take = |tasks: &Mutex<JoinSet<()>>| std::mem::take(&mut *tasks.lock());
         let senders = take(&self.senders).join_all();
         let all_sent = tokio::time::timeout(CLOSE_TIMEOUT, senders).await;
         if all_sent.is_err() {

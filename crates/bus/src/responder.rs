@@ -1,6 +1,6 @@
 //! Whoever takes the requests to this replica now.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use locks::{Mutex, MutexGuard};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -46,6 +46,6 @@ impl Responder {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<mpsc::Sender<Request>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

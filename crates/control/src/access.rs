@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use locks::{Mutex, ReadGuard, WriteGuard};
 use model::UnixMillis;
 use model::access::{
     Action, App, Area, Audit, Caller, JoinToken, Login, Rights, SecretHash, User, all_rights,
@@ -130,7 +131,7 @@ impl Access {
         if app.rate_limit == 0 {
             return Ok(());
         }
-        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rates = self.rates.lock();
         let bucket = rates
             .entry(app.code.clone())
             .or_insert_with(|| Bucket::full(app.rate_limit));
@@ -174,15 +175,12 @@ impl Bucket {
 }
 
 impl Control {
-    pub(crate) fn access(&self) -> RwLockReadGuard<'_, Access> {
-        self.0.access.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn access(&self) -> ReadGuard<'_, Access> {
+        self.0.access.read()
     }
 
-    pub(crate) fn access_mut(&self) -> RwLockWriteGuard<'_, Access> {
-        self.0
-            .access
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn access_mut(&self) -> WriteGuard<'_, Access> {
+        self.0.access.write()
     }
 
     /// Checks the app's secret and rate, and that its user is logged in or may be named by this app.

@@ -1,12 +1,13 @@
 //! Plan, commit, fold in: the one way in which anything durable changes.
 //!
-//! A plan is a pure function of the fleet at one revision. The store takes the changes only if that is still the head; if
-//! another replica was faster, its commits are folded in and the plan is made again.
+//! A plan reads the state at one revision, the clock and random numbers, and changes nothing. The store takes its changes only if
+//! that revision is still the head; if another replica was faster, its commits are folded in and the plan is made again.
 
 use std::pin::pin;
 use std::time::Duration;
 
 use fleet::Fleet;
+use locks::FailStop;
 use model::change::{Changes, HostId, NameId, Revision};
 use store::StoreError;
 use tokio::sync::MutexGuard;
@@ -131,24 +132,31 @@ impl Control {
         }
     }
 
-    /// Makes a commit visible: to readers first, then to waiting agents and watchers.
+    /// Makes a commit visible: to readers first and whole, then to waiting agents and watchers.
+    ///
+    /// All locks are taken before anything is changed and released after everything is, so whoever has seen a part of the
+    /// commit sees the rest. A panic ends the process: the store has the commit, and memory would have half of it.
     fn fold(&self, revision: Revision, changes: &Changes) {
-        let desired: Vec<(HostId, NameId)> = {
+        let _fail_stop = FailStop::new();
+        let (desired, tasks, jobs) = {
             let mut fleet = self.fleet_mut();
-            let moved = desired_changes(&fleet, changes);
+            let mut access = self.access_mut();
+            let mut jobs = self.0.jobs.table();
+            let mut tasks = self.0.tasks.table();
+            let desired = desired_changes(&fleet, changes);
             fleet.apply(revision, changes);
-            moved
+            access.apply(changes);
+            (desired, tasks.apply(changes), jobs.apply(changes))
         };
-        self.access_mut().apply(changes);
-        let ended = self.0.tasks.apply(changes);
-        let moved = self.0.jobs.apply(changes);
+        self.0.tasks.announce(&tasks);
         self.0.sessions.desire(&desired);
         self.0.sessions.regroup(changes);
         self.0.sessions.dispatch(changes);
         self.0.sessions.dismiss(changes);
         self.0.webhooks.apply(changes);
-        self.tell_of_tasks(changes, &ended);
-        moved.into_iter().for_each(|moved| self.tell(moved));
+        self.tell_of_tasks(&tasks);
+        self.0.jobs.announce(&jobs);
+        jobs.moved.into_iter().for_each(|moved| self.tell(moved));
     }
 }
 

@@ -19,6 +19,7 @@ mod follow;
 mod groups;
 mod held;
 mod jobs;
+mod lock_order;
 mod logs;
 mod moving;
 mod operate;
@@ -59,11 +60,12 @@ pub use topology::{Apply, Difference, Tally, TopologySource};
 pub use watch::{Figures, Happening};
 pub use webhooks::{Deliveries, Health, MAX_WEBHOOKS};
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bus::{Bus, LocalHub, ReplicaId, Subscription};
 use fleet::Fleet;
+use locks::{ReadGuard, RwLock, WriteGuard};
 use model::UnixMillis;
 use store::Store;
 use tokio::sync::{Notify, broadcast, mpsc, watch as stop_signal};
@@ -98,8 +100,8 @@ struct Inner {
     barrier: Barrier,
     lease: Lease,
     routes: Routes,
-    fleet: RwLock<Fleet>,
-    access: RwLock<Access>,
+    fleet: RwLock<Fleet, { lock_order::FLEET }>,
+    access: RwLock<Access, { lock_order::ACCESS }>,
     tasks: Tasks,
     jobs: Jobs,
     sessions: Sessions,
@@ -171,8 +173,8 @@ impl Control {
             barrier,
             lease: Lease::default(),
             routes: Routes::default(),
-            fleet: RwLock::new(fleet),
-            access: RwLock::new(access),
+            fleet: RwLock::ranked(fleet),
+            access: RwLock::ranked(access),
             tasks: Tasks::default(),
             jobs: Jobs::new(last_job_id, &loaded.changes),
             sessions: Sessions::default(),
@@ -186,7 +188,7 @@ impl Control {
             retire: Notify::new(),
             clock,
         }));
-        control.0.tasks.apply(&loaded.changes);
+        control.0.tasks.table().apply(&loaded.changes);
         Ok((
             control.clone(),
             Background {
@@ -199,18 +201,16 @@ impl Control {
     }
 
     /// The picture to answer reads from. Held for the length of one answer, never across an await.
-    pub fn fleet(&self) -> RwLockReadGuard<'_, Fleet> {
-        replicas::fleet_comes_first();
-        self.0.fleet.read().unwrap_or_else(PoisonError::into_inner)
+    pub fn fleet(&self) -> ReadGuard<'_, Fleet> {
+        self.0.fleet.read()
     }
 
     fn now(&self) -> UnixMillis {
         (self.0.clock.0)()
     }
 
-    fn fleet_mut(&self) -> RwLockWriteGuard<'_, Fleet> {
-        replicas::fleet_comes_first();
-        self.0.fleet.write().unwrap_or_else(PoisonError::into_inner)
+    fn fleet_mut(&self) -> WriteGuard<'_, Fleet> {
+        self.0.fleet.write()
     }
 }
 

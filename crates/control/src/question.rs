@@ -4,9 +4,10 @@
 //! leave for more only as the reader takes them, so a reader that is slow or stuck costs neither side any memory.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use locks::{Mutex, MutexGuard};
 use model::Host;
 use model::change::HostId;
 use tokio::sync::mpsc;
@@ -50,7 +51,7 @@ enum NotAsked {
 
 impl Questions {
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn open(&self, question: Question) -> Result<(u64, mpsc::Receiver<Piece>), NotAsked> {

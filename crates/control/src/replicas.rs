@@ -14,7 +14,6 @@
 //! Nothing here is needed to be right, only to be quick: truth is in the store.
 
 pub(crate) mod barrier;
-mod guard;
 mod hear;
 pub(crate) mod lease;
 mod peers;
@@ -24,17 +23,16 @@ mod word;
 
 pub(crate) use hear::run;
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bus::ReplicaId;
+use locks::{Mutex, MutexGuard};
 use model::change::HostId;
 use tokio::sync::watch;
 
-use crate::Control;
-use guard::PeersGuard;
-pub(crate) use guard::fleet_comes_first;
+use crate::{Control, lock_order};
 use peers::Peers;
 
 /// How long a replica that begins waits for the others to say whom they hold.
@@ -43,9 +41,9 @@ const ACQUAINTED_WITHIN: Duration = Duration::from_millis(1500);
 /// What is known of the others.
 #[derive(Debug, Default)]
 pub(crate) struct Replicas {
-    peers: Mutex<Peers>,
+    peers: Mutex<Peers, { lock_order::PEERS }>,
     /// One at a time, so that of two statuses of a process the later one is told last.
-    telling: Mutex<()>,
+    telling: Mutex<(), { lock_order::TELLING }>,
     address: OnceLock<String>,
     is_draining: AtomicBool,
     is_cut_off: AtomicBool,
@@ -76,8 +74,8 @@ pub struct ReplicaView {
 }
 
 impl Replicas {
-    fn peers(&self) -> PeersGuard<'_> {
-        PeersGuard::new(self.peers.lock().unwrap_or_else(PoisonError::into_inner))
+    fn peers(&self) -> MutexGuard<'_, Peers> {
+        self.peers.lock()
     }
 
     /// This replica was away for so long that only a new start helps.

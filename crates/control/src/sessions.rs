@@ -7,10 +7,11 @@ mod behind;
 mod leaving;
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use fleet::{AgentInfo, Fleet, Link, Row};
+use locks::{Mutex, MutexGuard, RwLock};
 use model::change::{Changes, HostId, NameId};
 use model::{Host, Namespace, OpId, UnixMillis, digest};
 use tokio::sync::Notify;
@@ -21,7 +22,7 @@ use wire::{Ack, Bye, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello
 use crate::config_files::Room;
 use crate::question::Questions;
 use crate::tasks::Tasks;
-use crate::{Control, Happening};
+use crate::{Control, Happening, lock_order};
 
 /// More changed processes than this, and the whole list is sent instead.
 const MAX_CHANGED_NAMES: usize = 1000;
@@ -30,7 +31,7 @@ const COMMANDS_AT_A_TIME: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    by_host: RwLock<HashMap<HostId, Arc<Outbox>>>,
+    by_host: RwLock<HashMap<HostId, Arc<Outbox>>, { lock_order::SESSIONS }>,
 }
 
 /// An agent that may not connect, and why.
@@ -66,7 +67,7 @@ pub struct Session {
 
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<Waiting, { lock_order::OUTBOX }>,
     pub(crate) questions: Questions,
     pub(crate) files: Room,
     notify: Notify,
@@ -103,7 +104,7 @@ enum Changed {
 
 impl Outbox {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
     fn change(&self, change: impl FnOnce(&mut Waiting)) {
@@ -130,21 +131,17 @@ impl Outbox {
 
 impl Sessions {
     pub(crate) fn outbox(&self, host: HostId) -> Option<Arc<Outbox>> {
-        self.by_host
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&host)
-            .cloned()
+        self.by_host.read().get(&host).cloned()
     }
 
     pub(crate) fn len(&self) -> usize {
-        let by_host = self.by_host.read().unwrap_or_else(PoisonError::into_inner);
+        let by_host = self.by_host.read();
         by_host.len()
     }
 
     /// The agent has made this connection to another replica: an older one here is told to go.
     pub(crate) fn evict(&self, host: HostId, session: u64) {
-        let mut by_host = self.by_host.write().unwrap_or_else(PoisonError::into_inner);
+        let mut by_host = self.by_host.write();
         let is_older = |outbox: &Arc<Outbox>| outbox.session.load(Ordering::SeqCst) < session;
         if by_host.get(&host).is_some_and(is_older)
             && let Some(older) = by_host.remove(&host)
@@ -155,7 +152,7 @@ impl Sessions {
 
     /// Puts the newest connection in; an older one of the same host is told to go.
     fn insert(&self, host: HostId, outbox: Arc<Outbox>) {
-        let mut by_host = self.by_host.write().unwrap_or_else(PoisonError::into_inner);
+        let mut by_host = self.by_host.write();
         if let Some(older) = by_host.insert(host, outbox) {
             older.replaced();
         }
@@ -163,7 +160,7 @@ impl Sessions {
 
     /// Takes this connection out; false when the host has another one by now.
     fn remove(&self, host: HostId, outbox: &Arc<Outbox>) -> bool {
-        let mut by_host = self.by_host.write().unwrap_or_else(PoisonError::into_inner);
+        let mut by_host = self.by_host.write();
         let current = by_host.get(&host);
         let is_last = current.is_none_or(|current| Arc::ptr_eq(current, outbox));
         if is_last {
@@ -215,12 +212,7 @@ impl Sessions {
 
     /// Asks every agent to go elsewhere, for a server that is about to stop.
     pub(crate) fn say_bye(&self, reason: &str) {
-        for outbox in self
-            .by_host
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values()
-        {
+        for outbox in self.by_host.read().values() {
             let bye = Bye {
                 reason: reason.to_owned(),
                 permanent: false,

@@ -111,11 +111,9 @@ impl Control {
         let (targets, outcomes): (Vec<_>, Vec<_>) = stored.targets.into_iter().unzip();
         let ids: Vec<_> = targets.iter().map(|target| target.op_id).collect();
         let task = Task::new(stored.task, targets);
-        for (op, outcome) in ids.into_iter().zip(outcomes) {
-            if let Some(outcome) = outcome {
-                task.end(op, outcome);
-            }
-        }
+        let outcomes = ids.into_iter().zip(outcomes);
+        task.end(outcomes.filter_map(|(op, outcome)| Some((op, outcome?))));
+        task.announce();
         Ok(Arc::new(task))
     }
 

@@ -3,13 +3,15 @@
 //! The store has them all. What is here makes polls cheap, tells which operations an agent still owes, and when silence
 //! becomes an end.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 
+use locks::{Mutex, MutexGuard};
 use model::change::{Changes, HostId, TargetRow, TaskRow};
 use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::{Notify, watch};
 
+use crate::lock_order;
 use crate::task::TaskView;
 
 /// How much memory ended tasks may take before the oldest are left to the store.
@@ -21,17 +23,20 @@ pub(crate) const MAX_OPEN_TARGETS: usize = 2_000_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
-    table: Mutex<Table>,
+    table: Mutex<Table, { lock_order::TASKS }>,
     /// Wakes whoever waits for the next deadline.
     pub(crate) deadlines_moved: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+pub(crate) struct Table {
     tasks: HashMap<TaskId, Arc<Task>>,
     open_by_host: HashMap<HostId, BTreeSet<OpId>>,
     deadlines: BTreeSet<(UnixMillis, OpId)>,
-    ended: VecDeque<(TaskId, usize)>,
+    /// In the order in which they ended, each once.
+    ended: VecDeque<TaskId>,
+    /// How much memory each of them takes, and all together.
+    ended_sizes: HashMap<TaskId, usize>,
     ended_bytes: usize,
     last_id: TaskId,
 }
@@ -41,7 +46,7 @@ struct Table {
 pub(crate) struct Task {
     pub(crate) row: TaskRow,
     pub(crate) targets: Vec<TargetRow>,
-    progress: Mutex<Progress>,
+    progress: Mutex<Progress, { lock_order::OUTCOMES }>,
     /// How many targets have ended, for those who wait.
     pub(crate) n_ended: watch::Sender<usize>,
 }
@@ -53,15 +58,6 @@ pub(crate) struct Progress {
     pub(crate) n_ok: usize,
     /// Made once for all polls between two changes.
     pub(crate) view: Option<Arc<TaskView>>,
-}
-
-/// How far a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ended {
-    pub(crate) id: TaskId,
-    pub(crate) n_targets: usize,
-    pub(crate) n_ended: usize,
-    pub(crate) n_ok: usize,
 }
 
 impl Task {
@@ -76,13 +72,13 @@ impl Task {
         Self {
             row,
             targets,
-            progress: Mutex::new(progress),
+            progress: Mutex::ranked(progress),
             n_ended: watch::channel(0).0,
         }
     }
 
     pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock()
     }
 
     /// Ordinals are positions.
@@ -94,25 +90,29 @@ impl Task {
         self.progress().outcomes.get(op.ordinal as usize)?.clone()
     }
 
-    /// Sets or replaces an outcome; true when it is the target's first.
-    pub(crate) fn end(&self, op: OpId, outcome: Outcome) -> bool {
+    /// Sets or replaces outcomes, all of them at once for readers.
+    pub(crate) fn end(&self, outcomes: impl IntoIterator<Item = (OpId, Outcome)>) {
         let mut progress = self.progress();
         let progress = &mut *progress;
-        let Some(slot) = progress.outcomes.get_mut(op.ordinal as usize) else {
-            return false;
-        };
-        let before = slot.replace(Arc::new(outcome));
-        let is_ok = slot
-            .as_ref()
-            .is_some_and(|outcome| outcome.code == Code::OK);
-        let was_ok = before
-            .as_ref()
-            .is_some_and(|outcome| outcome.code == Code::OK);
-        progress.n_ok = progress.n_ok + usize::from(is_ok) - usize::from(was_ok);
-        progress.n_ended += usize::from(before.is_none());
+        for (op, outcome) in outcomes {
+            let Some(slot) = progress.outcomes.get_mut(op.ordinal as usize) else {
+                continue;
+            };
+            let is_ok = outcome.code == Code::OK;
+            let before = slot.replace(Arc::new(outcome));
+            let was_ok = before
+                .as_ref()
+                .is_some_and(|outcome| outcome.code == Code::OK);
+            progress.n_ok = progress.n_ok + usize::from(is_ok) - usize::from(was_ok);
+            progress.n_ended += usize::from(before.is_none());
+        }
         progress.view = None;
-        self.n_ended.send_replace(progress.n_ended);
-        before.is_none()
+    }
+
+    /// Wakes those who wait for its end.
+    pub(crate) fn announce(&self) {
+        let n_ended = self.progress().n_ended;
+        self.n_ended.send_replace(n_ended);
     }
 
     fn bytes(&self) -> usize {
@@ -132,20 +132,28 @@ impl Task {
             + self.targets.len() * 200
     }
 
-    fn ended(&self) -> Ended {
+    fn has_ended(&self) -> bool {
+        self.progress().n_ended == self.targets.len()
+    }
+
+    pub(crate) fn n_ended_and_ok(&self) -> (usize, usize) {
         let progress = self.progress();
-        Ended {
-            id: self.row.id,
-            n_targets: self.targets.len(),
-            n_ended: progress.n_ended,
-            n_ok: progress.n_ok,
-        }
+        (progress.n_ended, progress.n_ok)
     }
 }
 
 impl Tasks {
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock()
+    }
+
+    /// Wakes those who wait for tasks that a commit touched.
+    pub(crate) fn announce(&self, touched: &[Arc<Task>]) {
+        if touched.is_empty() {
+            return;
+        }
+        touched.iter().for_each(|task| task.announce());
+        self.deadlines_moved.notify_one();
     }
 
     /// An id that no task has, above every id given before: agents are asked again in this order.
@@ -166,55 +174,6 @@ impl Tasks {
 
     pub(crate) fn get(&self, id: TaskId) -> Option<Arc<Task>> {
         self.table().tasks.get(&id).cloned()
-    }
-
-    /// Folds a commit in, and says how far each task that it touched is now.
-    pub(crate) fn apply(&self, changes: &Changes) -> Vec<Ended> {
-        if changes.tasks.is_empty() && changes.outcomes.is_empty() {
-            return Vec::new();
-        }
-        let mut table = self.table();
-        let mut touched = BTreeSet::new();
-        let mut targets: HashMap<TaskId, Vec<TargetRow>> = HashMap::new();
-        for target in &changes.targets {
-            targets
-                .entry(target.op_id.task)
-                .or_default()
-                .push(target.clone());
-        }
-        for row in &changes.tasks {
-            let mut targets = targets.remove(&row.id).unwrap_or_default();
-            targets.sort_by_key(|target| target.op_id);
-            for target in &targets {
-                table.open(target);
-            }
-            table
-                .tasks
-                .insert(row.id, Arc::new(Task::new(row.clone(), targets)));
-            touched.insert(row.id);
-            table.last_id = table.last_id.max(row.id);
-        }
-        for row in &changes.outcomes {
-            let Some(task) = table.tasks.get(&row.op_id.task).cloned() else {
-                continue;
-            };
-            task.end(row.op_id, row.outcome.clone());
-            if let Some(target) = task.target(row.op_id) {
-                table.close(target);
-            }
-            touched.insert(row.op_id.task);
-        }
-        let ended: Vec<Ended> = touched
-            .iter()
-            .filter_map(|id| table.tasks.get(id))
-            .map(|task| task.ended())
-            .collect();
-        for task in ended.iter().filter(|task| task.n_ended == task.n_targets) {
-            table.retire(task.id);
-        }
-        drop(table);
-        self.deadlines_moved.notify_one();
-        ended
     }
 
     /// What an agent still owes, in the order in which it was asked.
@@ -245,8 +204,7 @@ impl Tasks {
         let recent: Vec<Arc<Task>> = {
             let table = self.table();
             let ids = table.ended.iter().rev().take(MAX_SEARCHED);
-            ids.filter_map(|(id, _)| table.tasks.get(id).cloned())
-                .collect()
+            ids.filter_map(|id| table.tasks.get(id).cloned()).collect()
         };
         recent.iter().find_map(|task| {
             let target = task
@@ -277,6 +235,54 @@ impl Tasks {
 }
 
 impl Table {
+    /// Folds a commit in; the tasks that it touched, by id. Those who wait for them are not told yet.
+    pub(crate) fn apply(&mut self, changes: &Changes) -> Vec<Arc<Task>> {
+        let mut touched = BTreeMap::new();
+        let mut targets: HashMap<TaskId, Vec<TargetRow>> = HashMap::new();
+        for target in &changes.targets {
+            targets
+                .entry(target.op_id.task)
+                .or_default()
+                .push(target.clone());
+        }
+        for row in &changes.tasks {
+            let mut targets = targets.remove(&row.id).unwrap_or_default();
+            targets.sort_by_key(|target| target.op_id);
+            for target in &targets {
+                self.open(target);
+            }
+            let task = Arc::new(Task::new(row.clone(), targets));
+            self.tasks.insert(row.id, task.clone());
+            touched.insert(row.id, task);
+            self.last_id = self.last_id.max(row.id);
+        }
+        let mut outcomes: BTreeMap<TaskId, Vec<(OpId, Outcome)>> = BTreeMap::new();
+        for row in &changes.outcomes {
+            let of_task = outcomes.entry(row.op_id.task).or_default();
+            of_task.push((row.op_id, row.outcome.clone()));
+        }
+        for (id, outcomes) in outcomes {
+            let Some(task) = self.tasks.get(&id).cloned() else {
+                continue;
+            };
+            for (op, _) in &outcomes {
+                if let Some(target) = task.target(*op) {
+                    self.close(target);
+                }
+            }
+            task.end(outcomes);
+            touched.insert(id, task);
+        }
+        let touched: Vec<Arc<Task>> = touched.into_values().collect();
+        for task in &touched {
+            if task.has_ended() {
+                self.retire(task);
+            }
+        }
+        self.let_oldest_go();
+        touched
+    }
+
     fn open(&mut self, target: &TargetRow) {
         self.deadlines.insert((target.deadline, target.op_id));
         if let Some(host) = target.host {
@@ -298,27 +304,25 @@ impl Table {
         }
     }
 
-    /// Keeps an ended task while there is room, and lets the oldest go.
-    fn retire(&mut self, id: TaskId) {
-        let Some(task) = self.tasks.get(&id) else {
-            return;
-        };
-        if !self
-            .ended
-            .iter()
-            .rev()
-            .take(1000)
-            .any(|(other, _)| *other == id)
-        {
-            let bytes = task.bytes();
-            self.ended.push_back((id, bytes));
-            self.ended_bytes += bytes;
+    /// Counts an ended task among those that are kept while there is room. One that gets a late answer is counted again.
+    fn retire(&mut self, task: &Task) {
+        let (id, bytes) = (task.row.id, task.bytes());
+        match self.ended_sizes.insert(id, bytes) {
+            Some(before) => self.ended_bytes -= before,
+            None => self.ended.push_back(id),
         }
+        self.ended_bytes += bytes;
+    }
+
+    fn let_oldest_go(&mut self) {
         while self.ended_bytes > MAX_ENDED_BYTES
-            && let Some((oldest, bytes)) = self.ended.pop_front()
+            && let Some(oldest) = self.ended.pop_front()
         {
             self.tasks.remove(&oldest);
-            self.ended_bytes -= bytes;
+            self.ended_bytes -= self.ended_sizes.remove(&oldest).unwrap_or(0);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

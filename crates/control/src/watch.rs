@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::change::{Changes, ProcessId};
+use model::change::ProcessId;
 use model::event::{Event, EventKind};
 use model::job::{JobAction, JobId, JobStatus};
 use model::topology::BusinessId;
@@ -12,7 +12,7 @@ use model::{FullName, Host, Namespace, State, TaskId, UnixMillis};
 use store::JobCounts;
 use tokio::sync::broadcast;
 
-use crate::tasks::Ended;
+use crate::tasks::Task;
 use crate::{Control, Health};
 
 /// What watchers are told. A slow watcher misses some and is told so by the channel.
@@ -131,32 +131,32 @@ impl Control {
         }
     }
 
-    pub(crate) fn tell_of_tasks(&self, changes: &Changes, ended: &[Ended]) {
-        if !self.has_watchers() || (changes.tasks.is_empty() && ended.is_empty()) {
+    pub(crate) fn tell_of_tasks(&self, touched: &[Arc<Task>]) {
+        if !self.has_watchers() {
             return;
         }
-        for task in ended {
-            let targets = self.0.tasks.get(task.id);
-            let namespaces: BTreeSet<Namespace> = targets
+        for task in touched {
+            let namespaces: BTreeSet<Namespace> = task
+                .targets
                 .iter()
-                .flat_map(|task| &task.targets)
                 .map(|target| target.process.namespace.clone())
                 .collect();
+            let (n_ended, n_ok) = task.n_ended_and_ok();
             self.tell(Happening::Task {
-                id: task.id,
-                n_targets: task.n_targets,
-                n_ended: task.n_ended,
-                n_ok: task.n_ok,
+                id: task.row.id,
+                n_targets: task.targets.len(),
+                n_ended,
+                n_ok,
                 namespaces: namespaces.into_iter().collect(),
             });
         }
     }
 
     pub fn figures(&self) -> Figures {
-        let (n_tasks_open, n_targets_open) = self.0.tasks.n_open();
         let counters = &self.0.counters;
         let health = self.0.webhooks.health().clone();
         let fleet = self.fleet();
+        let (n_tasks_open, n_targets_open) = self.0.tasks.n_open();
         Figures {
             revision: fleet.revision().0,
             n_hosts: fleet.n_hosts(),

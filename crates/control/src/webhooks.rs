@@ -5,8 +5,8 @@
 //! from there; nothing waits in memory.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use locks::{Mutex, MutexGuard};
 use model::access::{Audit, Caller};
 use model::change::Changes;
 use model::event::EventKind;
@@ -69,7 +69,7 @@ impl Webhooks {
     }
 
     pub(crate) fn health(&self) -> MutexGuard<'_, BTreeMap<String, Health>> {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+        self.health.lock()
     }
 }
 

@@ -69,7 +69,6 @@ impl Fleet {
     /// Folds a commit in. Commits are applied in order, each once.
     pub fn apply(&mut self, revision: Revision, changes: &Changes) {
         debug_assert!(revision >= self.revision, "commits are applied in order");
-        self.revision = revision;
         // Before the instances, which count into it.
         self.view.apply(&changes.topology);
         self.view.apply_templates(&changes.templates);
@@ -104,6 +103,8 @@ impl Fleet {
                 false => drop(here.insert(row.namespace.clone(), row.groups.as_slice().into())),
             }
         }
+        // Last: a picture with this number has all of the commit.
+        self.revision = revision;
     }
 
     fn put_process(&mut self, row: &ProcessRow) {

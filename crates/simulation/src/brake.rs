@@ -6,9 +6,10 @@
 //! is, and it ends when the call has.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
+use locks::Mutex;
 use store::Store;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -102,6 +103,6 @@ impl Brake {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> locks::MutexGuard<'_, T> {
+    mutex.lock()
 }

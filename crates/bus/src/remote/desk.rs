@@ -1,8 +1,9 @@
 //! What the tasks of one replica's place share: numbers for what goes out, and which way it goes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use locks::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::neighbours::Neighbours;
@@ -62,7 +63,7 @@ impl Desk {
     /// Numbers a message and puts it on its way.
     pub(super) fn send(&self, to: Option<ReplicaId>, message: Message) {
         // Held until it is on its way, so that numbers and messages go in the same order.
-        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut numbers = self.numbers.lock();
         let number = match to {
             None => &mut numbers.everyone,
             Some(to) => numbers.each.of(to),

@@ -1,9 +1,9 @@
 //! Which other replicas are there, and which of them have only mail. Whoever has only mail says so all the time, so that
 //! silence means something.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use locks::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::ReplicaId;
@@ -86,6 +86,6 @@ impl Neighbours {
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

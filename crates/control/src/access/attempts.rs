@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use locks::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// How many users and addresses are remembered.
@@ -105,7 +105,7 @@ impl Attempts {
     }
 
     fn kept(&self) -> MutexGuard<'_, HashMap<Who, Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Refusals in the audit trail: who was told no. Written a few at a time, so that a flood of them costs little.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use locks::{Mutex, MutexGuard};
 use model::access::{Audit, Caller};
 use model::change::Changes;
 
@@ -73,7 +73,7 @@ fn counted((line, n): (Audit, u32)) -> Audit {
 
 impl Refusals {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Adds a line; true when somebody has to begin to write.

@@ -1,9 +1,9 @@
 //! The jobs that are not over, in memory. The store has them all.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use locks::{Mutex, MutexGuard};
 use model::OpId;
 use model::change::Changes;
 use model::job::{JobId, JobRow, JobStatus, JobTaskRow};
@@ -11,11 +11,11 @@ use model::topology::BusinessId;
 use store::JobCounts;
 use tokio::sync::{Notify, watch};
 
-use crate::Happening;
+use crate::{Happening, lock_order};
 
 #[derive(Debug)]
 pub(crate) struct Jobs {
-    table: Mutex<Table>,
+    table: Mutex<Table, { lock_order::JOBS }>,
     /// A job has to be looked at.
     pub(crate) look: Notify,
     /// Moves whenever any job does, for those who wait.
@@ -29,13 +29,22 @@ pub(crate) struct Jobs {
 const BACK_WITHIN: Duration = Duration::from_secs(40);
 
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     pub(super) open: BTreeMap<JobId, OpenJob>,
     /// Whom the end of an operation concerns.
     by_op: HashMap<OpId, (JobId, u32)>,
     last_id: u32,
     /// How many jobs ended so far: what was read of one that is over is true while this stands.
     pub(super) n_closed: u64,
+}
+
+/// What a commit did to the jobs.
+#[derive(Debug)]
+pub(crate) struct Touched {
+    /// Some job has to be looked at again.
+    is_touched: bool,
+    /// What watchers should hear.
+    pub(crate) moved: Vec<Happening>,
 }
 
 #[derive(Debug, Clone)]
@@ -58,7 +67,7 @@ impl Jobs {
         Self {
             resumed: table.open.keys().copied().collect(),
             began: tokio::time::Instant::now(),
-            table: Mutex::new(table),
+            table: Mutex::ranked(table),
             look: Notify::new(),
             moved: watch::channel(0).0,
         }
@@ -69,26 +78,22 @@ impl Jobs {
         self.resumed.contains(&id) && self.began.elapsed() < BACK_WITHIN
     }
 
-    pub(super) fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock()
     }
 
-    /// Folds a commit in; what watchers should hear of it.
-    pub(crate) fn apply(&self, changes: &Changes) -> Vec<Happening> {
-        let (is_touched, moved) = {
-            let mut table = self.table();
-            table.apply(changes)
-        };
-        if is_touched {
+    /// Wakes those who wait for jobs that a commit touched.
+    pub(crate) fn announce(&self, touched: &Touched) {
+        if touched.is_touched {
             self.moved.send_modify(|moved| *moved += 1);
             self.look.notify_one();
         }
-        moved
     }
 }
 
 impl Table {
-    fn apply(&mut self, changes: &Changes) -> (bool, Vec<Happening>) {
+    /// Folds a commit in. Those who wait for a job are not told yet.
+    pub(crate) fn apply(&mut self, changes: &Changes) -> Touched {
         let ended = changes.outcomes.iter();
         let is_touched = ended
             .map(|row| row.op_id)
@@ -157,7 +162,10 @@ impl Table {
             self.open.remove(&row.id);
             self.n_closed += 1;
         }
-        (is_touched || !told.is_empty(), told)
+        Touched {
+            is_touched: is_touched || !told.is_empty(),
+            moved: told,
+        }
     }
 
     /// Whose an open job is, and how many of its tasks have ended.

@@ -3,9 +3,9 @@
 //! That two replicas think for a moment that they hold it, as after a long pause of one, does no harm: whatever they do is a
 //! commit that is planned against the head, or the same however often it is done. The lease spares them the work.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use locks::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -22,11 +22,11 @@ pub(crate) struct Lease(Mutex<Option<Instant>>);
 
 impl Lease {
     fn until(&self) -> Option<Instant> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     fn set(&self, until: Option<Instant>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        *self.0.lock() = until;
     }
 }
 

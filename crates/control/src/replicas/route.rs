@@ -4,10 +4,11 @@
 //! that is slow slows the agent, as it does here, and one that is gone is noticed by its silence.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bus::{Bus, MAX_PAYLOAD, ReplicaId, Request};
+use locks::{Mutex, MutexGuard};
 use model::Host;
 use model::change::HostId;
 use prost::Message as _;
@@ -117,7 +118,7 @@ struct Stream {
 
 impl Routes {
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 }
 

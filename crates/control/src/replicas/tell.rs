@@ -222,9 +222,8 @@ impl Control {
         }
     }
 
-    fn telling(&self) -> std::sync::MutexGuard<'_, ()> {
-        let telling = self.0.replicas.telling.lock();
-        telling.unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn telling(&self) -> locks::MutexGuard<'_, ()> {
+        self.0.replicas.telling.lock()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Agents that are asked to leave: for another replica, or for good.
 
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use model::UnixMillis;
@@ -13,17 +12,11 @@ use super::{Outbox, Session, Sessions};
 impl Outbox {
     /// When the agent was last asked to move.
     fn asked_to_move(&self) -> Option<Instant> {
-        *self
-            .asked_to_move
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *self.asked_to_move.lock()
     }
 
     fn ask_to_move(&self, reason: &str, now: Instant) {
-        *self
-            .asked_to_move
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(now);
+        *self.asked_to_move.lock() = Some(now);
         let reason = reason.to_owned();
         self.change(|waiting| waiting.move_away = Some(Move { reason }));
     }
@@ -62,7 +55,7 @@ impl Sessions {
             let asked = outbox.asked_to_move();
             asked.is_none_or(|at| now.duration_since(at) >= again_after)
         };
-        let by_host = self.by_host.read().unwrap_or_else(PoisonError::into_inner);
+        let by_host = self.by_host.read();
         // In the map's own order, which is anybody's guess.
         let asked = by_host.values().filter(is_due).take(n);
         asked.map(|outbox| outbox.ask_to_move(reason, now)).count()
@@ -70,7 +63,7 @@ impl Sessions {
 
     /// How many are still here that were asked to move at this time or later.
     pub(crate) fn n_asked_since(&self, since: Instant) -> usize {
-        let by_host = self.by_host.read().unwrap_or_else(PoisonError::into_inner);
+        let by_host = self.by_host.read();
         let asked = by_host.values().filter_map(|outbox| outbox.asked_to_move());
         asked.filter(|at| *at >= since).count()
     }

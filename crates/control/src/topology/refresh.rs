@@ -1,9 +1,10 @@
 //! Businesses that came from a source are read from it again and again.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use locks::Mutex;
 use model::access::Caller;
 use model::topology::{BusinessId, Origin};
 use tokio::sync::{OwnedMutexGuard, watch};
@@ -21,7 +22,7 @@ impl Refreshing {
     /// Waits until nobody else reads this business.
     pub(super) async fn lock(&self, business: BusinessId) -> OwnedMutexGuard<()> {
         let turn = {
-            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut turns = self.0.lock();
             // Those that nobody waits for are not kept.
             turns.retain(|_, turn| Arc::strong_count(turn) > 1);
             turns.entry(business).or_default().clone()

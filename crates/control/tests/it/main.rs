@@ -5,6 +5,7 @@
 mod access;
 mod config_files;
 mod events;
+mod fold;
 mod jobs;
 mod leaving;
 mod operate;

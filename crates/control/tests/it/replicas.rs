@@ -312,8 +312,6 @@ async fn a_plan_against_an_old_picture_is_made_again() {
     }
     shows(&one, 41).await;
     shows(&two, 41).await;
-    assert_eq!(
-        one.control.fleet().revision(),
-        two.control.fleet().revision()
-    );
+    let revision = one.control.fleet().revision();
+    assert_eq!(two.control.fleet().revision(), revision);
 }

@@ -9,6 +9,7 @@ use control::{
     Asked, Clock, Control, FirstKeys, Mode, Operate, Place, Registration, Session, With,
 };
 use model::access::Caller;
+use model::change::Changes;
 use model::spec::RawSpec;
 use model::spec::raw::Given;
 use model::{
@@ -86,6 +87,12 @@ impl Rig {
             true
         });
         Self::replica(Arc::new(TempDir::new().unwrap()), START, &hub, 1).await
+    }
+
+    /// Writes a commit as a replica that is not here would.
+    pub(crate) async fn commit_elsewhere(&self, changes: &Changes) {
+        let head = self.store.head().await.unwrap();
+        self.store.commit(head, changes).await.unwrap();
     }
 
     /// From now on the store answers this replica no more.

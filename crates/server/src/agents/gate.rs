@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use locks::{Mutex, MutexGuard};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -90,9 +91,7 @@ impl Gate {
     }
 
     fn addresses(&self) -> MutexGuard<'_, HashMap<IpAddr, Address>> {
-        self.addresses
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.addresses.lock()
     }
 
     pub(super) fn enter(self: &Arc<Self>, from: IpAddr, now: Instant) -> Result<Pass, TooMany> {

@@ -1,8 +1,9 @@
 //! The server's own certificate: short-lived, and made anew before it ends, without a restart.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use locks::RwLock;
 use rustls::crypto::ring::sign::any_ecdsa_type;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
@@ -36,7 +37,7 @@ impl ServerLeaf {
 
     fn at(&self, now: SystemTime) -> Arc<CertifiedKey> {
         let (key, made_at) = {
-            let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+            let current = self.current.read();
             (current.key.clone(), current.at)
         };
         // A clock that was set back makes a new one, too.
@@ -50,7 +51,7 @@ impl ServerLeaf {
             Ok(made) => {
                 tracing::info!("the server's certificate was replaced");
                 let key = made.key.clone();
-                *self.current.write().unwrap_or_else(PoisonError::into_inner) = made;
+                *self.current.write() = made;
                 key
             }
             Err(error) => {

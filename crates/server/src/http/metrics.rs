@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use control::{Control, Figures};
+use locks::Mutex;
 
 use super::HttpState;
 use super::front::Noted;
@@ -33,7 +33,7 @@ struct Series {
 
 impl Metrics {
     pub(crate) fn count(&self, noted: &Noted, took: Duration) {
-        let mut dialects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut dialects = self.0.lock();
         let endpoints = dialects.entry(noted.dialect).or_default();
         let series = match endpoints.get_mut(noted.endpoint.as_ref()) {
             Some(series) => series,
@@ -51,11 +51,7 @@ impl Metrics {
     }
 
     fn write(&self, out: &mut String) {
-        let dialects = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let dialects = self.0.lock().clone();
         let all = || {
             dialects.iter().flat_map(|(dialect, endpoints)| {
                 endpoints

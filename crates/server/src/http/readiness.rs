@@ -1,7 +1,9 @@
 //! Which parts of the server are not ready yet, and why.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+
+use locks::RwLock;
 
 /// Starts out ready; each part that is not says so. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -10,21 +12,18 @@ pub struct Readiness(Arc<RwLock<BTreeMap<&'static str, String>>>);
 impl Readiness {
     /// Records that a part is not ready, and why.
     pub fn wait_for(&self, part: &'static str, why: impl Into<String>) {
-        let mut parts = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = self.0.write();
         parts.insert(part, why.into());
     }
 
     /// Records that a part is ready.
     pub fn ready(&self, part: &'static str) {
-        let mut parts = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = self.0.write();
         parts.remove(part);
     }
 
     /// What is waited for; empty when all is ready.
     pub fn reasons(&self) -> BTreeMap<&'static str, String> {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.read().clone()
     }
 }

@@ -1,9 +1,10 @@
 //! How many streams are open: bounded for each caller, so that one cannot take all the places, and bounded in all.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use control::ControlError;
+use locks::{Mutex, MutexGuard};
 use model::access::Caller;
 
 /// How many streams one app may have open, or one person without an app.
@@ -51,7 +52,7 @@ impl Watchers {
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<Who, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

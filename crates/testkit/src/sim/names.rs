@@ -1,8 +1,9 @@
 //! Names of processes, each kept once: a thousand hosts run the same hundred.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use locks::Mutex;
 use model::FullName;
 
 #[derive(Debug, Default)]
@@ -11,7 +12,7 @@ pub(super) struct Names(Mutex<HashSet<Arc<FullName>>>);
 impl Names {
     /// The one copy of this name: equal names are the same pointer.
     pub(super) fn keep(&self, name: FullName) -> Arc<FullName> {
-        let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = self.0.lock();
         if let Some(kept) = names.get(&name) {
             return kept.clone();
         }

@@ -1,8 +1,8 @@
 //! What the agents of a simulated fleet have in common.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use locks::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -51,10 +51,7 @@ impl Shared {
             return now;
         }
         let pace = Duration::from_secs(1) / self.options.connect_rate;
-        let mut next = self
-            .next_start
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut next = self.next_start.lock();
         let at = next.unwrap_or(now).max(now);
         *next = Some(at + pace);
         at

@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use locks::RwLock;
 use rustls::ServerConfig;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
@@ -89,7 +90,7 @@ impl Certificate {
                 return;
             }
         };
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.write();
         if current.cert != fresh.cert {
             tracing::info!(chain = %self.files.chain.display(), "the API has a new certificate");
         }
@@ -105,7 +106,7 @@ impl Certificate {
     }
 
     fn current(&self) -> Arc<CertifiedKey> {
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current.read();
         current.clone()
     }
 

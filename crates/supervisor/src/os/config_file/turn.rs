@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex};
+
+const NO_PANIC: &str = "nothing under this lock panics";
 
 #[derive(Debug, Default)]
 pub(super) struct Turns {
@@ -19,11 +21,11 @@ pub(super) struct Turn<'a> {
 impl Turns {
     /// Waits until nobody else writes it.
     pub(super) fn take<'a>(&'a self, path: &'a Path) -> Turn<'a> {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = self.taken.lock().expect(NO_PANIC);
         let mut taken = self
             .freed
             .wait_while(taken, |taken| taken.contains(path))
-            .unwrap_or_else(PoisonError::into_inner);
+            .expect(NO_PANIC);
         taken.insert(path.to_owned());
         Turn { turns: self, path }
     }
@@ -31,11 +33,7 @@ impl Turns {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut taken = self
-            .turns
-            .taken
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.turns.taken.lock().expect(NO_PANIC);
         taken.remove(self.path);
         self.turns.freed.notify_all();
     }
