@@ -1,7 +1,8 @@
 //! Plan, commit, fold in: the one way in which anything durable changes.
 //!
-//! A plan reads the state at one revision, the clock and random numbers, and changes nothing. The store takes its changes only if
-//! that revision is still the head; if another replica was faster, its commits are folded in and the plan is made again.
+//! A plan reads the state at one revision, the clock and random numbers, and at most uses an id up. The store takes its
+//! changes only if that revision is still the head; if another replica was faster, its commits are folded in and the plan is
+//! made again.
 
 use std::pin::pin;
 use std::time::Duration;

@@ -331,13 +331,14 @@ impl Process {
         self.close(work, words::command_failed(why), out);
     }
 
-    /// The run may not be told to go or to reload: waiting would not help.
+    /// The signal to go or to reload was delivered.
     pub(super) fn signalled(&mut self) {
         if let Phase::Working(work) = &mut self.phase {
             work.untold = None;
         }
     }
 
+    /// The agent may not signal the run, so the operation fails at once: waiting would not help.
     pub(super) fn signal_refused(&mut self, why: String, out: &mut Vec<Action>) {
         let told = |step: &Step| matches!(step, Step::AwaitDown { .. } | Step::Settle { .. });
         if let Some(mut work) = self.take_work(told) {
