@@ -163,22 +163,4 @@ fn fresh_id() -> Arc<str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_usable_request_id_is_kept_and_any_other_replaced() {
-        let of = |value: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(REQUEST_ID, HeaderValue::from_str(value).unwrap());
-            RequestId::of(&headers).0
-        };
-        assert_eq!(&*of("abc-1"), "abc-1");
-        assert_eq!(of("a b").len(), 32);
-        assert_eq!(of(&"x".repeat(MAX_REQUEST_ID + 1)).len(), 32);
-        assert_ne!(
-            RequestId::of(&HeaderMap::new()).0,
-            RequestId::of(&HeaderMap::new()).0
-        );
-    }
-}
+mod tests;
