@@ -34,6 +34,8 @@ pub mod ourselves;
 pub(crate) mod pidfile;
 #[cfg_attr(fake_os, path = "fake_os/procfs.rs")]
 pub(crate) mod procfs;
+mod regular;
+pub(crate) mod rights;
 pub(crate) mod rotate;
 #[cfg_attr(fake_os, path = "fake_os/sample.rs")]
 pub(crate) mod sample;

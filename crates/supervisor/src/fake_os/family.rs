@@ -33,6 +33,7 @@ pub(crate) struct Whose<'a> {
     pub(crate) mark: &'a Mark,
     pub(crate) own: Option<Group>,
     pub(crate) among: Among,
+    pub(crate) found_for: Option<&'a str>,
 }
 
 #[derive(Debug, Clone)]

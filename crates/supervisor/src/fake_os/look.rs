@@ -23,6 +23,7 @@ pub(crate) struct Place<'a> {
     pub(crate) proc_name: &'a str,
     pub(crate) others: Others<'a>,
     pub(crate) pid_path: &'a str,
+    pub(crate) user: &'a str,
     pub(crate) whose: Whose<'a>,
 }
 

@@ -1,10 +1,8 @@
 //! Pid files. They outlive a restart of the host.
 
-use std::io;
 use std::path::Path;
 
 use super::host;
-use super::user::User;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Named {
@@ -12,7 +10,7 @@ pub(crate) enum Named {
     Nothing(String),
 }
 
-pub(crate) fn read(path: &Path) -> Named {
+pub(crate) fn read(path: &Path, _user: &str) -> Named {
     let named = host::call(|table| table.pid_files.get(path).copied());
     named.map_or_else(
         || Named::Nothing(format!("there is no pid file {}", path.display())),
@@ -20,7 +18,7 @@ pub(crate) fn read(path: &Path) -> Named {
     )
 }
 
-pub(crate) fn write(path: &Path, pid: i32, _user: &User) -> io::Result<()> {
+pub(crate) fn write(path: &Path, pid: i32, _user: &str) -> Result<(), String> {
     host::call(|table| {
         table
             .log
@@ -30,8 +28,8 @@ pub(crate) fn write(path: &Path, pid: i32, _user: &User) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn remove(path: &Path, pid: i32) {
-    if read(path) == Named::Pid(pid) {
+pub(crate) fn remove(path: &Path, pid: i32, user: &str) {
+    if read(path, user) == Named::Pid(pid) {
         host::call(|table| {
             table.log.push(format!("{} is removed", path.display()));
             table.pid_files.remove(path);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use model::Spec;
 
+use super::rights::Rights;
 use super::spawn::PATH;
 use super::{limits, user};
 use crate::machine::Role;
@@ -32,10 +33,11 @@ pub(crate) fn check(spec: &Spec, role: Role) -> Result<(), String> {
             "spec.control.{field}: there is none, so the process cannot be started"
         ));
     }
-    user::find(&spec.identity.user)?;
+    let user = user::find(&spec.identity.user)?;
     limits::check(&spec.runtime)?;
+    let rights = Rights::of_user(user);
     let setup_path = Path::new(&spec.identity.setup_path);
-    match fs::metadata(setup_path) {
+    match rights.with(|| fs::metadata(setup_path)) {
         Ok(found) if found.is_dir() => {}
         Ok(_) => {
             return Err(format!(
@@ -45,8 +47,9 @@ pub(crate) fn check(spec: &Spec, role: Role) -> Result<(), String> {
         }
         Err(e) => {
             return Err(format!(
-                "spec.identity.setup_path: {} cannot be entered: {e}",
-                setup_path.display()
+                "spec.identity.setup_path: {} cannot be entered{}: {e}",
+                setup_path.display(),
+                rights.shown()
             ));
         }
     }
@@ -54,7 +57,9 @@ pub(crate) fn check(spec: &Spec, role: Role) -> Result<(), String> {
         return Ok(());
     };
     let path = spec.runtime.env.get("PATH").map_or(PATH, String::as_str);
-    find_program(program, setup_path, path)
+    let found = rights.with(|| Ok(find_program(program, setup_path, path)));
+    found
+        .unwrap_or_else(|error| Err(format!("cannot be looked for: {error}")))
         .map_err(|why| format!("spec.control.{field}: the program {program} {why}"))
 }
 

@@ -24,6 +24,7 @@ use super::cgroup::Group;
 use super::exits::Exits;
 use super::kill;
 use super::procfs::Stat;
+use super::rights::Rights;
 use crate::machine::Run;
 use below::Below;
 use walk::Walk;
@@ -75,6 +76,9 @@ pub(crate) struct Whose<'a> {
     /// A control group whose members are family, one and all.
     pub(crate) own: Option<Group>,
     pub(crate) among: Among,
+    /// The user of a root that was found by its pid file: only what they could kill is killed, unless it is in the
+    /// process's own group. Nothing where the agent started the root.
+    pub(crate) found_for: Option<&'a str>,
 }
 
 /// Among whom the members are who are not in a group of the family's own.
@@ -92,6 +96,19 @@ impl Whose<'_> {
     /// Nobody is older than the root.
     fn since(&self) -> u64 {
         self.root.map_or(0, |root| root.start)
+    }
+
+    /// With whose rights a member is killed. A control group cannot be joined by who may not write to it, so whoever is in
+    /// the process's own came from its start command.
+    fn rights_over(&self, run: Run) -> Result<Rights, String> {
+        let Some(user) = self.found_for else {
+            return Ok(Rights::Agent);
+        };
+        let is_inside = |group: &Group| group.pids().contains(&run.pid);
+        match self.own.as_ref().is_some_and(is_inside) {
+            true => Ok(Rights::Agent),
+            false => Rights::of(user),
+        }
     }
 
     /// The session of the root. `bearer` is who has its number: the kernel gives no number away while it is somebody's
@@ -175,7 +192,10 @@ impl Families {
             }
             let mut going = Vec::new();
             for run in &live {
-                match kill::kill(*run) {
+                match whose
+                    .rights_over(*run)
+                    .and_then(|rights| kill::kill(*run, &rights))
+                {
                     Ok(pidfd) => going.extend(pidfd),
                     Err(why) => {
                         tracing::warn!(why, "a process that should be gone cannot be killed");

@@ -9,6 +9,7 @@ use super::family::{Families, Known, Whose};
 use super::identity::bears_name;
 use super::pidfile::{self, Named};
 use super::procfs::{self, Stat};
+use super::rights::Rights;
 use crate::machine::{Alive, Depth, Form, Look, Run};
 
 /// How many processes below a command are looked at.
@@ -30,6 +31,8 @@ pub(crate) struct Place<'a> {
     pub(crate) proc_name: &'a str,
     pub(crate) others: Others<'a>,
     pub(crate) pid_path: &'a str,
+    /// Who the process runs as.
+    pub(crate) user: &'a str,
     /// The command under way or just over is the root.
     pub(crate) whose: Whose<'a>,
 }
@@ -41,7 +44,8 @@ pub(crate) fn look(
     known: Known<'_>,
 ) -> Look {
     let mut look = Look::default();
-    match by_pid_file(place.pid_path, place.proc_name, place.others) {
+    let by_pid_file = || by_pid_file(place, &Rights::of(place.user)?);
+    match by_pid_file() {
         Ok(stat) => look.alive = Some(daemon(&stat)),
         Err(note) => look.note = note,
     }
@@ -65,7 +69,7 @@ pub(crate) fn look(
             look.starting = families.is_anyone_left(&place.whose, known);
             // A daemon that wiped its environment is no family, but it may have written its pid file meanwhile.
             if !look.starting
-                && let Ok(stat) = by_pid_file(place.pid_path, place.proc_name, place.others)
+                && let Ok(stat) = by_pid_file()
             {
                 look.alive = Some(daemon(&stat));
             }
@@ -104,9 +108,21 @@ fn named_below(pid: i32, proc_name: &str) -> Option<i32> {
     None
 }
 
-/// Whoever the pid file names, if that is alive and bears the name; else why not.
-fn by_pid_file(pid_path: &str, proc_name: &str, others: Others<'_>) -> Result<Stat, String> {
-    let pid = match pidfile::read(Path::new(pid_path)) {
+fn by_pid_file(place: &Place<'_>, rights: &Rights) -> Result<Stat, String> {
+    let stat = named_by(place.pid_path, place.proc_name, rights)?;
+    match place.others.0(stat.run()) {
+        Some(other) => Err(format!(
+            "the pid file {} names {}, which is {other}",
+            place.pid_path, stat.pid
+        )),
+        None => Ok(stat),
+    }
+}
+
+/// The process that the pid file names, if it is alive, bears the name and is the user's; else why not. The user may
+/// write any pid there: the owner is what tells the process from one of root's with the same name.
+fn named_by(pid_path: &str, proc_name: &str, rights: &Rights) -> Result<Stat, String> {
+    let pid = match pidfile::read_with(Path::new(pid_path), rights) {
         Named::Pid(pid) => pid,
         Named::Nothing(note) => return Err(note),
     };
@@ -121,21 +137,24 @@ fn by_pid_file(pid_path: &str, proc_name: &str, others: Others<'_>) -> Result<St
         Some(_) if !procfs::is_process(pid) => Err(format!(
             "the pid file {pid_path} names {pid}, which is a thread"
         )),
-        Some(stat) => match others.0(stat.run()) {
-            Some(other) => Err(format!(
-                "the pid file {pid_path} names {pid}, which is {other}"
+        Some(stat) => match rights.check_owner(pid) {
+            Ok(()) => Ok(stat),
+            Err(why) => Err(format!(
+                "the pid file {pid_path} names {pid}, which {why} (spec.identity.user)"
             )),
-            None => Ok(stat),
         },
     }
 }
 
 /// A process that nobody registered: by its pid file, or by its name where none is given.
 pub(crate) fn probe(probe: &Probe) -> Option<Alive> {
+    let rights = match probe.user.as_str() {
+        "" => Rights::Agent,
+        user => Rights::of(user).ok()?,
+    };
     if !probe.pid_path.is_empty() {
-        return by_pid_file(&probe.pid_path, &probe.proc_name, Others(&|_| None))
-            .ok()
-            .map(|stat| daemon(&stat));
+        let named = named_by(&probe.pid_path, &probe.proc_name, &rights);
+        return named.ok().map(|stat| daemon(&stat));
     }
     if probe.proc_name.is_empty() {
         return None;
@@ -148,7 +167,10 @@ pub(crate) fn probe(probe: &Probe) -> Option<Alive> {
     procfs::all()
         .iter()
         .filter(|stat| stat.is_live() && stat.pid != me && bears_name(stat, &probe.proc_name))
-        .filter(|stat| uid.is_none_or(|uid| procfs::owner(stat.pid) == Some(uid)))
+        .filter(|stat| {
+            let runs_as = |uid| procfs::uids(stat.pid) == Some([uid; 3]);
+            uid.is_none_or(runs_as)
+        })
         .min_by_key(|stat| (stat.start, stat.pid))
         .map(daemon)
 }

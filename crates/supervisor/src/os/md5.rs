@@ -1,29 +1,29 @@
-//! The MD5 of a file, as `configmap` wants it. Never of a pipe or a device, and not of more than a bound.
+//! The MD5 of a file, as `configmap` wants it, read with the rights of the process's user. Never of a pipe or a device, and not of more than a bound.
 
-use std::fs::OpenOptions;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 
 use md5::{Digest, Md5};
+use rustix::fs::OFlags;
+
+use super::regular;
+use super::rights::Rights;
 
 /// The longest file that is read.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// 32 hexadecimal digits, or why not, in words.
-pub(crate) fn of_file(path: &str) -> Result<String, String> {
-    read(path).map_err(|error| super::plain(&error))
+pub(crate) fn of_file(path: &str, rights: &Rights) -> Result<String, String> {
+    read(path, rights).map_err(|error| match (error.kind(), rights) {
+        (io::ErrorKind::PermissionDenied, Rights::User(user)) => {
+            format!("{} for {}", super::plain(&error), user.name)
+        }
+        _ => super::plain(&error),
+    })
 }
 
-fn read(path: &str) -> io::Result<String> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        // A pipe in its place must not stop us.
-        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-        .open(path)?;
+fn read(path: &str, rights: &Rights) -> io::Result<String> {
+    let mut file = rights.with(|| regular::open(path.as_ref(), OFlags::RDONLY, 0))?;
     let found = file.metadata()?;
-    if !found.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
     if found.len() > MAX_BYTES {
         let most = MAX_BYTES / 1024 / 1024;
         return Err(io::Error::other(format!("it is longer than {most} MiB")));
@@ -61,7 +61,7 @@ mod tests {
             ("none", Err("No such file or directory")),
             (".", Err("it is not a file")),
         ] {
-            let found = of_file(&path(name));
+            let found = of_file(&path(name), &Rights::Agent);
             assert_eq!(found.as_deref().map_err(String::as_str), digest, "{name}");
         }
         std::fs::File::create(path("large"))
@@ -69,7 +69,7 @@ mod tests {
             .set_len(MAX_BYTES + 1)
             .unwrap();
         assert_eq!(
-            of_file(&path("large")).unwrap_err(),
+            of_file(&path("large"), &Rights::Agent).unwrap_err(),
             "it is longer than 64 MiB"
         );
     }

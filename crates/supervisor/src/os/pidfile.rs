@@ -1,11 +1,14 @@
-//! Pid files: read with distrust, written with the rights of the process's user.
+//! Pid files: read, written and removed with the rights of the process's user, and read with distrust.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::user::{self, User};
+use rustix::fs::OFlags;
+
+use super::regular;
+use super::rights::Rights;
 
 /// How much of a pid file is read: a pid, and whatever its program likes to add.
 const MAX_READ: u64 = 256;
@@ -19,20 +22,27 @@ pub(crate) enum Named {
 }
 
 /// The first integer in its first bytes; what follows does not matter.
-pub(crate) fn read(path: &Path) -> Named {
+pub(crate) fn read(path: &Path, user: &str) -> Named {
+    let shown = path.display();
+    match Rights::of(user) {
+        Ok(rights) => read_with(path, &rights),
+        Err(why) => Named::Nothing(format!("the pid file {shown} cannot be read: {why}")),
+    }
+}
+
+pub(super) fn read_with(path: &Path, rights: &Rights) -> Named {
     let mut text = Vec::new();
-    let opened = OpenOptions::new()
-        .read(true)
-        // A pipe or a device in its place must not stop us.
-        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-        .open(path);
+    let opened = rights.with(|| regular::open(path, OFlags::RDONLY, 0));
     let read = opened.and_then(|file| file.take(MAX_READ).read_to_end(&mut text));
     let shown = path.display();
     match read {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             Named::Nothing(format!("there is no pid file {shown}"))
         }
-        Err(e) => Named::Nothing(format!("the pid file {shown} cannot be read: {e}")),
+        Err(e) => {
+            let (who, why) = (rights.shown(), super::plain(&e));
+            Named::Nothing(format!("the pid file {shown} cannot be read{who}: {why}"))
+        }
         Ok(_) => match first_integer(&text) {
             Some(pid) => Named::Pid(pid),
             None => Named::Nothing(format!("the pid file {shown} holds no pid")),
@@ -48,42 +58,43 @@ fn first_integer(text: &[u8]) -> Option<i32> {
     (pid > 1).then_some(pid)
 }
 
-/// Writes the pid of a foreground program. With the user's rights, or, where those do not reach (a directory of the
-/// system's), with our own; never through a link in the last place.
-pub(crate) fn write(path: &Path, pid: i32, user: &User) -> io::Result<()> {
-    match user::with_rights_of(user, || write_once(path, pid)) {
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied && user::is_root() => {
-            write_once(path, pid)
-        }
-        other => other,
-    }
+/// Writes the pid of a foreground program, never through a link in the last place. Where the user may not write, there
+/// is no pid file: with the agent's rights a link in place of its folder would overwrite what only root may.
+pub(crate) fn write(path: &Path, pid: i32, user: &str) -> Result<(), String> {
+    let rights = Rights::of(user)?;
+    rights.with(|| write_once(path, pid)).map_err(|error| {
+        let (path, who, why) = (path.display(), rights.shown(), super::plain(&error));
+        format!("pid_path: cannot write {path}{who}: {why}; only this agent knows the pid")
+    })
 }
 
 fn write_once(path: &Path, pid: i32) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o644)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
-        .open(path)
-        .map_err(|error| match error.raw_os_error() {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
+    let mut file =
+        regular::open(path, flags, 0o644).map_err(|error| match error.raw_os_error() {
             Some(libc::ELOOP) => io::Error::other("it is a symbolic link"),
             Some(_) | None => error,
         })?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
     // Whatever our umask says. One that was there already may be somebody else's to change.
     let _ = file.set_permissions(fs::Permissions::from_mode(0o644));
     file.write_all(format!("{pid}\n").as_bytes())
 }
 
 /// Removes the pid file that we wrote, if it still says what we wrote.
-pub(crate) fn remove(path: &Path, pid: i32) {
-    if read(path) == Named::Pid(pid) {
+pub(crate) fn remove(path: &Path, pid: i32, user: &str) {
+    let Ok(rights) = Rights::of(user) else {
+        return;
+    };
+    if read_with(path, &rights) != Named::Pid(pid) {
+        return;
+    }
+    match rights.with(|| fs::remove_file(path)) {
         // Somebody else may be faster; gone is gone.
-        let _ = fs::remove_file(path);
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let (path, who) = (path.display(), rights.shown());
+            tracing::warn!(%error, "cannot remove the pid file {path}{who}");
+        }
+        Ok(()) | Err(_) => {}
     }
 }
 

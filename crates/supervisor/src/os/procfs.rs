@@ -137,11 +137,28 @@ pub(crate) fn children(pid: i32) -> Vec<i32> {
 
 /// Whether this is the number of a process, and not of one of its threads: `/proc` knows those, too, if asked.
 pub(crate) fn is_process(pid: i32) -> bool {
-    // Bytes: the name of a task need not be text.
-    let text = fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
-    let mut lines = text.split(|b| *b == b'\n');
-    let process = lines.find_map(|line| line.strip_prefix(b"Tgid:"));
+    let process = status(pid, b"Tgid:");
     process.and_then(|digits| number(digits.trim_ascii())) == Some(i64::from(pid))
+}
+
+/// Real, effective and saved uid. The owner of `/proc/PID` is none of them where a process is not dumpable, as one with
+/// file capabilities: then it is root.
+pub(crate) fn uids(pid: i32) -> Option<[u32; 3]> {
+    let line = status(pid, b"Uid:")?;
+    let fields = line.split(u8::is_ascii_whitespace);
+    let fields = fields.filter(|field| !field.is_empty());
+    let uids: Vec<u32> = fields
+        .filter_map(|field| Some(number(field)? as u32))
+        .collect();
+    uids.first_chunk().copied()
+}
+
+/// What stands behind a name in `/proc/PID/status`. Bytes: the name of a task need not be text.
+fn status(pid: i32, name: &[u8]) -> Option<Vec<u8>> {
+    let text = fs::read(format!("/proc/{pid}/status")).ok()?;
+    let mut lines = text.split(|byte| *byte == b'\n');
+    let found = lines.find_map(|line| line.strip_prefix(name))?;
+    Some(found.to_vec())
 }
 
 /// The user that it runs as.

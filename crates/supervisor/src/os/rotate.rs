@@ -4,13 +4,17 @@
 //! it appends, it goes on at the beginning. What is written between the last copied byte and the cut is lost; that is the
 //! price of not asking the program.
 
-use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use model::spec::Runtime;
 use model::spec::runtime::MAX_LOG_KEEP;
+use rustix::fs::{AtFlags, OFlags, renameat, unlinkat};
+use rustix::io::Errno;
+
+use super::regular;
+use super::rights::Rights;
 
 /// A log may grow to this unless the spec says otherwise.
 const MAX_BYTES: u64 = 100 * 1024 * 1024;
@@ -38,50 +42,47 @@ impl Rotation {
         size > self.max_bytes
     }
 
-    /// Moves what is in the log to its first successor, and every older one on.
-    pub(crate) fn rotate(self, path: &Path) -> io::Result<()> {
-        // Never through a link: its directory is the user's.
-        let mut log = open(OpenOptions::new().read(true).write(true), path)?;
-        let found = log.metadata()?;
-        if !found.is_file() {
+    /// Moves what is in the log to its first successor, and every older one on. With the rights of the process's user,
+    /// and everything in the folder that was opened first: the folder is the user's to replace.
+    pub(crate) fn rotate(self, path: &Path, rights: &Rights) -> io::Result<()> {
+        rights.with(|| self.rotate_in_place(path))
+    }
+
+    fn rotate_in_place(self, path: &Path) -> io::Result<()> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::Error::other("it is not a file"));
-        }
+        };
+        let (folder, name) = (regular::open_folder(folder)?, Path::new(name));
+        let mut log = regular::open_in(&folder, name, OFlags::RDWR, 0)?;
         // Another process that writes into it had it rotated.
-        if !self.is_due(found.len()) {
+        if !self.is_due(log.metadata()?.len()) {
             return Ok(());
         }
         if self.keep > 0 {
-            let part = with_suffix(path, "part");
-            remove(&part)?;
-            let mut copy = open(
-                OpenOptions::new().write(true).create_new(true).mode(0o644),
-                &part,
-            )?;
+            let part = with_suffix(name, "part");
+            remove(&folder, &part)?;
+            let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+            let mut copy = regular::open_in(&folder, &part, new, 0o644)?;
             io::copy(&mut log, &mut copy)?;
             for number in (1..self.keep).rev() {
-                let (from, to) = (numbered(path, number), numbered(path, number + 1));
-                match fs::rename(from, to) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                let (from, to) = (numbered(name, number), numbered(name, number + 1));
+                match renameat(&folder, from, &folder, to) {
+                    Err(error) if error != Errno::NOENT => return Err(error.into()),
                     Ok(()) | Err(_) => {}
                 }
             }
-            fs::rename(&part, numbered(path, 1))?;
+            renameat(&folder, &part, &folder, numbered(name, 1))?;
             // What was written meanwhile.
             io::copy(&mut log, &mut copy)?;
         }
         log.set_len(0)?;
         for number in self.keep + 1..=MAX_LOG_KEEP {
-            if !remove(&numbered(path, number))? {
+            if !remove(&folder, &numbered(name, number))? {
                 break;
             }
         }
         Ok(())
     }
-}
-
-fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
-    options.custom_flags(flags).open(path)
 }
 
 fn numbered(path: &Path, number: u32) -> PathBuf {
@@ -96,16 +97,17 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// False when there is nothing to remove.
-fn remove(path: &Path) -> io::Result<bool> {
-    match fs::remove_file(path) {
+fn remove(folder: &OwnedFd, name: &Path) -> io::Result<bool> {
+    match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, OpenOptions};
     use std::io::Write;
 
     use super::*;
@@ -123,7 +125,7 @@ mod tests {
             let rotation = Rotation { max_bytes: 0, keep };
             for round in 1..=5 {
                 writer.write_all(round.to_string().as_bytes()).unwrap();
-                rotation.rotate(&path).unwrap();
+                rotation.rotate(&path, &Rights::Agent).unwrap();
             }
             writer.write_all(b"now").unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), "now");
@@ -144,10 +146,10 @@ mod tests {
             max_bytes: 1,
             keep: 2,
         };
-        rotation.rotate(&path).unwrap();
+        rotation.rotate(&path, &Rights::Agent).unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert!(rotation.rotate(&link).is_err());
+        assert!(rotation.rotate(&link, &Rights::Agent).is_err());
     }
 }

@@ -10,15 +10,17 @@
 //!   needs it.
 #![allow(unsafe_code)]
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use model::operation::MAX_OUTPUT;
+use rustix::fs::OFlags;
 
-use super::user::{self, User};
+use super::regular;
+use super::rights::Rights;
 use crate::machine::Sink;
 
 /// A spool file that takes more than this on disk is cut down to its last part.
@@ -27,9 +29,10 @@ const MAX_SPOOL: u64 = 1024 * 1024;
 pub(crate) const MUCH: u64 = 64 * 1024;
 
 /// The file that `log_path` means: a file in it when it is a directory or looks like one, else itself.
-pub(crate) fn log_file(log_path: &str, name: &str) -> PathBuf {
+pub(crate) fn log_file(log_path: &str, name: &str, rights: &Rights) -> PathBuf {
     let path = Path::new(log_path);
-    match log_path.ends_with('/') || path.is_dir() {
+    let is_dir = || rights.with(|| Ok(path.is_dir())).unwrap_or(false);
+    match log_path.ends_with('/') || is_dir() {
         true => path.join(format!("{name}.log")),
         false => path.to_owned(),
     }
@@ -37,9 +40,13 @@ pub(crate) fn log_file(log_path: &str, name: &str) -> PathBuf {
 
 /// Opens the process's log, with the rights of its user. A directory that is meant to hold it is made, if only it is
 /// missing.
-pub(crate) fn open_log(log_path: &str, name: &str, user: &User) -> Result<(Sink, OwnedFd), String> {
-    let path = log_file(log_path, name);
-    let opened = user::with_rights_of(user, || {
+pub(crate) fn open_log(
+    log_path: &str,
+    name: &str,
+    rights: &Rights,
+) -> Result<(Sink, OwnedFd), String> {
+    let path = log_file(log_path, name, rights);
+    let opened = rights.with(|| {
         if log_path.ends_with('/')
             && let Some(dir) = path.parent()
         {
@@ -50,8 +57,8 @@ pub(crate) fn open_log(log_path: &str, name: &str, user: &User) -> Result<(Sink,
         open_log_file(&path)
     });
     opened.map_err(|error| {
-        let (path, why) = (path.display(), super::plain(&error));
-        format!("log_path: cannot open {path}: {why}; output is kept by the agent only")
+        let (path, who, why) = (path.display(), rights.shown(), super::plain(&error));
+        format!("log_path: cannot open {path}{who}: {why}; output is kept by the agent only")
     })
 }
 
@@ -61,23 +68,13 @@ fn open_log_file(path: &Path) -> io::Result<(Sink, OwnedFd)> {
         Ok(path) => (path, false),
         Err(_) => (path.to_owned(), true),
     };
-    let file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o644)
-        // A pipe in its place must not stop us.
-        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW)
-        .open(&path)
-        .map_err(|error| match error.raw_os_error() {
-            Some(libc::ELOOP) => io::Error::other("it is a symbolic link that leads nowhere"),
-            Some(libc::ENXIO) => io::Error::other("it is not a file"),
-            Some(_) | None => error,
-        })?;
-    rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)?;
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW;
+    let file = regular::open(&path, flags, 0o644).map_err(|error| match error.raw_os_error() {
+        Some(libc::ELOOP) => io::Error::other("it is a symbolic link that leads nowhere"),
+        Some(_) | None => error,
+    })?;
+    rustix::fs::fcntl_setfl(&file, OFlags::APPEND)?;
     let found = file.metadata()?;
-    if !found.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
     if is_new {
         // Whatever our umask says.
         let _ = file.set_permissions(fs::Permissions::from_mode(0o644));
@@ -91,25 +88,37 @@ fn open_log_file(path: &Path) -> io::Result<(Sink, OwnedFd)> {
     Ok((sink, file.into()))
 }
 
-/// The last part of what was written since the sink's offset.
-pub(crate) fn tail(sink: &Sink, max: usize) -> String {
-    tail_bytes(sink, max.min(MAX_OUTPUT))
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .unwrap_or_default()
+/// The last part of what was written since the sink's offset. A log is read with the rights of its process's user, who
+/// may have put a link in its place or in that of its folder; where they do not allow it, the text says so.
+pub(crate) fn tail(sink: &Sink, max: usize, rights: &Rights) -> String {
+    match tail_bytes(sink, max.min(MAX_OUTPUT), rights) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) if sink.spool || error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => {
+            let (path, who, why) = (sink.path.display(), rights.shown(), super::plain(&error));
+            format!("log_path: cannot read {path}{who}: {why}")
+        }
+    }
 }
 
 /// The last line that was written.
-pub(crate) fn last_line(sink: &Sink) -> String {
-    let text = tail(sink, 1024);
+pub(crate) fn last_line(sink: &Sink, rights: &Rights) -> String {
+    let text = tail(sink, 1024, rights);
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
     line.unwrap_or_default().trim().to_owned()
 }
 
-fn tail_bytes(sink: &Sink, max: usize) -> io::Result<Vec<u8>> {
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW)
-        .open(&sink.path)?;
+/// The rights that a sink is read with: the agent's for its own spools.
+pub(crate) fn rights(sink: &Sink, user: &str) -> Result<Rights, String> {
+    match sink.spool {
+        true => Ok(Rights::Agent),
+        false => Rights::of(user),
+    }
+}
+
+fn tail_bytes(sink: &Sink, max: usize, rights: &Rights) -> io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
+    let file = rights.with(|| regular::open(&sink.path, flags, 0))?;
     let size = file.metadata()?.len();
     // A log that was cut meanwhile begins anew.
     let begin = if size < sink.offset { 0 } else { sink.offset };
@@ -127,8 +136,8 @@ fn tail_bytes(sink: &Sink, max: usize) -> io::Result<Vec<u8>> {
 }
 
 /// Keeps a spool file from growing without end; how large a file is.
-pub(crate) fn bound(sink: &Sink) -> io::Result<u64> {
-    let found = fs::symlink_metadata(&sink.path)?;
+pub(crate) fn bound(sink: &Sink, rights: &Rights) -> io::Result<u64> {
+    let found = rights.with(|| fs::symlink_metadata(&sink.path))?;
     let on_disk = found.blocks() * 512;
     match sink.spool {
         true if on_disk > MAX_SPOOL => cut_spool(&sink.path, found.len())?,
@@ -138,7 +147,7 @@ pub(crate) fn bound(sink: &Sink) -> io::Result<u64> {
 }
 
 fn cut_spool(path: &Path, size: u64) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).open(path)?;
+    let file = regular::open(path, OFlags::WRONLY | OFlags::NOFOLLOW, 0)?;
     // Whole blocks only are given back.
     let gone = size.saturating_sub(MAX_OUTPUT as u64) & !0xFFF;
     // SAFETY: a plain system call on a descriptor that we hold.
@@ -172,15 +181,15 @@ mod tests {
         let mut file = File::from(fd);
         for round in 0..40 {
             file.write_all(&vec![b'a' + round % 26; 64 * 1024]).unwrap();
-            bound(&sink).unwrap();
+            bound(&sink, &Rights::Agent).unwrap();
         }
         file.write_all(b"\nthe end\n").unwrap();
         let on_disk = fs::metadata(&sink.path).unwrap().blocks() * 512;
         assert!(on_disk <= 2 * MAX_SPOOL, "{on_disk}");
-        let tail = tail(&sink, MAX_OUTPUT);
+        let tail = tail(&sink, MAX_OUTPUT, &Rights::Agent);
         assert_eq!(tail.len(), MAX_OUTPUT);
         assert!(tail.ends_with("the end\n"));
-        assert_eq!(last_line(&sink), "the end");
+        assert_eq!(last_line(&sink, &Rights::Agent), "the end");
     }
 
     #[test]
@@ -188,11 +197,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         fs::write(&path, "before\n").unwrap();
-        let user = user::find(&nix::unistd::geteuid().to_string()).unwrap();
-        let (sink, fd) = open_log(path.to_str().unwrap(), "p", &user).unwrap();
+        let rights = Rights::Agent;
+        let (sink, fd) = open_log(path.to_str().unwrap(), "p", &rights).unwrap();
         File::from(fd).write_all(b"ours\n").unwrap();
-        assert_eq!(tail(&sink, 100), "ours\n");
+        assert_eq!(tail(&sink, 100, &rights), "ours\n");
         fs::write(&path, "new\n").unwrap();
-        assert_eq!(tail(&sink, 100), "new\n", "cut meanwhile");
+        assert_eq!(tail(&sink, 100, &rights), "new\n", "cut meanwhile");
     }
 }

@@ -3,24 +3,19 @@
 //! Opened with the rights of the process's user, as it was for writing. Where its writer goes, it goes: a file that was
 //! put in its place is read from its beginning, one that was cut begins anew. Nothing of it is kept in memory.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
-use super::user;
+use rustix::fs::OFlags;
+
+use super::regular;
+use super::rights::Rights;
 
 /// How far back the last lines are looked for.
 const MAX_TAIL: u64 = 8 * 1024 * 1024;
 const BLOCK: usize = 64 * 1024;
-
-/// Whose file it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Rights {
-    /// The agent's own spool, whose forgotten beginning may be a hole.
-    Ours,
-    Of(String),
-}
 
 /// Where the reading ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,16 +48,17 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens it at its last lines.
+    /// Opens it at its last lines. The forgotten beginning of a spool may be a hole.
     pub(crate) fn open(
         path: PathBuf,
         rights: Rights,
+        is_spool: bool,
         tail_lines: u32,
         until: Until,
     ) -> io::Result<Self> {
         let file = open(&path, &rights)?;
         let size = file.metadata()?.len();
-        let position = last_lines(&file, size, tail_lines, &rights)?;
+        let position = last_lines(&file, size, tail_lines, is_spool)?;
         Ok(Self {
             path,
             rights,
@@ -105,7 +101,7 @@ impl Log {
             // Its last words come first.
             return Ok(Turn::Same);
         }
-        let found = with(&self.rights, || fs::metadata(&self.path));
+        let found = self.rights.with(|| fs::metadata(&self.path));
         let found = match found {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Turn::Gone),
@@ -124,33 +120,18 @@ impl Log {
     }
 }
 
-fn with<T>(rights: &Rights, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    match rights {
-        Rights::Ours => work(),
-        Rights::Of(name) => {
-            let user = user::find(name).map_err(io::Error::other)?;
-            user::with_rights_of(&user, work)
-        }
-    }
-}
-
-fn open(path: &std::path::Path, rights: &Rights) -> io::Result<File> {
-    with(rights, || {
-        let path = fs::canonicalize(path)?;
-        let file = OpenOptions::new()
-            .read(true)
-            // A pipe in its place must not stop us.
-            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW)
-            .open(path)?;
-        match file.metadata()?.is_file() {
-            true => Ok(file),
-            false => Err(io::Error::other("it is not a file")),
-        }
+fn open(path: &Path, rights: &Rights) -> io::Result<File> {
+    rights.with(|| {
+        regular::open(
+            &fs::canonicalize(path)?,
+            OFlags::RDONLY | OFlags::NOFOLLOW,
+            0,
+        )
     })
 }
 
 /// Where the last lines begin, found from the end backwards.
-fn last_lines(file: &File, size: u64, lines: u32, rights: &Rights) -> io::Result<u64> {
+fn last_lines(file: &File, size: u64, lines: u32, is_spool: bool) -> io::Result<u64> {
     if lines == 0 {
         return Ok(size);
     }
@@ -165,7 +146,7 @@ fn last_lines(file: &File, size: u64, lines: u32, rights: &Rights) -> io::Result
         file.read_exact_at(block, from)?;
         for (index, byte) in block.iter().enumerate().rev() {
             let after = from + index as u64 + 1;
-            let is_hole = *byte == 0 && *rights == Rights::Ours;
+            let is_hole = *byte == 0 && is_spool;
             // The newline at the very end ends the last line, and begins none.
             let ends_line = *byte == b'\n' && after < size;
             found += u32::from(ends_line);
@@ -180,6 +161,7 @@ fn last_lines(file: &File, size: u64, lines: u32, rights: &Rights) -> io::Result
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
     use std::io::Write;
 
     use super::*;
@@ -188,7 +170,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         fs::write(&path, text).unwrap();
-        let log = Log::open(path, Rights::Ours, lines, until).unwrap();
+        let log = Log::open(path, Rights::Agent, true, lines, until).unwrap();
         (dir, log)
     }
 
@@ -270,7 +252,8 @@ mod tests {
     #[test]
     fn what_is_no_file_is_not_opened() {
         let dir = tempfile::tempdir().unwrap();
-        let error = Log::open(dir.path().to_owned(), Rights::Ours, 1, Until::Now).unwrap_err();
+        let error =
+            Log::open(dir.path().to_owned(), Rights::Agent, true, 1, Until::Now).unwrap_err();
         assert_eq!(error.to_string(), "it is not a file");
     }
 }

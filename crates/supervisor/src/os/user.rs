@@ -1,10 +1,9 @@
 //! Who a process runs as. Names are looked up before the fork and remembered for a minute: NSS may be slow.
-#![allow(unsafe_code)]
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::unistd;
@@ -27,40 +26,61 @@ pub(crate) struct User {
 }
 
 thread_local! {
-    static KNOWN: RefCell<HashMap<String, (Instant, Rc<User>)>> = RefCell::default();
+    static KNOWN: RefCell<HashMap<String, (Instant, Arc<User>)>> = RefCell::default();
 }
 
 /// Finds a user that this agent can run processes as, or says why it cannot.
-pub(crate) fn find(name: &str) -> Result<Rc<User>, String> {
+pub(crate) fn find(name: &str) -> Result<Arc<User>, String> {
     let now = Instant::now();
     let known = KNOWN.with_borrow(|known| known.get(name).cloned());
-    if let Some((at, user)) = known
-        && now.duration_since(at) < REMEMBERED
+    if let Some((at, user)) = &known
+        && now.duration_since(*at) < REMEMBERED
     {
-        return Ok(user);
+        return Ok(Arc::clone(user));
     }
-    let user = Rc::new(look_up(name)?);
+    let user = match look_up(name) {
+        Ok(user) => Arc::new(user),
+        Err(NoUser::Unknown(why)) => return Err(why),
+        // Its directory service is away: what was true a while ago is better than nothing.
+        Err(NoUser::NotAnswered(why)) => return known.map(|(_, user)| user).ok_or(why),
+    };
     KNOWN.with_borrow_mut(|known| {
         if known.len() >= MAX_REMEMBERED {
             known.clear();
         }
-        known.insert(name.to_owned(), (now, Rc::clone(&user)));
+        known.insert(name.to_owned(), (now, Arc::clone(&user)));
     });
     Ok(user)
 }
 
-fn look_up(name: &str) -> Result<User, String> {
+/// Why there is no such user.
+enum NoUser {
+    /// The host does not know it, or this agent cannot act for it.
+    Unknown(String),
+    /// The host cannot say.
+    NotAnswered(String),
+}
+
+fn look_up(name: &str) -> Result<User, NoUser> {
     let found = match name.parse() {
         Ok(uid) => unistd::User::from_uid(unistd::Uid::from_raw(uid)),
         Err(_) => unistd::User::from_name(name),
     };
     let found = found
-        .map_err(|e| format!("spec.identity.user: {name} cannot be looked up: {e}"))?
-        .ok_or_else(|| format!("spec.identity.user: there is no user {name} on this host"))?;
+        .map_err(|e| {
+            NoUser::NotAnswered(format!(
+                "spec.identity.user: {name} cannot be looked up: {e}"
+            ))
+        })?
+        .ok_or_else(|| {
+            NoUser::Unknown(format!(
+                "spec.identity.user: there is no user {name} on this host"
+            ))
+        })?;
     let me = unistd::geteuid();
     if !me.is_root() && found.uid != me {
         let why = cannot(&format!("run processes of {name}"));
-        return Err(format!("spec.identity.user: {why}"));
+        return Err(NoUser::Unknown(format!("spec.identity.user: {why}")));
     }
     let groups = CString::new(found.name.as_str())
         .ok()
@@ -99,47 +119,4 @@ pub(crate) fn name_of(uid: u32) -> String {
 
 pub(crate) fn is_root() -> bool {
     unistd::geteuid().is_root()
-}
-
-/// Does file work with the rights of `user`, so that a link that they planted leads nowhere that they could not go
-/// themselves. The rights are those of this thread alone, and come back afterwards.
-pub(crate) fn with_rights_of<T>(user: &User, work: impl FnOnce() -> T) -> T {
-    if !is_root() || user.uid == 0 {
-        return work();
-    }
-    let _rights = Borrowed::take(user);
-    work()
-}
-
-struct Borrowed {
-    groups: Vec<libc::gid_t>,
-}
-
-impl Borrowed {
-    fn take(user: &User) -> Self {
-        let mut groups = vec![0; 1024];
-        // SAFETY: the buffer holds as many groups as we say.
-        let count = unsafe { libc::getgroups(groups.len() as i32, groups.as_mut_ptr()) };
-        groups.truncate(count.max(0) as usize);
-        // SAFETY: the raw calls change this thread's credentials only (glibc's wrapper of setgroups would change every
-        // thread's); the pointer is good for the length given. Failing to take them leaves more rights than wanted
-        // only for group access, and the uid below cannot fail for root.
-        unsafe {
-            libc::syscall(libc::SYS_setgroups, user.groups.len(), user.groups.as_ptr());
-            libc::setfsgid(user.gid);
-            libc::setfsuid(user.uid);
-        }
-        Self { groups }
-    }
-}
-
-impl Drop for Borrowed {
-    fn drop(&mut self) {
-        // SAFETY: as in `take`; the effective ids were never changed, so going back is allowed.
-        unsafe {
-            libc::setfsuid(libc::geteuid());
-            libc::setfsgid(libc::getegid());
-            libc::syscall(libc::SYS_setgroups, self.groups.len(), self.groups.as_ptr());
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! Answers about what is held: for people who want to know, never for the machines.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use model::FullName;
@@ -9,7 +10,8 @@ use super::{Held, Runner};
 use crate::machine::{Cause, Phase, Process, Sink};
 use crate::os::pidfile::{self, Named};
 use crate::os::procfs::Stat;
-use crate::os::tail::{Log, Rights};
+use crate::os::rights::Rights;
+use crate::os::tail::Log;
 use crate::os::{clock, look, sink, user};
 use crate::{LogWanted, NoLog};
 
@@ -34,9 +36,13 @@ impl Runner {
             .get(&wanted.process)
             .and_then(|key| self.held.get(key))
             .ok_or_else(|| NoLog::NotHeld(wanted.process.clone()))?;
-        let (path, rights) = written_by(held).ok_or_else(|| nothing(&held.hold.name, held))?;
-        let shown = path.display().to_string();
-        Log::open(path, rights, wanted.tail_lines, wanted.until)
+        let (path, is_spool) = written_by(held).ok_or_else(|| nothing(&held.hold.name, held))?;
+        let rights = match is_spool {
+            true => Rights::Agent,
+            false => Rights::of(&held.hold.spec.identity.user).map_err(NoLog::Nothing)?,
+        };
+        let shown = format!("{}{}", path.display(), rights.shown());
+        Log::open(path, rights, is_spool, wanted.tail_lines, wanted.until)
             .map_err(|error| NoLog::Nothing(format!("cannot read {shown}: {error}")))
     }
 }
@@ -87,7 +93,7 @@ fn foreign(held: &Held) -> Option<Foreign> {
     if identity.pid_path.is_empty() {
         return None;
     }
-    let Named::Pid(pid) = pidfile::read(Path::new(&identity.pid_path)) else {
+    let Named::Pid(pid) = pidfile::read(Path::new(&identity.pid_path), &identity.user) else {
         return None;
     };
     let stat = Stat::read(pid).filter(Stat::is_live)?;
@@ -104,20 +110,23 @@ fn foreign(held: &Held) -> Option<Foreign> {
     })
 }
 
-/// The file that shows most: what the current run writes into, else its log, else the output of a command under way.
-fn written_by(held: &Held) -> Option<(PathBuf, Rights)> {
+/// The file that shows most, and whether it is a spool of the agent's: what the current run writes into, else its log,
+/// else the output of a command under way.
+fn written_by(held: &Held) -> Option<(PathBuf, bool)> {
     let identity = &held.hold.spec.identity;
-    let of_sink = |sink: &Sink| match sink.spool {
-        true => (sink.path.clone(), Rights::Ours),
-        false => (sink.path.clone(), Rights::Of(identity.user.clone())),
-    };
+    let of_sink = |sink: &Sink| (sink.path.clone(), sink.spool);
     if let Some(sink) = &held.process.sink {
         return Some(of_sink(sink));
     }
-    if !identity.log_path.is_empty() {
-        let log = sink::log_file(&identity.log_path, held.hold.name.name.as_str());
-        if log.exists() {
-            return Some((log, Rights::Of(identity.user.clone())));
+    if !identity.log_path.is_empty()
+        && let Ok(rights) = Rights::of(&identity.user)
+    {
+        let name = held.hold.name.name.as_str();
+        let log = sink::log_file(&identity.log_path, name, &rights);
+        // One that its user may not look at is worth a word.
+        let found = rights.with(|| std::fs::metadata(&log));
+        if !found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Some((log, false));
         }
     }
     held.process.sinks().last().map(of_sink)

@@ -4,6 +4,7 @@ use tokio::task::JoinHandle;
 
 use super::{Key, Runner};
 use crate::machine::{Event, Found};
+use crate::os::rights::Rights;
 use crate::os::{clock, md5};
 
 pub(crate) type ConfigRead = JoinHandle<Vec<(Key, Vec<Found>)>>;
@@ -16,12 +17,13 @@ impl Runner {
         if all {
             self.config_due_boot_ms = now + self.options.check_config_every.as_millis() as u64;
         }
-        let mut wanted: Vec<(Key, Vec<String>)> = Vec::new();
+        let mut wanted: Vec<(Key, Result<Rights, String>, Vec<String>)> = Vec::new();
         for (key, held) in &mut self.held {
             let files = &held.hold.spec.configmap;
             if !files.is_empty() && (all || !held.config_checked) {
                 let paths = files.iter().map(|file| file.path.clone()).collect();
-                wanted.push((*key, paths));
+                let rights = Rights::of(&held.hold.spec.identity.user);
+                wanted.push((*key, rights, paths));
             }
             held.config_checked = true;
         }
@@ -29,12 +31,14 @@ impl Runner {
             return None;
         }
         Some(tokio::task::spawn_blocking(move || {
-            let found = |path: String| Found {
-                md5: md5::of_file(&path),
-                path,
+            let of = |(key, rights, paths): (Key, Result<Rights, String>, Vec<String>)| {
+                let md5 = |path: &str| md5::of_file(path, rights.as_ref().map_err(Clone::clone)?);
+                let found = paths.into_iter().map(|path| Found {
+                    md5: md5(&path),
+                    path,
+                });
+                (key, found.collect())
             };
-            let of =
-                |(key, paths): (Key, Vec<String>)| (key, paths.into_iter().map(found).collect());
             wanted.into_iter().map(of).collect()
         }))
     }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use model::Spec;
 use model::status::Exit;
@@ -11,8 +12,9 @@ use super::{Due, Held, Key, Runner};
 use crate::journal::entry::Entry;
 use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Look, Phase, Role, Run, Signal};
 use crate::os::family::Known;
+use crate::os::rights::Rights;
 use crate::os::spawn::Launch;
-use crate::os::{self, check, clock, kill, look, pidfile, procfs, sink, spawn, user};
+use crate::os::{check, clock, kill, look, pidfile, procfs, sink, spawn, user};
 
 impl Runner {
     pub(super) fn drive(&mut self, key: Key, event: Event) {
@@ -41,13 +43,14 @@ impl Runner {
         let Phase::Up { alive } = &held.process.phase else {
             return;
         };
-        let (pid, path) = (alive.pid(), held.hold.spec.identity.pid_path.as_ref());
+        let identity = &held.hold.spec.identity;
+        let (pid, path, user) = (alive.pid(), identity.pid_path.as_ref(), &identity.user);
         let is_ours = match alive.form {
             Form::Foreground { .. } => true,
             Form::Daemon => false,
         };
         let lives = procfs::Stat::read(alive.run.pid).is_some_and(|stat| stat.run() == alive.run);
-        if is_ours && lives && matches!(pidfile::read(path), pidfile::Named::Nothing(_)) {
+        if is_ours && lives && matches!(pidfile::read(path, user), pidfile::Named::Nothing(_)) {
             let refused = self.perform(key, Action::WritePidFile(pid));
             if let Some(refused) = refused {
                 self.step(key, refused);
@@ -65,7 +68,7 @@ impl Runner {
                 Ok(cmd) => Event::Spawned(cmd),
                 Err(why) => Event::SpawnFailed(why),
             }),
-            Action::Signal(alive, signal) => Some(match send(alive, signal) {
+            Action::Signal(alive, signal) => Some(match send(alive, signal, &held.hold.spec) {
                 Ok(()) => Event::Signalled,
                 Err(why) => Event::SignalRefused(why),
             }),
@@ -74,11 +77,15 @@ impl Runner {
                 self.kill_family(key, None);
                 None
             }
-            Action::WritePidFile(pid) => write_pid_file(&held.hold.spec, pid)
-                .err()
-                .map(Event::PidFileRefused),
+            Action::WritePidFile(pid) => {
+                let identity = &held.hold.spec.identity;
+                pidfile::write(identity.pid_path.as_ref(), pid, &identity.user)
+                    .err()
+                    .map(Event::PidFileRefused)
+            }
             Action::RemovePidFile(pid) => {
-                pidfile::remove(held.hold.spec.identity.pid_path.as_ref(), pid);
+                let identity = &held.hold.spec.identity;
+                pidfile::remove(identity.pid_path.as_ref(), pid, &identity.user);
                 None
             }
             Action::Inspect => self.inspect(key),
@@ -124,6 +131,7 @@ impl Runner {
             proc_name: &identity.proc_name,
             others: look::Others(&|run| anothers(&self.held, key, run)),
             pid_path: &identity.pid_path,
+            user: &identity.user,
             whose: held.family(root, &self.cgroups),
         };
         let known = Known {
@@ -152,12 +160,13 @@ impl Runner {
         let name = held.hold.name.name.as_str();
         let (sink, output) = match log_path {
             "" => self.spools.open(),
-            log_path => sink::open_log(log_path, name, &user).or_else(|why| {
-                tracing::warn!(process = %held.hold.name, why, "the log is not used");
-                let (mut sink, output) = self.spools.open()?;
-                sink.instead_of_log = why;
-                Ok((sink, output))
-            }),
+            log_path => sink::open_log(log_path, name, &Rights::of_user(Arc::clone(&user)))
+                .or_else(|why| {
+                    tracing::warn!(process = %held.hold.name, why, "the log is not used");
+                    let (mut sink, output) = self.spools.open()?;
+                    sink.instead_of_log = why;
+                    Ok((sink, output))
+                }),
         }
         .map_err(|error| format!("the agent has no place for the command's output: {error}"))?;
         let groups = match role {
@@ -180,7 +189,10 @@ impl Runner {
             (false, _) => self.cgroups.found_stray(&held.hold.name),
         }
         match role {
-            Role::Start | Role::Restart => held.started = Some(gated.run),
+            Role::Start | Role::Restart => {
+                held.started = Some(gated.run);
+                held.log_is_hidden = false;
+            }
             Role::Stop | Role::Reload | Role::Kill => {}
         }
         let now = clock::now();
@@ -225,7 +237,10 @@ impl Runner {
                 let sink = held.process.sink_of(run);
                 let last_line = match exit.is_success() {
                     true => String::new(),
-                    false => sink.map(sink::last_line).unwrap_or_default(),
+                    false => sink.map_or_else(String::new, |sink| {
+                        let rights = sink::rights(sink, &held.hold.spec.identity.user);
+                        rights.map_or_else(|why| why, |rights| sink::last_line(sink, &rights))
+                    }),
                 };
                 Event::Exited(run, exit, last_line)
             }
@@ -319,9 +334,11 @@ fn is_watched_by_another(watchers: &HashMap<Run, Vec<Key>>, key: Key, run: Run) 
     watchers.is_some_and(|keys| keys.iter().any(|other| *other != key))
 }
 
-fn send(alive: Alive, signal: Signal) -> Result<(), String> {
+/// A daemon was found by its pid file, which its user may write: it gets what they could send. What stays in the
+/// foreground the agent has started itself.
+fn send(alive: Alive, signal: Signal, spec: &Spec) -> Result<(), String> {
     let send = |signal| match alive.form {
-        Form::Daemon => kill::signal(alive.run, signal),
+        Form::Daemon => kill::signal(alive.run, signal, &spec.identity.user),
         Form::Foreground { .. } => kill::signal_group(alive.run, signal),
     };
     match signal {
@@ -329,13 +346,4 @@ fn send(alive: Alive, signal: Signal) -> Result<(), String> {
         Signal::Terminate => send(KernelSignal::TERM).and_then(|()| send(KernelSignal::CONT)),
         Signal::HangUp => send(KernelSignal::HUP),
     }
-}
-
-fn write_pid_file(spec: &Spec, pid: i32) -> Result<(), String> {
-    let path = &spec.identity.pid_path;
-    let user = user::find(&spec.identity.user)?;
-    pidfile::write(path.as_ref(), pid, &user).map_err(|error| {
-        let why = os::plain(&error);
-        format!("pid_path: cannot write {path}: {why}; only this agent knows the pid")
-    })
 }

@@ -1,7 +1,7 @@
 //! What is known of each process's control group: who is in it, whether its hard limits hold, and when it may go.
 
 use super::{Held, Key, Runner};
-use crate::machine::{Phase, Run};
+use crate::machine::{Form, Phase, Run};
 use crate::os::cgroup::{self, Cgroups, Group};
 use crate::os::family::{Among, Whose};
 use crate::os::procfs;
@@ -79,8 +79,17 @@ impl Held {
             mark: &self.mark,
             own,
             among,
+            found_for: root
+                .filter(|root| is_daemon(self, *root))
+                .map(|_| self.hold.spec.identity.user.as_str()),
         }
     }
+}
+
+/// Whether this run was found by its pid file, which its user may write.
+fn is_daemon(held: &Held, run: Run) -> bool {
+    let alive = held.process.alive();
+    alive.is_some_and(|alive| alive.run == run && alive.form == Form::Daemon)
 }
 
 impl Runner {

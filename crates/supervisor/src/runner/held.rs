@@ -51,6 +51,10 @@ pub(crate) struct Held {
     /// Its output was growing fast when it was last looked at, and was so large.
     pub(crate) writes_much: bool,
     pub(crate) output_size: u64,
+    /// Its status says that its user may not look at its log.
+    pub(crate) log_is_hidden: bool,
+    /// It was said that the bytes under its log path cannot be counted.
+    pub(crate) disk_is_hidden: bool,
 }
 
 impl Held {
@@ -83,6 +87,8 @@ impl Held {
             lacks_main: None,
             writes_much: false,
             output_size: 0,
+            log_is_hidden: false,
+            disk_is_hidden: false,
         }
     }
 

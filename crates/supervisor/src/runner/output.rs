@@ -1,13 +1,14 @@
 //! Keeps files that something writes into from growing without end: spools are cut, logs are rotated.
 
+use std::io;
 use std::path::PathBuf;
 
 use tokio::task::JoinHandle;
 
 use super::{BOUND_ALL_EVERY, BOUND_IDLE_EVERY, Key, Runner};
 use crate::machine::Event;
+use crate::os::rights::Rights;
 use crate::os::rotate::Rotation;
-use crate::os::user::{self, User};
 use crate::os::{self, sink};
 
 /// Logs that are being rotated beside the loop: a long one takes a while to copy. Each with why it could not be.
@@ -19,7 +20,7 @@ pub(crate) struct LongLog {
     key: Key,
     rotation: Rotation,
     path: PathBuf,
-    user: User,
+    rights: Rights,
 }
 
 impl Runner {
@@ -30,40 +31,57 @@ impl Runner {
         let all = self.bound_rounds.is_multiple_of(BOUND_ALL_EVERY);
         let idle = self.bound_rounds.is_multiple_of(BOUND_IDLE_EVERY);
         let mut long = Vec::new();
+        let mut hidden = Vec::new();
         for (key, held) in &mut self.held {
             if !held.writes_much && !idle && (!all || held.is_idle_with_spool()) {
                 continue;
             }
             held.writes_much = false;
             for sink in held.process.sinks() {
-                let size = match sink::bound(sink) {
-                    Ok(size) => size,
-                    Err(error) => {
-                        let path = sink.path.display();
-                        tracing::debug!(%path, %error, "cannot bound output");
+                let rights = match sink::rights(sink, &held.hold.spec.identity.user) {
+                    Ok(rights) => rights,
+                    Err(why) => {
+                        tracing::debug!(why, "cannot bound output");
                         continue;
                     }
                 };
+                let is_hidden = !sink.spool && held.log_is_hidden;
+                let size = match sink::bound(sink, &rights) {
+                    Ok(size) => size,
+                    Err(error) => {
+                        let (path, who) = (sink.path.display(), rights.shown());
+                        tracing::debug!(%error, "cannot bound output in {path}{who}");
+                        if !sink.spool && !is_hidden && error.kind() != io::ErrorKind::NotFound {
+                            held.log_is_hidden = true;
+                            let why = os::plain(&error);
+                            let said = format!("log_path: {path} cannot be looked at{who}: {why}");
+                            hidden.push((*key, Err(said)));
+                        }
+                        continue;
+                    }
+                };
+                if is_hidden {
+                    held.log_is_hidden = false;
+                    hidden.push((*key, Ok(())));
+                }
                 held.writes_much |= size > held.output_size + sink::MUCH;
                 held.output_size = size;
                 let rotation = Rotation::from(&held.hold.spec.runtime);
-                if !sink.spool
-                    && rotation.is_due(size)
-                    && let Ok(user) = user::find(&held.hold.spec.identity.user)
-                {
+                if !sink.spool && rotation.is_due(size) {
                     long.push(LongLog {
                         key: *key,
                         rotation,
                         path: sink.path.clone(),
-                        user: User::clone(&user),
+                        rights,
                     });
                 }
             }
         }
         for side in self.sides.values() {
             // Gone with its command: nothing to bound.
-            let _ = sink::bound(&side.sink);
+            let _ = sink::bound(&side.sink, &Rights::Agent);
         }
+        self.rotated(hidden);
         long
     }
 
@@ -81,10 +99,11 @@ pub(super) fn rotate(long: Vec<LongLog>) -> Option<Rotating> {
     }
     Some(tokio::task::spawn_blocking(move || {
         let rotated = |log: LongLog| {
-            let result = user::with_rights_of(&log.user, || log.rotation.rotate(&log.path));
+            let result = log.rotation.rotate(&log.path, &log.rights);
             let result = result.map_err(|error| {
-                let (path, why) = (log.path.display(), os::plain(&error));
-                format!("log_path: {path} is too long and cannot be rotated: {why}")
+                let (path, who) = (log.path.display(), log.rights.shown());
+                let why = os::plain(&error);
+                format!("log_path: {path} is too long and cannot be rotated{who}: {why}")
             });
             (log.key, result)
         };

@@ -6,11 +6,12 @@ use tokio::task::JoinHandle;
 
 use super::{Held, Key, Runner, is_lost};
 use crate::machine::{Event, Usage};
+use crate::os::rights::Rights;
 use crate::os::sample::Root;
 use crate::os::{clock, disk};
 
 /// Bytes under the log paths, counted beside the loop: a walk may take long.
-pub(crate) type DiskCount = JoinHandle<Vec<(Key, u64)>>;
+pub(crate) type DiskCount = JoinHandle<Vec<(Key, Result<u64, String>)>>;
 
 impl Runner {
     /// Once a period: whoever is down may have been started by somebody else, and whoever is up is sampled.
@@ -95,12 +96,14 @@ impl Runner {
         if all {
             self.disk_due_boot_ms = now + self.options.count_disk_every.as_millis() as u64;
         }
-        let mut paths: Vec<(Key, PathBuf)> = Vec::new();
+        let mut paths: Vec<(Key, PathBuf, Rights)> = Vec::new();
         for (key, held) in &mut self.held {
             let log_path = &held.hold.spec.identity.log_path;
             let limited = held.hold.spec.resource.disk > 0 && held.is_judged();
             if !log_path.is_empty() && (all || limited || !held.disk_counted) {
-                paths.push((*key, PathBuf::from(log_path)));
+                // A user whom the host does not know has no files to count.
+                let rights = Rights::of(&held.hold.spec.identity.user);
+                paths.extend(rights.map(|rights| (*key, PathBuf::from(log_path), rights)));
             }
             held.disk_counted = true;
         }
@@ -108,30 +111,36 @@ impl Runner {
             return None;
         }
         Some(tokio::task::spawn_blocking(move || {
-            let mut counted: Vec<(PathBuf, u64)> = Vec::new();
+            let mut counted: Vec<(PathBuf, Rights, Result<u64, String>)> = Vec::new();
             let mut bytes = Vec::with_capacity(paths.len());
-            for (key, path) in paths {
-                // Processes often share a directory of logs.
-                let known = counted
-                    .iter()
-                    .rev()
-                    .take(16)
-                    .find(|(known, _)| *known == path);
-                let count = known.map_or_else(|| disk::bytes_under(&path), |(_, count)| *count);
-                counted.push((path, count));
-                bytes.push((key, count));
+            for (key, path, rights) in paths {
+                // Processes of one user often share a directory of logs.
+                let mut lately = counted.iter().rev().take(16);
+                let known = lately.find(|(known, of, _)| *known == path && *of == rights);
+                let count = match known {
+                    Some((_, _, count)) => count.clone(),
+                    None => disk::bytes_under(&path, &rights),
+                };
+                bytes.push((key, count.clone()));
+                counted.push((path, rights, count));
             }
             bytes
         }))
     }
 
-    pub(super) fn disk_counted(&mut self, counts: Vec<(Key, u64)>) {
+    pub(super) fn disk_counted(&mut self, counts: Vec<(Key, Result<u64, String>)>) {
         let now = clock::unix();
         for (key, count) in counts {
             let Some(held) = self.held.get_mut(&key) else {
                 continue;
             };
-            held.usage.disk = count;
+            if let Err(why) = &count
+                && !held.disk_is_hidden
+            {
+                tracing::warn!(process = %held.hold.name, why, "its disk usage is not known");
+            }
+            held.disk_is_hidden = count.is_err();
+            held.usage.disk = count.unwrap_or(0);
             // The first figure is worth telling by itself.
             if held.told.disk == 0 && held.refresh_usage(now) {
                 self.outbox.status_changed(key);

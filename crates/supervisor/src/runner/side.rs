@@ -10,6 +10,7 @@ use model::{FullName, OpId, Outcome, Spec};
 use super::{Due, Key, Runner};
 use crate::machine::{Event, Run, Sink};
 use crate::os::family::{Among, Known, Mark, Whose};
+use crate::os::rights::Rights;
 use crate::os::spawn::Launch;
 use crate::os::{clock, look, sink, spawn, user};
 
@@ -215,6 +216,7 @@ impl Runner {
                 Some(commands) if side.is_in_group => Among::Group(commands),
                 Some(_) | None => Among::Host,
             },
+            found_for: None,
         };
         let known = Known {
             exits: &self.exits,
@@ -230,7 +232,7 @@ impl Runner {
         }
         let version = exit
             .is_some_and(Exit::is_success)
-            .then(|| version_in(&sink::tail(&side.sink, 16 * 1024)));
+            .then(|| version_in(&sink::tail(&side.sink, 16 * 1024, &Rights::Agent)));
         self.spools.give_back(&side.sink.path);
         match side.asks {
             Asks::Version(key) => self.version_found(key, version),
@@ -247,7 +249,7 @@ impl Runner {
     }
 
     fn health_ended(&mut self, side: &Side, key: Key, run: Run, exit: Option<Exit>) {
-        let last_line = sink::last_line(&side.sink);
+        let last_line = sink::last_line(&side.sink, &Rights::Agent);
         self.spools.give_back(&side.sink.path);
         let result = match exit {
             Some(exit) if exit.is_success() => Ok(()),

@@ -80,7 +80,7 @@ impl Runner {
         for action in &plan.actions {
             let told = match action {
                 Action::End(ending) => {
-                    let outcome = outcome(ending, now);
+                    let outcome = outcome(ending, now, &held.hold.spec.identity.user);
                     self.ledger.ended(ending.id, outcome.clone());
                     let entry = Entry::Ended(ending.id, Box::new(outcome.clone()));
                     Some((entry, Notice::Ended(ending.id, outcome)))
@@ -140,13 +140,16 @@ impl Runner {
     }
 }
 
-/// The outcome of an operation, with what its command wrote.
-fn outcome(ending: &Ending, now: Moment) -> Outcome {
+/// The outcome of an operation, with what its command wrote, as far as the process's user may read it.
+fn outcome(ending: &Ending, now: Moment, user: &str) -> Outcome {
     let ran = ending.ran.as_ref().map(|ran| Ran {
         command: ran.cmd.text.clone(),
         exit: ran.exit,
         duration_ms: ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms),
-        output: sink::tail(&ran.cmd.sink, MAX_OUTPUT),
+        output: match sink::rights(&ran.cmd.sink, user) {
+            Ok(rights) => sink::tail(&ran.cmd.sink, MAX_OUTPUT, &rights),
+            Err(why) => why,
+        },
     });
     let said = ran.as_ref().map_or("", |ran| ran.output.trim());
     let message = match (ending.output_speaks, said) {

@@ -97,7 +97,7 @@ async fn after_a_restart_of_the_host_operations_end_and_kept_processes_come_back
     assert_eq!(ended, (ticket.id, Code::TERMINATED));
     assert_ne!(pid, me.pid, "it was started anew");
     let started = Stat::read(pid).unwrap();
-    crate::os::kill::signal(started.run(), rustix::process::Signal::KILL).unwrap();
+    crate::os::kill::signal(started.run(), rustix::process::Signal::KILL, "root").unwrap();
     let (_, recovered) = Supervisor::open(dir.path(), Options::default()).unwrap();
     assert!(recovered.under_way.is_empty());
     assert_eq!(recovered.results.len(), 1);

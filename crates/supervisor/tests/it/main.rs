@@ -20,6 +20,7 @@ mod namespaces;
 mod operate;
 mod pids;
 mod programs;
+mod rights;
 mod runtime;
 mod schedule;
 mod states;

@@ -104,7 +104,7 @@ fn a_log_that_cannot_be_rotated_is_said_so() {
     spec.runtime.log_max_bytes = Some(10_000);
     keeper.hold(spec);
     keeper.succeed(1, Op::Start);
-    let said = "log is too long and cannot be rotated: Permission denied";
+    let said = "log is too long and cannot be rotated as nobody: Permission denied";
     keeper.status_where("a word on the log", |s| s.message.ends_with(said));
     assert!(
         std::fs::metadata(home.path("logs/log")).unwrap().len() > 20_000,

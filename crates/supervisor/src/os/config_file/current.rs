@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use md5::{Digest, Md5};
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
 use super::account::Account;
@@ -60,9 +60,25 @@ pub(super) fn open(place: &Place) -> Result<Option<File>, ConfigFileError> {
     };
     let found = file.metadata();
     let found = found.map_err(|error| place.failed("read what is there", &error))?;
-    match found.is_file() {
-        true => Ok(Some(file)),
-        false => Err(ConfigFileError::rule(&place.path, "is no file")),
+    if !found.is_file() {
+        return Err(ConfigFileError::rule(&place.path, "is no file"));
+    }
+    check_names(place, &found)?;
+    Ok(Some(file))
+}
+
+/// A file with a second name elsewhere, in a folder of somebody whom it does not belong to, may be a hard link that they
+/// made to have it shown.
+fn check_names(place: &Place, found: &Metadata) -> Result<(), ConfigFileError> {
+    let folder = fstat(&place.folder);
+    let folder = folder.map_err(|error| place.failed("look at its folder", &error.into()))?;
+    let is_theirs = [0, rustix::process::geteuid().as_raw(), found.uid()].contains(&folder.st_uid);
+    match found.nlink() > 1 && !is_theirs {
+        true => {
+            let rule = "has another name elsewhere, and does not belong to who owns its folder";
+            Err(ConfigFileError::rule(&place.path, rule))
+        }
+        false => Ok(()),
     }
 }
 

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use super::ConfigFileError;
 use super::account::Account;
 use super::place::Place;
+use crate::os::rights::Rights;
 
 const MODE: Mode = Mode::from_raw_mode(0o755);
 
@@ -45,12 +46,16 @@ impl Folders {
         Ok(folders)
     }
 
+    /// Makes and enters one folder. With the rights of who owns the folder around it: they may rename what is in there,
+    /// so that a folder which root made there, and then gave away, could be another one of root's by then.
     fn descend(&mut self, name: &OsString, account: Account) -> Result<(), std::io::Error> {
-        let made = match mkdirat(&self.last, name, MODE) {
+        let around = fstat(&self.last)?;
+        let rights = Rights::of_ids(around.st_uid, around.st_gid);
+        let made = match rights.with(|| Ok(mkdirat(&self.last, name, MODE)?)) {
             Ok(()) => true,
             // Somebody else wanted it, too.
-            Err(Errno::EXIST) => false,
-            Err(error) => return Err(error.into()),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
+            Err(error) => return Err(error),
         };
         let next = match open(&self.last, name) {
             Ok(next) => next,
@@ -65,8 +70,8 @@ impl Folders {
         if made {
             self.made.push((outer, name.clone()));
             // Whoever put another in its place keeps that.
-            let is_ours = fstat(&self.last)?.st_uid == rustix::process::geteuid().as_raw();
-            if is_ours {
+            let maker = rights.uid();
+            if fstat(&self.last)?.st_uid == maker {
                 fchown(&self.last, Some(account.uid), Some(account.gid))?;
                 // The umask may have taken some of it.
                 fchmod(&self.last, MODE)?;

@@ -179,6 +179,7 @@ mod tests {
                 mark: &Mark::none(),
                 own: None,
                 among: Among::Host,
+                found_for: None,
             };
             assert!(walk.covers(&whose));
             pids(&walk.family(&whose, known))
@@ -200,6 +201,7 @@ mod tests {
                 mark: &Mark::none(),
                 own: None,
                 among: Among::Host,
+                found_for: None,
             })
         };
         assert!(covers(199));

@@ -1,7 +1,7 @@
 //! Paths that lead elsewhere: through links, and out of what is allowed.
 
 use std::fs;
-use std::os::unix::fs::{chown, lchown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 
 use supervisor::{Allowed, ConfigFiles};
 
@@ -79,6 +79,52 @@ fn a_link_of_somebody_leads_nowhere_that_is_not_theirs() {
     lchown(desk.path("chain"), Some(SOMEBODY), None).unwrap();
     let error = desk.write("chain", "x").unwrap_err().to_string();
     assert!(error.contains("leads to what is not theirs"), "{error}");
+}
+
+#[test]
+fn a_hard_link_of_somebody_shows_and_replaces_nothing() {
+    assert!(is_root(), "this test needs root: it acts as another user");
+    let desk = Desk::new();
+    fs::write(desk.path("shadow"), "secret").unwrap();
+    fs::set_permissions(desk.path("shadow"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::create_dir(desk.path("home")).unwrap();
+    chown(desk.path("home"), Some(NOBODY), None).unwrap();
+    fs::hard_link(desk.path("shadow"), desk.path("home/app.conf")).unwrap();
+    let path = desk.path("home/app.conf");
+    let read = desk.files.read(path.to_str().unwrap(), 100);
+    let said = "has another name elsewhere";
+    let error = read.unwrap_err().to_string();
+    assert!(error.contains(said), "{error}");
+    let error = desk.write("home/app.conf", "x").unwrap_err().to_string();
+    assert!(error.contains(said), "{error}");
+    assert_eq!(desk.names("home"), ["app.conf"], "and no backup of it");
+    // A file of root's own in their folder is the operator's to read and to replace.
+    fs::remove_file(desk.path("shadow")).unwrap();
+    let read = desk.files.read(path.to_str().unwrap(), 100).unwrap();
+    assert_eq!(read.unwrap().1, b"secret");
+    desk.write("home/app.conf", "new").unwrap();
+}
+
+#[test]
+fn folders_are_made_with_the_rights_of_who_owns_the_folder_around_them() {
+    assert!(is_root(), "this test needs root: it acts as another user");
+    let desk = Desk::new();
+    for (folder, mode) in [("home", 0o755), ("locked", 0o555)] {
+        fs::create_dir(desk.path(folder)).unwrap();
+        chown(desk.path(folder), Some(NOBODY), None).unwrap();
+        fs::set_permissions(desk.path(folder), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    // Otherwise the owner could put a folder of root's in place of the new one, and have that given away.
+    let error = desk.write("locked/new/app.conf", "x").unwrap_err();
+    assert!(error.to_string().contains("Permission denied"), "{error}");
+    assert!(desk.names("locked").is_empty());
+    desk.write("home/new/deep/app.conf", "x").unwrap();
+    let made = fs::metadata(desk.path("home/new/deep")).unwrap();
+    assert_eq!(
+        made.uid(),
+        0,
+        "they belong to the owner that the server wants"
+    );
 }
 
 #[test]

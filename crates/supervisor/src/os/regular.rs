@@ -1,0 +1,132 @@
+//! Opens regular files by paths that another user may have prepared. Call it within [`super::rights::Rights::with`].
+//!
+//! A pipe or a device in place of the file is refused without waiting for it. Ordinary links are followed: the caller's
+//! rights bound where they lead. The magic links of `/proc` are not: `/proc/self/fd/7` would lead to a file that the
+//! agent has open, past folders that the user cannot enter.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2, stat};
+use rustix::io::Errno;
+
+/// Opens a regular file. `flags` say what for; a new one gets `mode`, less the umask.
+pub(crate) fn open(path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
+    let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    regular(open_at_path(path, flags, Mode::from_raw_mode(mode)))
+}
+
+/// Opens a regular file of a folder, and no link.
+pub(crate) fn open_in(folder: &OwnedFd, name: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    regular(openat(folder, name, flags, Mode::from_raw_mode(mode)))
+}
+
+/// Opens a folder, to do something relative to it.
+pub(crate) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(open_at_path(path, flags, Mode::empty())?)
+}
+
+fn regular(opened: rustix::io::Result<OwnedFd>) -> io::Result<File> {
+    let no_file = || Err(io::Error::other("it is not a file"));
+    let file = match opened {
+        Ok(file) => File::from(file),
+        // A pipe that has no reader.
+        Err(Errno::NXIO) => return no_file(),
+        Err(error) => return Err(error.into()),
+    };
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => no_file(),
+    }
+}
+
+fn open_at_path(path: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
+    match openat2(CWD, path, flags, mode, ResolveFlags::NO_MAGICLINKS) {
+        // A kernel before 5.6, or a filter of system calls that does not know it.
+        Err(Errno::NOSYS | Errno::PERM) => open_and_compare(path, flags, mode),
+        opened => opened,
+    }
+}
+
+/// The same without `openat2`: what was opened must be what is found at the path that the kernel gives for it.
+fn open_and_compare(path: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
+    let opened = openat(CWD, path, flags, mode)?;
+    let number = opened.as_raw_fd();
+    let real = rustix::fs::readlink(format!("/proc/self/fd/{number}"), Vec::new())?;
+    let (here, there) = (fstat(&opened)?, stat(real)?);
+    match (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino) {
+        true => Ok(opened),
+        false => Err(Errno::LOOP),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+    use crate::os::rights::Rights;
+
+    #[test]
+    fn no_magic_link_leads_to_what_the_agent_has_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode(dir.path(), 0o755);
+        let vault = dir.path().join("vault");
+        fs::create_dir(&vault).unwrap();
+        fs::write(vault.join("file"), "secret").unwrap();
+        // The folder alone keeps others out.
+        mode(&vault.join("file"), 0o666);
+        mode(&vault, 0o700);
+        let agents = File::open(vault.join("file")).unwrap();
+        let link = dir.path().join("link");
+        symlink(format!("/proc/self/fd/{}", agents.as_raw_fd()), &link).unwrap();
+        let nobody = Rights::of("nobody").unwrap();
+        assert_ne!(nobody, Rights::Agent, "this test needs root");
+        for flags in [OFlags::RDONLY, OFlags::WRONLY | OFlags::TRUNC] {
+            let opened = nobody.with(|| open(&link, flags, 0)).unwrap_err();
+            assert_eq!(opened.raw_os_error(), Some(libc::ELOOP), "{opened}");
+        }
+        let compared = nobody.with(|| {
+            let opened = open_and_compare(&link, OFlags::RDONLY, Mode::empty());
+            Ok(opened.unwrap_err())
+        });
+        assert_eq!(compared.unwrap(), Errno::ACCESS);
+        assert_eq!(fs::read_to_string(vault.join("file")).unwrap(), "secret");
+    }
+
+    #[test]
+    fn an_ordinary_link_is_followed_with_and_without_openat2() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("file"), "text").unwrap();
+        let link = dir.path().join("link");
+        symlink("file", &link).unwrap();
+        let opened = open(&link, OFlags::RDONLY, 0).unwrap();
+        assert_eq!(io::read_to_string(opened).unwrap(), "text");
+        let opened = open_and_compare(&link, OFlags::RDONLY, Mode::empty()).unwrap();
+        assert_eq!(io::read_to_string(File::from(opened)).unwrap(), "text");
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        for path in [pipe.as_path(), Path::new("/dev/null")] {
+            for flags in [OFlags::RDONLY, OFlags::WRONLY] {
+                let error = open(path, flags, 0).unwrap_err();
+                assert_eq!(error.to_string(), "it is not a file", "{path:?} {flags:?}");
+            }
+        }
+        let error = open(dir.path(), OFlags::RDONLY, 0).unwrap_err();
+        assert_eq!(error.to_string(), "it is not a file");
+    }
+}
