@@ -20,6 +20,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use md5::{Digest, Md5};
 use model::FullName;
 use model::spec::Runtime;
 
@@ -257,9 +258,17 @@ impl Cgroups {
 
     /// Which of this agent's groups of version 2 a process is in.
     pub(crate) fn leaf_of(&self, pid: i32) -> Option<String> {
-        self.home.as_ref()?;
+        let home = self.home.as_ref()?;
         let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-        leaf_in(&text, Version::Two, &self.agent).map(str::to_owned)
+        let leaf = leaf_in(&text, Version::Two, &self.agent)?;
+        self.is_in(home, leaf, pid).then(|| leaf.to_owned())
+    }
+
+    /// Whether a group of ours holds this process. Its path alone does not tell: a user with groups of their own can
+    /// name them like ours.
+    fn is_in(&self, hierarchy: &Hierarchy, leaf: &str, pid: i32) -> bool {
+        let group = Group::at(hierarchy.at.join(self.below(leaf)));
+        group.pids().contains(&pid)
     }
 
     /// Whether a process is in the group of version 2 of this name.
@@ -273,17 +282,34 @@ impl Cgroups {
         let settings = limits::settings(runtime, self.cores).into_iter();
         let mut asked = settings.filter(|(_, value)| value.is_some());
         asked.all(|(controller, _)| {
-            let version = self.with(controller.name()).map(|found| found.version);
-            version.is_some_and(|version| {
-                leaf_in(&text, version, &self.agent).is_some_and(|found| found == leaf(name))
+            let leaf = leaf(name);
+            self.with(controller.name()).is_some_and(|hierarchy| {
+                leaf_in(&text, hierarchy.version, &self.agent) == Some(&leaf)
+                    && self.is_in(hierarchy, &leaf, pid)
             })
         })
     }
 }
 
-/// Unlike a dot, which names may hold, this is in no name, nor in that of a file of a group.
+/// The longest name of a group, in bytes.
+const MAX_LEAF: usize = 255;
+
+/// The name of a process's group: one part of a path, never a way out of it. Unlike a dot, which names may hold, a colon
+/// is in no name, nor in that of a file of a group. A name that is too long for a part ends with its digest.
 fn leaf(name: &FullName) -> String {
-    format!("{}:{}", name.namespace, name.name)
+    let whole = format!("{}:{}", name.namespace, name.name).replace(['/', '\n', '\0'], "_");
+    if whole.len() <= MAX_LEAF {
+        return whole;
+    }
+    let digest: String = Md5::digest(whole.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let mut kept = MAX_LEAF - digest.len() - 1;
+    while !whole.is_char_boundary(kept) {
+        kept -= 1;
+    }
+    format!("{}~{digest}", &whole[..kept])
 }
 
 /// The group of this agent that stands in `/proc/PID/cgroup`: HIERARCHY:CONTROLLERS:PATH.
@@ -334,6 +360,57 @@ mod tests {
         let said = "hard limits are not available here: the agent is set to use no control groups";
         assert_eq!(off.limit(&name, &runtime).1, said);
         assert_eq!(off.group(&name), None);
+    }
+
+    #[test]
+    fn the_name_of_a_group_is_one_part_of_a_path_however_a_process_is_called() {
+        let long = "ü".repeat(60);
+        for name in ["...", "..", ".", "-", "cgroup.procs", long.as_str()] {
+            let Ok(name) = FullName::parse(name, name) else {
+                continue;
+            };
+            let leaf = leaf(&name);
+            let parts: Vec<_> = Path::new(&leaf).components().collect();
+            assert!(
+                matches!(parts[..], [std::path::Component::Normal(part)] if part == leaf.as_str()),
+                "{leaf}"
+            );
+            assert!(leaf.len() <= MAX_LEAF && leaf.contains(':'), "{leaf}");
+        }
+        let named = |name: &str| leaf(&FullName::parse(&"n".repeat(128), name).unwrap());
+        let (a, b) = (
+            named(&format!("{}a", "x".repeat(127))),
+            named(&format!("{}b", "x".repeat(127))),
+        );
+        assert_eq!((a.len(), b.len()), (MAX_LEAF, MAX_LEAF));
+        assert_ne!(a, b);
+    }
+
+    #[test]
+    fn a_group_of_a_users_own_that_is_named_like_ours_is_not_ours() {
+        let at = tempfile::tempdir().unwrap();
+        let home = Hierarchy {
+            version: Version::Two,
+            at: at.path().to_owned(),
+            controllers: Vec::new(),
+        };
+        let cgroups = Cgroups {
+            hierarchies: vec![home.clone()],
+            home: Some(home.clone()),
+            agent: "a".into(),
+            cores: 1,
+            refusal: "",
+            strays: HashSet::new(),
+            left_running: Vec::new(),
+        };
+        let ours = at.path().join("muster/a/gse:p");
+        let theirs = at.path().join("user.slice/muster/a/gse:p");
+        for (group, pid) in [(&ours, "7\n"), (&theirs, "8\n")] {
+            fs::create_dir_all(group).unwrap();
+            fs::write(group.join("cgroup.procs"), pid).unwrap();
+        }
+        assert!(cgroups.is_in(&home, "gse:p", 7));
+        assert!(!cgroups.is_in(&home, "gse:p", 8));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) enum Version {
 pub(super) struct Hierarchy {
     pub(super) version: Version,
     pub(super) at: PathBuf,
-    controllers: Vec<String>,
+    pub(super) controllers: Vec<String>,
 }
 
 /// The hierarchies of this host that are of use: version 2, and those of version 1 that limit.
