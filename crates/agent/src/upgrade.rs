@@ -161,6 +161,23 @@ struct Running {
     pidfd: OwnedFd,
 }
 
+/// What `agent.run` names is executed, replaced and signalled with the rights of who upgrades: only their own file, or
+/// root's for root, may say what that is.
+fn check_owner(data: &Path) -> Result<(), String> {
+    let me = rustix::process::geteuid().as_raw();
+    for path in [data.to_owned(), data.join(RUN_FILE)] {
+        // One that is missing is told by who reads it.
+        let owner = std::fs::metadata(&path).map_or(me, |found| found.uid());
+        if owner != me {
+            let path = path.display();
+            return Err(format!(
+                "{path} belongs to user {owner}, and this is user {me}: run the upgrade as that user"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Why there is no new image at work.
 enum Lost {
     /// The old image goes on.
@@ -175,6 +192,7 @@ impl Running {
             data: data.into(),
             why,
         };
+        check_owner(data).map_err(not_running)?;
         let before = RunFile::read(data).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => not_running(format!(
                 "there is no {RUN_FILE} (the agent of muster up is in agent/ of its data directory)"
@@ -361,5 +379,19 @@ mod tests {
             ..ours
         };
         assert!(found(&other).unwrap_err().contains("not /bin/other"));
+    }
+
+    #[test]
+    fn root_does_not_upgrade_what_another_user_says_is_an_agent() {
+        assert!(rustix::process::geteuid().is_root(), "this test needs root");
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(RUN_FILE), "{}").unwrap();
+        for path in [dir.path().join(RUN_FILE), dir.path().to_owned()] {
+            std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+            let error = Running::find(dir.path()).err().unwrap();
+            assert_eq!(error.code(), 4, "{error}");
+            let said = format!("{} belongs to user 65534", path.display());
+            assert!(error.to_string().contains(&said), "{error}");
+        }
     }
 }
