@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
@@ -99,6 +99,7 @@ impl DataDir {
 
 fn create(path: &Path) -> io::Result<File> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    check_owner(path)?;
     std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
     OpenOptions::new()
         .read(true)
@@ -109,9 +110,38 @@ fn create(path: &Path) -> io::Result<File> {
         .open(path.join(LOCK))
 }
 
+/// The journal says what the agent runs, as whom: another user's directory would let them have it run by a root agent.
+fn check_owner(path: &Path) -> io::Result<()> {
+    let owner = std::fs::metadata(path)?.uid();
+    let me = rustix::process::geteuid().as_raw();
+    match owner == me {
+        true => Ok(()),
+        false => {
+            let why = format!(
+                "it belongs to user {owner}, and the agent runs as user {me}: give it to {me}"
+            );
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_directory_of_another_user_is_not_used() {
+        assert!(rustix::process::geteuid().is_root(), "this test needs root");
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::chown(dir.path(), Some(65534), None).unwrap();
+        let error = DataDir::open(dir.path()).unwrap_err();
+        let DataError::Unusable { source, .. } = error else {
+            panic!("{error}");
+        };
+        let said = "it belongs to user 65534, and the agent runs as user 0: give it to 0";
+        assert_eq!(source.to_string(), said);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
 
     #[test]
     fn a_directory_serves_one_agent_at_a_time() {
