@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(lines[0], format!("Uid:\t0\t0\t0\t{uid}"));
         assert_eq!(lines[1], format!("Gid:\t0\t0\t0\t{gid}"));
         assert_eq!(lines[2].trim_end(), format!("Groups:\t{gid}"));
-        assert!(lines[4].ends_with(" 0") || lines[4].ends_with("\t0000000000000000"));
+        assert_eq!(lines[4], "CapEff:\t0000000000000000");
         assert_eq!(
             other, within,
             "a thread that is started meanwhile has no more"
