@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use wire::{Down, DownKind, Report, WireError};
 
 mod greeting;
+mod timed_read;
 mod writer;
 
 pub(crate) use greeting::Numbers;
@@ -120,6 +121,7 @@ where
         writer: greeted.writer,
         answers,
         heard_at: Instant::now(),
+        heartbeat_at: Instant::now() + HEARTBEAT,
         welcomed: greeted.welcomed,
         is_asked_to_move: false,
         next: None,
@@ -145,7 +147,11 @@ struct Session<'a, S> {
     reader: Reader<S>,
     writer: Writer<WriteHalf<S>>,
     answers: Answers,
+    /// When the last frame arrived, or when the agent last had no time to read one.
     heard_at: Instant,
+    /// When the next heartbeat is due. The server answers heartbeats only, so no other traffic postpones one: an agent
+    /// that reports all the time would otherwise hear nothing and take the server for dead.
+    heartbeat_at: Instant,
     welcomed: Welcomed,
     is_asked_to_move: bool,
     /// Another server that has welcomed the agent, and since when it waits.
@@ -204,7 +210,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             if !self.hand.is_idle() {
                 self.heard_at = Instant::now();
             }
-            let silence = match self.heard_at.elapsed() >= SILENCE {
+            let silence = match self.heard_at().elapsed() >= SILENCE {
                 true => Err(Why::Silent),
                 false => Ok(()),
             };
@@ -231,6 +237,7 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
     fn begin(&mut self) -> Result<(), WireError> {
         self.hand.rewind();
         self.hand.welcomed();
+        self.heartbeat_at = Instant::now() + HEARTBEAT;
         // With nothing to report the first report is empty, and says just that.
         match self.hand.due() {
             Some(_) => Ok(()),
@@ -298,32 +305,39 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
         timeout(CLOSE_TIMEOUT, listen).await.ok().flatten()
     }
 
-    /// Queues what should be sent now, as much as there is room for.
+    /// When the server last gave a sign of life: a part of a long frame is one.
+    fn heard_at(&self) -> Instant {
+        self.heard_at.max(self.reader.get_ref().read_at())
+    }
+
+    /// Queues what should be sent now, as much as there is room for. The heartbeat goes first, because reports and output
+    /// may take all the room there is.
     fn fill(&mut self, now: Instant) -> Result<(), WireError> {
+        if now >= self.heartbeat_at && self.writer.has_room() {
+            self.writer.queue(Report::default().into())?;
+            self.heartbeat_at = now + HEARTBEAT;
+        }
         while self.writer.has_room()
             && let Some(frame) = self.hand.next_frame(now)
         {
             self.writer.queue(frame)?;
         }
-        if now >= self.writer.queued_at() + HEARTBEAT && self.writer.has_room() {
-            self.writer.queue(Report::default().into())?;
-        }
         while self.writer.has_room()
             && let Some(output) = self.answers.next(now, |request| self.hand.ask(request))
         {
-            self.writer.queue_aside(output.into())?;
+            self.writer.queue(output.into())?;
         }
         Ok(())
     }
 
     fn wake_at(&self) -> Instant {
         let taken_over_at = self.next.as_ref().map(|(_, since)| *since + ANSWERS_FIRST);
-        let silent_at = self.heard_at + SILENCE;
+        let silent_at = self.heard_at() + SILENCE;
         let silent_at = taken_over_at.map_or(silent_at, |at| at.min(silent_at));
         if self.writer.is_busy() {
             return silent_at;
         }
-        let heartbeat_at = self.writer.queued_at() + HEARTBEAT;
+        let heartbeat_at = self.heartbeat_at;
         let report_at = self.hand.due().unwrap_or(heartbeat_at);
         let look_at = self.answers.due().unwrap_or(heartbeat_at);
         silent_at.min(heartbeat_at).min(report_at).min(look_at)

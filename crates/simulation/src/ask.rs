@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use control::{Asked, Control, ControlError, Mode, Operate, Place, Registration, With};
 use model::access::Caller;
-use model::{Code, Host, Labels, Op};
+use model::{Code, Host, Labels, Op, Spec};
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 
@@ -23,8 +23,12 @@ impl World {
     }
 
     pub(crate) async fn register_on(&mut self, targets: Vec<usize>, number: usize) {
+        let spec = program::spec(&mut self.random, &program::name(number));
+        self.register_as(targets, number, spec).await;
+    }
+
+    pub(crate) async fn register_as(&mut self, targets: Vec<usize>, number: usize, spec: Spec) {
         let name = program::name(number);
-        let spec = program::spec(&mut self.random, &name);
         let mode = self.random.pick(&[Mode::Register, Mode::Update]);
         let said = format!("{mode:?} {name} on {targets:?}: {}", spec.control.start_cmd);
         let request = Registration {

@@ -12,6 +12,7 @@ use tokio::task::LocalSet;
 use tokio::time::sleep;
 
 use crate::brake::Brake;
+use crate::busy;
 use crate::diary::Diary;
 use crate::replicas;
 use crate::server_side;
@@ -61,6 +62,13 @@ pub fn run(seed: u64) -> Result<Summary, Box<Failure>> {
 pub fn run_replicas(seed: u64) -> Result<(), Box<Failure>> {
     simulate(seed, async |dir, brake, _| {
         replicas::converge(seed, dir, &brake).await
+    })
+}
+
+/// Lets agents report all the time to servers that have nothing to say, and nothing go wrong.
+pub fn run_busy(seed: u64) -> Result<(), Box<Failure>> {
+    simulate(seed, async |dir, brake, diary| {
+        busy::stay_connected(&mut World::new(seed, dir, brake, diary)).await
     })
 }
 

@@ -12,6 +12,7 @@ mod action;
 mod agent_side;
 mod ask;
 mod brake;
+mod busy;
 mod check;
 mod diary;
 mod history;
@@ -24,4 +25,4 @@ mod servers;
 mod world;
 
 pub use action::Trouble;
-pub use history::{Failure, Summary, run, run_replicas};
+pub use history::{Failure, Summary, run, run_busy, run_replicas};

@@ -109,6 +109,11 @@ impl Link {
         }
     }
 
+    /// How many connections the agent has made so far.
+    pub(crate) fn n_connections(&self) -> u64 {
+        self.0.borrow().next
+    }
+
     pub(crate) fn chance(&self) -> f64 {
         self.0.borrow_mut().random.fraction()
     }

@@ -14,6 +14,16 @@ pub(crate) fn name(number: usize) -> FullName {
     FullName::parse("gse", &format!("p{number}")).expect("a good name")
 }
 
+/// One that runs for as long as nobody ends it.
+pub(crate) fn lasting_spec(random: &mut Random, name: &FullName) -> Spec {
+    loop {
+        let spec = spec(random, name);
+        if is_good_command(&spec.control.start_cmd) {
+            return spec;
+        }
+    }
+}
+
 pub(crate) fn spec(random: &mut Random, name: &FullName) -> Spec {
     // Whoever this is exists on this machine.
     let user = rustix::process::geteuid().as_raw().to_string();

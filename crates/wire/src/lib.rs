@@ -25,7 +25,12 @@ pub const ALPN: &[u8] = b"muster/1";
 pub const MAX_FRAME: usize = 4 * 1024 * 1024;
 /// How much of a large thing (specs, statuses) one frame carries before the rest goes into the next.
 pub const FRAME_BUDGET: usize = 256 * 1024;
-/// How often an agent that has nothing to say sends an empty report.
+/// How often an agent sends an empty report, whatever else it sends or hears. The server answers each, so both sides know
+/// that the other lives.
 pub const HEARTBEAT_SECS: u64 = 10;
+/// How long a server says nothing to an agent that it hears before it sends an empty acknowledgement by itself. Agents of
+/// earlier versions send no heartbeat while they report, and an agent cannot send one in the middle of a long frame.
+/// Longer than a heartbeat, so that agents that send theirs are not answered twice.
+pub const KEEPALIVE_SECS: u64 = 12;
 /// How long a peer may be silent before the connection counts as dead.
 pub const SILENCE_SECS: u64 = 35;

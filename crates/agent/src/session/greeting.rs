@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::codec::FramedRead;
 use wire::{Codec, Down, DownKind, Hello, Up, Welcome, WireError, version};
 
+use super::timed_read::TimedRead;
 use super::writer::Writer;
 use super::{SILENCE, Speaker, Why};
 use crate::hand::Hand;
@@ -73,7 +74,7 @@ impl Introduction {
     }
 }
 
-pub(super) type Reader<S> = FramedRead<ReadHalf<S>, Codec<Down, Up>>;
+pub(super) type Reader<S> = FramedRead<TimedRead<ReadHalf<S>>, Codec<Down, Up>>;
 
 /// A connection that has been welcomed.
 #[derive(Debug)]
@@ -100,7 +101,7 @@ pub async fn greet<S: AsyncRead + AsyncWrite>(
     introduction: &Introduction,
 ) -> Result<Greeted<S>, Why> {
     let (read, write) = tokio::io::split(stream);
-    let mut reader: Reader<S> = FramedRead::new(read, Codec::new());
+    let mut reader: Reader<S> = FramedRead::new(TimedRead::new(read), Codec::new());
     let mut writer = Writer::new(write);
     let hello = introduction.hello();
     let said_digest = hello.held_digest;

@@ -4,7 +4,6 @@ use std::io;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::time::Instant;
 use tokio_util::codec::Encoder;
 use wire::{Codec, Down, Up, WireError};
 
@@ -17,7 +16,6 @@ pub(super) struct Writer<W> {
     codec: Codec<Down, Up>,
     buffer: BytesMut,
     is_flushed: bool,
-    queued_at: Instant,
 }
 
 impl<W: AsyncWrite + Unpin> Writer<W> {
@@ -27,26 +25,13 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
             codec: Codec::new(),
             buffer: BytesMut::new(),
             is_flushed: true,
-            queued_at: Instant::now(),
         }
     }
 
     pub(super) fn queue(&mut self, frame: Up) -> Result<(), WireError> {
-        self.queue_aside(frame)?;
-        self.queued_at = Instant::now();
-        Ok(())
-    }
-
-    /// Queues what is no sign of life: the server may have nothing to say to it.
-    pub(super) fn queue_aside(&mut self, frame: Up) -> Result<(), WireError> {
         self.codec.encode(frame, &mut self.buffer)?;
         self.is_flushed = false;
         Ok(())
-    }
-
-    /// When the last frame was queued that the server answers.
-    pub(super) fn queued_at(&self) -> Instant {
-        self.queued_at
     }
 
     pub(super) fn has_room(&self) -> bool {

@@ -5,8 +5,10 @@ use std::time::Duration;
 use agent::session::Why;
 use model::{Code, FullName, OpId};
 use supervisor::{Notice, Recovered, Request};
+use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
-use wire::{Ack, Bye, Desired, Report, UpKind, Welcome};
+use tokio_util::codec::Encoder;
+use wire::{Ack, Bye, Codec, Desired, Down, Report, Up, UpKind, Welcome};
 
 use crate::bench::{
     Server, command, desired, hand, name, op, outcome, receive, recovered, running, send, session,
@@ -233,6 +235,95 @@ async fn an_agent_with_nothing_to_say_says_so_every_10_seconds() {
         }
     })
     .await;
+}
+
+/// The server answers only heartbeats, as servers of earlier versions do.
+#[tokio::test(start_paused = true)]
+async fn a_busy_agent_stays_with_a_quiet_server() {
+    let held = vec![recovered("n/a", 1)];
+    let (mut hand, keep) = hand(
+        Recovered {
+            held,
+            ..Recovered::default()
+        },
+        ROOM,
+    );
+    let (ended, n_statuses) = session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        let (began, mut pid, mut n_statuses) = (Instant::now(), 0, 0);
+        let mut next_change = tokio::time::interval(Duration::from_secs(3));
+        while began.elapsed() < Duration::from_secs(600) {
+            tokio::select! {
+                _ = next_change.tick() => {
+                    pid += 1;
+                    let notice = Notice::Status(name("n/a"), running(pid));
+                    keep.notices.send(notice).await.unwrap();
+                }
+                heard = receive(&mut server) => match heard {
+                    Some(UpKind::Report(report)) if report.statuses.is_empty() => {
+                        send(&mut server, Ack::default()).await;
+                    }
+                    Some(UpKind::Report(report)) => n_statuses += report.statuses.len(),
+                    None => break,
+                    Some(other) => panic!("no report: {other:?}"),
+                },
+            }
+        }
+        (began.elapsed().as_secs(), n_statuses)
+    })
+    .await;
+    assert_eq!(n_statuses.0, 600, "the session ended: {:?}", ended.why);
+    assert!(n_statuses.1 >= 190, "{} statuses", n_statuses.1);
+}
+
+/// It hears a lot and has nothing to say: the server must not take it for dead.
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_hears_something_all_the_time_still_sends_heartbeats() {
+    let (mut hand, _keep) = hand(Recovered::default(), ROOM);
+    session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        let (began, mut n_reports) = (Instant::now(), 0);
+        let mut word = tokio::time::interval(Duration::from_secs(1));
+        while began.elapsed() < Duration::from_secs(100) {
+            tokio::select! {
+                _ = word.tick() => send(&mut server, Ack::default()).await,
+                heard = receive(&mut server) => {
+                    assert!(matches!(heard, Some(UpKind::Report(_))), "{heard:?}");
+                    n_reports += 1;
+                }
+            }
+        }
+        assert_eq!(n_reports, 100 / wire::HEARTBEAT_SECS);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_frame_that_arrives_slowly_is_a_sign_of_life() {
+    let (mut hand, mut keep) = hand(Recovered::default(), ROOM);
+    let (ended, took) = session(&mut hand, 4096, async |mut server| {
+        welcome(&mut server).await;
+        let long = Desired {
+            processes: vec![desired("gse/p", 1)],
+            ..Desired::default()
+        };
+        let mut bytes = bytes::BytesMut::new();
+        Codec::<Up, Down>::new()
+            .encode(long.into(), &mut bytes)
+            .unwrap();
+        let began = Instant::now();
+        for byte in bytes.chunks(bytes.len().div_ceil(20)) {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            if server.get_mut().write_all(byte).await.is_err() {
+                break;
+            }
+        }
+        let held = tokio::time::timeout(Duration::from_secs(5), keep.requests.recv()).await;
+        assert!(matches!(held, Ok(Some(Request::Hold(_)))), "{held:?}");
+        began.elapsed().as_secs()
+    })
+    .await;
+    assert!(took > 5 * wire::SILENCE_SECS, "{took} s: {:?}", ended.why);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,13 +1,15 @@
 //! One connected agent: its frames go to `control`, and what `control` has for it goes out.
 
+use std::io;
+use std::pin::pin;
 use std::time::Duration;
 
 use control::{Control, Refused, Session};
 use model::Host;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
-use wire::{Bye, Down, DownKind, Hello, SILENCE_SECS, UpKind};
+use tokio::time::{Instant, sleep_until, timeout};
+use wire::{Ack, Bye, Down, DownKind, Hello, KEEPALIVE_SECS, SILENCE_SECS, Up, UpKind, WireError};
 
 mod frames;
 
@@ -15,8 +17,9 @@ use super::{ConnectionError, Limits};
 use crate::stopped;
 pub(super) use frames::Frames;
 
-/// How long an agent may take to read what it is sent.
-const MAX_WRITE: Duration = Duration::from_secs(30);
+/// How long an agent may take to read all of what it is sent at a time, however steadily it reads.
+const MAX_WRITE: Duration = Duration::from_secs(300);
+const KEEPALIVE: Duration = Duration::from_secs(KEEPALIVE_SECS);
 const SILENCE: Duration = Duration::from_secs(SILENCE_SECS);
 /// The longest hello: with all the operations that an agent may hold.
 const MAX_HELLO: usize = 1024 * 1024;
@@ -91,30 +94,52 @@ pub(super) async fn attend<S: AsyncRead + AsyncWrite + Unpin>(
     ended
 }
 
-/// Reads and writes until either side is done.
+/// Reads and writes until either side is done. An agent that the server hears is told from time to time that the server
+/// hears it, because most frames want no answer.
 async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     session: &Session,
     frames: &mut Frames<S>,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
-    let mut heard = Instant::now();
+    let mut sent_at = Instant::now();
+    let mut keepalive_at = sent_at + KEEPALIVE;
     loop {
+        let silent_at = frames.heard_at() + SILENCE;
         tokio::select! {
             frame = frames.next() => {
-                heard = Instant::now();
                 let Some(frame) = frame? else { return Ok(()) };
-                if let Err(refused) = session.take(frame).await {
+                let began = Instant::now();
+                if let Err(refused) = take(session, frames, frame).await? {
                     return Err(refuse(frames, refused).await);
                 }
+                frames.excuse_since(began);
             }
             outgoing = session.next() => {
                 let is_last = outgoing.iter().any(|frame| matches!(frame.kind, Some(DownKind::Bye(_))));
+                let began = Instant::now();
                 send(frames, outgoing).await?;
                 if is_last {
                     return Ok(());
                 }
+                frames.excuse_since(began);
+                sent_at = Instant::now();
+                keepalive_at = sent_at + KEEPALIVE;
             }
-            () = tokio::time::sleep_until(heard + SILENCE) => return Err(ConnectionError::TooSlow),
+            () = sleep_until(silent_at) => {
+                // Parts of a frame may have come meanwhile.
+                if frames.heard_at().elapsed() >= SILENCE {
+                    return Err(ConnectionError::TooSlow);
+                }
+            }
+            () = sleep_until(keepalive_at) => {
+                if frames.heard_at() > sent_at {
+                    let began = Instant::now();
+                    send(frames, vec![Ack::default().into()]).await?;
+                    frames.excuse_since(began);
+                    sent_at = Instant::now();
+                }
+                keepalive_at = Instant::now() + KEEPALIVE;
+            }
             // A bye is on its way through the outbox; this is for a session that was made after it was said.
             () = stopped(&mut stop) => {
                 let stopping = Refused::for_now("the server is stopping");
@@ -124,14 +149,33 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
+/// Takes in one frame, and tells the agent that the server lives while a slow store delays that.
+async fn take<S: AsyncRead + AsyncWrite + Unpin>(
+    session: &Session,
+    frames: &mut Frames<S>,
+    frame: Up,
+) -> Result<Result<(), Refused>, ConnectionError> {
+    let mut taking = pin!(session.take(frame));
+    loop {
+        match timeout(KEEPALIVE, &mut taking).await {
+            Ok(taken) => return Ok(taken),
+            Err(_) => send(frames, vec![Ack::default().into()]).await?,
+        }
+    }
+}
+
 async fn send<S: AsyncRead + AsyncWrite + Unpin>(
     frames: &mut Frames<S>,
     outgoing: Vec<Down>,
 ) -> Result<(), ConnectionError> {
-    timeout(MAX_WRITE, frames.send(outgoing))
-        .await
-        .map_err(|_| ConnectionError::TooSlow)??;
-    Ok(())
+    match timeout(MAX_WRITE, frames.send(outgoing)).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(WireError::Io(error))) if error.kind() == io::ErrorKind::TimedOut => {
+            Err(ConnectionError::TooSlow)
+        }
+        Ok(Err(error)) => Err(error.into()),
+        Err(_) => Err(ConnectionError::TooSlow),
+    }
 }
 
 /// Says why, and ends the connection.
@@ -147,9 +191,9 @@ async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(
     if let Err(error) = send(frames, vec![bye.into()]).await {
         return error;
     }
-    match timeout(MAX_WRITE, frames.close()).await {
-        Ok(Ok(())) => ConnectionError::Refused(refused.reason),
-        Ok(Err(error)) => error.into(),
-        Err(_) => ConnectionError::TooSlow,
+    match frames.close().await {
+        Ok(()) => ConnectionError::Refused(refused.reason),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => ConnectionError::TooSlow,
+        Err(error) => error.into(),
     }
 }

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use model::{Flag, Host};
 use serde_json::json;
 use server::agents::{ConnectionError, serve};
-use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, duplex};
 use tokio::task::JoinHandle;
-use tokio_util::codec::Encoder;
-use wire::{Codec, Down, Hello, Report, Up};
+use tokio::time::Instant;
+use tokio_util::codec::{Decoder, Encoder, FramedRead};
+use wire::{Codec, Down, DownKind, Hello, Report, Up};
 
 use crate::rig::{JOIN, Rig, spec};
 
@@ -139,4 +141,180 @@ async fn an_agent_that_writes_and_does_not_read_is_slowed() {
     let written = tokio::time::timeout(Duration::from_secs(20), written).await;
     written.expect("there is room again").unwrap();
     serving.abort();
+}
+
+fn report(pid: i32) -> Report {
+    let status = wire::ProcessStatus {
+        namespace: "gse".into(),
+        name: "proc-1".into(),
+        pid,
+        ..Default::default()
+    };
+    Report {
+        statuses: vec![status],
+    }
+}
+
+/// When the server said something, for as long as the connection lasts.
+async fn times_heard(half: ReadHalf<DuplexStream>) -> Vec<Instant> {
+    let mut frames = FramedRead::new(half, Codec::<Down, Up>::new());
+    let mut heard = vec![Instant::now()];
+    while let Some(Ok(_)) = frames.next().await {
+        heard.push(Instant::now());
+    }
+    heard
+}
+
+fn longest_silence(mut heard: Vec<Instant>) -> Duration {
+    heard.push(Instant::now());
+    let silences = heard.windows(2).map(|pair| pair[1] - pair[0]);
+    silences.max().unwrap()
+}
+
+/// Agents of earlier versions send no heartbeat while they report.
+#[tokio::test]
+async fn an_agent_that_only_reports_hears_that_the_server_lives() {
+    let rig = Rig::new().await;
+    let host: Host = DEAF.parse().unwrap();
+    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    let (near, serving) = connection(&rig).await;
+    until_up(&rig).await;
+    let (read, mut write) = tokio::io::split(near);
+    tokio::time::pause();
+    let began = Instant::now();
+    let reporting = async {
+        for pid in 1..=100 {
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            write.write_all(&bytes_of(report(pid))).await.unwrap();
+        }
+        serving.abort();
+    };
+    let (heard, ()) = tokio::join!(times_heard(read), reporting);
+    assert_eq!(began.elapsed().as_secs(), 300);
+    let longest = longest_silence(heard).as_secs();
+    assert!(longest < wire::SILENCE_SECS - 5, "silent for {longest} s");
+}
+
+#[tokio::test]
+async fn a_long_frame_that_arrives_slowly_is_a_sign_of_life_and_answered() {
+    let rig = Rig::new().await;
+    let host: Host = DEAF.parse().unwrap();
+    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    let (near, serving) = connection(&rig).await;
+    until_up(&rig).await;
+    let (read, mut write) = tokio::io::split(near);
+    tokio::time::pause();
+    let bytes = bytes_of(report(1));
+    let uploading = async {
+        for byte in bytes.chunks(1) {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            write.write_all(byte).await.unwrap();
+        }
+        assert!(is_up(&rig), "it was dropped in the middle of a frame");
+        serving.abort();
+    };
+    let (heard, ()) = tokio::join!(times_heard(read), uploading);
+    let longest = longest_silence(heard).as_secs();
+    assert!(longest < wire::SILENCE_SECS, "silent for {longest} s");
+}
+
+/// It takes minutes over what it is told, and reads some of it all the time.
+#[tokio::test]
+async fn an_agent_that_reads_slowly_hears_everything() {
+    let rig = Rig::new().await;
+    let host: Host = DEAF.parse().unwrap();
+    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    register(&rig).await;
+    let (near, serving) = connection(&rig).await;
+    until_up(&rig).await;
+    let (mut read, mut write) = tokio::io::split(near);
+    tokio::time::pause();
+    let began = Instant::now();
+    let beating = async {
+        loop {
+            tokio::time::sleep(Duration::from_secs(wire::HEARTBEAT_SECS)).await;
+            write.write_all(&bytes_of(Report::default())).await.unwrap();
+        }
+    };
+    let reading = async {
+        let (mut bytes, mut part) = (bytes::BytesMut::new(), [0; 256]);
+        let mut codec = Codec::<Down, Up>::new();
+        loop {
+            let n = read.read(&mut part).await.unwrap();
+            assert!(n > 0, "it was dropped while it was reading");
+            bytes.extend_from_slice(&part[..n]);
+            while let Some(frame) = codec.decode(&mut bytes).unwrap() {
+                if let Some(DownKind::Desired(desired)) = frame.kind
+                    && desired.last
+                {
+                    return;
+                }
+            }
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        }
+    };
+    tokio::select! {
+        () = reading => {}
+        () = beating => {}
+    }
+    let took = began.elapsed().as_secs();
+    assert!(took > 2 * wire::SILENCE_SECS, "{took} s are no long time");
+    assert!(is_up(&rig));
+    serving.abort();
+}
+
+/// The store takes nothing, so that events wait. The agent must not take that for a dead server.
+#[tokio::test]
+async fn an_agent_whose_events_wait_for_the_store_hears_that_the_server_lives() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let url = format!("sqlite:{}/muster.db", dir.path().display());
+    let store = store::Store::open(&url).await.unwrap();
+    let clock = control::Clock::new(|| model::UnixMillis(1_800_000_000_000));
+    // Nothing is recorded as long as the background is not run.
+    let (control, _background) = control::Control::alone(store, clock).await.unwrap();
+    let fixed = control::FirstKeys {
+        join_token: Some(JOIN.into()),
+        ..Default::default()
+    };
+    control.ensure_first_keys(fixed).await.unwrap();
+    let host: Host = DEAF.parse().unwrap();
+    control.enrol(JOIN, host, None, None).await.unwrap();
+    let (near, far) = duplex(ROOM);
+    let (_stop, stopped) = tokio::sync::watch::channel(false);
+    let serving = {
+        let control = control.clone();
+        tokio::spawn(async move { serve(&control, far, host, stopped).await })
+    };
+    let (read, mut write) = tokio::io::split(near);
+    let hello = Hello {
+        oldest: 1,
+        newest: 1,
+        ip: host.ip.to_string(),
+        ..Default::default()
+    };
+    write.write_all(&bytes_of(hello)).await.unwrap();
+    tokio::time::pause();
+    let flooding = async {
+        let mut n_taken = 0_u64;
+        let flood = async {
+            loop {
+                let result = wire::ResultFrame::new(
+                    model::OpId {
+                        task: model::TaskId::from_number(n_taken),
+                        ordinal: 0,
+                    },
+                    &model::Outcome::plain(model::Code::OK, "done", model::UnixMillis(1)),
+                );
+                write.write_all(&bytes_of(result)).await.unwrap();
+                n_taken += 1;
+            }
+        };
+        let flooded = tokio::time::timeout(Duration::from_secs(200), flood).await;
+        assert!(flooded.is_err(), "it was stopped");
+        assert!(!serving.is_finished(), "it was dropped");
+        serving.abort();
+    };
+    let (heard, ()) = tokio::join!(times_heard(read), flooding);
+    let longest = longest_silence(heard).as_secs();
+    assert!(longest < wire::SILENCE_SECS - 5, "silent for {longest} s");
 }

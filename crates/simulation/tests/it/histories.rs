@@ -8,6 +8,8 @@ const HISTORIES: u64 = 400;
 const HISTORIES_OF_REPLICAS: u64 = 120;
 /// Of two servers on one store.
 const REPLICA_HISTORIES: u64 = 50;
+/// Of agents that report all the time.
+const BUSY_HISTORIES: u64 = 20;
 /// How many that go wrong are told.
 const ENOUGH: usize = 3;
 
@@ -45,6 +47,16 @@ fn replicas_that_are_killed_and_miss_each_others_words_break_no_promise() {
 fn with_every_hint_dropped_two_servers_still_converge() {
     for seed in 0..REPLICA_HISTORIES {
         if let Err(failure) = simulation::run_replicas(seed) {
+            panic!("seed {seed}: {}", failure.wrong);
+        }
+    }
+}
+
+#[test]
+fn busy_agents_of_quiet_servers_keep_their_sessions() {
+    let histories = number("MUSTER_SIM_HISTORIES").unwrap_or(BUSY_HISTORIES);
+    for seed in 0..histories {
+        if let Err(failure) = simulation::run_busy(seed) {
             panic!("seed {seed}: {}", failure.wrong);
         }
     }

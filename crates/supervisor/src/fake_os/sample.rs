@@ -1,6 +1,7 @@
-//! Nothing is used by anybody.
+//! Usage that moves all the time, as that of busy processes does.
 
 use super::cgroup::Group;
+use super::clock;
 use crate::machine::Run;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -30,8 +31,12 @@ impl Sampler {
     }
 
     pub(crate) fn pass(&mut self, roots: &[Root]) -> Pass {
+        let sample = Sample {
+            cpu: (clock::boot_ms() / 1000 % 97) as f64 / 100.0,
+            ..Sample::default()
+        };
         Pass {
-            samples: vec![Sample::default(); roots.len()],
+            samples: vec![sample; roots.len()],
         }
     }
 

@@ -177,7 +177,8 @@ impl Drop for Counted<'_> {
 /// When an agent says something of its own accord.
 struct Schedule {
     heard_at: Instant,
-    queued_at: Instant,
+    /// When the next heartbeat is due; no other traffic postpones it, as in a real agent.
+    heartbeat_at: Instant,
     statuses_at: Option<Instant>,
     event_at: Option<Instant>,
 }
@@ -193,7 +194,7 @@ pub(super) async fn talk(mut connection: Connection, agent: &mut Agent) -> Ended
     let now = Instant::now();
     let mut schedule = Schedule {
         heard_at: now,
-        queued_at: now,
+        heartbeat_at: now + HEARTBEAT,
         statuses_at: None,
         event_at: None,
     };
@@ -294,15 +295,14 @@ fn fill(
         schedule.event_at = agent.event_period().map(|period| now + period);
         agent.crash();
     }
+    if schedule.heartbeat_at <= now {
+        outgoing.queue(Report::default())?;
+        schedule.heartbeat_at = now + HEARTBEAT;
+    }
     while outgoing.has_room()
         && let Some(frame) = agent.next_frame(now)
     {
         outgoing.queue(frame)?;
-        schedule.queued_at = now;
-    }
-    if now >= schedule.queued_at + HEARTBEAT && outgoing.has_room() {
-        outgoing.queue(Report::default())?;
-        schedule.queued_at = now;
     }
     Ok(())
 }
@@ -328,10 +328,9 @@ impl Schedule {
         if !outgoing.has_room() {
             return operation_at.unwrap_or(silent_at).min(silent_at);
         }
-        let heartbeat_at = Some(self.queued_at + HEARTBEAT);
         [
             operation_at,
-            heartbeat_at,
+            Some(self.heartbeat_at),
             agent.processes.due(),
             self.statuses_at,
             self.event_at,

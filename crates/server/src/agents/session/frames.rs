@@ -7,9 +7,11 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::time::{Instant, timeout};
 use tokio_util::codec::{Decoder, Encoder};
 use wire::{Codec, Down, Up, WireError};
 
@@ -17,6 +19,9 @@ use wire::{Codec, Down, Up, WireError};
 const READ: usize = 8 * 1024;
 /// With this much to write, it is written before more is made.
 const WRITE: usize = 64 * 1024;
+/// How long an agent may take to read anything of what it is sent. A slow network takes longer for a long frame, but some of
+/// it arrives all the time.
+const MAX_STALL: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(in crate::agents) struct Frames<S> {
@@ -24,6 +29,7 @@ pub(in crate::agents) struct Frames<S> {
     codec: Codec<Up, Down>,
     /// Bytes of a frame that has begun to arrive, and of what came with it.
     incoming: BytesMut,
+    heard_at: Instant,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
@@ -33,12 +39,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
             stream,
             codec: Codec::with_limit(limit),
             incoming: BytesMut::new(),
+            heard_at: Instant::now(),
         }
     }
 
     /// From now on frames may be as long as any.
     pub(super) fn lift_limit(&mut self) {
         self.codec = Codec::new();
+    }
+
+    /// When the last bytes were read: a part of a long frame shows as well as a whole one that the agent lives.
+    pub(super) fn heard_at(&self) -> Instant {
+        self.heard_at
+    }
+
+    /// Does not count the time since then as silence, because the server did not listen.
+    pub(super) fn excuse_since(&mut self, since: Instant) {
+        self.heard_at += since.elapsed();
     }
 
     /// The next frame; none when the peer is done. May be cancelled without loss.
@@ -65,6 +82,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
         let mut scratch = ReadBuf::uninit(&mut scratch);
         ready!(Pin::new(&mut self.stream).poll_read(context, &mut scratch))?;
         self.incoming.extend_from_slice(scratch.filled());
+        self.heard_at = Instant::now();
         Poll::Ready(Ok(scratch.filled().len()))
     }
 
@@ -74,16 +92,31 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
         for frame in frames {
             self.codec.encode(frame, &mut outgoing)?;
             if outgoing.len() >= WRITE {
-                self.stream.write_all_buf(&mut outgoing).await?;
+                self.write(&mut outgoing).await?;
             }
         }
-        self.stream.write_all_buf(&mut outgoing).await?;
-        Ok(self.stream.flush().await?)
+        self.write(&mut outgoing).await?;
+        Ok(in_time(self.stream.flush()).await?)
+    }
+
+    async fn write(&mut self, bytes: &mut BytesMut) -> io::Result<()> {
+        while !bytes.is_empty() {
+            if in_time(self.stream.write_buf(bytes)).await? == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+        }
+        Ok(())
     }
 
     pub(super) async fn close(&mut self) -> io::Result<()> {
-        self.stream.shutdown().await
+        in_time(self.stream.shutdown()).await
     }
+}
+
+async fn in_time<T>(step: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    timeout(MAX_STALL, step)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 #[cfg(test)]
