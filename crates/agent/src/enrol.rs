@@ -36,6 +36,8 @@ pub enum EnrolError {
     WrongCa(#[source] ConnectError),
     #[error("the server refused to enrol this agent: {0}")]
     Refused(String),
+    #[error("the server does not enrol this agent yet: {0}")]
+    NotYet(String),
     #[error("the server's answer is wrong: {0}")]
     BadAnswer(&'static str),
     #[error("the request for a certificate cannot be made")]
@@ -47,7 +49,10 @@ pub enum EnrolError {
 impl EnrolError {
     /// Whether it is of use to try again without anybody changing something.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Connect(_) | Self::Wire(_) | Self::NoAnswer)
+        matches!(
+            self,
+            Self::Connect(_) | Self::Wire(_) | Self::NoAnswer | Self::NotYet(_)
+        )
     }
 }
 
@@ -145,7 +150,10 @@ fn accept(
     key: &KeyPair,
 ) -> Result<Identity, EnrolError> {
     if !answer.refused.is_empty() {
-        return Err(EnrolError::Refused(answer.refused));
+        return Err(match answer.retry {
+            true => EnrolError::NotYet(answer.refused),
+            false => EnrolError::Refused(answer.refused),
+        });
     }
     if answer.ca_der != ca.as_ref() {
         return Err(EnrolError::BadAnswer(

@@ -19,7 +19,7 @@ use crate::choice::Choice;
 use crate::config::{AgentArgs, AgentConfig};
 use crate::connect::connect;
 use crate::data::DataDir;
-use crate::enrol::enrol;
+use crate::enrol::{EnrolError, enrol};
 use crate::error::{AgentError, chain};
 use crate::facts::Facts;
 use crate::hand::Hand;
@@ -330,21 +330,22 @@ impl Enrolment<'_> {
                 () = stop.cancelled() => return Ok(None),
                 enrolled = enrol(server, &token.0, self.host, agent_id, &self.key) => enrolled,
             };
-            match enrolled {
+            let error = match enrolled {
                 Ok(identity) => {
                     identity::keep(self.data, &identity, &self.key)?;
                     tracing::info!(host = %identity.host, agent_id = %identity.agent_id, "enrolled");
                     return Ok(Some(identity));
                 }
-                Err(error) if error.is_passing() => {
-                    tracing::warn!(error = %chain(&error), "not enrolled yet");
-                }
-                Err(error) => return Err(error.into()),
-            }
-            let delay = match choice.failed() {
-                true => Backoff::next_server(chance()),
-                false => backoff.delay(Attempt::Failed, chance()),
+                Err(error) if !error.is_passing() => return Err(error.into()),
+                Err(error) => error,
             };
+            let delay = match (&error, choice.failed()) {
+                // Every server says the same.
+                (EnrolError::NotYet(_), _) => backoff.delay(Attempt::Refused, chance()),
+                (_, true) => Backoff::next_server(chance()),
+                (_, false) => backoff.delay(Attempt::Failed, chance()),
+            };
+            tracing::warn!(error = %chain(&error), retry_in_secs = delay.as_secs(), "not enrolled yet: trying again");
             if wait(delay, hand, stop).await?.is_leaving() {
                 return Ok(None);
             }

@@ -28,7 +28,7 @@ mod trail;
 mod users;
 
 pub use grants::{Revoked, Subject};
-pub use keys::FirstKeys;
+pub use keys::{FirstKeys, NewJoinToken};
 pub use trail::{AuditFilter, AuditLines};
 
 /// What the caller presented, before anybody checked it.

@@ -1,6 +1,8 @@
 //! Enrolment: a join token and a host become a known agent. The certificate itself is the server's affair; whether one
 //! still counts is decided here: it must have been issued since its host was enrolled, and revoking ends the enrolment.
 
+mod in_use;
+
 use model::access::{Audit, Caller, JoinToken};
 use model::change::{Changes, HostId, HostRow};
 use model::{AgentId, Host, UnixMillis};
@@ -18,6 +20,7 @@ impl Control {
         from: Option<std::net::IpAddr>,
     ) -> Result<AgentId, ControlError> {
         let (hash, at) = (secrets::sha256(token), self.now());
+        let started_at = self.0.started_at;
         let made = AgentId::parse(&secrets::hex(&secrets::random::<16>()))?;
         self.commit(move |world| {
             let token = world
@@ -38,11 +41,12 @@ impl Control {
             };
             let mut draft = Draft::new(world, at);
             let id = draft.host(host);
-            // Whoever has a token must not be able to push a living agent aside.
-            if world.fleet.host(id).is_some_and(|view| view.link.is_up()) {
-                return Err(ControlError::Conflict(format!(
-                    "host {host} has an agent that is connected: stop that one before another enrols in its place"
-                )));
+            let view = world.fleet.host(id);
+            let contact = view.and_then(|view| in_use::contact(&view, started_at, at));
+            if let Some(contact) = contact
+                && !token.replace
+            {
+                return Err(ControlError::HostInUse(contact.refusal(host)));
             }
             let before = world.fleet.host(id).and_then(|view| view.agent_id.cloned());
             let agent = agent_id.clone().or(before).unwrap_or_else(|| made.clone());
@@ -70,7 +74,10 @@ impl Control {
                 at,
                 "enrol",
                 host.to_string(),
-                format!("token {}", token.id),
+                match contact {
+                    Some(_) => format!("token {}, in place of another agent", token.id),
+                    None => format!("token {}", token.id),
+                },
             )];
             let mut changes = Changes {
                 hosts: vec![row],
@@ -112,6 +119,11 @@ pub enum Issued {
     At(UnixMillis),
     /// It does not say: older servers made it, at about this time.
     About(UnixMillis),
+}
+
+/// What an agent is told whose place another has taken.
+pub(crate) fn superseded(host: Host) -> String {
+    format!("another agent has enrolled for host {host} with a token that replaces agents")
 }
 
 /// What an agent is told that is not enrolled, or not any more.
@@ -188,16 +200,15 @@ impl Control {
         .await
     }
 
-    pub(crate) fn enrolled(&self, host: Host) -> Option<HostId> {
+    /// The host and when it was enrolled, if it is.
+    pub(crate) fn enrolled(&self, host: Host) -> Option<(HostId, UnixMillis)> {
         let fleet = self.fleet();
         let view = fleet.host_id(&host).and_then(|id| fleet.host(id))?;
-        (view.enrolled_at != UnixMillis::NEVER).then_some(view.id)
+        (view.enrolled_at != UnixMillis::NEVER).then_some((view.id, view.enrolled_at))
     }
 
     fn enrolled_at(&self, host: Host) -> Option<UnixMillis> {
-        let fleet = self.fleet();
-        let view = fleet.host_id(&host).and_then(|id| fleet.host(id))?;
-        Some(view.enrolled_at).filter(|at| *at != UnixMillis::NEVER)
+        self.enrolled(host).map(|(_, at)| at)
     }
 
     /// A replica that does not know the latest sends nobody away for good.

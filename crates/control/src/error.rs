@@ -31,6 +31,9 @@ pub enum ControlError {
     /// It exists already.
     #[error("{0}")]
     Conflict(String),
+    /// Another agent speaks for the host; an operator may change that, or time.
+    #[error("{0}")]
+    HostInUse(String),
     /// The app asks faster than it may; try again after this many milliseconds.
     #[error("app {app} may make {limit} requests per second: try again in {retry_after_ms} ms")]
     TooFast {

@@ -39,7 +39,7 @@ mod unregister;
 mod watch;
 mod webhooks;
 
-pub use access::{AuditFilter, AuditLines, Credentials, FirstKeys, Revoked, Subject};
+pub use access::{AuditFilter, AuditLines, Credentials, FirstKeys, NewJoinToken, Revoked, Subject};
 pub use ask::{Answer, Asked, Place};
 pub use config_files::FileOnHost;
 pub use enrol::{Certificate, Issued};
@@ -116,6 +116,8 @@ struct Inner {
     /// Something that vanished from the topology may have stopped.
     retire: Notify,
     clock: Clock,
+    /// When this server began to hear of agents.
+    started_at: UnixMillis,
 }
 
 /// What goes on beside requests. Each part ends when it is told to stop.
@@ -186,6 +188,7 @@ impl Control {
             source: OnceLock::new(),
             refreshing: topology::Refreshing::default(),
             retire: Notify::new(),
+            started_at: (clock.0)(),
             clock,
         }));
         control.0.tasks.table().apply(&loaded.changes);

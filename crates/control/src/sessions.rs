@@ -73,6 +73,9 @@ pub(crate) struct Outbox {
     notify: Notify,
     /// The number of the connection, as other replicas know it.
     session: AtomicU64,
+    /// When its host was enrolled: an agent that enrols later takes its place. None where this replica was behind and may
+    /// not know of the enrolment that the agent's certificate is from.
+    enrolled_at: Option<UnixMillis>,
     asked_to_move: Mutex<Option<Instant>>,
     /// This replica may know less than the agent: it is told nothing that it should hold, or do.
     is_behind: AtomicBool,
@@ -245,10 +248,13 @@ impl Control {
             )));
         }
         let at = self.now();
-        let host = self
+        let (host, enrolled_at) = self
             .enrolled(certified)
             .ok_or_else(|| self.refuse_stranger(certified))?;
-        let outbox = Arc::new(Outbox::default());
+        let outbox = Arc::new(Outbox {
+            enrolled_at: (!self.is_behind()).then_some(enrolled_at),
+            ..Outbox::default()
+        });
         outbox.session.store(hello.session, Ordering::SeqCst);
         outbox.is_behind.store(self.is_behind(), Ordering::SeqCst);
         outbox.waiting().welcome = Some(Welcome {
@@ -261,6 +267,10 @@ impl Control {
         self.0.sessions.insert(host, outbox.clone());
         let (in_step, groups) = {
             let mut fleet = self.fleet_mut();
+            // A commit that is folded in from here on finds the outbox itself.
+            if let Some(view) = fleet.host(host) {
+                outbox.dismiss(certified, view.enrolled_at);
+            }
             fleet.set_agent_info(host, info_of(hello));
             fleet.set_link(host, Link::Up { since: at });
             // Of every namespace that has a process here, also those without groups: they may have had some before.

@@ -134,6 +134,9 @@ pub struct JoinToken {
     /// How many agents may still join with it; none for any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses_left: Option<u32>,
+    /// Whether an agent that joins with it takes the place of one that is connected, or was lately.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replace: bool,
 }
 
 /// Who asks, after the credentials were checked.

@@ -42,6 +42,9 @@ pub struct Enrolled {
     pub ca_der: Vec<u8>,
     #[prost(string, tag = "4")]
     pub agent_id: String,
+    /// Whether the refusal may pass without a change to the agent, so that the agent asks again.
+    #[prost(bool, tag = "5")]
+    pub retry: bool,
 }
 
 /// A join token as people carry it: `SECRET` alone, or `SECRET.FINGERPRINT` where the fingerprint (SHA-256 of the CA's

@@ -247,6 +247,32 @@ async fn an_enrolment_cut_off_is_repeated_with_the_same_key() {
 }
 
 #[tokio::test]
+async fn an_agent_whose_host_is_in_use_asks_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let ca = Ca::new();
+    let peer = Peer::start(&ca).await;
+    let config = config(dir.path(), &peer.address(), Some(ca.token()));
+    let asked_again = agent(&config, async {
+        let (mut connection, first) = peer.accept_enrolment().await;
+        let answer = Enrolled {
+            refused: "host 3:10.0.0.7 has an agent that is connected".into(),
+            retry: true,
+            ..Enrolled::default()
+        };
+        connection.send(answer).await.unwrap();
+        while connection.next().await.is_some() {}
+        // From here on time passes as soon as the agent waits.
+        tokio::time::pause();
+        let began = tokio::time::Instant::now();
+        let (_, second) = peer.accept_enrolment().await;
+        assert_eq!(first.token, second.token);
+        began.elapsed()
+    });
+    let waited = asked_again.await.unwrap();
+    assert!(waited.as_secs() >= 60, "{waited:?}");
+}
+
+#[tokio::test]
 async fn the_supervisor_is_served_while_there_is_no_server() {
     let dir = tempfile::tempdir().unwrap();
     let ca = Ca::new();

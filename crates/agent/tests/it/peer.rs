@@ -65,6 +65,7 @@ impl Ca {
         names.push(SanType::URI(uri.as_str().try_into().unwrap()));
         Enrolled {
             refused: String::new(),
+            retry: false,
             certificate_der: request.signed_by(&self.issuer).unwrap().der().to_vec(),
             ca_der: self.der.to_vec(),
             agent_id: match enrol.agent_id.as_str() {

@@ -65,6 +65,7 @@ pub struct TokenRow {
     pub created_at: UnixMillis,
     #[serde(default)]
     pub uses_left: Option<u32>,
+    pub replace: bool,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

@@ -33,6 +33,8 @@ Examples:
     muster agent revoke 10.0.0.7
   It is ours again, and may join once:
     muster token create --host 10.0.0.7 --uses 1 --expires 1h
+  A host was installed anew, and its new agent is refused because the old one was connected lately:
+    muster agent revoke 10.0.0.7
 
 Its processes go on. An agent that knows a token that is still good joins by itself: delete
 the token first if it must not (muster token list).";

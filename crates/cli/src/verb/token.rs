@@ -18,6 +18,9 @@ Examples:
   muster token create --expires-in 24h                    for any host, for a day
   muster token create --host 10.0.0.7 --expires 1h --uses 1
                                                           for this host alone, once, within the hour
+  muster token create --host 10.0.0.7 --expires 1h --uses 1 --replace
+                                                          the host was installed anew: the new agent takes the
+                                                          place of the one that was connected until now
   muster token list
   muster token delete ID
 
@@ -50,6 +53,10 @@ pub struct CreateArgs {
     /// How many agents may join with it [default: any number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     uses: Option<u32>,
+    /// An agent that joins with it takes the place of one that is connected, or was within the last ten minutes; without
+    /// this it is refused until then. Best with --host and --uses 1: whoever has such a token can push any agent aside
+    #[arg(long)]
+    replace: bool,
 }
 
 #[derive(Serialize)]
@@ -60,6 +67,8 @@ struct NewToken {
     expires_in: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     uses: Option<u32>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    replace: bool,
 }
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
@@ -88,6 +97,7 @@ fn list(context: &Context) -> Result<(), Failure> {
         Column::number("AGE"),
         Column::text("EXPIRES"),
         Column::text("JOINS LEFT"),
+        Column::text("REPLACES"),
     ]);
     for row in rows::<TokenRow>(&answer, "tokens")? {
         let expires = match row.expires_at {
@@ -104,6 +114,10 @@ fn list(context: &Context) -> Result<(), Failure> {
                 Some(n) => n.to_string().into(),
                 None => Cell::from("any"),
             },
+            Cell::from(match row.replace {
+                true => "yes",
+                false => "no",
+            }),
         ]);
     }
     match table.is_empty() {
@@ -118,6 +132,7 @@ fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
         host: args.host,
         expires_in: args.expires_in.map(|lives| format!("{}s", lives.as_secs())),
         uses: args.uses,
+        replace: args.replace,
     };
     let created: CreatedToken = context.client()?.create("tokens", &new)?;
     let out = &context.out;

@@ -26,6 +26,12 @@ fn a_token_may_be_for_one_host_once_and_within_the_hour() {
     );
     let list = muster(&["token", "list"]).to(&script.url).run();
     assert!(list.stdout.contains("JOINS LEFT"), "{list:?}");
+    let replacing = muster(&["token", "create", "--replace"]).to(&script.url);
+    assert_eq!(replacing.run().code, 0);
+    assert_eq!(
+        script.asked().last().unwrap().body,
+        json!({"replace": true})
+    );
     let none = muster(&["token", "create", "--uses", "0"]).to(&script.url);
     assert_eq!(none.run().code, 2);
 }

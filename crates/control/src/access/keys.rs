@@ -27,6 +27,19 @@ impl std::fmt::Debug for FirstKeys {
     }
 }
 
+/// What a join token is made for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NewJoinToken {
+    /// When set, good for this host alone.
+    pub host: Option<Host>,
+    /// How long it is good; none for ever.
+    pub lives: Option<Duration>,
+    /// How many agents may join with it; none for any number.
+    pub uses: Option<u32>,
+    /// Whether an agent that joins with it takes the place of one that is connected, or was lately.
+    pub replace: bool,
+}
+
 impl Control {
     /// Makes the first app and the first join token where there are none; fixed values win over what is stored.
     pub async fn ensure_first_keys(&self, fixed: FirstKeys) -> Result<FirstKeys, ControlError> {
@@ -91,6 +104,7 @@ impl Control {
                     host: None,
                     created_at: at,
                     uses_left: None,
+                    replace: false,
                 });
                 keys.join_token = Some(token);
             }
@@ -117,9 +131,7 @@ impl Control {
     pub async fn create_join_token(
         &self,
         caller: &Caller,
-        host: Option<Host>,
-        lives: Option<Duration>,
-        uses: Option<u32>,
+        new: NewJoinToken,
     ) -> Result<(JoinToken, String), ControlError> {
         self.check_admin(caller)?;
         let at = self.now();
@@ -127,19 +139,20 @@ impl Control {
         let token = JoinToken {
             id: secrets::hex(&secrets::random::<4>()),
             token_sha256: secrets::sha256(&secret),
-            expires_at: lives.map_or(UnixMillis::NEVER, |lives| {
+            expires_at: new.lives.map_or(UnixMillis::NEVER, |lives| {
                 at.plus_millis(lives.as_millis() as i64)
             }),
-            host,
+            host: new.host,
             created_at: at,
-            uses_left: uses,
+            uses_left: new.uses,
+            replace: new.replace,
         };
         let (caller, row) = (caller.clone(), token.clone());
         self.commit(move |_| {
-            let detail = row
-                .host
-                .map(|host| format!("for {host}"))
-                .unwrap_or_default();
+            let host = row.host.map(|host| format!("for {host}"));
+            let replaces = row.replace.then(|| "replaces agents".to_owned());
+            let detail: Vec<String> = host.into_iter().chain(replaces).collect();
+            let detail = detail.join(", ");
             let audit = vec![Audit::new(
                 &caller,
                 at,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use model::UnixMillis;
 use model::change::Changes;
+use model::{Host, UnixMillis};
 use tokio::time::Instant;
 use wire::{Bye, Move};
 
@@ -19,6 +19,24 @@ impl Outbox {
         *self.asked_to_move.lock() = Some(now);
         let reason = reason.to_owned();
         self.change(|waiting| waiting.move_away = Some(Move { reason }));
+    }
+
+    /// Ends the connection if its host was revoked or enrolled again since it began.
+    pub(super) fn dismiss(&self, host: Host, enrolled_at: UnixMillis) {
+        let reason = match enrolled_at {
+            UnixMillis::NEVER => crate::enrol::not_enrolled(host),
+            at if self.enrolled_at.is_some_and(|before| before != at) => {
+                crate::enrol::superseded(host)
+            }
+            _ => return,
+        };
+        self.change(|waiting| {
+            waiting.bye = Some(Bye {
+                reason,
+                permanent: true,
+                rejoin: true,
+            });
+        });
     }
 
     /// Another connection of the same host took the place of this one. An agent that was asked to move ends it by itself,
@@ -68,17 +86,11 @@ impl Sessions {
         asked.filter(|at| *at >= since).count()
     }
 
-    /// Ends the connections of hosts whose certificates were revoked.
+    /// Ends the connections of hosts whose certificates were revoked, or superseded by a later enrolment.
     pub(crate) fn dismiss(&self, changes: &Changes) {
-        let revoked = |row: &&model::change::HostRow| row.enrolled_at == UnixMillis::NEVER;
-        for row in changes.hosts.iter().filter(revoked) {
+        for row in &changes.hosts {
             if let Some(outbox) = self.outbox(row.id) {
-                let bye = Bye {
-                    reason: crate::enrol::not_enrolled(row.host),
-                    permanent: true,
-                    rejoin: true,
-                };
-                outbox.change(|waiting| waiting.bye = Some(bye));
+                outbox.dismiss(row.host, row.enrolled_at);
             }
         }
     }

@@ -304,6 +304,7 @@ fn of_host(error: ControlError, path: &str) -> Failure {
         | ControlError::Unauthenticated { .. }
         | ControlError::NoSuchTask(_)
         | ControlError::Conflict(_)
+        | ControlError::HostInUse(_)
         | ControlError::TooFast { .. }
         | ControlError::TooManyTries { .. }
         | ControlError::Busy(_)

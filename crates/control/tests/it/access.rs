@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use control::{AuditFilter, ControlError, Credentials, FirstKeys, Lacks, Revoked, Subject};
+use control::{
+    AuditFilter, ControlError, Credentials, FirstKeys, Lacks, NewJoinToken, Revoked, Subject,
+};
 use model::access::{Action, Area, Audit, Caller, Grant, Role};
 use model::topology::BusinessId;
 use model::{AgentId, Host, Namespace, UnixMillis};
@@ -261,10 +263,16 @@ async fn the_first_keys_are_made_once_and_fixed_values_win() {
 async fn a_join_token_counts_for_its_time_and_its_host() {
     let rig = Rig::new().await;
     let (here, there): (Host, Host) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
-    let hour = Some(Duration::from_secs(3600));
     let (token, secret) = rig
         .control
-        .create_join_token(&rig.caller, Some(here), hour, None)
+        .create_join_token(
+            &rig.caller,
+            NewJoinToken {
+                host: Some(here),
+                lives: Some(Duration::from_secs(3600)),
+                ..NewJoinToken::default()
+            },
+        )
         .await
         .unwrap();
     assert!(rig.control.enrol(&secret, there, None, None).await.is_err());
@@ -282,7 +290,7 @@ async fn a_join_token_counts_for_its_time_and_its_host() {
     );
     let (_, any) = rig
         .control
-        .create_join_token(&rig.caller, None, None, None)
+        .create_join_token(&rig.caller, NewJoinToken::default())
         .await
         .unwrap();
     assert!(matches!(
@@ -309,19 +317,6 @@ async fn a_join_token_counts_for_its_time_and_its_host() {
             .await
             .is_err()
     );
-}
-
-#[tokio::test]
-async fn a_token_does_not_push_a_living_agent_aside() {
-    let rig = Rig::new().await;
-    let agent = rig.agent("10.0.0.1").await;
-    let host: Host = "10.0.0.1".parse().unwrap();
-    assert!(matches!(
-        rig.control.enrol("join-me", host, None, None).await,
-        Err(ControlError::Conflict(_))
-    ));
-    drop(agent);
-    assert!(rig.control.enrol("join-me", host, None, None).await.is_ok());
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use control::{Certificate, ControlError, FirstKeys, Issued};
+use control::{Certificate, ControlError, FirstKeys, Issued, NewJoinToken};
 use model::access::Caller;
 use model::{Host, UnixMillis};
 use wire::{Bye, DownKind, Move};
@@ -145,7 +145,13 @@ async fn a_token_is_good_for_as_many_joins_as_it_says() {
     let rig = Rig::new().await;
     let created = rig
         .control
-        .create_join_token(&rig.caller, None, None, Some(2))
+        .create_join_token(
+            &rig.caller,
+            NewJoinToken {
+                uses: Some(2),
+                ..NewJoinToken::default()
+            },
+        )
         .await;
     let (_, secret) = created.unwrap();
     for n in 1..=3 {

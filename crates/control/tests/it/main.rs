@@ -4,6 +4,7 @@
 
 mod access;
 mod config_files;
+mod enrol;
 mod events;
 mod fold;
 mod jobs;

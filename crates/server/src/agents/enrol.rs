@@ -35,10 +35,11 @@ pub(super) async fn serve(
             tracing::info!(host = named, %peer, agent_id = answer.agent_id, "agent has a certificate");
             answer
         }
-        Err(Unenrolled::Refused(refused)) => {
-            tracing::warn!(host = named, %peer, refused, "agent gets no certificate");
+        Err(Unenrolled::Refused { reason, retry }) => {
+            tracing::warn!(host = named, %peer, refused = reason, "agent gets no certificate");
             Enrolled {
-                refused,
+                refused: reason,
+                retry,
                 ..Default::default()
             }
         }
@@ -55,15 +56,27 @@ pub(super) async fn serve(
 
 /// Why there is no certificate.
 enum Unenrolled {
-    /// The sentence that the agent shows: somebody has to mend something first.
-    Refused(String),
+    /// The sentence that the agent shows. Without `retry` it has to be configured in another way first.
+    Refused {
+        reason: String,
+        retry: bool,
+    },
     NotNow(String),
+}
+
+impl Unenrolled {
+    fn for_good(reason: impl Into<String>) -> Self {
+        Self::Refused {
+            reason: reason.into(),
+            retry: false,
+        }
+    }
 }
 
 impl From<Refused> for Unenrolled {
     fn from(refused: Refused) -> Self {
         match refused.permanent {
-            true => Self::Refused(refused.reason),
+            true => Self::for_good(refused.reason),
             false => Self::NotNow(refused.reason),
         }
     }
@@ -75,7 +88,7 @@ async fn enrol(
     question: Enrol,
     peer: SocketAddr,
 ) -> Result<Enrolled, Unenrolled> {
-    let refused = |reason: String| Unenrolled::Refused(reason);
+    let refused = |reason: String| Unenrolled::for_good(reason);
     let host =
         Host::parse(i64::from(question.cloud), &question.ip).map_err(|e| refused(e.to_string()))?;
     let agent_id = match question.agent_id.as_str() {
@@ -92,17 +105,21 @@ async fn enrol(
         ControlError::Unavailable(_) | ControlError::Busy(_) => {
             Unenrolled::NotNow(error.to_string())
         }
-        other => Unenrolled::Refused(other.to_string()),
+        ControlError::HostInUse(reason) => Unenrolled::Refused {
+            reason,
+            retry: true,
+        },
+        other => Unenrolled::for_good(other.to_string()),
     })?;
     // Signed afterwards: it says that it was issued no earlier than the enrolment that it belongs to.
     let certificate = ca
         .sign_agent(&host, &question.csr_der, control.issue_time(host))
         .map_err(|e| Unenrolled::NotNow(e.to_string()))?;
     Ok(Enrolled {
-        refused: String::new(),
         certificate_der: certificate.to_vec(),
         ca_der: ca.certificate().to_vec(),
         agent_id: agent_id.to_string(),
+        ..Default::default()
     })
 }
 
@@ -118,13 +135,13 @@ fn renew(
         true => Vec::new(),
         false => ca
             .sign_agent(&certificate.host, &question.csr_der, issued_at)
-            .map_err(|e| Unenrolled::Refused(format!("the key request is no good: {e}")))?
+            .map_err(|e| Unenrolled::for_good(format!("the key request is no good: {e}")))?
             .to_vec(),
     };
     Ok(Enrolled {
-        refused: String::new(),
         certificate_der,
         ca_der: ca.certificate().to_vec(),
         agent_id: agent_id.to_string(),
+        ..Default::default()
     })
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use control::{Clock, Control, FirstKeys};
+use control::{Clock, Control, FirstKeys, NewJoinToken};
 use futures_util::{SinkExt, StreamExt};
 use model::access::Caller;
 use model::{Host, UnixMillis};
@@ -268,6 +268,53 @@ async fn a_revoked_certificate_opens_no_session_and_is_not_renewed() {
     assert!(is_welcome(&kind), "{kind:?}");
     let (_, kind) = door.hello(&stolen).await;
     assert!(goodbye(kind).permanent, "the stolen one stays refused");
+}
+
+/// The agent whose session ends is away for a moment only; before, its host went to whoever asked in that moment.
+#[tokio::test]
+async fn a_join_token_does_not_take_the_host_of_an_agent_that_was_here_lately() {
+    let door = Door::open(Limits::default()).await;
+    let living = door.enrol().await;
+    let (session, kind) = door.hello(&living).await;
+    assert!(is_welcome(&kind), "{kind:?}");
+    drop(session);
+    let host: Host = HOST.parse().unwrap();
+    let is_up = || {
+        let fleet = door.control.fleet();
+        fleet.hosts().any(|view| view.link.is_up())
+    };
+    while is_up() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let key = KeyPair::generate().unwrap();
+    let intruder = Enrol {
+        token: JOIN.into(),
+        ..question(&key)
+    };
+    let answer = door.ask(None, intruder.clone()).await.unwrap();
+    assert!(answer.certificate_der.is_empty() && answer.retry);
+    assert!(answer.refused.contains("--replace"), "{}", answer.refused);
+    let (session, kind) = door.hello(&living).await;
+    assert!(is_welcome(&kind), "its certificate still counts: {kind:?}");
+
+    // An operator's word, while it is connected.
+    let new = NewJoinToken {
+        host: Some(host),
+        replace: true,
+        ..NewJoinToken::default()
+    };
+    let created = door.control.create_join_token(&Caller::system(), new).await;
+    let successor = Enrol {
+        token: created.unwrap().1,
+        ..intruder
+    };
+    let answer = door.ask(None, successor).await.unwrap();
+    assert_eq!(answer.refused, "");
+    let (_session, kind) = door.hello(&Identity::new(&key, answer)).await;
+    assert!(is_welcome(&kind), "{kind:?}");
+    drop(session);
+    let (_, kind) = door.hello(&living).await;
+    assert!(goodbye(kind).rejoin, "its certificate counts no more");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use control::{Clock, Control, FirstKeys, Session};
+use control::{Clock, Control, ControlError, FirstKeys, Session};
 use model::event::Event;
 use model::{Code, Flag, Host, OpId, Outcome, Status, UnixMillis};
 use serde_json::{Value, json};
@@ -186,7 +186,11 @@ impl Rig {
 /// Enrols a host with a server that knows [`JOIN`], and connects its agent.
 pub(crate) async fn attach(control: &Control, host: &str) -> Agent {
     let host: Host = host.parse().unwrap();
-    control.enrol(JOIN, host, None, None).await.unwrap();
+    match control.enrol(JOIN, host, None, None).await {
+        // One that was here before has its certificate.
+        Ok(_) | Err(ControlError::HostInUse(_)) => {}
+        Err(error) => panic!("{host} is not enrolled: {error}"),
+    }
     let hello = Hello {
         oldest: 1,
         newest: 1,

@@ -267,6 +267,7 @@ pub fn join_token(n: u32) -> JoinToken {
         host: n.is_multiple_of(2).then(|| "0:10.0.0.1".parse().unwrap()),
         created_at: moment(n),
         uses_left: n.is_multiple_of(2).then_some(n),
+        replace: n.is_multiple_of(3),
     }
 }
 

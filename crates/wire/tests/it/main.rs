@@ -343,6 +343,15 @@ fn enrolment_is_read_and_written_as_ever() {
             certificate_der: vec![4, 5],
             ca_der: vec![6],
             agent_id: "agent-1".into(),
+            retry: false,
+        },
+    );
+    check(
+        "enrol-answer-retry",
+        Enrolled {
+            refused: "host 0:10.0.0.1 has an agent that is connected".into(),
+            retry: true,
+            ..Enrolled::default()
         },
     );
 }

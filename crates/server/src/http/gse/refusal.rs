@@ -101,7 +101,9 @@ impl From<ControlError> for Refusal {
                 Lacks::User => USER_NOT_AUTHENTICATED,
             },
             ControlError::NoSuchTask(_) | ControlError::NotFound(_) => NOT_FOUND,
-            ControlError::Conflict(_) | ControlError::Declined(_) => CONFLICT,
+            ControlError::Conflict(_) | ControlError::HostInUse(_) | ControlError::Declined(_) => {
+                CONFLICT
+            }
             ControlError::TooFast { .. } | ControlError::TooManyTries { .. } => TOO_FAST,
             ControlError::Busy(_) | ControlError::Away(_) => UNAVAILABLE,
             ControlError::Unavailable(cause) => {

@@ -142,7 +142,9 @@ impl From<ControlError> for Refusal {
             },
             ControlError::NotFound(_) => NO_SUCH_BUSINESS,
             ControlError::NoSuchTask(_) => NOT_FOUND,
-            ControlError::Conflict(_) | ControlError::Declined(_) => CONFLICT,
+            ControlError::Conflict(_) | ControlError::HostInUse(_) | ControlError::Declined(_) => {
+                CONFLICT
+            }
             ControlError::TooFast { .. } | ControlError::TooManyTries { .. } => TOO_FAST,
             ControlError::Busy(_) | ControlError::Away(_) => UNAVAILABLE,
             ControlError::Unavailable(cause) => {

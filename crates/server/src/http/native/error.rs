@@ -158,7 +158,9 @@ impl From<ControlError> for ApiError {
             ControlError::Declined(_) => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "declined", message)
             }
-            ControlError::Conflict(_) => Self::new(StatusCode::CONFLICT, "conflict", message),
+            ControlError::Conflict(_) | ControlError::HostInUse(_) => {
+                Self::new(StatusCode::CONFLICT, "conflict", message)
+            }
             ControlError::TooFast { retry_after_ms, .. }
             | ControlError::TooManyTries { retry_after_ms } => Self {
                 retry_after_secs: Some(retry_after_ms.div_ceil(1000).max(1)),

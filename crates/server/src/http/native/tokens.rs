@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use control::NewJoinToken;
 use model::{Host, Invalid, UnixMillis};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -33,6 +34,8 @@ pub(crate) struct TokenRow {
     created_at: UnixMillis,
     /// How many agents may still join with it; null for any number.
     uses_left: Option<u32>,
+    /// Whether an agent that joins with it takes the place of one that is connected, or was within the last ten minutes.
+    replace: bool,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -45,6 +48,9 @@ pub(crate) struct TokenBody {
     /// How many agents may join with it; any number if not given.
     #[schema(value_type = Option<u32>, minimum = 1)]
     uses: Option<Scalar>,
+    /// Whether an agent that joins with it takes the place of one that is connected, or was within the last ten minutes.
+    /// No, if not given.
+    replace: Option<bool>,
 }
 
 /// The token is shown this once.
@@ -70,6 +76,7 @@ pub(crate) async fn list(
         expires_at: token.expires_at,
         created_at: token.created_at,
         uses_left: token.uses_left,
+        replace: token.replace,
     });
     Ok(ok(&TokenList {
         tokens: tokens.collect(),
@@ -95,8 +102,13 @@ pub(crate) async fn create(
     }
     let uses = body.uses.and_then(Scalar::into_text);
     let uses = uses.map(|text| parse_uses(&text)).transpose()?;
-    let creating = http.control.create_join_token(&caller, host, lives, uses);
-    let (record, secret) = creating.await?;
+    let new = NewJoinToken {
+        host,
+        lives,
+        uses,
+        replace: body.replace.unwrap_or(false),
+    };
+    let (record, secret) = http.control.create_join_token(&caller, new).await?;
     let token = wire::enrol::JoinToken {
         secret,
         ca_sha256: http.ca_sha256,

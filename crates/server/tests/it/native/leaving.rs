@@ -74,3 +74,24 @@ async fn a_token_says_how_many_may_still_join() {
     let ours = tokens.iter().find(|token| token["id"] == created["id"]);
     assert_eq!(ours.unwrap()["uses_left"], 1, "{list}");
 }
+
+#[tokio::test]
+async fn a_token_says_whether_it_replaces_agents() {
+    let rig = Rig::new().await;
+    let body = json!({"host": HOST, "uses": 1, "replace": true});
+    let (status, created) = rig.native("POST", "/tokens", body).await;
+    assert_eq!(status, 201, "{created}");
+    let (_, list) = rig.native("GET", "/tokens", Value::Null).await;
+    let tokens = list["tokens"].as_array().unwrap();
+    for token in tokens {
+        let is_ours = token["id"] == created["id"];
+        assert_eq!(token["replace"], json!(is_ours), "{list}");
+    }
+    let body = json!({"replace": "perhaps"});
+    let (status, refused) = rig.native("POST", "/tokens", body).await;
+    assert_eq!(status, 400);
+    assert!(refused.to_string().contains("replace"), "{refused}");
+    let (_, audit) = rig.native("GET", "/audit", Value::Null).await;
+    let detail = &audit["audit"][0]["detail"];
+    assert_eq!(detail, &json!(format!("for {HOST}, replaces agents")));
+}

@@ -1,0 +1,149 @@
+//! Who may have a host with a join token: no token pushes an agent aside that is alive, unless an operator says so.
+
+use std::time::Duration;
+
+use control::{ControlError, NewJoinToken};
+use model::{AgentId, Host};
+use wire::DownKind;
+
+use crate::replicas::until;
+use crate::rig::{Agent, Rig};
+
+const HOST: &str = "10.0.0.1";
+const TEN_MINUTES: Duration = Duration::from_secs(600);
+const A_SECOND: Duration = Duration::from_secs(1);
+
+fn host() -> Host {
+    HOST.parse().unwrap()
+}
+
+/// Joins with the token that every agent has.
+async fn join(rig: &Rig) -> Result<AgentId, ControlError> {
+    rig.control.enrol("join-me", host(), None, None).await
+}
+
+fn refused(joined: Result<AgentId, ControlError>) -> String {
+    match joined {
+        Err(ControlError::HostInUse(message)) => message,
+        other => panic!("the host was not refused: {other:?}"),
+    }
+}
+
+async fn replacing_token(rig: &Rig) -> String {
+    let new = NewJoinToken {
+        replace: true,
+        ..NewJoinToken::default()
+    };
+    let created = rig.control.create_join_token(&rig.caller, new).await;
+    created.unwrap().1
+}
+
+/// Why the server ends the session.
+async fn bye(agent: &Agent) -> String {
+    loop {
+        for kind in agent.hears().await {
+            if let DownKind::Bye(bye) = kind {
+                assert!(bye.permanent && bye.rejoin, "{bye:?}");
+                return bye.reason;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_does_not_push_a_living_agent_aside() {
+    let rig = Rig::new().await;
+    rig.advance(2 * TEN_MINUTES);
+    let agent = rig.agent(HOST).await;
+    assert!(refused(join(&rig).await).contains("is connected"));
+    drop(agent);
+    let message = refused(join(&rig).await);
+    assert!(message.contains("muster agent revoke"), "{message}");
+    rig.advance(TEN_MINUTES - A_SECOND);
+    refused(join(&rig).await);
+    rig.advance(A_SECOND);
+    join(&rig).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_token_that_replaces_takes_the_place_of_a_connected_agent() {
+    let rig = Rig::new().await;
+    let old = rig.agent(HOST).await;
+    let token = replacing_token(&rig).await;
+    rig.advance(A_SECOND);
+    let joined = rig.control.enrol(&token, host(), None, None).await;
+    joined.unwrap();
+    assert!(bye(&old).await.contains("replaces"));
+    let new = rig.connect(host(), 0);
+    drop(old);
+    assert!(rig.control.fleet().hosts().all(|view| view.link.is_up()));
+    // The token of the old agent does not take the host back.
+    refused(join(&rig).await);
+    drop(new);
+}
+
+#[tokio::test]
+async fn a_revoked_host_is_free_at_once() {
+    let rig = Rig::new().await;
+    let agent = rig.agent(HOST).await;
+    rig.advance(A_SECOND);
+    rig.control.revoke(&rig.caller, host()).await.unwrap();
+    bye(&agent).await;
+    drop(agent);
+    rig.advance(A_SECOND);
+    join(&rig).await.unwrap();
+    // The answer was lost, and the agent asks again.
+    rig.advance(A_SECOND);
+    join(&rig).await.unwrap();
+    let agent = rig.connect(host(), 0);
+    drop(agent);
+    refused(join(&rig).await);
+}
+
+#[tokio::test]
+async fn an_enrolment_whose_answer_was_lost_is_repeated() {
+    let rig = Rig::new().await;
+    let id = rig.agent("10.0.0.2").await;
+    drop(id);
+    let first = join(&rig).await.unwrap();
+    rig.advance(A_SECOND);
+    assert_eq!(join(&rig).await.unwrap(), first);
+    // A restart of the server changes nothing about that.
+    let rig = rig.restarted().await;
+    assert_eq!(join(&rig).await.unwrap(), first);
+}
+
+#[tokio::test]
+async fn a_restart_of_the_server_does_not_forget_an_agent() {
+    let rig = Rig::new().await;
+    let agent = rig.agent(HOST).await;
+    rig.advance(TEN_MINUTES / 2);
+    drop(agent);
+    // The server is down for a day, in which its agent cannot reach it.
+    rig.advance(Duration::from_secs(86_400));
+    let rig = rig.restarted().await;
+    let message = refused(join(&rig).await);
+    assert!(message.contains("before this server started"), "{message}");
+    rig.advance(TEN_MINUTES);
+    join(&rig).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_agent_of_another_replica_is_not_pushed_aside() {
+    let (one, two) = Rig::pair().await;
+    let agent = one.agent(HOST).await;
+    let is_up = |rig: &Rig| rig.control.fleet().hosts().any(|view| view.link.is_up());
+    until("the other replica knows of it", || is_up(&two)).await;
+    assert!(refused(join(&two).await).contains("is connected"));
+    drop(agent);
+    until("the other replica knows that it left", || !is_up(&two)).await;
+    refused(join(&two).await);
+    // An operator's word at one replica ends a session at the other.
+    let agent = one.connect_as(host(), 0, 7);
+    until("the other replica knows of it", || is_up(&two)).await;
+    two.advance(A_SECOND);
+    let token = replacing_token(&two).await;
+    let joined = two.control.enrol(&token, host(), None, None).await;
+    joined.unwrap();
+    assert!(bye(&agent).await.contains("replaces"));
+}
