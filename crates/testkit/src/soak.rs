@@ -3,6 +3,7 @@
 //!
 //! What is done comes from a seed; when it happens comes from the machine. A failure prints the seed and the last actions.
 
+mod busy;
 mod check;
 mod live;
 mod process;
@@ -28,6 +29,8 @@ pub struct Plan {
     pub n_processes: usize,
     /// One is a server alone; several are one installation on PostgreSQL and NATS.
     pub n_replicas: usize,
+    /// How long busy agents are left alone with a quiet server in the end; none for zero.
+    pub quiet: Duration,
 }
 
 /// What was done and seen.
@@ -71,6 +74,7 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Summary {
     }
     world.revive_all();
     check::quiet_world(&mut world);
+    busy::agents_keep_their_sessions(&mut world, plan.quiet);
     world.end()
 }
 

@@ -11,6 +11,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use testkit::soak::{self, Plan};
 
+/// More than the silence after which either side takes the other for dead.
+const QUIET: Duration = Duration::from_secs(60);
+
 fn main() -> ExitCode {
     let plan = match plan(std::env::args().skip(1)) {
         Ok(plan) => plan,
@@ -43,6 +46,7 @@ fn plan(mut arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
         n_agents: 4,
         n_processes: 20,
         n_replicas: 1,
+        quiet: QUIET,
     };
     while let Some(option) = arguments.next() {
         let value = arguments

@@ -381,6 +381,14 @@ impl World {
         }
     }
 
+    pub(super) fn agents(&self) -> impl Iterator<Item = &Agent> {
+        self.agents.iter().map(|(agent, _)| agent)
+    }
+
+    pub(super) fn note(&mut self, what: &str) {
+        self.history.note(what);
+    }
+
     /// The hosts, as the native API names them.
     pub(super) fn hosts(&self) -> impl Iterator<Item = String> {
         self.agents

@@ -12,6 +12,7 @@ fn replicas_whose_every_part_is_killed_at_random_end_as_wanted() {
         n_agents: 2,
         n_processes: 6,
         n_replicas: 3,
+        quiet: Duration::ZERO,
     };
     let summary = soak::run(&plan, |line| println!("{line}"));
     println!("{summary}");
