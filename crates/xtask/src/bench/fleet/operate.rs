@@ -1,5 +1,6 @@
 //! One operation on every host, polled as clients do until every target has ended.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -155,8 +156,8 @@ fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::Result<Opera
         let goes_on = result.windows(HANDLING.len()).any(|part| part == HANDLING);
         if !goes_on {
             let ended = started.elapsed();
-            let n_ok = count(&result, b"\"error_code\":0,");
-            ensure!(n_ok > 0, "no target of {task} succeeded");
+            let result: Value = serde_json::from_slice(&result)?;
+            all_succeeded(task, &result["data"])?;
             return Ok(Operated {
                 answered,
                 ended,
@@ -172,6 +173,48 @@ fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::Result<Opera
     }
 }
 
-fn count(text: &[u8], part: &[u8]) -> usize {
-    text.windows(part.len()).filter(|at| *at == part).count()
+/// Fails when a target ended with anything but success: the simulated agents are well, so the servers have lost some.
+fn all_succeeded(task: &str, targets: &Value) -> anyhow::Result<()> {
+    let targets = targets.as_object().context("the result names no targets")?;
+    let mut failed: BTreeMap<i64, (usize, &str)> = BTreeMap::new();
+    for target in targets.values() {
+        let code = target["error_code"].as_i64();
+        let code = code.context("a target has no error_code")?;
+        if code != 0 {
+            let message = target["error_msg"].as_str().unwrap_or_default();
+            failed.entry(code).or_insert((0, message)).0 += 1;
+        }
+    }
+    let failed: Vec<String> = failed
+        .iter()
+        .map(|(code, (n, message))| format!("{n} with {code} ({message})"))
+        .collect();
+    ensure!(
+        failed.is_empty() && !targets.is_empty(),
+        "of {} targets of {task} not all ended with success: {}",
+        targets.len(),
+        failed.join(", ")
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_target_that_failed_fails_the_bench_with_its_code() {
+        let ok = json!({"error_code": 0, "error_msg": "success"});
+        let away = json!({"error_code": 117, "error_msg": "no connection"});
+        let good = json!({"a": ok, "b": ok});
+        all_succeeded("t", &good).unwrap();
+        let bad = json!({"a": ok, "b": away, "c": away, "d": {"error_code": 126}});
+        let error = all_succeeded("t", &bad).unwrap_err().to_string();
+        assert!(error.contains("of 4 targets of t"), "{error}");
+        assert!(error.contains("2 with 117 (no connection)"), "{error}");
+        assert!(error.contains("1 with 126"), "{error}");
+        assert!(all_succeeded("t", &json!({})).is_err());
+    }
 }
