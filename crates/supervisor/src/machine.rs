@@ -49,6 +49,7 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 mod types;
+mod unknown;
 mod view;
 mod words;
 
@@ -335,9 +336,11 @@ impl Process {
             Event::Recovered(boot) => self.recovered(boot, cx, &mut out),
             Event::Proceed => {}
             Event::Looked(look) => self.looked(&look, cx, &mut out),
+            Event::NotLooked(why) => self.not_looked(why, cx, &mut out),
             Event::Checked(result) => self.checked(result, cx, &mut out),
             Event::Spawned(cmd) => self.spawned(cmd),
             Event::SpawnFailed(why) => self.spawn_failed(why, cx, &mut out),
+            Event::Shortage(why) => self.shortage(why, cx, &mut out),
             Event::Signalled => self.signalled(),
             Event::SignalRefused(why) => self.signal_refused(why, &mut out),
             Event::PidFileRefused(why) => self.troubles.pid_file = why,
@@ -431,7 +434,7 @@ impl Process {
             Phase::Up { .. } => {}
             Phase::Lost { .. } => out.push(Action::Look(Depth::Deep)),
             Phase::Backoff { until_boot_ms } if cx.now.boot_ms >= *until_boot_ms => {
-                self.attempt(cx, out);
+                self.wait_is_over(cx, out);
             }
             Phase::Backoff { .. } => {}
             Phase::Working(work) => {

@@ -39,6 +39,8 @@ pub(crate) mod rights;
 pub(crate) mod rotate;
 #[cfg_attr(fake_os, path = "fake_os/sample.rs")]
 pub(crate) mod sample;
+#[cfg_attr(fake_os, path = "fake_os/shortage.rs")]
+pub(crate) mod shortage;
 pub(crate) mod sink;
 #[cfg(not(fake_os))]
 pub(crate) mod sockets;
@@ -52,6 +54,7 @@ pub(crate) mod tail;
 #[cfg(fake_os)]
 #[path = "fake_os/trace.rs"]
 pub mod trace;
+pub(crate) mod unknown;
 pub(crate) mod user;
 
 /// An error as people read it: its number is for programs.

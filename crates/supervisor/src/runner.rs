@@ -7,6 +7,7 @@
 mod answer;
 mod drift;
 mod drive;
+mod ending;
 mod group;
 mod health;
 mod held;
@@ -47,6 +48,7 @@ use crate::os::{clock, spawn};
 use crate::supervisor::Supervisor;
 use crate::{Notice, Options, Request, SupervisorError};
 use drift::ConfigRead;
+use ending::DyingSide;
 use held::Held;
 use outbox::Outbox;
 use output::Rotating;
@@ -75,6 +77,10 @@ enum Due {
     Process(Key),
     /// A command beside the machine, by its pid.
     Side(i32),
+    /// One that is being killed, by its pid.
+    DyingSide(i32),
+    /// A family that is being killed.
+    Ending(Key),
     /// A query that waits for such a command.
     Query(Key),
     Schedule(Key),
@@ -99,6 +105,7 @@ pub(crate) struct Runner {
     /// Whom the end of a run concerns.
     watchers: HashMap<Run, Vec<Key>>,
     sides: HashMap<i32, Side>,
+    dying_sides: HashMap<i32, DyingSide>,
     timers: BinaryHeap<Reverse<(u64, Due)>>,
     outbox: Outbox,
     sampler: Sampler,
@@ -160,6 +167,7 @@ impl Runner {
             families: Families::default(),
             watchers: HashMap::new(),
             sides: HashMap::new(),
+            dying_sides: HashMap::new(),
             timers: BinaryHeap::new(),
             outbox: Outbox::new(notices),
             sampler: Sampler::new(),
@@ -192,7 +200,7 @@ impl Runner {
         let mut children = signal(SignalKind::child()).map_err(SupervisorError::Watch)?;
         let mut sample = ticks(Instant::now(), self.pace.period());
         let mut bound = ticks(Instant::now(), BOUND_OUTPUT_EVERY);
-        self.recover();
+        self.recover().await;
         let mut batch = Vec::new();
         let mut disk_count: Option<DiskCount> = None;
         let mut config_read: Option<ConfigRead> = None;
@@ -259,6 +267,7 @@ impl Runner {
             }
         }
         self.end_sides();
+        self.await_dying_sides().await;
         self.settle();
         self.spools.tidy();
         self.cgroups.tidy_commands();
@@ -266,7 +275,7 @@ impl Runner {
     }
 
     /// Goes on where an earlier agent was.
-    fn recover(&mut self) {
+    async fn recover(&mut self) {
         let mut keys: Vec<Key> = self.held.keys().copied().collect();
         keys.sort();
         match self.boot {
@@ -277,6 +286,10 @@ impl Runner {
                     if !self.is_whole {
                         self.end_unknown(*key);
                     }
+                }
+                // Before anything is asked of them.
+                self.await_endings().await;
+                for key in &keys {
                     self.step(*key, Event::Recovered(self.boot));
                 }
             }
@@ -299,8 +312,11 @@ impl Runner {
             return;
         };
         let mut runs = held.process.watched().into_iter();
-        let is_known =
-            runs.any(|run| Stat::read(run.pid).is_some_and(|s| s.run() == run && s.is_live()));
+        let is_known = runs.any(|run| match Stat::find(run.pid) {
+            Ok(stat) => stat.is_some_and(|stat| stat.run() == run && stat.is_live()),
+            // It may well be there.
+            Err(_) => true,
+        });
         let may_run = match self.boot {
             Boot::Same => held.process.may_have_started(),
             Boot::Damaged | Boot::Other => true,
@@ -309,8 +325,8 @@ impl Runner {
             return;
         }
         let look = self.look_from(key, Depth::Shallow, None);
-        if look.is_some_and(|look| look.alive.is_none()) {
-            self.kill_family(key, None);
+        if look.is_some_and(|look| look.is_ok_and(|look| look.alive.is_none())) {
+            self.begin_ending(key, None);
         }
     }
 
@@ -399,6 +415,14 @@ impl Runner {
         match due {
             Due::Process(key) => self.held.get(&key).is_some_and(|h| h.armed == Some(at)),
             Due::Side(pid) => self.sides.get(&pid).is_some_and(|s| s.until_boot_ms == at),
+            Due::DyingSide(pid) => {
+                let side = self.dying_sides.get(&pid);
+                side.is_some_and(|side| side.due_boot_ms == at)
+            }
+            Due::Ending(key) => {
+                let ending = self.held.get(&key).and_then(|held| held.ending.as_ref());
+                ending.is_some_and(|ending| ending.due_boot_ms == at)
+            }
             Due::Query(key) => {
                 let held = self.held.get(&key);
                 held.is_some_and(|held| held.query_until_boot_ms == Some(at))
@@ -437,6 +461,8 @@ impl Runner {
                     self.drive(key, Event::Tick);
                 }
                 Due::Side(pid) => self.side_timed_out(pid),
+                Due::DyingSide(pid) => self.dying_side_rings(pid),
+                Due::Ending(key) => self.ending_rings(key),
                 Due::Query(key) => self.answer_query(key),
                 Due::Schedule(key) => self.schedule_rings(key),
                 Due::Health(key) => self.health_rings(key),

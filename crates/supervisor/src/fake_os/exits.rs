@@ -23,9 +23,8 @@ impl Exits {
         })
     }
 
-    pub(crate) fn watch_child(&mut self, run: Run, _pidfd: Pidfd) -> io::Result<()> {
+    pub(crate) fn watch_child(&mut self, run: Run, _pidfd: Pidfd) {
         self.watched.insert(run.pid, run);
-        Ok(())
     }
 
     pub(crate) fn watch(&mut self, run: Run) -> Option<Exit> {

@@ -6,6 +6,7 @@ use super::cgroup::Group;
 use super::exits::Exits;
 use super::host;
 use super::table::Mark as Marked;
+use super::unknown::Unknown;
 use crate::machine::Run;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,17 +53,38 @@ pub(crate) struct Known<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Families {}
 
+/// One round is enough here.
+#[derive(Debug, Default)]
+pub(crate) struct Killing {}
+
+impl Killing {
+    pub(crate) fn pause_ms(&self) -> u64 {
+        1
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum NotKilled {
+    Refused(String),
+    Unknown(Unknown),
+}
+
 impl Families {
     pub(crate) fn look_anew(&mut self) {}
 
     /// Whoever is the run of another held process is spared.
-    pub(crate) fn kill_all(&mut self, whose: &Whose<'_>, known: Known<'_>) -> Result<(), String> {
+    pub(crate) fn kill_round(
+        &mut self,
+        whose: &Whose<'_>,
+        known: Known<'_>,
+        _killing: &mut Killing,
+    ) -> Option<Result<(), NotKilled>> {
         let mark = Marked::of(&whose.mark.0);
         let is_spared = |run: Run| {
             let is_watched = known.exits.run_of(run.pid) == Some(run);
             is_watched && Some(run) != whose.root && (known.is_anothers)(run)
         };
         host::call(|table| table.kill(whose.root, &mark, is_spared));
-        Ok(())
+        Some(Ok(()))
     }
 }

@@ -1,16 +1,18 @@
 //! "Is it running?": one look at the host.
 
+use std::io;
 use std::path::Path;
 
 use model::spec::Probe;
 
 use super::family::{Families, Known, Whose};
 use super::table::{Mark as Marked, Proc, Table};
+use super::unknown::Unknown;
 use super::{clock, host};
 use crate::machine::{Alive, Depth, Form, Look, Run};
 
 #[derive(Clone, Copy)]
-pub(crate) struct Others<'a>(pub(crate) &'a dyn Fn(Run) -> Option<String>);
+pub(crate) struct Others<'a>(pub(crate) &'a dyn Fn(Run) -> io::Result<Option<String>>);
 
 impl std::fmt::Debug for Others<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -32,10 +34,13 @@ pub(crate) fn look(
     depth: Depth,
     _families: &mut Families,
     _known: Known<'_>,
-) -> Look {
+) -> Result<Look, Unknown> {
     let named = host::call(|table| by_pid_file(table, place.pid_path, place.proc_name).cloned());
-    let named = named.filter(|proc| place.others.0(proc.run).is_none());
-    host::call(|table| {
+    let named = match named {
+        Some(proc) => place.others.0(proc.run)?.is_none().then_some(proc),
+        None => None,
+    };
+    Ok(host::call(|table| {
         let mut look = Look {
             alive: named.as_ref().map(|proc| daemon(table, proc)),
             ..Look::default()
@@ -57,18 +62,19 @@ pub(crate) fn look(
             (Some(_) | None, Depth::Shallow) | (None, Depth::Deep) => {}
         }
         look
-    })
+    }))
 }
 
-pub(crate) fn came_from(pid: i32, root: Run) -> bool {
-    host::call(|table| table.live(pid).is_some_and(|proc| proc.run == root))
+pub(crate) fn came_from(pid: i32, root: Run) -> io::Result<bool> {
+    let came = host::call(|table| table.live(pid).is_some_and(|proc| proc.run == root));
+    Ok(came)
 }
 
-pub(crate) fn probe(probe: &Probe) -> Option<Alive> {
-    host::call(|table| {
+pub(crate) fn probe(probe: &Probe) -> Result<Option<Alive>, Unknown> {
+    Ok(host::call(|table| {
         let found = by_pid_file(table, &probe.pid_path, &probe.proc_name)?;
         Some(daemon(table, found))
-    })
+    }))
 }
 
 fn by_pid_file<'a>(table: &'a Table, pid_path: &str, proc_name: &str) -> Option<&'a Proc> {

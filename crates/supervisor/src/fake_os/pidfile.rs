@@ -1,5 +1,6 @@
 //! Pid files. They outlive a restart of the host.
 
+use std::io;
 use std::path::Path;
 
 use super::host;
@@ -10,12 +11,12 @@ pub(crate) enum Named {
     Nothing(String),
 }
 
-pub(crate) fn read(path: &Path, _user: &str) -> Named {
+pub(crate) fn read(path: &Path, _user: &str) -> io::Result<Named> {
     let named = host::call(|table| table.pid_files.get(path).copied());
-    named.map_or_else(
+    Ok(named.map_or_else(
         || Named::Nothing(format!("there is no pid file {}", path.display())),
         Named::Pid,
-    )
+    ))
 }
 
 pub(crate) fn write(path: &Path, pid: i32, _user: &str) -> Result<(), String> {
@@ -29,7 +30,7 @@ pub(crate) fn write(path: &Path, pid: i32, _user: &str) -> Result<(), String> {
 }
 
 pub(crate) fn remove(path: &Path, pid: i32, user: &str) {
-    if read(path, user) == Named::Pid(pid) {
+    if matches!(read(path, user), Ok(Named::Pid(named)) if named == pid) {
         host::call(|table| {
             table.log.push(format!("{} is removed", path.display()));
             table.pid_files.remove(path);

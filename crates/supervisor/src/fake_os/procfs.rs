@@ -1,5 +1,7 @@
 //! What is to be read of a process.
 
+use std::io;
+
 use super::host;
 use super::table::Mark;
 use crate::machine::Run;
@@ -38,6 +40,10 @@ impl Stat {
         self.state != b'Z'
     }
 
+    pub(crate) fn find(pid: i32) -> io::Result<Option<Self>> {
+        Ok(Self::read(pid))
+    }
+
     pub(crate) fn read(pid: i32) -> Option<Self> {
         host::call(|table| {
             let proc = table.live(pid)?;
@@ -61,13 +67,14 @@ impl Stat {
 }
 
 /// Whether it was started with these texts in its environment.
-pub(crate) fn has_environment(pid: i32, wanted: &[String]) -> bool {
+pub(crate) fn has_environment(pid: i32, wanted: &[String]) -> io::Result<bool> {
     let mark = Mark::of(wanted);
-    host::call(|table| table.live(pid).is_some_and(|proc| proc.mark == mark))
+    let has = host::call(|table| table.live(pid).is_some_and(|proc| proc.mark == mark));
+    Ok(has)
 }
 
-pub(crate) fn cmdline(_pid: i32, _max: u64) -> Vec<u8> {
-    Vec::new()
+pub(crate) fn cmdline(_pid: i32, _max: u64) -> io::Result<Vec<u8>> {
+    Ok(Vec::new())
 }
 
 pub(crate) fn meminfo_kib(_key: &str) -> u64 {
@@ -75,12 +82,12 @@ pub(crate) fn meminfo_kib(_key: &str) -> u64 {
 }
 
 /// Nobody asks without control groups.
-pub(crate) fn pids() -> impl Iterator<Item = i32> {
-    std::iter::empty()
+pub(crate) fn pids() -> io::Result<Vec<i32>> {
+    Ok(Vec::new())
 }
 
-pub(crate) fn environment(_pid: i32) -> Vec<u8> {
-    Vec::new()
+pub(crate) fn environment(_pid: i32) -> io::Result<Vec<u8>> {
+    Ok(Vec::new())
 }
 
 pub(crate) fn owner(_pid: i32) -> Option<u32> {
@@ -88,6 +95,6 @@ pub(crate) fn owner(_pid: i32) -> Option<u32> {
 }
 
 /// Users are not simulated: a process that says none breaks no rule.
-pub(crate) fn uids(_pid: i32) -> Option<[u32; 3]> {
-    None
+pub(crate) fn uids(_pid: i32) -> io::Result<Option<[u32; 3]>> {
+    Ok(None)
 }

@@ -22,7 +22,7 @@ pub(crate) struct Sampler;
 
 #[derive(Debug, Default)]
 pub(crate) struct Pass {
-    pub(crate) samples: Vec<Sample>,
+    pub(crate) samples: Vec<Option<Sample>>,
 }
 
 impl Sampler {
@@ -36,7 +36,7 @@ impl Sampler {
             ..Sample::default()
         };
         Pass {
-            samples: vec![sample; roots.len()],
+            samples: vec![Some(sample); roots.len()],
         }
     }
 

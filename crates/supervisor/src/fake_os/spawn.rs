@@ -75,9 +75,22 @@ impl Drop for Gated {
     }
 }
 
+#[derive(Debug)]
+pub(crate) struct Complaint {
+    pub(crate) why: String,
+    pub(crate) is_shortage: bool,
+}
+
 impl Complaints {
-    pub(crate) fn read(&self) -> Option<String> {
-        self.0.clone()
+    pub(crate) fn are_over(&self) -> bool {
+        self.0.is_none()
+    }
+
+    pub(crate) fn read(&self) -> Option<Complaint> {
+        self.0.clone().map(|why| Complaint {
+            why,
+            is_shortage: false,
+        })
     }
 }
 

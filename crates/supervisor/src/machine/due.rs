@@ -17,7 +17,9 @@ impl Process {
             Phase::Working(work) => {
                 let late = work.began_boot_ms + cx.timeout_ms();
                 match &work.step {
-                    Step::Begin | Step::Check | Step::Launch(_) | Step::Close(_) => None,
+                    Step::Check | Step::Launch(_) => None,
+                    // Only after a look that told nothing: otherwise these pass at once.
+                    Step::Begin | Step::Close(_) => Some(next_poll(work.began_boot_ms, now)),
                     Step::Command { cmd, .. } => Some(match cmd.role {
                         Role::Start | Role::Restart => {
                             let check = foreground_at(cmd, cx);

@@ -82,18 +82,7 @@ impl Process {
         }
         match &self.phase {
             Phase::Unseen | Phase::Down | Phase::Backoff { .. } => {
-                self.phase = Phase::Working(Box::new(Work {
-                    cause: Cause::Schedule,
-                    began_boot_ms: cx.now.boot_ms,
-                    before: None,
-                    old: None,
-                    ran: None,
-                    doomed: None,
-                    untold: None,
-                    last_line: String::new(),
-                    step: Step::Begin,
-                }));
-                out.push(Action::Look(Depth::Shallow));
+                self.phase = run_of_schedule(cx, out);
             }
             Phase::Up { .. } | Phase::Lost { .. } | Phase::Working(_) => {
                 self.message =
@@ -121,6 +110,22 @@ impl Process {
         out.push(emit(kind, &reason, exit));
         self.rest(reason);
     }
+}
+
+/// Begins a run of the schedule, with a look: it may run already.
+pub(super) fn run_of_schedule(cx: &Context<'_>, out: &mut Vec<Action>) -> Phase {
+    out.push(Action::Look(Depth::Shallow));
+    Phase::Working(Box::new(Work {
+        cause: Cause::Schedule,
+        began_boot_ms: cx.now.boot_ms,
+        before: None,
+        old: None,
+        ran: None,
+        doomed: None,
+        untold: None,
+        last_line: String::new(),
+        step: Step::Begin,
+    }))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod history;
 mod managed;
 mod troubles;
+mod unknown;
 mod world;
 
 use model::event::EventKind;

@@ -157,10 +157,14 @@ pub(crate) enum Event {
     /// There may be an operation to begin.
     Proceed,
     Looked(Look),
+    /// A look told nothing: why it failed, if it did; otherwise it only has to be repeated.
+    NotLooked(Option<String>),
     /// Whether it can be run at all.
     Checked(Result<(), String>),
     Spawned(Cmd),
     SpawnFailed(String),
+    /// The agent or its host lacks descriptors, memory or processes to check or execute a command: which, in words.
+    Shortage(String),
     /// A signal to the run that an operation is about was sent.
     Signalled,
     /// A signal to the run that an operation is about could not be sent: why, in words.
@@ -205,11 +209,11 @@ pub(crate) enum Signal {
 /// What is to be done. Done in order; each `→` comes back as an event at once.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
-    /// → `Looked`
+    /// → `Looked` or `NotLooked`
     Look(Depth),
-    /// → `Checked`
+    /// → `Checked` or `Shortage`
     Check(Role),
-    /// → `Spawned` or `SpawnFailed`. What it runs is in the journal before it runs.
+    /// → `Spawned`, `SpawnFailed` or `Shortage`. What it runs is in the journal before it runs.
     Spawn(Role),
     /// → `Signalled` or `SignalRefused`
     Signal(Alive, Signal),

@@ -268,7 +268,7 @@ impl Cgroups {
     /// name them like ours.
     fn is_in(&self, hierarchy: &Hierarchy, leaf: &str, pid: i32) -> bool {
         let group = Group::at(hierarchy.at.join(self.below(leaf)));
-        group.pids().contains(&pid)
+        group.pids().is_ok_and(|pids| pids.contains(&pid))
     }
 
     /// Whether a process is in the group of version 2 of this name.

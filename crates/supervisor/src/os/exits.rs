@@ -1,9 +1,14 @@
 //! Ends of processes: one epoll set over every pidfd, and the exit status however it can be had.
 //!
+//! A run whose pidfd cannot be opened, or cannot be put into the set, is [`polled`] instead. Only the kernel's word that
+//! there is no such process, or another start time under its pid, means that a run has ended.
+//!
 //! A child's status comes from `wait`. For a run that is not our child (adopted, or ours before the agent was restarted)
 //! the kernel tells it in two places: in `/proc/PID/stat` while it is a zombie, and through `PIDFD_GET_INFO` (Linux 6.15)
 //! once its parent has waited for it. Where neither does, the exit is [`Exit::Unseen`].
 #![allow(unsafe_code)]
+
+mod polled;
 
 use std::collections::HashMap;
 use std::io;
@@ -16,7 +21,9 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::procfs::{self, Stat};
+use super::shortage;
 use crate::machine::Run;
+use polled::{Fate, Polled};
 
 /// How many ends are taken in one go.
 const BATCH: usize = 256;
@@ -28,6 +35,7 @@ const LEFT_TO_OTHERS_MS: u64 = 10_000;
 pub(crate) struct Exits {
     epoll: AsyncFd<OwnedFd>,
     watched: HashMap<i32, Watched>,
+    polled: Polled,
     /// Dead children that may be somebody else's in this program, and since when they are known.
     left: HashMap<Run, u64>,
 }
@@ -46,53 +54,74 @@ impl Exits {
         Ok(Self {
             epoll,
             watched: HashMap::new(),
+            polled: Polled::new(),
             left: HashMap::new(),
         })
     }
 
     pub(crate) fn is_watched(&self, run: Run) -> bool {
-        self.watched.get(&run.pid).is_some_and(|w| w.run == run)
+        self.run_of(run.pid) == Some(run)
     }
 
     /// The watched run that has this pid.
     pub(crate) fn run_of(&self, pid: i32) -> Option<Run> {
-        self.watched.get(&pid).map(|watched| watched.run)
+        let watched = self.watched.get(&pid).map(|watched| watched.run);
+        watched.or_else(|| self.polled.run_of(pid))
     }
 
-    /// Watches a child of ours.
-    pub(crate) fn watch_child(&mut self, run: Run, pidfd: OwnedFd) -> io::Result<()> {
+    /// Watches a child of ours; by polling, where it has no pidfd or cannot be watched by it.
+    pub(crate) fn watch_child(&mut self, run: Run, pidfd: io::Result<OwnedFd>) {
+        let added = pidfd.and_then(|pidfd| self.add(run, pidfd));
+        if let Err(why) = added {
+            self.polled.add(run, polled::Parent::Us, &why);
+        }
+    }
+
+    fn add(&mut self, run: Run, pidfd: OwnedFd) -> io::Result<()> {
+        self.require_descriptor()?;
         let data = epoll::EventData::new_u64(run.pid as u64);
         epoll::add(self.epoll.get_ref(), &pidfd, data, epoll::EventFlags::IN)?;
         self.watched.insert(run.pid, Watched { run, pidfd });
         Ok(())
     }
 
-    /// Watches any run; `Some` is how it ended, when it is gone already.
+    /// The agent must not spend its last descriptors on pidfds: it would be able to look at nothing any more.
+    fn require_descriptor(&self) -> io::Result<()> {
+        match self.watched.len() < shortage::descriptors_for_watching() {
+            true => Ok(()),
+            false => Err(io::Error::from_raw_os_error(libc::EMFILE)),
+        }
+    }
+
+    fn open(&self, run: Run) -> io::Result<OwnedFd> {
+        self.require_descriptor()?;
+        let pid = Pid::from_raw(run.pid).ok_or(rustix::io::Errno::SRCH)?;
+        Ok(rustix::process::pidfd_open(pid, PidfdFlags::empty())?)
+    }
+
+    /// Watches any run; `Some` is how it ended, when it is known to have ended.
     pub(crate) fn watch(&mut self, run: Run) -> Option<Exit> {
         if self.is_watched(run) {
             return None;
         }
-        let pidfd = Pid::from_raw(run.pid)
-            .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
-        let Some(pidfd) = pidfd else {
-            return Some(Exit::Unseen);
+        let pidfd = self.open(run);
+        // The pidfd holds the pid, so what is read after it was opened is about the process that it stands for.
+        let fate = polled::fate(run, pidfd.as_ref().ok());
+        let (parent, pidfd) = match fate {
+            Fate::Ended(exit) => return Some(exit),
+            Fate::Lives(parent) => (parent, pidfd),
+            // Which process the pidfd stands for is not known.
+            Fate::Unknown(error) => (polled::Parent::Another, Err(error)),
         };
-        // The pidfd holds the pid, so this tells whether it is the run we mean.
-        match Stat::read(run.pid).filter(|stat| stat.start == run.start) {
-            Some(stat) if stat.is_live() => {}
-            Some(_) => return Some(exit_of(run, &pidfd)),
-            None => return Some(Exit::Unseen),
+        let added = pidfd.and_then(|pidfd| self.add(run, pidfd));
+        if let Err(why) = added {
+            self.polled.add(run, parent, &why);
         }
-        match self.watch_child(run, pidfd) {
-            Ok(()) => None,
-            Err(error) => {
-                tracing::error!(pid = run.pid, %error, "cannot watch a process");
-                None
-            }
-        }
+        None
     }
 
     pub(crate) fn forget(&mut self, run: Run) {
+        self.polled.forget(run);
         if self.is_watched(run)
             && let Some(watched) = self.watched.remove(&run.pid)
         {
@@ -101,15 +130,52 @@ impl Exits {
         }
     }
 
-    /// Waits until something ended.
+    /// Waits until something ended, or polled runs are to be looked at.
     pub(crate) async fn ready(&self) -> io::Result<()> {
-        let mut guard = self.epoll.readable().await?;
-        guard.clear_ready();
-        Ok(())
+        tokio::select! {
+            guard = self.epoll.readable() => {
+                guard?.clear_ready();
+                Ok(())
+            }
+            () = self.polled.due() => Ok(()),
+        }
     }
 
     /// Takes the ends that have come.
     pub(crate) fn take(&mut self) -> Vec<(Run, Exit)> {
+        let mut ends = self.take_from_epoll();
+        self.polled.take_children(&mut ends);
+        if self.polled.is_due() {
+            self.poll(&mut ends);
+        }
+        ends
+    }
+
+    /// Looks at every polled run once, and goes over to pidfds where they can be opened again.
+    fn poll(&mut self, ends: &mut Vec<(Run, Exit)>) {
+        let mut may_open = true;
+        for run in self.polled.begin_round() {
+            let pidfd = may_open.then(|| self.open(run).ok()).flatten();
+            // What one cannot have the next cannot have either.
+            may_open &= pidfd.is_some();
+            match polled::fate(run, pidfd.as_ref()) {
+                Fate::Ended(exit) => {
+                    self.polled.forget(run);
+                    ends.push((run, exit));
+                }
+                Fate::Lives(parent) => {
+                    self.polled.has_parent(run, parent);
+                    let added = pidfd.map(|pidfd| self.add(run, pidfd));
+                    if matches!(added, Some(Ok(()))) {
+                        self.polled.forget(run);
+                    }
+                }
+                Fate::Unknown(_) => {}
+            }
+        }
+    }
+
+    fn take_from_epoll(&mut self) -> Vec<(Run, Exit)> {
         let mut ends = Vec::new();
         loop {
             let mut events = Vec::with_capacity(BATCH);
@@ -129,7 +195,7 @@ impl Exits {
             for event in &events {
                 let pid = event.data.u64() as i32;
                 if let Some(watched) = self.watched.remove(&pid) {
-                    let exit = exit_of(watched.run, &watched.pidfd);
+                    let exit = exit_of(watched.run, Some(&watched.pidfd));
                     let _ = epoll::delete(self.epoll.get_ref(), &watched.pidfd);
                     ends.push((watched.run, exit));
                 }
@@ -147,24 +213,30 @@ impl Exits {
         // Read instead of asked for: in a container our session may be one from outside, which has the number 0 here, and
         // `rustix::process::getsid` does not know that number.
         let me = std::process::id() as i32;
-        let session = Stat::read(me).map_or(0, |me| me.session);
-        let mut is_left = |pid: i32| {
-            let stat = Stat::read(pid).filter(|stat| stat.session == session);
-            stat.is_some_and(|stat| {
+        let Ok(Some(us)) = Stat::find(me) else {
+            return;
+        };
+        // One that cannot be looked at may be another's.
+        let mut is_left = |pid: i32| match Stat::find(pid) {
+            Ok(Some(stat)) if stat.session == us.session => {
                 let since = self.left.entry(stat.run()).or_insert(now_boot_ms);
                 now_boot_ms < *since + LEFT_TO_OTHERS_MS
-            })
+            }
+            Ok(_) => false,
+            Err(_) => true,
         };
+        let is_watched =
+            |pid: i32| self.watched.contains_key(&pid) || self.polled.run_of(pid).is_some();
         while let Some(pid) = peek_zombie() {
-            if self.watched.contains_key(&pid) {
-                // Its end is told through its pidfd, which waits for it too.
+            if is_watched(pid) {
+                // Its end is told through its pidfd or by polling, which waits for it too.
                 return;
             }
             if is_left(pid) {
                 // The kernel would show the same one again: the others are looked for.
-                let children = procfs::children(me).into_iter().filter_map(Stat::read);
-                for stat in children.filter(|stat| !stat.is_live()) {
-                    if !self.watched.contains_key(&stat.pid) && !is_left(stat.pid) {
+                let children = procfs::children(me).unwrap_or_default().into_iter();
+                for stat in children.filter_map(Stat::read).filter(Stat::has_ended) {
+                    if !is_watched(stat.pid) && !is_left(stat.pid) {
                         is_reaped(stat.pid);
                     }
                 }
@@ -184,12 +256,17 @@ fn is_reaped(pid: i32) -> bool {
     waited.flatten().is_some()
 }
 
-fn exit_of(run: Run, pidfd: &OwnedFd) -> Exit {
-    let pid = Pid::from_raw(run.pid);
-    if let Some(Ok(Some((_, status)))) =
-        pid.map(|pid| rustix::process::waitpid(Some(pid), WaitOptions::NOHANG))
-    {
-        return from_status(status.as_raw());
+/// How a child of ours ended, if it has.
+fn waited(run: Run) -> Option<Exit> {
+    let pid = Pid::from_raw(run.pid)?;
+    let waited = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+    let (_, status) = waited.ok().flatten()?;
+    Some(from_status(status.as_raw()))
+}
+
+fn exit_of(run: Run, pidfd: Option<&OwnedFd>) -> Exit {
+    if let Some(exit) = waited(run) {
+        return exit;
     }
     if let Some(stat) = Stat::read(run.pid)
         && stat.start == run.start
@@ -198,7 +275,8 @@ fn exit_of(run: Run, pidfd: &OwnedFd) -> Exit {
     {
         return from_status(stat.exit_code);
     }
-    pidfd_exit(pidfd).map_or(Exit::Unseen, from_status)
+    let status = pidfd.and_then(pidfd_exit);
+    status.map_or(Exit::Unseen, from_status)
 }
 
 /// `/proc/PID/stat` shows 0 instead of the exit code to those who may not trace the process.
@@ -253,27 +331,4 @@ fn pidfd_exit(pidfd: &OwnedFd) -> Option<i32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn who_is_dead_in_our_session_is_left_to_others_for_a_while_and_hides_nobody() {
-        let mut exits = Exits::new().unwrap();
-        let state = |pid: u32| Stat::read(pid as i32).map(|stat| stat.state);
-        let spawn = |program: &[&str]| {
-            let mut command = std::process::Command::new(program[0]);
-            let pid = command.args(&program[1..]).spawn().unwrap().id();
-            while state(pid) != Some(b'Z') {
-                std::thread::yield_now();
-            }
-            pid
-        };
-        let (others, orphan) = (spawn(&["true"]), spawn(&["setsid", "true"]));
-        exits.reap_orphans(5);
-        assert_eq!(state(orphan), None);
-        exits.reap_orphans(5 + LEFT_TO_OTHERS_MS - 1);
-        assert_eq!(state(others), Some(b'Z'));
-        exits.reap_orphans(5 + LEFT_TO_OTHERS_MS);
-        assert_eq!(state(others), None);
-    }
-}
+mod tests;

@@ -16,26 +16,30 @@
 mod below;
 mod walk;
 
-use std::time::Duration;
+use std::collections::HashMap;
+use std::io;
 
 use model::FullName;
 
 use super::cgroup::Group;
 use super::exits::Exits;
-use super::kill;
-use super::procfs::Stat;
+use super::procfs::{Stat, find_all};
 use super::rights::Rights;
+use super::unknown::Unknown;
+use super::{clock, kill};
 use crate::machine::Run;
 use below::Below;
 use walk::Walk;
 
 /// How often a family is looked for again before what is left counts as unkillable (in uninterruptible sleep).
 const MAX_ROUNDS: u32 = 50;
+/// After how many rounds the agent waits longer for killed processes to go.
+const QUICK_ROUNDS: u32 = 10;
 /// How many walks over `/proc` must find nobody: one more than a daemon forks on its way to the background.
 const WALKS: u32 = 4;
-const BETWEEN_WALKS: Duration = Duration::from_millis(2);
-/// How long killed processes are waited for before they are looked for again.
-const GOING: Duration = Duration::from_millis(5);
+const BETWEEN_WALKS_MS: u64 = 2;
+/// How long it is remembered that a walk found nobody.
+const WALKS_COUNT_MS: u64 = 60_000;
 
 /// What we put into the environment of each command of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +108,7 @@ impl Whose<'_> {
         let Some(user) = self.found_for else {
             return Ok(Rights::Agent);
         };
-        let is_inside = |group: &Group| group.pids().contains(&run.pid);
+        let is_inside = |group: &Group| group.pids().is_ok_and(|pids| pids.contains(&run.pid));
         match self.own.as_ref().is_some_and(is_inside) {
             true => Ok(Rights::Agent),
             false => Rights::of(user),
@@ -141,10 +145,42 @@ impl Known<'_> {
 }
 
 /// Answers who is left of a family. Whatever knows better than `/proc` does is asked here first.
+///
+/// Nothing here waits: where one look cannot tell, the caller looks again a moment later.
 #[derive(Debug, Default)]
 pub(crate) struct Families {
     below: Option<Below>,
+    restless: below::Restless,
     walk: Option<Walk>,
+    /// How many walks in a row found nobody of a run's family, and when the last of them was.
+    empty_walks: HashMap<Run, (u32, u64)>,
+}
+
+/// The end of a family, from round to round.
+#[derive(Debug, Default)]
+pub(crate) struct Killing {
+    round: u32,
+    refused: Vec<(Run, String)>,
+    before: Vec<Run>,
+}
+
+impl Killing {
+    /// How long the killed processes get to go before the next round.
+    pub(crate) fn pause_ms(&self) -> u64 {
+        match self.round < QUICK_ROUNDS {
+            true => 1,
+            false => 5,
+        }
+    }
+}
+
+/// Why a family was not ended.
+#[derive(Debug)]
+pub(crate) enum NotKilled {
+    /// Its root may not be killed.
+    Refused(String),
+    /// Who is left is not known.
+    Unknown(Unknown),
 }
 
 impl Families {
@@ -152,90 +188,126 @@ impl Families {
     pub(crate) fn look_anew(&mut self) {
         self.below = None;
         self.walk = None;
+        if !self.empty_walks.is_empty() {
+            let now = clock::boot_ms();
+            self.empty_walks
+                .retain(|_, (_, at)| now < *at + WALKS_COUNT_MS);
+        }
     }
 
     /// Whether anybody of it lives.
     ///
     /// A walk over `/proc` can miss a process that forks and ends while it is being walked: what was read of it is dead
     /// by then, and its child was not there yet. So that way a family counts as gone only when walk after walk finds
-    /// nobody.
-    pub(crate) fn is_anyone_left(&mut self, whose: &Whose<'_>, known: Known<'_>) -> bool {
-        for walk in 0..WALKS {
-            if walk > 0 {
-                std::thread::sleep(BETWEEN_WALKS);
-                self.look_anew();
-            }
-            if self.members(whose, known).iter().any(Stat::is_live) {
-                return true;
-            }
-            if is_below_us(whose) || is_empty_group(whose) {
-                return false;
-            }
+    /// nobody; until then it is [`Unknown::Yet`].
+    pub(crate) fn is_anyone_left(
+        &mut self,
+        whose: &Whose<'_>,
+        known: Known<'_>,
+    ) -> Result<bool, Unknown> {
+        let members = self.members(whose, known)?;
+        let Some(root) = whose.root else {
+            return Ok(members.iter().any(Stat::is_live));
+        };
+        if members.iter().any(Stat::is_live) {
+            self.empty_walks.remove(&root);
+            return Ok(true);
         }
-        false
+        if is_below_us(whose) || is_empty_group(whose)? {
+            return Ok(false);
+        }
+        let now = clock::boot_ms();
+        let (walks, at) = self.empty_walks.entry(root).or_insert((0, 0));
+        if now >= *at + BETWEEN_WALKS_MS {
+            (*walks, *at) = (*walks + 1, now);
+        }
+        match *walks >= WALKS {
+            true => {
+                self.empty_walks.remove(&root);
+                Ok(false)
+            }
+            false => Err(Unknown::Yet),
+        }
     }
 
-    /// SIGKILL to everybody of it, again and again until nobody is found: a member may fork while it is being read. An
-    /// error when its root may not be killed.
-    pub(crate) fn kill_all(&mut self, whose: &Whose<'_>, known: Known<'_>) -> Result<(), String> {
-        let mut refused: Vec<(Run, String)> = Vec::new();
-        let mut before: Vec<Run> = Vec::new();
-        for round in 0..MAX_ROUNDS {
-            let mut live = unspared(&self.members(whose, known), whose.root, known);
-            live.retain(|run| !refused.iter().any(|(known, _)| known == run));
-            if live.is_empty() {
-                return told(refused, whose.root);
-            }
-            // Somebody forks as fast as we kill.
-            if round >= 2 && live.iter().any(|run| !before.contains(run)) {
-                kill_group(whose, known);
-            }
-            let mut going = Vec::new();
-            for run in &live {
-                match whose
-                    .rights_over(*run)
-                    .and_then(|rights| kill::kill(*run, &rights))
-                {
-                    Ok(pidfd) => going.extend(pidfd),
-                    Err(why) => {
-                        tracing::warn!(why, "a process that should be gone cannot be killed");
-                        refused.push((*run, why));
-                    }
-                }
-            }
-            before = live;
-            kill::await_ends(&going, GOING);
+    /// One round of SIGKILL to everybody of it. `None` means that another round is needed a moment later: a member may
+    /// fork while it is being read, so the family is gone only when nobody is found.
+    pub(crate) fn kill_round(
+        &mut self,
+        whose: &Whose<'_>,
+        known: Known<'_>,
+        killing: &mut Killing,
+    ) -> Option<Result<(), NotKilled>> {
+        let is_last = killing.round >= MAX_ROUNDS;
+        let Killing {
+            round,
+            refused,
+            before,
+        } = killing;
+        if *round > 0 {
             self.look_anew();
         }
-        tracing::warn!("killed processes do not go away");
-        told(refused, whose.root)
+        *round += 1;
+        let members = match self.members(whose, known) {
+            Ok(members) => members,
+            Err(unknown) if is_last => return Some(Err(NotKilled::Unknown(unknown))),
+            Err(_) => return None,
+        };
+        let mut live = unspared(&members, whose.root, known);
+        live.retain(|run| !refused.iter().any(|(known, _)| known == run));
+        if live.is_empty() {
+            return Some(told(refused, whose.root));
+        }
+        if is_last {
+            tracing::warn!("killed processes do not go away");
+            return Some(told(refused, whose.root));
+        }
+        // Somebody forks as fast as we kill.
+        if *round > 2 && live.iter().any(|run| !before.contains(run)) {
+            kill_group(whose, known);
+        }
+        for run in &live {
+            let rights = whose.rights_over(*run);
+            if let Err(why) = rights.and_then(|rights| kill::kill(*run, &rights)) {
+                tracing::warn!(why, "a process that should be gone cannot be killed");
+                refused.push((*run, why));
+            }
+        }
+        *before = live;
+        None
     }
 
     /// The members, by a look that began after the root did, and after its end if it has ended.
-    fn members(&mut self, whose: &Whose<'_>, known: Known<'_>) -> Vec<Stat> {
-        let inside = whose.own.as_ref().map_or_else(Vec::new, Group::pids);
+    fn members(&mut self, whose: &Whose<'_>, known: Known<'_>) -> Result<Vec<Stat>, Unknown> {
+        let inside = whose.own.as_ref().map(Group::pids).transpose()?;
         let mut members = match &whose.among {
             Among::Nobody => Vec::new(),
-            Among::Group(group) => Walk::of(read_all(&group.pids()), 0).family(whose, known),
+            Among::Group(group) => Walk::of(find_all(&group.pids()?)?, 0).family(whose, known)?,
             Among::Host if is_below_us(whose) => {
                 self.below.take_if(|below| !below.covers(whose));
-                let below = self.below.get_or_insert_with(|| Below::read(known));
-                below.family(whose)
+                let below = match self.below.take() {
+                    Some(below) => below,
+                    None => Below::read(known, &mut self.restless)?,
+                };
+                self.below.insert(below).family(whose)?
             }
             Among::Host => {
                 self.walk.take_if(|walk| !walk.covers(whose));
-                let walk = self.walk.get_or_insert_with(Walk::read);
-                walk.family(whose, known)
+                let walk = match self.walk.take() {
+                    Some(walk) => walk,
+                    None => Walk::read()?,
+                };
+                self.walk.insert(walk).family(whose, known)?
             }
         };
-        let inside = read_all(&inside).into_iter();
+        let inside = find_all(&inside.unwrap_or_default())?.into_iter();
         let inside = inside.filter(|stat| stat.start >= whose.since() && is_fair_game(stat));
         for stat in inside {
             if !members.iter().any(|known| known.pid == stat.pid) {
                 members.push(stat);
             }
         }
-        members
+        Ok(members)
     }
 }
 
@@ -245,36 +317,36 @@ fn is_below_us(whose: &Whose<'_>) -> bool {
 }
 
 /// Only a root that may not be killed is an error: it is what was to end.
-fn told(refused: Vec<(Run, String)>, root: Option<Run>) -> Result<(), String> {
-    let root = refused.into_iter().find(|(run, _)| Some(*run) == root);
-    root.map_or(Ok(()), |(_, why)| Err(why))
+fn told(refused: &[(Run, String)], root: Option<Run>) -> Result<(), NotKilled> {
+    let root = refused.iter().find(|(run, _)| Some(*run) == root);
+    root.map_or(Ok(()), |(_, why)| Err(NotKilled::Refused(why.clone())))
 }
 
 /// All of the group at once, so that nobody forks in between, if nobody in it has to be spared.
 fn kill_group(whose: &Whose<'_>, known: Known<'_>) {
-    if let Some(group) = &whose.own {
-        let stats = read_all(&group.pids());
-        let older = |stat: &Stat| whose.root.is_some_and(|root| stat.start < root.start);
-        let is_kept = |stat: &Stat| older(stat) || !is_fair_game(stat);
-        let live = stats.iter().filter(|stat| stat.is_live()).count();
-        let condemned = unspared(&stats, whose.root, known).len();
-        if condemned == live && !stats.iter().any(is_kept) {
-            // Where the kernel cannot, each gets a signal of its own.
-            group.kill();
-        }
+    let Some(group) = &whose.own else {
+        return;
+    };
+    // Without knowing who is in it, each gets a signal of its own.
+    let Ok(stats) = group.pids().and_then(|pids| find_all(&pids)) else {
+        return;
+    };
+    let older = |stat: &Stat| whose.root.is_some_and(|root| stat.start < root.start);
+    let is_kept = |stat: &Stat| older(stat) || !is_fair_game(stat);
+    let live = stats.iter().filter(|stat| stat.is_live()).count();
+    let condemned = unspared(&stats, whose.root, known).len();
+    if condemned == live && !stats.iter().any(is_kept) {
+        // Where the kernel cannot, each gets a signal of its own.
+        group.kill();
     }
 }
 
 /// Whether a family that is in its own group alone is gone.
-fn is_empty_group(whose: &Whose<'_>) -> bool {
+fn is_empty_group(whose: &Whose<'_>) -> io::Result<bool> {
     match (&whose.own, &whose.among) {
-        (Some(own), Among::Nobody) => own.pids().is_empty(),
-        (Some(_) | None, Among::Host | Among::Group(_) | Among::Nobody) => false,
+        (Some(own), Among::Nobody) => Ok(own.pids()?.is_empty()),
+        (Some(_) | None, Among::Host | Among::Group(_) | Among::Nobody) => Ok(false),
     }
-}
-
-fn read_all(pids: &[i32]) -> Vec<Stat> {
-    pids.iter().filter_map(|pid| Stat::read(*pid)).collect()
 }
 
 /// Never ourselves, nor the first process.

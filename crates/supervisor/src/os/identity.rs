@@ -1,5 +1,6 @@
 //! "Is it ours?": whether a pid bears the name of a process.
 
+use std::io;
 use std::path::Path;
 
 use super::procfs::{self, Stat};
@@ -9,17 +10,17 @@ const COMM_LEN: usize = 15;
 
 /// The base name of its binary, its task name, or, for scripts and interpreters, the base name of argv[0] or argv[1]
 /// is `proc_name`. Every process bears the empty name.
-pub(crate) fn bears_name(stat: &Stat, proc_name: &str) -> bool {
+pub(crate) fn bears_name(stat: &Stat, proc_name: &str) -> io::Result<bool> {
     if proc_name.is_empty() {
-        return true;
+        return Ok(true);
     }
     let name = proc_name.as_bytes();
     let cut = &name[..name.len().min(COMM_LEN)];
-    stat.comm.as_bytes() == cut
-        || exe_name(stat.pid).is_some_and(|exe| exe == proc_name)
-        || argument_names(stat.pid)
-            .iter()
-            .any(|argument| argument == name)
+    if stat.comm.as_bytes() == cut || exe_name(stat.pid).is_some_and(|exe| exe == proc_name) {
+        return Ok(true);
+    }
+    let arguments = argument_names(stat.pid)?;
+    Ok(arguments.iter().any(|argument| argument == name))
 }
 
 fn exe_name(pid: i32) -> Option<String> {
@@ -31,13 +32,12 @@ fn exe_name(pid: i32) -> Option<String> {
     Some(name.to_string_lossy().into_owned())
 }
 
-fn argument_names(pid: i32) -> Vec<Vec<u8>> {
-    let cmdline = procfs::cmdline(pid, 8192);
+fn argument_names(pid: i32) -> io::Result<Vec<Vec<u8>>> {
+    let cmdline = procfs::cmdline(pid, 8192)?;
     let arguments = cmdline.split(|b| *b == 0).take(2);
-    arguments
-        .map(|argument| {
-            let base = argument.rsplit(|b| *b == b'/').next().unwrap_or_default();
-            base.to_vec()
-        })
-        .collect()
+    let names = arguments.map(|argument| {
+        let base = argument.rsplit(|b| *b == b'/').next().unwrap_or_default();
+        base.to_vec()
+    });
+    Ok(names.collect())
 }

@@ -9,6 +9,7 @@ use rustix::fs::OFlags;
 
 use super::regular;
 use super::rights::Rights;
+use super::shortage::is_shortage;
 
 /// How much of a pid file is read: a pid, and whatever its program likes to add.
 const MAX_READ: u64 = 256;
@@ -21,21 +22,25 @@ pub(crate) enum Named {
     Nothing(String),
 }
 
-/// The first integer in its first bytes; what follows does not matter.
-pub(crate) fn read(path: &Path, user: &str) -> Named {
+/// The first integer in its first bytes; what follows does not matter. An error means that it is not known what the file
+/// says: the agent lacks something, or the disk failed.
+pub(crate) fn read(path: &Path, user: &str) -> io::Result<Named> {
     let shown = path.display();
     match Rights::of(user) {
         Ok(rights) => read_with(path, &rights),
-        Err(why) => Named::Nothing(format!("the pid file {shown} cannot be read: {why}")),
+        Err(why) => Ok(Named::Nothing(format!(
+            "the pid file {shown} cannot be read: {why}"
+        ))),
     }
 }
 
-pub(super) fn read_with(path: &Path, rights: &Rights) -> Named {
+pub(super) fn read_with(path: &Path, rights: &Rights) -> io::Result<Named> {
     let mut text = Vec::new();
     let opened = rights.with(|| regular::open(path, OFlags::RDONLY, 0));
     let read = opened.and_then(|file| file.take(MAX_READ).read_to_end(&mut text));
     let shown = path.display();
-    match read {
+    Ok(match read {
+        Err(e) if is_shortage(&e) || e.raw_os_error() == Some(libc::EIO) => return Err(e),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             Named::Nothing(format!("there is no pid file {shown}"))
         }
@@ -47,7 +52,7 @@ pub(super) fn read_with(path: &Path, rights: &Rights) -> Named {
             Some(pid) => Named::Pid(pid),
             None => Named::Nothing(format!("the pid file {shown} holds no pid")),
         },
-    }
+    })
 }
 
 fn first_integer(text: &[u8]) -> Option<i32> {
@@ -85,7 +90,7 @@ pub(crate) fn remove(path: &Path, pid: i32, user: &str) {
     let Ok(rights) = Rights::of(user) else {
         return;
     };
-    if read_with(path, &rights) != Named::Pid(pid) {
+    if !matches!(read_with(path, &rights), Ok(Named::Pid(named)) if named == pid) {
         return;
     }
     match rights.with(|| fs::remove_file(path)) {

@@ -1,12 +1,15 @@
 //! `/proc`, read by hand: one small read a process, no allocation beyond the buffer.
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 
+use super::shortage::is_shortage;
 use crate::machine::Run;
 
 /// More than the kernel lets a program have.
 const MAX_ENVIRONMENT: u64 = 8 * 1024 * 1024;
+/// More than the kernel writes into `/proc/PID/status`.
+const MAX_STATUS: u64 = 64 * 1024;
 
 /// The fields of `/proc/PID/stat` that we use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,11 +54,34 @@ impl Stat {
         !matches!(self.state, b'Z' | b'X' | b'x')
     }
 
-    pub(crate) fn read(pid: i32) -> Option<Self> {
-        let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
+    /// Whether all of its threads have ended. The first thread alone may be a zombie while the others go on.
+    pub(crate) fn has_ended(&self) -> bool {
+        !self.is_live() && self.threads <= 1
+    }
+
+    /// The process with this pid; `None` when there is none. An error means that it is not known: the agent may be out of
+    /// descriptors or may not look.
+    pub(crate) fn find(pid: i32) -> io::Result<Option<Self>> {
+        let path = format!("/proc/{pid}/stat");
         let mut buffer = [0; 1024];
-        let length = file.read(&mut buffer).ok()?;
-        Self::parse(&buffer[..length])
+        let read = fs::File::open(&path).and_then(|mut file| file.read(&mut buffer));
+        match read {
+            Ok(length) => match Self::parse(&buffer[..length]) {
+                Some(stat) => Ok(Some(stat)),
+                None => Err(io::Error::other(format!("{path} cannot be understood"))),
+            },
+            Err(error) if is_gone(&error) => Ok(None),
+            // Asking for attributes takes no descriptor.
+            Err(error) => match fs::metadata(&path) {
+                Err(other) if is_gone(&other) => Ok(None),
+                Ok(_) | Err(_) => Err(error),
+            },
+        }
+    }
+
+    /// As [`Self::find`], for callers to which not known and not there are the same.
+    pub(crate) fn read(pid: i32) -> Option<Self> {
+        Self::find(pid).ok().flatten()
     }
 
     /// The name stands in parentheses and may hold anything, so the last parenthesis counts.
@@ -109,56 +135,94 @@ fn number(digits: &[u8]) -> Option<i64> {
     })
 }
 
-/// Every process of the host, by one walk.
-pub(crate) fn pids() -> impl Iterator<Item = i32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+/// Whether an error of `/proc/PID` says that the process is not there.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH))
 }
 
-pub(crate) fn all() -> Vec<Stat> {
-    pids().filter_map(Stat::read).collect()
+/// The result of reading about one of many processes. One that is gone or hidden from this agent is left out; a shortage
+/// fails the whole walk, because a walk that misses processes looks like their end.
+fn unless_short<T>(read: io::Result<Option<T>>) -> io::Result<Option<T>> {
+    match read {
+        Err(error) if !is_shortage(&error) => Ok(None),
+        other => other,
+    }
+}
+
+/// Every process of the host, by one walk.
+pub(crate) fn pids() -> io::Result<Vec<i32>> {
+    let mut pids = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        pids.extend(
+            entry?
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse::<i32>().ok()),
+        );
+    }
+    Ok(pids)
+}
+
+/// What is known of these processes.
+pub(crate) fn find_all(pids: &[i32]) -> io::Result<Vec<Stat>> {
+    let mut stats = Vec::with_capacity(pids.len());
+    for pid in pids {
+        stats.extend(unless_short(Stat::find(*pid))?);
+    }
+    Ok(stats)
+}
+
+pub(crate) fn all() -> io::Result<Vec<Stat>> {
+    find_all(&pids()?)
 }
 
 /// The children of every thread of a process.
-pub(crate) fn children(pid: i32) -> Vec<i32> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
+pub(crate) fn children(pid: i32) -> io::Result<Vec<i32>> {
+    let mut children = Vec::new();
+    let some = |read: io::Result<_>| unless_short(read.map(Some));
+    let Some(tasks) = some(fs::read_dir(format!("/proc/{pid}/task")))? else {
+        return Ok(children);
+    };
+    for task in tasks {
+        let Some(task) = unless_short(task.map(Some))? else {
+            continue;
+        };
+        let list = fs::read_to_string(task.path().join("children"));
+        let list = unless_short(list.map(Some))?.unwrap_or_default();
+        children.extend(
             list.split_whitespace()
-                .filter_map(|pid| pid.parse().ok())
-                .collect::<Vec<_>>()
-        })
-        .collect()
+                .filter_map(|pid| pid.parse::<i32>().ok()),
+        );
+    }
+    Ok(children)
 }
 
 /// Whether this is the number of a process, and not of one of its threads: `/proc` knows those, too, if asked.
-pub(crate) fn is_process(pid: i32) -> bool {
-    let process = status(pid, b"Tgid:");
-    process.and_then(|digits| number(digits.trim_ascii())) == Some(i64::from(pid))
+pub(crate) fn is_process(pid: i32) -> io::Result<bool> {
+    let process = status(pid, b"Tgid:")?;
+    Ok(process.and_then(|digits| number(digits.trim_ascii())) == Some(i64::from(pid)))
 }
 
 /// Real, effective and saved uid. The owner of `/proc/PID` is none of them where a process is not dumpable, as one with
 /// file capabilities: then it is root.
-pub(crate) fn uids(pid: i32) -> Option<[u32; 3]> {
-    let line = status(pid, b"Uid:")?;
+pub(crate) fn uids(pid: i32) -> io::Result<Option<[u32; 3]>> {
+    let Some(line) = status(pid, b"Uid:")? else {
+        return Ok(None);
+    };
     let fields = line.split(u8::is_ascii_whitespace);
     let fields = fields.filter(|field| !field.is_empty());
     let uids: Vec<u32> = fields
         .filter_map(|field| Some(number(field)? as u32))
         .collect();
-    uids.first_chunk().copied()
+    Ok(uids.first_chunk().copied())
 }
 
 /// What stands behind a name in `/proc/PID/status`. Bytes: the name of a task need not be text.
-fn status(pid: i32, name: &[u8]) -> Option<Vec<u8>> {
-    let text = fs::read(format!("/proc/{pid}/status")).ok()?;
+fn status(pid: i32, name: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let text = read_text(pid, "status", MAX_STATUS)?;
     let mut lines = text.split(|byte| *byte == b'\n');
-    let found = lines.find_map(|line| line.strip_prefix(name))?;
-    Some(found.to_vec())
+    let found = lines.find_map(|line| line.strip_prefix(name));
+    Ok(found.map(<[u8]>::to_vec))
 }
 
 /// The user that it runs as.
@@ -167,42 +231,41 @@ pub(crate) fn owner(pid: i32) -> Option<u32> {
     Some(fs::metadata(format!("/proc/{pid}")).ok()?.uid())
 }
 
-/// The arguments, at most `max` bytes of them.
-pub(crate) fn cmdline(pid: i32, max: u64) -> Vec<u8> {
-    let mut text = Vec::new();
-    if let Ok(file) = fs::File::open(format!("/proc/{pid}/cmdline")) {
-        // A process that is gone has no arguments.
-        let _ = file.take(max).read_to_end(&mut text);
-    }
-    text
+/// The arguments, at most `max` bytes of them. A process that is gone, or that this agent may not read, has none.
+pub(crate) fn cmdline(pid: i32, max: u64) -> io::Result<Vec<u8>> {
+    read_text(pid, "cmdline", max)
 }
 
-/// Its `NAME=value` texts, each with a NUL behind it, in any order: a shell passes them on as it likes.
-pub(crate) fn environment(pid: i32) -> Vec<u8> {
+/// Its `NAME=value` texts, each with a NUL behind it, in any order: a shell passes them on as it likes. A process that is
+/// gone, or that this agent may not read, has none.
+pub(crate) fn environment(pid: i32) -> io::Result<Vec<u8>> {
+    read_text(pid, "environ", MAX_ENVIRONMENT)
+}
+
+fn read_text(pid: i32, file: &str, max: u64) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    if let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) {
-        // One that is gone, or not ours to read, has none.
-        let _ = file.take(MAX_ENVIRONMENT).read_to_end(&mut text);
-    }
-    text
+    let opened = fs::File::open(format!("/proc/{pid}/{file}"));
+    let read = opened.and_then(|file| file.take(max).read_to_end(&mut text));
+    unless_short(read.map(Some))?;
+    Ok(text)
 }
 
 /// The entries of its environment that may be marks of ours, each with a NUL behind it. Almost nobody has any.
-pub(crate) fn marks(pid: i32) -> Vec<u8> {
-    let text = environment(pid);
+pub(crate) fn marks(pid: i32) -> io::Result<Vec<u8>> {
+    let text = environment(pid)?;
     let entries = text.split_inclusive(|byte| *byte == 0);
     let ours = entries.filter(|entry| entry.starts_with(b"MUSTER_"));
-    ours.collect::<Vec<_>>().concat()
+    Ok(ours.collect::<Vec<_>>().concat())
 }
 
 /// Whether its environment holds each of these `NAME=value` texts.
-pub(crate) fn has_environment(pid: i32, wanted: &[String]) -> bool {
-    let text = environment(pid);
+pub(crate) fn has_environment(pid: i32, wanted: &[String]) -> io::Result<bool> {
+    let text = environment(pid)?;
     let mut found = 0;
     for entry in text.split(|b| *b == 0) {
         found += wanted.iter().filter(|w| w.as_bytes() == entry).count();
     }
-    found >= wanted.len()
+    Ok(found >= wanted.len())
 }
 
 /// A value of `/proc/meminfo` in KiB.
@@ -240,8 +303,14 @@ mod tests {
     fn we_ourselves_are_there() {
         let me = Stat::read(std::process::id() as i32).unwrap();
         assert!(me.is_live() && me.start > 0);
-        assert!(all().iter().any(|stat| stat.run() == me.run()));
+        assert!(all().unwrap().iter().any(|stat| stat.run() == me.run()));
     }
+
+    #[test]
+    fn a_pid_that_is_not_in_use_is_known_to_be_gone() {
+        assert_eq!(Stat::find(i32::MAX).unwrap(), None);
+    }
+
     #[test]
     fn what_stands_behind_much_else_in_an_environment_is_found() {
         let mut child = std::process::Command::new("sleep")
@@ -252,10 +321,10 @@ mod tests {
             .unwrap();
         let pid = child.id() as i32;
         // There is none for a moment while it becomes its program.
-        while environment(pid).is_empty() {
+        while environment(pid).unwrap().is_empty() {
             std::thread::yield_now();
         }
-        let has = |text: &str| has_environment(pid, &[text.to_owned()]);
+        let has = |text: &str| has_environment(pid, &[text.to_owned()]).unwrap();
         let (ours, others) = (has("Z=marked"), has("Z=mark"));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -265,13 +334,13 @@ mod tests {
     #[test]
     fn a_thread_is_no_process() {
         let mine = std::process::id() as i32;
-        assert!(is_process(mine));
+        assert!(is_process(mine).unwrap());
         let thread = std::thread::spawn(|| {
             let link = std::fs::read_link("/proc/thread-self").unwrap();
             let number = link.file_name().unwrap().to_str().unwrap().to_owned();
-            is_process(number.parse().unwrap())
+            is_process(number.parse().unwrap()).unwrap()
         });
         assert!(!thread.join().unwrap());
-        assert!(!is_process(i32::MAX));
+        assert!(!is_process(i32::MAX).unwrap());
     }
 }

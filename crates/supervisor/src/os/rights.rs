@@ -85,25 +85,29 @@ impl Rights {
     }
 
     /// Whether a process that the user's own files name can be the user's: real, effective and saved uid are theirs.
-    pub(crate) fn check_owner(&self, pid: i32) -> Result<(), String> {
+    ///
+    /// An error means that it is not known: the agent lacks something.
+    pub(crate) fn check_owner(&self, pid: i32) -> io::Result<Result<(), String>> {
         let Self::User(user) = self else {
-            return Ok(());
+            return Ok(Ok(()));
         };
-        match procfs::uids(pid) {
+        Ok(match procfs::uids(pid)? {
             Some(uids) if uids == [user.uid; 3] => Ok(()),
             uids => {
                 let owner = owner(uids, user);
                 Err(format!("runs as {owner} and not as {}", user.name))
             }
-        }
+        })
     }
 
     /// Whether the user could signal a process themselves, by the rule of kill(2). Refused where that cannot be read.
-    pub(crate) fn check_signal(&self, pid: i32) -> Result<(), String> {
+    ///
+    /// An error means that it is not known: the agent lacks something.
+    pub(crate) fn check_signal(&self, pid: i32) -> io::Result<Result<(), String>> {
         let Self::User(user) = self else {
-            return Ok(());
+            return Ok(Ok(()));
         };
-        match procfs::uids(pid) {
+        Ok(match procfs::uids(pid)? {
             Some([real, _, saved]) if real == user.uid || saved == user.uid => Ok(()),
             uids => {
                 let owner = owner(uids, user);
@@ -112,7 +116,7 @@ impl Rights {
                     "pid {pid} runs as {owner}: {name} may not signal it"
                 ))
             }
-        }
+        })
     }
 }
 
@@ -244,9 +248,9 @@ mod tests {
     fn root_and_the_agent_itself_need_no_other_rights() {
         assert_eq!(Rights::of("root"), Ok(Rights::Agent));
         assert!(Rights::of("no-such-user").is_err());
-        assert_eq!(Rights::Agent.check_owner(1), Ok(()));
-        let said = nobody().check_owner(1).unwrap_err();
+        assert_eq!(Rights::Agent.check_owner(1).unwrap(), Ok(()));
+        let said = nobody().check_owner(1).unwrap().unwrap_err();
         assert_eq!(said, "runs as root and not as nobody");
-        assert!(nobody().check_signal(1).is_err());
+        assert!(nobody().check_signal(1).unwrap().is_err());
     }
 }

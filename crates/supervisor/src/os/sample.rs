@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::cgroup::Group;
 use super::procfs::{self, Stat};
-use super::{clock, sockets};
+use super::{clock, shortage, sockets};
 use crate::machine::Run;
 use grouped::{Counts, Looked};
 
@@ -74,7 +74,8 @@ struct Sockets {
 /// The families of one pass.
 #[derive(Debug, Default)]
 pub(crate) struct Pass {
-    pub(crate) samples: Vec<Sample>,
+    /// Nothing for a family that could not be read.
+    pub(crate) samples: Vec<Option<Sample>>,
     members: Vec<Members>,
 }
 
@@ -92,15 +93,14 @@ impl Sampler {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let page_kib = (rustix::param::page_size() as u64 / 1024).max(1);
         let total_pages = procfs::meminfo_kib("MemTotal") / page_kib;
-        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-        let files = limit.current.unwrap_or(u64::MAX);
+        let files = shortage::descriptors_for_watching();
         Self {
             seen: HashMap::new(),
             counts: HashMap::new(),
             last_boot_ms: None,
             cores: cores as f64,
             total_pages: total_pages.max(1) as f64,
-            max_kept: MAX_KEPT.min(files as usize / 4),
+            max_kept: MAX_KEPT.min(files / 2),
             traffic: HashMap::new(),
             traffic_boot_ms: None,
             owners: HashMap::new(),
@@ -116,7 +116,10 @@ impl Sampler {
         let looks = self.look_into_groups(roots);
         let wants_walk = looks.iter().any(Option::is_none);
         let stats: Vec<Stat> = match wants_walk {
-            true => procfs::pids().filter_map(|pid| self.read(pid)).collect(),
+            true => {
+                let pids = procfs::pids().unwrap_or_default().into_iter();
+                pids.filter_map(|pid| self.read(pid)).collect()
+            }
             false => Vec::new(),
         };
         let table = Table::of(&stats);
@@ -155,7 +158,7 @@ impl Sampler {
                     (sample, tally.members.into())
                 }
             };
-            pass.samples.push(sample);
+            pass.samples.push((!members.is_empty()).then_some(sample));
             pass.members.push(members);
         }
         self.seen = next;
@@ -385,7 +388,7 @@ mod tests {
             std::hint::black_box(begin);
         }
         let pass = sampler.pass(&roots);
-        let sample = pass.samples[0];
+        let sample = pass.samples[0].unwrap();
         assert!(sample.cpu > 1.0 && sample.cpu <= 110.0, "{sample:?}");
         assert!(sample.mem > 0.0 && sample.mem < 50.0, "{sample:?}");
         assert!(sample.fd >= 3, "{sample:?}");

@@ -20,11 +20,13 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use model::spec::Runtime;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags};
 
 use super::cgroup::Entrances;
 use super::limits::Limits;
 use super::procfs::Stat;
+use super::shortage;
 use super::user::User;
 use crate::machine::Run;
 
@@ -89,7 +91,7 @@ pub(crate) struct Gated {
     pub(crate) run: Run,
     /// It was made in its control group. Otherwise it may have joined it, if it has one.
     pub(crate) was_made_in_group: bool,
-    pidfd: OwnedFd,
+    pidfd: io::Result<OwnedFd>,
     gate: OwnedFd,
     complaints: OwnedFd,
 }
@@ -97,7 +99,8 @@ pub(crate) struct Gated {
 /// A child that was let go.
 #[derive(Debug)]
 pub(crate) struct Child {
-    pub(crate) pidfd: OwnedFd,
+    /// Without one it is watched all the same.
+    pub(crate) pidfd: io::Result<OwnedFd>,
     pub(crate) complaints: Complaints,
 }
 
@@ -117,9 +120,24 @@ impl Gated {
     }
 }
 
+/// Why a child could not become its command.
+#[derive(Debug)]
+pub(crate) struct Complaint {
+    pub(crate) why: String,
+    /// The agent or the host lacked something; it is not the fault of the process.
+    pub(crate) is_shortage: bool,
+}
+
 impl Complaints {
+    /// Whether the child became its command: nobody else has the other end of the pipe, which `exec` closes.
+    pub(crate) fn are_over(&self) -> bool {
+        let mut pipe = [PollFd::new(&self.0, PollFlags::IN)];
+        let polled = poll(&mut pipe, Some(&Timespec::default()));
+        polled.is_ok() && pipe[0].revents() == PollFlags::HUP
+    }
+
     /// Why it was not executed, once the child is gone.
-    pub(crate) fn read(&self) -> Option<String> {
+    pub(crate) fn read(&self) -> Option<Complaint> {
         let mut report = [0; 8];
         let length = rustix::io::read(&self.0, &mut report).ok()?;
         if length < report.len() {
@@ -127,7 +145,14 @@ impl Complaints {
         }
         let [a, b, c, d, e, f, g, h] = report;
         let error = io::Error::from_raw_os_error(i32::from_ne_bytes([e, f, g, h]));
-        Some(match i32::from_ne_bytes([a, b, c, d]) {
+        let stage = i32::from_ne_bytes([a, b, c, d]);
+        let is_shortage = match error.raw_os_error() {
+            Some(libc::ENFILE | libc::ENOMEM) => true,
+            // From its limits on, how many files and processes it may have is up to its spec and its user.
+            Some(_) | None => stage == STAGE_DESCRIPTORS,
+        };
+        let why = match stage {
+            STAGE_DESCRIPTORS => shortage::words(&error),
             STAGE_USER => format!("spec.identity.user: could not become this user: {error}"),
             STAGE_DIRECTORY => {
                 format!("spec.identity.setup_path: its user cannot enter it: {error}")
@@ -139,7 +164,8 @@ impl Complaints {
             }
             STAGE_GROUP => format!("spec.runtime: its control group cannot be joined: {error}"),
             _ => format!("/bin/sh could not be executed: {error}"),
-        })
+        };
+        Some(Complaint { why, is_shortage })
     }
 }
 
@@ -148,6 +174,7 @@ const STAGE_DIRECTORY: i32 = 2;
 const STAGE_EXEC: i32 = 3;
 const STAGE_LIMITS: i32 = 4;
 const STAGE_GROUP: i32 = 5;
+const STAGE_DESCRIPTORS: i32 = 6;
 
 /// Everything that the child needs, made before the fork: after it, it may not allocate.
 struct Prepared {
@@ -234,8 +261,8 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
     drop((gate_read, complaints_write));
     let pidfd = Pid::from_raw(pid)
         .ok_or_else(|| io::Error::other("fork gave no pid"))
-        .and_then(|pid| Ok(rustix::process::pidfd_open(pid, PidfdFlags::empty())?))?;
-    let stat = Stat::read(pid).ok_or_else(|| io::Error::other("the child is not in /proc"))?;
+        .and_then(|pid| Ok(rustix::process::pidfd_open(pid, PidfdFlags::empty())?));
+    let stat = Stat::find(pid)?.ok_or_else(|| io::Error::other("the child is not in /proc"))?;
     Ok(Gated {
         run: stat.run(),
         was_made_in_group,
@@ -320,15 +347,29 @@ unsafe fn become_command(prepared: &mut Prepared, is_in_group: bool) -> ! {
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
 
-        // Out of the way first, so that none is overwritten before it is in place.
-        let high = |fd| libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 10);
-        let (input, output) = (high(prepared.input), high(prepared.output));
+        // The agent may be at its limit of descriptors, so none is duplicated before as many are closed. What is moved
+        // goes out of the way first, so that it is not overwritten before it is in place.
+        if libc::dup2(prepared.input, 0) < 0
+            || libc::dup2(prepared.output, 1) < 0
+            || libc::dup2(prepared.output, 2) < 0
+        {
+            complain_to(prepared.complaints, STAGE_DESCRIPTORS);
+        }
+        for fd in [prepared.input, prepared.output] {
+            if fd > 2 {
+                libc::close(fd);
+            }
+        }
+        let high = |fd| libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 5);
         let (gate, complaints) = (high(prepared.gate), high(prepared.complaints));
-        libc::dup2(input, 0);
-        libc::dup2(output, 1);
-        libc::dup2(output, 2);
-        libc::dup3(gate, 3, libc::O_CLOEXEC);
-        libc::dup3(complaints, 4, libc::O_CLOEXEC);
+        if gate < 0 || complaints < 0 {
+            complain_to(prepared.complaints, STAGE_DESCRIPTORS);
+        }
+        if libc::dup3(gate, 3, libc::O_CLOEXEC) < 0
+            || libc::dup3(complaints, 4, libc::O_CLOEXEC) < 0
+        {
+            complain_to(complaints, STAGE_DESCRIPTORS);
+        }
         if libc::syscall(libc::SYS_close_range, 5_u32, u32::MAX, 0_u32) != 0 {
             for fd in 5..65_536 {
                 libc::close(fd);
@@ -440,11 +481,18 @@ unsafe fn join(procs: *const libc::c_char) -> bool {
 /// # Safety
 /// As for [`become_command`]; descriptor 4 leads to the parent.
 unsafe fn complain(stage: i32) -> ! {
+    // SAFETY: as the caller says.
+    unsafe { complain_to(4, stage) }
+}
+
+/// # Safety
+/// As for [`become_command`]; `complaints` leads to the parent.
+unsafe fn complain_to(complaints: RawFd, stage: i32) -> ! {
     // SAFETY: writes eight bytes of the stack to a pipe of ours and ends.
     unsafe {
         let error = *libc::__errno_location();
         let report = [stage, error];
-        libc::write(4, report.as_ptr().cast(), 8);
+        libc::write(complaints, report.as_ptr().cast(), 8);
         libc::_exit(NOT_EXECUTED)
     }
 }

@@ -93,11 +93,11 @@ fn foreign(held: &Held) -> Option<Foreign> {
     if identity.pid_path.is_empty() {
         return None;
     }
-    let Named::Pid(pid) = pidfile::read(Path::new(&identity.pid_path), &identity.user) else {
+    let Ok(Named::Pid(pid)) = pidfile::read(Path::new(&identity.pid_path), &identity.user) else {
         return None;
     };
     let stat = Stat::read(pid).filter(Stat::is_live)?;
-    let is_ours = |run| stat.run() == run || look::came_from(pid, run);
+    let is_ours = |run| stat.run() == run || look::came_from(pid, run).unwrap_or(true);
     if held.process.watched().into_iter().any(is_ours) {
         return None;
     }

@@ -2,19 +2,22 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 
 use model::Spec;
 use model::status::Exit;
 use rustix::process::Signal as KernelSignal;
 
+use super::side::NotStarted;
 use super::{Due, Held, Key, Runner};
 use crate::journal::entry::Entry;
 use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Look, Phase, Role, Run, Signal};
 use crate::os::family::Known;
 use crate::os::rights::Rights;
 use crate::os::spawn::Launch;
-use crate::os::{check, clock, kill, look, pidfile, procfs, sink, spawn, user};
+use crate::os::unknown::Unknown;
+use crate::os::{check, clock, kill, look, pidfile, procfs, shortage, sink, spawn, user};
 
 impl Runner {
     pub(super) fn drive(&mut self, key: Key, event: Event) {
@@ -25,9 +28,7 @@ impl Runner {
     pub(super) fn let_go(&mut self, key: Key, gated: spawn::Gated) {
         let run = gated.run;
         let child = gated.open();
-        if let Err(error) = self.exits.watch_child(run, child.pidfd) {
-            tracing::error!(pid = run.pid, %error, "cannot watch a command");
-        }
+        self.exits.watch_child(run, child.pidfd);
         self.watchers.entry(run).or_default().push(key);
         if let Some(held) = self.held.get_mut(&key) {
             held.watched.push(run);
@@ -50,7 +51,7 @@ impl Runner {
             Form::Daemon => false,
         };
         let lives = procfs::Stat::read(alive.run.pid).is_some_and(|stat| stat.run() == alive.run);
-        if is_ours && lives && matches!(pidfile::read(path, user), pidfile::Named::Nothing(_)) {
+        if is_ours && lives && matches!(pidfile::read(path, user), Ok(pidfile::Named::Nothing(_))) {
             let refused = self.perform(key, Action::WritePidFile(pid));
             if let Some(refused) = refused {
                 self.step(key, refused);
@@ -62,21 +63,23 @@ impl Runner {
     pub(super) fn perform(&mut self, key: Key, action: Action) -> Option<Event> {
         let held = self.held.get_mut(&key)?;
         match action {
-            Action::Look(depth) => Some(Event::Looked(self.look(key, depth)?)),
-            Action::Check(role) => Some(Event::Checked(check::check(&held.hold.spec, role))),
+            Action::Look(depth) => self.look(key, depth),
+            // A check without descriptors would blame the spec.
+            Action::Check(role) => Some(match shortage::require_room() {
+                Ok(()) => Event::Checked(check::check(&held.hold.spec, role)),
+                Err(error) => self.lacks(key, shortage::words(&error)),
+            }),
             Action::Spawn(role) => Some(match self.spawn(key, role) {
                 Ok(cmd) => Event::Spawned(cmd),
-                Err(why) => Event::SpawnFailed(why),
+                Err(NotStarted::Refused(why)) => Event::SpawnFailed(why),
+                Err(NotStarted::Shortage(why)) => self.lacks(key, why),
             }),
             Action::Signal(alive, signal) => Some(match send(alive, signal, &held.hold.spec) {
                 Ok(()) => Event::Signalled,
                 Err(why) => Event::SignalRefused(why),
             }),
-            Action::Kill(run) => self.kill_family(key, Some(run)).map(Event::SignalRefused),
-            Action::Sweep => {
-                self.kill_family(key, None);
-                None
-            }
+            Action::Kill(run) => self.begin_ending(key, Some(run)),
+            Action::Sweep => self.begin_ending(key, None),
             Action::WritePidFile(pid) => {
                 let identity = &held.hold.spec.identity;
                 pidfile::write(identity.pid_path.as_ref(), pid, &identity.user)
@@ -102,29 +105,43 @@ impl Runner {
         }
     }
 
-    /// Ends a family of this process, or all. Why its root could not be killed, if it could not.
-    pub(super) fn kill_family(&mut self, key: Key, root: Option<Run>) -> Option<String> {
-        let held = self.held.get(&key)?;
-        let known = Known {
-            exits: &self.exits,
-            // Whoever started them, they are not this one's to end.
-            is_anothers: &|run| is_watched_by_another(&self.watchers, key, run),
-        };
-        let whose = held.family(root, &self.cgroups);
-        let killed = self.families.kill_all(&whose, known);
-        if root.is_none() {
-            self.cgroups.no_strays_any_more(&held.hold.name);
+    fn lacks(&self, key: Key, why: String) -> Event {
+        // Said once, not at every attempt.
+        if let Some(held) = self.held.get(&key)
+            && !held.process.message.contains(&why)
+        {
+            tracing::error!(process = %held.hold.name, why, "cannot start a command: tried again later");
         }
-        killed.err()
+        Event::Shortage(why)
     }
 
-    fn look(&mut self, key: Key, depth: Depth) -> Option<Look> {
+    fn look(&mut self, key: Key, depth: Depth) -> Option<Event> {
         let root = self.held.get(&key)?.process.root();
-        self.look_from(key, depth, root)
+        let look = self.look_from(key, depth, root)?;
+        let held = self.held.get_mut(&key)?;
+        let why = match look {
+            Ok(look) => {
+                held.not_looked.clear();
+                return Some(Event::Looked(look));
+            }
+            Err(unknown) => unknown.words(),
+        };
+        if let Some(why) = &why
+            && held.not_looked != *why
+        {
+            tracing::error!(process = %held.hold.name, why, "not known whether it runs");
+            held.not_looked.clone_from(why);
+        }
+        Some(Event::NotLooked(why))
     }
 
     /// A look that knows the command from which it all came.
-    pub(super) fn look_from(&mut self, key: Key, depth: Depth, root: Option<Run>) -> Option<Look> {
+    pub(super) fn look_from(
+        &mut self,
+        key: Key,
+        depth: Depth,
+        root: Option<Run>,
+    ) -> Option<Result<Look, Unknown>> {
         let held = self.held.get(&key)?;
         let identity = &held.hold.spec.identity;
         let place = look::Place {
@@ -142,8 +159,13 @@ impl Runner {
     }
 
     /// Makes the child, which waits until the step that follows is written down.
-    fn spawn(&mut self, key: Key, role: Role) -> Result<Cmd, String> {
-        let held = self.held.get_mut(&key).ok_or("it is not held any more")?;
+    fn spawn(&mut self, key: Key, role: Role) -> Result<Cmd, NotStarted> {
+        shortage::require_room().map_err(|error| NotStarted::because(&error))?;
+        if matches!(role, Role::Start | Role::Restart) {
+            self.end_leftovers(key).map_err(NotStarted::Shortage)?;
+        }
+        let held = self.held.get_mut(&key);
+        let held = held.ok_or_else(|| "it is not held any more".to_owned())?;
         let spec = &held.hold.spec;
         let text = match role {
             Role::Start => &spec.control.start_cmd,
@@ -162,13 +184,19 @@ impl Runner {
             "" => self.spools.open(),
             log_path => sink::open_log(log_path, name, &Rights::of_user(Arc::clone(&user)))
                 .or_else(|why| {
+                    // For want of a descriptor the run would be without its log for as long as it lasts.
+                    shortage::require_room()?;
                     tracing::warn!(process = %held.hold.name, why, "the log is not used");
                     let (mut sink, output) = self.spools.open()?;
                     sink.instead_of_log = why;
                     Ok((sink, output))
                 }),
         }
-        .map_err(|error| format!("the agent has no place for the command's output: {error}"))?;
+        .map_err(|error| {
+            NotStarted::new(&error, || {
+                format!("the agent has no place for the command's output: {error}")
+            })
+        })?;
         let groups = match role {
             Role::Start | Role::Restart => self.cgroups.for_process(&held.hold.name, &spec.runtime),
             Role::Stop | Role::Reload | Role::Kill => self.cgroups.for_command(),
@@ -182,7 +210,11 @@ impl Runner {
             output: &output,
             groups: &groups,
         })
-        .map_err(|error| format!("{} could not be executed: {error}", role.field()))?;
+        .map_err(|error| {
+            NotStarted::new(&error, || {
+                format!("{} could not be executed: {error}", role.field())
+            })
+        })?;
         match (gated.was_made_in_group, role) {
             (true, Role::Start | Role::Restart) => held.grouped.entered(gated.run),
             (true, Role::Stop | Role::Reload | Role::Kill) => held.grouped.commanded(gated.run),
@@ -232,7 +264,8 @@ impl Runner {
             .take_if(|(of, _)| *of == run)
             .and_then(|(_, complaints)| complaints.read());
         let event = match complaint {
-            Some(why) => Event::SpawnFailed(why),
+            Some(complaint) if complaint.is_shortage => self.lacks(key, complaint.why),
+            Some(complaint) => Event::SpawnFailed(complaint.why),
             None => {
                 let sink = held.process.sink_of(run);
                 let last_line = match exit.is_success() {
@@ -254,6 +287,10 @@ impl Runner {
             let Some(held) = self.held.get_mut(&key) else {
                 return;
             };
+            // Attended to again when the killed processes are gone: what becomes of it is told then.
+            if held.ending.is_some() {
+                return;
+            }
             let wanted = held.process.watched();
             let old: Vec<Run> = held
                 .watched
@@ -283,6 +320,7 @@ impl Runner {
                 None => break,
             }
         }
+        self.drop_complaints(key);
         self.mind_schedule(key);
         self.mind_health(key);
         self.mind_groups(key);
@@ -302,6 +340,15 @@ impl Runner {
         }
     }
 
+    /// A run that is up has become its command and complains no more: its pipe would take a descriptor as long as it lives.
+    fn drop_complaints(&mut self, key: Key) {
+        if let Some(held) = self.held.get_mut(&key)
+            && matches!(held.process.phase, Phase::Up { .. })
+        {
+            held.complaints.take_if(|(_, pipe)| pipe.are_over());
+        }
+    }
+
     fn unwatch(&mut self, key: Key, run: Run) {
         if let Some(keys) = self.watchers.get_mut(&run) {
             keys.retain(|watcher| *watcher != key);
@@ -316,20 +363,24 @@ impl Runner {
 /// The other held process that a run is, although this one's pid file names it too: a file that was left behind, whose
 /// number is in use again. What we started for this one is its own in any case, and two that share a pid file are one
 /// program under two names.
-fn anothers(all: &HashMap<Key, Box<Held>>, key: Key, run: Run) -> Option<String> {
-    let this = all.get(&key)?;
+fn anothers(all: &HashMap<Key, Box<Held>>, key: Key, run: Run) -> io::Result<Option<String>> {
+    let Some(this) = all.get(&key) else {
+        return Ok(None);
+    };
     let is_it = |held: &&Held| {
         let alive = held.process.alive();
         alive.is_some_and(|alive| alive.run == run || alive.pid() == run.pid)
             && held.hold.spec.identity.pid_path != this.hold.spec.identity.pid_path
     };
     let others = all.iter().filter(|(other, _)| **other != key);
-    let other = others.map(|(_, held)| held.as_ref()).find(is_it)?;
-    let is_ours = procfs::has_environment(run.pid, &this.mark.0);
-    (!is_ours).then(|| other.hold.name.to_string())
+    let Some(other) = others.map(|(_, held)| held.as_ref()).find(is_it) else {
+        return Ok(None);
+    };
+    let is_ours = procfs::has_environment(run.pid, &this.mark.0)?;
+    Ok((!is_ours).then(|| other.hold.name.to_string()))
 }
 
-fn is_watched_by_another(watchers: &HashMap<Run, Vec<Key>>, key: Key, run: Run) -> bool {
+pub(super) fn is_watched_by_another(watchers: &HashMap<Run, Vec<Key>>, key: Key, run: Run) -> bool {
     let watchers = watchers.get(&run);
     watchers.is_some_and(|keys| keys.iter().any(|other| *other != key))
 }

@@ -109,7 +109,7 @@ impl Runner {
                         held.grouped.entered(alive.run);
                     }
                     // It has left its group, and others may have.
-                    false if procfs::has_environment(pid, &held.mark.0) => {
+                    false if procfs::has_environment(pid, &held.mark.0).unwrap_or(true) => {
                         self.cgroups.found_stray(name);
                     }
                     true | false => {}

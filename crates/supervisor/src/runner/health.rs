@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use super::side::NotStarted;
 use super::{Due, Key, Runner};
 use crate::machine::{Event, Phase};
 use crate::os::clock;
@@ -43,8 +44,13 @@ impl Runner {
 
     pub(super) fn health_rings(&mut self, key: Key) {
         self.arm_health(key, self.options.check_health_every.as_millis() as u64);
-        if let Err(why) = self.check_health(key) {
-            self.drive(key, Event::HealthChecked(Err(why)));
+        match self.check_health(key) {
+            Ok(()) => {}
+            Err(NotStarted::Refused(why)) => self.drive(key, Event::HealthChecked(Err(why))),
+            // Says nothing about the health of the process.
+            Err(NotStarted::Shortage(why)) => {
+                tracing::warn!(why, "health_cmd cannot be run: checked again later");
+            }
         }
     }
 }

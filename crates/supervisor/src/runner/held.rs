@@ -1,12 +1,15 @@
 //! A held process with everything that the runner knows beside its machine.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use model::{State, Status, UnixMillis};
 
+use super::ending::Ending;
 use super::group::Grouped;
+use super::step::Todo;
 use crate::machine::{
-    Context, Moment, Over, Phase, Process, Run, Schedule, Usage, View, wall_time,
+    Context, Event, Moment, Over, Phase, Process, Run, Schedule, Usage, View, wall_time,
 };
 use crate::os::family::Mark;
 use crate::os::spawn::{Complaints, Gated};
@@ -20,6 +23,15 @@ pub(crate) struct Held {
     /// The tick that stands in the heap for it.
     pub(crate) armed: Option<u64>,
     pub(crate) watched: Vec<Run>,
+    /// Actions of its machine that are still to be done, in order.
+    pub(crate) todo: VecDeque<Todo>,
+    /// A family of its that is being killed: `todo` waits for that, and so do the events in `later`.
+    pub(crate) ending: Option<Box<Ending>>,
+    pub(crate) later: VecDeque<Event>,
+    /// A family, by its root, that the agent could not look for: nothing is started beside it.
+    pub(crate) not_ended: Option<Option<Run>>,
+    /// Why the last look told nothing; empty when it did.
+    pub(crate) not_looked: String,
     /// The last run that is known to be a child of this very agent.
     pub(crate) started: Option<Run>,
     /// A child of its that waits to be written down.
@@ -28,6 +40,8 @@ pub(crate) struct Held {
     pub(crate) complaints: Option<(Run, Complaints)>,
     pub(crate) version: String,
     pub(crate) usage: Usage,
+    /// The last pass could read its figures.
+    pub(crate) is_sampled: bool,
     pub(crate) over: Over,
     /// The bytes under its log path were counted since its run began.
     pub(crate) disk_counted: bool,
@@ -67,11 +81,17 @@ impl Held {
             mark,
             armed: None,
             watched: Vec::new(),
+            todo: VecDeque::new(),
+            ending: None,
+            later: VecDeque::new(),
+            not_ended: None,
+            not_looked: String::new(),
             started: None,
             gated: None,
             complaints: None,
             version: String::new(),
             usage: Usage::default(),
+            is_sampled: false,
             over: Over::default(),
             disk_counted: false,
             config_checked: false,
@@ -121,7 +141,8 @@ impl Held {
         matches!(self.process.phase, Phase::Up { .. }) && self.process.managed
     }
 
-    /// The message of the machine, with the limits that a run has not, or the next time of a schedule.
+    /// The message of the machine, with the limits that a run has not, or the next time of a schedule, and why the agent
+    /// cannot look.
     fn message(&self, view: View<'_>) -> String {
         let message = view.message.into_owned();
         let next = self.schedule.as_ref().and_then(|schedule| schedule.next());
@@ -132,19 +153,20 @@ impl Held {
             }
             (State::Stopped | State::Unknown, None) => String::new(),
         };
-        match (message.is_empty(), more.is_empty()) {
-            (_, true) => message,
-            (true, false) => more,
-            (false, false) => format!("{message}; {more}"),
-        }
+        let parts = [message, more, self.not_looked.clone()];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("; ")
     }
 
     /// Takes the machine's view into the status; true when something changed that people see at once.
     pub(crate) fn refresh(&mut self, now: UnixMillis) -> bool {
         let view = self.process.view();
         let (state, pid, started_at) = (view.state, view.pid, view.started_at);
-        // Most have neither, and are looked at often.
-        let message = match self.schedule.is_some() || !self.no_hard_limits.is_empty() {
+        // Most have none of these, and are looked at often.
+        let has_more = self.schedule.is_some()
+            || !self.no_hard_limits.is_empty()
+            || !self.not_looked.is_empty();
+        let message = match has_more {
             true => Cow::Owned(self.message(view)),
             false => view.message,
         };

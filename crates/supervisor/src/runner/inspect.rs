@@ -15,7 +15,7 @@ impl Runner {
     /// Answers a query at once, or when the program has told its version.
     pub(super) fn inspect(&mut self, key: Key) -> Option<Event> {
         if let Some(event) = self.find_main(key) {
-            self.step(key, event);
+            self.step_once(key, event);
         }
         let alive = self.held.get(&key)?.process.alive();
         if alive.is_some() && self.find_version(key) {
@@ -52,8 +52,15 @@ impl Runner {
         let Some(alive) = alive else {
             return instance;
         };
-        let Some(stat) = Stat::read(alive.pid()).filter(Stat::is_live) else {
-            return instance;
+        let stat = match Stat::find(alive.pid()) {
+            Ok(Some(stat)) if stat.is_live() => stat,
+            Ok(_) => return instance,
+            // It is there as far as the agent knows; its figures are not known.
+            Err(_) => {
+                instance.pid = alive.pid();
+                instance.started_at = alive.started_at;
+                return instance;
+            }
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
         let elapsed_ms = clock::boot_ms().saturating_sub(alive.since_boot_ms);
@@ -61,7 +68,7 @@ impl Runner {
         let used_secs = ticks / clock::ticks_per_second() as f64;
         let rss_kib = stat.rss_pages * rustix::param::page_size() as u64 / 1024;
         let total_kib = procfs::meminfo_kib("MemTotal").max(1);
-        let cmdline = procfs::cmdline(stat.pid, MAX_CMDLINE);
+        let cmdline = procfs::cmdline(stat.pid, MAX_CMDLINE).unwrap_or_default();
         let cmdline = String::from_utf8_lossy(&cmdline).replace('\0', " ");
         instance.pid = alive.pid();
         instance.cmdline = cmdline.trim_end().to_owned();

@@ -14,6 +14,10 @@ impl Runner {
                 held.over.clear();
                 continue;
             }
+            // Figures that are not known count neither for nor against it.
+            if !held.is_sampled {
+                continue;
+            }
             let limits = &held.hold.spec.resource;
             if let Some(sentence) = held.over.sample(&held.usage, limits, every_ms) {
                 let kind = EventKind::ProcessResourceLimitExceed;

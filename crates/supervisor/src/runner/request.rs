@@ -6,7 +6,8 @@ use model::{Code, Namespace, Outcome};
 
 use super::{Held, Key, Runner};
 use crate::journal::entry::Entry;
-use crate::machine::{Event, Process, Ticket};
+use crate::machine::{Alive, Event, Process, Ticket};
+use crate::os::unknown::Unknown;
 use crate::os::{clock, look};
 use crate::{Hold, Notice, Operation, Request};
 
@@ -202,15 +203,14 @@ impl Runner {
             Op::Query => {
                 let probe = operation.probe.unwrap_or_default();
                 let alive = look::probe(&probe);
-                let version = probe.version_cmd.clone();
-                let wants_version = alive.is_some() && !version.is_empty();
-                if wants_version
+                let runs = matches!(alive, Ok(Some(_)));
+                if runs
+                    && !probe.version_cmd.is_empty()
                     && self.ask_stranger_version(operation.id, &operation.process, &probe)
                 {
                     return;
                 }
-                let mut outcome = success();
-                outcome.instance = Some(Box::new(self.instance_of(alive, None, "", now)));
+                let outcome = self.stranger_outcome(alive, "");
                 self.end_now(operation.id, outcome);
             }
             Op::Unmanage => {
@@ -222,6 +222,27 @@ impl Runner {
                 let outcome =
                     Outcome::plain(Code::NOT_REGISTERED, "process is not registered", now);
                 self.end_now(operation.id, outcome);
+            }
+        }
+    }
+
+    /// The answer to a query about a process that is not held.
+    pub(super) fn stranger_outcome(
+        &self,
+        alive: Result<Option<Alive>, Unknown>,
+        version: &str,
+    ) -> Outcome {
+        let now = clock::unix();
+        match alive {
+            Ok(alive) => {
+                let mut outcome = Outcome::plain(Code::OK, "success", now);
+                let instance = self.instance_of(alive, None, version, now);
+                outcome.instance = Some(Box::new(instance));
+                outcome
+            }
+            Err(unknown) => {
+                let why = unknown.words().unwrap_or_default();
+                Outcome::plain(Code::COMMAND_FAILED, why, now)
             }
         }
     }

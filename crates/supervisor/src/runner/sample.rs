@@ -70,8 +70,12 @@ impl Runner {
             self.sampler.traffic(&pass)
         });
         for (index, key) in running.iter().enumerate() {
-            let (Some(held), Some(sample)) = (self.held.get_mut(key), pass.samples.get(index))
-            else {
+            let sample = pass.samples.get(index).copied().flatten();
+            let Some(held) = self.held.get_mut(key) else {
+                continue;
+            };
+            held.is_sampled = sample.is_some();
+            let Some(sample) = sample else {
                 continue;
             };
             let rate = traffic.as_ref().and_then(|rates| rates.get(index));

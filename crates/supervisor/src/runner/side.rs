@@ -1,16 +1,18 @@
 //! Commands beside the machine: they change nothing, so they are in no journal, and are bounded.
 
 use std::cmp::Reverse;
+use std::io;
 use std::sync::Arc;
 
 use model::spec::{Probe, Runtime};
 use model::status::Exit;
-use model::{FullName, OpId, Outcome, Spec};
+use model::{FullName, OpId, Spec};
 
 use super::{Due, Key, Runner};
 use crate::machine::{Event, Run, Sink};
-use crate::os::family::{Among, Known, Mark, Whose};
+use crate::os::family::Mark;
 use crate::os::rights::Rights;
+use crate::os::shortage::{self, is_shortage};
 use crate::os::spawn::Launch;
 use crate::os::{clock, look, sink, spawn, user};
 
@@ -27,7 +29,7 @@ pub(crate) struct Side {
     pub(crate) sink: Sink,
     pub(crate) until_boot_ms: u64,
     /// It was made in the control group of commands.
-    is_in_group: bool,
+    pub(crate) is_in_group: bool,
     asks: Asks,
 }
 
@@ -46,6 +48,35 @@ impl<'a> Place<'a> {
             user: &spec.identity.user,
             runtime: &spec.runtime,
         }
+    }
+}
+
+/// Why a command was not started.
+#[derive(Debug)]
+pub(super) enum NotStarted {
+    /// For a reason that lies with the process: its spec, its user, its files.
+    Refused(String),
+    /// The agent or the host lacks descriptors, memory or processes.
+    Shortage(String),
+}
+
+impl NotStarted {
+    pub(super) fn because(error: &io::Error) -> Self {
+        Self::new(error, || error.to_string())
+    }
+
+    /// `refused` says what is wrong where it is no shortage.
+    pub(super) fn new(error: &io::Error, refused: impl FnOnce() -> String) -> Self {
+        match is_shortage(error) {
+            true => Self::Shortage(shortage::words(error)),
+            false => Self::Refused(refused()),
+        }
+    }
+}
+
+impl From<String> for NotStarted {
+    fn from(why: String) -> Self {
+        Self::Refused(why)
     }
 }
 
@@ -85,7 +116,7 @@ impl Runner {
     }
 
     /// Asks whether a held program is well; an error when it cannot be asked.
-    pub(super) fn check_health(&mut self, key: Key) -> Result<(), String> {
+    pub(super) fn check_health(&mut self, key: Key) -> Result<(), NotStarted> {
         let Some((held, run)) = self
             .held
             .get(&key)
@@ -129,15 +160,17 @@ impl Runner {
         place: &Place<'_>,
         command: &str,
         asks: Asks,
-    ) -> Result<(), String> {
+    ) -> Result<(), NotStarted> {
         if command.trim().is_empty() {
-            return Err("there is no command".to_owned());
+            return Err("there is no command".to_owned().into());
         }
+        shortage::require_room().map_err(|error| NotStarted::because(&error))?;
         let user = user::find(place.user)?;
-        let (sink, output) = self
-            .spools
-            .open()
-            .map_err(|error| format!("the agent has no place for the command's output: {error}"))?;
+        let (sink, output) = self.spools.open().map_err(|error| {
+            NotStarted::new(&error, || {
+                format!("the agent has no place for the command's output: {error}")
+            })
+        })?;
         let mark = Mark::new(&self.agent, name);
         let directory = match place.directory {
             "" => "/",
@@ -152,13 +185,10 @@ impl Runner {
             output: &output,
             groups: &self.cgroups.for_command(),
         });
-        let run_child = gated.map(|gated| (gated.run, gated.was_made_in_group, gated.open()));
-        let watched = run_child.and_then(|(run, is_in_group, child)| {
-            self.exits.watch_child(run, child.pidfd)?;
-            Ok((run, is_in_group))
-        });
-        match watched {
-            Ok((run, is_in_group)) => {
+        match gated {
+            Ok(gated) => {
+                let (run, is_in_group) = (gated.run, gated.was_made_in_group);
+                self.exits.watch_child(run, gated.open().pidfd);
                 if !is_in_group {
                     self.cgroups.found_stray(name);
                 }
@@ -183,7 +213,9 @@ impl Runner {
             Err(error) => {
                 tracing::warn!(process = %name, %error, "cannot run a command beside the process");
                 self.spools.give_back(&sink.path);
-                Err(format!("it could not be executed: {error}"))
+                Err(NotStarted::new(&error, || {
+                    format!("it could not be executed: {error}")
+                }))
             }
         }
     }
@@ -204,27 +236,6 @@ impl Runner {
         }
     }
 
-    /// Whether it may be killed or not, nobody waits for it any more.
-    fn kill_side(&mut self, side: &Side) {
-        let whose = Whose {
-            root: Some(side.run),
-            is_ours: true,
-            runs: &[],
-            mark: &Mark::none(),
-            own: None,
-            among: match self.cgroups.commands() {
-                Some(commands) if side.is_in_group => Among::Group(commands),
-                Some(_) | None => Among::Host,
-            },
-            found_for: None,
-        };
-        let known = Known {
-            exits: &self.exits,
-            is_anothers: &|run| self.watchers.contains_key(&run),
-        };
-        let _ = self.families.kill_all(&whose, known);
-    }
-
     /// A command beside the machine ended, or was not waited for any longer.
     pub(super) fn side_ended(&mut self, side: Side, exit: Option<Exit>) {
         if let Asks::Health(key, run) = side.asks {
@@ -238,11 +249,8 @@ impl Runner {
             Asks::Version(key) => self.version_found(key, version),
             Asks::Health(..) => {}
             Asks::Stranger(id, probe) => {
-                let now = clock::unix();
                 let version = version.unwrap_or_default();
-                let instance = self.instance_of(look::probe(&probe), None, &version, now);
-                let mut outcome = Outcome::plain(model::Code::OK, "success", now);
-                outcome.instance = Some(Box::new(instance));
+                let outcome = self.stranger_outcome(look::probe(&probe), &version);
                 self.end_now(id, outcome);
             }
         }

@@ -18,17 +18,63 @@ const MAX_MESSAGE: usize = 4096;
 /// What a step comes to, before any of it is done.
 struct Plan {
     entries: Vec<Entry>,
-    notices: Vec<Notice>,
-    actions: Vec<Action>,
+    todo: Vec<Todo>,
+}
+
+/// What is left to be done of a step that is written down.
+#[derive(Debug)]
+pub(crate) enum Todo {
+    Do(Action),
+    /// Tell it, in its turn: an end is not told before the kill that belongs to it.
+    Tell(Notice),
 }
 
 impl Runner {
+    /// Steps a machine and does what it says. While killed processes are awaited, the event waits with its actions.
     pub(super) fn step(&mut self, key: Key, event: Event) {
+        self.go_on(key, Some(event));
+    }
+
+    /// Does what is to be done, in order: the actions, and what each shows, then the events that came meanwhile.
+    pub(super) fn go_on(&mut self, key: Key, event: Option<Event>) {
+        if let Some(held) = self.held.get_mut(&key)
+            && held.ending.is_some()
+        {
+            held.later.extend(event);
+            return;
+        }
+        if let Some(event) = event {
+            self.step_once(key, event);
+        }
+        loop {
+            let Some(held) = self.held.get_mut(&key).filter(|held| held.ending.is_none()) else {
+                return;
+            };
+            if let Some(todo) = held.todo.pop_front() {
+                match todo {
+                    Todo::Tell(notice) => self.outbox.after_sync(notice),
+                    Todo::Do(action) => {
+                        if let Some(event) = self.perform(key, action) {
+                            self.step_once(key, event);
+                        }
+                    }
+                }
+            } else if let Some(event) = held.later.pop_front() {
+                self.step_once(key, event);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Steps a machine: what it says is to be done before anything else of this process.
+    pub(super) fn step_once(&mut self, key: Key, event: Event) {
         let Some(plan) = self.plan(key, event) else {
             return;
         };
         let gated = self.held.get_mut(&key).and_then(|held| held.gated.take());
         let written = self.write(&plan.entries);
+        self.take_up(key, plan.todo);
         if let Some(gated) = gated {
             let held = self.held.get(&key);
             let asked = held.is_some_and(|held| held.process.operation().is_some());
@@ -38,11 +84,10 @@ impl Runner {
                 false => {
                     drop(gated);
                     let why = "the agent's journal cannot be written: is the disk full?";
-                    self.step(key, Event::SpawnFailed(why.to_owned()));
+                    self.step_once(key, Event::SpawnFailed(why.to_owned()));
                 }
             }
         }
-        self.carry_out(key, plan.notices, plan.actions);
     }
 
     /// Steps every machine for a host that was restarted. One record holds all of it: however often the agent ends in
@@ -61,7 +106,8 @@ impl Runner {
         self.write(&entries);
         self.outbox.must_sync();
         for (key, plan) in plans {
-            self.carry_out(key, plan.notices, plan.actions);
+            self.take_up(key, plan.todo);
+            self.go_on(key, None);
         }
     }
 
@@ -74,11 +120,10 @@ impl Runner {
         held.process = process;
         let mut plan = Plan {
             entries: Vec::new(),
-            notices: Vec::new(),
-            actions,
+            todo: Vec::with_capacity(actions.len()),
         };
-        for action in &plan.actions {
-            let told = match action {
+        for action in actions {
+            let told = match &action {
                 Action::End(ending) => {
                     let outcome = outcome(ending, now, &held.hold.spec.identity.user);
                     self.ledger.ended(ending.id, outcome.clone());
@@ -111,10 +156,13 @@ impl Runner {
                 | Action::FindVersion
                 | Action::Forgotten => None,
             };
-            if let Some((entry, notice)) = told {
-                plan.entries.push(entry);
-                plan.notices.push(notice);
-            }
+            plan.todo.push(match told {
+                Some((entry, notice)) => {
+                    plan.entries.push(entry);
+                    Todo::Tell(notice)
+                }
+                None => Todo::Do(action),
+            });
         }
         if held.process != before {
             if held.process.flag != before.flag || held.process.managed != before.managed {
@@ -128,13 +176,10 @@ impl Runner {
         Some(plan)
     }
 
-    fn carry_out(&mut self, key: Key, notices: Vec<Notice>, actions: Vec<Action>) {
-        for notice in notices {
-            self.outbox.after_sync(notice);
-        }
-        for action in actions {
-            if let Some(event) = self.perform(key, action) {
-                self.step(key, event);
+    fn take_up(&mut self, key: Key, todo: Vec<Todo>) {
+        if let Some(held) = self.held.get_mut(&key) {
+            for todo in todo.into_iter().rev() {
+                held.todo.push_front(todo);
             }
         }
     }

@@ -35,12 +35,16 @@ impl Runner {
             Form::Foreground { main } if main == alive.run.pid => {
                 held.lacks_main != Some(alive.run)
             }
-            Form::Foreground { main } => Stat::read(main).is_some_and(|stat| stat.is_live()),
+            Form::Foreground { main } => match Stat::find(main) {
+                Ok(stat) => stat.is_some_and(|stat| stat.is_live()),
+                // Not known is not gone.
+                Err(_) => true,
+            },
         };
         if is_there {
             return None;
         }
-        let look = self.look_from(key, Depth::Deep, Some(alive.run))?;
+        let look = self.look_from(key, Depth::Deep, Some(alive.run))?.ok()?;
         let named = look.alive.filter(|_| look.alive_is_commands);
         let found = named.map(|named| named.run.pid).or(look.main);
         // What a script runs now and then is not the program, whatever its name.

@@ -23,6 +23,7 @@ mod programs;
 mod rights;
 mod runtime;
 mod schedule;
+mod shortage;
 mod states;
 mod storm;
 mod surroundings;

@@ -77,6 +77,10 @@ pub(crate) struct World {
     pub(crate) behaviour: Behaviour,
     pub(crate) ignores_term: bool,
     pub(crate) check: Result<(), String>,
+    /// What the agent lacks to start anything.
+    pub(crate) lacks: Option<String>,
+    /// Why looks tell nothing.
+    pub(crate) blind: Option<String>,
     pub(crate) ends: Vec<Ending>,
     pub(crate) emitted: Vec<Emission>,
     pub(crate) executed: Vec<Role>,
@@ -116,6 +120,8 @@ impl World {
             },
             ignores_term: false,
             check: Ok(()),
+            lacks: None,
+            blind: None,
             ends: Vec::new(),
             emitted: Vec::new(),
             executed: Vec::new(),
@@ -222,7 +228,11 @@ impl World {
 
     fn perform(&mut self, action: Action) -> Option<Event> {
         match action {
+            Action::Look(_) if self.blind.is_some() => Some(Event::NotLooked(self.blind.clone())),
             Action::Look(depth) => Some(Event::Looked(self.look(depth))),
+            Action::Check(_) | Action::Spawn(_) if self.lacks.is_some() => {
+                self.lacks.clone().map(Event::Shortage)
+            }
             Action::Check(_) => Some(Event::Checked(self.check.clone())),
             Action::Spawn(role) => Some(self.spawn(role)),
             Action::Signal(..) | Action::Kill(_) if self.refuses.is_some() => {
@@ -315,7 +325,7 @@ impl World {
     }
 
     /// What a stop command does: whatever runs goes.
-    fn end_programs(&mut self) {
+    pub(crate) fn end_programs(&mut self) {
         let now = self.now;
         self.coming.clear();
         for proc in self.procs.values_mut().filter(|proc| proc.is_program) {

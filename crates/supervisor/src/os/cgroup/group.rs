@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
+use crate::os::shortage::is_shortage;
+
 /// How deep groups below a group are followed: a program that keeps containers makes some.
 const MAX_DEPTH: u32 = 8;
 
@@ -45,10 +47,10 @@ impl Group {
     }
 
     /// Everyone in it and in the groups below it. The dead are not: they use nothing and need no end.
-    pub(crate) fn pids(&self) -> Vec<i32> {
+    pub(crate) fn pids(&self) -> io::Result<Vec<i32>> {
         let mut pids = Vec::new();
-        collect(&self.0, 0, &mut pids);
-        pids
+        collect(&self.0, 0, &mut pids)?;
+        Ok(pids)
     }
 
     /// Microseconds of cpu that everybody who was ever in it has used. `file` is its `cpu.stat`, kept open for the next time.
@@ -97,31 +99,48 @@ fn figure(text: &str, name: &str) -> Option<u64> {
     value.trim().parse().ok()
 }
 
-/// The groups below a group. Its count of links tells most that there are none.
-fn below(at: &Path) -> Vec<PathBuf> {
-    if fs::metadata(at).is_ok_and(|data| data.nlink() <= 2) {
-        return Vec::new();
+/// What was read of a group, or nothing where there is no such group, or where it lists no processes because it is
+/// threaded. A shortage says nothing about its members.
+fn unless_short<T: Default>(read: io::Result<T>) -> io::Result<T> {
+    match read {
+        Err(error) if !is_shortage(&error) => Ok(T::default()),
+        other => other,
     }
-    let entries = fs::read_dir(at).into_iter().flatten().flatten();
-    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    directories.map(|entry| entry.path()).collect()
 }
 
-fn collect(at: &Path, depth: u32, pids: &mut Vec<i32>) {
-    let listed = fs::read_to_string(at.join("cgroup.procs")).unwrap_or_default();
+/// The groups below a group. Its count of links tells most that there are none.
+fn below(at: &Path) -> io::Result<Vec<PathBuf>> {
+    if fs::metadata(at).is_ok_and(|data| data.nlink() <= 2) {
+        return Ok(Vec::new());
+    }
+    let mut groups = Vec::new();
+    for entry in unless_short(fs::read_dir(at).map(Some))?
+        .into_iter()
+        .flatten()
+    {
+        let is_group = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let entry = unless_short(entry.map(Some))?;
+        groups.extend(entry.filter(is_group).map(|entry| entry.path()));
+    }
+    Ok(groups)
+}
+
+fn collect(at: &Path, depth: u32, pids: &mut Vec<i32>) -> io::Result<()> {
+    let listed = unless_short(fs::read_to_string(at.join("cgroup.procs")))?;
     // One whom our pid namespace does not know is listed as 0.
     let known = listed.lines().filter_map(|line| line.parse::<i32>().ok());
     pids.extend(known.filter(|pid| *pid > 0));
     if depth < MAX_DEPTH {
-        for group in below(at) {
-            collect(&group, depth + 1, pids);
+        for group in below(at)? {
+            collect(&group, depth + 1, pids)?;
         }
     }
+    Ok(())
 }
 
 fn remove(at: &Path, depth: u32) -> bool {
     if depth < MAX_DEPTH {
-        for group in below(at) {
+        for group in below(at).unwrap_or_default() {
             remove(&group, depth + 1);
         }
     }

@@ -9,13 +9,18 @@ use crate::os::procfs;
 
 /// The names of whoever bears this agent's mark and is in none of its groups.
 pub(super) fn find(agent: &str, is_inside: impl Fn(i32) -> bool) -> HashSet<FullName> {
-    let marked = procfs::pids().filter_map(|pid| Some((pid, named(pid, agent)?)));
+    let pids = procfs::pids().unwrap_or_else(|error| {
+        tracing::error!(%error, "cannot look for processes outside of their control groups");
+        Vec::new()
+    });
+    let marked = pids.into_iter();
+    let marked = marked.filter_map(|pid| Some((pid, named(pid, agent)?)));
     let outside = marked.filter(|(pid, _)| !is_inside(*pid));
     outside.map(|(_, name)| name).collect()
 }
 
 fn named(pid: i32, agent: &str) -> Option<FullName> {
-    let environment = procfs::environment(pid);
+    let environment = procfs::environment(pid).ok()?;
     let value = |name: &str| {
         let mut entries = environment.split(|byte| *byte == 0);
         let found = entries.find_map(|entry| entry.strip_prefix(name.as_bytes()))?;

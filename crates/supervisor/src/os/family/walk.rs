@@ -1,6 +1,7 @@
 //! Everybody on the host, by one walk over `/proc`, sorted so that finding a family costs what its members cost.
 
 use std::cell::OnceCell;
+use std::io;
 
 use super::{Known, Whose, is_fair_game};
 use crate::os::clock;
@@ -20,9 +21,9 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub(super) fn read() -> Self {
+    pub(super) fn read() -> io::Result<Self> {
         let at = clock::boot_ticks();
-        Self::of(procfs::all(), at)
+        Ok(Self::of(procfs::all()?, at))
     }
 
     pub(super) fn of(mut everyone: Vec<Stat>, at: u64) -> Self {
@@ -48,7 +49,7 @@ impl Walk {
         whose.root.is_none_or(|root| root.start < self.at)
     }
 
-    pub(super) fn family(&self, whose: &Whose<'_>, known: Known<'_>) -> Vec<Stat> {
+    pub(super) fn family(&self, whose: &Whose<'_>, known: Known<'_>) -> io::Result<Vec<Stat>> {
         let mut members: Vec<Stat> = Vec::new();
         let mut add = |stat: &Stat| {
             if stat.start >= whose.since() && is_fair_game(stat) && !members.contains(stat) {
@@ -65,19 +66,26 @@ impl Walk {
                 .for_each(&mut add);
         }
         let runs = whose.runs.iter();
-        runs.filter_map(|run| self.find(run.pid).filter(|stat| stat.run() == *run))
-            .filter(|stat| stat.start >= whose.since())
-            .filter(|stat| whose.mark.is_in(&procfs::marks(stat.pid)))
-            .for_each(&mut add);
+        for stat in runs.filter_map(|run| self.find(run.pid).filter(|stat| stat.run() == *run)) {
+            if stat.start >= whose.since() && whose.mark.is_in(&procfs::marks(stat.pid)?) {
+                add(stat);
+            }
+        }
         let left = self.left.get_or_init(|| self.left(known)).iter();
-        left.filter(|(stat, _)| stat.start >= whose.since())
-            .filter(|(stat, marks)| {
-                let marks = marks.get_or_init(|| procfs::marks(stat.pid));
-                whose.mark.is_in(marks)
-            })
-            .for_each(|(stat, _)| add(stat));
+        for (stat, marks) in left.filter(|(stat, _)| stat.start >= whose.since()) {
+            let marks = match marks.get() {
+                Some(marks) => marks,
+                None => {
+                    let read = procfs::marks(stat.pid)?;
+                    marks.get_or_init(|| read)
+                }
+            };
+            if whose.mark.is_in(marks) {
+                add(stat);
+            }
+        }
         self.descend(&mut members);
-        members
+        Ok(members)
     }
 
     /// Those whose parent is of another session: whoever lost theirs, or left it. The rest are below one of them, and
@@ -182,7 +190,7 @@ mod tests {
                 found_for: None,
             };
             assert!(walk.covers(&whose));
-            pids(&walk.family(&whose, known))
+            pids(&walk.family(&whose, known).unwrap())
         };
         assert_eq!(family(10, 100), [10, 11, 13, 12, 14]);
         assert_eq!(family(20, 100), [20]);

@@ -113,7 +113,7 @@ impl Sampler {
             }
             Some(_) | None => {}
         }
-        let pids = group.pids();
+        let pids = group.pids().ok()?;
         let stats: Vec<Stat> = pids.iter().filter_map(|pid| self.read(*pid)).collect();
         let table = Table::of(&stats);
         // What another held process has become counts for that one, with all that is below it.

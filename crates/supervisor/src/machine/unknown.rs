@@ -1,0 +1,105 @@
+//! What the agent could not do or find out for reasons of its own: it keeps the last state, says so, and tries again.
+
+use super::schedule::run_of_schedule;
+use super::{Action, Cause, Context, Failure, Finished, Phase, Process, Step, Work, words};
+use model::spec::AutoType;
+
+/// How long the agent waits before it tries again to start something for which it lacked descriptors, memory or processes.
+const SHORTAGE_WAIT_MS: u64 = 5_000;
+
+impl Process {
+    /// The agent or its host lacks what a command needs. That is no failed attempt of the process. An operation ends with
+    /// the reason; everything else is tried again.
+    pub(super) fn shortage(&mut self, why: String, cx: &Context<'_>, out: &mut Vec<Action>) {
+        let launching =
+            |step: &Step| matches!(step, Step::Check | Step::Launch(_) | Step::Command { .. });
+        let Some(mut work) = self.take_work(launching) else {
+            return;
+        };
+        match work.cause {
+            Cause::Operation(_) => {
+                if let Step::Command { cmd, .. } = &work.step {
+                    work.ran = Some(Finished {
+                        cmd: cmd.clone(),
+                        exit: None,
+                        ended_boot_ms: cx.now.boot_ms,
+                    });
+                }
+                self.close(work, words::command_failed(why), out);
+            }
+            Cause::Attempt(_) | Cause::Schedule if !self.is_wanted() => self.rest(why),
+            Cause::Attempt(attempt) => {
+                // It begins again with the same number.
+                self.failures = attempt.saturating_sub(1);
+                let retries = cx.policy().start_retries;
+                self.wait(format!("{why}; attempt {attempt} of {retries}"), cx);
+            }
+            Cause::Schedule => self.wait(why, cx),
+            Cause::Unhealthy { .. } => match work.before {
+                Some(alive) => {
+                    self.message = format!("{}; not restarted: {why}", self.message);
+                    self.phase = Phase::Up { alive };
+                }
+                None => self.wait(why, cx),
+            },
+        }
+    }
+
+    fn wait(&mut self, why: String, cx: &Context<'_>) {
+        self.message = format!("{why}, next in {}", words::seconds(SHORTAGE_WAIT_MS));
+        self.phase = Phase::Backoff {
+            until_boot_ms: cx.now.boot_ms + SHORTAGE_WAIT_MS,
+        };
+    }
+
+    /// The wait is over. A periodic process waits only to have its run of the schedule begun again.
+    pub(super) fn wait_is_over(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+        match cx.policy().auto_type {
+            AutoType::Periodic => self.phase = run_of_schedule(cx, out),
+            AutoType::Resident | AutoType::OneShot => self.attempt(cx, out),
+        }
+    }
+
+    /// A look told nothing: nothing may be concluded, and the next look is soon. An operation that cannot go on without it
+    /// ends, if `why` says that the look failed.
+    pub(super) fn not_looked(
+        &mut self,
+        why: Option<String>,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(why) = why else {
+            return;
+        };
+        let Phase::Working(work) = &self.phase else {
+            return;
+        };
+        let (Some(ticket), Some(failure)) = (work.ticket(), stuck(work, why, cx)) else {
+            return;
+        };
+        let said = words::quote(&failure.message);
+        let ending = words::failed(ticket, failure, work);
+        self.flag = ending.flag.unwrap_or(self.flag);
+        self.managed = ending.managed.unwrap_or(self.managed);
+        self.phase = work
+            .before
+            .map_or(Phase::Unseen, |alive| Phase::Up { alive });
+        out.push(Action::End(ending));
+        self.failures = 0;
+        self.failing_since = None;
+        self.message = said;
+    }
+}
+
+/// How an operation fails that waits for a look, when it can wait no longer.
+fn stuck(work: &Work, why: String, cx: &Context<'_>) -> Option<Failure> {
+    let is_late = cx.now.boot_ms >= work.began_boot_ms + cx.timeout_ms();
+    match &work.step {
+        Step::Close(failure) => Some(failure.clone()),
+        Step::Begin => Some(words::command_failed(why)),
+        Step::AwaitUp { .. } | Step::AwaitDown { .. } => {
+            is_late.then(|| words::command_failed(why))
+        }
+        Step::Check | Step::Launch(_) | Step::Command { .. } | Step::Settle { .. } => None,
+    }
+}
