@@ -206,9 +206,13 @@ impl Runner {
         let mut config_read: Option<ConfigRead> = None;
         let mut rotating: Option<Rotating> = None;
         loop {
-            self.settle();
+            let has_synced = self.settle();
             self.families.look_anew();
             self.spools.tidy();
+            if has_synced {
+                // On a slow disk that took long, and the session on this thread has to send its heartbeat.
+                tokio::task::yield_now().await;
+            }
             let wake = self.next_wake();
             let idle_outbox = self.outbox.is_empty();
             tokio::select! {
@@ -341,8 +345,8 @@ impl Runner {
         }
     }
 
-    /// The end of a turn. Statuses are told at once; what must be durable is made so first.
-    fn settle(&mut self) {
+    /// The end of a turn. Statuses are told at once; what must be durable is made so first. True when that took a sync.
+    fn settle(&mut self) -> bool {
         self.tell();
         let wants =
             self.journal.is_behind() || self.journal.wants_rewriting(self.options.journal_bytes);
@@ -353,7 +357,7 @@ impl Runner {
             self.rewrite_journal();
         }
         if !self.outbox.needs_sync() || self.journal.is_behind() {
-            return;
+            return false;
         }
         match self.journal.sync() {
             Ok(()) => {
@@ -362,6 +366,7 @@ impl Runner {
             }
             Err(error) => tracing::error!(%error, "cannot sync the journal"),
         }
+        true
     }
 
     fn tell(&mut self) {

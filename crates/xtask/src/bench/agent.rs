@@ -15,6 +15,7 @@ mod muster;
 mod pm2;
 mod runit;
 mod s6;
+mod slow_disk;
 mod stage;
 mod supervisord;
 mod tree;
@@ -36,6 +37,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   cargo xtask bench agent --install        fetch the others into target/peers, then measure all
   cargo xtask bench agent --quick --peers bare,muster,runit
+  cargo xtask bench agent --fsync-ms 200   our agent alone, on a disk whose syncs take 200 ms
 
 One that is not in target/peers is skipped with a word. Nothing is installed outside of target/.";
 
@@ -56,6 +58,9 @@ pub(crate) struct Args {
     /// Measure muster and muster-agent of this folder [default: build them]
     #[arg(long, value_name = "DIR")]
     binaries: Option<PathBuf>,
+    /// Measure our agent alone with syncs that take this many milliseconds longer, and without
+    #[arg(long, value_name = "MS", conflicts_with_all = ["peers", "install"])]
+    fsync_ms: Option<u64>,
     /// 100 processes, 10 kills, 5 idle seconds: a quick look
     #[arg(long)]
     quick: bool,
@@ -104,7 +109,7 @@ struct Place {
 fn everyone() -> Vec<Box<dyn Peer>> {
     vec![
         Box::new(bare::Bare),
-        Box::new(muster::Muster),
+        Box::new(muster::Muster::default()),
         Box::new(runit::Runit),
         Box::new(s6::S6),
         Box::new(zinit::Zinit),
@@ -125,6 +130,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         true => Plan::QUICK,
         false => Plan::WHOLE,
     };
+    if let Some(sync_ms) = args.fsync_ms {
+        return slow_disk::run(&place, &plan, sync_ms);
+    }
     let mut measured = Vec::new();
     for peer in chosen {
         eprintln!("{}", peer.name());
@@ -140,9 +148,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn place(given: Option<&Path>) -> anyhow::Result<Place> {
-    // With the features that this program was built with, or else it would be replaced.
-    server::build(&["xtask"])?;
     let built = server::binaries()?;
+    if given.is_none() || !built.join("sleeper").exists() {
+        // With the features that this program was built with, or else it would be replaced.
+        server::build(&["xtask"])?;
+    }
     let binaries = match given {
         Some(binaries) => binaries.canonicalize()?,
         None => {

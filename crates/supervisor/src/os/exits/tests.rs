@@ -73,6 +73,7 @@ async fn next_end(exits: &mut Exits) -> (Run, Exit) {
     }
 }
 
+#[allow(clippy::zombie_processes, reason = "the exits wait for it")]
 async fn a_run_without_a_pidfd_is_watched_by_polling(errno: i32) {
     refuse_pidfds(errno);
     let mut exits = Exits::new().unwrap();
@@ -105,7 +106,7 @@ async fn a_run_without_a_pidfd_is_watched_by_polling(errno: i32) {
         let pid = Pid::from_raw(run.pid).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
-    let mut ends = vec![next_end(&mut exits).await, next_end(&mut exits).await];
+    let mut ends = [next_end(&mut exits).await, next_end(&mut exits).await];
     ends.sort_by_key(|(run, _)| *run != ours);
     assert_eq!(ends[0], (ours, Exit::Signal(9)));
     assert_eq!(ends[1].0, others);
@@ -145,6 +146,7 @@ async fn another_start_time_under_its_pid_is_the_end_of_a_run() {
 }
 
 #[tokio::test]
+#[allow(clippy::zombie_processes, reason = "the exits wait for it")]
 async fn a_polled_run_gets_a_pidfd_when_there_is_one() {
     let mut exits = Exits::new().unwrap();
     let mut child = Command::new("sleep").arg("600").spawn().unwrap();

@@ -179,10 +179,10 @@ fn attempt<T>(
     result
 }
 
-type Times = Vec<Duration>;
+pub(super) type Times = Vec<Duration>;
 
 /// Kills one process again and again: how long until the next one is up, and until it is reported to be.
-fn restarts(
+pub(super) fn restarts(
     stage: &mut Stage,
     keeper: &mut dyn Keeper,
     plan: &Plan,
@@ -218,7 +218,7 @@ fn idle(keeper: &dyn Keeper, plan: &Plan) -> anyhow::Result<f64> {
     Ok(used.as_secs_f64() / began.elapsed().as_secs_f64())
 }
 
-fn kill(pids: &[i32]) {
+pub(super) fn kill(pids: &[i32]) {
     for pid in pids.iter().filter_map(|pid| Pid::from_raw(*pid)) {
         // Gone already is what was wanted.
         let _ = kill_process(pid, Signal::KILL);
@@ -226,7 +226,7 @@ fn kill(pids: &[i32]) {
 }
 
 /// By nearest rank.
-fn percentile(times: &[Duration], percent: usize) -> Duration {
+pub(super) fn percentile(times: &[Duration], percent: usize) -> Duration {
     let mut times = times.to_vec();
     times.sort_unstable();
     let rank = (times.len() * percent).div_ceil(100).max(1);

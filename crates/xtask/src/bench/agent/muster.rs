@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::install::Package;
+use super::slow_disk::SlowDisk;
 use super::stage::Stage;
 use super::tree::{self, Tree};
 use super::{Keeper, Peer, Started, interrupt};
@@ -23,8 +25,17 @@ what their configuration lists, from their own exec until every process has said
 
 const HOST: &str = r#"{"ip":"127.0.0.1","bk_cloud_id":0,"bk_supplier_id":0}"#;
 
-#[derive(Debug)]
-pub(super) struct Muster;
+#[derive(Debug, Default)]
+pub(super) struct Muster {
+    /// A disk that is slower than that of this machine.
+    disk: Option<Arc<SlowDisk>>,
+}
+
+impl Muster {
+    pub(super) fn on(disk: Arc<SlowDisk>) -> Self {
+        Self { disk: Some(disk) }
+    }
+}
 
 #[derive(Debug)]
 struct Running {
@@ -45,9 +56,13 @@ impl Peer for Muster {
     fn start(&self, stage: &Stage, n: usize) -> anyhow::Result<Started> {
         let (server, _) = Server::start(stage.binaries(), &stage.dir().join("server"))?;
         let mut program = Command::new(stage.binaries().join("muster-agent"));
+        let agents = match &self.disk {
+            Some(disk) => disk.attach(&mut program, server.agents)?,
+            None => server.agents,
+        };
         program
             .arg("--server")
-            .arg(server.agents.to_string())
+            .arg(agents.to_string())
             .arg("--data")
             .arg(stage.dir().join("agent"))
             .args(["--ip", "127.0.0.1", "--log", "warn"])

@@ -145,6 +145,13 @@ impl Stage {
         std::mem::replace(&mut self.pids, vec![0; n])
     }
 
+    /// One sleeper as it is, who has to say anew that it is up.
+    pub(super) fn forget_one(&mut self, index: usize) -> i32 {
+        let pid = std::mem::take(&mut self.pids[index]);
+        self.n_missing += usize::from(pid != 0);
+        pid
+    }
+
     fn hear(&mut self) -> anyhow::Result<()> {
         let mut buffer = [0; 64 * 1024];
         match self.fifo.read(&mut buffer) {
