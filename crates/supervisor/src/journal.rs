@@ -24,6 +24,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::os::durable;
 use entry::Entry;
@@ -48,14 +49,41 @@ pub(crate) enum Extent {
 #[derive(Debug)]
 pub(crate) struct Journal {
     dir: PathBuf,
-    file: File,
+    file: Arc<File>,
     length: u64,
     /// What the file held when it was last written anew.
     base_length: u64,
-    unsynced: bool,
+    /// Up to where it is durable.
+    synced_length: u64,
     /// The last write failed: the file lacks something that memory has.
     behind: bool,
     has_reserve: bool,
+}
+
+/// A sync under way.
+pub(crate) struct Syncing {
+    done: durable::Done,
+    file: Arc<File>,
+    length: u64,
+}
+
+/// A sync that is over.
+#[derive(Debug)]
+pub(crate) struct Synced {
+    result: io::Result<()>,
+    file: Arc<File>,
+    length: u64,
+}
+
+impl Syncing {
+    /// Waits until it is over. May be cancelled and waited for again.
+    pub(crate) async fn wait(&mut self) -> Synced {
+        Synced {
+            result: (&mut self.done).await,
+            file: Arc::clone(&self.file),
+            length: self.length,
+        }
+    }
 }
 
 impl Journal {
@@ -98,10 +126,10 @@ impl Journal {
         };
         let mut journal = Self {
             dir: dir.to_owned(),
-            file,
+            file: Arc::new(file),
             length: good as u64,
             base_length: 0,
-            unsynced: true,
+            synced_length: 0,
             behind: false,
             has_reserve: false,
         };
@@ -135,15 +163,33 @@ impl Journal {
             return Err(error);
         }
         self.length += record.len() as u64;
-        self.unsynced = true;
         Ok(())
     }
 
     /// Makes durable what was written.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
-        if self.unsynced {
+        if self.synced_length < self.length {
             durable::sync(&self.file)?;
-            self.unsynced = false;
+            self.synced_length = self.length;
+        }
+        Ok(())
+    }
+
+    /// Begins to make durable what was written so far, beside this thread.
+    pub(crate) fn begin_sync(&self) -> Syncing {
+        Syncing {
+            done: durable::begin(&self.file),
+            file: Arc::clone(&self.file),
+            length: self.length,
+        }
+    }
+
+    /// Takes the result of a sync that was begun. What it covers is durable, unless this is an error.
+    pub(crate) fn end_sync(&mut self, ended: Synced) -> io::Result<()> {
+        ended.result?;
+        // A journal that was written anew since is durable up to more than this.
+        if Arc::ptr_eq(&ended.file, &self.file) {
+            self.synced_length = self.synced_length.max(ended.length);
         }
         Ok(())
     }
@@ -202,10 +248,10 @@ impl Journal {
         durable::sync(&file)?;
         fs::rename(&path, self.dir.join("journal"))?;
         sync_directory(&self.dir)?;
-        self.file = file;
+        self.file = Arc::new(file);
         self.length = length;
         self.base_length = length;
-        self.unsynced = false;
+        self.synced_length = length;
         self.behind = false;
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! Turns the machines' actions into system calls and what happens on the host into their events.
 //!
-//! One loop, one thread. Each turn takes what there is (requests, ends, timers), steps the machines concerned, writes
-//! their new states, and syncs the journal once for all of them before anything that must be durable is told. A process
+//! One loop, one thread. Each turn takes what there is (requests, ends, timers), steps the machines concerned and writes
+//! their new states. The journal is synced on another thread, once for all that was written by then, before anything that
+//! must be durable is told; turns go on meanwhile. Only an operation that was taken is synced at once, before it is acted
+//! on. A process
 //! at rest costs a pidfd in one epoll set: no task, no timer.
 
 mod answer;
@@ -19,6 +21,7 @@ mod pace;
 mod request;
 mod sample;
 mod schedule;
+mod settle;
 mod side;
 mod step;
 mod wrapped;
@@ -35,8 +38,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
-use crate::journal::Journal;
-use crate::journal::entry::{Entry, Ledger};
+use crate::journal::entry::Ledger;
+use crate::journal::{Journal, Syncing};
 use crate::machine::{Boot, Depth, Event, Pools, Run};
 use crate::os::cgroup::Cgroups;
 use crate::os::exits::Exits;
@@ -54,6 +57,7 @@ use outbox::Outbox;
 use output::Rotating;
 use pace::Pace;
 use sample::DiskCount;
+use settle::done_syncing;
 use side::Side;
 
 /// How many requests are taken in one turn: they share one sync.
@@ -65,8 +69,6 @@ const BOUND_OUTPUT_EVERY: Duration = Duration::from_secs(1);
 const BOUND_ALL_EVERY: u32 = 5;
 /// Every how many of them those are looked at, too, who did nothing that could be measured.
 const BOUND_IDLE_EVERY: u32 = 60;
-/// How often the journal is written anew at most.
-const REWRITE_EVERY_MS: u64 = 1000;
 
 /// A held process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,6 +121,8 @@ pub(crate) struct Runner {
     pools: Pools,
     cgroups: Cgroups,
     rewrite_due_boot_ms: u64,
+    /// When the journal may be synced again after that failed.
+    sync_due_boot_ms: u64,
     bound_rounds: u32,
     /// It was said that the directory is gone.
     dir_is_lost: bool,
@@ -180,6 +184,7 @@ impl Runner {
             pools: Pools::default(),
             cgroups: Cgroups::find(&agent, control_groups),
             rewrite_due_boot_ms: 0,
+            sync_due_boot_ms: 0,
             bound_rounds: 0,
             dir_is_lost: false,
             boot: supervisor.boot,
@@ -205,14 +210,15 @@ impl Runner {
         let mut disk_count: Option<DiskCount> = None;
         let mut config_read: Option<ConfigRead> = None;
         let mut rotating: Option<Rotating> = None;
+        let mut syncing: Option<Syncing> = None;
         loop {
-            let has_synced = self.settle();
+            self.settle();
+            if syncing.is_none() && self.wants_sync() {
+                self.outbox.sync_begins();
+                syncing = Some(self.journal.begin_sync());
+            }
             self.families.look_anew();
             self.spools.tidy();
-            if has_synced {
-                // On a slow disk that took long, and the session on this thread has to send its heartbeat.
-                tokio::task::yield_now().await;
-            }
             let wake = self.next_wake();
             let idle_outbox = self.outbox.is_empty();
             tokio::select! {
@@ -228,6 +234,10 @@ impl Runner {
                 _ = children.recv() => {
                     self.take_exits();
                     self.exits.reap_orphans(clock::boot_ms());
+                }
+                synced = done_syncing(&mut syncing), if syncing.is_some() => {
+                    syncing = None;
+                    self.synced(synced);
                 }
                 () = sleep_until(wake), if wake.is_some() => self.ring(),
                 heard = self.outbox.heard(), if !idle_outbox => if !heard {
@@ -272,7 +282,9 @@ impl Runner {
         }
         self.end_sides();
         self.await_dying_sides().await;
-        self.settle();
+        let synced = done_syncing(&mut syncing).await;
+        self.synced(synced);
+        self.settle_for_good();
         self.spools.tidy();
         self.cgroups.tidy_commands();
         Ok(())
@@ -342,65 +354,6 @@ impl Runner {
             let us = std::process::id() as i32;
             held.started =
                 run.filter(|run| stat.is_some_and(|stat| stat.run() == *run && stat.ppid == us));
-        }
-    }
-
-    /// The end of a turn. Statuses are told at once; what must be durable is made so first. True when that took a sync.
-    fn settle(&mut self) -> bool {
-        self.tell();
-        let wants =
-            self.journal.is_behind() || self.journal.wants_rewriting(self.options.journal_bytes);
-        let now = clock::boot_ms();
-        if wants && now >= self.rewrite_due_boot_ms {
-            // On a disk that is full it would be tried in vain all the time.
-            self.rewrite_due_boot_ms = now + REWRITE_EVERY_MS;
-            self.rewrite_journal();
-        }
-        if !self.outbox.needs_sync() || self.journal.is_behind() {
-            return false;
-        }
-        match self.journal.sync() {
-            Ok(()) => {
-                self.outbox.synced();
-                self.tell();
-            }
-            Err(error) => tracing::error!(%error, "cannot sync the journal"),
-        }
-        true
-    }
-
-    fn tell(&mut self) {
-        let held = &self.held;
-        self.outbox
-            .send(|key| held.get(&key).map(|held| held.notice()));
-    }
-
-    fn rewrite_journal(&mut self) {
-        let boot_id = clock::boot_id();
-        let held = self.held.values().flat_map(|held| {
-            let name = held.hold.name.clone();
-            let state = Entry::State(name, Box::new(held.process.clone()));
-            [Entry::Hold(Box::new((&held.hold).into())), state]
-        });
-        let groups = self.groups.iter();
-        let groups = groups.map(|(namespace, all)| Entry::Groups(namespace.clone(), all.clone()));
-        let entries = std::iter::once(Entry::Opened { boot_id })
-            .chain(groups)
-            .chain(held)
-            .chain(self.ledger.entries());
-        if let Err(error) = self.journal.rewrite(entries) {
-            tracing::error!(%error, "cannot write the journal anew");
-        }
-    }
-
-    /// Writes entries, or says loudly that it cannot. Supervision goes on: the journal catches up when it can.
-    fn write(&mut self, entries: &[Entry]) -> bool {
-        match self.journal.append(entries) {
-            Ok(()) => true,
-            Err(error) => {
-                tracing::error!(%error, "cannot write to the journal");
-                false
-            }
         }
     }
 

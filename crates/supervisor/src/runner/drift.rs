@@ -5,7 +5,7 @@ use tokio::task::JoinHandle;
 use super::{Key, Runner};
 use crate::machine::{Event, Found};
 use crate::os::rights::Rights;
-use crate::os::{clock, md5};
+use crate::os::{clock, md5, shortage};
 
 pub(crate) type ConfigRead = JoinHandle<Vec<(Key, Vec<Found>)>>;
 
@@ -39,7 +39,10 @@ impl Runner {
                 });
                 (key, found.collect())
             };
-            wanted.into_iter().map(of).collect()
+            // Without descriptors nothing is read: a file that could not be opened has not changed.
+            let readable = wanted.into_iter();
+            let readable = readable.take_while(|_| shortage::require_room().is_ok());
+            readable.map(of).collect()
         }))
     }
 

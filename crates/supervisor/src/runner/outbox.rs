@@ -13,6 +13,8 @@ pub(crate) struct Outbox {
     notices: mpsc::Sender<Notice>,
     /// Not to be told before the next sync.
     unsynced: Vec<Notice>,
+    /// Not to be told before the sync under way is over.
+    syncing: Vec<Notice>,
     /// Bounded by what the journal keeps for the server.
     ready: VecDeque<Notice>,
     changed: VecDeque<Key>,
@@ -26,6 +28,7 @@ impl Outbox {
         Self {
             notices,
             unsynced: Vec::new(),
+            syncing: Vec::new(),
             ready: VecDeque::new(),
             changed: VecDeque::new(),
             changed_set: HashSet::new(),
@@ -59,9 +62,22 @@ impl Outbox {
         self.must_sync
     }
 
-    pub(crate) fn synced(&mut self) {
+    /// A sync begins that covers everything that was written so far.
+    pub(crate) fn sync_begins(&mut self) {
         self.must_sync = false;
-        self.ready.extend(self.unsynced.drain(..));
+        self.syncing.append(&mut self.unsynced);
+    }
+
+    /// The sync under way is over.
+    pub(crate) fn synced(&mut self) {
+        self.ready.extend(self.syncing.drain(..));
+    }
+
+    /// The sync under way failed: what it should have covered waits for the next.
+    pub(crate) fn sync_failed(&mut self) {
+        self.must_sync = true;
+        self.syncing.append(&mut self.unsynced);
+        std::mem::swap(&mut self.syncing, &mut self.unsynced);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -91,5 +107,58 @@ impl Outbox {
     /// Waits until the channel takes something; false when nobody listens any more.
     pub(crate) async fn heard(&self) -> bool {
         self.notices.reserve().await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::operation::{OpId, TaskId};
+    use model::{Code, Outcome, UnixMillis};
+
+    use super::*;
+
+    fn ended(ordinal: u32) -> Notice {
+        let task = TaskId::from_number(1);
+        let outcome = Outcome::plain(Code::OK, "success", UnixMillis(1));
+        Notice::Ended(OpId { task, ordinal }, outcome)
+    }
+
+    fn told(outbox: &mut Outbox, heard: &mut mpsc::Receiver<Notice>) -> Vec<u32> {
+        outbox.send(|_| None);
+        let ordinal = |notice| match notice {
+            Notice::Ended(id, _) => Some(id.ordinal),
+            Notice::Status(..) | Notice::Event(..) => None,
+        };
+        std::iter::from_fn(|| heard.try_recv().ok())
+            .filter_map(ordinal)
+            .collect()
+    }
+
+    #[test]
+    fn what_comes_during_a_sync_waits_for_the_next() {
+        let (notices, mut heard) = mpsc::channel(8);
+        let mut outbox = Outbox::new(notices);
+        outbox.after_sync(ended(1));
+        outbox.sync_begins();
+        outbox.after_sync(ended(2));
+        assert!(told(&mut outbox, &mut heard).is_empty());
+        outbox.synced();
+        assert_eq!(told(&mut outbox, &mut heard), [1]);
+        assert!(outbox.needs_sync());
+    }
+
+    #[test]
+    fn what_a_failed_sync_should_have_covered_waits_in_order() {
+        let (notices, mut heard) = mpsc::channel(8);
+        let mut outbox = Outbox::new(notices);
+        outbox.after_sync(ended(1));
+        outbox.sync_begins();
+        outbox.after_sync(ended(2));
+        outbox.sync_failed();
+        assert!(told(&mut outbox, &mut heard).is_empty());
+        outbox.sync_begins();
+        outbox.synced();
+        assert_eq!(told(&mut outbox, &mut heard), [1, 2]);
+        assert!(!outbox.needs_sync());
     }
 }
