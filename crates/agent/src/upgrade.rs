@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::Serialize;
 
@@ -201,14 +202,16 @@ impl Running {
         })?;
         let pid = before.pid;
         let gone = || not_running(format!("the last one, process {pid}, has ended"));
-        let pidfd = Pid::from_raw(pid)
-            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
-            .ok_or_else(gone)?;
+        let looked = |error: io::Error| not_running(format!("process {pid}: {error}"));
+        let number = Pid::from_raw(pid).ok_or_else(gone)?;
+        let pidfd = match pidfd_open(number, PidfdFlags::empty()) {
+            Err(Errno::SRCH) => return Err(gone()),
+            opened => opened.map_err(|error| looked(error.into()))?,
+        };
         // The pidfd holds the number: what is read now is about the process that will get the signal.
         if start_time(pid).ok() != Some(before.start_time) || has_ended(&pidfd, Duration::ZERO) {
             return Err(gone());
         }
-        let looked = |error: io::Error| not_running(format!("process {pid}: {error}"));
         let running = std::fs::read_link(format!("/proc/{pid}/exe")).map_err(looked)?;
         // As it was, deleted, or moved aside.
         let is_ours = |path: &Path| {

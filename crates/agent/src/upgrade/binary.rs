@@ -38,13 +38,15 @@ impl Named {
             .spawn()
             .map_err(failed)?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
-        let in_time = pidfd.is_ok_and(|pidfd| has_ended(&pidfd, VERSION_PATIENCE));
-        if !in_time {
+        let in_time = pidfd.map(|pidfd| has_ended(&pidfd, VERSION_PATIENCE));
+        if in_time != Ok(true) {
             let _ended_just_now = child.kill();
         }
         let status = child.wait().map_err(failed)?;
-        if !in_time {
-            return Err("its --version does not end".into());
+        match in_time {
+            Ok(true) => {}
+            Ok(false) => return Err("its --version does not end".into()),
+            Err(error) => return Err(format!("its --version cannot be awaited: {error}")),
         }
         if !status.success() {
             return Err(format!("its --version failed ({status})"));

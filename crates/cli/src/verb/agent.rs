@@ -5,6 +5,7 @@ use agent::{AgentArgs, AgentConfig, AgentError};
 use model::Host;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open};
 
 use super::{Context, environment};
@@ -134,7 +135,13 @@ fn upgrade(context: &Context, args: &UpgradeArgs) -> Result<Exit, Failure> {
 fn leave_with(parent: i32) -> Result<(), Failure> {
     let gone = || Failure::new(Kind::Failed, "agent: its parent is gone");
     let parent = Pid::from_raw(parent).ok_or_else(gone)?;
-    let pidfd = pidfd_open(parent, PidfdFlags::empty()).map_err(|_| gone())?;
+    let pidfd = pidfd_open(parent, PidfdFlags::empty()).map_err(|error| match error {
+        Errno::SRCH => gone(),
+        error => Failure::new(
+            Kind::Failed,
+            format!("agent: its parent cannot be watched: {error}"),
+        ),
+    })?;
     // Only now is the number known to be still our parent's, and not somebody else's.
     if getppid() != Some(parent) {
         return Err(gone());
