@@ -59,6 +59,9 @@ pub struct Commands {
 }
 
 /// Upper bounds; 0 means none. `cpu` and `mem` are percent of the whole machine.
+///
+/// `fd`, `disk` and `net` are reserved in the GSE documents, without units: they are kept and shown and limit nothing. The
+/// limits that the agent enforces are `runtime.fd_max`, `log_bytes_max` and `net_max`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
@@ -100,7 +103,7 @@ impl Default for Policy {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub enum AutoType {
-    /// Run by `crontab_rule`.
+    /// Run by `crontab_rule`; without a rule only when asked.
     Periodic,
     /// Restarted when it dies.
     #[default]
@@ -139,6 +142,9 @@ pub struct WarnReport {
 }
 
 /// A configuration file whose content is watched.
+///
+/// Without `md5` the content at the agent's first look counts as right. Without `path` there is nothing to watch: the entry
+/// is kept and does nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigFile {
     pub path: String,

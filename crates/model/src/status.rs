@@ -45,11 +45,12 @@ pub enum State {
 }
 
 impl State {
-    /// The GSE dialects know only 0 unregistered, 1 running, 2 stopped; what nobody has seen is not running there.
+    /// The number of the GSE dialects: 0 unregistered or nothing was ever heard of it, 1 running, 2 stopped.
     pub fn number(self) -> u8 {
         match self {
+            Self::Unknown => 0,
             Self::Running => 1,
-            Self::Unknown | Self::Stopped => 2,
+            Self::Stopped => 2,
         }
     }
 

@@ -59,11 +59,11 @@ use std::collections::VecDeque;
 
 use model::spec::Policy;
 use model::status::Exit;
-use model::{Flag, Spec};
+use model::{Flag, Spec, UnixMillis};
 use serde::{Deserialize, Serialize};
 
-use drift::Drift;
 pub(crate) use drift::Found;
+use drift::{Drift, WatchedFiles};
 use due::{foreground_at, up_at};
 use health::Health;
 pub(crate) use limits::{Over, Usage};
@@ -111,6 +111,14 @@ pub(crate) struct Process {
     pub(crate) health: Health,
     #[serde(default, skip_serializing_if = "Drift::is_none")]
     pub(crate) drift: Drift,
+    #[serde(default, skip_serializing_if = "WatchedFiles::is_empty")]
+    pub(crate) watched_files: WatchedFiles,
+    /// As the program last told it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) version: String,
+    /// When the last run began; it stays when the run ends.
+    #[serde(default)]
+    pub(crate) last_started_at: UnixMillis,
     /// Why the current run is being killed; empty as long as it is not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) sentence: String,
@@ -298,6 +306,9 @@ impl Process {
             troubles: Troubles::default(),
             health: Health::default(),
             drift: Drift::default(),
+            watched_files: WatchedFiles::default(),
+            version: String::new(),
+            last_started_at: UnixMillis::NEVER,
             sentence: String::new(),
             forgetting: false,
         }
@@ -351,6 +362,7 @@ impl Process {
                 self.exited(run, exit, last_line, cx, &mut out);
             }
             Event::MainIs(pid, is_named) => self.main_is(pid, is_named, &mut out),
+            Event::VersionFound(version) => self.version = version,
             Event::Inspected(instance) => self.inspected(instance, &mut out),
             Event::Scheduled(shown) => self.scheduled(&shown, cx, &mut out),
             Event::HealthChecked(result) => self.health_checked(result, cx, &mut out),
@@ -359,12 +371,16 @@ impl Process {
             Event::Tick => self.tick(cx, &mut out),
         }
         self.next(cx, &mut out);
+        if let Some(alive) = self.alive() {
+            self.last_started_at = alive.started_at;
+        }
         out
     }
 
     fn held(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         self.forgetting = false;
         self.drift.keep_only(&cx.spec.configmap);
+        self.watched_files.keep_only(&cx.spec.configmap);
         match self.phase {
             Phase::Unseen => out.push(Action::Look(Depth::Shallow)),
             Phase::Down

@@ -288,14 +288,12 @@ impl RawPolicy {
     }
 }
 
-/// A rule counts only for a periodic process; there it must be one that can come true.
+/// A rule counts only for a periodic process; there it is optional and, if given, must be one that can come true.
 fn check_crontab(auto_type: AutoType, rule: &str) -> Result<(), Invalid> {
     let bad = |rule: String| Err(Invalid::new("crontab_rule", rule));
     match auto_type {
         AutoType::Resident | AutoType::OneShot => return Ok(()),
-        AutoType::Periodic if rule.is_empty() => {
-            return bad("is required when auto_type is 0 (periodic)".to_owned());
-        }
+        AutoType::Periodic if rule.is_empty() => return Ok(()),
         AutoType::Periodic => {}
     }
     if !rule.starts_with('@') && rule.split_whitespace().count() != 5 {
@@ -327,10 +325,8 @@ fn complete_configmap(entries: Vec<Option<RawConfigFile>>) -> Result<Vec<ConfigF
         if path.is_empty() && md5.is_empty() {
             continue; // The documents' own example sends an empty pair.
         }
-        if path.is_empty() {
-            return Err(at(Invalid::required("path")));
-        }
-        if md5.len() != 32 || !md5.bytes().all(|b| b.is_ascii_hexdigit()) {
+        let is_md5 = md5.len() == 32 && md5.bytes().all(|b| b.is_ascii_hexdigit());
+        if !md5.is_empty() && !is_md5 {
             return Err(at(Invalid::new("md5", "must be 32 hexadecimal digits")));
         }
         files.push(ConfigFile { path, md5 });

@@ -44,6 +44,14 @@ pub struct Runtime {
     pub cpu_max: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pids_max: Option<u64>,
+    /// Limits that the agent enforces itself, over the process and its descendants: open descriptors, bytes on disk under
+    /// `log_path`, bytes per second over TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fd_max: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_bytes_max: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub net_max: Option<u64>,
     /// A log that is longer is rotated, and so many old ones are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_max_bytes: Option<u64>,
@@ -84,6 +92,12 @@ pub struct RawRuntime {
     #[serde(deserialize_with = "lenient::int")]
     pub pids_max: Option<i64>,
     #[serde(deserialize_with = "lenient::int")]
+    pub fd_max: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub log_bytes_max: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
+    pub net_max: Option<i64>,
+    #[serde(deserialize_with = "lenient::int")]
     pub log_max_bytes: Option<i64>,
     #[serde(deserialize_with = "lenient::int")]
     pub log_keep: Option<i64>,
@@ -116,6 +130,9 @@ impl RawRuntime {
             memory_max: within("memory_max", self.memory_max, 1 << 20, i64::MAX)?,
             cpu_max,
             pids_max: within("pids_max", self.pids_max, 1, 1 << 22)?,
+            fd_max: within("fd_max", self.fd_max, 1, i64::MAX)?,
+            log_bytes_max: within("log_bytes_max", self.log_bytes_max, 1, i64::MAX)?,
+            net_max: within("net_max", self.net_max, 1, i64::MAX)?,
             log_max_bytes: within("log_max_bytes", self.log_max_bytes, 1 << 12, i64::MAX)?,
             log_keep: within("log_keep", self.log_keep, 0, i64::from(MAX_LOG_KEEP))?
                 .map(|keep| keep as u32),
@@ -213,12 +230,17 @@ mod tests {
         let runtime = complete(json!({
             "env": {"PORT": 80, "DEBUG": true}, "nofile": "65536", "core": 0, "nproc": 100, "umask": "027", "nice": -5,
             "memory_max": 1 << 30, "cpu_max": 50, "pids_max": 10, "log_max_bytes": 1 << 20, "log_keep": 3,
+            "fd_max": 500, "log_bytes_max": "1000000", "net_max": 2000,
         }))
         .unwrap();
         assert_eq!(runtime.env["PORT"], "80");
         assert_eq!(
             (runtime.nofile, runtime.umask, runtime.nice),
             (Some(65_536), Some(0o27), Some(-5))
+        );
+        assert_eq!(
+            (runtime.fd_max, runtime.log_bytes_max, runtime.net_max),
+            (Some(500), Some(1_000_000), Some(2000))
         );
         let text = serde_json::to_string(&runtime).unwrap();
         assert_eq!(serde_json::from_str::<Runtime>(&text).unwrap(), runtime);
@@ -250,6 +272,9 @@ mod tests {
             (json!({"memory_max": 5}), "memory_max"),
             (json!({"cpu_max": 0}), "cpu_max"),
             (json!({"log_keep": 1000}), "log_keep"),
+            (json!({"fd_max": 0}), "fd_max"),
+            (json!({"log_bytes_max": -1}), "log_bytes_max"),
+            (json!({"net_max": 0}), "net_max"),
         ] {
             assert_eq!(complete(value.clone()).unwrap_err().field, field, "{value}");
         }

@@ -1,5 +1,5 @@
-//! Configuration files that are not what the spec says. Told once for each change, shown as long as it lasts, and never a
-//! reason to do anything.
+//! Configuration files that are not what the spec says, or that changed although the spec does not say what they should be.
+//! Told once for each change, and never a reason to do anything.
 
 use std::collections::BTreeMap;
 
@@ -50,6 +50,7 @@ impl Drift {
             };
             let path = &file.path;
             let sentence = match &there.md5 {
+                Ok(_) if file.md5.is_empty() => continue,
                 Ok(md5) if md5.eq_ignore_ascii_case(&file.md5) => continue,
                 Ok(md5) => format!("config drift: {path} has md5 {md5} and not {}", file.md5),
                 Err(why) => format!("config drift: {path} cannot be read: {why}"),
@@ -63,9 +64,80 @@ impl Drift {
     }
 }
 
+/// Files without an `md5` in the spec, by path: what they are as last read. The first look only takes note.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct WatchedFiles(BTreeMap<String, Content>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Content {
+    md5: String,
+    /// What it was before its last change in this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<String>,
+}
+
+impl WatchedFiles {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What changed since the current run began; empty when nothing did.
+    pub(super) fn sentence(&self) -> String {
+        let sentences: Vec<String> = self.0.iter().filter_map(changed).collect();
+        sentences.join("; ")
+    }
+
+    /// A new run reads the files as they are.
+    pub(super) fn begin_anew(&mut self) {
+        for content in self.0.values_mut() {
+            content.before = None;
+        }
+    }
+
+    pub(super) fn keep_only(&mut self, wanted: &[ConfigFile]) {
+        let is_watched =
+            |path: &str| (wanted.iter()).any(|file| file.path == path && file.md5.is_empty());
+        self.0.retain(|path, _| is_watched(path));
+    }
+
+    /// Takes what there is. A sentence for each file that changed since the last look.
+    fn update(&mut self, wanted: &[ConfigFile], found: &[Found]) -> Vec<String> {
+        self.keep_only(wanted);
+        let mut news = Vec::new();
+        for file in wanted.iter().filter(|file| file.md5.is_empty()) {
+            let there = found.iter().find(|found| found.path == file.path);
+            let Some(Ok(md5)) = there.map(|there| &there.md5) else {
+                continue;
+            };
+            let known = self.0.get(&file.path);
+            if known.is_some_and(|known| known.md5 == *md5) {
+                continue;
+            }
+            let content = Content {
+                md5: md5.clone(),
+                before: known.map(|known| known.md5.clone()),
+            };
+            news.extend(changed((&file.path, &content)));
+            self.0.insert(file.path.clone(), content);
+        }
+        news
+    }
+}
+
+fn changed((path, content): (&String, &Content)) -> Option<String> {
+    let before = content.before.as_ref()?;
+    let md5 = &content.md5;
+    Some(format!(
+        "config drift: {path} changed: it had md5 {before} and has {md5}"
+    ))
+}
+
 impl Process {
     pub(super) fn config_read(&mut self, found: &[Found], cx: &Context<'_>, out: &mut Vec<Action>) {
-        for sentence in self.drift.update(&cx.spec.configmap, found) {
+        let mut news = self.drift.update(&cx.spec.configmap, found);
+        news.extend(self.watched_files.update(&cx.spec.configmap, found));
+        for sentence in news {
             out.push(emit(EventKind::ConfigDrift, &sentence, None));
         }
     }
@@ -80,6 +152,44 @@ mod tests {
             path: "/a".into(),
             md5: md5.map(str::to_owned).map_err(str::to_owned),
         }]
+    }
+
+    #[test]
+    fn a_file_without_md5_is_watched_for_changes() {
+        let wanted = [ConfigFile {
+            path: "/a".into(),
+            md5: String::new(),
+        }];
+        let mut files = WatchedFiles::default();
+        let mut drift = Drift::default();
+        let changed = "config drift: /a changed: it had md5 aa and has bb";
+        for (now, news, shown) in [
+            (Ok("aa"), 0, ""),
+            (Ok("aa"), 0, ""),
+            (Ok("bb"), 1, changed),
+            (Ok("bb"), 0, changed),
+            (Err("no such file"), 0, changed),
+        ] {
+            assert_eq!(files.update(&wanted, &found(now)).len(), news, "{now:?}");
+            assert_eq!(files.sentence(), shown);
+            let unreadable = drift.update(&wanted, &found(now)).len();
+            assert_eq!(unreadable, usize::from(now.is_err()), "{now:?}");
+        }
+        files.begin_anew();
+        assert_eq!(files.sentence(), "", "a new run has read the new content");
+        assert!(files.update(&wanted, &found(Ok("bb"))).is_empty());
+        files.update(&[], &found(Ok("bb")));
+        assert!(files.is_empty(), "no longer watched");
+    }
+
+    #[test]
+    fn an_md5_without_path_does_nothing() {
+        let wanted = [ConfigFile {
+            path: String::new(),
+            md5: "aa".into(),
+        }];
+        assert!(Drift::default().update(&wanted, &[]).is_empty());
+        assert!(WatchedFiles::default().update(&wanted, &[]).is_empty());
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl Process {
                 self.settle_wanted(Flag::Running, true, ending, out);
             }
             Cause::Attempt(attempt) => {
-                let why = self.message.split("; attempt ").next().unwrap_or("");
+                let why = words::why_attempted(&self.message);
                 let message = format!("restarted by attempt {attempt}; before: {why}");
                 out.push(emit(EventKind::ProcessRestartSuccess, &message, None));
                 self.message = message;
@@ -127,6 +127,12 @@ impl Process {
             AutoType::OneShot | AutoType::Periodic => true,
             AutoType::Resident => false,
         };
+        if runs_out
+            && let Some(ran) = &work.ran
+            && ran.cmd.role == Role::Start
+        {
+            self.last_started_at = ran.cmd.began_at;
+        }
         let said = match (&failure.output_speaks, &work.ran) {
             (true, Some(ran)) => {
                 let lasted = ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms);

@@ -148,7 +148,7 @@ impl Process {
         }
         let attempt = self.failures + 1;
         if wait_ms == 0 {
-            self.message = format!("{reason}; attempt {attempt} of {retries}, now");
+            self.message = reason;
             self.attempt(cx, out);
         } else {
             self.message = format!(
@@ -164,6 +164,8 @@ impl Process {
     /// Begins an attempt. It looks first: somebody else may have been faster.
     pub(super) fn attempt(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         self.failures += 1;
+        let why = words::why_attempted(&self.message);
+        self.message = words::under_way(self.failures, cx.policy().start_retries, why);
         self.phase = Phase::Working(Box::new(Work {
             cause: Cause::Attempt(self.failures),
             began_boot_ms: cx.now.boot_ms,
@@ -200,6 +202,7 @@ impl Process {
     /// Another run: what was said of the one before is over.
     pub(super) fn begin_anew(&mut self) {
         self.health = Health::default();
+        self.watched_files.begin_anew();
         self.sentence.clear();
     }
 
@@ -213,6 +216,7 @@ impl Process {
     ) {
         let lasted_ms = ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms);
         let exit = ran.exit.unwrap_or(Exit::Unseen);
+        self.last_started_at = ran.cmd.began_at;
         let flag = match cx.policy().auto_type {
             AutoType::OneShot => Flag::Stopped,
             AutoType::Periodic | AutoType::Resident => Flag::Running,

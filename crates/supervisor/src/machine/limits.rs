@@ -2,8 +2,8 @@
 //!
 //! Pure: samples go in, a sentence comes out. Who reads them is not known here.
 
+use model::Spec;
 use model::event::EventKind;
-use model::spec::Limits;
 
 use super::keep::emit;
 use super::words::seconds;
@@ -31,30 +31,27 @@ pub(crate) struct Over([u32; 5]);
 
 impl Over {
     /// Takes one sample. A sentence when that is enough; counting begins anew then.
-    pub(crate) fn sample(
-        &mut self,
-        usage: &Usage,
-        limits: &Limits,
-        every_ms: u64,
-    ) -> Option<String> {
+    pub(crate) fn sample(&mut self, usage: &Usage, spec: &Spec, every_ms: u64) -> Option<String> {
+        let (limits, runtime) = (&spec.resource, &spec.runtime);
+        let max = |limit: Option<u64>| limit.unwrap_or(0) as f64;
         let figures = [
             (f64::from(usage.cpu), limits.cpu, "cpu", Unit::Percent),
             (f64::from(usage.mem), limits.mem, "memory", Unit::Percent),
             (
                 f64::from(usage.fd),
-                limits.fd as f64,
+                max(runtime.fd_max),
                 "open descriptors",
                 Unit::Count,
             ),
             (
                 usage.disk as f64,
-                limits.disk as f64,
+                max(runtime.log_bytes_max),
                 "disk under log_path",
                 Unit::Bytes,
             ),
             (
                 usage.net as f64,
-                limits.net as f64,
+                max(runtime.net_max),
                 "net",
                 Unit::BytesPerSecond,
             ),
@@ -148,12 +145,15 @@ mod tests {
         }
     }
 
+    fn limited(cpu: f64, mem: f64) -> Spec {
+        let mut spec = crate::machine::tests_spec();
+        (spec.resource.cpu, spec.resource.mem) = (cpu, mem);
+        spec
+    }
+
     #[test]
     fn three_samples_in_a_row_are_enough_and_one_below_begins_anew() {
-        let limits = Limits {
-            mem: 10.0,
-            ..Limits::default()
-        };
+        let spec = limited(0.0, 10.0);
         for (samples, sentences) in [
             (vec![12.0, 12.0], 0),
             (vec![12.0, 12.0, 12.4], 1),
@@ -164,12 +164,12 @@ mod tests {
             let mut over = Over::default();
             let said: Vec<String> = samples
                 .iter()
-                .filter_map(|mem| over.sample(&memory(*mem), &limits, 5_000))
+                .filter_map(|mem| over.sample(&memory(*mem), &spec, 5_000))
                 .collect();
             assert_eq!(said.len(), sentences, "{samples:?}");
         }
         let mut over = Over::default();
-        let said = (0..3).find_map(|_| over.sample(&memory(12.4), &limits, 5_000));
+        let said = (0..3).find_map(|_| over.sample(&memory(12.4), &spec, 5_000));
         let expected = "killed: memory 12.4 % over its limit 10 % for 15 s";
         assert_eq!(said.as_deref(), Some(expected));
     }
@@ -183,33 +183,52 @@ mod tests {
             disk: 3000,
             net: 2000,
         };
-        let none = Limits::default();
+        let with = |change: fn(&mut model::spec::Runtime)| {
+            let mut spec = limited(0.0, 0.0);
+            change(&mut spec.runtime);
+            spec
+        };
         let rows = [
             (
-                Limits { cpu: 12.5, ..none },
+                limited(12.5, 0.0),
                 "killed: cpu 60.1 % over its limit 12.5 % for 15 s",
             ),
             (
-                Limits { fd: 100, ..none },
+                with(|runtime| runtime.fd_max = Some(100)),
                 "killed: open descriptors 140 over its limit 100 for 15 s",
             ),
             (
-                Limits { disk: 10, ..none },
+                with(|runtime| runtime.log_bytes_max = Some(10)),
                 "killed: disk under log_path 3000 bytes over its limit 10 bytes for 15 s",
             ),
             (
-                Limits { net: 1000, ..none },
+                with(|runtime| runtime.net_max = Some(1000)),
                 "killed: net 2000 bytes/s over its limit 1000 bytes/s for 15 s",
             ),
         ];
-        for (limits, sentence) in rows {
+        for (spec, sentence) in rows {
             let mut over = Over::default();
             let said: Vec<_> = (0..3)
-                .filter_map(|_| over.sample(&usage, &limits, 5_000))
+                .filter_map(|_| over.sample(&usage, &spec, 5_000))
                 .collect();
             assert_eq!(said, [sentence]);
         }
+        let none = limited(0.0, 0.0);
         let mut over = Over::default();
         assert!((0..9).all(|_| over.sample(&usage, &none, 5_000).is_none()));
+    }
+
+    #[test]
+    fn reserved_limits_of_the_documents_never_kill() {
+        let usage = Usage {
+            fd: 140,
+            disk: 3000,
+            net: 2000,
+            ..Usage::default()
+        };
+        let mut spec = limited(0.0, 0.0);
+        (spec.resource.fd, spec.resource.disk, spec.resource.net) = (10, 100, 1);
+        let mut over = Over::default();
+        assert!((0..9).all(|_| over.sample(&usage, &spec, 5_000).is_none()));
     }
 }

@@ -209,6 +209,14 @@ impl Process {
     }
 
     pub(super) fn launch(&mut self, mut work: Box<Work>, role: Role, out: &mut Vec<Action>) {
+        // What was said of the run before is over; an attempt says itself what goes on.
+        match (work.cause, role) {
+            (Cause::Operation(_) | Cause::Schedule, Role::Start | Role::Restart) => {
+                self.message.clear();
+            }
+            (Cause::Attempt(_) | Cause::Unhealthy { .. }, _)
+            | (_, Role::Stop | Role::Reload | Role::Kill) => {}
+        }
         work.step = Step::Launch(role);
         self.phase = Phase::Working(work);
         out.push(Action::Spawn(role));

@@ -2,6 +2,7 @@
 
 mod history;
 mod managed;
+mod shown;
 mod troubles;
 mod unknown;
 mod world;
@@ -201,7 +202,7 @@ fn a_program_that_ignores_sigterm_fails_the_stop_with_a_text_that_begins_with_st
             .message
             .starts_with("stop process (p) failed, ")
     );
-    assert_eq!(wanted(&world), (Flag::Stopped, true));
+    assert_eq!(wanted(&world), (Flag::Running, true), "as before");
     assert_eq!(
         world.process.view().state,
         State::Running,

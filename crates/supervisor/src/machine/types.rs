@@ -175,6 +175,8 @@ pub(crate) enum Event {
     LogRotated(Result<(), String>),
     /// A run or a command ended; the last line that it wrote, if we know its output.
     Exited(Run, Exit, String),
+    /// The program told its version.
+    VersionFound(String),
     Inspected(Box<Instance>),
     /// Of what stays in the foreground, this is the program now; whether the pid file says so already.
     MainIs(i32, bool),

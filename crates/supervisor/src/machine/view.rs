@@ -11,6 +11,7 @@ use super::{Alive, Cmd, Phase, Process, Role, Run, Sink, Step, Troubles, in_fore
 pub(crate) struct View<'a> {
     pub(crate) state: State,
     pub(crate) pid: i32,
+    /// When the run began, or, while it is down, when the last one did.
     pub(crate) started_at: UnixMillis,
     pub(crate) message: Cow<'a, str>,
 }
@@ -135,7 +136,7 @@ impl Process {
                     | Phase::Working(_) => State::Stopped,
                 },
                 pid: -1,
-                started_at: UnixMillis::NEVER,
+                started_at: self.last_started_at,
                 message: self.message_with(&[]),
             },
         }
@@ -154,12 +155,13 @@ impl Process {
 
     /// The message, with this and with what is wrong about its files.
     fn message_with(&self, more: &[&str]) -> Cow<'_, str> {
-        if more.iter().all(|part| part.is_empty()) && self.drift.is_none() {
+        let (drift, changed) = (self.drift.sentence(), self.watched_files.sentence());
+        if more.iter().all(|part| part.is_empty()) && drift.is_empty() && changed.is_empty() {
             return Cow::Borrowed(&self.message);
         }
-        let drift = self.drift.sentence();
         let first = std::iter::once(self.message.as_str());
-        let all = first.chain(more.iter().copied()).chain([drift.as_str()]);
+        let files = [drift.as_str(), changed.as_str()];
+        let all = first.chain(more.iter().copied()).chain(files);
         let parts: Vec<&str> = all.filter(|part| !part.is_empty()).collect();
         Cow::Owned(parts.join("; "))
     }

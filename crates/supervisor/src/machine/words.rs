@@ -44,6 +44,21 @@ pub(super) fn quote(text: &str) -> String {
     }
 }
 
+/// What is said while an attempt is under way: first what goes on now, then why.
+pub(super) fn under_way(attempt: u32, retries: u32, before: &str) -> String {
+    format!("attempt {attempt} of {retries} is under way; before: {before}")
+}
+
+/// Why an attempt was made, out of the message before or during it.
+pub(super) fn why_attempted(message: &str) -> &str {
+    match message.split_once(" is under way; before: ") {
+        Some((_, why)) => why,
+        None => message
+            .rsplit_once("; attempt ")
+            .map_or(message, |(why, _)| why),
+    }
+}
+
 pub(super) fn check_failed(message: String) -> Failure {
     Failure {
         code: Code::CHECK_FAILED,
@@ -116,13 +131,12 @@ pub(super) fn success(ticket: Ticket) -> Ending {
     ending(ticket, Code::OK, "success")
 }
 
-/// What an operation that did not succeed leaves wanted: a start that failed is still wanted, a stop too. Managed stays as
-/// it was: only success changes it, and what is wanted stopped is not restarted.
+/// What an operation that did not succeed leaves wanted: a start that failed is still wanted. Only success ends managing, so
+/// a stop that failed changes nothing: if the process dies then, it is brought up again.
 pub(super) fn wanted_after_failure(op: Op) -> (Option<Flag>, Option<bool>) {
     match op {
         Op::Start | Op::Restart => (Some(Flag::Running), None),
-        Op::Stop | Op::Kill => (Some(Flag::Stopped), None),
-        Op::Query | Op::Manage | Op::Unmanage | Op::Reload => (None, None),
+        Op::Stop | Op::Kill | Op::Query | Op::Manage | Op::Unmanage | Op::Reload => (None, None),
     }
 }
 

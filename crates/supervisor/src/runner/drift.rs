@@ -19,11 +19,15 @@ impl Runner {
         }
         let mut wanted: Vec<(Key, Result<Rights, String>, Vec<String>)> = Vec::new();
         for (key, held) in &mut self.held {
-            let files = &held.hold.spec.configmap;
-            if !files.is_empty() && (all || !held.config_checked) {
-                let paths = files.iter().map(|file| file.path.clone()).collect();
-                let rights = Rights::of(&held.hold.spec.identity.user);
-                wanted.push((*key, rights, paths));
+            if all || !held.config_checked {
+                let files = held.hold.spec.configmap.iter();
+                // An entry may be an md5 alone.
+                let files = files.filter(|file| !file.path.is_empty());
+                let paths: Vec<String> = files.map(|file| file.path.clone()).collect();
+                if !paths.is_empty() {
+                    let rights = Rights::of(&held.hold.spec.identity.user);
+                    wanted.push((*key, rights, paths));
+                }
             }
             held.config_checked = true;
         }

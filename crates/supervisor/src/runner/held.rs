@@ -38,7 +38,6 @@ pub(crate) struct Held {
     pub(crate) gated: Option<Gated>,
     /// Where the command under way says that it could not be executed.
     pub(crate) complaints: Option<(Run, Complaints)>,
-    pub(crate) version: String,
     pub(crate) usage: Usage,
     /// The last pass could read its figures.
     pub(crate) is_sampled: bool,
@@ -89,7 +88,6 @@ impl Held {
             started: None,
             gated: None,
             complaints: None,
-            version: String::new(),
             usage: Usage::default(),
             is_sampled: false,
             over: Over::default(),
@@ -173,7 +171,8 @@ impl Held {
         let same = state == self.told.state
             && pid == self.told.pid
             && message == self.told.message
-            && self.version == self.told.version
+            && self.process.version == self.told.version
+            && started_at == self.told.started_at
             && self.told.flag == Some(self.process.flag)
             && self.told.managed == Some(self.process.managed);
         if same {
@@ -192,7 +191,7 @@ impl Held {
         self.told = Status {
             state,
             pid,
-            version: self.version.clone(),
+            version: self.process.version.clone(),
             started_at,
             reported_at: now,
             cpu: self.usage.cpu,

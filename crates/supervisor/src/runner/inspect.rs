@@ -28,7 +28,7 @@ impl Runner {
     pub(super) fn instance(&self, key: Key) -> Instance {
         let held = self.held.get(&key);
         let alive = held.and_then(|held| held.process.alive());
-        let version = held.map_or("", |held| held.version.as_str());
+        let version = held.map_or("", |held| held.process.version.as_str());
         self.instance_of(alive, held.map(Box::as_ref), version, clock::unix())
     }
 
@@ -43,6 +43,7 @@ impl Runner {
             pid: -1,
             version: version.to_owned(),
             managed: held.is_some_and(|held| held.process.managed),
+            started_at: held.map_or(UnixMillis::NEVER, |held| held.process.last_started_at),
             disk: -1,
             free_kib: procfs::meminfo_kib("MemAvailable"),
             looked_at: now,

@@ -18,8 +18,8 @@ impl Runner {
             if !held.is_sampled {
                 continue;
             }
-            let limits = &held.hold.spec.resource;
-            if let Some(sentence) = held.over.sample(&held.usage, limits, every_ms) {
+            let spec = &held.hold.spec;
+            if let Some(sentence) = held.over.sample(&held.usage, spec, every_ms) {
                 let kind = EventKind::ProcessResourceLimitExceed;
                 sentences.push((*key, kind, sentence));
             }

@@ -62,7 +62,7 @@ impl Runner {
         let pass = self.sampler.pass(&roots);
         let now = clock::now();
         let report_ms = self.options.report_usage_every.as_millis() as u64;
-        let limited = |held: &Held| held.hold.spec.resource.net > 0 && held.is_judged();
+        let limited = |held: &Held| held.hold.spec.runtime.net_max.is_some() && held.is_judged();
         let is_due =
             now.boot_ms >= self.traffic_due_boot_ms || self.held.values().any(|held| limited(held));
         let traffic = (is_due && !roots.is_empty()).then(|| {
@@ -103,7 +103,7 @@ impl Runner {
         let mut paths: Vec<(Key, PathBuf, Rights)> = Vec::new();
         for (key, held) in &mut self.held {
             let log_path = &held.hold.spec.identity.log_path;
-            let limited = held.hold.spec.resource.disk > 0 && held.is_judged();
+            let limited = held.hold.spec.runtime.log_bytes_max.is_some() && held.is_judged();
             if !log_path.is_empty() && (all || limited || !held.disk_counted) {
                 // A user whom the host does not know has no files to count.
                 let rights = Rights::of(&held.hold.spec.identity.user);

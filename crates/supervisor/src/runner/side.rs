@@ -280,13 +280,12 @@ impl Runner {
 
     /// A program that did not tell is of the version that it last told.
     fn version_found(&mut self, key: Key, version: Option<String>) {
-        let Some(held) = self.held.get_mut(&key) else {
-            return;
-        };
-        held.version = version.unwrap_or_else(|| std::mem::take(&mut held.version));
-        match held.process.query.is_some() {
-            true => self.answer_query(key),
-            false => self.drive(key, Event::Proceed),
+        let event = version.map_or(Event::Proceed, Event::VersionFound);
+        self.drive(key, event);
+        if let Some(held) = self.held.get(&key)
+            && held.process.query.is_some()
+        {
+            self.answer_query(key);
         }
     }
 

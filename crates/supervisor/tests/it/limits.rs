@@ -5,7 +5,6 @@ use std::time::Duration;
 use model::event::EventKind;
 use model::group::{Pool, ProcessGroup};
 use model::operation::Op;
-use model::spec::Limits;
 use model::{Flag, FullName, Namespace, Spec};
 use supervisor::{ControlGroups, Options, Request};
 
@@ -33,35 +32,32 @@ fn reason_of(keeper: &mut Keeper, of: &FullName, kind: EventKind) -> String {
 }
 
 fn each_limit_kills_the_whole_family_with_its_own_sentence(groups: ControlGroups) {
-    let none = Limits::default();
-    for (options, limits, sentence) in [
+    let cases: [(&str, fn(&mut Spec), &str); 4] = [
         (
             "--hold-mib 100",
-            Limits {
-                mem: percent_of_memory(50.0),
-                ..none
-            },
+            |spec| spec.resource.mem = percent_of_memory(50.0),
             "killed: memory ",
         ),
-        ("--burn", Limits { cpu: 2.0, ..none }, "killed: cpu "),
+        ("--burn", |spec| spec.resource.cpu = 2.0, "killed: cpu "),
         (
             "--hold-fds 100",
-            Limits { fd: 50, ..none },
+            |spec| spec.runtime.fd_max = Some(50),
             "killed: open descriptors ",
         ),
         (
             "--print hello",
-            Limits { disk: 1, ..none },
+            |spec| spec.runtime.log_bytes_max = Some(1),
             "killed: disk under log_path 4096 bytes over its limit 1 bytes for ",
         ),
-    ] {
+    ];
+    for (options, limit, sentence) in cases {
         let home = Home::with(groups);
         let mut keeper = home.keeper();
         let odd = env!("CARGO_BIN_EXE_odd-child");
         let mut spec = home.spec(options);
         spec.control.start_cmd = format!("{odd} & {}", spec.control.start_cmd);
         spec.identity.log_path = home.file("work/log");
-        spec.resource = limits;
+        limit(&mut spec);
         spec.warn_report_policy.report_id = 77;
         spec.monitor_policy.start_interval = 1000;
         keeper.hold(spec);
@@ -92,7 +88,7 @@ fn who_talks_too_much_over_the_net_is_killed_and_who_keeps_within_its_limit_is_n
         // The one who talks is somebody below the program that is known.
         spec.control.start_cmd = format!("{odd} --talk {port} & {odd}");
         spec.identity.pid_path = home.file(pid_file);
-        spec.resource.net = net;
+        spec.runtime.net_max = Some(net);
         spec.monitor_policy.start_interval = 1000;
         spec
     };
@@ -123,16 +119,45 @@ fn who_talks_too_much_over_the_net_is_killed_and_who_keeps_within_its_limit_is_n
     assert_eq!(keeper.events.len(), 1, "{:?}", keeper.events);
 }
 
+/// `fd`, `disk` and `net` are reserved in the GSE documents, and their example sends `disk: 100`.
+#[test]
+fn reserved_limits_of_the_documents_never_kill() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let with_log = |of: &str| {
+        let mut spec = home.spec("--hold-fds 60 --print hello");
+        spec.identity.pid_path = home.file(&format!("{of}.pid"));
+        spec.identity.log_path = home.file(&format!("work/{of}.log"));
+        spec.monitor_policy.start_interval = 1000;
+        spec
+    };
+    let reserved: FullName = "test/reserved".parse().unwrap();
+    let mut spec = with_log("reserved");
+    (spec.resource.fd, spec.resource.disk, spec.resource.net) = (1, 100, 1);
+    keeper.hold_as(&reserved, spec, Flag::Unregistered, false);
+    let start = keeper.begin_on(&reserved, 1, Op::Start, None);
+    keeper.end_of(start);
+    // Started later, killed by a limit of ours: the other had more samples by then.
+    let mut spec = with_log("ours");
+    spec.runtime.log_bytes_max = Some(100);
+    keeper.hold(spec);
+    keeper.succeed(2, Op::Start);
+    let kind = EventKind::ProcessResourceLimitExceed;
+    let reason = reason_of(&mut keeper, &name(), kind);
+    assert!(reason.starts_with("killed: disk "), "{reason}");
+    let status = &keeper.statuses[&reserved];
+    assert!(is_alive(status.pid));
+    assert!(status.fd > 60 && status.disk > 100, "shown: {status:?}");
+    assert_eq!(keeper.events.len(), 1, "{:?}", keeper.events);
+}
+
 #[test]
 fn who_is_not_managed_may_use_what_it_wants() {
     let home = Home::new();
     let mut keeper = home.keeper();
-    let with_limit = |spec: Spec| Spec {
-        resource: Limits {
-            fd: 20,
-            ..Limits::default()
-        },
-        ..spec
+    let with_limit = |mut spec: Spec| {
+        spec.runtime.fd_max = Some(20);
+        spec
     };
     let free: FullName = "test/free".parse().unwrap();
     let mut spec = with_limit(home.spec("--hold-fds 60"));
@@ -206,7 +231,7 @@ fn an_agent_over_its_own_share_of_the_cpu_looks_less_often() {
         ..options()
     });
     let mut spec = home.spec("--hold-fds 60");
-    spec.resource.fd = 20;
+    spec.runtime.fd_max = Some(20);
     spec.monitor_policy.start_interval = 0;
     spec.monitor_policy.start_retries = 1000;
     keeper.hold(spec);

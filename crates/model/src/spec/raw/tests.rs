@@ -140,11 +140,6 @@ fn each_bad_field_is_named_with_its_rule() {
             "monitor_policy.start_interval: must be from 0 to 86400",
         ),
         (
-            "/monitor_policy/auto_type",
-            json!(0),
-            "monitor_policy.crontab_rule: is required when auto_type is 0 (periodic)",
-        ),
-        (
             "/monitor_policy",
             json!({"auto_type": 0, "crontab_rule": "* * * * * *"}),
             "monitor_policy.crontab_rule: must have five fields: minute hour day month weekday",
@@ -174,6 +169,29 @@ fn each_bad_field_is_named_with_its_rule() {
             .starts_with("identity.user: must be a user name"),
         "{error}"
     );
+}
+
+#[test]
+fn a_periodic_process_needs_no_rule() {
+    for rule in [Value::Null, json!(""), json!("  ")] {
+        let policy = json!({"auto_type": 0, "crontab_rule": rule});
+        let spec = complete(with("/monitor_policy", policy), Given::Registering).unwrap();
+        assert_eq!(spec.monitor_policy.auto_type, AutoType::Periodic);
+        assert_eq!(spec.monitor_policy.crontab_rule, "");
+    }
+}
+
+#[test]
+fn both_fields_of_a_configmap_entry_are_optional() {
+    let md5 = "0123456789abcdef0123456789abcdef";
+    let entries = json!([{"path": "/a"}, {"md5": md5}, {"path": "", "md5": null}, {"path": "/b", "md5": md5}]);
+    let spec = complete(with("/configmap", entries), Given::Registering).unwrap();
+    let kept: Vec<_> = spec
+        .configmap
+        .iter()
+        .map(|file| (file.path.as_str(), file.md5.as_str()))
+        .collect();
+    assert_eq!(kept, [("/a", ""), ("", md5), ("/b", md5)]);
 }
 
 #[test]

@@ -9,12 +9,7 @@ use super::{daemon, foreground, started, wanted, world};
 
 #[test]
 fn a_signal_that_may_not_be_sent_fails_the_operation_at_once() {
-    for (op, flag) in [
-        (Op::Stop, Flag::Stopped),
-        (Op::Kill, Flag::Stopped),
-        (Op::Reload, Flag::Running),
-        (Op::Restart, Flag::Running),
-    ] {
+    for op in [Op::Stop, Op::Kill, Op::Reload, Op::Restart] {
         for behaviour in [daemon(), foreground()] {
             let mut world = started(behaviour);
             let pid = world.program();
@@ -27,12 +22,33 @@ fn a_signal_that_may_not_be_sent_fails_the_operation_at_once() {
                 "{op}"
             );
             assert_eq!(end.message, "not yours", "{op}");
-            assert_eq!(wanted(&world), (flag, true), "{op}");
+            assert_eq!(wanted(&world), (Flag::Running, true), "{op}");
             assert!(matches!(world.process.phase, Phase::Up { .. }), "{op}");
             assert_eq!(world.process.view().message, "not yours", "{op}");
             world.pass(100_000);
             assert_eq!((world.program(), world.ends.len()), (pid, 2), "{op}");
         }
+    }
+}
+
+#[test]
+fn a_process_that_dies_after_a_failed_stop_is_brought_up_again() {
+    for op in [Op::Stop, Op::Kill] {
+        let mut world = started(foreground());
+        world.pass(60_000);
+        world.refuses = Some("not yours".into());
+        world.ask(2, op);
+        assert_eq!(world.last().code, Code::COMMAND_FAILED, "{op}");
+        assert_eq!((world.last().flag, world.last().managed), (None, None));
+        world.refuses = None;
+        world.kill_program();
+        world.pass(10_000);
+        assert!(world.program().is_some(), "{op}: {:?}", world.process);
+        world.ask(3, Op::Stop);
+        world.pass(10_000);
+        assert_eq!(world.last().code, Code::OK, "{op}");
+        assert_eq!(wanted(&world), (Flag::Stopped, false), "{op}");
+        assert_eq!(world.program(), None, "{op}");
     }
 }
 
