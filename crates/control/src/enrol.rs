@@ -48,7 +48,9 @@ impl Control {
             {
                 return Err(ControlError::HostInUse(contact.refusal(host)));
             }
-            let before = world.fleet.host(id).and_then(|view| view.agent_id.cloned());
+            let view = world.fleet.host(id);
+            let supplier = view.map_or(0, |view| view.supplier);
+            let before = view.and_then(|view| view.agent_id.cloned());
             let agent = agent_id.clone().or(before).unwrap_or_else(|| made.clone());
             if world
                 .fleet
@@ -64,6 +66,7 @@ impl Control {
                 host,
                 agent_id: Some(agent.clone()),
                 enrolled_at: at,
+                supplier,
             };
             let caller = Caller {
                 from,
@@ -188,6 +191,7 @@ impl Control {
                 host,
                 agent_id: view.agent_id.cloned(),
                 enrolled_at: UnixMillis::NEVER,
+                supplier: view.supplier,
             };
             let audit = Audit::new(&caller, at, "host.revoke", host.to_string(), String::new());
             let changes = Changes {

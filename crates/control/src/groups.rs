@@ -124,6 +124,7 @@ impl Draft<'_> {
                 host,
                 agent_id: Some(agent.clone()),
                 enrolled_at: view.enrolled_at,
+                supplier: view.supplier,
             });
         }
         answer(Code::OK, "success".to_owned())

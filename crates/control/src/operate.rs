@@ -35,6 +35,8 @@ pub enum With {
     Spec(Box<Spec>, Labels),
     /// As much as a query needs; nothing is stored.
     Probe(Probe),
+    /// A spec that cannot be used: every key of this line fails with 65535 and says why, the other lines go on.
+    Unusable(Invalid),
 }
 
 impl Control {
@@ -102,10 +104,12 @@ struct Line {
     hosts: Vec<Asked>,
     content: Option<Content>,
     probe: Option<Arc<Probe>>,
+    unusable: Option<Invalid>,
 }
 
 impl Line {
     fn new(request: Operate) -> Self {
+        let mut unusable = None;
         let (content, probe) = match request.with {
             With::Registered => (None, None),
             With::Spec(spec, labels) if request.op.stores_spec() => {
@@ -113,8 +117,13 @@ impl Line {
             }
             With::Spec(spec, _) => (None, Some(Arc::new(Probe::from(&*spec)))),
             With::Probe(probe) => (None, Some(Arc::new(probe))),
+            With::Unusable(invalid) => {
+                unusable = Some(invalid);
+                (None, None)
+            }
         };
         Self {
+            unusable,
             name: Arc::new(request.name),
             op: request.op,
             hosts: request.hosts,
@@ -171,6 +180,7 @@ impl<'a> OperatePlan<'a> {
             hosts: Vec::new(),
             content: None,
             probe: None,
+            unusable: None,
         };
         let ordinal = self.draft.changes.targets.len() as u32;
         self.target(&line, &asked, host);
@@ -245,7 +255,10 @@ impl<'a> OperatePlan<'a> {
                 }
             }
             match resolved {
-                Ok(host) => self.target(line, asked, host),
+                Ok(host) => match &line.unusable {
+                    Some(invalid) => self.unusable(line, asked, host, invalid),
+                    None => self.target(line, asked, host),
+                },
                 Err(refusal) => {
                     let outcome = Outcome::plain(refusal.code, refusal.message, self.draft.at);
                     self.push(line, asked, None, None, self.draft.at, Some(outcome));
@@ -253,6 +266,13 @@ impl<'a> OperatePlan<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Fails a target whose inline spec cannot be used. Nothing is stored for it.
+    fn unusable(&mut self, line: &Line, asked: &Asked, host: Host, invalid: &Invalid) {
+        let id = self.draft.fleet.host_id(&host);
+        let outcome = Outcome::plain(Code::COMMAND_FAILED, invalid.to_string(), self.draft.at);
+        self.push(line, asked, id, None, self.draft.at, Some(outcome));
     }
 
     fn target(&mut self, line: &Line, asked: &Asked, host: Host) {

@@ -29,6 +29,8 @@ pub struct Registration {
     pub labels: Labels,
     pub spec: Spec,
     pub hosts: Vec<Asked>,
+    /// `bk_supplier_id` of the hosts for which the caller gave one.
+    pub suppliers: HashMap<Host, i64>,
     pub mode: Mode,
 }
 
@@ -45,6 +47,7 @@ impl Control {
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);
             let answers = draft.register(&request.name, &content, &request.hosts, request.mode);
+            draft.note_suppliers(&request.suppliers, &answers);
             let action = match request.mode {
                 Mode::Register => "register",
                 Mode::Update => "update",
@@ -184,8 +187,33 @@ impl<'a> Draft<'a> {
             host,
             agent_id: None,
             enrolled_at: UnixMillis::NEVER,
+            supplier: 0,
         });
         id
+    }
+
+    /// Keeps the suppliers of the hosts on which the process was registered.
+    fn note_suppliers(&mut self, suppliers: &HashMap<Host, i64>, answers: &[Answer]) {
+        for row in &mut self.changes.hosts {
+            row.supplier = suppliers.get(&row.host).copied().unwrap_or(row.supplier);
+        }
+        let registered = answers.iter().filter(|answer| answer.code == Code::OK);
+        for host in registered.filter_map(|answer| answer.host) {
+            let id = self.fleet.host_id(&host);
+            let view = id.and_then(|id| self.fleet.host(id));
+            let (Some(view), Some(supplier)) = (view, suppliers.get(&host)) else {
+                continue;
+            };
+            if view.supplier != *supplier {
+                self.changes.hosts.push(HostRow {
+                    id: view.id,
+                    host,
+                    agent_id: view.agent_id.cloned(),
+                    enrolled_at: view.enrolled_at,
+                    supplier: *supplier,
+                });
+            }
+        }
     }
 
     pub(crate) fn name(&mut self, name: &FullName) -> NameId {

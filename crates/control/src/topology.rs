@@ -20,7 +20,7 @@ mod watched;
 
 pub use difference::{Difference, Tally};
 
-pub(crate) use expected::{instance, instances, is_expected};
+pub(crate) use expected::{instance, instances, is_expected, why_unregistered};
 pub(crate) use refresh::Refreshing;
 pub(crate) use refresh::run as refresh;
 pub(crate) use render::{Variables, line};

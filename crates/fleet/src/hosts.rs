@@ -56,6 +56,8 @@ pub struct HostView<'a> {
     pub host: Host,
     pub agent_id: Option<&'a AgentId>,
     pub enrolled_at: UnixMillis,
+    /// As [`HostRow::supplier`].
+    pub supplier: i64,
     pub link: Link,
     /// When its agent was last heard, be it only a heartbeat.
     pub heard_at: UnixMillis,
@@ -127,6 +129,7 @@ impl Hosts {
             host: cell.row.host,
             agent_id: cell.row.agent_id.as_ref(),
             enrolled_at: cell.row.enrolled_at,
+            supplier: cell.row.supplier,
             link: cell.link,
             heard_at: cell.heard_at,
             info: cell.info.as_deref(),

@@ -54,6 +54,7 @@ fn furnished() -> Fleet {
                 host: host(id),
                 agent_id: None,
                 enrolled_at: UnixMillis::NEVER,
+                supplier: 0,
             })
             .collect(),
         names: (0..NAMES)

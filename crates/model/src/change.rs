@@ -108,6 +108,8 @@ pub struct HostRow {
     pub agent_id: Option<AgentId>,
     /// Never, when it was only named in a request.
     pub enrolled_at: UnixMillis,
+    /// `bk_supplier_id` of the last registration that gave one. Only echoed, never part of the identity.
+    pub supplier: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

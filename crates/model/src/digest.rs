@@ -31,6 +31,13 @@ pub fn definition_hash(spec_json: &str, labels_json: &str) -> u64 {
     hash.0
 }
 
+/// A number for a text, to tell long ones apart.
+pub fn text_hash(text: &str) -> u64 {
+    let mut hash = Fnv::new();
+    hash.write(text.as_bytes());
+    hash.0
+}
+
 /// FNV-1a, because the number must be the same in every build and for ever.
 struct Fnv(u64);
 

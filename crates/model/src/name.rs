@@ -8,32 +8,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
 
-/// The longest namespace or process name, in bytes.
-pub const MAX_NAME_LEN: usize = 128;
+/// The longest namespace or process name, in characters.
+pub const MAX_NAME_CHARS: usize = 255;
 /// How many labels one process may carry.
 pub const MAX_LABELS: usize = 64;
 /// The longest label key or value, in bytes.
 pub const MAX_LABEL_LEN: usize = 1024;
 
-/// Any language's letters are fine; what would make a key or a path ambiguous is not.
+/// Any text is fine, blanks inside included; what would make a key or a path ambiguous is not.
 fn check(field: &str, text: &str) -> Result<(), Invalid> {
     if text.is_empty() {
         return Err(Invalid::required(field));
     }
-    if text.len() > MAX_NAME_LEN {
+    if text.chars().count() > MAX_NAME_CHARS {
         return Err(Invalid::new(
             field,
-            format!("must be at most {MAX_NAME_LEN} bytes"),
+            format!("must be at most {MAX_NAME_CHARS} characters"),
         ));
     }
     if text
         .chars()
-        .any(|c| c.is_control() || c.is_whitespace() || matches!(c, ':' | '/'))
+        .any(|c| c.is_control() || matches!(c, ':' | '/'))
     {
         return Err(Invalid::new(
             field,
-            "must not hold blanks, control characters, ':' or '/'",
+            "must not hold control characters, ':' or '/'",
         ));
+    }
+    if text.trim() != text {
+        return Err(Invalid::new(field, "must not begin or end with a blank"));
     }
     Ok(())
 }
@@ -191,12 +194,35 @@ mod tests {
 
     #[test]
     fn names_that_would_make_a_key_ambiguous_are_refused() {
-        for bad in ["", "a:b", "a b", "a\nb", &"x".repeat(129)] {
+        for bad in [
+            "",
+            " ",
+            "a:b",
+            "a/b",
+            "a\nb",
+            " a",
+            "a ",
+            "a\u{3000}",
+            &"x".repeat(256),
+        ] {
             assert_eq!(
                 Namespace::parse(bad).unwrap_err().field,
                 "namespace",
                 "{bad:?}"
             );
+        }
+    }
+
+    #[test]
+    fn any_other_text_of_up_to_255_characters_is_a_name() {
+        for good in [
+            "two words",
+            "a  b\u{3000}c",
+            "a.b+c*?[x]%#&\\\"'",
+            "业务 一",
+            &"长".repeat(255),
+        ] {
+            assert_eq!(ProcessName::parse(good).unwrap().as_str(), good);
         }
     }
 }

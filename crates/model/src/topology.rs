@@ -3,17 +3,19 @@
 //! Rows are what the store keeps and the view shows; ids are those of the CMDB, or small numbers of our own where the
 //! source of a business has none. An instance is a registered process with an `owner`: it is not stored twice.
 
+mod alias;
 pub mod document;
 mod program;
 mod source;
 
+pub use alias::name_part;
 pub use program::{LineOf, Program};
 pub use source::{
     Facts, HostFacts, ModuleFacts, ProcessFacts, ServiceFacts, SetFacts, SourceRow, Trouble,
 };
 
 use std::collections::BTreeMap;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -176,6 +178,9 @@ pub struct MachineRow {
     pub id: BkHostId,
     pub host: Host,
     pub ip_v6: Option<Ipv6Addr>,
+    /// Inner addresses beside these two, by which it is found as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_innerips: Vec<IpAddr>,
     pub agent_id: Option<AgentId>,
     #[serde(default, skip_serializing_if = "Attributes::is_empty")]
     pub attributes: Attributes,
@@ -222,20 +227,16 @@ pub fn business_of(namespace: &Namespace) -> Option<BusinessId> {
     number.parse().ok().map(BusinessId)
 }
 
-/// What an instance is called: `{bk_process_name}_{local_inst_id}`.
-pub fn instance_name(
-    business: BusinessId,
-    alias: &str,
-    local_inst_id: u32,
-) -> Result<FullName, Invalid> {
-    Ok(FullName {
+/// What an instance is called: `{bk_process_name}_{local_inst_id}`, with an alias that a name may hold, see [`name_part`].
+pub fn instance_name(business: BusinessId, alias: &str, local_inst_id: u32) -> FullName {
+    let name = format!("{}_{local_inst_id}", name_part(alias));
+    FullName {
         namespace: namespace_of(business),
-        name: ProcessName::parse(&format!("{alias}_{local_inst_id}"))
-            .map_err(|invalid| Invalid::new("bk_process_name", invalid.rule))?,
-    })
+        name: ProcessName::parse(&name).expect("a name part and a number are a name"),
+    }
 }
 
-/// The alias and `local_inst_id` in the name of an instance.
+/// The alias, as [`name_part`] has it, and `local_inst_id` in the name of an instance.
 pub fn parts_of_instance(name: &ProcessName) -> Option<(&str, u32)> {
     let (alias, local) = name.as_str().rsplit_once('_')?;
     Some((alias, local.parse().ok()?))
@@ -278,12 +279,13 @@ mod tests {
 
     #[test]
     fn an_instance_is_found_again_by_its_name() {
-        let name = instance_name(BusinessId(2), "gse_agent", 3).unwrap();
+        let name = instance_name(BusinessId(2), "gse_agent", 3);
         assert_eq!(name.to_string(), "GSEKIT_BIZ_2/gse_agent_3");
         assert_eq!(business_of(&name.namespace), Some(BusinessId(2)));
         assert_eq!(parts_of_instance(&name.name), Some(("gse_agent", 3)));
-        let refused = instance_name(BusinessId(2), "two words", 1).unwrap_err();
-        assert_eq!(refused.field, "bk_process_name");
+        let odd = instance_name(BusinessId(2), "a:b c", 1);
+        assert_eq!(odd.name.as_str(), "a%3Ab c_1");
+        assert_eq!(parts_of_instance(&odd.name), Some(("a%3Ab c", 1)));
     }
 
     #[test]

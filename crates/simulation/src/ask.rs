@@ -36,6 +36,7 @@ impl World {
             labels: Labels::default(),
             spec,
             hosts: asked(&targets),
+            suppliers: Default::default(),
             mode,
         };
         let answers = self

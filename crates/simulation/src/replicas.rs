@@ -50,6 +50,7 @@ pub(crate) async fn converge(seed: u64, dir: &Path, brake: &Brake) -> Result<(),
                     name,
                     labels: Labels::default(),
                     hosts: places,
+                    suppliers: Default::default(),
                     mode: Mode::Update,
                 };
                 control.register(&Caller::system(), request).await

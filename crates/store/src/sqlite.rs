@@ -18,7 +18,10 @@ use crate::migrate::migrate;
 use crate::sql::Connection;
 use crate::transaction::Transaction;
 
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/sqlite/0001_first.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../migrations/sqlite/0001_first.sql"),
+    include_str!("../migrations/sqlite/0002_supplier.sql"),
+];
 /// Connections that only read.
 const READERS: u32 = 4;
 /// How long a call waits for its turn, or for another process that holds the file.

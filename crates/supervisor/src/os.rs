@@ -17,6 +17,7 @@ pub(crate) mod durable;
 pub(crate) mod exits;
 #[cfg_attr(fake_os, path = "fake_os/family.rs")]
 pub(crate) mod family;
+mod file_name;
 #[cfg(fake_os)]
 #[path = "fake_os/host.rs"]
 pub mod host;

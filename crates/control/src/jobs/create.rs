@@ -10,8 +10,8 @@ use model::job::{
     JobTaskRow, MAX_JOB_TASKS,
 };
 use model::scope::Selection;
-use model::topology::{BkProcessId, BusinessId, parts_of_instance};
-use model::{Code, Invalid, UnixMillis};
+use model::topology::{BkProcessId, BusinessId, inst_id, parts_of_instance};
+use model::{Code, Host, Invalid, UnixMillis};
 
 use super::JobView;
 use super::settle::CANCELLED;
@@ -204,37 +204,33 @@ fn tasks_of(world: &World<'_>, id: JobId, new: &NewJob) -> Result<Vec<JobTaskRow
         if is_config && !has_templates(view, &new.options, row.id()) {
             continue;
         }
-        for instance in instances_for(world, &row, new.action) {
+        let instances = instances_for(world, &row, new.action);
+        if instances.is_empty() && !row.process.vanished {
+            // Listed, and not registered: its tasks say why.
+            let missing = (1..=row.program.proc_num).map(|local_inst_id| Part {
+                alias: &row.program.bk_process_name,
+                host: row.machine.host,
+                inst_id: inst_id(row.process.ordinal, row.largest_proc_num, local_inst_id),
+                local_inst_id,
+            });
+            for part in missing {
+                tasks.push(task(id, tasks.len() as u32, &row, part, new));
+            }
+        }
+        for instance in instances {
             let is_left_over = !is_expected(world.fleet, &row, &instance.row);
             let (alias, host) = match parts_of_instance(&instance.row.name().name) {
                 // Where and what it really is, because the process is something else by now.
                 Some((alias, _)) if is_left_over => (alias, instance.row.host().host),
                 Some(_) | None => (row.program.bk_process_name.as_str(), row.machine.host),
             };
-            let label = JobTaskLabel {
-                expression: row.expression(),
-                bk_process_name: alias.to_owned(),
+            let part = Part {
+                alias,
+                host,
                 inst_id: instance.inst_id,
-                bk_cloud_id: host.cloud,
-                bk_host_innerip: host.ip.to_string(),
-            };
-            tasks.push(JobTaskRow {
-                job: id,
-                ordinal: tasks.len() as u32,
-                process: row.id(),
                 local_inst_id: instance.local_inst_id,
-                label,
-                priority: row.program.priority.unwrap_or(0),
-                unit: unit_of(&row, new.options.isolation),
-                status: JobStatus::Pending,
-                op: None,
-                code: Code::OK,
-                reason: String::new(),
-                output: String::new(),
-                command: String::new(),
-                started_at: UnixMillis::NEVER,
-                ended_at: UnixMillis::NEVER,
-            });
+            };
+            tasks.push(task(id, tasks.len() as u32, &row, part, new));
         }
         if tasks.len() > MAX_JOB_TASKS {
             return Err(Invalid::new(
@@ -251,6 +247,40 @@ fn tasks_of(world: &World<'_>, id: JobId, new: &NewJob) -> Result<Vec<JobTaskRow
         }
         true => Err(Invalid::new("scope", "selects no process").into()),
         false => Ok(tasks),
+    }
+}
+
+/// The instance that a task is about.
+struct Part<'a> {
+    alias: &'a str,
+    host: Host,
+    inst_id: u64,
+    local_inst_id: u32,
+}
+
+fn task(id: JobId, ordinal: u32, row: &ViewRow<'_>, part: Part<'_>, new: &NewJob) -> JobTaskRow {
+    JobTaskRow {
+        job: id,
+        ordinal,
+        process: row.id(),
+        local_inst_id: part.local_inst_id,
+        label: JobTaskLabel {
+            expression: row.expression(),
+            bk_process_name: part.alias.to_owned(),
+            inst_id: part.inst_id,
+            bk_cloud_id: part.host.cloud,
+            bk_host_innerip: part.host.ip.to_string(),
+        },
+        priority: row.program.priority.unwrap_or(0),
+        unit: unit_of(row, new.options.isolation),
+        status: JobStatus::Pending,
+        op: None,
+        code: Code::OK,
+        reason: String::new(),
+        output: String::new(),
+        command: String::new(),
+        started_at: UnixMillis::NEVER,
+        ended_at: UnixMillis::NEVER,
     }
 }
 

@@ -19,6 +19,7 @@ use crate::commit::World;
 use crate::operate::OperatePlan;
 use crate::register::Draft;
 use crate::templates::ConfigDone;
+use crate::topology::why_unregistered;
 use crate::{Control, ControlError, secrets, stopped};
 
 /// How often jobs are looked at, told or not.
@@ -423,7 +424,7 @@ impl<'a> Look<'a> {
             return Err((NO_COMMAND, reason));
         }
         let instance = instance_of(self.world.fleet, &row, task)
-            .ok_or_else(|| not_there("this instance of the process is not registered"))?;
+            .ok_or_else(|| not_there(&why_unregistered(&row, task.local_inst_id)))?;
         let row = instance.row;
         Ok((row.id(), row.name().clone(), row.host().host))
     }

@@ -3,7 +3,9 @@
 use fleet::Fleet;
 use fleet::view::{Instance, ViewRow};
 use model::change::HostId;
-use model::topology::{MachineRow, business_of, parts_of_instance};
+use model::topology::{MachineRow, business_of, inst_id, name_part, parts_of_instance};
+
+use super::render::{self, Variables};
 
 /// The host of the fleet that a machine is: by its agent, where that is known, else by its address.
 pub(crate) fn host_of(fleet: &Fleet, machine: &MachineRow) -> Option<HostId> {
@@ -21,9 +23,30 @@ pub(crate) fn is_expected(fleet: &Fleet, process: &ViewRow<'_>, row: &fleet::Row
     };
     !process.process.vanished
         && business_of(&name.namespace) == Some(process.business.id)
-        && alias == process.program.bk_process_name
+        && alias == name_part(&process.program.bk_process_name)
         && (1..=process.program.proc_num).contains(&local)
         && host_of(fleet, process.machine) == Some(row.host().id)
+}
+
+/// Why an instance of the view is not registered: its spec cannot be used, or another has its name.
+pub(crate) fn why_unregistered(process: &ViewRow<'_>, local_inst_id: u32) -> String {
+    let variables = Variables {
+        inst_id: inst_id(
+            process.process.ordinal,
+            process.largest_proc_num,
+            local_inst_id,
+        ),
+        local_inst_id,
+        set_name: &process.set.name,
+        module_name: &process.module.name,
+        process_name: &process.program.bk_process_name,
+        func_name: &process.program.bk_func_name,
+    };
+    let why = match render::spec(process.program, &variables, Vec::new()) {
+        Err(invalid) => invalid.to_string(),
+        Ok(_) => "refresh the business to hear what is wrong with it".to_owned(),
+    };
+    format!("this instance of the process is not registered: {why}")
 }
 
 /// The instances that jobs act on: what should be there, or all that is left of a process that vanished.

@@ -56,6 +56,7 @@ pub(super) fn of(fleet: &Fleet, business: BusinessId) -> Option<Facts> {
                 cloud: machine.host.cloud,
                 ip: machine.host.ip,
                 ip_v6: machine.ip_v6,
+                other_innerips: machine.other_innerips.clone(),
                 agent_id: machine.agent_id.clone(),
                 attributes: machine.attributes.clone(),
             });

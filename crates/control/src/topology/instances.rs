@@ -100,11 +100,8 @@ impl Planner<'_> {
         let alias = process.program.bk_process_name.as_str();
         for local in 1..=process.program.proc_num {
             let content = self.content(process, local, shared);
-            let named = instance_name(self.business, alias, local);
-            let done = content.and_then(|content| {
-                let name = named?;
-                self.put(process.row.id, host, &name, &content)
-            });
+            let name = instance_name(self.business, alias, local);
+            let done = content.and_then(|content| self.put(process.row.id, host, &name, &content));
             if let Err(invalid) = done {
                 self.trouble(process.source.to_string(), invalid.to_string());
                 self.in_trouble.insert(process.row.id);

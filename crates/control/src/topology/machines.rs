@@ -69,6 +69,7 @@ impl Planner<'_> {
             id,
             host: Host::new(facts.cloud, facts.ip),
             ip_v6: facts.ip_v6,
+            other_innerips: facts.other_innerips.clone(),
             agent_id: facts.agent_id.clone(),
             attributes: facts.attributes.clone(),
         };
@@ -77,6 +78,9 @@ impl Planner<'_> {
             && self.has_others(id)
         {
             row.ip_v6 = row.ip_v6.or(before.ip_v6);
+            if row.other_innerips.is_empty() {
+                row.other_innerips = before.other_innerips.clone();
+            }
             row.agent_id = row.agent_id.or_else(|| before.agent_id.clone());
             if row.attributes.is_empty() {
                 row.attributes = before.attributes.clone();

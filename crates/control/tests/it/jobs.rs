@@ -411,3 +411,49 @@ async fn what_is_left_on_an_earlier_host_is_stopped_there_and_started_nowhere() 
     hosts.sort_unstable();
     assert_eq!(hosts, ["10.0.0.1", "10.0.0.2"]);
 }
+
+#[tokio::test]
+async fn an_alias_that_is_no_name_is_operated_under_an_escaped_one() {
+    let rig = Rig::new().await;
+    let odd = facts(&["10.0.0.1"], &program("game:srv/1", 2));
+    let difference = rig
+        .control
+        .import_topology(&rig.caller, odd.clone(), Origin::Given, Apply::Really)
+        .await
+        .unwrap();
+    assert!(difference.troubles.is_empty(), "{:?}", difference.troubles);
+    let agents = [rig.agent("10.0.0.1").await];
+    let id = create(&rig, JobAction::Start, JobOptions::default()).await;
+    let asked = answer_all(&agents, |_| Code::OK).await;
+    assert_eq!(asked, ["game%3Asrv%2F1_1", "game%3Asrv%2F1_2"]);
+    let view = over(&rig, id).await;
+    let succeeded = ("game:srv/1", JobStatus::Succeeded);
+    assert_eq!(statuses(&view), [succeeded, succeeded]);
+    let again = rig
+        .control
+        .import_topology(&rig.caller, odd, Origin::Given, Apply::Really)
+        .await
+        .unwrap();
+    assert_eq!((again.instances.new, again.instances.changed), (0, 0));
+}
+
+#[tokio::test]
+async fn a_listed_process_that_is_not_registered_fails_its_tasks_with_the_reason() {
+    let rig = Rig::new().await;
+    let mut bad = facts(&["10.0.0.1"], &program("gse_agent", 2));
+    bad.processes[0].program.work_path = "relative".into();
+    rig.control
+        .import_topology(&rig.caller, bad, Origin::Given, Apply::Really)
+        .await
+        .unwrap();
+    for action in [JobAction::Start, JobAction::Stop, JobAction::SetAuto] {
+        let id = create(&rig, action, JobOptions::default()).await;
+        let view = over(&rig, id).await;
+        assert_eq!(view.count(JobStatus::Failed), 2, "{action:?}");
+        for task in &view.tasks {
+            assert_eq!(task.code, Code::NOT_REGISTERED);
+            let reason = "this instance of the process is not registered: work_path: must be an absolute path";
+            assert_eq!(task.reason, reason);
+        }
+    }
+}

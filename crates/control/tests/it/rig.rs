@@ -140,6 +140,7 @@ impl Rig {
             labels: Labels::default(),
             spec: spec(start_cmd),
             hosts: asked(hosts),
+            suppliers: Default::default(),
             mode,
         };
         let answers = self.control.register(&self.caller, request).await.unwrap();

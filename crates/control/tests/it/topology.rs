@@ -41,6 +41,7 @@ pub(crate) fn facts(hosts: &[&str], program: &Program) -> Facts {
             cloud: 0,
             ip: ip.parse().unwrap(),
             ip_v6: None,
+            other_innerips: Vec::new(),
             agent_id: None,
             attributes: Default::default(),
         });
@@ -308,11 +309,15 @@ async fn more_instances_come_at_once_and_fewer_when_they_have_stopped() {
 #[tokio::test]
 async fn a_bad_row_is_named_and_the_others_count() {
     let rig = Rig::new().await;
+    let with_user = |user: &str| Program {
+        user: user.into(),
+        ..program("spaced", 1)
+    };
     let mut mixed = facts(&["10.0.0.1", "10.0.0.2"], &program("gse_agent", 1));
     mixed.processes[0].program.work_path = "relative".into();
     mixed
         .processes
-        .push(process(None, 1, &program("two words", 1)));
+        .push(process(None, 1, &with_user("two words")));
     mixed
         .processes
         .push(process(Some(77), 1, &program("gse_agent", 1)));

@@ -7,7 +7,7 @@ use fleet::Fleet;
 use fleet::view::{Instance, ViewRow};
 use model::topology::{
     BkProcessId, BusinessId, Facts, HostFacts, MachineRow, ModuleFacts, Origin, ProcessFacts,
-    Program, ServiceFacts, SetEnv, SetFacts, SourceRow, business_of, parts_of_instance,
+    Program, ServiceFacts, SetEnv, SetFacts, SourceRow, business_of, name_part, parts_of_instance,
 };
 use model::{AgentId, State, Status};
 use wire::{ProcessStatus, Report};
@@ -128,6 +128,7 @@ impl Source {
                 cloud: 0,
                 ip: ip(*address).parse().unwrap(),
                 ip_v6: None,
+                other_innerips: Vec::new(),
                 // A file need not know agents.
                 agent_id: (business == NUMBERED && *has_agent).then(|| agent_id(*host)),
                 attributes: Default::default(),
@@ -220,7 +221,7 @@ fn is_on(fleet: &Fleet, machine: &MachineRow, host: model::change::HostId) -> bo
 fn is_right(fleet: &Fleet, row: &ViewRow<'_>, instance: &Instance<'_>) -> bool {
     let parts = parts_of_instance(&instance.row.name().name);
     parts.is_some_and(|(alias, local)| {
-        alias == row.program.bk_process_name
+        alias == name_part(&row.program.bk_process_name)
             && local <= row.program.proc_num
             && is_on(fleet, row.machine, instance.row.host().id)
     })

@@ -237,7 +237,7 @@ impl View {
         wanted
     }
 
-    /// Leaves those whose machine bears every term in its address or the name of its cloud area.
+    /// Leaves those whose machine bears every term in one of its addresses or the name of its cloud area.
     fn search(&self, ids: &mut RoaringBitmap, terms: &[String]) {
         let terms: Vec<&String> = each_once(terms).collect();
         let clouds: Vec<HashSet<u32>> = terms
@@ -252,7 +252,7 @@ impl View {
             .collect();
         let bears = |machine: &Machine| {
             terms.iter().zip(&clouds).all(|(term, clouds)| {
-                machine.ip.contains(term.as_str()) || clouds.contains(&machine.row.host.cloud)
+                machine.ips.contains(term.as_str()) || clouds.contains(&machine.row.host.cloud)
             })
         };
         *ids = self.by_service(ids, || {

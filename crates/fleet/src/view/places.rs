@@ -84,8 +84,8 @@ impl Module {
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) row: Arc<MachineRow>,
-    /// Its address as people search for it.
-    pub(crate) ip: Box<str>,
+    /// Its addresses as people search for them, one a line.
+    pub(crate) ips: Box<str>,
     pub(crate) processes: RoaringBitmap,
 }
 
@@ -193,7 +193,8 @@ impl View {
     }
 
     pub(super) fn put_machine(&mut self, row: &MachineRow) {
-        let ip = row.host.ip.to_string().into_boxed_str();
+        let texts: Vec<String> = addresses(row).map(|ip| ip.to_string()).collect();
+        let ips = texts.join("\n").into_boxed_str();
         self.forget_addresses(row.id);
         for address in addresses(row) {
             self.by_ip.entry(address).or_default().push(row.id);
@@ -205,20 +206,20 @@ impl View {
             .filter(|machine| machine.row.host.cloud != row.host.cloud);
         let processes = moved.map(|machine| machine.processes.clone());
         self.relist(processes.unwrap_or_default(), |view| {
-            view.place_machine(row, ip);
+            view.place_machine(row, ips);
         });
     }
 
-    fn place_machine(&mut self, row: &MachineRow, ip: Box<str>) {
+    fn place_machine(&mut self, row: &MachineRow, ips: Box<str>) {
         match self.machines.get_mut(&row.id) {
             Some(machine) => {
                 machine.row = Arc::new(row.clone());
-                machine.ip = ip;
+                machine.ips = ips;
             }
             None => {
                 let machine = Machine {
                     row: Arc::new(row.clone()),
-                    ip,
+                    ips,
                     processes: RoaringBitmap::new(),
                 };
                 self.machines.insert(row.id, machine);
@@ -293,5 +294,7 @@ impl View {
 fn addresses(row: &MachineRow) -> impl Iterator<Item = IpAddr> {
     let first = row.host.ip;
     let second = row.ip_v6.map(IpAddr::V6).filter(|ip| *ip != first);
-    std::iter::once(first).chain(second)
+    let two = std::iter::once(first).chain(second);
+    let others = row.other_innerips.iter().copied();
+    two.chain(others.filter(move |ip| *ip != first && Some(*ip) != second))
 }

@@ -61,6 +61,9 @@ pub struct HostDocument {
     pub bk_host_id: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bk_host_innerip_v6: Option<std::net::Ipv6Addr>,
+    /// More addresses by which the host is found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_innerips: Vec<std::net::IpAddr>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bk_agent_id: Option<String>,
     #[serde(default, skip_serializing_if = "Attributes::is_empty")]

@@ -53,6 +53,8 @@ pub struct HostFacts {
     /// IPv4 where it has one.
     pub ip: IpAddr,
     pub ip_v6: Option<std::net::Ipv6Addr>,
+    /// Inner addresses beside these two.
+    pub other_innerips: Vec<IpAddr>,
     pub agent_id: Option<AgentId>,
     pub attributes: Attributes,
 }

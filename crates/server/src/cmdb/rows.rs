@@ -1,6 +1,7 @@
 //! Rows of a CMDB as facts. Every number may be a string, and everything may be null.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::net::IpAddr;
 
 use model::topology::{
     BusinessId, Facts, HostFacts, ModuleFacts, ProcessFacts, Program, ServiceFacts, SetEnv,
@@ -153,12 +154,14 @@ impl Reader {
         if let Some(index) = self.hosts.get(&id) {
             return Ok(*index);
         }
-        // A host of several addresses is known by its first.
-        let first = |field: &str| {
-            let all = text(&host[field]).unwrap_or_default();
-            all.split(',').next().unwrap_or_default().trim().to_owned()
-        };
-        let (v4, v6) = (first("bk_host_innerip"), first("bk_host_innerip_v6"));
+        // A host of several addresses is known by its first, and found by all.
+        let all = |field: &str| text(&host[field]).unwrap_or_default();
+        let (all_v4, all_v6) = (all("bk_host_innerip"), all("bk_host_innerip_v6"));
+        let first = |all: &str| all.split(',').next().unwrap_or_default().trim().to_owned();
+        let (v4, v6) = (first(&all_v4), first(&all_v6));
+        let others = all_v4.split(',').skip(1).chain(all_v6.split(',').skip(1));
+        let other_innerips: BTreeSet<IpAddr> =
+            others.filter_map(|ip| ip.trim().parse().ok()).collect();
         let ip = match v4.is_empty() {
             true => &v6,
             false => &v4,
@@ -171,6 +174,7 @@ impl Reader {
             cloud,
             ip: host_of.ip,
             ip_v6: v6.parse().ok(),
+            other_innerips: other_innerips.into_iter().collect(),
             agent_id: match agent_id {
                 Some(id) => Some(AgentId::parse(&id).map_err(|e| format!("host.{e}"))?),
                 None => None,
@@ -324,6 +328,12 @@ mod tests {
         assert_eq!(facts.sets[0].env, SetEnv::Formal);
         assert_eq!(facts.sets[0].attributes["bk_set_desc"], "x");
         assert_eq!(facts.hosts[0].ip.to_string(), "10.0.0.1");
+        let others: Vec<_> = facts.hosts[0]
+            .other_innerips
+            .iter()
+            .map(IpAddr::to_string)
+            .collect();
+        assert_eq!(others, ["10.1.0.1"]);
         let program = &facts.processes[0].program;
         assert_eq!(
             (program.proc_num, program.priority, program.timeout),

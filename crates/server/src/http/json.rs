@@ -100,6 +100,20 @@ fn explain<T: DeserializeOwned>(body: &[u8], error: &serde_json::Error) -> Inval
     }
 }
 
+/// Reads a value that was parsed before; an error names the field within it.
+pub(crate) fn from_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Invalid> {
+    serde_path_to_error::deserialize::<_, Object<T>>(value)
+        .map(|object| object.0)
+        .map_err(|error| located(error.path().to_string(), error.inner()))
+}
+
+fn located(path: String, error: &serde_json::Error) -> Invalid {
+    match path.as_str() {
+        "." | "" => Invalid::new("", rule(error)),
+        path => Invalid::new(path, rule(error)),
+    }
+}
+
 /// serde's sentence in the words of this API.
 fn rule(error: &serde_json::Error) -> String {
     let text = error.to_string();

@@ -178,10 +178,9 @@ async fn a_business_is_read_page_by_page_and_what_fails_for_a_moment_is_tried_ag
 #[tokio::test]
 async fn what_cannot_be_read_as_a_whole_changes_nothing() {
     let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
-    *cmdb.processes.lock().unwrap() = vec![
-        row(1, "gse_agent", "10.0.0.1"),
-        row(2, "two words", "10.0.0.2"),
-    ];
+    let mut bad = row(2, "two words", "10.0.0.2");
+    bad["process"]["work_path"] = json!("relative");
+    *cmdb.processes.lock().unwrap() = vec![row(1, "gse_agent", "10.0.0.1"), bad];
     let caller = Caller::system();
     let difference = running
         .control

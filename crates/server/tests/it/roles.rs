@@ -446,7 +446,7 @@ async fn roles_are_given_listed_and_taken_back() {
         (json!({"role": "root"}), "role"),
         (json!({"role": "admin", "businesses": [2]}), "role"),
         (
-            json!({"role": "viewer", "namespaces": ["a b"]}),
+            json!({"role": "viewer", "namespaces": ["a:b"]}),
             "namespaces[0]",
         ),
         (

@@ -115,6 +115,7 @@ fn host(n: u32) -> HostRow {
         host: Host::new(0, IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n))),
         agent_id: None,
         enrolled_at: UnixMillis(1_700_000_000_000),
+        supplier: 0,
     }
 }
 

@@ -103,6 +103,7 @@ fn machine(n: u32) -> MachineRow {
         id: BkHostId(n * GAP),
         host: Host::new(0, IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n))),
         ip_v6: None,
+        other_innerips: Vec::new(),
         agent_id: None,
         attributes: Default::default(),
     }

@@ -16,9 +16,9 @@ pub(crate) async fn write(
 ) -> Result<(), StoreError> {
     insert(
         conn,
-        "INSERT INTO hosts (id, cloud, ip, agent_id, enrolled_at, revision) ",
+        "INSERT INTO hosts (id, cloud, ip, agent_id, enrolled_at, supplier, revision) ",
         " ON CONFLICT (id) DO UPDATE SET cloud = excluded.cloud, ip = excluded.ip, agent_id = excluded.agent_id, \
-         enrolled_at = excluded.enrolled_at, revision = excluded.revision",
+         enrolled_at = excluded.enrolled_at, supplier = excluded.supplier, revision = excluded.revision",
         &ordered(rows, |a, b| a.id.cmp(&b.id)),
         |tuple, row| {
             tuple
@@ -27,6 +27,7 @@ pub(crate) async fn write(
                 .push_bind(row.host.ip.to_string())
                 .push_bind(row.agent_id.as_ref().map(AgentId::as_str))
                 .push_bind(row.enrolled_at.0)
+                .push_bind(row.supplier)
                 .push_bind(int(revision.0));
         },
     )
@@ -37,7 +38,7 @@ pub(crate) async fn read(
     conn: &mut Connection,
     wanted: Wanted,
 ) -> Result<Vec<HostRow>, StoreError> {
-    let select = "SELECT id, cloud, ip, agent_id, enrolled_at FROM hosts";
+    let select = "SELECT id, cloud, ip, agent_id, enrolled_at, supplier FROM hosts";
     let rows = fetch(conn, select, "", "id", wanted).await?;
     rows.iter()
         .map(|row| {
@@ -54,6 +55,7 @@ pub(crate) async fn read(
                     .transpose()
                     .map_err(|e| fields.corrupt(e))?,
                 enrolled_at: UnixMillis(fields.get(4)?),
+                supplier: fields.get(5)?,
             })
         })
         .collect()

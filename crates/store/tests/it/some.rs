@@ -42,6 +42,7 @@ pub fn host(n: u32) -> HostRow {
             .is_multiple_of(2)
             .then(|| AgentId::parse(&format!("agent-{n}")).unwrap()),
         enrolled_at: UnixMillis(i64::from(n % 2) * 1_700_000_000_123),
+        supplier: i64::from(n % 3) - 1,
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) use group::{Entrance, Group};
 use hierarchy::{Hierarchy, Version};
 use limits::Setting;
 
+use super::file_name::bounded;
 use crate::ControlGroups;
 
 /// Where commands are that are not a process: what they leave is looked for here.
@@ -291,25 +292,15 @@ impl Cgroups {
     }
 }
 
-/// The longest name of a group, in bytes.
-const MAX_LEAF: usize = 255;
+/// The longest namespace or name in that of a group, in bytes: both and the colon fit into NAME_MAX.
+const MAX_PART: usize = 127;
 
 /// The name of a process's group: one part of a path, never a way out of it. Unlike a dot, which names may hold, a colon
-/// is in no name, nor in that of a file of a group. A name that is too long for a part ends with its digest.
+/// is in no name, nor in that of a file of a group.
 fn leaf(name: &FullName) -> String {
-    let whole = format!("{}:{}", name.namespace, name.name).replace(['/', '\n', '\0'], "_");
-    if whole.len() <= MAX_LEAF {
-        return whole;
-    }
-    let digest: String = Md5::digest(whole.as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let mut kept = MAX_LEAF - digest.len() - 1;
-    while !whole.is_char_boundary(kept) {
-        kept -= 1;
-    }
-    format!("{}~{digest}", &whole[..kept])
+    let part = |text: &str| bounded(&text.replace(['/', '\n', '\0'], "_"), MAX_PART).into_owned();
+    let (namespace, name) = (name.namespace.as_str(), name.name.as_str());
+    format!("{}:{}", part(namespace), part(name))
 }
 
 /// The group of this agent that stands in `/proc/PID/cgroup`: HIERARCHY:CONTROLLERS:PATH.
@@ -375,14 +366,14 @@ mod tests {
                 matches!(parts[..], [std::path::Component::Normal(part)] if part == leaf.as_str()),
                 "{leaf}"
             );
-            assert!(leaf.len() <= MAX_LEAF && leaf.contains(':'), "{leaf}");
+            assert!(leaf.len() <= 255 && leaf.contains(':'), "{leaf}");
         }
         let named = |name: &str| leaf(&FullName::parse(&"n".repeat(128), name).unwrap());
         let (a, b) = (
             named(&format!("{}a", "x".repeat(127))),
             named(&format!("{}b", "x".repeat(127))),
         );
-        assert_eq!((a.len(), b.len()), (MAX_LEAF, MAX_LEAF));
+        assert_eq!((a.len(), b.len()), (255, 255));
         assert_ne!(a, b);
     }
 

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use model::operation::MAX_OUTPUT;
 use rustix::fs::OFlags;
 
+use super::file_name::bounded;
 use super::regular;
 use super::rights::Rights;
 use crate::machine::Sink;
@@ -28,12 +29,15 @@ const MAX_SPOOL: u64 = 1024 * 1024;
 /// Output that grows by this between two looks is looked at more often.
 pub(crate) const MUCH: u64 = 64 * 1024;
 
+/// The longest name of a process in the name of its log, in bytes: `.log` and the number of an old one follow it.
+const MAX_LOG_NAME: usize = 240;
+
 /// The file that `log_path` means: a file in it when it is a directory or looks like one, else itself.
 pub(crate) fn log_file(log_path: &str, name: &str, rights: &Rights) -> PathBuf {
     let path = Path::new(log_path);
     let is_dir = || rights.with(|| Ok(path.is_dir())).unwrap_or(false);
     match log_path.ends_with('/') || is_dir() {
-        true => path.join(format!("{name}.log")),
+        true => path.join(format!("{}.log", bounded(name, MAX_LOG_NAME))),
         false => path.to_owned(),
     }
 }

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use model::operation::Op;
-use model::{Flag, State};
+use model::{Flag, FullName, State};
 
-use crate::keeper::{Home, Keeper, is_alive, kill, name, read, wait_for};
+use supervisor::ControlGroups;
+
+use crate::keeper::{Home, Keeper, both_ways, is_alive, kill, name, read, wait_for};
 
 const ODD: &str = env!("CARGO_BIN_EXE_odd-child");
 
@@ -182,4 +184,54 @@ fn a_program_whose_file_is_replaced_or_removed_runs_on_and_the_next_run_is_the_n
     keeper.status_where("the file is missed", |s| {
         s.state == State::Stopped && s.message.contains("the program ./server")
     });
+}
+
+both_ways!(a_process_with_the_longest_name_is_kept_like_any_other);
+
+/// 255 characters of four bytes are longer than a file name can be.
+fn a_process_with_the_longest_name_is_kept_like_any_other(groups: ControlGroups) {
+    let home = Home::with(groups);
+    let mut keeper = home.keeper();
+    let long = |last: char| format!("{}{last}", "\u{20000}".repeat(254));
+    let both = ['1', '2'].map(|last| FullName::parse(&long('n'), &long(last)).unwrap());
+    let spaced: FullName = "two words/and a name".parse().unwrap();
+    std::fs::create_dir(home.path("work/logs")).unwrap();
+    for (number, name) in (1..).zip(both.iter().chain([&spaced])) {
+        let mut spec = home.spec(&format!("--print hello-{number}"));
+        spec.identity.pid_path = home.file(&format!("{number}.pid"));
+        spec.identity.log_path = home.file("work/logs/");
+        keeper.hold_as(name, spec, Flag::Unregistered, false);
+        let start = keeper.begin_on(name, number, Op::Start, None);
+        let outcome = keeper.end_of(start);
+        assert_eq!(outcome.code, model::Code::OK, "{}", outcome.message);
+        let status = &keeper.statuses[name];
+        assert_eq!(
+            (status.state, status.message.as_str()),
+            (State::Running, "")
+        );
+    }
+    // Each has a log of its own.
+    let logs = wait_for("three logs", || {
+        let logs = std::fs::read_dir(home.path("work/logs")).unwrap().flatten();
+        let mut texts: Vec<String> = logs
+            .filter_map(|log| std::fs::read_to_string(log.path()).ok())
+            .filter(|text| text.ends_with('\n'))
+            .collect();
+        texts.sort();
+        (texts.len() == 3).then_some(texts)
+    });
+    assert_eq!(logs, ["hello-1\n", "hello-2\n", "hello-3\n"]);
+    assert!(home.path("work/logs/and a name.log").exists());
+    let pids: Vec<i32> = both.iter().map(|name| keeper.statuses[name].pid).collect();
+    keeper.stop();
+    let mut keeper = home.keeper();
+    for (number, name) in (11..).zip(&both) {
+        let stop = keeper.begin_on(name, number, Op::Kill, None);
+        assert_eq!(keeper.end_of(stop).code, model::Code::OK);
+    }
+    for pid in pids {
+        assert!(!is_alive(pid));
+    }
+    let stop = keeper.begin_on(&spaced, 13, Op::Stop, None);
+    assert_eq!(keeper.end_of(stop).code, model::Code::OK);
 }

@@ -102,6 +102,7 @@ fn places() -> TopologyChanges {
             id: BkHostId(machine),
             host: Host::parse(i64::from(cloud_of(machine)), &ip_of(machine)).unwrap(),
             ip_v6: None,
+            other_innerips: Vec::new(),
             agent_id: None,
             attributes: Default::default(),
         });
@@ -166,7 +167,7 @@ pub(super) fn fleet_of(before: &[Plain], processes: &[Plain]) -> Fleet {
     for process in processes {
         for (local, (state, managed)) in process.states.iter().enumerate() {
             let alias = ALIASES[process.alias];
-            let name = instance_name(BUSINESS, alias, local as u32 + 1 + process.id * 10).unwrap();
+            let name = instance_name(BUSINESS, alias, local as u32 + 1 + process.id * 10);
             let machine = machine_of(process.service);
             let host = Host::parse(i64::from(cloud_of(machine)), &ip_of(machine)).unwrap();
             changes.hosts.push(HostRow {
@@ -174,6 +175,7 @@ pub(super) fn fleet_of(before: &[Plain], processes: &[Plain]) -> Fleet {
                 host,
                 agent_id: None,
                 enrolled_at: UnixMillis::NEVER,
+                supplier: 0,
             });
             changes.names.push(NameRow {
                 id: NameId(next),

@@ -33,6 +33,7 @@ pub(super) fn facts(document: &BusinessDocument) -> Result<Facts, Invalid> {
         let facts = &mut reader.facts.hosts[place];
         facts.id = host.bk_host_id;
         facts.ip_v6 = host.bk_host_innerip_v6;
+        facts.other_innerips = host.other_innerips.clone();
         facts.agent_id = match &host.bk_agent_id {
             Some(id) => Some(AgentId::parse(id).map_err(|e| e.within(&at))?),
             None => None,
@@ -71,6 +72,7 @@ impl Reader {
                 cloud: host.cloud,
                 ip: host.ip,
                 ip_v6: None,
+                other_innerips: Vec::new(),
                 agent_id: None,
                 attributes: Default::default(),
             });

@@ -69,6 +69,7 @@ fn of_host(host: &HostFacts) -> HostDocument {
         host: address(host),
         bk_host_id: host.id,
         bk_host_innerip_v6: host.ip_v6,
+        other_innerips: host.other_innerips.clone(),
         bk_agent_id: host.agent_id.as_ref().map(ToString::to_string),
         attributes: host.attributes.clone(),
     }

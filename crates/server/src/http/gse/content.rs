@@ -196,7 +196,11 @@ impl<'a> Seen<'a> {
                     disk_size: instance.disk,
                     free_v_mem: instance.free_kib.to_string(),
                     pid: instance.pid,
-                    start_time: local(instance.started_at),
+                    // Of the run that is there; `last_start_time` stays when it has ended.
+                    start_time: match instance.pid > 0 {
+                        true => local(instance.started_at),
+                        false => String::new(),
+                    },
                     stat: &instance.stat,
                     utime: instance.utime_ticks.to_string(),
                     stime: instance.stime_ticks.to_string(),

@@ -21,7 +21,7 @@ pub(crate) async fn set_groups(ask: &Ask<'_>, mut request: RawRequest) -> Result
     let hosts = request.asked(ask.keys())?;
     let spec = request
         .take_spec()
-        .ok_or_else(|| Invalid::required("spec"))?;
+        .ok_or_else(|| Invalid::required("spec"))??;
     let groups = spec
         .process_group
         .ok_or_else(|| Invalid::required("spec.process_group"))?;

@@ -1,6 +1,7 @@
 //! Hosts and agents as callers name them, and how they are echoed.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use control::{Asked, Place};
 use fleet::{Fleet, HostView};
@@ -30,11 +31,19 @@ pub(crate) enum Named<'a> {
 }
 
 impl RawRequest {
-    /// The hosts of the request, in its order; at least one.
+    /// The hosts of the request, in its order; at least one. One that cannot be answered under a key of its own refuses the
+    /// request.
     pub(crate) fn named(&self) -> Result<Vec<Named<'_>>, Invalid> {
         let agents = self.agent_id_list.as_deref().unwrap_or_default();
+        if let Some(index) = agents.iter().position(Scalar::is_empty) {
+            return Err(Invalid::required(&format!("agent_id_list[{index}]")));
+        }
         if !agents.is_empty() {
             return Ok(agents.iter().map(Named::Agent).collect());
+        }
+        for (index, host) in self.hosts.iter().flatten().enumerate() {
+            let at = |error: Invalid| error.within(&format!("hosts[{index}]"));
+            host.0.check().map_err(at)?;
         }
         match self.hosts.as_deref() {
             None if self.agent_id_list.is_some() => {
@@ -44,6 +53,14 @@ impl RawRequest {
             Some([]) => Err(Invalid::new("hosts", "must not be empty")),
             Some(hosts) => Ok(hosts.iter().map(|host| Named::Host(&host.0)).collect()),
         }
+    }
+
+    /// `bk_supplier_id` of the hosts that were given one.
+    pub(crate) fn suppliers(&self) -> HashMap<Host, i64> {
+        let hosts = self.hosts.iter().flatten().map(|host| &host.0);
+        let given =
+            hosts.filter_map(|host| Some((host.parse().ok()?, host.bk_supplier_id.to_int()?)));
+        given.collect()
     }
 
     pub(crate) fn asked(&self, keys: Keys) -> Result<Vec<Asked>, Invalid> {
@@ -104,7 +121,8 @@ impl<'a> Named<'a> {
                 HostEcho {
                     ip: host.map_or(Cow::Borrowed(""), |host| host.ip.to_string().into()),
                     bk_cloud_id: host.map_or(UNKNOWN_CLOUD, |host| host.cloud.into()),
-                    bk_supplier_id: (keys == Keys::V1).then_some(0),
+                    bk_supplier_id: (keys == Keys::V1)
+                        .then(|| found.map_or(0, |view| view.supplier)),
                 }
             }
         }
@@ -135,11 +153,11 @@ pub(crate) struct HostEcho<'a> {
 
 impl HostEcho<'static> {
     /// A host that was not asked for by name.
-    pub(crate) fn of(host: Host) -> Self {
+    pub(crate) fn of(view: &HostView<'_>) -> Self {
         Self {
-            ip: host.ip.to_string().into(),
-            bk_cloud_id: host.cloud.into(),
-            bk_supplier_id: Some(0),
+            ip: view.host.ip.to_string().into(),
+            bk_cloud_id: view.host.cloud.into(),
+            bk_supplier_id: Some(view.supplier),
         }
     }
 }
@@ -148,6 +166,19 @@ impl RawHost {
     /// Named by its agent id alone.
     fn is_agent(&self) -> bool {
         self.ip.is_empty() && !self.bk_agent_id.is_empty()
+    }
+
+    /// What makes a host malformed, whatever is asked about it.
+    fn check(&self) -> Result<(), Invalid> {
+        if self.ip.is_empty() && self.bk_agent_id.is_empty() {
+            return Err(Invalid::required("ip"));
+        }
+        let supplier = &self.bk_supplier_id;
+        if !supplier.is_empty() && supplier.to_int().is_none() {
+            let rule = format!("must be a whole number, not {:?}", supplier.to_text());
+            return Err(Invalid::new("bk_supplier_id", rule));
+        }
+        Ok(())
     }
 
     /// Older callers leave it out; it is echoed and never part of the identity.
@@ -207,18 +238,48 @@ mod tests {
     fn prefixes_echo_the_form_of_the_request() {
         let body = r#"{"hosts":[
             {"ip":"10.0.0.1","bk_cloud_id":1,"bk_supplier_id":2},
-            {"ip":" ::ffff:10.0.0.1 ","bk_cloud_id":"1","bk_supplier_id":"x"},
+            {"ip":" ::ffff:10.0.0.1 ","bk_cloud_id":"1","bk_supplier_id":" 2 "},
             {"ip":"10.0.0.2","bk_cloud_id":0}]}"#;
         let v1 = asked(body, Keys::V1);
         let prefixes: Vec<_> = v1.iter().map(|a| &*a.key_prefix).collect();
         assert_eq!(
             prefixes,
-            ["1:2:10.0.0.1", "1:x:::ffff:10.0.0.1", "0:0:10.0.0.2"]
+            ["1:2:10.0.0.1", "1:2:::ffff:10.0.0.1", "0:0:10.0.0.2"]
         );
         assert_eq!(v1[0].place, v1[1].place);
         let v2 = asked(body, Keys::V2);
         let prefixes: Vec<_> = v2.iter().map(|a| &*a.key_prefix).collect();
         assert_eq!(prefixes, ["1:10.0.0.1", "1:::ffff:10.0.0.1", "0:10.0.0.2"]);
+    }
+
+    #[test]
+    fn a_malformed_host_is_refused_with_its_field() {
+        for (hosts, message) in [
+            (
+                r#"{"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0},{"bk_cloud_id":0}]}"#,
+                "hosts[1].ip: is required",
+            ),
+            (
+                r#"{"hosts":[{"ip":" ","bk_cloud_id":0,"bk_agent_id":""}]}"#,
+                "hosts[0].ip: is required",
+            ),
+            (
+                r#"{"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0,"bk_supplier_id":"x"}]}"#,
+                "hosts[0].bk_supplier_id: must be a whole number, not \"x\"",
+            ),
+            (
+                r#"{"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0,"bk_supplier_id":1.5}]}"#,
+                "hosts[0].bk_supplier_id: must be a whole number, not \"1.5\"",
+            ),
+            (
+                r#"{"agent_id_list":["0:10.0.0.1"," "]}"#,
+                "agent_id_list[1]: is required",
+            ),
+        ] {
+            let request = json::read::<RawRequest>(hosts.as_bytes()).unwrap();
+            let refused = request.named().unwrap_err().to_string();
+            assert_eq!(refused, message, "{hosts}");
+        }
     }
 
     #[test]
@@ -256,7 +317,7 @@ mod tests {
     fn a_bad_host_fails_its_own_key_only() {
         let asked = asked(
             r#"{"hosts":[{"ip":"10.0.0","bk_cloud_id":0},{"ip":"10.0.0.1","bk_cloud_id":-1},
-                {"ip":"10.0.0.1","bk_cloud_id":"x"},{"ip":"10.0.0.1"},{"bk_cloud_id":0},{"ip":"10.0.0.1","bk_cloud_id":0}]}"#,
+                {"ip":"10.0.0.1","bk_cloud_id":"x"},{"ip":"10.0.0.1"},{"ip":"10.0.0.1","bk_cloud_id":0}]}"#,
             Keys::V2,
         );
         let fields: Vec<_> = asked
@@ -268,7 +329,7 @@ mod tests {
             .collect();
         assert_eq!(
             fields,
-            ["ip", "bk_cloud_id", "bk_cloud_id", "bk_cloud_id", "ip", ""]
+            ["ip", "bk_cloud_id", "bk_cloud_id", "bk_cloud_id", ""]
         );
         assert_eq!(&*asked[2].key_prefix, "x:10.0.0.1");
     }

@@ -20,7 +20,7 @@ struct Accepted {
 }
 
 pub(crate) async fn operate(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
-    let operation = parse(request, ask.keys())?;
+    let operation = parse(request, ask.keys(), One::Alone)?;
     accept(ask, vec![operation]).await
 }
 
@@ -50,17 +50,32 @@ fn parse_multi(request: RawRequest, keys: Keys) -> Result<Vec<Operate>, Invalid>
     let numbered = requests.into_iter().enumerate();
     numbered
         .map(|(index, request)| {
-            parse(request.0, keys).map_err(|e| e.within(&format!("proc_operate_req[{index}]")))
+            parse(request.0, keys, One::OfMany)
+                .map_err(|e| e.within(&format!("proc_operate_req[{index}]")))
         })
         .collect()
 }
 
-fn parse(mut request: RawRequest, keys: Keys) -> Result<Operate, Invalid> {
+/// Whether an operation is the whole request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum One {
+    Alone,
+    /// A spec that cannot be used fails its own keys and no other.
+    OfMany,
+}
+
+fn parse(mut request: RawRequest, keys: Keys, one: One) -> Result<Operate, Invalid> {
     let name = request.full_name()?;
     let op = op(request.op_type)?;
     let hosts = request.asked(keys)?;
     let labels = request.take_labels()?;
-    let with = with(op, request.take_spec(), labels).map_err(|e| e.within("spec"))?;
+    let spec = request.take_spec().transpose();
+    let with = spec.and_then(|spec| with(op, spec, labels).map_err(|e| e.within("spec")));
+    let with = match (with, one) {
+        (Ok(with), _) => with,
+        (Err(invalid), One::Alone) => return Err(invalid),
+        (Err(invalid), One::OfMany) => With::Unusable(invalid),
+    };
     Ok(Operate {
         name,
         op,
@@ -120,14 +135,14 @@ mod tests {
     }
 
     fn parsed(body: &Value) -> Result<Operate, String> {
-        parse(read(body), Keys::V2).map_err(|e| e.to_string())
+        parse(read(body), Keys::V2, One::Alone).map_err(|e| e.to_string())
     }
 
     #[test]
     fn the_documented_example_is_read() {
         let example = json!({"meta": {"namespace": "gse", "name": "proc-test", "labels": {"proc_name": "proc-test"}},
             "op_type": 0, "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 1, "bk_supplier_id": 2}]});
-        let operation = parse(read(&example), Keys::V1).unwrap();
+        let operation = parse(read(&example), Keys::V1, One::Alone).unwrap();
         assert_eq!(operation.op, Op::Start);
         assert!(matches!(operation.with, With::Registered));
         assert_eq!(&*operation.hosts[0].key_prefix, "1:2:10.0.0.1");
@@ -175,6 +190,37 @@ mod tests {
         assert!(matches!(with, With::Spec(spec, _) if spec.monitor_policy.op_timeout == 60));
         let with = parsed(&body(json!(0), json!({}))).unwrap().with;
         assert!(matches!(with, With::Registered));
+    }
+
+    #[test]
+    fn a_spec_that_cannot_be_used_fails_its_own_operation_only() {
+        let bad = |setup_path: Value| json!({"identity": {"proc_name": "x", "setup_path": setup_path, "pid_path": "/x/pid", "user": "root"}});
+        for (setup_path, message) in [
+            (json!(""), "spec.identity.setup_path: is required"),
+            (
+                json!("x"),
+                "spec.identity.setup_path: must be an absolute path",
+            ),
+            (
+                json!(5),
+                "spec.identity.setup_path: must be a string, not integer `5`",
+            ),
+        ] {
+            let list = json!([
+                body(json!(0), bad(setup_path.clone())),
+                body(json!(1), Value::Null)
+            ]);
+            let request = read(&json!({ "proc_operate_req": list }));
+            let all = parse_multi(request, Keys::V2).unwrap();
+            assert!(
+                matches!(&all[0].with, With::Unusable(invalid) if invalid.to_string() == message),
+                "{:?}",
+                all[0].with
+            );
+            assert!(matches!(all[1].with, With::Registered));
+            let alone = parsed(&body(json!(0), bad(setup_path))).unwrap_err();
+            assert_eq!(alone, message, "an operation alone is refused");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(crate) async fn register(
     let registration = Registration {
         labels: request.take_labels()?,
         hosts: request.asked(ask.keys())?,
+        suppliers: request.suppliers(),
         spec: spec(&mut request, ask.endpoint.dialect)?,
         name: name.clone(),
         mode,
@@ -38,7 +39,7 @@ fn spec(request: &mut RawRequest, dialect: Dialect) -> Result<Spec, Invalid> {
     };
     let raw = request
         .take_spec()
-        .ok_or_else(|| Invalid::required("spec"))?;
+        .ok_or_else(|| Invalid::required("spec"))??;
     raw.complete(given).map_err(|e| e.within("spec"))
 }
 

@@ -9,7 +9,7 @@ use model::{FullName, Invalid, Labels, Namespace, ProcessName, TaskId, lenient};
 use serde::Deserialize;
 
 use super::hosts::RawHost;
-use crate::http::json::{Object, Scalar};
+use crate::http::json::{self, Object, Scalar};
 
 /// One form for all. Credentials are read before it, see [`super::answer`].
 #[derive(Debug, Default, Deserialize)]
@@ -20,13 +20,25 @@ pub(crate) struct RawRequest {
     /// Where it is given, `hosts` is ignored.
     pub agent_id_list: Option<Vec<Scalar>>,
     /// Boxed, because most requests have none and a body may hold many.
-    pub spec: Option<Box<Object<RawSpec>>>,
+    pub spec: Option<Box<InlineSpec>>,
     #[serde(deserialize_with = "lenient::int")]
     pub op_type: Option<i64>,
     pub task_id: Option<String>,
     pub page: Option<Object<RawPage>>,
     /// Each is the body of an operate_proc_v2.
     pub proc_operate_req: Option<Vec<Object<RawRequest>>>,
+}
+
+/// A spec that may have fields of wrong types: among many operations it fails only its own.
+#[derive(Debug)]
+pub(crate) struct InlineSpec(Result<RawSpec, Invalid>);
+
+impl<'de> Deserialize<'de> for InlineSpec {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        let spec = json::from_value(value).map_err(|e| e.within("spec"));
+        Ok(Self(spec))
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -86,7 +98,8 @@ impl RawRequest {
         Labels::parse(labels.unwrap_or_default()).map_err(|e| e.within("meta"))
     }
 
-    pub(crate) fn take_spec(&mut self) -> Option<RawSpec> {
+    /// The spec, or which of its fields has the wrong type.
+    pub(crate) fn take_spec(&mut self) -> Option<Result<RawSpec, Invalid>> {
         self.spec.take().map(|spec| spec.0)
     }
 
@@ -98,7 +111,6 @@ impl RawRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::json;
 
     #[test]
     fn credentials_and_unknown_fields_are_fine() {
@@ -126,7 +138,7 @@ mod tests {
             ),
             (
                 r#"{"meta":{"namespace":"a:b","name":"p"}}"#,
-                "meta.namespace: must not hold blanks, control characters, ':' or '/'",
+                "meta.namespace: must not hold control characters, ':' or '/'",
             ),
         ] {
             let request: RawRequest = json::read(body.as_bytes()).unwrap();
@@ -151,15 +163,21 @@ mod tests {
                 r#"{"page":{"limit":[]}}"#,
                 "page.limit: must be a whole number, not sequence",
             ),
+        ] {
+            let error = json::read::<RawRequest>(body.as_bytes())
+                .map(|_| ())
+                .unwrap_err();
+            assert!(error.to_string().starts_with(message), "{error} for {body}");
+        }
+        for (body, message) in [
             (r#"{"spec":[]}"#, "spec: must be an object, not sequence"),
             (
                 r#"{"spec":{"identity":{"user":7}}}"#,
                 "spec.identity.user: must be a string, not integer `7`",
             ),
         ] {
-            let error = json::read::<RawRequest>(body.as_bytes())
-                .map(|_| ())
-                .unwrap_err();
+            let mut request: RawRequest = json::read(body.as_bytes()).unwrap();
+            let error = request.take_spec().unwrap().unwrap_err();
             assert!(error.to_string().starts_with(message), "{error} for {body}");
         }
     }

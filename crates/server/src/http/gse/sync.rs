@@ -58,7 +58,7 @@ impl Serialize for Rows<'_> {
         serializer.collect_seq(self.0.iter().map(|row| {
             let host = row.host();
             let agent_id = host.agent_id.map_or("", |id| id.as_str());
-            StatusRow::of(row, HostEcho::of(host.host), agent_id.into())
+            StatusRow::of(row, HostEcho::of(&host), agent_id.into())
         }))
     }
 }

@@ -143,6 +143,7 @@ impl RegisterBody {
             labels: Labels::parse(self.labels)?,
             spec: spec.complete(Given::Inline).map_err(|e| e.within("spec"))?,
             hosts: hosts.iter().map(HostRef::asked).collect(),
+            suppliers: Default::default(),
             mode,
         })
     }

@@ -59,6 +59,35 @@ async fn each_error_row_names_its_field() {
         ),
         (
             "register_proc_info",
+            with(example(), "/hosts/0/bk_supplier_id", json!("two")),
+            "hosts[0].bk_supplier_id: must be a whole number, not \"two\"",
+        ),
+        (
+            "get_proc_status",
+            with(target(), "/hosts/0/bk_supplier_id", json!(true)),
+            "hosts[0].bk_supplier_id: must be a whole number, not \"true\"",
+        ),
+        (
+            "get_proc_status",
+            with(
+                target(),
+                "/hosts",
+                json!([{"bk_cloud_id": 1, "bk_supplier_id": 2}]),
+            ),
+            "hosts[0].ip: is required",
+        ),
+        (
+            "get_proc_status_v2",
+            with(target(), "/hosts/0/ip", json!(" ")),
+            "hosts[0].ip: is required",
+        ),
+        (
+            "operate_proc",
+            with(operate(json!(0)), "/hosts/0/ip", Value::Null),
+            "hosts[0].ip: is required",
+        ),
+        (
+            "register_proc_info",
             with(example(), "/spec", Value::Null),
             "spec: is required",
         ),

@@ -315,3 +315,51 @@ async fn a_look_with_part_of_a_spec_stores_nothing() {
     );
     assert_eq!(rig.control.fleet().n_processes(), 0);
 }
+
+#[tokio::test]
+async fn an_unusable_spec_among_many_fails_its_own_keys_and_the_others_proceed() {
+    for path in [
+        "/v2/gse/operate_proc_multi/",
+        "/procapi/v2/proc/multioperate",
+        "/api/v2/proc/operate_proc_multi",
+    ] {
+        let rig = Rig::new().await;
+        let agent = rig.agent("1:10.0.0.1").await;
+        let line = |name: &str, setup_path: &str| {
+            let mut spec = spec();
+            spec["identity"]["setup_path"] = json!(setup_path);
+            json!({"meta": {"namespace": "gse", "name": name}, "op_type": 0, "spec": spec,
+                "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 1}, {"ip": "10.0.0.2", "bk_cloud_id": 1}]})
+        };
+        let body = json!({"proc_operate_req": [line("bad", ""), line("good", "/opt")]});
+        let answer = rig.gse("POST", path, body).await;
+        assert_eq!(answer["code"], 0, "{path}: {answer}");
+        let task = task_of(&answer["data"]);
+        agent.ends_well(Flag::Running, true).await;
+        ended(&rig, &task).await;
+        let data = rig.esb_ok("get_proc_operate_result_v2", task).await;
+        let codes: Vec<(&str, i64)> = data
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(key, entry)| (key.as_str(), entry["error_code"].as_i64().unwrap()))
+            .collect();
+        let expected = [
+            ("1:10.0.0.1:gse:bad", 65535),
+            ("1:10.0.0.1:gse:good", 0),
+            ("1:10.0.0.2:gse:bad", 65535),
+            ("1:10.0.0.2:gse:good", 117),
+        ];
+        assert_eq!(codes, expected, "{path}");
+        assert_eq!(
+            data["1:10.0.0.2:gse:bad"]["error_msg"],
+            "spec.identity.setup_path: is required"
+        );
+        let page = json!({"meta": {"namespace": "gse"}, "page": {"start": 0, "limit": 10}});
+        let synced = rig.esb_ok("sync_proc_status", page).await;
+        assert_eq!(
+            synced["count"], 2,
+            "the bad one is not registered: {synced}"
+        );
+    }
+}

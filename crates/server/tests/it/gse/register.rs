@@ -1,6 +1,6 @@
 //! register_proc_info, update_proc_info, unregister_proc_info.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::rig::{Rig, example, spec, target};
 
@@ -101,4 +101,60 @@ async fn a_bad_spec_changes_nothing() {
     assert_eq!(envelope["code"], 1_000_400);
     assert_eq!(rig.control.fleet().n_processes(), 0);
     assert_eq!(rig.control.fleet().n_hosts(), 0);
+}
+
+#[tokio::test]
+async fn names_are_any_text_of_up_to_255_characters() {
+    let rig = Rig::new().await;
+    let agent = rig.agent("1:10.0.0.1").await;
+    let longest = "\u{20000}".repeat(255);
+    for (namespace, name) in [
+        ("two words", "and a name"),
+        (longest.as_str(), longest.as_str()),
+        ("a%2Fb", "?#&+%"),
+    ] {
+        let mut body = example();
+        (body["meta"]["namespace"], body["meta"]["name"]) = (json!(namespace), json!(name));
+        let data = rig.esb_ok("register_proc_info", body.clone()).await;
+        let key = format!("1:2:10.0.0.1:{namespace}:{name}");
+        assert_eq!(data[&key]["error_code"], 0, "{data}");
+        body["op_type"] = json!(0);
+        let task = rig.esb_ok("operate_proc", body.clone()).await;
+        agent.ends_well(model::Flag::Running, true).await;
+        let id = task["task_id"].as_str().unwrap();
+        let (_, view) = rig
+            .native("GET", &format!("/tasks/{id}?wait=20s"), Value::Null)
+            .await;
+        assert_eq!(view["state"], "finished", "{view}");
+        let data = rig.esb_ok("get_proc_status", body).await;
+        assert_eq!(data["proc_infos"][0]["flag"], 1);
+        let escape =
+            |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
+        let path = format!("/processes/{}/{}", escape(namespace), escape(name));
+        let (status, found) = rig.native("GET", &path, Value::Null).await;
+        assert_eq!(status, 200, "{found}");
+    }
+    for (name, rule) in [
+        (
+            "\u{20000}".repeat(256),
+            "meta.name: must be at most 255 characters",
+        ),
+        (
+            " a".to_owned(),
+            "meta.name: must not begin or end with a blank",
+        ),
+        (
+            "a:b".to_owned(),
+            "meta.name: must not hold control characters, ':' or '/'",
+        ),
+        (
+            "a\tb".to_owned(),
+            "meta.name: must not hold control characters, ':' or '/'",
+        ),
+    ] {
+        let mut body = example();
+        body["meta"]["name"] = json!(name);
+        let refused = rig.esb("register_proc_info", body).await;
+        assert_eq!(refused["message"], rule);
+    }
 }

@@ -175,3 +175,62 @@ async fn a_namespace_is_synced_by_pages_with_the_exact_count() {
     let nothing = rig.gse("POST", "/api/v2/proc/sync_proc_status", body).await;
     assert_eq!(nothing["data"], json!({"count": 0, "proc_infos": []}));
 }
+
+#[tokio::test]
+async fn a_process_of_which_nothing_was_heard_has_status_0_in_every_dialect() {
+    let rig = Rig::new().await;
+    rig.esb_ok("register_proc_info", example()).await;
+    let page = json!({"meta": {"namespace": "gse"}, "page": {"start": 0, "limit": 10}});
+    for (name, body) in [
+        ("get_proc_status", target()),
+        ("get_proc_status_v2", target()),
+        ("sync_proc_status", page),
+    ] {
+        let data = rig.esb_ok(name, body).await;
+        let row = &data["proc_infos"][0];
+        assert_eq!(
+            (&row["flag"], &row["status"]),
+            (&json!(2), &json!(0)),
+            "{name}"
+        );
+    }
+    let pms = rig.gse("GET", "/procapi/v1/proc/status", target()).await;
+    assert_eq!(pms["data"]["proc_infos"][0]["status"], 0);
+    let agent = rig.agent("1:10.0.0.1").await;
+    let stopped = Status {
+        state: State::Stopped,
+        ..Status::default()
+    };
+    agent.reports("gse/proc-test", stopped).await;
+    let data = rig.esb_ok("get_proc_status", target()).await;
+    assert_eq!(data["proc_infos"][0]["status"], 2);
+}
+
+#[tokio::test]
+async fn sync_echoes_the_supplier_that_was_registered() {
+    let rig = Rig::new().await;
+    let supplier_of = async |rig: &Rig| {
+        let page = json!({"meta": {"namespace": "gse"}, "page": {"start": 0, "limit": 10}});
+        let data = rig.esb_ok("sync_proc_status", page).await;
+        assert_eq!(data["count"], 1);
+        data["proc_infos"][0]["host"]["bk_supplier_id"].clone()
+    };
+    rig.esb_ok("register_proc_info", example()).await;
+    assert_eq!(supplier_of(&rig).await, 2);
+    // Enrolling, and callers who give none, leave it as it is.
+    let _agent = rig.agent("1:10.0.0.1").await;
+    let mut without = example();
+    without["hosts"] = json!([{"ip": "10.0.0.1", "bk_cloud_id": 1}]);
+    rig.esb_ok("register_proc_info", without).await;
+    assert_eq!(supplier_of(&rig).await, 2);
+    let mut other = example();
+    other["hosts"][0]["bk_supplier_id"] = json!("7");
+    rig.esb_ok("register_proc_info", other.clone()).await;
+    assert_eq!(supplier_of(&rig).await, 7);
+    // What is refused changes nothing.
+    other["hosts"][0]["bk_supplier_id"] = json!(8);
+    other["spec"]["identity"]["setup_path"] = json!("/elsewhere");
+    let data = rig.esb_ok("register_proc_info", other).await;
+    assert_eq!(data["1:8:10.0.0.1:gse:proc-test"]["error_code"], 850);
+    assert_eq!(supplier_of(&rig).await, 7);
+}

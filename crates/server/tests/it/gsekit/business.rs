@@ -25,7 +25,8 @@ pub(crate) fn document() -> Value {
     json!({
         "bk_biz_id": 2, "bk_biz_name": "game",
         "clouds": {"0": "default area", "1": "北京"},
-        "hosts": [{"host": "10.0.0.2", "bk_agent_id": "agent-two", "bk_host_innerip_v6": "fd00::2"}],
+        "hosts": [{"host": "10.0.0.2", "bk_agent_id": "agent-two", "bk_host_innerip_v6": "fd00::2",
+            "other_innerips": ["192.168.7.2"]}],
         "sets": [
             {"bk_set_id": 5, "bk_set_name": "管控平台", "modules": [
                 {"bk_module_id": 21, "bk_module_name": "gse_agent", "service_template_id": 26, "service_instances": [

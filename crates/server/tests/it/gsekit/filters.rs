@@ -122,6 +122,10 @@ async fn every_filter_alone() {
             all(json!({"bk_host_innerips": ["fd00::2", "10.0.0.3"]})),
             vec![47, 48, 49],
         ),
+        (
+            all(json!({"bk_host_innerips": ["192.168.7.2"]})),
+            vec![47, 48],
+        ),
         (all(json!({"bk_host_innerips": ["10.0.0."]})), vec![]),
         (
             all(json!({"bk_host_innerips": []})),
@@ -132,6 +136,11 @@ async fn every_filter_alone() {
         (all(json!({"searches": ["北"]})), vec![49]),
         (all(json!({"searches": ["default", "10.0.0.4"]})), vec![50]),
         (all(json!({"searches": ["北京", "10.0.0.4"]})), vec![]),
+        (all(json!({"searches": ["fd00"]})), vec![47, 48]),
+        (
+            all(json!({"searches": ["192.168.7", "10.0.0.2"]})),
+            vec![47, 48],
+        ),
         (all(json!({"searches": [" "]})), vec![46, 47, 48, 49, 50]),
         // What nobody knows is ignored.
         (

@@ -174,7 +174,7 @@ async fn bad_requests_name_their_field() {
         ("POST", path, relative, "spec.identity.setup_path"),
         (
             "POST",
-            "/processes/g%20se/web",
+            "/processes/g%3Ase/web",
             body(json!(["10.0.0.1"])),
             "namespace",
         ),
@@ -239,7 +239,7 @@ async fn bad_requests_name_their_field() {
         (
             "POST",
             "/apps",
-            json!({"code": "x", "namespaces": ["a b"]}),
+            json!({"code": "x", "namespaces": ["a:b"]}),
             "namespaces[0]",
         ),
         ("GET", "/watch?kinds=noise", Value::Null, "kinds"),

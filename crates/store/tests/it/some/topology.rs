@@ -68,6 +68,10 @@ pub fn machine(n: u32) -> MachineRow {
         id: BkHostId(n),
         host: host.host,
         ip_v6: (n % 2 == 1).then(|| "fe80::1".parse().unwrap()),
+        other_innerips: match n % 3 {
+            0 => vec!["10.1.0.1".parse().unwrap(), "fe80::2".parse().unwrap()],
+            _ => Vec::new(),
+        },
         agent_id: host.agent_id,
         attributes: attributes(n),
     }

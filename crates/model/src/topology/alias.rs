@@ -1,0 +1,81 @@
+//! Aliases of a topology as parts of process names. A source may call a process anything; names have rules.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use crate::{ProcessName, digest};
+
+/// The most characters of an alias in a name: `_` and the largest `local_inst_id` follow it.
+const MAX_ALIAS_CHARS: usize = crate::name::MAX_NAME_CHARS - 11;
+/// What is kept of one that is longer, before the hash that tells it from others.
+const KEPT_CHARS: usize = MAX_ALIAS_CHARS - 17;
+
+/// The alias as it stands in the names of its instances: itself, unless a name may not hold it. Then each character that
+/// breaks a rule is percent-encoded, and what is too long is cut and ends in a hash of the whole.
+pub fn name_part(alias: &str) -> Cow<'_, str> {
+    let is_short = alias.chars().count() <= MAX_ALIAS_CHARS;
+    if is_short && ProcessName::parse(&format!("{alias}_1")).is_ok() {
+        return Cow::Borrowed(alias);
+    }
+    let mut escaped = String::with_capacity(alias.len() + 8);
+    for (at, character) in alias.chars().enumerate() {
+        let before = match at {
+            0 => "",
+            _ => "a",
+        };
+        match ProcessName::parse(&format!("{before}{character}_1")).is_ok() {
+            true => escaped.push(character),
+            false => {
+                for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                    // Writing into a string cannot fail.
+                    let _ = write!(escaped, "%{byte:02X}");
+                }
+            }
+        }
+    }
+    if escaped.chars().count() > MAX_ALIAS_CHARS {
+        let hash = digest::text_hash(alias);
+        escaped = escaped.chars().take(KEPT_CHARS).collect();
+        let _ = write!(escaped, "~{hash:016x}");
+    }
+    match ProcessName::parse(&format!("{escaped}_1")).is_ok() {
+        true => Cow::Owned(escaped),
+        false => Cow::Owned(format!("alias~{:016x}", digest::text_hash(alias))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alias_that_is_a_name_stays_as_it_is() {
+        for alias in ["nginx", "two words", "游戏 服", "a%3Ab", "", ".", "x_1"] {
+            assert_eq!(name_part(alias), alias);
+        }
+        let longest = "长".repeat(MAX_ALIAS_CHARS);
+        assert_eq!(name_part(&longest), longest);
+    }
+
+    #[test]
+    fn an_alias_that_breaks_the_rules_becomes_part_of_a_good_name() {
+        for (alias, part) in [
+            ("a:b", "a%3Ab"),
+            ("/usr/bin/x", "%2Fusr%2Fbin%2Fx"),
+            (" x", "%20x"),
+            ("a\nb", "a%0Ab"),
+        ] {
+            assert_eq!(name_part(alias), part);
+        }
+        let long = |last: char| format!("{}{last}", "长:".repeat(300));
+        let (one, other) = (
+            name_part(&long('1')).into_owned(),
+            name_part(&long('2')).into_owned(),
+        );
+        assert_ne!(one, other, "told apart although the beginning is the same");
+        for part in [one, other, name_part("a:b").into_owned()] {
+            assert_eq!(name_part(&part), part, "escaped once");
+            assert!(ProcessName::parse(&format!("{part}_{}", u32::MAX)).is_ok());
+        }
+    }
+}

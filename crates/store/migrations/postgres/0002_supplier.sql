@@ -1,0 +1,2 @@
+-- bk_supplier_id of the last registration that gave one, to be echoed.
+ALTER TABLE hosts ADD COLUMN supplier BIGINT NOT NULL DEFAULT 0;
