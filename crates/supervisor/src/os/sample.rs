@@ -19,8 +19,11 @@ use grouped::{Counts, Looked};
 
 /// How many files are kept open from pass to pass, if we may have that many: reading an open one costs a third.
 const MAX_KEPT: usize = 8192;
-/// Sockets of a process are looked up again after this many passes even if its count of descriptors is the same.
-const SOCKETS_AGE: u32 = 12;
+/// Sockets of a process are looked up again after this many looks even if its count of descriptors is the same.
+const SOCKETS_AGE: u32 = 6;
+/// How many descriptors one look reads to find sockets. Processes beyond that keep the sockets that are known of them and
+/// are looked up at one of the next looks.
+const MAX_LOOKUPS: usize = 32_768;
 
 /// What one run's family uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -69,6 +72,8 @@ struct Sockets {
     fd: u32,
     age: u32,
     inodes: Vec<u32>,
+    /// Those of them that were TCP sockets at the last look.
+    tcp: Vec<u32>,
 }
 
 /// The families of one pass.
@@ -234,6 +239,7 @@ impl Sampler {
         let sockets = sockets::bytes_by_inode();
         let elapsed_ms = self.traffic_boot_ms.map(|last| now.saturating_sub(last));
         self.traffic_boot_ms = Some(now);
+        let mut lookups = MAX_LOOKUPS;
         let mut owners = HashMap::new();
         let mut rates = Vec::with_capacity(pass.members.len());
         for members in &pass.members {
@@ -241,9 +247,13 @@ impl Sampler {
             if !sockets.is_empty() {
                 for (run, fd) in members.iter() {
                     let known = self.owners.remove(&run.pid);
-                    let owned = refresh(known, *run, *fd);
+                    let mut owned = refresh(known, *run, *fd, &sockets, &mut lookups);
+                    owned.tcp.clear();
                     for inode in &owned.inodes {
-                        let now = sockets.get(inode).copied().unwrap_or(0);
+                        let Some(now) = sockets.get(inode) else {
+                            continue;
+                        };
+                        owned.tcp.push(*inode);
                         let before = self.traffic.get(inode).copied().unwrap_or(0);
                         bytes += now.saturating_sub(before);
                     }
@@ -262,18 +272,36 @@ impl Sampler {
     }
 }
 
-fn refresh(known: Option<Sockets>, run: Run, fd: u32) -> Sockets {
+/// The sockets of a process: those that are known, unless there is a sign that it has others. The signs are another count of
+/// descriptors, and a TCP socket that is gone.
+fn refresh(
+    known: Option<Sockets>,
+    run: Run,
+    fd: u32,
+    sockets: &HashMap<u32, u64>,
+    lookups: &mut usize,
+) -> Sockets {
+    let known = known.filter(|known| known.run == run);
+    let is_current = |known: &Sockets| {
+        known.fd == fd
+            && known.age < SOCKETS_AGE
+            && known.tcp.iter().all(|inode| sockets.contains_key(inode))
+    };
     match known {
-        Some(known) if known.run == run && known.fd == fd && known.age < SOCKETS_AGE => Sockets {
-            age: known.age + 1,
+        Some(known) if is_current(&known) || *lookups < fd as usize => Sockets {
+            age: known.age.saturating_add(1),
             ..known
         },
-        Some(_) | None => Sockets {
-            run,
-            fd,
-            age: 0,
-            inodes: sockets::inodes_of(run.pid),
-        },
+        Some(_) | None => {
+            *lookups = lookups.saturating_sub(fd as usize);
+            Sockets {
+                run,
+                fd,
+                age: 0,
+                inodes: sockets::inodes_of(run.pid),
+                tcp: Vec::new(),
+            }
+        }
     }
 }
 
@@ -372,6 +400,44 @@ mod tests {
         assert_eq!(family(12, 100), [12]);
         assert!(family(10, 99).is_empty(), "another run of that pid");
         assert!(family(99, 100).is_empty());
+    }
+
+    #[test]
+    fn a_connection_that_took_the_place_of_another_is_counted() {
+        use std::io::{Read, Write};
+        use std::net::{TcpListener, TcpStream};
+
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let talk = || {
+            let mut client = TcpStream::connect(address).unwrap();
+            let (mut server, _) = listener.accept().unwrap();
+            client.write_all(&[1; 50_000]).unwrap();
+            server.read_exact(&mut [0; 50_000]).unwrap();
+            (client, server)
+        };
+        let me = Stat::read(std::process::id() as i32).unwrap().run();
+        let roots = [Root {
+            run: me,
+            group: None,
+        }];
+        let mut sampler = Sampler::new();
+        let first = talk();
+        // The first pass keeps a file of ours open.
+        sampler.pass(&roots);
+        let pass = sampler.pass(&roots);
+        let n_before = pass.samples[0].fd;
+        sampler.traffic(&pass);
+        drop(first);
+        let _second = talk();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let pass = sampler.pass(&roots);
+        assert_eq!(
+            pass.samples[0].fd, n_before,
+            "as many descriptors as before"
+        );
+        let rate = sampler.traffic(&pass)[0];
+        assert!(rate > 0, "{rate}");
     }
 
     #[test]

@@ -63,8 +63,10 @@ impl Runner {
         let now = clock::now();
         let report_ms = self.options.report_usage_every.as_millis() as u64;
         let limited = |held: &Held| held.hold.spec.runtime.net_max.is_some() && held.is_judged();
+        // Half a period early is not too early: a tick that comes a moment before its time would cost a whole one.
+        let soon = now.boot_ms + self.pace.period().as_millis() as u64 / 2;
         let is_due =
-            now.boot_ms >= self.traffic_due_boot_ms || self.held.values().any(|held| limited(held));
+            soon >= self.traffic_due_boot_ms || self.held.values().any(|held| limited(held));
         let traffic = (is_due && !roots.is_empty()).then(|| {
             self.traffic_due_boot_ms = now.boot_ms + report_ms;
             self.sampler.traffic(&pass)
