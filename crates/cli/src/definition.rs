@@ -115,7 +115,6 @@ fn explain(invalid: model::Invalid) -> Failure {
         "identity.setup_path" => "--setup-path DIR",
         "identity.pid_path" => "--pid-path FILE",
         "identity.user" => "--user NAME",
-        "monitor_policy.crontab_rule" => "--crontab 'MINUTE HOUR DAY MONTH WEEKDAY'",
         _ => "",
     };
     let failure = Failure::usage(format!("spec.{invalid}"));

@@ -58,18 +58,18 @@ pub struct SpecArgs {
     mem: Option<f64>,
     /// At most this many open descriptors
     #[arg(long, value_name = "N", help_heading = "Limits")]
-    fd: Option<i64>,
+    fd_max: Option<i64>,
     /// At most this many bytes under its log path
     #[arg(long, value_name = "BYTES", help_heading = "Limits")]
-    disk: Option<i64>,
-    /// At most this many bytes a second over the network
+    log_bytes_max: Option<i64>,
+    /// At most this many bytes a second over TCP
     #[arg(long, value_name = "BYTES", help_heading = "Limits")]
-    net: Option<i64>,
+    net_max: Option<i64>,
 
     /// Restarted when it dies, run by a crontab rule, or run once [default: resident]
     #[arg(long, value_enum, help_heading = "Policy")]
     auto_type: Option<AutoTypeArg>,
-    /// When a periodic process runs: minute hour day month weekday, in the host's time zone
+    /// When a periodic process runs: minute hour day month weekday, in the host's time zone; without it only when asked
     #[arg(long, value_name = "RULE", help_heading = "Policy")]
     crontab: Option<String>,
     /// Seconds that it must stay alive to count as started [default: 5]
@@ -90,8 +90,8 @@ pub struct SpecArgs {
     /// Id for alarms
     #[arg(long, value_name = "N", help_heading = "Policy")]
     report_id: Option<i64>,
-    /// A configuration file whose content is watched; may be given several times
-    #[arg(long, value_name = "PATH:MD5", value_parser = parse_config_file, help_heading = "Policy")]
+    /// A configuration file whose content is watched, for changes or against an MD5; may be given several times
+    #[arg(long, value_name = "PATH[:MD5]", value_parser = parse_config_file, help_heading = "Policy")]
     config_file: Vec<(String, String)>,
 
     /// A label; may be given several times
@@ -152,9 +152,12 @@ impl SpecArgs {
         let limits = definition.spec.resource.get_or_insert_default();
         put(&mut limits.cpu, &self.cpu);
         put(&mut limits.mem, &self.mem);
-        put(&mut limits.fd, &self.fd);
-        put(&mut limits.disk, &self.disk);
-        put(&mut limits.net, &self.net);
+        if [self.fd_max, self.log_bytes_max, self.net_max] != [None; 3] {
+            let runtime = definition.spec.runtime.get_or_insert_default();
+            put(&mut runtime.fd_max, &self.fd_max);
+            put(&mut runtime.log_bytes_max, &self.log_bytes_max);
+            put(&mut runtime.net_max, &self.net_max);
+        }
 
         self.apply_policy(definition);
         definition.labels.extend(self.label.iter().cloned());
@@ -223,6 +226,9 @@ fn parse_config_file(text: &str) -> Result<(String, String), String> {
         Some((path, md5)) if path.starts_with('/') && md5.len() == 32 => {
             Ok((path.to_owned(), md5.to_owned()))
         }
-        _ => Err("must be PATH:MD5, the path absolute, the sum 32 hexadecimal digits".to_owned()),
+        _ if text.starts_with('/') => Ok((text.to_owned(), String::new())),
+        _ => Err(
+            "must be PATH or PATH:MD5, the path absolute, the sum 32 hexadecimal digits".to_owned(),
+        ),
     }
 }

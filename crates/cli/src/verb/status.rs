@@ -193,19 +193,26 @@ fn spec_fields(fields: &mut Fields, spec: &Spec) {
     if limits.mem > 0.0 {
         texts.push(format!("{}% mem", limits.mem));
     }
-    for (limit, text) in [
-        (limits.fd, format!("{} descriptors", count(limits.fd))),
-        (limits.disk, format!("{} logs", bytes(limits.disk))),
-        (limits.net, format!("{}/s network", bytes(limits.net))),
-    ] {
-        if limit > 0 {
-            texts.push(text);
-        }
-    }
+    let runtime = &spec.runtime;
+    let ours = [
+        runtime
+            .fd_max
+            .map(|fd| format!("{} descriptors", count(fd))),
+        runtime
+            .log_bytes_max
+            .map(|most| format!("{} logs", bytes(most))),
+        runtime
+            .net_max
+            .map(|most| format!("{}/s network", bytes(most))),
+    ];
+    texts.extend(ours.into_iter().flatten());
     fields.put("limits", &texts.join(", "));
     let policy = &spec.monitor_policy;
     let kind = match policy.auto_type {
         AutoType::Resident => "resident: restarted when it dies".to_owned(),
+        AutoType::Periodic if policy.crontab_rule.is_empty() => {
+            "periodic, without a rule: run when asked".to_owned()
+        }
         AutoType::Periodic => format!("periodic: {}", policy.crontab_rule),
         AutoType::OneShot => "one-shot: run once".to_owned(),
     };
@@ -222,7 +229,12 @@ fn spec_fields(fields: &mut Fields, spec: &Spec) {
         ),
     );
     for file in &spec.configmap {
-        fields.put("watches", &format!("{} ({})", clean(&file.path), file.md5));
+        let watched = match (file.path.is_empty(), file.md5.is_empty()) {
+            (true, _) => continue,
+            (false, true) => format!("{} (for changes)", clean(&file.path)),
+            (false, false) => format!("{} ({})", clean(&file.path), file.md5),
+        };
+        fields.put("watches", &watched);
     }
 }
 

@@ -35,7 +35,7 @@ fn flags_become_a_whole_registration() {
         "./stop",
         "--mem",
         "20",
-        "--fd",
+        "--fd-max",
         "1000",
         "--auto-type",
         "periodic",
@@ -72,8 +72,9 @@ fn flags_become_a_whole_registration() {
     assert_eq!(spec["control"]["stop_cmd"], "./stop");
     assert_eq!(
         spec["resource"],
-        json!({"cpu": 0.0, "mem": 20.0, "fd": 1000, "disk": 0, "net": 0})
+        json!({"cpu": 0.0, "mem": 20.0, "fd": 0, "disk": 0, "net": 0})
     );
+    assert_eq!(spec["runtime"], json!({"fd_max": 1000}));
     assert_eq!(spec["monitor_policy"]["auto_type"], 0);
     assert_eq!(spec["monitor_policy"]["start_check_secs"], 2);
     assert_eq!(spec["warn_report_policy"]["report_id"], 9);

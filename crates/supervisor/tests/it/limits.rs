@@ -31,8 +31,11 @@ fn reason_of(keeper: &mut Keeper, of: &FullName, kind: EventKind) -> String {
     })
 }
 
+/// What the program does, the limit that it breaks, and what is said then.
+type Case = (&'static str, fn(&mut Spec), &'static str);
+
 fn each_limit_kills_the_whole_family_with_its_own_sentence(groups: ControlGroups) {
-    let cases: [(&str, fn(&mut Spec), &str); 4] = [
+    let cases: [Case; 4] = [
         (
             "--hold-mib 100",
             |spec| spec.resource.mem = percent_of_memory(50.0),

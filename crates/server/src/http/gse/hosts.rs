@@ -36,7 +36,7 @@ impl RawRequest {
     pub(crate) fn named(&self) -> Result<Vec<Named<'_>>, Invalid> {
         let agents = self.agent_id_list.as_deref().unwrap_or_default();
         if let Some(index) = agents.iter().position(Scalar::is_empty) {
-            return Err(Invalid::required(&format!("agent_id_list[{index}]")));
+            return Err(Invalid::required(format!("agent_id_list[{index}]")));
         }
         if !agents.is_empty() {
             return Ok(agents.iter().map(Named::Agent).collect());
