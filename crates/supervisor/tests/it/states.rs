@@ -3,9 +3,9 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use model::Code;
 use model::operation::Op;
 use model::status::Exit;
+use model::{Code, State};
 use supervisor::ControlGroups;
 
 use crate::keeper::{Home, both_ways, is_alive, kill, wait_for};
@@ -146,4 +146,33 @@ fn a_program_that_gives_up_its_rights_is_kept_as_before(groups: ControlGroups) {
         keeper.succeed(number + 1, Op::Kill);
         wait_for("nothing is left", || (home.processes() == 0).then_some(()));
     }
+}
+
+#[test]
+fn version_and_last_start_survive_the_agent_and_a_stop() {
+    let home = Home::new();
+    let mut keeper = home.keeper();
+    let told = home.file("version");
+    std::fs::write(&told, "1.2.3\n").unwrap();
+    let mut spec = home.daemon();
+    spec.control.version_cmd = format!("cat {told}");
+    keeper.hold(spec);
+    keeper.succeed(1, Op::Start);
+    let before = keeper.status_where("its version", |s| s.version == "1.2.3");
+    assert_ne!(before.started_at, model::UnixMillis::NEVER);
+    keeper.stop();
+    // Asked again, it could not tell.
+    std::fs::remove_file(&told).unwrap();
+    let mut keeper = home.keeper();
+    let after = keeper.status_where("running", |s| s.state == State::Running);
+    assert_eq!(
+        (after.pid, after.version.as_str(), after.started_at),
+        (before.pid, "1.2.3", before.started_at)
+    );
+    keeper.succeed(2, Op::Stop);
+    let down = keeper.status_where("stopped", |s| s.state == State::Stopped);
+    assert_eq!(
+        (down.version.as_str(), down.started_at),
+        ("1.2.3", before.started_at)
+    );
 }
