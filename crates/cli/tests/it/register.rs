@@ -220,8 +220,17 @@ fn bad_input_stops_before_anybody_is_asked() {
             "spec.resource.cpu: must be a percentage",
         ),
         (
-            &["register", "a/b", "--start", "x", "--auto-type", "periodic"],
-            "--crontab",
+            &[
+                "register",
+                "a/b",
+                "--start",
+                "x",
+                "--auto-type",
+                "periodic",
+                "--crontab",
+                "* *",
+            ],
+            "spec.monitor_policy.crontab_rule: must have five fields",
         ),
         (
             &["register", "a/b", "--start", "x", "--host", "10.0.0"],
