@@ -73,7 +73,9 @@ impl Control {
             content: content.into(),
         });
         let answer = self.work_on_file(host, question, &doing).await?;
-        serde_json::from_slice(&answer).map_err(|_| not_understood(host, &doing))
+        serde_json::from_slice(&answer)
+            .map(Written::bound)
+            .map_err(|_| not_understood(host, &doing))
     }
 
     /// What is in a file of a host; none when there is no such file. One longer than `max_bytes` is refused.
@@ -99,13 +101,16 @@ impl Control {
             Found::File(FileHead { size, .. }) if size != answer.len() as u64 => {
                 return Err(not_understood());
             }
-            Found::File(head) => Some(FileOnHost {
-                content: answer,
-                md5: head.md5,
-                owner: head.owner,
-                group: head.group,
-                mode: head.mode,
-            }),
+            Found::File(head) => {
+                let head = head.bound();
+                Some(FileOnHost {
+                    content: answer,
+                    md5: head.md5,
+                    owner: head.owner,
+                    group: head.group,
+                    mode: head.mode,
+                })
+            }
         })
     }
 

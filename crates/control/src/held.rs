@@ -52,6 +52,7 @@ impl Control {
                 "the agent of host {host} answered in no known form: it may be of another version"
             ))
         })?;
+        let report = report.bound();
         let may_see = |name: &FullName| caller.may(Action::View, &name.namespace);
         let mut both: BTreeMap<FullName, (Option<Wanted>, Option<HeldProcess>)> = BTreeMap::new();
         for (name, wanted) in self.wanted_on(host) {

@@ -1,7 +1,9 @@
 //! What agents say: statuses at once into the fleet, results and events to the recorder.
 
 use fleet::Observed;
+use model::bounds::MAX_MESSAGE;
 use model::change::EventRow;
+use model::text::line;
 use wire::{EventFrame, Report, ResultFrame, Up, UpKind};
 
 use crate::recorder::Record;
@@ -130,6 +132,25 @@ impl Session {
     }
 }
 
+/// What is wrong may quote the frame.
 fn malformed(what: &str) -> Refused {
-    Refused::for_now(format!("malformed frame: {what}"))
+    let mut reason = format!("malformed frame: {what}");
+    line(&mut reason, MAX_MESSAGE);
+    Refused::for_now(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_does_not_repeat_a_whole_frame() {
+        let frame = ResultFrame {
+            op: None,
+            outcome_json: serde_json::to_vec(&"x\n".repeat(100_000)).unwrap(),
+        };
+        let refused = malformed(&frame.outcome().unwrap_err().to_string());
+        assert!(refused.reason.starts_with("malformed frame: outcome: "));
+        assert_eq!(refused.reason.chars().count(), MAX_MESSAGE);
+    }
 }

@@ -413,6 +413,7 @@ fn info_of(hello: &Hello) -> AgentInfo {
         cores: hello.cores,
         memory_kib: hello.memory_kib,
     }
+    .bound()
 }
 
 fn held_digest(fleet: &Fleet, host: HostId) -> u64 {

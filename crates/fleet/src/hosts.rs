@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use model::bounds::{MAX_HOSTNAME, MAX_KERNEL, MAX_VERSION};
 use model::change::{HostId, HostRow, ProcessId};
+use model::text::line;
 use model::{AgentId, Host, UnixMillis};
 use std::hash::BuildHasher;
 
@@ -36,6 +38,17 @@ pub struct AgentInfo {
     pub kernel: String,
     pub cores: u32,
     pub memory_kib: u64,
+}
+
+impl AgentInfo {
+    /// Cuts and escapes what a host says about itself.
+    #[must_use]
+    pub fn bound(mut self) -> Self {
+        line(&mut self.version, MAX_VERSION);
+        line(&mut self.hostname, MAX_HOSTNAME);
+        line(&mut self.kernel, MAX_KERNEL);
+        self
+    }
 }
 
 #[derive(Debug)]

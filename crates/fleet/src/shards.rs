@@ -3,7 +3,9 @@
 //! A shard is a format byte, then one entry per process that has ever reported. Each entry carries the incarnation of its
 //! process: statuses of a process that is gone are not given to its successor.
 
+use model::bounds::{MAX_MESSAGE, MAX_VERSION};
 use model::change::ProcessId;
+use model::text::{line, lines};
 use model::{State, UnixMillis};
 use roaring::RoaringBitmap;
 
@@ -168,11 +170,18 @@ impl Entry {
             disk: reader.u64()?,
             net: reader.u64()?,
             texts: Texts {
-                version: reader.text()?.into(),
-                message: reader.text()?.into(),
+                version: bounded(reader.text()?, line, MAX_VERSION),
+                message: bounded(reader.text()?, lines, MAX_MESSAGE),
             },
         })
     }
+}
+
+/// Another replica, or the store from before there were limits, may hold more than is shown.
+fn bounded(text: &str, clean: fn(&mut String, usize), max: usize) -> Box<str> {
+    let mut text = text.to_owned();
+    clean(&mut text, max);
+    text.into()
 }
 
 pub(crate) fn write_entry(bytes: &mut Vec<u8>, block: &Block, at: usize, texts: Option<&Texts>) {

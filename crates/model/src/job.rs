@@ -260,6 +260,8 @@ pub fn shorten(output: &mut String) {
         output.truncate(output.trim_end_matches('\n').len());
         output.push_str(CUT);
     }
+    // A diff holds what is in files of the host.
+    crate::text::lines(output, MAX_OUTPUT);
 }
 
 /// Which instance it is, in words that stay true when the topology moves on.

@@ -4,6 +4,7 @@
 //! clock and knows nothing of async, so that every other crate can share it.
 
 pub mod access;
+pub mod bounds;
 pub mod change;
 pub mod config_file;
 pub mod config_template;
@@ -21,6 +22,7 @@ pub mod operation;
 pub mod scope;
 pub mod spec;
 pub mod status;
+pub mod text;
 pub mod time;
 pub mod topology;
 pub mod webhook;

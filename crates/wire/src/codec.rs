@@ -1,4 +1,4 @@
-//! Four bytes of length, then a protobuf message. Its length, and how many things it holds, are checked before anything is
+//! Four bytes of length, then a protobuf message whose texts are bounded ([`Bounded`]). Its length, and how many things it holds, are checked before anything is
 //! reserved for it.
 
 use std::marker::PhantomData;
@@ -7,7 +7,7 @@ use bytes::{Buf, BufMut, BytesMut};
 use prost::Message;
 use tokio_util::codec::{Decoder, Encoder};
 
-use crate::{MAX_FRAME, MAX_PARTS, parts};
+use crate::{Bounded, MAX_FRAME, MAX_IDENTIFIER, MAX_PARTS, parts};
 
 const LENGTH: usize = 4;
 
@@ -17,6 +17,8 @@ pub enum WireError {
     TooLong { len: usize, limit: usize },
     #[error("a frame that lists more than {MAX_PARTS} things")]
     TooMany,
+    #[error("a frame whose {field} is longer than {MAX_IDENTIFIER} bytes")]
+    LongIdentifier { field: &'static str },
     #[error("a frame that is no message")]
     Malformed(#[from] prost::DecodeError),
     #[error("the connection failed")]
@@ -50,7 +52,7 @@ impl<In, Out> Default for Codec<In, Out> {
     }
 }
 
-impl<In: Message + Default, Out> Decoder for Codec<In, Out> {
+impl<In: Message + Default + Bounded, Out> Decoder for Codec<In, Out> {
     type Item = In;
     type Error = WireError;
 
@@ -71,10 +73,12 @@ impl<In: Message + Default, Out> Decoder for Codec<In, Out> {
         }
         bytes.advance(LENGTH);
         let frame = bytes.split_to(len);
-        match parts::are_few(&frame) {
-            true => Ok(Some(In::decode(frame)?)),
-            false => Err(WireError::TooMany),
+        if !parts::are_few(&frame) {
+            return Err(WireError::TooMany);
         }
+        let mut frame = In::decode(frame)?;
+        frame.bound()?;
+        Ok(Some(frame))
     }
 }
 

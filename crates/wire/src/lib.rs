@@ -5,6 +5,7 @@
 //! questions ([`ask`]) end with their connection. This crate knows no socket.
 
 pub mod ask;
+mod bounds;
 pub mod codec;
 pub mod down;
 pub mod enrol;
@@ -14,6 +15,7 @@ pub mod up;
 pub mod version;
 
 pub use ask::{Ask, Output, Question};
+pub use bounds::{Bounded, MAX_IDENTIFIER};
 pub use codec::{Codec, WireError};
 pub use down::{Ack, Bye, Command, Desired, DesiredProcess, Down, DownKind, Move, Welcome};
 pub use parts::MAX_PARTS;

@@ -223,6 +223,7 @@ impl ProcessStatus {
                 .and_then(|flag| Flag::try_from(u8::try_from(flag).ok()?).ok()),
             managed: self.managed,
         }
+        .bound()
     }
 }
 
@@ -247,6 +248,7 @@ impl ResultFrame {
 
     pub fn outcome(&self) -> Result<Outcome, Invalid> {
         serde_json::from_slice(&self.outcome_json)
+            .map(Outcome::bound)
             .map_err(|e| Invalid::new("outcome", e.to_string()))
     }
 }
@@ -311,6 +313,7 @@ impl EventFrame {
                 (None, None) => None,
             },
             report_id: self.report_id,
-        })
+        }
+        .bound())
     }
 }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use bus::ReplicaId;
+use model::bounds::MAX_HOSTNAME;
 use model::change::HostId;
+use model::text::line;
 use tokio::time::Instant;
 
 use super::word::{Beat, Block, DigestEntry};
@@ -69,12 +71,14 @@ pub(super) enum Verdict {
 impl Peers {
     /// True when it was not known before.
     pub(super) fn beat(&mut self, from: ReplicaId, beat: &Beat, now: Instant) -> bool {
+        let mut address = beat.address.clone();
+        line(&mut address, MAX_HOSTNAME);
         let peer = Peer {
             heard: now,
             n_agents: beat.n_agents,
             is_draining: beat.is_draining,
             leads: beat.leads,
-            address: beat.address.clone(),
+            address,
         };
         self.replicas.insert(from, peer).is_none()
     }

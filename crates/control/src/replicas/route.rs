@@ -10,7 +10,9 @@ use std::time::Duration;
 use bus::{Bus, MAX_PAYLOAD, ReplicaId, Request};
 use locks::{Mutex, MutexGuard};
 use model::Host;
+use model::bounds::MAX_MESSAGE;
 use model::change::HostId;
+use model::text::lines;
 use prost::Message as _;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout};
@@ -364,8 +366,9 @@ pub(crate) struct Elsewhere {
 }
 
 impl Elsewhere {
-    fn take(&mut self, reply: Reply) {
+    fn take(&mut self, mut reply: Reply) {
         let end = reply.end();
+        lines(&mut reply.reason, MAX_MESSAGE);
         self.is_over = end != End::NotYet;
         self.pieces
             .extend(reply.chunks.into_iter().map(Piece::Chunk));

@@ -155,5 +155,6 @@ impl From<Info> for AgentInfo {
             cores: info.cores,
             memory_kib: info.memory_kib,
         }
+        .bound()
     }
 }

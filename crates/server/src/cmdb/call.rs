@@ -56,9 +56,12 @@ impl Caller {
                 },
             };
             if !failed.again || attempt == TRIES {
+                // It may repeat what the CMDB says.
+                let mut why = failed.why;
+                model::text::line(&mut why, model::bounds::MAX_MESSAGE);
                 return Err(format!(
-                    "the CMDB at {} failed in {api}: {}",
-                    self.config.url, failed.why
+                    "the CMDB at {} failed in {api}: {why}",
+                    self.config.url
                 ));
             }
             tokio::time::sleep(pause).await;

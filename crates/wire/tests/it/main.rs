@@ -296,7 +296,7 @@ fn golden(file: &str, encoded: &[u8]) -> Vec<u8> {
     digits.chunks(2).map(byte).collect()
 }
 
-fn check<M: Message + Default + PartialEq + Clone + Debug>(file: &str, frame: M) {
+fn check<M: Message + Default + wire::Bounded + PartialEq + Clone + Debug>(file: &str, frame: M) {
     let mut codec = Codec::<M, M>::new();
     let mut bytes = BytesMut::new();
     codec.encode(frame.clone(), &mut bytes).unwrap();

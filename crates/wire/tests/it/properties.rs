@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use prost::Message;
 use tokio_util::codec::{Decoder, Encoder};
 use wire::enrol::{Enrol, Enrolled, JoinToken};
-use wire::{Codec, Down, DownKind, Up, UpKind};
+use wire::{Bounded, Codec, Down, DownKind, Up, UpKind};
 
 use damage::{damage, harm};
 use frames::{down, text, up};
@@ -62,7 +62,7 @@ fn take_down(frame: Down) {
 }
 
 /// Decodes as a connection does, up to the first error. Nothing is reserved beyond the limit.
-fn decode_all<M: Message + Default>(bytes: &[u8]) -> Vec<M> {
+fn decode_all<M: Message + Default + Bounded>(bytes: &[u8]) -> Vec<M> {
     let mut codec = Codec::<M, M>::with_limit(LIMIT);
     let mut buffer = BytesMut::from(bytes);
     let mut frames = Vec::new();
@@ -83,7 +83,10 @@ fn encode_all<M: Message>(frames: Vec<M>) -> BytesMut {
 }
 
 /// Frames that come in pieces of any size.
-fn round<M: Message + Default + Clone + PartialEq + std::fmt::Debug>(frames: &[M], cuts: &[usize]) {
+fn round<M: Message + Default + Bounded + Clone + PartialEq + std::fmt::Debug>(
+    frames: &[M],
+    cuts: &[usize],
+) {
     let mut bytes = encode_all(frames.to_vec());
     let mut codec = Codec::<M, M>::new();
     let (mut buffer, mut read) = (BytesMut::new(), Vec::new());
@@ -95,7 +98,9 @@ fn round<M: Message + Default + Clone + PartialEq + std::fmt::Debug>(frames: &[M
             read.push(frame);
         }
     }
-    assert_eq!(read, frames);
+    let mut said = frames.to_vec();
+    said.iter_mut().for_each(|frame| frame.bound().unwrap());
+    assert_eq!(read, said);
     assert!(buffer.is_empty());
 }
 

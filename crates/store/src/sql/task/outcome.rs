@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use model::change::{OutcomeRow, Revision};
-use model::{Code, OpId, TaskId};
+use model::{Code, OpId, Outcome, TaskId};
 
 use super::super::fields::Fields;
 use super::super::rows::{chunks, fetch, insert, int, ordered, values};
@@ -156,7 +156,7 @@ fn decode(row: &Row) -> Result<OutcomeRow, StoreError> {
     let fields = Fields::new("outcomes", 2, row);
     Ok(OutcomeRow {
         op_id: op_id(&fields)?,
-        outcome: fields.json(2)?,
+        outcome: fields.json::<Outcome>(2)?.bound(),
     })
 }
 

@@ -1,0 +1,131 @@
+//! How long texts from hosts may be, in characters that can be shown.
+//!
+//! A host writes its own statuses, results and events, so one that was taken over chooses these texts. `bound` cuts and
+//! escapes them ([`crate::text`]). It runs where a frame, a message of another replica or a row of the store becomes one of
+//! these types. Limits are wide enough for everything that an agent of ours says.
+
+use crate::config_file::{FileHead, Written};
+use crate::event::Event;
+use crate::held::{Foreign, HeldProcess, HeldReport};
+use crate::operation::{Instance, MAX_OUTPUT, Ran, Subject};
+use crate::spec::raw::{MAX_COMMAND_LEN, MAX_PATH_LEN};
+use crate::text::{last_lines, line, lines};
+use crate::{Outcome, Status};
+
+/// A sentence for people: why a process is as it is, why an event happened, why something is refused.
+pub const MAX_MESSAGE: usize = 2048;
+/// The version of a program, of an agent or of a server.
+pub const MAX_VERSION: usize = 256;
+/// The name of a host.
+pub const MAX_HOSTNAME: usize = 255;
+/// The kernel of a host.
+pub const MAX_KERNEL: usize = 255;
+/// A word about a process: the letter of its state, a phase, the name of a program or of a user.
+pub const MAX_WORD: usize = 256;
+/// How many processes an agent may say that it holds, and how many foreign ones.
+pub const MAX_HELD: usize = 65_536;
+/// How many operations it may say are waiting for one of them.
+pub const MAX_HELD_OPERATIONS: usize = 1024;
+
+impl Status {
+    #[must_use]
+    pub fn bound(mut self) -> Self {
+        line(&mut self.version, MAX_VERSION);
+        lines(&mut self.message, MAX_MESSAGE);
+        self
+    }
+}
+
+impl Event {
+    #[must_use]
+    pub fn bound(mut self) -> Self {
+        lines(&mut self.reason, MAX_MESSAGE);
+        self
+    }
+}
+
+impl Outcome {
+    #[must_use]
+    pub fn bound(mut self) -> Self {
+        lines(&mut self.message, MAX_MESSAGE);
+        if let Some(Ran {
+            command, output, ..
+        }) = &mut self.ran
+        {
+            lines(command, MAX_COMMAND_LEN);
+            last_lines(output, MAX_OUTPUT);
+        }
+        if let Some(instance) = &mut self.instance {
+            let Instance {
+                cmdline,
+                version,
+                health,
+                stat,
+                ..
+            } = &mut **instance;
+            lines(cmdline, MAX_COMMAND_LEN);
+            line(version, MAX_VERSION);
+            lines(health, MAX_MESSAGE);
+            line(stat, MAX_WORD);
+        }
+        if let Some(subject) = &mut self.subject {
+            let Subject {
+                proc_name,
+                setup_path,
+                ..
+            } = &mut **subject;
+            line(proc_name, MAX_PATH_LEN);
+            line(setup_path, MAX_PATH_LEN);
+        }
+        self
+    }
+}
+
+impl HeldReport {
+    #[must_use]
+    pub fn bound(mut self) -> Self {
+        self.processes.truncate(MAX_HELD);
+        self.foreign.truncate(MAX_HELD);
+        for HeldProcess {
+            phase, operations, ..
+        } in &mut self.processes
+        {
+            line(phase, MAX_MESSAGE);
+            operations.truncate(MAX_HELD_OPERATIONS);
+        }
+        for Foreign {
+            pid_path,
+            program,
+            user,
+            ..
+        } in &mut self.foreign
+        {
+            line(pid_path, MAX_PATH_LEN);
+            line(program, MAX_WORD);
+            line(user, MAX_WORD);
+        }
+        self
+    }
+}
+
+impl Written {
+    #[must_use]
+    pub fn bound(mut self) -> Self {
+        line(&mut self.path, MAX_PATH_LEN);
+        line(&mut self.md5, MAX_WORD);
+        for text in [&mut self.previous_md5, &mut self.backup_path] {
+            text.iter_mut().for_each(|text| line(text, MAX_PATH_LEN));
+        }
+        self
+    }
+}
+
+impl FileHead {
+    #[must_use]
+    pub fn bound(mut self) -> Self {
+        for text in [&mut self.md5, &mut self.owner, &mut self.group] {
+            line(text, MAX_WORD);
+        }
+        self
+    }
+}
