@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
+use crate::text::is_invisible;
 
 /// The longest namespace or process name, in characters.
 pub const MAX_NAME_CHARS: usize = 255;
@@ -41,6 +42,23 @@ fn check(field: &str, text: &str) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// A name that a person cannot see, or that a path takes for a folder, is refused: two names that look alike must be alike.
+fn check_visible(field: &str, text: &str) -> Result<(), Invalid> {
+    if matches!(text, "." | "..") {
+        return Err(Invalid::new(field, "must not be '.' or '..'"));
+    }
+    match text.chars().find(|c| is_invisible(*c)) {
+        Some(c) => Err(Invalid::new(
+            field,
+            format!(
+                "must not hold invisible characters such as {}",
+                c.escape_unicode()
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
 macro_rules! name_type {
     ($(#[$doc:meta])* $type:ident, $field:literal) => {
         $(#[$doc])*
@@ -50,6 +68,12 @@ macro_rules! name_type {
 
         impl $type {
             pub fn parse(text: &str) -> Result<Self, Invalid> {
+                check_visible($field, text)?;
+                Self::known(text)
+            }
+
+            /// A name that was registered before: one that is refused today is still found, shown and reported.
+            pub fn known(text: &str) -> Result<Self, Invalid> {
                 check($field, text).map(|()| Self(text.into()))
             }
 
@@ -68,7 +92,7 @@ macro_rules! name_type {
             type Error = Invalid;
 
             fn try_from(text: String) -> Result<Self, Invalid> {
-                Self::parse(&text)
+                Self::known(&text)
             }
         }
 
@@ -104,6 +128,20 @@ impl FullName {
             name: ProcessName::parse(name)?,
         })
     }
+
+    /// One that was registered before, see [`Namespace::known`].
+    pub fn known(namespace: &str, name: &str) -> Result<Self, Invalid> {
+        Ok(Self {
+            namespace: Namespace::known(namespace)?,
+            name: ProcessName::known(name)?,
+        })
+    }
+}
+
+/// Parts of `namespace/name`.
+fn split(text: &str) -> Result<(&str, &str), Invalid> {
+    text.split_once('/')
+        .ok_or_else(|| Invalid::new("process", format!("must be NAMESPACE/NAME, not {text:?}")))
 }
 
 impl fmt::Display for FullName {
@@ -116,9 +154,7 @@ impl FromStr for FullName {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let (namespace, name) = text.split_once('/').ok_or_else(|| {
-            Invalid::new("process", format!("must be NAMESPACE/NAME, not {text:?}"))
-        })?;
+        let (namespace, name) = split(text)?;
         Self::parse(namespace, name)
     }
 }
@@ -127,7 +163,8 @@ impl TryFrom<String> for FullName {
     type Error = Invalid;
 
     fn try_from(text: String) -> Result<Self, Invalid> {
-        text.parse()
+        let (namespace, name) = split(&text)?;
+        Self::known(namespace, name)
     }
 }
 
@@ -190,6 +227,46 @@ mod tests {
         assert!("gse".parse::<FullName>().is_err());
         assert!("a/b/c".parse::<FullName>().is_err());
         assert!("业务/进程".parse::<FullName>().is_ok());
+    }
+
+    #[test]
+    fn dots_and_invisible_characters_are_no_names() {
+        let dots = "must not be '.' or '..'";
+        let invisible =
+            |code: &str| format!("must not hold invisible characters such as \\u{{{code}}}");
+        for (bad, rule) in [
+            (".", dots.to_owned()),
+            ("..", dots.to_owned()),
+            ("web\u{200b}", invisible("200b")),
+            ("a\u{200d}b", invisible("200d")),
+            ("\u{feff}web", invisible("feff")),
+            ("we\u{ad}b", invisible("ad")),
+            ("a\u{202e}b", invisible("202e")),
+            ("a\u{2066}b", invisible("2066")),
+            ("a\u{61c}b", invisible("61c")),
+            ("a\u{2060}b", invisible("2060")),
+            ("a\u{3164}b", invisible("3164")),
+            ("a\u{fe0f}", invisible("fe0f")),
+            ("a\u{e0041}", invisible("e0041")),
+        ] {
+            let error = ProcessName::parse(bad).unwrap_err();
+            assert_eq!(
+                (error.field.as_str(), &error.rule),
+                ("name", &rule),
+                "{bad:?}"
+            );
+            assert_eq!(Namespace::parse(bad).unwrap_err().field, "namespace");
+        }
+        // What was registered before is read back from the store, the journal and frames.
+        let known = FullName::known("gse", "a\u{200b}").unwrap();
+        let json = serde_json::to_string(&known).unwrap();
+        assert_eq!(serde_json::from_str::<FullName>(&json).unwrap(), known);
+        assert!("gse/a\u{200b}".parse::<FullName>().is_err());
+        // Line and paragraph separators break a general rule, too.
+        assert!(ProcessName::parse("a\u{2028}b").is_err());
+        for good in ["...", ".web", "web.1", "业务", "naïve", "हिन्दी"] {
+            assert!(ProcessName::parse(good).is_ok(), "{good}");
+        }
     }
 
     #[test]

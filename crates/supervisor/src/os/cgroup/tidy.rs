@@ -57,7 +57,7 @@ impl Cgroups {
                     continue;
                 }
                 let name = leaf.split_once(':');
-                let name = name.and_then(|(namespace, name)| FullName::parse(namespace, name).ok());
+                let name = name.and_then(|(namespace, name)| FullName::known(namespace, name).ok());
                 self.left_running.extend(name);
             }
             self.leave(hierarchy);
