@@ -122,7 +122,7 @@ fn decode(rows: &[Row]) -> Result<Vec<TargetRow>, StoreError> {
         .map(|row| {
             let fields = Fields::new("targets", 2, row);
             let process = shared(&mut name, fields.get(4)?, |text| {
-                text.parse().map_err(|e: model::Invalid| fields.corrupt(e))
+                FullName::try_from(text.to_owned()).map_err(|e| fields.corrupt(e))
             })?;
             let probe = match fields.get::<Option<&str>>(6)? {
                 None => None,
