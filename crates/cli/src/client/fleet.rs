@@ -218,7 +218,8 @@ impl Client {
                     format!("the server's list of {list} is not as expected: {e}"),
                 )
             })?;
-            let is_last = rows.len() < wanted;
+            // A page may be shorter than wanted where its rows are long.
+            let is_last = rows.is_empty();
             page.rows.extend(rows);
             if is_last
                 || (start + page.rows.len()) as u64 >= page.count

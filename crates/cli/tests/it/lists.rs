@@ -261,3 +261,21 @@ fn a_password_is_never_taken_from_the_command_line() {
     assert!(ran.stderr.contains("the password is empty"), "{ran:?}");
     assert!(script.lines().is_empty());
 }
+
+#[test]
+fn a_page_that_is_shorter_than_wanted_is_not_the_last() {
+    let host = |n: u32| json!({"host": format!("0:10.0.0.{n}"), "connected": true, "processes": n});
+    let script = Script::new(move |asked| {
+        let hosts = match asked.line.contains("start=2") {
+            true => vec![host(3)],
+            false => vec![host(1), host(2)],
+        };
+        ok(json!({"count": 3, "start": 0, "hosts": hosts}))
+    });
+    let ran = muster(&["hosts"]).to(&script.url).run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for n in 1..=3 {
+        assert!(ran.stdout.contains(&format!("0:10.0.0.{n}")), "{ran:?}");
+    }
+    assert_eq!(script.lines().len(), 2);
+}

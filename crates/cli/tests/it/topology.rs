@@ -161,9 +161,9 @@ fn the_processes_of_a_business_are_filtered_by_the_server() {
         "--order",
         "module,-id",
         "--page",
-        "2",
+        "51",
         "--limit",
-        "50",
+        "1",
     ])
     .to(&script.url)
     .run();
@@ -173,7 +173,7 @@ fn the_processes_of_a_business_are_filtered_by_the_server() {
         [
             "GET /api/v1/processes/view?business=2&env=formal&expr=zone-%5B1-3%5D.%2A.10%5C.0%5C.0%5C.1_%2A.%2A.%2A\
              &status=running%2Cstopped&managed=true&ip=10.0.0.1&cloud=3&order=module%2C-id&search=10.0\
-             &start=50&limit=50"
+             &start=50&limit=1"
         ]
     );
     assert!(ran.stdout.contains("1 of 1 run"), "{ran:?}");

@@ -1,6 +1,7 @@
 //! The native API.
 
 mod access;
+mod bounds;
 mod events;
 mod jobs;
 mod leaving;

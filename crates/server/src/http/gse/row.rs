@@ -63,6 +63,17 @@ impl<'a> StatusRow<'a> {
         }
     }
 
+    /// Cuts the texts of the host to so many characters.
+    pub(crate) fn shortened(mut self, max: usize) -> Self {
+        if self.message.len() > max {
+            let mut message = self.message.into_owned();
+            model::text::lines(&mut message, max);
+            self.message = message.into();
+        }
+        self.version = &self.version[..self.version.floor_char_boundary(max)];
+        self
+    }
+
     /// The row of a process that is not there; the message says why.
     pub(crate) fn absent(
         name: &'a FullName,

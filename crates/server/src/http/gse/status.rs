@@ -17,6 +17,11 @@ use super::request::RawRequest;
 use super::row::StatusRow;
 use super::{Ask, success};
 
+/// How many characters of messages one answer holds; where it has many rows, each shows a share.
+const MESSAGES: usize = 8 * 1024 * 1024;
+/// The least that each row shows.
+const MIN_MESSAGE: usize = 128;
+
 pub(crate) async fn status(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
     let name = request.full_name()?;
     ask.http
@@ -63,9 +68,12 @@ impl Serialize for Rows<'_> {
             .named
             .iter()
             .filter(|named| seen.insert(named.prefix(self.keys)));
+        // Every key that was asked for has its row, however many they are, so the rows become shorter.
+        let share = (MESSAGES / self.named.len().max(1)).max(MIN_MESSAGE);
         serializer.collect_seq(once.map(|named| {
             let place = named.place();
             self.row(*named, &place, hosts::find(self.fleet, &place))
+                .shortened(share)
         }))
     }
 }

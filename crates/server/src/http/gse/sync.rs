@@ -10,7 +10,8 @@ use super::request::{RawPage, RawRequest};
 use super::row::StatusRow;
 use super::{Ask, success};
 
-/// The largest page.
+/// The largest page. Every row that was asked for is in it. What hosts say in a row has at most 2,304 characters (message and
+/// version, `model::bounds`) of at most 4 bytes each, so a page holds at most 9 MiB of it.
 const MAX_LIMIT: i64 = 1000;
 
 pub(crate) async fn sync(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {

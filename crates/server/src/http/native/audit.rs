@@ -12,7 +12,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::ok;
+use super::answer::{fit, ok};
 use super::caller::Asking;
 use super::events::moment;
 use super::read::Params;
@@ -93,11 +93,14 @@ pub(crate) async fn list(
     let before = params.number("before", 0..=i64::MAX as u64)?;
     let filter = filter(&params)?;
     let found = http.control.audit(&caller, &filter, limit, before).await?;
+    let n_found = found.lines.len();
     let rows = found.lines.into_iter();
-    Ok(ok(&AuditList {
-        audit: rows.map(|(id, line)| AuditRow::of(id, line)).collect(),
-        next: found.next,
-    }))
+    let audit = fit(rows.map(|(id, line)| AuditRow::of(id, line)));
+    let next = match audit.last() {
+        Some(last) if audit.len() < n_found => Some(last.id),
+        _ => found.next,
+    };
+    Ok(ok(&AuditList { audit, next }))
 }
 
 /// How an export is written.

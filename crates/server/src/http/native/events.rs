@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::ok;
+use super::answer::{fit, ok};
 use super::caller::Asking;
 use super::read::{Params, parse_duration};
 use super::responses::Refusals;
@@ -97,16 +97,16 @@ pub(crate) async fn list(
         until: moment(&params, "until")?,
     };
     let events = http.control.events(&caller, filter).await?;
-    let next = (events.len() == limit)
-        .then(|| events.last().map(|view| view.id))
-        .flatten();
     let rows = events
         .iter()
         .map(|view| EventRow::new(Some(view.id), view.host, &view.event));
-    Ok(ok(&EventList {
-        events: rows.collect(),
-        next,
-    }))
+    let rows = fit(rows);
+    let is_cut = rows.len() < events.len();
+    let next = match is_cut || events.len() == limit {
+        true => rows.last().and_then(|row| row.id),
+        false => None,
+    };
+    Ok(ok(&EventList { events: rows, next }))
 }
 
 pub(super) fn parse_kind(text: &str) -> Result<EventKind, Invalid> {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::ok;
+use super::answer::{fit, ok};
 use super::caller::Asking;
 use super::read::{Params, Read, Segments};
 use super::register::Results;
@@ -97,7 +97,7 @@ pub(crate) async fn list(
     Ok(ok(&HostPage {
         count,
         start,
-        hosts: hosts.map(HostRow::of).collect(),
+        hosts: fit(hosts.map(HostRow::of)),
     }))
 }
 

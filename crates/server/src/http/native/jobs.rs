@@ -16,7 +16,7 @@ use store::JobPage;
 use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::{json, ok};
+use super::answer::{fit, json, ok};
 use super::caller::Asking;
 use super::explain::business;
 use super::read::{Params, Read, Segments};
@@ -125,14 +125,16 @@ pub(crate) async fn list(
         user: params.text("user").map(str::to_owned),
     };
     let jobs = http.control.jobs(&caller, &page).await?;
-    let next = (jobs.len() == limit).then(|| jobs.last().map(|last| last.job.id));
-    Ok(ok(&JobList {
-        next: next.flatten(),
-        jobs: jobs
-            .into_iter()
-            .map(|summary| JobView::new(summary.job, summary.counts))
-            .collect(),
-    }))
+    let ids: Vec<JobId> = jobs.iter().map(|summary| summary.job.id).collect();
+    let jobs = fit(jobs
+        .into_iter()
+        .map(|summary| JobView::new(summary.job, summary.counts)));
+    let is_cut = jobs.len() < ids.len();
+    let next = match is_cut || ids.len() == limit {
+        true => jobs.len().checked_sub(1).map(|last| ids[last]),
+        false => None,
+    };
+    Ok(ok(&JobList { next, jobs }))
 }
 
 /// Shows a job; with `wait` once it is over or more than `ended` of its tasks have ended, or when that time is over.

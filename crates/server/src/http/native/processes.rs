@@ -12,7 +12,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::ok;
+use super::answer::{fit, ok};
 use super::caller::Asking;
 use super::read::{Params, Segments, full_name};
 use super::responses::Refusals;
@@ -140,7 +140,7 @@ pub(crate) async fn list(
     Ok(ok(&ProcessPage {
         count: page.count,
         start,
-        processes: page.rows.iter().map(ProcessView::of).collect(),
+        processes: fit(page.rows.iter().map(ProcessView::of)),
     }))
 }
 
@@ -237,7 +237,7 @@ fn detail(fleet: &Fleet, name: &FullName, start: u64, limit: usize) -> Result<Re
         definitions: definitions.collect(),
         count,
         start,
-        processes,
+        processes: fit(processes),
     }))
 }
 

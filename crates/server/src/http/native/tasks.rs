@@ -10,7 +10,7 @@ use std::time::Duration;
 use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::ok;
+use super::answer::{fit, ok};
 use super::caller::Asking;
 use super::read::{Params, Segments};
 use super::responses::Refusals;
@@ -210,11 +210,7 @@ impl<'a> TaskDetail<'a> {
             },
             count: if only_failed { failed } else { total },
             start,
-            results: matching
-                .skip(skipped)
-                .take(limit)
-                .map(TargetResult::of)
-                .collect(),
+            results: fit(matching.skip(skipped).take(limit).map(TargetResult::of)),
         }
     }
 }

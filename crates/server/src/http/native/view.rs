@@ -15,7 +15,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::ok;
+use super::answer::{fit, ok};
 use super::caller::Asking;
 use super::read::Params;
 use super::responses::Refusals;
@@ -132,7 +132,7 @@ pub(crate) async fn list(
     Ok(ok(&ViewList {
         count: page.count,
         start,
-        processes: rows.map(|row| ViewProcess::of(view, row)).collect(),
+        processes: fit(rows.map(|row| ViewProcess::of(view, row))),
     }))
 }
 

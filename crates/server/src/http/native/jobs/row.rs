@@ -6,6 +6,7 @@ use serde::Serialize;
 use store::JobCounts;
 use utoipa::ToSchema;
 
+use crate::http::native::answer::fit;
 use crate::http::openapi::JobOptionsSchema;
 
 /// A job in short.
@@ -153,7 +154,7 @@ impl JobDetail {
             job: JobView::new(view.job, counts),
             count,
             start,
-            tasks,
+            tasks: fit(tasks),
         }
     }
 }
