@@ -30,6 +30,8 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::task::TaskTracker;
 
 use crate::ca::{Ca, CaError};
+use crate::http::listen::HttpDoor;
+use crate::shed::{Reason, Shed};
 use crate::{limits, stopped};
 use gate::{Gate, Pass};
 use handshakes::Handshakes;
@@ -58,6 +60,7 @@ pub struct Agents {
     listener: TcpListener,
     /// How many connections there is room for.
     room: usize,
+    shed: Arc<Shed>,
 }
 
 impl std::fmt::Debug for Agents {
@@ -112,8 +115,17 @@ impl Agents {
             gate: Gate::new(limits),
             patience: limits.patience,
             listener,
-            room: limits::room_for_agents(),
+            room: limits::shares(HttpDoor::default().max_connections).agents,
+            shed: Arc::default(),
         })
+    }
+
+    /// Shares the descriptors with so many callers, and counts whom it turns away here.
+    #[must_use]
+    pub(crate) fn beside(mut self, callers: usize, shed: Arc<Shed>) -> Self {
+        self.room = limits::shares(callers).agents;
+        self.shed = shed;
+        self
     }
 
     /// For tests that cannot open thousands of connections.
@@ -136,33 +148,39 @@ impl Agents {
             let (stream, peer) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    tracing::warn!(%error, "cannot accept agents");
+                    self.shed.note(Reason::Accept, &error);
                     tokio::time::sleep(ACCEPT_AGAIN).await;
                     continue;
                 }
             };
             if connections.len() >= self.room + TOLD_SO {
-                tracing::warn!(%peer, room = self.room, "no room for another agent");
+                let why = format_args!("{peer}: there is room for {} agents", self.room);
+                self.shed.note(Reason::AgentRoom, why);
                 continue;
             }
             let pass = match self.gate.enter(peer.ip(), Instant::now()) {
                 Ok(pass) => pass,
                 Err(error) => {
-                    tracing::debug!(%peer, %error, "closed at once");
+                    let why = format_args!("{peer}: {error}");
+                    self.shed.note(Reason::AgentAddress, why);
                     continue;
                 }
             };
             let Ok(place) = strangers.clone().try_acquire_owned() else {
-                tracing::debug!(%peer, "closed at once: too many strangers");
+                self.shed.note(Reason::AgentStrangers, peer);
                 continue;
             };
+            let is_full = connections.len() >= self.room;
+            if is_full {
+                self.shed.note(Reason::AgentRoom, peer);
+            }
             let door = Door {
                 control: self.control.clone(),
                 ca: self.ca.clone(),
                 handshakes: self.handshakes.clone(),
                 turns: turns.clone(),
                 patience: self.patience,
-                is_full: connections.len() >= self.room,
+                is_full,
                 stop: stop.clone(),
             };
             connections.spawn(async move {

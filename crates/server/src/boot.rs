@@ -143,7 +143,8 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
     )
     .with_ca(ca.fingerprint())
     .with_trust(trust.clone());
-    let agents = Agents::new(control.clone(), ca, agents_listener, config.door.limits)?;
+    let agents = Agents::new(control.clone(), ca, agents_listener, config.door.limits)?
+        .beside(config.http_door.max_connections, state.shed.clone());
     let background_task = tokio::spawn(background.run(background_stopped));
     let senders_task =
         tokio::spawn(Senders::new(control.clone(), &trust).run(doors_stopped.clone()));

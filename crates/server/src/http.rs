@@ -39,6 +39,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use crate::outgoing::Trust;
+use crate::shed::Shed;
 pub use body::BodyPace;
 use gse::percent;
 use metrics::Metrics;
@@ -63,6 +64,8 @@ pub struct HttpState {
     /// The fingerprint of the CA, which join tokens carry so that agents know the server.
     ca_sha256: Option<[u8; 32]>,
     metrics: Arc<Metrics>,
+    /// What is turned away for want of room, by every door.
+    pub(crate) shed: Arc<Shed>,
     watchers: watchers::Watchers,
     /// Whom to trust about webhooks.
     trust: Trust,
@@ -85,6 +88,7 @@ impl HttpState {
             stop,
             ca_sha256: None,
             metrics: Arc::default(),
+            shed: Arc::default(),
             watchers: watchers::Watchers::default(),
             trust: Trust::read(None).expect("nothing is read"),
             pace: BodyPace::default(),

@@ -8,6 +8,7 @@ pub mod config;
 pub mod http;
 mod limits;
 mod outgoing;
+mod shed;
 mod webhooks;
 
 use tokio::sync::watch;

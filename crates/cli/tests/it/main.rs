@@ -6,6 +6,7 @@
 mod account;
 mod command;
 mod config;
+mod descriptors;
 mod events;
 mod exit_codes;
 mod help;

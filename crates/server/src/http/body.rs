@@ -8,6 +8,9 @@ use http_body_util::BodyExt;
 use hyper::body::Frame;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::HttpState;
+use crate::shed::Reason;
+
 /// The largest body: some 800,000 targets.
 pub(crate) const MAX_BODY: usize = 64 * 1024 * 1024;
 /// How much of a body that is too large is still read, so that its sender gets to see the answer.
@@ -61,7 +64,15 @@ impl std::fmt::Display for BodyError {
     }
 }
 
-pub(crate) async fn collect(mut body: Body, pace: BodyPace) -> Result<Bytes, BodyError> {
+pub(crate) async fn collect(body: Body, http: &HttpState) -> Result<Bytes, BodyError> {
+    let collected = within(body, http.pace).await;
+    if let Err(BodyError::NoRoom) = collected {
+        http.shed.note(Reason::Bodies, BodyError::NoRoom);
+    }
+    collected
+}
+
+async fn within(mut body: Body, pace: BodyPace) -> Result<Bytes, BodyError> {
     let began = Instant::now();
     let mut all = BytesMut::new();
     let mut discarded = 0;

@@ -17,6 +17,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::native::ApiError;
 use super::{HttpState, gse, gsekit};
+use crate::shed::Reason;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-bkapi-request-id");
 /// An answer is what it says it is, stands in no frame, and its address, which may hold credentials, is told nobody.
@@ -63,15 +64,21 @@ pub(crate) async fn front(
     let asker: Arc<OnceLock<Asker>> = Arc::default();
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(asker.clone());
-    let Ok(_turn) = http.turns.try_acquire() else {
-        return too_many(&path);
+    let turn = http.turns.try_acquire();
+    let mut response = match &turn {
+        Err(_) => {
+            http.shed.note(Reason::Requests, "too many at a time");
+            too_many(&path)
+        }
+        Ok(_) => {
+            if path.starts_with("/api/") || gse::is_dialect(&path) || gsekit::is_dialect(&path) {
+                // Before the credentials are looked at: an app that another replica just made is known here, too.
+                http.control.settled().await;
+            }
+            let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+            answered.unwrap_or_else(|_| panicked(&path))
+        }
     };
-    if path.starts_with("/api/") || gse::is_dialect(&path) || gsekit::is_dialect(&path) {
-        // Before the credentials are looked at: an app that another replica just made is known here, too.
-        http.control.settled().await;
-    }
-    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let mut response = answered.unwrap_or_else(|_| panicked(&path));
 
     let noted = response.extensions_mut().remove::<Noted>();
     let noted = noted.unwrap_or_else(|| native(matched.as_ref(), asker.get(), &response));
@@ -111,7 +118,7 @@ fn native(matched: Option<&MatchedPath>, asker: Option<&Asker>, response: &Respo
     }
 }
 
-/// Answered before anything is looked at, and neither logged nor counted: there may be very many.
+/// Answered before anything is looked at.
 fn too_many(path: &str) -> Response {
     if gse::is_dialect(path) {
         gse::busy()

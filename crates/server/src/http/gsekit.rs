@@ -49,7 +49,7 @@ pub(crate) async fn answer(http: &HttpState, request: Request) -> Response {
     };
     let answered = async {
         let endpoint = found?;
-        let body = body::collect(body, http.pace).await?;
+        let body = body::collect(body, http).await?;
         // Nothing else of the body is kept before it is known who asks.
         let caller = credentials::authenticate(http, &parts, json::read(&body)?)?;
         noted.app.clone_from(&caller.app);

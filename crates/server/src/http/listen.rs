@@ -2,27 +2,33 @@
 //!
 //! Whoever connects gets little on credit: a bounded number of connections in all and from each address, a few seconds for
 //! the handshake and for the head of a request, and as long as they read for an answer. What is beyond the bounds is closed
-//! at once and costs the others nothing.
+//! at once and costs the others nothing. There are never more connections than descriptors for them ([`crate::limits`]), and
+//! idle ones make room for new ones ([`places`]).
 
 mod certificate;
 mod places;
 mod reading;
 
+use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
-use hyper::body::Incoming;
+use bytes::Bytes;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
@@ -30,13 +36,18 @@ use tower::ServiceExt;
 pub use certificate::{CertificateError, TlsFiles};
 
 use super::HttpState;
-use crate::stopped;
+use crate::shed::Reason;
+use crate::{limits, stopped};
 use certificate::Certificate;
-use places::Places;
+use places::{Busy, NoPlace, Place, Places};
 use reading::WhileRead;
 
 /// How long to wait when no connection can be accepted, for example for want of descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+/// How many idle connections are closed then, and how many of those that gave their places up may still be open.
+const ROOM_AT_A_TIME: usize = 16;
+/// How long the last bytes of an answer may take on a connection that gave its place up.
+const LAST_BYTES: Duration = Duration::from_secs(1);
 /// The longest head of a request, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
@@ -115,10 +126,18 @@ impl HttpListener {
     /// Accepts until told to stop, then waits for the requests under way.
     pub async fn run(self, state: HttpState, mut stop: watch::Receiver<bool>) {
         let connections = TaskTracker::new();
-        let places = Places::new(
-            self.door.max_connections,
-            self.door.max_connections_per_address,
-        );
+        let shed = state.shed.clone();
+        let shares = limits::shares(self.door.max_connections);
+        if shares.callers < self.door.max_connections {
+            tracing::warn!(
+                connections = shares.callers,
+                wanted = self.door.max_connections,
+                "the limit of open files allows the API fewer connections: raise `ulimit -n` or LimitNOFILE"
+            );
+        }
+        let places = Places::new(shares.callers, self.door.max_connections_per_address);
+        // Descriptors: one that gave its place up has its own until it is closed.
+        let descriptors = Arc::new(Semaphore::new(shares.callers + ROOM_AT_A_TIME));
         let serving = Arc::new(Serving {
             router: super::router(state),
             tls: self
@@ -132,6 +151,9 @@ impl HttpListener {
             tokio::spawn(async move { certificate.keep_up(stop).await })
         });
         loop {
+            // They close within moments; what keeps one open is not waited for.
+            let closed = descriptors.clone().acquire_owned();
+            let descriptor = tokio::time::timeout(ACCEPT_AGAIN, closed).await;
             let accepted = tokio::select! {
                 accepted = self.listener.accept() => accepted,
                 () = stopped(&mut stop) => break,
@@ -139,22 +161,34 @@ impl HttpListener {
             let (stream, peer) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    tracing::warn!(%error, "cannot accept callers");
+                    shed.note(Reason::Accept, &error);
+                    for _ in 0..places.make_room(ROOM_AT_A_TIME) {
+                        shed.note(Reason::Idle, "no connection can be accepted");
+                    }
                     tokio::time::sleep(ACCEPT_AGAIN).await;
                     continue;
                 }
             };
             let place = match places.take(peer.ip()) {
-                Ok(place) => place,
+                Ok(taking) => {
+                    if taking.is_of_another {
+                        shed.note(Reason::Idle, "its place was needed");
+                    }
+                    taking.place
+                }
                 Err(why) => {
-                    tracing::debug!(%peer, %why, "a connection was closed at once");
+                    let reason = match why {
+                        NoPlace::InAll => Reason::Connections,
+                        NoPlace::FromAddress => Reason::ConnectionsOfAddress,
+                    };
+                    shed.note(reason, format_args!("{peer}: {why}"));
                     continue;
                 }
             };
             let (serving, stop) = (serving.clone(), stop.clone());
             connections.spawn(async move {
-                let _place = place;
-                if let Err(error) = serving.connection(stream, peer, stop).await {
+                let _descriptor = descriptor;
+                if let Err(error) = serving.connection(stream, peer, &place, stop).await {
                     tracing::debug!(%peer, %error, "a connection ended");
                 }
             });
@@ -181,20 +215,22 @@ impl Serving {
         &self,
         stream: TcpStream,
         peer: SocketAddr,
+        place: &Arc<Place>,
         stop: watch::Receiver<bool>,
     ) -> io::Result<()> {
         // Small answers should not wait for more of themselves.
         stream.set_nodelay(true)?;
         let stream = WhileRead::new(stream, self.door.read_within);
         let Some(tls) = &self.tls else {
-            return self.http(stream, peer, None, stop).await;
+            return self.http(stream, peer, None, place, stop).await;
         };
         // They do not wait for each other: strangers who say nothing would keep everybody waiting.
-        let shaking = tls.accept(stream);
-        let stream = tokio::time::timeout(self.door.handshake_within, shaking)
-            .await
-            .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-        self.http(stream, peer, Some(OverTls), stop).await
+        let shaking = tokio::time::timeout(self.door.handshake_within, tls.accept(stream));
+        let stream = tokio::select! {
+            shaken = shaking => shaken.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??,
+            () = place.given_up() => return Ok(()),
+        };
+        self.http(stream, peer, Some(OverTls), place, stop).await
     }
 
     async fn http(
@@ -202,15 +238,24 @@ impl Serving {
         stream: impl AsyncRead + AsyncWrite + Unpin,
         peer: SocketAddr,
         over_tls: Option<OverTls>,
+        place: &Arc<Place>,
         mut stop: watch::Receiver<bool>,
     ) -> io::Result<()> {
+        let has_asked = AtomicBool::new(false);
         let service = service_fn(|request: Request<Incoming>| {
+            has_asked.store(true, Ordering::Relaxed);
+            let busy = place.busy();
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(ConnectInfo(peer));
             if let Some(over_tls) = over_tls {
                 request.extensions_mut().insert(over_tls);
             }
-            self.router.clone().oneshot(request)
+            let answering = self.router.clone().oneshot(request);
+            async move {
+                let response = answering.await?;
+                // The connection is idle again when it has been handed all of the answer.
+                Ok::<_, Infallible>(response.map(|body| Answer { body, _busy: busy }))
+            }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -221,8 +266,46 @@ impl Serving {
         tokio::select! {
             ended = &mut connection => return ended.map_err(io::Error::other),
             () = stopped(&mut stop) => connection.as_mut().graceful_shutdown(),
+            () = place.given_up() => {
+                // A request may have come in this very moment: then it is answered.
+                if !place.is_busy() {
+                    if !has_asked.load(Ordering::Relaxed) {
+                        return Ok(());
+                    }
+                    connection.as_mut().graceful_shutdown();
+                    let ended = tokio::time::timeout(LAST_BYTES, connection).await;
+                    return ended.map_or(Ok(()), |ended| ended.map_err(io::Error::other));
+                }
+                connection.as_mut().graceful_shutdown();
+            }
         }
         connection.await.map_err(io::Error::other)
+    }
+}
+
+/// The body of an answer. The connection is busy until it is dropped.
+struct Answer {
+    body: Body,
+    _busy: Busy,
+}
+
+impl hyper::body::Body for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

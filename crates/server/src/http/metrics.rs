@@ -153,6 +153,12 @@ pub(crate) async fn metrics(State(http): State<HttpState>) -> impl IntoResponse 
     write_figures(&mut out, &http.control.figures());
     write_company(&mut out, &http.control);
     http.metrics.write(&mut out);
+    let name = "muster_shed_total";
+    let help = "What was turned away for want of room, by reason.";
+    head(&mut out, name, "counter", help);
+    for (reason, n) in http.shed.counts() {
+        line(&mut out, format_args!("{name}{{reason=\"{reason}\"}} {n}"));
+    }
     (
         [(
             header::CONTENT_TYPE,

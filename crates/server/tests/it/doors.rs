@@ -118,40 +118,118 @@ async fn a_body_that_stops_or_crawls_is_given_up() {
 
 #[tokio::test]
 async fn connections_are_bounded_from_one_address_and_in_all() {
-    for door in [
-        HttpDoor {
-            max_connections_per_address: 3,
-            ..HttpDoor::default()
-        },
-        HttpDoor {
-            max_connections: 3,
-            ..HttpDoor::default()
-        },
+    let per_address = HttpDoor {
+        max_connections_per_address: 3,
+        ..HttpDoor::default()
+    };
+    let in_all = HttpDoor {
+        max_connections: 3,
+        ..HttpDoor::default()
+    };
+    for (door, reason) in [
+        (per_address, "connections_of_address"),
+        (in_all, "connections"),
     ] {
         let rig = Rig::with(door, |state| state).await;
-        let ask = async |address: SocketAddr| -> (TcpStream, bool) {
-            let mut stream = TcpStream::connect(address).await.unwrap();
-            // The connection may be closed before or after this is written.
-            let _ = stream
-                .write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
-                .await;
-            let mut some = [0; 12];
-            let is_answered = stream.read_exact(&mut some).await.is_ok();
-            (stream, is_answered)
-        };
+        // Connections with a request under way: its body does not come.
         let mut open = Vec::new();
         for _ in 0..3 {
-            let (stream, is_answered) = ask(rig.address).await;
-            assert!(is_answered);
-            open.push(stream);
+            open.push(begin(rig.address).await);
         }
-        assert!(!ask(rig.address).await.1, "one too many is closed at once");
+        let mut one_too_many = begin(rig.address).await;
+        assert_eq!(to_the_end(&mut one_too_many).await, "", "closed at once");
         open.pop();
         // There is room again as soon as the server has noticed.
-        while !ask(rig.address).await.1 {
+        let has_room = tokio::time::timeout(Duration::from_secs(20), async {
+            while !is_answered(rig.address).await {
+                tokio::task::yield_now().await;
+            }
+        });
+        has_room.await.expect("a place is free again");
+        drop(open);
+        let has_room = tokio::time::timeout(Duration::from_secs(20), async {
+            while !is_answered(rig.address).await {
+                tokio::task::yield_now().await;
+            }
+        });
+        has_room.await.expect("places are free again");
+        let metrics = rig.send("GET", "/metrics", &[], b"").await;
+        let metrics = String::from_utf8(metrics.body).unwrap();
+        assert!(shed(&metrics, reason) >= 1, "{metrics}");
+    }
+}
+
+/// Sends a head and one byte of its body.
+async fn begin(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = b"POST /v2/gse/get_proc_status/ HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n";
+    // The connection may be closed before or after this is written.
+    let _ = stream.write_all(head).await;
+    // The server says this when it reads the body, so the request is under way by then.
+    let mut go_on = [0; 25];
+    if stream.read_exact(&mut go_on).await.is_ok() {
+        assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+    }
+    stream
+}
+
+/// Whether a connection of its own gets an answer.
+async fn is_answered(address: SocketAddr) -> bool {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let _ = stream.write_all(head).await;
+    to_the_end(&mut stream).await.contains("200 OK")
+}
+
+/// How many were turned away for a reason, as the metrics say.
+fn shed(metrics: &str, reason: &str) -> u64 {
+    let prefix = format!("muster_shed_total{{reason=\"{reason}\"}} ");
+    let found = metrics.lines().find_map(|line| line.strip_prefix(&prefix));
+    found.expect("every reason has a line").parse().unwrap()
+}
+
+#[tokio::test]
+async fn the_longest_idle_connection_makes_room_for_a_new_one() {
+    let door = HttpDoor {
+        max_connections: 3,
+        // Idle connections would stay for longer than the test may take.
+        head_within: Duration::from_secs(600),
+        ..HttpDoor::default()
+    };
+    let rig = Rig::with(door, |state| state).await;
+    let mut silent = TcpStream::connect(rig.address).await.unwrap();
+    let mut kept_alive = TcpStream::connect(rig.address).await.unwrap();
+    let ask = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+    kept_alive.write_all(ask).await.unwrap();
+    let mut head = [0; 12];
+    kept_alive.read_exact(&mut head).await.unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
+    let busy = begin(rig.address).await;
+
+    // All places are taken. The first to go is the one that never asked, then the one that has its answer.
+    assert!(is_answered(rig.address).await);
+    assert_eq!(to_the_end(&mut silent).await, "");
+    for _ in 0..5 {
+        assert!(is_answered(rig.address).await);
+    }
+    let mut pair = [begin(rig.address).await, begin(rig.address).await];
+    let rest = to_the_end(&mut kept_alive).await;
+    assert!(rest.contains("\"status\"") || rest.contains("ok"), "{rest}");
+    // None is idle now.
+    assert!(!is_answered(rig.address).await);
+    pair[0].write_all(b"{}        ").await.unwrap();
+    drop(pair);
+    drop(busy);
+    let has_room = tokio::time::timeout(Duration::from_secs(20), async {
+        while !is_answered(rig.address).await {
             tokio::task::yield_now().await;
         }
-    }
+    });
+    has_room.await.expect("places are free again");
+    let metrics = rig.send("GET", "/metrics", &[], b"").await;
+    let metrics = String::from_utf8(metrics.body).unwrap();
+    assert!(shed(&metrics, "idle_connections") >= 2, "{metrics}");
+    assert!(shed(&metrics, "connections") >= 1, "{metrics}");
 }
 
 #[tokio::test]
@@ -163,7 +241,7 @@ async fn requests_at_a_time_are_bounded_in_every_dialect() {
     // One that goes on: its body has not come.
     let mut first = TcpStream::connect(rig.address).await.unwrap();
     first
-        .write_all(b"POST /api/v1/login HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n")
+        .write_all(b"POST /api/v1/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n")
         .await
         .unwrap();
     let answer = loop {
@@ -183,6 +261,14 @@ async fn requests_at_a_time_are_bounded_in_every_dialect() {
     drop(first);
     while !is_healthy(&rig).await {
         tokio::task::yield_now().await;
+    }
+    let metrics = rig.send("GET", "/metrics", &[], b"").await;
+    let metrics = String::from_utf8(metrics.body).unwrap();
+    assert!(shed(&metrics, "requests") >= 3, "{metrics}");
+    for dialect in ["native", "gse", "gsekit"] {
+        let counted = format!("muster_http_requests_total{{dialect=\"{dialect}\",endpoint=");
+        let is_counted = |line: &str| line.starts_with(&counted) && line.contains("server_error");
+        assert!(metrics.lines().any(is_counted), "{dialect}: {metrics}");
     }
 }
 
@@ -306,7 +392,7 @@ async fn the_api_speaks_tls_and_takes_up_a_new_certificate_without_a_restart() {
         let mut stream = shake(rig.address, &first).await.unwrap();
         let length = body.len();
         let text = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\ncontent-length: {length}\r\n\r\n{body}"
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         stream.write_all(text.as_bytes()).await.unwrap();
         to_the_end(&mut stream).await

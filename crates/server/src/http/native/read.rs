@@ -25,7 +25,7 @@ impl<T: DeserializeOwned> FromRequest<HttpState> for Read<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, http: &HttpState) -> Result<Self, ApiError> {
-        let body = body::collect(request.into_body(), http.pace).await?;
+        let body = body::collect(request.into_body(), http).await?;
         Ok(Self(json::read(&body)?))
     }
 }
