@@ -47,7 +47,7 @@ const IP: Key = Key::new("ip", "MUSTER_IP");
 const CLOUD_ID: Key = Key::new("cloud_id", "MUSTER_CLOUD_ID");
 
 /// All that a file may hold: for the server, and for `up` beside them the last two.
-const KEYS: [Key; 26] = [
+const KEYS: [Key; 27] = [
     DATA,
     HTTP,
     AGENTS,
@@ -61,6 +61,7 @@ const KEYS: [Key; 26] = [
     http_door::TLS_KEY,
     http_door::CONNECTIONS,
     http_door::PER_ADDRESS,
+    http_door::ORIGIN,
     http_door::OUTGOING_CA,
     APP_CODE,
     APP_SECRET,
@@ -80,7 +81,7 @@ const KEYS: [Key; 26] = [
 pub const SOURCES: &str = "\
 A flag wins over its environment variable, that over the file, that over the default.
 Keys of the file, at its top or in a table [server]: data, http, agents, store, bus, bus_ca,
-http_tls_cert, http_tls_key, http_connections, http_connections_per_address, outgoing_ca,
+http_tls_cert, http_tls_key, http_connections, http_connections_per_address, http_origin, outgoing_ca,
 agent_cert_days, agent_rate, drain_timeout, app_code, app_secret, join_token, cmdb, cmdb_app_code, cmdb_app_secret, cmdb_user,
 cmdb_refresh, log, log_format; for muster up also ip and cloud_id.
 

@@ -20,6 +20,7 @@ pub mod listen;
 mod metrics;
 mod native;
 mod openapi;
+mod origin;
 mod page;
 mod readiness;
 mod selection;
@@ -45,6 +46,7 @@ use gse::percent;
 use metrics::Metrics;
 use native::ApiError;
 pub(crate) use native::EventRow;
+pub use origin::Origin;
 pub use readiness::Readiness;
 
 /// Smaller answers are not worth compressing.
@@ -70,6 +72,8 @@ pub struct HttpState {
     /// Whom to trust about webhooks.
     trust: Trust,
     pace: BodyPace,
+    /// Origins of browsers that count as this server's own.
+    origins: Arc<[Origin]>,
     /// One for each request under way.
     turns: Arc<Semaphore>,
 }
@@ -92,6 +96,7 @@ impl HttpState {
             watchers: watchers::Watchers::default(),
             trust: Trust::read(None).expect("nothing is read"),
             pace: BodyPace::default(),
+            origins: Arc::default(),
             turns: Arc::new(Semaphore::new(MAX_REQUESTS)),
         }
     }
@@ -100,6 +105,13 @@ impl HttpState {
     #[must_use]
     pub(crate) fn with_trust(mut self, trust: Trust) -> Self {
         self.trust = trust;
+        self
+    }
+
+    /// Pages of these origins may act for a user, too.
+    #[must_use]
+    pub(crate) fn with_origins(mut self, origins: Vec<Origin>) -> Self {
+        self.origins = origins.into();
         self
     }
 

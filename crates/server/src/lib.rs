@@ -17,6 +17,7 @@ pub use agents::DoorSettings;
 pub use boot::{BootError, Running, start};
 pub use cmdb::CmdbConfig;
 pub use config::Config;
+pub use http::Origin;
 pub use http::listen::{HttpDoor, TlsFiles};
 pub use webhooks::Senders;
 

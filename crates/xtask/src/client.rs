@@ -49,7 +49,8 @@ impl Client {
     fn send(&mut self, method: &str, path: &str, body: &[u8]) -> anyhow::Result<Vec<u8>> {
         let mut request = format!(
             "{method} {path} HTTP/1.1\r\nHost: bench\r\nX-Bkapi-App-Code: {APP_CODE}\r\n\
-             X-Bkapi-App-Secret: {APP_SECRET}\r\nX-Bkapi-User-Name: bench\r\nContent-Length: {}\r\n\r\n",
+             X-Bkapi-App-Secret: {APP_SECRET}\r\nX-Bkapi-User-Name: bench\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n\r\n",
             body.len()
         )
         .into_bytes();

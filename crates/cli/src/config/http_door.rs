@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use agent::config::source::{Key, Sources};
 use model::Invalid;
-use server::{HttpDoor, TlsFiles};
+use server::{HttpDoor, Origin, TlsFiles};
 
 use crate::failure::Failure;
 
@@ -15,6 +15,7 @@ pub(super) const PER_ADDRESS: Key = Key::new(
     "http_connections_per_address",
     "MUSTER_HTTP_CONNECTIONS_PER_ADDRESS",
 );
+pub(super) const ORIGIN: Key = Key::new("http_origin", "MUSTER_HTTP_ORIGIN");
 pub(super) const OUTGOING_CA: Key = Key::new("outgoing_ca", "MUSTER_OUTGOING_CA");
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -33,6 +34,10 @@ pub struct HttpDoorArgs {
     /// [default: 1024]
     #[arg(long, value_name = "N")]
     pub http_connections_per_address: Option<String>,
+    /// Origins of browsers that may act with a login's cookie, separated by commas, beside the server's own address: the
+    /// https://NAME of a proxy in front [env: MUSTER_HTTP_ORIGIN]
+    #[arg(long, value_name = "ORIGIN")]
+    pub http_origin: Option<String>,
     /// A PEM file with whom to trust, and nobody else, about https:// webhooks and the CMDB
     /// [env: MUSTER_OUTGOING_CA] [default: public CAs]
     #[arg(long, value_name = "FILE")]
@@ -50,6 +55,10 @@ pub(super) fn pick(args: &HttpDoorArgs, sources: &Sources<'_>) -> Result<HttpDoo
     if let Some(n) = number(PER_ADDRESS, &args.http_connections_per_address)? {
         door.max_connections_per_address = n;
     }
+    let origins = sources.pick(ORIGIN, args.http_origin.as_deref(), |text| {
+        text.split(',').map(Origin::parse).collect()
+    })?;
+    door.origins = origins.unwrap_or_default();
     let chain = file(TLS_CERT, &args.http_tls_cert, sources)?;
     let key = file(TLS_KEY, &args.http_tls_key, sources)?;
     door.tls = match (chain, key) {
@@ -82,6 +91,8 @@ pub(super) fn show(server: &server::Config, put: &mut impl FnMut(Key, Option<Str
         PER_ADDRESS,
         Some(door.max_connections_per_address.to_string()),
     );
+    let origins: Vec<&str> = door.origins.iter().map(Origin::as_str).collect();
+    put(ORIGIN, (!origins.is_empty()).then(|| origins.join(",")));
     let ca = server.outgoing_ca.as_ref();
     put(OUTGOING_CA, ca.map(|path| path.display().to_string()));
 }

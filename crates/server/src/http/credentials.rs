@@ -10,8 +10,16 @@ use serde::Deserialize;
 use super::HttpState;
 use super::front::{RequestId, peer};
 use super::json::{self, Scalar};
+use super::listen::OverTls;
+use super::origin::{Comes, may_change};
 
 const AUTHORIZATION: &str = "x-bkapi-authorization";
+/// The cookie of a login in the native API, where there is no TLS.
+pub(crate) const COOKIE: &str = "muster_session";
+/// The same with TLS: browsers take it from this very host alone.
+pub(crate) const SECURE_COOKIE: &str = "__Host-muster_session";
+/// The cookie of a login in the dialects of GSE, which their clients know by this name.
+const GSE_COOKIE: &str = "bk_token";
 
 /// The fields as they stand in a body, in `X-Bkapi-Authorization`, or in the query of a GET.
 #[derive(Debug, Default, Deserialize)]
@@ -41,6 +49,8 @@ pub(crate) enum NotKnown {
     Missing(&'static str),
     /// They cannot even be read.
     Unreadable(Invalid),
+    /// A page of another origin made a browser send them.
+    Foreign(ForeignOrigin),
     Refused(ControlError),
 }
 
@@ -52,6 +62,7 @@ impl std::fmt::Display for NotKnown {
                 "{field}: is required (in the body, in X-Bkapi-Authorization, or in the query of a GET)"
             ),
             Self::Unreadable(invalid) => invalid.fmt(f),
+            Self::Foreign(foreign) => foreign.fmt(f),
             Self::Refused(error) => error.fmt(f),
         }
     }
@@ -64,7 +75,14 @@ pub(crate) fn authenticate(
     in_body: Presented,
 ) -> Result<Caller, NotKnown> {
     let outside = outside_body(parts).map_err(NotKnown::Unreadable)?;
-    let credentials = or(Credentials::from(in_body), outside);
+    let mut credentials = or(Credentials::from(in_body), outside);
+    if credentials.token.is_none() {
+        credentials.token = cookie(&parts.headers, GSE_COOKIE);
+        if credentials.token.is_some() {
+            // An app names itself, which no browser does by itself; so an SDK that sends no origin may pass a cookie on.
+            check_origin(http, parts, IfUnknown::Allow).map_err(NotKnown::Foreign)?;
+        }
+    }
     if credentials.app_code.is_none() {
         return Err(NotKnown::Missing("bk_app_code"));
     }
@@ -83,6 +101,81 @@ pub(crate) fn authenticate(
         .map_err(NotKnown::Refused)
 }
 
+/// What a request of the native API presents outside of its body: headers, the query of a GET, the cookie of a login.
+pub(crate) fn native(http: &HttpState, parts: &Parts) -> Result<Credentials, NotKnown> {
+    let mut credentials = outside_body(parts).map_err(NotKnown::Unreadable)?;
+    if credentials.token.is_none() {
+        credentials.token = session_cookie(parts);
+        if credentials.token.is_some() {
+            let if_unknown = match credentials.app_code {
+                Some(_) => IfUnknown::Allow,
+                None => IfUnknown::Refuse,
+            };
+            check_origin(http, parts, if_unknown).map_err(NotKnown::Foreign)?;
+        }
+    }
+    Ok(credentials)
+}
+
+/// A request that changes something with a cookie, and does not come from a page of this server.
+#[derive(Debug)]
+pub(crate) struct ForeignOrigin {
+    /// None: the request does not say where it comes from.
+    said: Option<String>,
+}
+
+impl std::fmt::Display for ForeignOrigin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.said {
+            Some(said) => write!(
+                f,
+                "origin: a page of {said} may not act with a cookie here; behind a proxy, start the server with --http-origin"
+            ),
+            None => f.write_str(
+                "origin: a request with a cookie alone needs an Origin or Referer of this server; programs use Authorization: Bearer",
+            ),
+        }
+    }
+}
+
+/// What to do with a request that does not say where it comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum IfUnknown {
+    Allow,
+    Refuse,
+}
+
+/// Refuses a request that may change something and comes from a page of another origin.
+pub(crate) fn check_origin(
+    http: &HttpState,
+    parts: &Parts,
+    if_unknown: IfUnknown,
+) -> Result<(), ForeignOrigin> {
+    if !may_change(&parts.method) {
+        return Ok(());
+    }
+    match (Comes::of(parts, &http.origins), if_unknown) {
+        (Comes::Own(_), _) | (Comes::Unknown, IfUnknown::Allow) => Ok(()),
+        (Comes::Unknown, IfUnknown::Refuse) => Err(ForeignOrigin { said: None }),
+        (Comes::Foreign(said), _) => Err(ForeignOrigin { said: Some(said) }),
+    }
+}
+
+/// Whether a cookie for this caller is for TLS alone: on a connection with TLS, or behind a proxy that has it.
+pub(crate) fn is_secure(http: &HttpState, parts: &Parts) -> bool {
+    parts.extensions.get::<OverTls>().is_some()
+        || matches!(Comes::of(parts, &http.origins), Comes::Own(origin) if origin.is_https())
+}
+
+/// The login in a cookie. Over TLS only one that another host cannot have set counts.
+fn session_cookie(parts: &Parts) -> Option<String> {
+    let secure = cookie(&parts.headers, SECURE_COOKIE);
+    match parts.extensions.get::<OverTls>() {
+        Some(OverTls) => secure,
+        None => secure.or_else(|| cookie(&parts.headers, COOKIE)),
+    }
+}
+
 /// What is missing in `first` is taken from `second`.
 pub(crate) fn or(first: Credentials, second: Credentials) -> Credentials {
     Credentials {
@@ -93,8 +186,8 @@ pub(crate) fn or(first: Credentials, second: Credentials) -> Credentials {
     }
 }
 
-/// Everything outside of the body: headers before the query, the cookie last.
-pub(crate) fn outside_body(parts: &Parts) -> Result<Credentials, Invalid> {
+/// Headers before the query. Cookies are not looked at.
+fn outside_body(parts: &Parts) -> Result<Credentials, Invalid> {
     let mut found = or(
         of_authorization(&parts.headers)?,
         of_headers(&parts.headers),
@@ -105,7 +198,6 @@ pub(crate) fn outside_body(parts: &Parts) -> Result<Credentials, Invalid> {
     {
         found = or(found, of_query(parts));
     }
-    found.token = found.token.or_else(|| cookie(&parts.headers, "bk_token"));
     Ok(found)
 }
 
@@ -219,10 +311,8 @@ mod tests {
             found("/?bk_app_code=a&bk_app_secret=s%2B&bk_token=t", &[]),
             four("a", "s+", "t", "")
         );
-        assert_eq!(
-            found("/", &[("Cookie", "x=1; bk_token=t; y=2")]),
-            four("", "", "t", "")
-        );
+        let cookies = parts("/", &[("Cookie", "x=1; bk_token=t; y=2")]);
+        assert_eq!(cookie(&cookies.headers, "bk_token"), Some("t".to_owned()));
         assert_eq!(
             found("/", &[("Authorization", "Bearer t")]),
             four("", "", "t", "")
@@ -231,6 +321,20 @@ mod tests {
             found("/", &[("Authorization", "Basic t")]),
             four("", "", "", "")
         );
+    }
+
+    #[test]
+    fn over_tls_only_the_prefixed_cookie_is_a_login() {
+        let both = [("Cookie", "muster_session=a; __Host-muster_session=b")];
+        let mut parts = parts("/", &both);
+        assert_eq!(session_cookie(&parts), Some("b".to_owned()));
+        parts.extensions.insert(OverTls);
+        assert_eq!(session_cookie(&parts), Some("b".to_owned()));
+        let plain = "muster_session=a; bk_token=c".parse().unwrap();
+        parts.headers.insert("Cookie", plain);
+        assert_eq!(session_cookie(&parts), None);
+        parts.extensions.remove::<OverTls>();
+        assert_eq!(session_cookie(&parts), Some("a".to_owned()));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::native::ApiError;
+use super::native::{ApiError, is_json_or_empty};
 use super::{HttpState, gse, gsekit};
 use crate::shed::Reason;
 
@@ -69,6 +69,9 @@ pub(crate) async fn front(
         Err(_) => {
             http.shed.note(Reason::Requests, "too many at a time");
             too_many(&path)
+        }
+        Ok(_) if path.starts_with("/api/v1/") && !is_json_or_empty(&request) => {
+            ApiError::not_json().into_response()
         }
         Ok(_) => {
             if path.starts_with("/api/") || gse::is_dialect(&path) || gsekit::is_dialect(&path) {

@@ -35,7 +35,7 @@ use tower::ServiceExt;
 
 pub use certificate::{CertificateError, TlsFiles};
 
-use super::HttpState;
+use super::{HttpState, Origin};
 use crate::shed::Reason;
 use crate::{limits, stopped};
 use certificate::Certificate;
@@ -66,6 +66,8 @@ pub struct HttpDoor {
     pub head_within: Duration,
     /// How long a caller may read nothing of an answer.
     pub read_within: Duration,
+    /// Pages of these origins may act for a user, beside those of the server itself: where a proxy has TLS.
+    pub origins: Vec<Origin>,
 }
 
 impl Default for HttpDoor {
@@ -77,6 +79,7 @@ impl Default for HttpDoor {
             handshake_within: Duration::from_secs(10),
             head_within: Duration::from_secs(30),
             read_within: Duration::from_secs(60),
+            origins: Vec::new(),
         }
     }
 }
@@ -139,7 +142,7 @@ impl HttpListener {
         // Descriptors: one that gave its place up has its own until it is closed.
         let descriptors = Arc::new(Semaphore::new(shares.callers + ROOM_AT_A_TIME));
         let serving = Arc::new(Serving {
-            router: super::router(state),
+            router: super::router(state.with_origins(self.door.origins.clone())),
             tls: self
                 .certificate
                 .clone()

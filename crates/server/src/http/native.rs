@@ -42,6 +42,7 @@ use utoipa_axum::routes;
 use super::HttpState;
 pub(crate) use error::ApiError;
 pub(crate) use events::EventRow;
+pub(crate) use read::is_json_or_empty;
 
 /// Every path of the native API. Handlers document themselves.
 pub(crate) fn routes() -> OpenApiRouter<HttpState> {

@@ -65,7 +65,7 @@ pub(crate) fn documented_router() -> OpenApiRouter<HttpState> {
         ),
         (
             "cookie",
-            SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("bk_token"))),
+            SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("muster_session"))),
         ),
     ] {
         components.add_security_scheme(name, scheme);

@@ -402,6 +402,14 @@ async fn the_api_speaks_tls_and_takes_up_a_new_certificate_without_a_restart() {
     let answer = ask("/api/v1/login", &login).await;
     // The cookie of a login over TLS goes over TLS alone.
     assert!(answer.contains("SameSite=Lax; Secure"), "{answer}");
+    assert!(
+        answer.contains("set-cookie: __Host-muster_session="),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("; Path=/;") && !answer.contains("Domain="),
+        "{answer}"
+    );
 
     let (_, second) = issue(folder.path());
     assert_ne!(first, second);

@@ -2,6 +2,7 @@
 
 mod access;
 mod bounds;
+mod browsers;
 mod events;
 mod jobs;
 mod leaving;

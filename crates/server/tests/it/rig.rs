@@ -117,6 +117,12 @@ impl Rig {
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
         }
+        let has_type = headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        if path.starts_with("/api/v1") && !body.is_empty() && !has_type {
+            head += "content-type: application/json\r\n";
+        }
         if !body.is_empty() || method == "POST" || method == "PUT" {
             head += &format!("content-length: {}\r\n", body.len());
         }

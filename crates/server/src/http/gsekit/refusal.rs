@@ -112,6 +112,7 @@ impl From<NotKnown> for Refusal {
     fn from(not_known: NotKnown) -> Self {
         match not_known {
             NotKnown::Refused(error) => error.into(),
+            NotKnown::Foreign(foreign) => Self::new(USER_NOT_ALLOWED, foreign.to_string()),
             NotKnown::Missing(_) | NotKnown::Unreadable(_) => {
                 Self::new(ARGUMENT_MISSING, not_known.to_string())
             }

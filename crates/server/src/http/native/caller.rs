@@ -32,8 +32,7 @@ impl FromRequestParts<HttpState> for AskingForLong {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, http: &HttpState) -> Result<Self, ApiError> {
-        let credentials = credentials::outside_body(parts)
-            .map_err(|error| ApiError::unreadable_credentials(&error))?;
+        let credentials = credentials::native(http, parts)?;
         let id = parts.extensions.get::<RequestId>();
         let id = id.map_or("", |id| &*id.0);
         let from = peer(&parts.extensions);

@@ -10,6 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::body::BodyError;
+use crate::http::credentials::{ForeignOrigin, NotKnown};
 
 /// A refused request.
 #[derive(Debug, Serialize, ToSchema)]
@@ -20,7 +21,7 @@ pub(crate) struct ErrorBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorDetail {
     /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`,
-    /// `too_large`, `too_slow`, `too_fast`, `busy`, `away` (the agent that would have to answer), `unavailable` or `internal`.
+    /// `too_large`, `not_json`, `too_slow`, `too_fast`, `busy`, `away` (the agent that would have to answer), `unavailable` or `internal`.
     code: &'static str,
     /// The field that breaks a rule, where one does.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,10 +64,16 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
-    /// Credentials that cannot even be read.
-    pub(crate) fn unreadable_credentials(invalid: &Invalid) -> Self {
-        let message = invalid.to_string();
-        Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
+    /// A page of another origin made a browser act for its user.
+    pub(crate) fn foreign_origin(foreign: &ForeignOrigin) -> Self {
+        let message = foreign.to_string();
+        Self::new(StatusCode::FORBIDDEN, "forbidden", message)
+    }
+
+    /// A browser sends any other kind of body without asking the server first.
+    pub(crate) fn not_json() -> Self {
+        let message = "Content-Type: must be application/json";
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message)
     }
 
     pub(crate) fn wrong_method(method: &Method, path: &str) -> Self {
@@ -118,6 +125,19 @@ impl From<Invalid> for ApiError {
     }
 }
 
+impl From<NotKnown> for ApiError {
+    fn from(not_known: NotKnown) -> Self {
+        match not_known {
+            NotKnown::Refused(error) => error.into(),
+            NotKnown::Foreign(foreign) => Self::foreign_origin(&foreign),
+            NotKnown::Missing(_) | NotKnown::Unreadable(_) => {
+                let message = not_known.to_string();
+                Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
+            }
+        }
+    }
+}
+
 impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         let message = error.to_string();
@@ -145,7 +165,7 @@ impl From<ControlError> for ApiError {
                 let message = match lacks {
                     Lacks::Credentials => {
                         "credentials are required: X-Bkapi-Authorization, or a login as \
-                        Authorization: Bearer, or as the cookie bk_token"
+                        Authorization: Bearer, or as the cookie muster_session"
                             .to_owned()
                     }
                     Lacks::App | Lacks::User => message,

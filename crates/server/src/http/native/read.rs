@@ -4,7 +4,9 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
+use axum::body::HttpBody;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::header;
 use axum::http::request::Parts;
 use model::{FullName, Host, Invalid, Namespace, State};
 use serde::de::DeserializeOwned;
@@ -17,7 +19,7 @@ pub(crate) const MAX_LIMIT: u64 = 1000;
 /// The page of a list when the caller names no limit.
 const DEFAULT_LIMIT: u64 = 100;
 
-/// A JSON body of any content type.
+/// A JSON body. Its content type was checked before any handler, see [`is_json_or_empty`].
 #[derive(Debug)]
 pub(crate) struct Read<T>(pub T);
 
@@ -28,6 +30,15 @@ impl<T: DeserializeOwned> FromRequest<HttpState> for Read<T> {
         let body = body::collect(request.into_body(), http).await?;
         Ok(Self(json::read(&body)?))
     }
+}
+
+/// Whether a body, if there is one, says that it is JSON. Any other type a page may send to another host without its leave.
+pub(crate) fn is_json_or_empty(request: &Request) -> bool {
+    let content_type = request.headers().get(header::CONTENT_TYPE);
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let essence = content_type.and_then(|text| text.split(';').next());
+    let is_json = essence.is_some_and(|text| text.trim().eq_ignore_ascii_case("application/json"));
+    is_json || request.body().is_end_stream()
 }
 
 /// The variable segments of the path.

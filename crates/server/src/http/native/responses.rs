@@ -13,7 +13,7 @@ pub(crate) enum Refusals {
     /// The credentials are missing or wrong.
     #[response(status = 401)]
     Unauthenticated(#[to_schema] ErrorBody),
-    /// The caller may not do this.
+    /// The caller may not do this, or a page of another origin asks with a cookie.
     #[response(status = 403)]
     Forbidden(#[to_schema] ErrorBody),
     /// What was named does not exist.
@@ -25,6 +25,9 @@ pub(crate) enum Refusals {
     /// The body is too large.
     #[response(status = 413)]
     TooLarge(#[to_schema] ErrorBody),
+    /// The body is not `application/json`.
+    #[response(status = 415)]
+    NotJson(#[to_schema] ErrorBody),
     /// The app asks faster than it may; `Retry-After` says when to try again.
     #[response(status = 429)]
     TooFast(#[to_schema] ErrorBody),

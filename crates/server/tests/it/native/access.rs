@@ -52,13 +52,13 @@ async fn a_login_alone_is_enough_and_ends_with_logout() {
     assert_eq!(right.status, 200);
     let cookie = right.header("set-cookie").unwrap().to_owned();
     assert!(
-        cookie.starts_with("bk_token=")
+        cookie.starts_with("muster_session=")
             && cookie.contains("HttpOnly")
             && cookie.contains("SameSite=Lax")
     );
     let token = right.json()["bk_token"].as_str().unwrap().to_owned();
     let bearer = format!("Bearer {token}");
-    let cookie = format!("bk_token={token}");
+    let cookie = format!("muster_session={token}");
     for headers in [
         [("Authorization", bearer.as_str())],
         [("Cookie", cookie.as_str())],
