@@ -3,6 +3,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use crate::failure::{Failure, Kind};
+use crate::harmless;
 
 /// Whether somebody is there to answer.
 pub fn can_ask() -> bool {
@@ -16,7 +17,7 @@ pub fn confirm(question: &str) -> Result<(), Failure> {
     }
     let mut stderr = std::io::stderr().lock();
     let mut line = String::new();
-    let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+    let asked = write!(stderr, "{} [y/N] ", harmless::text(question)).and_then(|()| stderr.flush());
     let answered = asked.and_then(|()| std::io::stdin().lock().read_line(&mut line));
     match (answered, line.trim().to_ascii_lowercase().as_str()) {
         (Ok(_), "y" | "yes") => Ok(()),

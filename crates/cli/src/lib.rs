@@ -20,6 +20,7 @@ pub mod confirm;
 pub mod definition;
 pub mod failure;
 pub mod follow;
+pub mod harmless;
 pub mod home;
 pub mod interrupt;
 pub mod out;

@@ -1,4 +1,7 @@
 //! The one place that writes to the terminal: results on standard output, remarks and progress on standard error.
+//!
+//! What others say is in most of it, so everything for a terminal goes through [`crate::harmless`]. Elsewhere, bytes stay as
+//! they are.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -6,6 +9,7 @@ use std::io::{self, IsTerminal, Write};
 use serde::Serialize;
 
 use crate::failure::{Failure, Kind};
+use crate::harmless::{self, Harmless};
 use crate::table::Table;
 use crate::tone::{Tone, paint};
 
@@ -76,13 +80,29 @@ impl Out {
         self.text(&format!("{text}\n"))
     }
 
-    /// Text of the result, as it is.
+    /// Text of the result.
     pub fn text(&self, text: &str) -> Result<(), Failure> {
-        self.bytes(text.as_bytes())
+        match self.is_terminal() {
+            true => self.raw(harmless::text(text).as_bytes()),
+            false => self.raw(text.as_bytes()),
+        }
     }
 
-    /// Bytes of the result, as they are.
-    pub fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Begins again at the top of an empty screen.
+    pub fn clear(&self) -> Result<(), Failure> {
+        self.raw(b"\x1b[H\x1b[2J")
+    }
+
+    /// Where a stream of bytes of others goes.
+    pub fn stream(&self) -> Sink {
+        match self.is_terminal() {
+            true => Sink::Terminal(Harmless::new(io::stdout())),
+            false => Sink::Raw(io::stdout()),
+        }
+    }
+
+    /// Bytes of the result, as they are, wherever they go.
+    pub fn raw(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         stdout
             .write_all(bytes)
@@ -113,7 +133,7 @@ impl Out {
     pub fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value)
             .map_err(|e| Failure::new(Kind::Failed, format!("cannot be written as JSON: {e}")))?;
-        self.line(text)
+        self.line(harmless::json(&text))
     }
 
     /// Settings, as the file that they could stand in.
@@ -128,7 +148,7 @@ impl Out {
     pub fn json_line(&self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(value)
             .map_err(|e| Failure::new(Kind::Failed, format!("cannot be written as JSON: {e}")))?;
-        self.line(text)
+        self.line(harmless::json(&text))
     }
 
     /// A remark that is no part of the result.
@@ -152,12 +172,58 @@ impl Out {
 
     /// Draws over the last line of standard error; empty text removes it.
     pub fn redraw(&self, text: &str) {
-        self.stderr(&format!("\r\x1b[2K{text}"));
+        write_stderr(&format!("\r\x1b[2K{}", harmless::text(text)));
     }
 
-    /// Nobody can be told when standard error is gone.
     fn stderr(&self, text: &str) {
-        let _nobody_listens = io::stderr().lock().write_all(text.as_bytes());
+        match self.live {
+            true => write_stderr(&harmless::text(text)),
+            false => write_stderr(text),
+        }
+    }
+}
+
+/// Nobody can be told when standard error is gone.
+fn write_stderr(text: &str) {
+    let _nobody_listens = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Standard output for bytes of others: harmless on a terminal, as they are elsewhere.
+#[derive(Debug)]
+pub enum Sink {
+    Terminal(Harmless<io::Stdout>),
+    Raw(io::Stdout),
+}
+
+impl Sink {
+    pub fn show(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.write_all(bytes)
+            .and_then(|()| self.flush())
+            .map_err(cannot_write)
+    }
+
+    /// Writes what waits for the rest of a letter that never came.
+    pub fn end(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Terminal(harmless) => harmless.end().map_err(cannot_write),
+            Self::Raw(_) => Ok(()),
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Terminal(harmless) => harmless.write(bytes),
+            Self::Raw(stdout) => stdout.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Terminal(harmless) => harmless.flush(),
+            Self::Raw(stdout) => stdout.flush(),
+        }
     }
 }
 

@@ -3,13 +3,14 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use model::UnixMillis;
+use model::text::must_be_escaped;
 
 /// Text that came from a host or a server, made safe for one line of a terminal.
 pub fn clean(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\r' | '\t' => ' ',
-            c if c.is_control() => '?',
+            c if must_be_escaped(c) => '?',
             c => c,
         })
         .collect()

@@ -147,7 +147,11 @@ fn export(
 ) -> Result<(), Failure> {
     let client = context.client()?;
     match to {
-        None => client.export_audit(filter.as_asked(), format, &mut std::io::stdout().lock()),
+        None => {
+            let mut sink = context.out.stream();
+            client.export_audit(filter.as_asked(), format, &mut sink)?;
+            sink.end()
+        }
         Some(path) => {
             let bad = |error: std::io::Error| {
                 Failure::new(

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Context;
 use crate::client::LogsWanted;
 use crate::failure::{Exit, Failure, Kind};
-use crate::out::Out;
+use crate::out::{Out, Sink};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -16,6 +16,9 @@ Examples:
   muster logs web/nginx --tail 1000 --host 10.0.0.1
   muster logs web/nginx -f                       goes on until Ctrl-C
   muster logs web/nginx -o json | jq -r .line
+
+On a terminal, control characters are shown as ^[ and the like, because a log could steer it
+otherwise; --raw writes them as they are, and so does a pipe or a file.
 
 Shows the file that log_path names, or what the agent keeps of a program in the foreground that
 has none; where there is neither, what the last operation wrote.
@@ -39,6 +42,9 @@ pub struct Args {
     /// Begin with this many of the last lines
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(..=100_000))]
     tail: u32,
+    /// Write control characters to the terminal as they are
+    #[arg(long)]
+    raw: bool,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
@@ -51,7 +57,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     };
     let mut stream = client.logs(&wanted)?;
     let mut held_back = HeldBack::default();
-    let mut lines = Lines::new(&context.out);
+    let mut lines = Lines::new(&context.out, args.raw);
     let mut buffer = vec![0; BUFFER];
     loop {
         match stream.read(&mut buffer) {
@@ -119,23 +125,29 @@ impl HeldBack {
     }
 }
 
-/// Bytes as they are for people, a document for each line for programs.
+/// Bytes for people, a document for each line for programs.
 struct Lines<'a> {
     out: &'a Out,
+    /// Where bytes go; none where they are written raw.
+    sink: Option<Sink>,
     begun: Vec<u8>,
 }
 
 impl<'a> Lines<'a> {
-    fn new(out: &'a Out) -> Self {
+    fn new(out: &'a Out, is_raw: bool) -> Self {
         Self {
             out,
+            sink: (!is_raw).then(|| out.stream()),
             begun: Vec::new(),
         }
     }
 
     fn show(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         if !self.out.is_json() {
-            return self.out.bytes(bytes);
+            return match &mut self.sink {
+                Some(sink) => sink.show(bytes),
+                None => self.out.raw(bytes),
+            };
         }
         self.begun.extend_from_slice(bytes);
         while let Some(at) = self.begun.iter().position(|byte| *byte == b'\n') {
@@ -152,6 +164,9 @@ impl<'a> Lines<'a> {
 
     /// What did not end in a newline is a line all the same.
     fn end(&mut self) -> Result<(), Failure> {
+        if let Some(sink) = &mut self.sink {
+            sink.end()?;
+        }
         let line = std::mem::take(&mut self.begun);
         match line.is_empty() {
             true => Ok(()),

@@ -164,7 +164,7 @@ fn watch<T>(
         loop {
             let page = read()?;
             if out.is_terminal() {
-                out.text("\x1b[H\x1b[2J")?;
+                out.clear()?;
             }
             draw(&page)?;
             match changes.recv_timeout(REFRESH) {

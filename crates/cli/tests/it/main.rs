@@ -20,6 +20,7 @@ mod register;
 mod script;
 mod store;
 mod templates;
+mod terminal;
 mod tls;
 mod topology;
 mod up;

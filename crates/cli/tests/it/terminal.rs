@@ -1,0 +1,110 @@
+//! What is shown on a terminal: nothing that hosts or programs say steers it. Each test has a terminal of its own.
+
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::script::{Answer, Script, ok, status};
+
+const HOSTILE: &str = "one\u{1b}]0;owned\u{7}\u{1b}[2J\rtwo\u{202e}x\u{9b}31m";
+
+/// What `muster` writes to its terminal, errors as well.
+fn on_terminal(url: &str, args: &str) -> String {
+    let home = tempfile::tempdir().unwrap();
+    let command = format!("stty -opost; {} {args}", env!("CARGO_BIN_EXE_muster"));
+    let output = Command::new("script")
+        .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("SHELL", "/bin/sh")
+        .env("HOME", home.path())
+        .env("MUSTER_DATA", home.path())
+        .env("MUSTER_URL", url)
+        .env("MUSTER_APP_CODE", "test")
+        .env("MUSTER_APP_SECRET", "hush")
+        .env("MUSTER_USER", "tester")
+        .stdin(Stdio::null())
+        .output()
+        .expect("script of util-linux");
+    assert!(!output.stdout.is_empty(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Colours are ours; everything else that steers is not there.
+#[track_caller]
+fn assert_harmless(shown: &str) {
+    let mut plain = shown.to_owned();
+    for colour in ["0", "1", "2", "31", "32", "33"] {
+        plain = plain.replace(&format!("\u{1b}[{colour}m"), "");
+    }
+    let steers = |c: char| model::text::must_be_escaped(c) && !matches!(c, '\n' | '\t');
+    assert!(!plain.contains(steers), "{plain:?}");
+}
+
+fn logs() -> Script {
+    Script::new(|_| Answer {
+        status: 200,
+        headers: "Content-Type: text/plain\r\n".into(),
+        body: format!("{HOSTILE}\r\nthree\n"),
+    })
+}
+
+#[test]
+fn logs_on_a_terminal_are_harmless() {
+    let shown = on_terminal(&logs().url, "logs web/nginx");
+    assert_eq!(
+        shown,
+        "one^[]0;owned^G^[[2J^Mtwo\\u{202e}x\\u{9b}31m\nthree\n"
+    );
+}
+
+#[test]
+fn raw_logs_stay_as_they_are() {
+    let shown = on_terminal(&logs().url, "logs web/nginx --raw");
+    assert_eq!(shown, format!("{HOSTILE}\r\nthree\n"));
+}
+
+#[test]
+fn documents_on_a_terminal_are_harmless_and_the_same() {
+    let shown = on_terminal(&logs().url, "logs web/nginx -o json");
+    assert_harmless(&shown);
+    let first: serde_json::Value = serde_json::from_str(shown.lines().next().unwrap()).unwrap();
+    assert_eq!(first["line"], format!("{HOSTILE}\r"));
+}
+
+#[test]
+fn text_of_hosts_is_harmless_in_every_verb() {
+    let process = json!({"namespace": "web", "name": "nginx", "host": "0:10.0.0.1", "agent_id": HOSTILE,
+        "labels": {"a": HOSTILE}, "flag": "running", "state": "running", "managed": true, "connected": true,
+        "message": HOSTILE, "pid": 1, "version": HOSTILE, "registered_at": 0, "started_at": 0, "reported_at": 0,
+        "cpu": 0.0, "mem": 0.0, "fd": 0, "disk": 0, "net": 0});
+    let event = json!({"id": 1, "at": 1, "host": "0:10.0.0.1", "process": "web/nginx", "kind": HOSTILE,
+        "reason": HOSTILE, "exit_code": 1, "exit_signal": null, "report_id": 0});
+    let host = json!({"host": "0:10.0.0.1", "connected": true, "processes": 1, "agent_id": HOSTILE,
+        "version": HOSTILE, "hostname": HOSTILE, "kernel": HOSTILE, "cores": 1, "memory_kib": 1, "root": true,
+        "since": 1, "heard_at": 1, "enrolled_at": 1});
+    let held = json!({"host": "0:10.0.0.1",
+        "foreign": [{"process": "web/nginx", "pid_path": HOSTILE, "pid": 9, "program": HOSTILE, "user": HOSTILE}],
+        "processes": [{"process": "web/nginx", "wanted": {}, "held": {}, "differs": [HOSTILE]}]});
+    for (verb, answer) in [
+        (
+            "ps",
+            json!({"count": 1, "start": 0, "processes": [process]}),
+        ),
+        ("events", json!({"events": [event], "next": null})),
+        ("hosts", json!({"count": 1, "start": 0, "hosts": [host]})),
+        ("diff --host 10.0.0.1", held),
+    ] {
+        let script = Script::new(move |_| ok(answer.clone()));
+        for format in ["", " -o json"] {
+            let shown = on_terminal(&script.url, &format!("{verb}{format}"));
+            assert!(shown.contains("one"), "{verb}: {shown}");
+            assert_harmless(&shown);
+        }
+    }
+    let error = json!({"error": {"code": "invalid", "message": HOSTILE}});
+    let script = Script::new(move |_| status(400, error.clone()));
+    let shown = on_terminal(&script.url, "ps");
+    assert!(shown.contains("error:"), "{shown}");
+    assert_harmless(&shown);
+}
