@@ -54,19 +54,19 @@ pub fn must_be_escaped(c: char) -> bool {
 
 /// Makes the text one line of at most `max` characters.
 pub fn line(text: &mut String, max: usize) {
-    clean(text, max, |c| !must_be_escaped(c), first);
+    clean(text, max, |c| !must_be_escaped(c), Keep::First);
 }
 
 /// Makes the text lines of at most `max` characters in all. Line ends and tabs stay.
 pub fn lines(text: &mut String, max: usize) {
     end_lines_alike(text);
-    clean(text, max, is_fit_in_lines, first);
+    clean(text, max, is_fit_in_lines, Keep::First);
 }
 
 /// Keeps the last `max` characters of lines, because the end of an output says most.
 pub fn last_lines(text: &mut String, max: usize) {
     end_lines_alike(text);
-    clean(text, max, is_fit_in_lines, last);
+    clean(text, max, is_fit_in_lines, Keep::Last);
 }
 
 fn is_fit_in_lines(c: char) -> bool {
@@ -79,15 +79,20 @@ fn end_lines_alike(text: &mut String) {
     }
 }
 
-fn clean(
-    text: &mut String,
-    max: usize,
-    is_fit: fn(char) -> bool,
-    cut: fn(&str, usize, fn(char) -> bool) -> String,
-) {
+/// Which end of a long text is kept.
+#[derive(Clone, Copy)]
+enum Keep {
+    First,
+    Last,
+}
+
+fn clean(text: &mut String, max: usize, is_fit: fn(char) -> bool, keep: Keep) {
     // As many bytes are never more characters.
     if text.len() > max || !text.chars().all(is_fit) {
-        *text = cut(text, max, is_fit);
+        *text = match keep {
+            Keep::First => first(text, max, is_fit),
+            Keep::Last => last(text, max, is_fit),
+        };
     }
 }
 

@@ -105,7 +105,7 @@ fn is_open(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     match (&mut &*stream).read(&mut [0]) {
         Err(error) => error.kind() == ErrorKind::WouldBlock,
-        Ok(_) => false,
+        Ok(n) => n > 0,
     }
 }
 

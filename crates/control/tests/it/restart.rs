@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use control::Mode;
+use model::operation::Ran;
 use model::{Code, FullName, Op, Outcome, State, Status, UnixMillis};
 use wire::{ProcessStatus, Report};
 
@@ -82,17 +83,25 @@ async fn long_outputs_and_odd_texts_survive() {
         .operate(&name.to_string(), Op::Start, &["7:fe80::1"])
         .await;
     let command = agent.hears_commands().await.remove(0);
-    let message = "输出\u{0}\n".repeat(9000);
-    agent
-        .answers(
-            command.op.unwrap().into(),
-            Outcome::plain(Code::COMMAND_FAILED, message.clone(), UnixMillis(9)),
-        )
-        .await;
+    let output = "输出\u{0}\n".repeat(6000);
+    let outcome = Outcome {
+        ran: Some(Ran {
+            command: "./a".into(),
+            exit: None,
+            duration_ms: 1,
+            output: output.clone(),
+        }),
+        ..Outcome::plain(Code::COMMAND_FAILED, "失败", UnixMillis(9))
+    };
+    agent.answers(command.op.unwrap().into(), outcome).await;
     assert_eq!(rig.ended(task).await, [65_535]);
     let rig = rig.restarted().await;
     let view = rig.control.task(&rig.caller, task).await.unwrap();
-    assert_eq!(view.targets[0].outcome.as_ref().unwrap().message, message);
+    let outcome = view.targets[0].outcome.as_ref().unwrap();
+    assert_eq!(outcome.message, "失败");
+    // Lines stay; what cannot be shown is shown as a number.
+    let shown = output.replace('\0', "\\u{0}");
+    assert_eq!(outcome.ran.as_ref().unwrap().output, shown);
 }
 
 #[tokio::test]
