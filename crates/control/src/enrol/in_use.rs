@@ -92,6 +92,7 @@ mod tests {
 
     fn view(link: Link, heard: i64, enrolled: i64) -> HostView<'static> {
         HostView {
+            supplier: 0,
             id: model::change::HostId(1),
             host: "10.0.0.1".parse().unwrap(),
             agent_id: None,

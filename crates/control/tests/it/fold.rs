@@ -25,6 +25,7 @@ fn host(id: u32) -> HostRow {
         host: "10.0.0.1".parse().unwrap(),
         agent_id: None,
         enrolled_at: UnixMillis::NEVER,
+        supplier: 0,
     }
 }
 

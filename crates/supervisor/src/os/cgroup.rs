@@ -20,7 +20,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use md5::{Digest, Md5};
 use model::FullName;
 use model::spec::Runtime;
 

@@ -426,14 +426,15 @@ mod tests {
         // The first pass keeps a file of ours open.
         sampler.pass(&roots);
         let pass = sampler.pass(&roots);
-        let n_before = pass.samples[0].fd;
+        let n_before = pass.samples[0].unwrap().fd;
         sampler.traffic(&pass);
         drop(first);
         let _second = talk();
         std::thread::sleep(std::time::Duration::from_millis(20));
         let pass = sampler.pass(&roots);
         assert_eq!(
-            pass.samples[0].fd, n_before,
+            pass.samples[0].unwrap().fd,
+            n_before,
             "as many descriptors as before"
         );
         let rate = sampler.traffic(&pass)[0];

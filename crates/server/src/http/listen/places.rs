@@ -175,7 +175,7 @@ impl Place {
     }
 
     fn number(&self) -> MutexGuard<'_, Option<u64>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 }
 

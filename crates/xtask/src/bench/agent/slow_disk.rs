@@ -8,10 +8,11 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use locks::Mutex;
 
 use super::measure::{self, Plan, percentile};
 use super::muster::Muster;
@@ -88,7 +89,7 @@ impl SlowDisk {
                 };
                 let silence = Arc::clone(&silence);
                 let heard = move || {
-                    let mut silence = silence.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut silence = silence.lock();
                     silence.heard();
                 };
                 std::thread::spawn(move || pass(agent, server, heard));
@@ -100,13 +101,13 @@ impl SlowDisk {
 
     /// Forgets earlier silence.
     fn listen_anew(&self) {
-        let mut silence = self.silence.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut silence = self.silence.lock();
         silence.last = Instant::now();
         silence.longest = Duration::ZERO;
     }
 
     fn longest_silence(&self) -> Duration {
-        let mut silence = self.silence.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut silence = self.silence.lock();
         silence.longest = silence.longest.max(silence.last.elapsed());
         silence.longest
     }
