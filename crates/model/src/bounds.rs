@@ -1,8 +1,8 @@
 //! How long texts from hosts may be, in characters that can be shown.
 //!
 //! A host writes its own statuses, results and events, so one that was taken over chooses these texts. `bound` cuts and
-//! escapes them ([`crate::text`]). It runs where a frame, a message of another replica or a row of the store becomes one of
-//! these types. Limits are wide enough for everything that an agent of ours says.
+//! escapes them ([`crate::text`]). It runs where a frame or a message of another replica becomes one of these types. Limits
+//! are wide enough for everything that an agent of ours says.
 
 use crate::config_file::{FileHead, Written};
 use crate::event::Event;

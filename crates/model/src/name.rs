@@ -68,8 +68,9 @@ macro_rules! name_type {
 
         impl $type {
             pub fn parse(text: &str) -> Result<Self, Invalid> {
+                let name = Self::known(text)?;
                 check_visible($field, text)?;
-                Self::known(text)
+                Ok(name)
             }
 
             /// A name that was registered before: one that is refused today is still found, shown and reported.

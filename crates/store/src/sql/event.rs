@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use model::change::{EventRow, HostId, Revision};
-use model::event::{Event, EventKind};
+use model::event::EventKind;
 use model::{Namespace, ProcessName};
 
 use super::fields::Fields;
@@ -52,7 +52,7 @@ pub(crate) async fn read(
             Ok(EventRow {
                 host: HostId(fields.number(0)?),
                 seq: fields.unsigned(1)?,
-                event: fields.json::<Event>(2)?.bound(),
+                event: fields.json(2)?,
             })
         })
         .collect()
@@ -241,6 +241,6 @@ fn stored(row: &Row) -> Result<StoredEvent, StoreError> {
     Ok(StoredEvent {
         id: fields.unsigned(0)?,
         host: HostId(fields.number(1)?),
-        event: fields.json::<Event>(2)?.bound(),
+        event: fields.json(2)?,
     })
 }

@@ -156,7 +156,7 @@ fn decode(row: &Row) -> Result<OutcomeRow, StoreError> {
     let fields = Fields::new("outcomes", 2, row);
     Ok(OutcomeRow {
         op_id: op_id(&fields)?,
-        outcome: fields.json::<Outcome>(2)?.bound(),
+        outcome: fields.json(2)?,
     })
 }
 
