@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use model::change::{OutcomeRow, Revision};
-use model::{Code, OpId, Outcome, TaskId};
+use model::{Code, OpId, TaskId};
 
 use super::super::fields::Fields;
 use super::super::rows::{chunks, fetch, insert, int, ordered, values};
