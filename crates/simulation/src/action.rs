@@ -216,12 +216,15 @@ impl World {
         }
     }
 
-    /// Stopping an agent stops nothing that ran, unless somebody had asked for it.
+    /// Stopping an agent stops nothing that ran, unless an operation asked for it, or the host lost power meanwhile.
     async fn stop_agent(&mut self, at: usize) {
         let is_idle = self.is_idle();
         let agent = &mut self.agents[at];
-        let before = agent.host.lasting_programs();
+        let (before, n_boots) = (agent.host.lasting_programs(), agent.host.n_boots());
         agent.stop().await;
+        if agent.host.n_boots() != n_boots {
+            return;
+        }
         let after = agent.host.lasting_programs();
         let stopped: Vec<&i32> = before.iter().filter(|pid| !after.contains(pid)).collect();
         assert!(

@@ -167,6 +167,11 @@ impl Host {
         self.peek(|table| table.lasting_programs())
     }
 
+    /// How often it was booted.
+    pub fn n_boots(&self) -> u32 {
+        self.peek(|table| table.n_boots)
+    }
+
     /// Nobody is killed in the middle of something any more.
     pub fn disarm(&self) {
         self.0.dies_after.set(None);
