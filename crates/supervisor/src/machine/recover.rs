@@ -9,7 +9,8 @@
 
 use model::Code;
 
-use super::{Action, Boot, Cause, Context, Depth, Phase, Process, Role, Step, Work, words};
+use super::due::foreground_at;
+use super::{Action, Boot, Cause, Cmd, Context, Depth, Phase, Process, Role, Step, Work, words};
 
 impl Process {
     pub(super) fn recovered(&mut self, boot: Boot, cx: &Context<'_>, out: &mut Vec<Action>) {
@@ -112,8 +113,18 @@ fn resume(work: &Work, cx: &Context<'_>, out: &mut Vec<Action>) {
             out.push(Action::Check(role));
         }
         Step::Launch(role) => out.push(Action::Spawn(*role)),
+        // While the agent was away the check was due, and maybe the time-out as well: what came up meanwhile is no failure.
+        Step::Command { cmd, .. } if is_checked(cmd, cx) => out.push(Action::Look(Depth::Deep)),
         Step::Command { .. } | Step::Settle { .. } => {}
         Step::AwaitUp { .. } => out.push(Action::Look(Depth::Deep)),
         Step::AwaitDown { .. } => out.push(Action::Look(Depth::Shallow)),
+    }
+}
+
+/// Whether the time has come to look whether a start has brought the process up.
+fn is_checked(cmd: &Cmd, cx: &Context<'_>) -> bool {
+    match cmd.role {
+        Role::Start | Role::Restart => cx.now.boot_ms >= foreground_at(cmd, cx),
+        Role::Stop | Role::Reload | Role::Kill => false,
     }
 }

@@ -286,3 +286,18 @@ fn a_signal_that_an_agent_did_not_live_to_send_is_sent_by_the_next_and_no_other_
         }
     }
 }
+
+#[test]
+fn a_start_that_succeeded_while_the_agent_was_away_is_not_timed_out() {
+    let mut world = world(foreground());
+    world.ask(1, Op::Start);
+    world.pass(1_000);
+    let pid = world.program();
+    // The agent dies within the start check and comes back long after the time-out of the command.
+    world.now += 600_000;
+    world.restart_agent();
+    world.pass(1_000);
+    assert_eq!(world.last().code, Code::OK, "{}", world.last().message);
+    assert_eq!(world.process.view().state, State::Running);
+    assert_eq!((world.program(), world.executed.len()), (pid, 1));
+}
