@@ -135,7 +135,7 @@ impl Control {
 
     /// Makes a commit visible: to readers first and whole, then to waiting agents and watchers.
     ///
-    /// All locks are taken before anything is changed and released after everything is, so whoever has seen a part of the
+    /// All locks are taken before anything is changed and released after everything is, so a reader that has seen a part of the
     /// commit sees the rest. A panic ends the process: the store has the commit, and memory would have half of it.
     fn fold(&self, revision: Revision, changes: &Changes) {
         let _fail_stop = FailStop::new();

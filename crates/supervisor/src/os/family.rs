@@ -262,7 +262,7 @@ impl Families {
             tracing::warn!("killed processes do not go away");
             return Some(told(refused, whose.root));
         }
-        // Somebody forks as fast as we kill.
+        // A member forks as fast as the agent kills.
         if *round > 2 && live.iter().any(|run| !before.contains(run)) {
             kill_group(whose, known);
         }

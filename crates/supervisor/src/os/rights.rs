@@ -169,7 +169,7 @@ impl Drop for Taken {
             .and_then(|()| set_thread_groups(&self.groups))
             .is_ok();
         if !restored || file_ids() != own {
-            // An agent with somebody else's rights would fail at everything, and the next one takes over.
+            // An agent with the rights of a user would fail at everything. The next one takes over.
             tracing::error!("the agent cannot return to its own rights, and ends");
             std::process::abort();
         }
