@@ -6,7 +6,7 @@
 //! is, and it ends when the call has.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use locks::Mutex;
@@ -22,7 +22,7 @@ pub(crate) struct Brake(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    handle: OnceLock<Handle>,
+    handle: Mutex<Option<Handle>>,
     stores: Mutex<Vec<Store>>,
     held: AtomicUsize,
     /// Dropped, the blocking task ends.
@@ -34,7 +34,7 @@ struct Inner {
 
 impl Brake {
     pub(crate) fn attach(&self, handle: &Handle) {
-        let _it_is_the_first = self.0.handle.set(handle.clone());
+        *lock(&self.0.handle) = Some(handle.clone());
     }
 
     /// Time stands still while this store is asked something.
@@ -84,7 +84,7 @@ impl Brake {
         let mut on = lock(&self.0.on);
         match (wanted, on.is_some()) {
             (true, false) => {
-                let Some(handle) = self.0.handle.get() else {
+                let Some(handle) = lock(&self.0.handle).clone() else {
                     return;
                 };
                 let (sender, receiver) = mpsc::channel::<()>();
@@ -98,7 +98,10 @@ impl Brake {
         }
     }
 
+    /// Ends the blocking task and drops the handle: the runtime owns this brake as its hook, so a handle kept here would
+    /// keep the runtime, its epoll and its eventfd open for ever.
     pub(crate) fn release(&self) {
+        *lock(&self.0.handle) = None;
         *lock(&self.0.on) = None;
     }
 }
