@@ -54,7 +54,7 @@ const ACTIONS: [(usize, Action); 17] = [
 
 /// What goes wrong most in a history; its seed says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub(crate) enum Trouble {
     Everything,
     Agents,
     Network,
@@ -65,7 +65,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    pub const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Everything,
         Self::Agents,
         Self::Network,
@@ -74,7 +74,7 @@ impl Trouble {
         Self::Replicas,
     ];
 
-    pub fn of(seed: u64) -> Self {
+    pub(crate) fn of(seed: u64) -> Self {
         Self::ALL[(seed % Self::ALL.len() as u64) as usize]
     }
 

@@ -23,21 +23,22 @@ use crate::world::{self, World};
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 const LOOKS: u32 = 60;
 
-/// What a history was like.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Summary {
-    pub n_tasks: usize,
-    pub n_targets_ended: usize,
-    pub n_events: usize,
-    pub n_executions: usize,
+/// What a history was like; printed for a seed that was asked for.
+#[derive(Debug)]
+#[expect(dead_code, reason = "read through Debug only")]
+pub(crate) struct Summary {
+    pub(crate) n_tasks: usize,
+    pub(crate) n_targets_ended: usize,
+    pub(crate) n_events: usize,
+    pub(crate) n_executions: usize,
 }
 
 /// What was wrong, and all that happened before.
 #[derive(Debug)]
-pub struct Failure {
-    pub seed: u64,
-    pub wrong: String,
-    pub diary: String,
+pub(crate) struct Failure {
+    pub(crate) seed: u64,
+    pub(crate) wrong: String,
+    pub(crate) diary: String,
 }
 
 impl fmt::Display for Failure {
@@ -52,21 +53,21 @@ impl fmt::Display for Failure {
 }
 
 /// Lets one history happen, from its seed.
-pub fn run(seed: u64) -> Result<Summary, Box<Failure>> {
+pub(crate) fn run(seed: u64) -> Result<Summary, Box<Failure>> {
     simulate(seed, async |dir, brake, diary| {
         history(&mut World::new(seed, dir, brake, diary)).await
     })
 }
 
 /// Lets two servers change one store without a word between them.
-pub fn run_replicas(seed: u64) -> Result<(), Box<Failure>> {
+pub(crate) fn run_replicas(seed: u64) -> Result<(), Box<Failure>> {
     simulate(seed, async |dir, brake, _| {
         replicas::converge(seed, dir, &brake).await
     })
 }
 
 /// Lets agents report all the time to servers that have nothing to say, and nothing go wrong.
-pub fn run_busy(seed: u64) -> Result<(), Box<Failure>> {
+pub(crate) fn run_busy(seed: u64) -> Result<(), Box<Failure>> {
     simulate(seed, async |dir, brake, diary| {
         busy::stay_connected(&mut World::new(seed, dir, brake, diary)).await
     })

@@ -1,6 +1,7 @@
 //! A seed is a history; what goes wrong most in it the seed says, too.
 
-use simulation::{Failure, Trouble};
+use crate::action::Trouble;
+use crate::history::{self, Failure};
 
 /// Of each trouble, unless somebody wants more: `MUSTER_SIM_HISTORIES=10000`.
 const HISTORIES: u64 = 400;
@@ -46,7 +47,7 @@ fn replicas_that_are_killed_and_miss_each_others_words_break_no_promise() {
 #[test]
 fn with_every_hint_dropped_two_servers_still_converge() {
     for seed in 0..REPLICA_HISTORIES {
-        if let Err(failure) = simulation::run_replicas(seed) {
+        if let Err(failure) = history::run_replicas(seed) {
             panic!("seed {seed}: {}", failure.wrong);
         }
     }
@@ -56,7 +57,7 @@ fn with_every_hint_dropped_two_servers_still_converge() {
 fn busy_agents_of_quiet_servers_keep_their_sessions() {
     let histories = number("MUSTER_SIM_HISTORIES").unwrap_or(BUSY_HISTORIES);
     for seed in 0..histories {
-        if let Err(failure) = simulation::run_busy(seed) {
+        if let Err(failure) = history::run_busy(seed) {
             panic!("seed {seed}: {}", failure.wrong);
         }
     }
@@ -85,7 +86,7 @@ fn histories(trouble: Trouble) {
     let mut failures: Vec<Box<Failure>> = Vec::new();
     let n_seeds = seeds.len();
     for seed in seeds {
-        match simulation::run(seed) {
+        match history::run(seed) {
             Ok(summary) if n_seeds == 1 => println!("{summary:?}"),
             Ok(_) => {}
             Err(failure) => failures.push(failure),
