@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use model::spec::raw::{Given, RawIdentity, RawLimits, RawPolicy};
+use model::spec::raw::{RawIdentity, RawLimits, RawPolicy, SpecRules};
 use model::spec::{RawSpec, Spec};
 use model::{FullName, Labels};
 
@@ -35,7 +35,7 @@ pub struct Surroundings {
 impl Definition {
     /// Whatever is registered now, to be changed.
     pub fn of(spec: &Spec, labels: BTreeMap<String, String>) -> Result<Self, Failure> {
-        let spec = serde_json::from_value(spec.to_written())
+        let spec = serde_json::from_value(spec.to_request_json())
             .map_err(|e| Failure::usage(format!("the registered spec cannot be read: {e}")))?;
         Ok(Self {
             labels,
@@ -71,7 +71,7 @@ impl Definition {
                 ..policy.clone()
             };
         }
-        let spec = spec.complete(Given::Registering).map_err(explain)?;
+        let spec = spec.complete(SpecRules::Registration).map_err(explain)?;
         Ok((spec, labels))
     }
 }

@@ -1,6 +1,6 @@
 //! Which processes of a business a verb is about: the parts of an expression, or the whole of it.
 
-use model::expression::{Expression, ExpressionError, Part};
+use model::expression::{Expression, ExpressionError, ExpressionPart};
 
 use crate::failure::Failure;
 use crate::show::{clean, width};
@@ -74,7 +74,9 @@ impl SelectionArgs {
             return Ok(None);
         }
         let expression = Expression::parse_parts(parts).map_err(|error| {
-            let at = Part::ALL.iter().position(|part| error.part == Some(*part));
+            let at = ExpressionPart::ALL
+                .iter()
+                .position(|part| error.part == Some(*part));
             refused(at.and_then(|at| parts[at]).unwrap_or_default(), &error)
         })?;
         Ok(Some(expression))

@@ -8,7 +8,8 @@ use std::time::Instant;
 use locks::{Mutex, ReadGuard, WriteGuard};
 use model::UnixMillis;
 use model::access::{
-    Action, App, Area, Audit, Caller, JoinToken, Login, Rights, SecretHash, User, all_rights,
+    AccessArea, App, Audit, Caller, JoinToken, Login, Permission, Rights, SecretHash, User,
+    all_rights,
 };
 use model::change::Changes;
 use model::webhook::Webhook;
@@ -256,7 +257,7 @@ impl Control {
                 Some(Some(user)) => Ok(Caller {
                     app: String::new(),
                     user: user.name.clone(),
-                    of_user: Arc::new(Rights::of(&user.grants())),
+                    user_rights: Arc::new(Rights::from_grants(&user.grants())),
                     ..Caller::system()
                 }),
                 Some(None) => no_login(),
@@ -284,9 +285,9 @@ impl Control {
             .username
             .as_deref()
             .filter(|name| !name.is_empty());
-        let (user, of_user) = match (login, username) {
+        let (user, user_rights) = match (login, username) {
             (Some(Some(user)), _) => {
-                let rights = Arc::new(Rights::of(&user.grants()));
+                let rights = Arc::new(Rights::from_grants(&user.grants()));
                 (user.name.clone(), rights)
             }
             (Some(None), None) => return no_login(),
@@ -309,8 +310,8 @@ impl Control {
         Ok(Caller {
             app: app.code.clone(),
             user,
-            of_app: Arc::new(Rights::of(&app.grants())),
-            of_user,
+            app_rights: Arc::new(Rights::from_grants(&app.grants())),
+            user_rights,
             ..Caller::system()
         })
     }
@@ -319,27 +320,27 @@ impl Control {
     pub fn check<'a>(
         &self,
         caller: &Caller,
-        action: Action,
-        area: impl Into<Area<'a>>,
+        action: Permission,
+        area: impl Into<AccessArea<'a>>,
     ) -> Result<(), ControlError> {
         let area = area.into();
         if caller.may(action, area) {
             return Ok(());
         }
         let what = match action {
-            Action::View => format!("see {area}"),
-            Action::Operate => format!("operate {area}"),
-            Action::Manage => "manage apps, users, tokens, webhooks and hosts".to_owned(),
+            Permission::View => format!("see {area}"),
+            Permission::Operate => format!("operate {area}"),
+            Permission::Manage => "manage apps, users, tokens, webhooks and hosts".to_owned(),
         };
         let role = match action {
-            Action::View => "viewer",
-            Action::Operate => "operator",
-            Action::Manage => "admin",
+            Permission::View => "viewer",
+            Permission::Operate => "operator",
+            Permission::Manage => "admin",
         };
         let refused = |who: &str, name: &str| {
             format!("{who} {name:?} may not {what}: that takes the role of {role} there")
         };
-        let by_app = !caller.of_app.may(action, area);
+        let by_app = !caller.app_rights.may(action, area);
         let message = match by_app {
             true => refused("app", &caller.app),
             false => refused("user", &caller.user),
@@ -358,7 +359,7 @@ impl Control {
 
     /// What only an admin may.
     pub fn check_admin(&self, caller: &Caller) -> Result<(), ControlError> {
-        self.check(caller, Action::Manage, Area::Everything)
+        self.check(caller, Permission::Manage, AccessArea::Everything)
     }
 }
 

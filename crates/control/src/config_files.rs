@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use model::config_file::{FileHead, FileWanted, Found, MAX_BYTES, Written};
+use model::config_file::{DesiredFile, FileLookup, FileMetadata, MAX_BYTES, WrittenFile};
 use model::{Host, Invalid};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use wire::ask::{Question, ReadFile, WriteFile};
@@ -56,9 +56,9 @@ impl Control {
     pub async fn write_file(
         &self,
         host: Host,
-        file: FileWanted,
+        file: DesiredFile,
         content: Vec<u8>,
-    ) -> Result<Written, ControlError> {
+    ) -> Result<WrittenFile, ControlError> {
         file.check()?;
         if content.len() > MAX_BYTES {
             let rule = format!(
@@ -74,7 +74,7 @@ impl Control {
         });
         let answer = self.work_on_file(host, question, &doing).await?;
         serde_json::from_slice(&answer)
-            .map(Written::bound)
+            .map(WrittenFile::bound)
             .map_err(|_| not_understood(host, &doing))
     }
 
@@ -97,11 +97,11 @@ impl Control {
         let found = serde_json::from_slice(&answer[..end]).map_err(|_| not_understood())?;
         answer.drain(..=end);
         Ok(match found {
-            Found::Nothing => None,
-            Found::File(FileHead { size, .. }) if size != answer.len() as u64 => {
+            FileLookup::Nothing => None,
+            FileLookup::File(FileMetadata { size, .. }) if size != answer.len() as u64 => {
                 return Err(not_understood());
             }
-            Found::File(head) => {
+            FileLookup::File(head) => {
                 let head = head.bound();
                 Some(FileOnHost {
                     content: answer,

@@ -1,6 +1,6 @@
 //! Reading what happened.
 
-use model::access::{Action, Area, Caller};
+use model::access::{AccessArea, Caller, Permission};
 use model::event::{Event, EventKind};
 use model::{Host, Namespace, ProcessName, UnixMillis};
 use store::{EventPage, StoredEvent};
@@ -40,12 +40,12 @@ impl Control {
     ) -> Result<Vec<EventView>, ControlError> {
         let namespaces = match filter.namespaces {
             None => {
-                self.check(caller, Action::View, Area::Anything)?;
-                caller.visible()
+                self.check(caller, Permission::View, AccessArea::Anything)?;
+                caller.visible_namespaces()
             }
             Some(asked) => {
                 for namespace in &asked {
-                    self.check(caller, Action::View, namespace)?;
+                    self.check(caller, Permission::View, namespace)?;
                 }
                 Some(asked)
             }

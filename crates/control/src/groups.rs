@@ -1,6 +1,6 @@
 //! Process groups: stored per namespace and host.
 
-use model::access::{Action, Area, Audit, Caller};
+use model::access::{AccessArea, Audit, Caller, Permission};
 use model::change::GroupRow;
 use model::group::ProcessGroup;
 use model::{AgentId, Code, Namespace};
@@ -18,7 +18,7 @@ impl Control {
         hosts: Vec<Asked>,
         groups: Vec<ProcessGroup>,
     ) -> Result<Vec<Answer>, ControlError> {
-        self.check(caller, Action::Operate, namespace)?;
+        self.check(caller, Permission::Operate, namespace)?;
         let (caller, namespace, at) = (caller.clone(), namespace.clone(), self.now());
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);
@@ -54,7 +54,7 @@ impl Control {
         hosts: Vec<(Asked, AgentId)>,
     ) -> Result<Vec<Answer>, ControlError> {
         // An agent id leads to every namespace of its host.
-        self.check(caller, Action::Operate, Area::Everything)?;
+        self.check(caller, Permission::Operate, AccessArea::Everything)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);

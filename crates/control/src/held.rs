@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::access::{Action, Area, Caller};
-use model::held::{Foreign, HeldProcess, HeldReport};
+use model::access::{AccessArea, Caller, Permission};
+use model::held::{ForeignProcess, HeldProcess, HeldReport};
 use model::spec::AutoType;
 use model::{Flag, FullName, Host, UnixMillis};
 use wire::ask::Question;
@@ -15,7 +15,7 @@ use crate::{Control, ControlError};
 pub struct HeldView {
     pub host: Host,
     pub processes: Vec<Comparison>,
-    pub foreign: Vec<Foreign>,
+    pub foreign: Vec<ForeignProcess>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Wanted {
 impl Control {
     /// Asks the agent what it holds, and compares. An app sees the namespaces that it may touch.
     pub async fn held(&self, caller: &Caller, host: Host) -> Result<HeldView, ControlError> {
-        self.check(caller, Action::View, Area::Anything)?;
+        self.check(caller, Permission::View, AccessArea::Anything)?;
         let answer = self.ask(host, Question::Held {}).await?.whole().await?;
         let report: HeldReport = serde_json::from_slice(&answer).map_err(|error| {
             tracing::warn!(%host, %error, "an agent says what it holds in no form that is known");
@@ -53,7 +53,7 @@ impl Control {
             ))
         })?;
         let report = report.bound();
-        let may_see = |name: &FullName| caller.may(Action::View, &name.namespace);
+        let may_see = |name: &FullName| caller.may(Permission::View, &name.namespace);
         let mut both: BTreeMap<FullName, (Option<Wanted>, Option<HeldProcess>)> = BTreeMap::new();
         for (name, wanted) in self.wanted_on(host) {
             both.entry(name).or_default().0 = Some(wanted);

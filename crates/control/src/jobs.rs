@@ -19,7 +19,7 @@ pub(crate) use table::Jobs;
 
 use std::time::Duration;
 
-use model::access::{Action, Area, Caller};
+use model::access::{AccessArea, Caller, Permission};
 use model::job::{JobId, JobRow, JobStatus, JobTaskRow};
 use store::{JobPage, JobSummary};
 
@@ -60,7 +60,7 @@ impl Control {
                 }
             }
         };
-        self.check(caller, Action::View, view.job.business)?;
+        self.check(caller, Permission::View, view.job.business)?;
         Ok(view)
     }
 
@@ -80,7 +80,7 @@ impl Control {
             let still = self.0.jobs.table().n_ended(id);
             match still {
                 Some((business, so_far)) if so_far <= n_ended => {
-                    self.check(caller, Action::View, business)?;
+                    self.check(caller, Permission::View, business)?;
                 }
                 Some(_) | None => return self.job(caller, id).await,
             }
@@ -99,11 +99,11 @@ impl Control {
         page: &JobPage,
     ) -> Result<Vec<JobSummary>, ControlError> {
         if let Some(business) = page.business {
-            self.check(caller, Action::View, business)?;
+            self.check(caller, Permission::View, business)?;
             return Ok(self.0.store.jobs(page).await?);
         }
-        self.check(caller, Action::View, Area::Anything)?;
-        let sees = |summary: &JobSummary| caller.may(Action::View, summary.job.business);
+        self.check(caller, Permission::View, AccessArea::Anything)?;
+        let sees = |summary: &JobSummary| caller.may(Permission::View, summary.job.business);
         let (mut jobs, mut page) = (Vec::new(), page.clone());
         let wanted = page.limit as usize;
         while jobs.len() < wanted {

@@ -1,6 +1,6 @@
 //! What a process writes, from its host while it is connected.
 
-use model::access::{Action, Caller};
+use model::access::{Caller, Permission};
 use model::change::HostId;
 use model::{FullName, Host, Invalid};
 use wire::ask::{Logs, Question};
@@ -29,7 +29,7 @@ impl Control {
         caller: &Caller,
         wanted: LogsOf,
     ) -> Result<AnswerStream, ControlError> {
-        self.check(caller, Action::Operate, &wanted.process.namespace)?;
+        self.check(caller, Permission::Operate, &wanted.process.namespace)?;
         let (host, id) = self.only_host(&wanted)?;
         let question = Question::Logs(Logs {
             process: wanted.process.clone(),

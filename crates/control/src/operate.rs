@@ -5,9 +5,9 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use fleet::Row;
-use model::access::{Action, Audit, Caller};
+use model::access::{Audit, Caller, Permission};
 use model::change::{OutcomeRow, TargetRow, TaskRow};
-use model::operation::{GRACE_SECS, Subject};
+use model::operation::{GRACE_SECS, OutcomeSubject};
 use model::spec::{Policy, Probe};
 use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
 
@@ -47,7 +47,7 @@ impl Control {
         requests: Vec<Operate>,
     ) -> Result<TaskId, ControlError> {
         for request in &requests {
-            self.check(caller, Action::Operate, &request.name.namespace)?;
+            self.check(caller, Permission::Operate, &request.name.namespace)?;
         }
         if requests.iter().all(|request| request.hosts.is_empty()) {
             return Err(Invalid::new("hosts", "must not be empty").into());
@@ -77,9 +77,9 @@ impl Control {
 }
 
 /// What a result says of a registered process.
-pub(crate) fn subject_of(row: &Row<'_>) -> Subject {
+pub(crate) fn subject_of(row: &Row<'_>) -> OutcomeSubject {
     let identity = &row.definition().spec.identity;
-    Subject {
+    OutcomeSubject {
         proc_name: identity.proc_name.clone(),
         setup_path: identity.setup_path.clone(),
         registered_at: row.registered_at(),
@@ -88,8 +88,8 @@ pub(crate) fn subject_of(row: &Row<'_>) -> Subject {
 }
 
 /// What it says of one that was only looked for.
-pub(crate) fn subject_of_probe(probe: &Probe) -> Subject {
-    Subject {
+pub(crate) fn subject_of_probe(probe: &Probe) -> OutcomeSubject {
+    OutcomeSubject {
         proc_name: probe.proc_name.clone(),
         setup_path: probe.setup_path.clone(),
         ..Default::default()
@@ -307,7 +307,7 @@ impl<'a> OperatePlan<'a> {
             });
         let outcome = ended.map(|(code, message)| Outcome {
             subject: Some(Box::new(match (&line.content, &registered, &line.probe) {
-                (Some(content), _, _) => Subject {
+                (Some(content), _, _) => OutcomeSubject {
                     proc_name: content.spec.identity.proc_name.clone(),
                     setup_path: content.spec.identity.setup_path.clone(),
                     registered_at: registered.map_or(self.draft.at, |row| row.registered_at()),
@@ -315,7 +315,7 @@ impl<'a> OperatePlan<'a> {
                 },
                 (None, Some(row), _) => subject_of(row),
                 (None, None, Some(probe)) => subject_of_probe(probe),
-                (None, None, None) => Subject::default(),
+                (None, None, None) => OutcomeSubject::default(),
             })),
             ..Outcome::plain(code, message, self.draft.at)
         });
@@ -331,7 +331,7 @@ impl<'a> OperatePlan<'a> {
             .latest_deadline(host, &line.name)
             .unwrap_or(self.draft.at)
             .max(self.draft.at);
-        begins.plus_millis(i64::from(line.op.bound_secs(policy).saturating_add(GRACE_SECS)) * 1000)
+        begins.plus_millis(i64::from(line.op.max_secs(policy).saturating_add(GRACE_SECS)) * 1000)
     }
 
     fn push(

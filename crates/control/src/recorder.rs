@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::change::{Changes, EventRow, HostId, OutcomeRow, ProcessId, ProcessRow, Revision};
-use model::operation::Subject;
+use model::operation::OutcomeSubject;
 use model::{Code, Flag, FullName, Host, OpId, Outcome};
 use tokio::sync::{mpsc, watch};
 
@@ -242,7 +242,7 @@ fn plan(
         let mut subject = match (&row, &target.probe) {
             (Some(row), _) => subject_of(row),
             (None, Some(probe)) => subject_of_probe(probe),
-            (None, None) => Subject::default(),
+            (None, None) => OutcomeSubject::default(),
         };
         subject.managed = outcome.managed.unwrap_or(subject.managed);
         let subject = Some(Box::new(subject));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use fleet::{Fleet, FreshIds};
-use model::access::{Action, Audit, Caller};
+use model::access::{Audit, Caller, Permission};
 use model::change::{
     Changes, DefinitionId, HostId, HostRow, NameId, NameRow, ProcessRow, Revision,
 };
@@ -41,7 +41,7 @@ impl Control {
         caller: &Caller,
         request: Registration,
     ) -> Result<Vec<Answer>, ControlError> {
-        self.check(caller, Action::Operate, &request.name.namespace)?;
+        self.check(caller, Permission::Operate, &request.name.namespace)?;
         let (caller, at) = (caller.clone(), self.now());
         let content = Content::new(request.spec, request.labels);
         self.commit(move |world| {

@@ -3,7 +3,7 @@
 use fleet::Observed;
 use model::bounds::MAX_MESSAGE;
 use model::change::EventRow;
-use model::text::line;
+use model::text::sanitize_line;
 use wire::{EventFrame, Report, ResultFrame, Up, UpKind};
 
 use crate::recorder::Record;
@@ -135,7 +135,7 @@ impl Session {
 /// What is wrong may quote the frame.
 fn malformed(what: &str) -> Refused {
     let mut reason = format!("malformed frame: {what}");
-    line(&mut reason, MAX_MESSAGE);
+    sanitize_line(&mut reason, MAX_MESSAGE);
     Refused::for_now(reason)
 }
 

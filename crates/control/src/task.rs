@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fleet::Fleet;
-use model::access::{Action, Area, Caller};
+use model::access::{AccessArea, Caller, Permission};
 use model::spec::Probe;
 use model::{FullName, Host, Op, Outcome, TaskId, UnixMillis};
 
@@ -75,8 +75,8 @@ impl Control {
         limit: u32,
         before: Option<TaskId>,
     ) -> Result<Vec<store::TaskSummary>, ControlError> {
-        self.check(caller, Action::View, Area::Anything)?;
-        let sees_all = caller.may(Action::View, Area::Everything);
+        self.check(caller, Permission::View, AccessArea::Anything)?;
+        let sees_all = caller.may(Permission::View, AccessArea::Everything);
         let sees = |summary: &store::TaskSummary| {
             sees_all || (summary.task.app == caller.app && summary.task.user == caller.user)
         };
@@ -121,7 +121,7 @@ impl Control {
         let mut checked = None;
         for target in &task.targets {
             if checked != Some(&target.process.namespace) {
-                self.check(caller, Action::View, &target.process.namespace)?;
+                self.check(caller, Permission::View, &target.process.namespace)?;
                 checked = Some(&target.process.namespace);
             }
         }

@@ -19,7 +19,7 @@ pub(crate) use work::{has_templates, work};
 use std::sync::Arc;
 
 use model::Invalid;
-use model::access::{Action, Caller};
+use model::access::{Caller, Permission};
 use model::config_template::{ConfigFileRow, ContentId, TemplateId};
 use model::topology::{BkProcessId, BusinessId};
 
@@ -44,7 +44,7 @@ impl Control {
         process: BkProcessId,
         local_inst_id: u32,
     ) -> Result<String, ControlError> {
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         let job = {
             let fleet = self.fleet();
             let row = fleet
@@ -71,7 +71,7 @@ impl Control {
         business: BusinessId,
         process: BkProcessId,
     ) -> Result<Vec<Arc<ConfigFileRow>>, ControlError> {
-        self.check(caller, Action::View, business)?;
+        self.check(caller, Permission::View, business)?;
         let fleet = self.fleet();
         let here = fleet
             .view_row(process)
@@ -91,7 +91,7 @@ impl Control {
         business: BusinessId,
         content: ContentId,
     ) -> Result<Arc<str>, ControlError> {
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         let found = self.0.store.content(content).await?;
         found.ok_or_else(|| ControlError::NotFound("this content is no longer kept".to_owned()))
     }

@@ -31,9 +31,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use fleet::view::View;
-use model::access::{Action, Caller};
+use model::access::{Caller, Permission};
 use model::change::Changes;
-use model::topology::{BusinessId, BusinessRow, Facts, Origin};
+use model::topology::{BusinessFacts, BusinessId, BusinessRow, Origin};
 
 use crate::{Control, ControlError};
 
@@ -43,7 +43,7 @@ pub trait TopologySource: Send + Sync + std::fmt::Debug {
     /// How often businesses that came from it are read again.
     fn refresh_every(&self) -> Duration;
     /// All of one, as it is now; an error in words when it cannot be read as a whole.
-    async fn facts(&self, business: BusinessId) -> Result<Facts, String>;
+    async fn facts(&self, business: BusinessId) -> Result<BusinessFacts, String>;
 }
 
 /// Whether a plan is carried out.
@@ -59,14 +59,14 @@ impl Control {
     pub async fn import_topology(
         &self,
         caller: &Caller,
-        facts: Facts,
+        facts: BusinessFacts,
         origin: Origin,
         apply: Apply,
     ) -> Result<Difference, ControlError> {
         let business = facts
             .business
             .ok_or_else(|| model::Invalid::required("bk_biz_id"))?;
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         self.plan_topology(caller, business, facts, origin, apply, |_| Ok(true))
             .await
     }
@@ -76,7 +76,7 @@ impl Control {
         &self,
         caller: &Caller,
         business: BusinessId,
-        facts: Facts,
+        facts: BusinessFacts,
         origin: Origin,
         apply: Apply,
         may: impl Fn(&View) -> Result<bool, ControlError> + Send + 'static,
@@ -104,13 +104,13 @@ impl Control {
         caller: &Caller,
         business: BusinessId,
     ) -> Result<Difference, ControlError> {
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         // One at a time: of two answers of the source the older must not come last.
         let _turn = self.0.refreshing.lock(business).await;
         let origin = move |view: &View| view.business(business).map(|row| row.origin);
         let before = origin(self.fleet().view());
         match (before, self.0.source.get()) {
-            (Some(Origin::Given), _) => Ok(Difference::default()),
+            (Some(Origin::Imported), _) => Ok(Difference::default()),
             (Some(Origin::Cmdb) | None, Some(source)) => {
                 let facts = source.facts(business).await;
                 let facts = facts.map_err(ControlError::Away)?;
@@ -142,22 +142,26 @@ impl Control {
         caller: &Caller,
         business: BusinessId,
     ) -> Result<Difference, ControlError> {
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| remove::remove(world, business, &caller, at))
             .await
     }
 
     /// A business as the facts that would make it: what a file would hold.
-    pub fn topology(&self, caller: &Caller, business: BusinessId) -> Result<Facts, ControlError> {
-        self.check(caller, Action::View, business)?;
+    pub fn topology(
+        &self,
+        caller: &Caller,
+        business: BusinessId,
+    ) -> Result<BusinessFacts, ControlError> {
+        self.check(caller, Permission::View, business)?;
         facts::of(&self.fleet(), business).ok_or_else(|| no_such_business(business))
     }
 
     /// Every business that the caller may see.
     pub fn businesses(&self, caller: &Caller) -> Vec<BusinessRow> {
         let fleet = self.fleet();
-        let may_see = |row: &&BusinessRow| caller.may(Action::View, row.id);
+        let may_see = |row: &&BusinessRow| caller.may(Permission::View, row.id);
         fleet.view().businesses().filter(may_see).cloned().collect()
     }
 

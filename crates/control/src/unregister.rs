@@ -1,7 +1,7 @@
 //! Unregistering: forgets a process and leaves it running.
 
 use model::FullName;
-use model::access::{Action, Audit, Caller};
+use model::access::{Audit, Caller, Permission};
 
 use crate::ask::{answer_each, success, trail};
 use crate::register::Draft;
@@ -15,7 +15,7 @@ impl Control {
         name: &FullName,
         hosts: Vec<Asked>,
     ) -> Result<Vec<Answer>, ControlError> {
-        self.check(caller, Action::Operate, &name.namespace)?;
+        self.check(caller, Permission::Operate, &name.namespace)?;
         let (caller, name, at) = (caller.clone(), name.clone(), self.now());
         self.commit(move |world| {
             let mut draft = Draft::new(world, at);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use model::bounds::{MAX_HOSTNAME, MAX_KERNEL, MAX_VERSION};
 use model::change::{HostId, HostRow, ProcessId};
-use model::text::line;
+use model::text::sanitize_line;
 use model::{AgentId, Host, UnixMillis};
 use std::hash::BuildHasher;
 
@@ -44,9 +44,9 @@ impl AgentInfo {
     /// Cuts and escapes what a host says about itself.
     #[must_use]
     pub fn bound(mut self) -> Self {
-        line(&mut self.version, MAX_VERSION);
-        line(&mut self.hostname, MAX_HOSTNAME);
-        line(&mut self.kernel, MAX_KERNEL);
+        sanitize_line(&mut self.version, MAX_VERSION);
+        sanitize_line(&mut self.hostname, MAX_HOSTNAME);
+        sanitize_line(&mut self.kernel, MAX_KERNEL);
         self
     }
 }

@@ -5,7 +5,7 @@
 
 use model::bounds::{MAX_MESSAGE, MAX_VERSION};
 use model::change::ProcessId;
-use model::text::{line, lines};
+use model::text::{sanitize_line, sanitize_lines};
 use model::{State, UnixMillis};
 use roaring::RoaringBitmap;
 
@@ -170,8 +170,8 @@ impl Entry {
             disk: reader.u64()?,
             net: reader.u64()?,
             texts: Texts {
-                version: bounded(reader.text()?, line, MAX_VERSION),
-                message: bounded(reader.text()?, lines, MAX_MESSAGE),
+                version: bounded(reader.text()?, sanitize_line, MAX_VERSION),
+                message: bounded(reader.text()?, sanitize_lines, MAX_MESSAGE),
             },
         })
     }

@@ -8,7 +8,7 @@ use model::change::{
     Revision,
 };
 use model::spec::RawSpec;
-use model::spec::raw::Given;
+use model::spec::raw::SpecRules;
 use model::{Flag, FullName, Host, Labels, Namespace, Spec, State, Status, UnixMillis};
 use proptest::prelude::{Strategy, prop, prop_oneof, proptest};
 
@@ -23,7 +23,7 @@ pub(crate) fn spec(start_cmd: &str) -> Spec {
         "control": {"start_cmd": start_cmd},
     }))
     .unwrap();
-    raw.complete(Given::Inline).unwrap()
+    raw.complete(SpecRules::Inline).unwrap()
 }
 
 fn name(id: u32) -> FullName {

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use serde::{Deserialize, Serialize};
 
 pub use grant::{Grant, Role};
-pub use rights::{Action, Area, Rights};
+pub use rights::{AccessArea, Permission, Rights};
 
 use crate::{Host, Invalid, Namespace, UnixMillis};
 
@@ -63,7 +63,7 @@ impl App {
             (None, None) if self.trusted => vec![Grant::everywhere(Role::Admin)],
             (None, None) => vec![Grant::everywhere(Role::Operator)],
             (None, Some(namespaces)) => {
-                let within = grant::Reach::Within {
+                let within = grant::GrantReach::Within {
                     namespaces: namespaces.clone(),
                     businesses: Vec::new(),
                 };
@@ -147,8 +147,8 @@ pub struct JoinToken {
 pub struct Caller {
     pub app: String,
     pub user: String,
-    pub of_app: Arc<Rights>,
-    pub of_user: Arc<Rights>,
+    pub app_rights: Arc<Rights>,
+    pub user_rights: Arc<Rights>,
     pub from: Option<IpAddr>,
     pub request_id: String,
 }
@@ -159,8 +159,8 @@ impl Caller {
         Self {
             app: "muster".into(),
             user: "system".into(),
-            of_app: all_rights(),
-            of_user: all_rights(),
+            app_rights: all_rights(),
+            user_rights: all_rights(),
             from: None,
             request_id: String::new(),
         }
@@ -170,22 +170,22 @@ impl Caller {
     #[must_use]
     pub fn with_grants(self, grants: &[Grant]) -> Self {
         Self {
-            of_app: Arc::new(Rights::of(grants)),
+            app_rights: Arc::new(Rights::from_grants(grants)),
             ..self
         }
     }
 
-    pub fn may<'a>(&self, action: Action, area: impl Into<Area<'a>>) -> bool {
+    pub fn may<'a>(&self, action: Permission, area: impl Into<AccessArea<'a>>) -> bool {
         match area.into() {
             // Each may do it somewhere, and yet there may be no place where both may.
-            Area::Anything => self.of_app.may_somewhere(action, &self.of_user),
-            area => self.of_app.may(action, area) && self.of_user.may(action, area),
+            AccessArea::Anything => self.app_rights.may_somewhere(action, &self.user_rights),
+            area => self.app_rights.may(action, area) && self.user_rights.may(action, area),
         }
     }
 
     /// The namespaces that it may see; none named means all.
-    pub fn visible(&self) -> Option<Vec<Namespace>> {
-        self.of_app.visible_to_both(&self.of_user)
+    pub fn visible_namespaces(&self) -> Option<Vec<Namespace>> {
+        self.app_rights.visible_to_both(&self.user_rights)
     }
 }
 
@@ -242,37 +242,40 @@ mod tests {
 
     fn viewer_of(name: &str) -> Arc<Rights> {
         let grant = Grant::new(Role::Viewer, vec![ns(name)], Vec::new()).unwrap();
-        Arc::new(Rights::of(&[grant]))
+        Arc::new(Rights::from_grants(&[grant]))
     }
 
     #[test]
     fn an_app_and_its_user_may_what_both_may() {
         let caller = Caller {
-            of_app: viewer_of("web"),
-            of_user: viewer_of("web"),
+            app_rights: viewer_of("web"),
+            user_rights: viewer_of("web"),
             ..Caller::system()
         };
-        assert!(caller.may(Action::View, &ns("web")));
-        assert!(caller.may(Action::View, Area::Anything));
+        assert!(caller.may(Permission::View, &ns("web")));
+        assert!(caller.may(Permission::View, AccessArea::Anything));
         let apart = Caller {
-            of_user: viewer_of("db"),
+            user_rights: viewer_of("db"),
             ..caller
         };
-        assert!(!apart.may(Action::View, &ns("web")));
-        assert!(!apart.may(Action::View, &ns("db")));
-        assert!(!apart.may(Action::View, Area::Anything));
-        assert_eq!(apart.visible(), Some(Vec::new()));
+        assert!(!apart.may(Permission::View, &ns("web")));
+        assert!(!apart.may(Permission::View, &ns("db")));
+        assert!(!apart.may(Permission::View, AccessArea::Anything));
+        assert_eq!(apart.visible_namespaces(), Some(Vec::new()));
         let grants = |operated: &str| {
             let operator = Grant::new(Role::Operator, vec![ns(operated)], Vec::new()).unwrap();
-            Arc::new(Rights::of(&[Grant::everywhere(Role::Viewer), operator]))
+            Arc::new(Rights::from_grants(&[
+                Grant::everywhere(Role::Viewer),
+                operator,
+            ]))
         };
         let apart = Caller {
-            of_app: grants("web"),
-            of_user: grants("db"),
+            app_rights: grants("web"),
+            user_rights: grants("db"),
             ..apart
         };
-        assert!(apart.may(Action::View, Area::Anything));
-        assert!(!apart.may(Action::Operate, Area::Anything));
+        assert!(apart.may(Permission::View, AccessArea::Anything));
+        assert!(!apart.may(Permission::Operate, AccessArea::Anything));
     }
 
     /// Rows as they were stored before there were roles.
@@ -284,7 +287,7 @@ mod tests {
                 r#"{{"code":"a","secret":{secret},"namespaces":{namespaces},"trusted":{trusted},"rate_limit":0,"created_at":1}}"#
             );
             let app: App = serde_json::from_str(&text).unwrap();
-            grant::in_words(&app.grants())
+            grant::describe_grants(&app.grants())
         };
         assert_eq!(app("null", true), "admin of everything");
         assert_eq!(app("null", false), "operator of everything");
@@ -292,6 +295,9 @@ mod tests {
         assert_eq!(app("[]", false), "operator of nothing");
         let user = format!(r#"{{"name":"ada","password":{secret},"created_at":1}}"#);
         let user: User = serde_json::from_str(&user).unwrap();
-        assert_eq!(grant::in_words(&user.grants()), "operator of everything");
+        assert_eq!(
+            grant::describe_grants(&user.grants()),
+            "operator of everything"
+        );
     }
 }

@@ -4,12 +4,12 @@
 //! escapes them ([`crate::text`]). It runs where a frame or a message of another replica becomes one of these types. Limits
 //! are wide enough for everything that an agent of ours says.
 
-use crate::config_file::{FileHead, Written};
+use crate::config_file::{FileMetadata, WrittenFile};
 use crate::event::Event;
-use crate::held::{Foreign, HeldProcess, HeldReport};
-use crate::operation::{Instance, MAX_OUTPUT, Ran, Subject};
+use crate::held::{ForeignProcess, HeldProcess, HeldReport};
+use crate::operation::{CommandRun, MAX_OUTPUT, OutcomeSubject, ProcessInspection};
 use crate::spec::raw::{MAX_COMMAND_LEN, MAX_PATH_LEN};
-use crate::text::{last_lines, line, lines};
+use crate::text::{sanitize_last_lines, sanitize_line, sanitize_lines};
 use crate::{Outcome, Status};
 
 /// A sentence for people: why a process is as it is, why an event happened, why something is refused.
@@ -21,7 +21,7 @@ pub const MAX_HOSTNAME: usize = 255;
 /// The kernel of a host.
 pub const MAX_KERNEL: usize = 255;
 /// A word about a process: the letter of its state, a phase, the name of a program or of a user.
-pub const MAX_WORD: usize = 256;
+pub const MAX_SHORT_TEXT: usize = 256;
 /// How many processes an agent may say that it holds, and how many foreign ones.
 pub const MAX_HELD: usize = 65_536;
 /// How many operations it may say are waiting for one of them.
@@ -30,8 +30,8 @@ pub const MAX_HELD_OPERATIONS: usize = 1024;
 impl Status {
     #[must_use]
     pub fn bound(mut self) -> Self {
-        line(&mut self.version, MAX_VERSION);
-        lines(&mut self.message, MAX_MESSAGE);
+        sanitize_line(&mut self.version, MAX_VERSION);
+        sanitize_lines(&mut self.message, MAX_MESSAGE);
         self
     }
 }
@@ -39,7 +39,7 @@ impl Status {
 impl Event {
     #[must_use]
     pub fn bound(mut self) -> Self {
-        lines(&mut self.reason, MAX_MESSAGE);
+        sanitize_lines(&mut self.reason, MAX_MESSAGE);
         self
     }
 }
@@ -47,35 +47,35 @@ impl Event {
 impl Outcome {
     #[must_use]
     pub fn bound(mut self) -> Self {
-        lines(&mut self.message, MAX_MESSAGE);
-        if let Some(Ran {
+        sanitize_lines(&mut self.message, MAX_MESSAGE);
+        if let Some(CommandRun {
             command, output, ..
         }) = &mut self.ran
         {
-            lines(command, MAX_COMMAND_LEN);
-            last_lines(output, MAX_OUTPUT);
+            sanitize_lines(command, MAX_COMMAND_LEN);
+            sanitize_last_lines(output, MAX_OUTPUT);
         }
         if let Some(instance) = &mut self.instance {
-            let Instance {
+            let ProcessInspection {
                 cmdline,
                 version,
                 health,
                 stat,
                 ..
             } = &mut **instance;
-            lines(cmdline, MAX_COMMAND_LEN);
-            line(version, MAX_VERSION);
-            lines(health, MAX_MESSAGE);
-            line(stat, MAX_WORD);
+            sanitize_lines(cmdline, MAX_COMMAND_LEN);
+            sanitize_line(version, MAX_VERSION);
+            sanitize_lines(health, MAX_MESSAGE);
+            sanitize_line(stat, MAX_SHORT_TEXT);
         }
         if let Some(subject) = &mut self.subject {
-            let Subject {
+            let OutcomeSubject {
                 proc_name,
                 setup_path,
                 ..
             } = &mut **subject;
-            line(proc_name, MAX_PATH_LEN);
-            line(setup_path, MAX_PATH_LEN);
+            sanitize_line(proc_name, MAX_PATH_LEN);
+            sanitize_line(setup_path, MAX_PATH_LEN);
         }
         self
     }
@@ -90,41 +90,42 @@ impl HeldReport {
             phase, operations, ..
         } in &mut self.processes
         {
-            line(phase, MAX_MESSAGE);
+            sanitize_line(phase, MAX_MESSAGE);
             operations.truncate(MAX_HELD_OPERATIONS);
         }
-        for Foreign {
+        for ForeignProcess {
             pid_path,
             program,
             user,
             ..
         } in &mut self.foreign
         {
-            line(pid_path, MAX_PATH_LEN);
-            line(program, MAX_WORD);
-            line(user, MAX_WORD);
+            sanitize_line(pid_path, MAX_PATH_LEN);
+            sanitize_line(program, MAX_SHORT_TEXT);
+            sanitize_line(user, MAX_SHORT_TEXT);
         }
         self
     }
 }
 
-impl Written {
+impl WrittenFile {
     #[must_use]
     pub fn bound(mut self) -> Self {
-        line(&mut self.path, MAX_PATH_LEN);
-        line(&mut self.md5, MAX_WORD);
+        sanitize_line(&mut self.path, MAX_PATH_LEN);
+        sanitize_line(&mut self.md5, MAX_SHORT_TEXT);
         for text in [&mut self.previous_md5, &mut self.backup_path] {
-            text.iter_mut().for_each(|text| line(text, MAX_PATH_LEN));
+            text.iter_mut()
+                .for_each(|text| sanitize_line(text, MAX_PATH_LEN));
         }
         self
     }
 }
 
-impl FileHead {
+impl FileMetadata {
     #[must_use]
     pub fn bound(mut self) -> Self {
         for text in [&mut self.md5, &mut self.owner, &mut self.group] {
-            line(text, MAX_WORD);
+            sanitize_line(text, MAX_SHORT_TEXT);
         }
         self
     }

@@ -7,14 +7,14 @@ use crate::Invalid;
 /// The longest file that is written: it travels in one frame.
 pub const MAX_BYTES: usize = 3 * 1024 * 1024;
 /// How many older contents of a file stay beside it, unless somebody wants another number.
-pub const KEEP_BACKUPS: u32 = 5;
+pub const DEFAULT_BACKUPS: u32 = 5;
 /// The most that may be wanted.
 pub const MAX_BACKUPS: u32 = 100;
 const MAX_MODE: u32 = 0o7777;
 
 /// A file as it should be on a host. Its content goes beside it, as the final bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileWanted {
+pub struct DesiredFile {
     /// Absolute, without `..`.
     pub path: String,
     /// Users and groups by name or number.
@@ -29,7 +29,7 @@ pub struct FileWanted {
     pub keep_backups: u32,
 }
 
-impl FileWanted {
+impl DesiredFile {
     /// What can be wrong without looking at any host.
     pub fn check(&self) -> Result<(), Invalid> {
         for (field, text) in [
@@ -55,7 +55,7 @@ impl FileWanted {
 
 /// What became of a file that was to be written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct WrittenFile {
     /// Where the file really is, which is elsewhere when its path leads through links.
     pub path: String,
     /// Read back from the host.
@@ -73,13 +73,13 @@ pub struct Written {
 /// What is at a path of a host. It is the first line of an answer; the content follows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum FileLookup {
     Nothing,
-    File(FileHead),
+    File(FileMetadata),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileHead {
+pub struct FileMetadata {
     pub size: u64,
     pub md5: String,
     /// By name, or by number where nobody has it.
@@ -93,20 +93,20 @@ pub struct FileHead {
 mod tests {
     use super::*;
 
-    fn wanted() -> FileWanted {
-        FileWanted {
+    fn wanted() -> DesiredFile {
+        DesiredFile {
             path: "/etc/app.conf".into(),
             owner: "app".into(),
             group: "app".into(),
             mode: 0o640,
             md5: "d41d8cd98f00b204e9800998ecf8427e".into(),
-            keep_backups: KEEP_BACKUPS,
+            keep_backups: DEFAULT_BACKUPS,
         }
     }
 
     #[test]
     fn what_no_host_could_write_is_refused_with_its_field() {
-        let refused = |change: fn(&mut FileWanted)| {
+        let refused = |change: fn(&mut DesiredFile)| {
             let mut wanted = wanted();
             change(&mut wanted);
             wanted.check().map_err(|invalid| invalid.field)
@@ -124,17 +124,17 @@ mod tests {
 
     #[test]
     fn what_was_found_is_one_line() {
-        let head = FileHead {
+        let head = FileMetadata {
             size: 3,
             md5: "900150983cd24fb0d6963f7d28e17f72".into(),
             owner: "a\nb".into(),
             group: "root".into(),
             mode: 0o644,
         };
-        for found in [Found::Nothing, Found::File(head)] {
+        for found in [FileLookup::Nothing, FileLookup::File(head)] {
             let line = serde_json::to_string(&found).unwrap();
             assert!(!line.contains('\n'), "{line}");
-            assert_eq!(serde_json::from_str::<Found>(&line).unwrap(), found);
+            assert_eq!(serde_json::from_str::<FileLookup>(&line).unwrap(), found);
         }
     }
 }

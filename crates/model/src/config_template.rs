@@ -123,7 +123,7 @@ impl TemplateRow {
                 ));
             }
         }
-        check_place(&self.abs_path, &self.file_name)?;
+        check_file_path(&self.abs_path, &self.file_name)?;
         if self.filemode > 0o7777 {
             return Err(Invalid::new(
                 "filemode",
@@ -135,7 +135,7 @@ impl TemplateRow {
 }
 
 /// Whether a folder and a name are a file on a host; before and after what they name is filled in.
-pub fn check_place(abs_path: &str, file_name: &str) -> Result<(), Invalid> {
+pub fn check_file_path(abs_path: &str, file_name: &str) -> Result<(), Invalid> {
     let is_plain = |text: &str| !text.trim().is_empty() && !text.chars().any(char::is_control);
     let is_name = is_plain(file_name) && !file_name.contains('/');
     if !is_name || matches!(file_name.trim(), "." | "..") {
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn what_leads_out_of_its_folder_is_no_place_for_a_file() {
         assert_eq!(
-            check_place("/opt/${bk_set_name}", "a${inst_id}.conf"),
+            check_file_path("/opt/${bk_set_name}", "a${inst_id}.conf"),
             Ok(())
         );
         for (folder, file, field) in [
@@ -277,7 +277,7 @@ mod tests {
             ("/opt", " ", "file_name"),
             ("/opt", "a\0", "file_name"),
         ] {
-            let refused = check_place(folder, file).unwrap_err();
+            let refused = check_file_path(folder, file).unwrap_err();
             assert_eq!(refused.field, field, "{folder} {file}");
         }
     }

@@ -37,11 +37,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use error::{ExpressionError, Problem};
+pub use error::{ExpressionError, ExpressionProblem};
 pub use matcher::Matcher;
 pub use number::MAX_DIGITS;
 pub use pattern::{Pattern, escaped};
-pub use shell::TooManyShellStyles;
+pub use shell::TooManyShellPatterns;
 pub use slice::{IdPart, Slice};
 pub use text::optional as text_or_number;
 
@@ -55,7 +55,7 @@ pub const MAX_WILDCARDS: usize = 200;
 
 /// Which of the five names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum ExpressionPart {
     Set,
     Module,
     Service,
@@ -63,7 +63,7 @@ pub enum Part {
     Id,
 }
 
-impl Part {
+impl ExpressionPart {
     pub const ALL: [Self; 5] = [
         Self::Set,
         Self::Module,
@@ -84,7 +84,7 @@ impl Part {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for ExpressionPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.field())
     }
@@ -123,14 +123,15 @@ impl Expression {
     pub fn parse_parts(parts: [Option<&str>; 5]) -> Result<Self, ExpressionError> {
         let texts = parts.map(Option::unwrap_or_default);
         let [set, module, service, process, id] = texts;
-        let pattern = |part: Part, text| Pattern::parse(text).map_err(|error| error.within(part));
+        let pattern =
+            |part: ExpressionPart, text| Pattern::parse(text).map_err(|error| error.within(part));
         let all = || {
             Ok(Self {
-                set: pattern(Part::Set, set)?,
-                module: pattern(Part::Module, module)?,
-                service: pattern(Part::Service, service)?,
-                process: pattern(Part::Process, process)?,
-                id: IdPart::parse(id).map_err(|error| error.within(Part::Id))?,
+                set: pattern(ExpressionPart::Set, set)?,
+                module: pattern(ExpressionPart::Module, module)?,
+                service: pattern(ExpressionPart::Service, service)?,
+                process: pattern(ExpressionPart::Process, process)?,
+                id: IdPart::parse(id).map_err(|error| error.within(ExpressionPart::Id))?,
             })
         };
         all().map_err(|error| explain_unclosed(error, texts))
@@ -144,8 +145,11 @@ impl Expression {
         for token in &tokens {
             in_brackets = (in_brackets || token.is('[')) && !token.is(']');
             if token.is('.') && !in_brackets {
-                if starts.len() == Part::ALL.len() {
-                    return Err(ExpressionError::new(token.at, Problem::TooManyParts));
+                if starts.len() == ExpressionPart::ALL.len() {
+                    return Err(ExpressionError::new(
+                        token.at,
+                        ExpressionProblem::TooManyParts,
+                    ));
                 }
                 starts.push(token.end);
             }
@@ -156,20 +160,22 @@ impl Expression {
             parts[index] = Some(&text[*start..end]);
         }
         Self::parse_parts(parts).map_err(|error| {
-            let index = Part::ALL.iter().position(|part| error.part == Some(*part));
+            let index = ExpressionPart::ALL
+                .iter()
+                .position(|part| error.part == Some(*part));
             let before = &text[..starts[index.unwrap_or(0)]];
             error.shifted(before.chars().count())
         })
     }
 
     /// Each part in words.
-    pub fn explain(&self) -> [(Part, String); 5] {
+    pub fn explain(&self) -> [(ExpressionPart, String); 5] {
         [
-            (Part::Set, self.set.explain()),
-            (Part::Module, self.module.explain()),
-            (Part::Service, self.service.explain()),
-            (Part::Process, self.process.explain()),
-            (Part::Id, self.id.explain()),
+            (ExpressionPart::Set, self.set.explain()),
+            (ExpressionPart::Module, self.module.explain()),
+            (ExpressionPart::Service, self.service.explain()),
+            (ExpressionPart::Process, self.process.explain()),
+            (ExpressionPart::Id, self.id.explain()),
         ]
     }
 }
@@ -180,11 +186,13 @@ fn explain_unclosed(error: ExpressionError, texts: [&str; 5]) -> ExpressionError
         let closed = text.find(']');
         closed.is_some_and(|at| !text[..at].contains('['))
     };
-    let part = Part::ALL.iter().position(|part| error.part == Some(*part));
+    let part = ExpressionPart::ALL
+        .iter()
+        .position(|part| error.part == Some(*part));
     let mut later = texts.iter().skip(part.map_or(texts.len(), |part| part + 1));
-    match error.problem == Problem::UnclosedBracket && later.any(closes) {
+    match error.problem == ExpressionProblem::UnclosedBracket && later.any(closes) {
         true => ExpressionError {
-            problem: Problem::BracketAcrossParts,
+            problem: ExpressionProblem::BracketAcrossParts,
             ..error
         },
         false => error,

@@ -8,7 +8,7 @@ use crate::{Flag, FullName, OpId, UnixMillis};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldReport {
     pub processes: Vec<HeldProcess>,
-    pub foreign: Vec<Foreign>,
+    pub foreign: Vec<ForeignProcess>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct HeldRun {
 
 /// A live process that a pid file names and that is not the process which the file belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Foreign {
+pub struct ForeignProcess {
     /// Whose pid file it is.
     pub process: FullName,
     pub pid_path: String,

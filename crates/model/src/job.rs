@@ -45,7 +45,7 @@ pub enum JobObject {
 
 /// In which order priorities go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum PriorityOrder {
     LowFirst,
     HighFirst,
     AllAtOnce,
@@ -118,12 +118,12 @@ impl JobAction {
         }
     }
 
-    pub fn order(self) -> Order {
+    pub fn order(self) -> PriorityOrder {
         match self {
-            Self::Stop | Self::Restart => Order::HighFirst,
-            Self::Start | Self::Reload | Self::ForceStop => Order::LowFirst,
+            Self::Stop | Self::Restart => PriorityOrder::HighFirst,
+            Self::Start | Self::Reload | Self::ForceStop => PriorityOrder::LowFirst,
             Self::SetAuto | Self::UnsetAuto | Self::Generate | Self::Release | Self::Diff => {
-                Order::AllAtOnce
+                PriorityOrder::AllAtOnce
             }
         }
     }
@@ -253,7 +253,7 @@ pub struct JobTaskRow {
 }
 
 /// Cuts an output to as much as is kept of an operation's, and says so.
-pub fn shorten(output: &mut String) {
+pub fn truncate_output(output: &mut String) {
     const CUT: &str = "\n… the rest is not kept\n";
     if output.len() > MAX_OUTPUT {
         output.truncate(output.floor_char_boundary(MAX_OUTPUT - CUT.len()));
@@ -261,7 +261,7 @@ pub fn shorten(output: &mut String) {
         output.push_str(CUT);
     }
     // A diff holds what is in files of the host.
-    crate::text::lines(output, MAX_OUTPUT);
+    crate::text::sanitize_lines(output, MAX_OUTPUT);
 }
 
 /// Which instance it is, in words that stay true when the topology moves on.
@@ -282,13 +282,13 @@ mod tests {
     #[test]
     fn an_output_is_cut_once_however_often_it_is_shortened() {
         let mut output = "中".repeat(MAX_OUTPUT);
-        shorten(&mut output);
+        truncate_output(&mut output);
         let once = output.clone();
         assert!(once.len() <= MAX_OUTPUT && once.ends_with("not kept\n"));
-        shorten(&mut output);
+        truncate_output(&mut output);
         assert!(output == once, "nothing more is cut");
         output.push_str("more");
-        shorten(&mut output);
+        truncate_output(&mut output);
         assert!(output == once, "what comes later is not kept, either");
     }
 

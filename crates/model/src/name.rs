@@ -68,13 +68,13 @@ macro_rules! name_type {
 
         impl $type {
             pub fn parse(text: &str) -> Result<Self, Invalid> {
-                let name = Self::known(text)?;
+                let name = Self::parse_registered(text)?;
                 check_visible($field, text)?;
                 Ok(name)
             }
 
             /// A name that was registered before: one that is refused today is still found, shown and reported.
-            pub fn known(text: &str) -> Result<Self, Invalid> {
+            pub fn parse_registered(text: &str) -> Result<Self, Invalid> {
                 check($field, text).map(|()| Self(text.into()))
             }
 
@@ -93,7 +93,7 @@ macro_rules! name_type {
             type Error = Invalid;
 
             fn try_from(text: String) -> Result<Self, Invalid> {
-                Self::known(&text)
+                Self::parse_registered(&text)
             }
         }
 
@@ -130,11 +130,11 @@ impl FullName {
         })
     }
 
-    /// One that was registered before, see [`Namespace::known`].
-    pub fn known(namespace: &str, name: &str) -> Result<Self, Invalid> {
+    /// One that was registered before, see [`Namespace::parse_registered`].
+    pub fn parse_registered(namespace: &str, name: &str) -> Result<Self, Invalid> {
         Ok(Self {
-            namespace: Namespace::known(namespace)?,
-            name: ProcessName::known(name)?,
+            namespace: Namespace::parse_registered(namespace)?,
+            name: ProcessName::parse_registered(name)?,
         })
     }
 }
@@ -165,7 +165,7 @@ impl TryFrom<String> for FullName {
 
     fn try_from(text: String) -> Result<Self, Invalid> {
         let (namespace, name) = split(&text)?;
-        Self::known(namespace, name)
+        Self::parse_registered(namespace, name)
     }
 }
 
@@ -259,7 +259,7 @@ mod tests {
             assert_eq!(Namespace::parse(bad).unwrap_err().field, "namespace");
         }
         // What was registered before is read back from the store, the journal and frames.
-        let known = FullName::known("gse", "a\u{200b}").unwrap();
+        let known = FullName::parse_registered("gse", "a\u{200b}").unwrap();
         let json = serde_json::to_string(&known).unwrap();
         assert_eq!(serde_json::from_str::<FullName>(&json).unwrap(), known);
         assert!("gse/a\u{200b}".parse::<FullName>().is_err());

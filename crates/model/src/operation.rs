@@ -68,7 +68,7 @@ impl Op {
     }
 
     /// The longest that an agent may take over it, by the process's own policy.
-    pub fn bound_secs(self, policy: &crate::spec::Policy) -> u32 {
+    pub fn max_secs(self, policy: &crate::spec::Policy) -> u32 {
         let start = policy.op_timeout.saturating_add(policy.start_check_secs);
         let stop = policy.op_timeout.saturating_add(policy.stop_check_secs);
         match self {
@@ -209,13 +209,13 @@ pub struct Outcome {
     pub managed: Option<bool>,
     /// The command that ran, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ran: Option<Ran>,
+    pub ran: Option<CommandRun>,
     /// What a query saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instance: Option<Box<Instance>>,
+    pub instance: Option<Box<ProcessInspection>>,
     /// What the process was when this was written down: its spec may change later, how it ended does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subject: Option<Box<Subject>>,
+    pub subject: Option<Box<OutcomeSubject>>,
 }
 
 impl Outcome {
@@ -237,7 +237,7 @@ impl Outcome {
 /// What a result says of its process beside how the operation went.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Subject {
+pub struct OutcomeSubject {
     /// The binary; empty where nobody knows it.
     pub proc_name: String,
     pub setup_path: String,
@@ -248,7 +248,7 @@ pub struct Subject {
 
 /// What was executed on the host, and what came of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ran {
+pub struct CommandRun {
     pub command: String,
     /// None when it was still running at the check, or when nobody could ask.
     pub exit: Option<Exit>,
@@ -260,7 +260,7 @@ pub struct Ran {
 /// One process as a live look at the host shows it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Instance {
+pub struct ProcessInspection {
     /// −1 when nothing runs; the rest is then empty.
     pub pid: i32,
     pub cmdline: String,
@@ -322,7 +322,7 @@ mod tests {
         let outcome = Outcome {
             flag: Some(Flag::Running),
             managed: Some(true),
-            ran: Some(Ran {
+            ran: Some(CommandRun {
                 command: "x".into(),
                 exit: Some(Exit::Code(0)),
                 duration_ms: 5,

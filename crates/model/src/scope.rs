@@ -75,7 +75,7 @@ pub struct ViewFilter {
     pub ips: Option<Vec<IpAddr>>,
     /// Each must be part of the inner IP or of the cloud area's name.
     pub searches: Vec<String>,
-    pub ordering: Vec<Ordering>,
+    pub ordering: Vec<SortOrder>,
 }
 
 /// As callers of the view number it.
@@ -107,7 +107,7 @@ impl ProcessStatus {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OrderKey {
+pub enum SortKey {
     Set,
     Module,
     ProcessName,
@@ -116,12 +116,12 @@ pub enum OrderKey {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ordering {
-    pub key: OrderKey,
+pub struct SortOrder {
+    pub key: SortKey,
     pub descending: bool,
 }
 
-impl Ordering {
+impl SortOrder {
     /// Reads `bk_set_id,-bk_process_name`.
     pub fn parse_list(text: &str) -> Result<Vec<Self>, Invalid> {
         let items = text
@@ -149,11 +149,11 @@ impl Ordering {
             None => (text, false),
         };
         let key = match name {
-            "bk_set_id" => OrderKey::Set,
-            "bk_module_id" => OrderKey::Module,
-            "bk_process_name" => OrderKey::ProcessName,
-            "bk_process_id" => OrderKey::ProcessId,
-            "bk_host_innerip" => OrderKey::InnerIp,
+            "bk_set_id" => SortKey::Set,
+            "bk_module_id" => SortKey::Module,
+            "bk_process_name" => SortKey::ProcessName,
+            "bk_process_id" => SortKey::ProcessId,
+            "bk_host_innerip" => SortKey::InnerIp,
             _ => {
                 return Err(Invalid::new(
                     "ordering",
@@ -374,12 +374,12 @@ mod tests {
 
     #[test]
     fn orders_are_lists_of_known_keys() {
-        let order = Ordering::parse_list("bk_set_id, -bk_process_name").unwrap();
+        let order = SortOrder::parse_list("bk_set_id, -bk_process_name").unwrap();
         assert_eq!(order.len(), 2);
-        assert!(order[1].descending && order[1].key == OrderKey::ProcessName);
-        assert_eq!(Ordering::parse_list("").unwrap(), vec![]);
-        let again = Ordering::parse_list("bk_set_id,-bk_set_id,bk_set_id").unwrap();
+        assert!(order[1].descending && order[1].key == SortKey::ProcessName);
+        assert_eq!(SortOrder::parse_list("").unwrap(), vec![]);
+        let again = SortOrder::parse_list("bk_set_id,-bk_set_id,bk_set_id").unwrap();
         assert!(again.len() == 1 && !again[0].descending);
-        assert_eq!(Ordering::parse_list("name").unwrap_err().field, "ordering");
+        assert_eq!(SortOrder::parse_list("name").unwrap_err().field, "ordering");
     }
 }

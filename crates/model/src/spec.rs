@@ -181,7 +181,7 @@ impl Spec {
     }
 
     /// The form in which callers write specs, and so the one that they are shown: [`RawSpec`] reads it back.
-    pub fn to_written(&self) -> serde_json::Value {
+    pub fn to_request_json(&self) -> serde_json::Value {
         let mut written = serde_json::to_value(self).expect("a spec has only string keys");
         if let Some(digits) = self.runtime.umask_digits() {
             written["runtime"]["umask"] = digits.into();
@@ -190,10 +190,10 @@ impl Spec {
     }
 }
 
-/// For `#[serde(serialize_with)]`: a spec as [`Spec::to_written`].
-pub fn as_written<S: Serializer>(
+/// For `#[serde(serialize_with)]`: a spec as [`Spec::to_request_json`].
+pub fn serialize_as_request<S: Serializer>(
     spec: &impl std::borrow::Borrow<Spec>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    spec.borrow().to_written().serialize(serializer)
+    spec.borrow().to_request_json().serialize(serializer)
 }

@@ -53,18 +53,18 @@ pub fn must_be_escaped(c: char) -> bool {
 }
 
 /// Makes the text one line of at most `max` characters.
-pub fn line(text: &mut String, max: usize) {
+pub fn sanitize_line(text: &mut String, max: usize) {
     clean(text, max, |c| !must_be_escaped(c), Keep::First);
 }
 
 /// Makes the text lines of at most `max` characters in all. Line ends and tabs stay.
-pub fn lines(text: &mut String, max: usize) {
+pub fn sanitize_lines(text: &mut String, max: usize) {
     end_lines_alike(text);
     clean(text, max, is_fit_in_lines, Keep::First);
 }
 
 /// Keeps the last `max` characters of lines, because the end of an output says most.
-pub fn last_lines(text: &mut String, max: usize) {
+pub fn sanitize_last_lines(text: &mut String, max: usize) {
     end_lines_alike(text);
     clean(text, max, is_fit_in_lines, Keep::Last);
 }
@@ -159,39 +159,45 @@ mod tests {
     #[test]
     fn text_that_can_be_shown_stays_as_it_is() {
         for text in ["", "exited with code 3", "进程 já", "a\\u{1b}"] {
-            assert_eq!(cleaned(line, text, 40), text);
-            assert_eq!(cleaned(last_lines, text, 40), text);
+            assert_eq!(cleaned(sanitize_line, text, 40), text);
+            assert_eq!(cleaned(sanitize_last_lines, text, 40), text);
         }
-        assert_eq!(cleaned(lines, "a\n\tb\r\nc", 40), "a\n\tb\nc");
+        assert_eq!(cleaned(sanitize_lines, "a\n\tb\r\nc", 40), "a\n\tb\nc");
     }
 
     #[test]
     fn control_and_bidi_characters_become_visible() {
-        assert_eq!(cleaned(line, "\x1b[31m\n", 40), "\\u{1b}[31m\\u{a}");
         assert_eq!(
-            cleaned(line, "a\u{202e}b\u{2066}", 40),
+            cleaned(sanitize_line, "\x1b[31m\n", 40),
+            "\\u{1b}[31m\\u{a}"
+        );
+        assert_eq!(
+            cleaned(sanitize_line, "a\u{202e}b\u{2066}", 40),
             "a\\u{202e}b\\u{2066}"
         );
-        assert_eq!(cleaned(lines, "\x07\n\u{9b}2J", 40), "\\u{7}\n\\u{9b}2J");
-        assert_eq!(cleaned(lines, "50%\r100%", 40), "50%\\u{d}100%");
-        assert_eq!(cleaned(line, "a\u{2028}b", 40), "a\\u{2028}b");
+        assert_eq!(
+            cleaned(sanitize_lines, "\x07\n\u{9b}2J", 40),
+            "\\u{7}\n\\u{9b}2J"
+        );
+        assert_eq!(cleaned(sanitize_lines, "50%\r100%", 40), "50%\\u{d}100%");
+        assert_eq!(cleaned(sanitize_line, "a\u{2028}b", 40), "a\\u{2028}b");
     }
 
     #[test]
     fn long_text_is_cut_and_marked() {
-        assert_eq!(cleaned(line, "abcdef", 6), "abcdef");
-        assert_eq!(cleaned(line, "abcdefg", 6), "abcde…");
-        assert_eq!(cleaned(line, "进程进程", 3), "进程…");
-        assert_eq!(cleaned(last_lines, "abcdefg", 6), "…cdefg");
+        assert_eq!(cleaned(sanitize_line, "abcdef", 6), "abcdef");
+        assert_eq!(cleaned(sanitize_line, "abcdefg", 6), "abcde…");
+        assert_eq!(cleaned(sanitize_line, "进程进程", 3), "进程…");
+        assert_eq!(cleaned(sanitize_last_lines, "abcdefg", 6), "…cdefg");
         // An escape is whole or absent.
-        assert_eq!(cleaned(line, "abc\x1b[31m", 6), "abc…");
-        assert_eq!(cleaned(last_lines, "abc\x1bd", 6), "…d");
+        assert_eq!(cleaned(sanitize_line, "abc\x1b[31m", 6), "abc…");
+        assert_eq!(cleaned(sanitize_last_lines, "abc\x1bd", 6), "…d");
     }
 
     proptest! {
         #[test]
         fn any_text_is_bounded_and_stays_so(text in any::<String>(), max in 1usize..40) {
-            for clean in [line, lines, last_lines] {
+            for clean in [sanitize_line, sanitize_lines, sanitize_last_lines] {
                 let once = cleaned(clean, &text, max);
                 assert!(once.chars().count() <= max, "{once:?}");
                 assert!(once.chars().all(is_fit_in_lines), "{once:?}");

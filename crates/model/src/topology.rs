@@ -8,10 +8,11 @@ pub mod document;
 mod program;
 mod source;
 
-pub use alias::name_part;
-pub use program::{LineOf, Program};
+pub use alias::escape_alias;
+pub use program::{Program, ProgramText};
 pub use source::{
-    Facts, HostFacts, ModuleFacts, ProcessFacts, ServiceFacts, SetFacts, SourceRow, Trouble,
+    BusinessFacts, HostFacts, ModuleFacts, ProcessFacts, ServiceFacts, SetFacts, SourceFault,
+    SourceRow,
 };
 
 use std::collections::BTreeMap;
@@ -121,7 +122,8 @@ impl From<SetEnv> for u8 {
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// A file or the native API: changed only when somebody sends it anew.
-    Given,
+    #[serde(rename = "given")]
+    Imported,
     Cmdb,
 }
 
@@ -140,7 +142,7 @@ pub struct BusinessRow {
     pub variables: Attributes,
     /// What was wrong at the last refresh, row by row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<SourceFault>,
 }
 
 /// A cloud area; its name is shown and searched.
@@ -227,17 +229,17 @@ pub fn business_of(namespace: &Namespace) -> Option<BusinessId> {
     number.parse().ok().map(BusinessId)
 }
 
-/// What an instance is called: `{bk_process_name}_{local_inst_id}`, with an alias that a name may hold, see [`name_part`].
+/// What an instance is called: `{bk_process_name}_{local_inst_id}`, with an alias that a name may hold, see [`escape_alias`].
 pub fn instance_name(business: BusinessId, alias: &str, local_inst_id: u32) -> FullName {
-    let name = format!("{}_{local_inst_id}", name_part(alias));
+    let name = format!("{}_{local_inst_id}", escape_alias(alias));
     FullName {
         namespace: namespace_of(business),
         name: ProcessName::parse(&name).expect("a name part and a number are a name"),
     }
 }
 
-/// The alias, as [`name_part`] has it, and `local_inst_id` in the name of an instance.
-pub fn parts_of_instance(name: &ProcessName) -> Option<(&str, u32)> {
+/// The alias, as [`escape_alias`] has it, and `local_inst_id` in the name of an instance.
+pub fn split_instance_name(name: &ProcessName) -> Option<(&str, u32)> {
     let (alias, local) = name.as_str().rsplit_once('_')?;
     Some((alias, local.parse().ok()?))
 }
@@ -282,10 +284,10 @@ mod tests {
         let name = instance_name(BusinessId(2), "gse_agent", 3);
         assert_eq!(name.to_string(), "GSEKIT_BIZ_2/gse_agent_3");
         assert_eq!(business_of(&name.namespace), Some(BusinessId(2)));
-        assert_eq!(parts_of_instance(&name.name), Some(("gse_agent", 3)));
+        assert_eq!(split_instance_name(&name.name), Some(("gse_agent", 3)));
         let odd = instance_name(BusinessId(2), "a:b c", 1);
         assert_eq!(odd.name.as_str(), "a%3Ab c_1");
-        assert_eq!(parts_of_instance(&odd.name), Some(("a%3Ab c", 1)));
+        assert_eq!(split_instance_name(&odd.name), Some(("a%3Ab c", 1)));
     }
 
     #[test]

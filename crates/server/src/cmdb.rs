@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use control::TopologySource;
-use model::topology::{BusinessId, Facts};
+use model::topology::{BusinessFacts, BusinessId};
 use serde_json::{Value, json};
 
 use crate::outgoing::Trust;
@@ -175,7 +175,7 @@ impl TopologySource for Cmdb {
         self.refresh_every
     }
 
-    async fn facts(&self, business: BusinessId) -> Result<Facts, String> {
+    async fn facts(&self, business: BusinessId) -> Result<BusinessFacts, String> {
         let clouds = self.clouds().await?;
         let mut facts = self.processes(business).await?.into_facts();
         facts.clouds = clouds;

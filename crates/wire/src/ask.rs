@@ -11,7 +11,7 @@
 //! soon as the agent knows what to answer, be it empty, so that silence means a peer that does not know questions.
 
 use bytes::Bytes;
-use model::config_file::FileWanted;
+use model::config_file::DesiredFile;
 use model::{FullName, Invalid};
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ pub struct Logs {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteFile {
-    pub file: FileWanted,
+    pub file: DesiredFile,
     /// Travels beside the JSON; at most [`model::config_file::MAX_BYTES`].
     #[serde(skip)]
     pub content: Bytes,
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn the_longest_file_of_any_bytes_fits_into_one_frame() {
         let question = Question::WriteFile(WriteFile {
-            file: FileWanted {
+            file: DesiredFile {
                 path: "/\u{1}".repeat(2048),
                 ..wanted()
             },
@@ -170,8 +170,8 @@ mod tests {
         codec.encode(frame, &mut bytes).unwrap();
     }
 
-    fn wanted() -> FileWanted {
-        FileWanted {
+    fn wanted() -> DesiredFile {
+        DesiredFile {
             path: "/etc/app.conf".into(),
             owner: "app".into(),
             group: "users".into(),
@@ -185,7 +185,7 @@ mod tests {
         #[test]
         fn questions_read_back_what_they_say(id in any::<u64>(), tail_lines in any::<u32>(), follow in any::<bool>(), chunks in any::<u32>(), path in any::<String>(), mode in any::<u32>(), max_bytes in any::<u64>(), content in prop::collection::vec(any::<u8>(), 0..2000)) {
             let process: FullName = "web/nginx".parse().unwrap();
-            let file = FileWanted { path: path.clone(), mode, ..wanted() };
+            let file = DesiredFile { path: path.clone(), mode, ..wanted() };
             for question in [
                 Question::Held {},
                 Question::Logs(Logs { process, tail_lines, follow }),

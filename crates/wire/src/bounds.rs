@@ -5,7 +5,7 @@
 //! become types of `model`.
 
 use model::bounds::{MAX_HOSTNAME, MAX_KERNEL, MAX_MESSAGE, MAX_VERSION};
-use model::text::{line, lines};
+use model::text::{sanitize_line, sanitize_lines};
 
 use crate::WireError;
 use crate::ask::Output;
@@ -30,7 +30,7 @@ impl Bounded for Up {
             Some(UpKind::Event(event)) => event.bound(),
             Some(UpKind::Output(output)) => {
                 let Output { refused, .. } = output;
-                lines(refused, MAX_MESSAGE);
+                sanitize_lines(refused, MAX_MESSAGE);
                 Ok(())
             }
             // Its one text is JSON, which `outcome` reads and bounds.
@@ -41,24 +41,24 @@ impl Bounded for Up {
 
 impl Bounded for Hello {
     fn bound(&mut self) -> Result<(), WireError> {
-        line(&mut self.agent_version, MAX_VERSION);
-        line(&mut self.hostname, MAX_HOSTNAME);
-        line(&mut self.kernel, MAX_KERNEL);
+        sanitize_line(&mut self.agent_version, MAX_VERSION);
+        sanitize_line(&mut self.hostname, MAX_HOSTNAME);
+        sanitize_line(&mut self.kernel, MAX_KERNEL);
         identifiers([("ip", &self.ip), ("agent_id", &self.agent_id)])
     }
 }
 
 impl Bounded for ProcessStatus {
     fn bound(&mut self) -> Result<(), WireError> {
-        line(&mut self.version, MAX_VERSION);
-        lines(&mut self.message, MAX_MESSAGE);
+        sanitize_line(&mut self.version, MAX_VERSION);
+        sanitize_lines(&mut self.message, MAX_MESSAGE);
         identifiers([("namespace", &self.namespace), ("name", &self.name)])
     }
 }
 
 impl Bounded for EventFrame {
     fn bound(&mut self) -> Result<(), WireError> {
-        lines(&mut self.reason, MAX_MESSAGE);
+        sanitize_lines(&mut self.reason, MAX_MESSAGE);
         identifiers([
             ("namespace", &self.namespace),
             ("name", &self.name),
@@ -71,11 +71,11 @@ impl Bounded for Down {
     fn bound(&mut self) -> Result<(), WireError> {
         match &mut self.kind {
             Some(DownKind::Welcome(Welcome { server_version, .. })) => {
-                line(server_version, MAX_VERSION);
+                sanitize_line(server_version, MAX_VERSION);
                 Ok(())
             }
             Some(DownKind::Bye(Bye { reason, .. }) | DownKind::Move(Move { reason })) => {
-                lines(reason, MAX_MESSAGE);
+                sanitize_lines(reason, MAX_MESSAGE);
                 Ok(())
             }
             Some(DownKind::Desired(desired)) => {
@@ -105,7 +105,7 @@ impl Bounded for Enrol {
 
 impl Bounded for Enrolled {
     fn bound(&mut self) -> Result<(), WireError> {
-        lines(&mut self.refused, MAX_MESSAGE);
+        sanitize_lines(&mut self.refused, MAX_MESSAGE);
         identifiers([("agent_id", &self.agent_id)])
     }
 }
@@ -205,24 +205,24 @@ mod tests {
 
     #[test]
     fn every_text_of_a_result_is_bounded_and_output_keeps_its_lines() {
-        use model::operation::{Instance, MAX_OUTPUT, Ran, Subject};
+        use model::operation::{CommandRun, MAX_OUTPUT, OutcomeSubject, ProcessInspection};
         use model::spec::raw::{MAX_COMMAND_LEN, MAX_PATH_LEN};
         let mut outcome =
             model::Outcome::plain(model::Code::COMMAND_FAILED, hostile(), model::UnixMillis(1));
-        outcome.ran = Some(Ran {
+        outcome.ran = Some(CommandRun {
             command: hostile(),
             exit: None,
             duration_ms: 1,
             output: format!("{}one\n\ttwo\x1b[0m\n", "x".repeat(MAX_OUTPUT)),
         });
-        outcome.instance = Some(Box::new(Instance {
+        outcome.instance = Some(Box::new(ProcessInspection {
             cmdline: hostile(),
             version: hostile(),
             health: hostile(),
             stat: hostile(),
             ..Default::default()
         }));
-        outcome.subject = Some(Box::new(Subject {
+        outcome.subject = Some(Box::new(OutcomeSubject {
             proc_name: hostile(),
             setup_path: hostile(),
             ..Default::default()
@@ -242,7 +242,7 @@ mod tests {
         check(&instance.cmdline, MAX_COMMAND_LEN);
         check(&instance.version, MAX_VERSION);
         check(&instance.health, MAX_MESSAGE);
-        check(&instance.stat, model::bounds::MAX_WORD);
+        check(&instance.stat, model::bounds::MAX_SHORT_TEXT);
         check(&subject.proc_name, MAX_PATH_LEN);
         check(&subject.setup_path, MAX_PATH_LEN);
     }

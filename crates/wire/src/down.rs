@@ -138,7 +138,7 @@ impl GroupSet {
     }
 
     pub fn groups(&self) -> Result<(Namespace, Vec<ProcessGroup>), Invalid> {
-        let namespace = Namespace::known(&self.namespace)?;
+        let namespace = Namespace::parse_registered(&self.namespace)?;
         let groups = serde_json::from_str(&self.groups_json);
         Ok((
             namespace,
@@ -164,7 +164,7 @@ impl NameRef {
     }
 
     pub fn full_name(&self) -> Result<FullName, Invalid> {
-        FullName::known(&self.namespace, &self.name)
+        FullName::parse_registered(&self.namespace, &self.name)
     }
 }
 

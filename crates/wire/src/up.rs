@@ -198,7 +198,7 @@ impl ProcessStatus {
     }
 
     pub fn full_name(&self) -> Result<FullName, Invalid> {
-        FullName::known(&self.namespace, &self.name)
+        FullName::parse_registered(&self.namespace, &self.name)
     }
 
     pub fn into_status(self) -> Status {
@@ -302,7 +302,7 @@ impl EventFrame {
     pub fn event(&self) -> Result<model::event::Event, Invalid> {
         Ok(model::event::Event {
             at: UnixMillis(self.at_ms),
-            process: FullName::known(&self.namespace, &self.name)?,
+            process: FullName::parse_registered(&self.namespace, &self.name)?,
             kind: model::event::EventKind::parse(&self.kind).ok_or_else(|| {
                 Invalid::new("kind", format!("{:?} is no kind of event", self.kind))
             })?,

@@ -53,8 +53,8 @@ impl Files {
                 .read(&read.path, read.max_bytes)
                 .map_err(|error| error.to_string())?;
             let (found, content) = match found {
-                Some((head, content)) => (Found::File(head), content),
-                None => (Found::Nothing, Vec::new()),
+                Some((head, content)) => (FileLookup::File(head), content),
+                None => (FileLookup::Nothing, Vec::new()),
             };
             let mut bytes = serde_json::to_vec(&found).map_err(|error| error.to_string())?;
             bytes.push(b'\n');

@@ -1,6 +1,6 @@
 //! Files for a server that is a script: real ones, through a session.
 
-use model::config_file::{FileHead, FileWanted, Found, Written};
+use model::config_file::{DesiredFile, FileLookup, FileMetadata, WrittenFile};
 use supervisor::{Allowed, Recovered};
 use wire::ask::{Ask, Question, ReadFile, WriteFile};
 
@@ -13,7 +13,7 @@ fn write(path: &str, content: &str, md5: &str) -> Question {
         String::from_utf8(id.stdout).unwrap().trim().to_owned()
     };
     Question::WriteFile(WriteFile {
-        file: FileWanted {
+        file: DesiredFile {
             path: path.to_owned(),
             owner: id("-un"),
             group: id("-g"),
@@ -68,8 +68,8 @@ async fn a_file_is_written_and_read_back_in_chunks() {
 
         let bytes = answer(&mut server, 3, &read(&path)).await.unwrap();
         let end = bytes.iter().position(|byte| *byte == b'\n').unwrap();
-        let found: Found = serde_json::from_slice(&bytes[..end]).unwrap();
-        let Found::File(FileHead { size, mode, .. }) = found else {
+        let found: FileLookup = serde_json::from_slice(&bytes[..end]).unwrap();
+        let FileLookup::File(FileMetadata { size, mode, .. }) = found else {
             panic!("not found");
         };
         assert_eq!((size, mode), (content.len() as u64, 0o604));

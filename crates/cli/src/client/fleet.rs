@@ -93,7 +93,7 @@ pub struct Registration {
     pub hosts: Vec<HostRef>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<BTreeMap<String, String>>,
-    #[serde(serialize_with = "model::spec::as_written")]
+    #[serde(serialize_with = "model::spec::serialize_as_request")]
     pub spec: Spec,
 }
 

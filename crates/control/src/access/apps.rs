@@ -1,7 +1,7 @@
 //! Apps: making them and taking them away.
 
 use model::Invalid;
-use model::access::grant::in_words;
+use model::access::grant::describe_grants;
 use model::access::{App, Audit, Caller, Grant, parse_handle};
 use model::change::Changes;
 
@@ -57,7 +57,7 @@ impl Control {
                 true => "; may name its users",
                 false => "",
             };
-            let detail = format!("{}{named}", in_words(&grants));
+            let detail = format!("{}{named}", describe_grants(&grants));
             let changes = Changes {
                 apps: vec![app],
                 audit: vec![Audit::new(&caller, at, "app.create", code.clone(), detail)],

@@ -1,6 +1,6 @@
 //! Giving roles to users and apps, and taking them back. Both count from the next request on.
 
-use model::access::grant::{MAX_GRANTS, Reach, in_words};
+use model::access::grant::{GrantReach, MAX_GRANTS, describe_grants};
 use model::access::{App, Audit, Caller, Grant, Rights, Role, User};
 use model::change::Changes;
 use model::topology::BusinessId;
@@ -63,7 +63,7 @@ impl Row {
     }
 
     fn changed(self, grants: Vec<Grant>, caller: &Caller, at: model::UnixMillis) -> Changes {
-        let detail = in_words(&grants);
+        let detail = describe_grants(&grants);
         match self {
             Self::App(app) => Changes {
                 audit: vec![Audit::new(caller, at, "app.grants", &*app.code, detail)],
@@ -130,8 +130,10 @@ impl Control {
             if before == after {
                 return Ok((Changes::default(), after));
             }
-            let manages = Rights::of(&after)
-                .may(model::access::Action::Manage, model::access::Area::Anything);
+            let manages = Rights::from_grants(&after).may(
+                model::access::Permission::Manage,
+                model::access::AccessArea::Anything,
+            );
             if subject.is(&caller) && !manages {
                 let message =
                     "nobody can take the role of admin from themselves: another admin can";
@@ -154,8 +156,8 @@ fn without(grants: &[Grant], revoked: &Revoked) -> Result<Vec<Grant>, ControlErr
         }
         match &grant.reach {
             _ if is_whole => found = true,
-            Reach::Everything => left.push(grant.clone()),
-            Reach::Within {
+            GrantReach::Everything => left.push(grant.clone()),
+            GrantReach::Within {
                 namespaces,
                 businesses,
             } => {
@@ -169,7 +171,7 @@ fn without(grants: &[Grant], revoked: &Revoked) -> Result<Vec<Grant>, ControlErr
                 if n_left > 0 {
                     left.push(Grant {
                         role: grant.role,
-                        reach: Reach::Within {
+                        reach: GrantReach::Within {
                             namespaces,
                             businesses,
                         },
@@ -182,7 +184,7 @@ fn without(grants: &[Grant], revoked: &Revoked) -> Result<Vec<Grant>, ControlErr
         true => Ok(left),
         false => Err(ControlError::NotFound(format!(
             "there is no such grant to take back; there is: {}",
-            in_words(grants)
+            describe_grants(grants)
         ))),
     }
 }
@@ -216,7 +218,7 @@ mod tests {
             .unwrap(),
         ];
         match without(&grants, &revoked) {
-            Ok(left) => Ok(in_words(&left)),
+            Ok(left) => Ok(describe_grants(&left)),
             Err(error) => Err(error.to_string()),
         }
     }

@@ -1,7 +1,7 @@
 //! Users: making them and taking them away.
 
 use model::Invalid;
-use model::access::grant::in_words;
+use model::access::grant::describe_grants;
 use model::access::{Audit, Caller, Grant, User, parse_handle};
 use model::change::Changes;
 
@@ -52,7 +52,7 @@ impl Control {
                 created_at: at,
                 grants: Some(grants.clone()),
             };
-            let detail = in_words(&grants);
+            let detail = describe_grants(&grants);
             let changes = Changes {
                 users: vec![user],
                 audit: vec![Audit::new(&caller, at, "user.create", name.clone(), detail)],

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use fleet::view::{Instance, ViewRow};
-use model::access::{Action, Audit, Caller};
+use model::access::{Audit, Caller, Permission};
 use model::change::Changes;
 use model::job::{
     Isolation, JobAction, JobId, JobObject, JobOptions, JobRow, JobStatus, JobTaskLabel,
     JobTaskRow, MAX_JOB_TASKS,
 };
 use model::scope::Selection;
-use model::topology::{BkProcessId, BusinessId, inst_id, parts_of_instance};
+use model::topology::{BkProcessId, BusinessId, inst_id, split_instance_name};
 use model::{Code, Host, Invalid, UnixMillis};
 
 use super::JobView;
@@ -34,7 +34,7 @@ pub struct NewJob {
 impl Control {
     /// Durable when it answers; its tasks begin right after.
     pub async fn create_job(&self, caller: &Caller, new: NewJob) -> Result<JobId, ControlError> {
-        self.check(caller, Action::Operate, new.business)?;
+        self.check(caller, Permission::Operate, new.business)?;
         let (caller, at) = (caller.clone(), self.now());
         let control = self.clone();
         self.commit(move |world| {
@@ -82,7 +82,7 @@ impl Control {
         loop {
             let n_closed = self.0.jobs.table().n_closed;
             let before = self.job(caller, id).await?;
-            self.check(caller, Action::Operate, before.job.business)?;
+            self.check(caller, Permission::Operate, before.job.business)?;
             let again = Again {
                 before,
                 n_closed,
@@ -148,7 +148,7 @@ impl Control {
     /// Nothing more begins; what is under way ends by itself.
     pub async fn cancel_job(&self, caller: &Caller, id: JobId) -> Result<(), ControlError> {
         let job = self.job(caller, id).await?.job;
-        self.check(caller, Action::Operate, job.business)?;
+        self.check(caller, Permission::Operate, job.business)?;
         let (caller, at) = (caller.clone(), self.now());
         let control = self.clone();
         self.commit(move |_| {
@@ -219,7 +219,7 @@ fn tasks_of(world: &World<'_>, id: JobId, new: &NewJob) -> Result<Vec<JobTaskRow
         }
         for instance in instances {
             let is_left_over = !is_expected(world.fleet, &row, &instance.row);
-            let (alias, host) = match parts_of_instance(&instance.row.name().name) {
+            let (alias, host) = match split_instance_name(&instance.row.name().name) {
                 // Where and what it really is, because the process is something else by now.
                 Some((alias, _)) if is_left_over => (alias, instance.row.host().host),
                 Some(_) | None => (row.program.bk_process_name.as_str(), row.machine.host),

@@ -3,7 +3,7 @@
 use fleet::Fleet;
 use fleet::view::{Instance, ViewRow};
 use model::job::JobTaskRow;
-use model::topology::{name_part, parts_of_instance};
+use model::topology::{escape_alias, split_instance_name};
 
 use crate::topology::instance;
 
@@ -20,8 +20,8 @@ pub(super) fn instance_of<'a>(
         instance.local_inst_id == task.local_inst_id
             && host.cloud == label.bk_cloud_id
             && host.ip.to_string() == label.bk_host_innerip
-            && parts_of_instance(&name.name)
-                .is_some_and(|(alias, _)| alias == name_part(&label.bk_process_name))
+            && split_instance_name(&name.name)
+                .is_some_and(|(alias, _)| alias == escape_alias(&label.bk_process_name))
     };
     if expected.as_ref().is_some_and(is_it) {
         return expected;

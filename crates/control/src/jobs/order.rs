@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::UnixMillis;
-use model::job::{JobOptions, JobStatus, Order};
+use model::job::{JobOptions, JobStatus, PriorityOrder};
 
 /// What the order goes by of one task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,12 @@ pub(super) struct Step {
     pub(super) is_over: bool,
 }
 
-pub(super) fn next(tasks: &[Brief], order: Order, options: &JobOptions, now: UnixMillis) -> Step {
+pub(super) fn next(
+    tasks: &[Brief],
+    order: PriorityOrder,
+    options: &JobOptions,
+    now: UnixMillis,
+) -> Step {
     let mut units: BTreeMap<u32, Vec<&Brief>> = BTreeMap::new();
     for task in tasks {
         units.entry(task.unit).or_default().push(task);
@@ -46,7 +51,7 @@ pub(super) fn next(tasks: &[Brief], order: Order, options: &JobOptions, now: Uni
 
 fn next_of_unit(
     tasks: &[&Brief],
-    order: Order,
+    order: PriorityOrder,
     options: &JobOptions,
     now: UnixMillis,
     step: &mut Step,
@@ -94,11 +99,11 @@ fn next_of_unit(
 }
 
 /// What begins earlier has a smaller one.
-fn rank(task: &Brief, order: Order) -> i64 {
+fn rank(task: &Brief, order: PriorityOrder) -> i64 {
     match order {
-        Order::LowFirst => i64::from(task.priority),
-        Order::HighFirst => -i64::from(task.priority),
-        Order::AllAtOnce => 0,
+        PriorityOrder::LowFirst => i64::from(task.priority),
+        PriorityOrder::HighFirst => -i64::from(task.priority),
+        PriorityOrder::AllAtOnce => 0,
     }
 }
 
@@ -133,7 +138,7 @@ mod tests {
     /// Runs a job to its end; the waves that it began, and who was held up.
     fn run(
         mut tasks: Vec<Brief>,
-        order: Order,
+        order: PriorityOrder,
         options: &JobOptions,
         fails: &[u32],
     ) -> (Vec<Vec<u32>>, Vec<(u32, u32)>) {
@@ -177,18 +182,23 @@ mod tests {
     fn starts_go_from_low_to_high_and_stops_from_high_to_low() {
         let options = JobOptions::default();
         let tasks = || pending(&[0, 5, 1, 5, 0]);
-        let (waves, _) = run(tasks(), Order::LowFirst, &options, &[]);
+        let (waves, _) = run(tasks(), PriorityOrder::LowFirst, &options, &[]);
         assert_eq!(waves, [vec![0, 4], vec![2], vec![1, 3]]);
-        let (waves, _) = run(tasks(), Order::HighFirst, &options, &[]);
+        let (waves, _) = run(tasks(), PriorityOrder::HighFirst, &options, &[]);
         assert_eq!(waves, [vec![1, 3], vec![2], vec![0, 4]]);
-        let (waves, _) = run(tasks(), Order::AllAtOnce, &options, &[]);
+        let (waves, _) = run(tasks(), PriorityOrder::AllAtOnce, &options, &[]);
         assert_eq!(waves, [vec![0, 1, 2, 3, 4]]);
     }
 
     #[test]
     fn a_failure_holds_up_what_would_come_later_and_is_named() {
         let options = JobOptions::default();
-        let (waves, held_up) = run(pending(&[0, 0, 1, 2]), Order::LowFirst, &options, &[1]);
+        let (waves, held_up) = run(
+            pending(&[0, 0, 1, 2]),
+            PriorityOrder::LowFirst,
+            &options,
+            &[1],
+        );
         assert_eq!(waves, [vec![0, 1]]);
         assert_eq!(held_up, [(2, 1), (3, 1)]);
     }
@@ -200,7 +210,7 @@ mod tests {
             holds_up: false,
             ..task(0, 0, 0, JobStatus::Failed)
         };
-        let step = next(&tasks, Order::LowFirst, &JobOptions::default(), NOW);
+        let step = next(&tasks, PriorityOrder::LowFirst, &JobOptions::default(), NOW);
         assert_eq!((step.begin, step.held_up), (vec![1], vec![]));
     }
 
@@ -211,7 +221,7 @@ mod tests {
             ended_at: UnixMillis(NOW.0 + 1_000_000),
             ..task(0, 0, 0, JobStatus::Succeeded)
         };
-        let step = next(&tasks, Order::LowFirst, &JobOptions::default(), NOW);
+        let step = next(&tasks, PriorityOrder::LowFirst, &JobOptions::default(), NOW);
         assert_eq!(step.begin, [1]);
     }
 
@@ -222,7 +232,7 @@ mod tests {
             max_failures: 1,
             ..JobOptions::default()
         };
-        let (waves, held_up) = run(pending(&[0; 7]), Order::LowFirst, &options, &[0, 4]);
+        let (waves, held_up) = run(pending(&[0; 7]), PriorityOrder::LowFirst, &options, &[0, 4]);
         assert_eq!(waves, [vec![0, 1], vec![2, 3], vec![4, 5]]);
         assert_eq!(held_up, [(6, 0)]);
     }
@@ -233,7 +243,7 @@ mod tests {
         tasks[2].unit = 1;
         tasks[3].unit = 1;
         let options = JobOptions::default();
-        let (waves, held_up) = run(tasks, Order::LowFirst, &options, &[0]);
+        let (waves, held_up) = run(tasks, PriorityOrder::LowFirst, &options, &[0]);
         assert_eq!(waves, [vec![0, 2], vec![3]]);
         assert_eq!(held_up, [(1, 0)]);
     }
@@ -247,16 +257,19 @@ mod tests {
         };
         let mut tasks = pending(&[0, 0]);
         assert_eq!(
-            next(&tasks, Order::LowFirst, &options, NOW).begin,
+            next(&tasks, PriorityOrder::LowFirst, &options, NOW).begin,
             [0],
             "the first begins at once"
         );
         tasks[0] = task(0, 0, 0, JobStatus::Succeeded);
-        let step = next(&tasks, Order::LowFirst, &options, NOW);
+        let step = next(&tasks, PriorityOrder::LowFirst, &options, NOW);
         assert_eq!(step.begin, [0; 0]);
         assert_eq!(step.wake_at, Some(UnixMillis(NOW.0 - 1000 + 30_000)));
         let later = UnixMillis(NOW.0 + 29_000);
-        assert_eq!(next(&tasks, Order::LowFirst, &options, later).begin, [1]);
+        assert_eq!(
+            next(&tasks, PriorityOrder::LowFirst, &options, later).begin,
+            [1]
+        );
     }
 
     #[test]
@@ -272,7 +285,7 @@ mod tests {
                     let tasks = pending(&[3, 1, 2, 1, 0][..n]);
                     let failing: Vec<u32> =
                         (0..n as u32).filter(|bit| fails >> bit & 1 == 1).collect();
-                    let (waves, held_up) = run(tasks, Order::HighFirst, &options, &failing);
+                    let (waves, held_up) = run(tasks, PriorityOrder::HighFirst, &options, &failing);
                     let begun: usize = waves.iter().map(Vec::len).sum();
                     assert_eq!(begun + held_up.len(), n, "each began once or was held up");
                 }

@@ -1,6 +1,6 @@
 //! What the end of an operation means for the task of a job.
 
-use model::job::{JobAction, JobOptions, JobStatus, JobTaskRow, shorten};
+use model::job::{JobAction, JobOptions, JobStatus, JobTaskRow, truncate_output};
 use model::{Code, Outcome, UnixMillis};
 
 /// A later priority or batch did not begin, because something before it failed.
@@ -33,7 +33,7 @@ pub(super) fn settled(
             || task.output.clone(),
             |ran| {
                 let mut output = format!("{}{}", task.output, ran.output);
-                shorten(&mut output);
+                truncate_output(&mut output);
                 output
             },
         ),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bus::ReplicaId;
 use model::bounds::MAX_HOSTNAME;
 use model::change::HostId;
-use model::text::line;
+use model::text::sanitize_line;
 use tokio::time::Instant;
 
 use super::word::{Beat, Block, DigestEntry};
@@ -72,7 +72,7 @@ impl Peers {
     /// True when it was not known before.
     pub(super) fn beat(&mut self, from: ReplicaId, beat: &Beat, now: Instant) -> bool {
         let mut address = beat.address.clone();
-        line(&mut address, MAX_HOSTNAME);
+        sanitize_line(&mut address, MAX_HOSTNAME);
         let peer = Peer {
             heard: now,
             n_agents: beat.n_agents,

@@ -12,7 +12,7 @@ use locks::{Mutex, MutexGuard};
 use model::Host;
 use model::bounds::MAX_MESSAGE;
 use model::change::HostId;
-use model::text::lines;
+use model::text::sanitize_lines;
 use prost::Message as _;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout};
@@ -368,7 +368,7 @@ pub(crate) struct Elsewhere {
 impl Elsewhere {
     fn take(&mut self, mut reply: Reply) {
         let end = reply.end();
-        lines(&mut reply.reason, MAX_MESSAGE);
+        sanitize_lines(&mut reply.reason, MAX_MESSAGE);
         self.is_over = end != End::NotYet;
         self.pieces
             .extend(reply.chunks.into_iter().map(Piece::Chunk));

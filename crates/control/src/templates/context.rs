@@ -1,7 +1,7 @@
 //! What a template may name for one instance: new names, and those that older templates use.
 
 use fleet::view::ViewRow;
-use model::topology::{LineOf, inst_id};
+use model::topology::{ProgramText, inst_id};
 use serde_json::{Map, Value, json};
 
 use crate::topology::{Variables, line};
@@ -10,10 +10,10 @@ use crate::topology::{Variables, line};
 pub(super) fn of(row: &ViewRow<'_>, local_inst_id: u32) -> Map<String, Value> {
     let variables = variables(row, local_inst_id);
     let mut all = variables.all();
-    let path = |of: LineOf| {
-        let text = line(of.field(), row.program.line(of), &variables);
+    let path = |of: ProgramText| {
+        let text = line(of.field(), row.program.text(of), &variables);
         text.map_or_else(
-            |_| row.program.line(of).to_owned(),
+            |_| row.program.text(of).to_owned(),
             |text| text.into_owned(),
         )
     };
@@ -41,10 +41,10 @@ pub(super) fn of(row: &ViewRow<'_>, local_inst_id: u32) -> Map<String, Value> {
         "ProcName": row.program.bk_process_name,
         "proc_num": row.program.proc_num,
         "user": row.program.user,
-        "WorkPath": path(LineOf::WorkPath),
-        "work_path": path(LineOf::WorkPath),
-        "PidFile": path(LineOf::PidFile),
-        "pid_file": path(LineOf::PidFile),
+        "WorkPath": path(ProgramText::WorkPath),
+        "work_path": path(ProgramText::WorkPath),
+        "PidFile": path(ProgramText::PidFile),
+        "pid_file": path(ProgramText::PidFile),
         "Scope": {
             "bk_set_id": row.set.id.0,
             "bk_set_name": row.set.name,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::Code;
 use model::config_template::{ConfigFileRow, ContentRow, FileState, TemplateRow};
-use model::job::{JobTaskRow, shorten};
+use model::job::{JobTaskRow, truncate_output};
 use model::topology::BkProcessId;
 
 use crate::register::Draft;
@@ -41,7 +41,7 @@ impl ConfigDone {
     pub(super) fn say(&mut self, line: &str) {
         self.output.push_str(line);
         self.output.push('\n');
-        shorten(&mut self.output);
+        truncate_output(&mut self.output);
     }
 
     pub(super) fn keep(&mut self, task: &JobTaskRow, made: Made, released: bool) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fleet::view::View;
 use model::Invalid;
-use model::access::{Action, Audit, Caller};
+use model::access::{Audit, Caller, Permission};
 use model::config_template::{
     Binding, ConfigFileRow, LineSeparator, TemplateId, TemplateRow, VersionId, VersionState,
 };
@@ -65,7 +65,7 @@ impl Control {
         id: Option<TemplateId>,
         new: NewTemplate,
     ) -> Result<TemplateId, ControlError> {
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let view = world.fleet.view();
@@ -119,7 +119,7 @@ impl Control {
         id: TemplateId,
         bindings: Vec<Binding>,
     ) -> Result<(), ControlError> {
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let view = world.fleet.view();
@@ -153,7 +153,7 @@ impl Control {
         business: BusinessId,
         id: TemplateId,
     ) -> Result<(), ControlError> {
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let view = world.fleet.view();
@@ -197,7 +197,7 @@ impl Control {
         caller: &Caller,
         business: BusinessId,
     ) -> Result<Vec<TemplateView>, ControlError> {
-        self.check(caller, Action::View, business)?;
+        self.check(caller, Permission::View, business)?;
         let fleet = self.fleet();
         let view = fleet.view();
         if view.business(business).is_none() {
@@ -215,7 +215,7 @@ impl Control {
         business: BusinessId,
         id: TemplateId,
     ) -> Result<TemplateView, ControlError> {
-        self.check(caller, Action::View, business)?;
+        self.check(caller, Permission::View, business)?;
         let fleet = self.fleet();
         let template = find(fleet.view(), business, id)?;
         Ok(shown(fleet.view(), template))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fleet::view::View;
-use model::access::{Action, Audit, Caller};
+use model::access::{Audit, Caller, Permission};
 use model::change::Changes;
 use model::config_template::{
     MAX_CONTENT, TemplateChanges, TemplateId, VersionId, VersionRow, VersionState,
@@ -25,7 +25,7 @@ impl Control {
         description: String,
         content: String,
     ) -> Result<VersionId, ControlError> {
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         let name = find(self.fleet().view(), business, template)?
             .template_name
             .clone();
@@ -59,7 +59,7 @@ impl Control {
         business: BusinessId,
         version: VersionId,
     ) -> Result<(), ControlError> {
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         let (caller, at) = (caller.clone(), self.now());
         self.commit(move |world| {
             let view = world.fleet.view();
@@ -90,7 +90,7 @@ impl Control {
         business: BusinessId,
         version: VersionId,
     ) -> Result<VersionId, ControlError> {
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         let row = find_version(self.fleet().view(), business, version)?;
         let description = format!("copy of version {version}");
         let content = row.content.to_string();
@@ -105,7 +105,7 @@ impl Control {
         business: BusinessId,
         template: TemplateId,
     ) -> Result<Vec<Arc<VersionRow>>, ControlError> {
-        self.check(caller, Action::Operate, business)?;
+        self.check(caller, Permission::Operate, business)?;
         let fleet = self.fleet();
         find(fleet.view(), business, template)?;
         let mut versions: Vec<Arc<VersionRow>> =

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use md5::{Digest, Md5};
-use model::config_file::{FileWanted, KEEP_BACKUPS, MAX_BYTES};
+use model::config_file::{DEFAULT_BACKUPS, DesiredFile, MAX_BYTES};
 use model::config_template::{
-    ConfigFileRow, ContentId, FileState, TemplateRow, VersionId, VersionState, check_place,
+    ConfigFileRow, ContentId, FileState, TemplateRow, VersionId, VersionState, check_file_path,
 };
 use model::job::{JobAction, JobRow, JobTaskRow};
 use model::spec::raw::MAX_CONFIG_FILES;
@@ -77,13 +77,13 @@ async fn release(
         all.push(make(control, job, planned).await?);
     }
     for made in all {
-        let wanted = FileWanted {
+        let wanted = DesiredFile {
             path: made.state.path.clone(),
             owner: made.template.owner.clone(),
             group: made.template.group.clone(),
             mode: made.template.filemode,
             md5: made.state.md5.clone(),
-            keep_backups: KEEP_BACKUPS,
+            keep_backups: DEFAULT_BACKUPS,
         };
         let bytes = made.body.as_bytes().to_vec();
         let written = control.write_file(host, wanted, bytes).await;
@@ -254,7 +254,7 @@ fn path_of(template: &TemplateRow, variables: &Variables<'_>) -> Result<String, 
     };
     let folder = part("abs_path", &template.abs_path)?;
     let file = part("file_name", &template.file_name)?;
-    check_place(&folder, &file).map_err(|invalid| bad(invalid.to_string()))?;
+    check_file_path(&folder, &file).map_err(|invalid| bad(invalid.to_string()))?;
     Ok(format!("{}/{file}", folder.trim_end_matches('/')))
 }
 

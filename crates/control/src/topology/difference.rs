@@ -1,6 +1,6 @@
 //! What a plan changes, in numbers and in lines for people.
 
-use model::topology::{Program, SourceRow, Trouble};
+use model::topology::{Program, SourceFault, SourceRow};
 use serde::Serialize;
 
 /// How many lines are kept; the numbers count all.
@@ -24,7 +24,7 @@ pub struct Difference {
     /// Lines that were too many.
     pub more_lines: u32,
     /// Rows that were left out, and why.
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<SourceFault>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -68,7 +68,7 @@ impl Difference {
         let n_more = self.troubles.len().saturating_sub(MAX_TROUBLES);
         if n_more > 0 {
             self.troubles.truncate(MAX_TROUBLES);
-            self.troubles.push(Trouble {
+            self.troubles.push(SourceFault {
                 row: SourceRow("others".to_owned()),
                 reason: format!("{n_more} more rows are wrong"),
             });
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn of_very_many_troubles_the_first_are_told() {
-        let trouble = |n: usize| Trouble {
+        let trouble = |n: usize| SourceFault {
             row: SourceRow(n.to_string()),
             reason: "is wrong".to_owned(),
         };

@@ -3,7 +3,7 @@
 use fleet::Fleet;
 use fleet::view::{Instance, ViewRow};
 use model::change::HostId;
-use model::topology::{MachineRow, business_of, inst_id, name_part, parts_of_instance};
+use model::topology::{MachineRow, business_of, escape_alias, inst_id, split_instance_name};
 
 use super::render::{self, Variables};
 
@@ -18,12 +18,12 @@ pub(crate) fn host_of(fleet: &Fleet, machine: &MachineRow) -> Option<HostId> {
 /// Whether a registration is one that its process should have; else it is left over from what the process was before.
 pub(crate) fn is_expected(fleet: &Fleet, process: &ViewRow<'_>, row: &fleet::Row<'_>) -> bool {
     let name = row.name();
-    let Some((alias, local)) = parts_of_instance(&name.name) else {
+    let Some((alias, local)) = split_instance_name(&name.name) else {
         return false;
     };
     !process.process.vanished
         && business_of(&name.namespace) == Some(process.business.id)
-        && alias == name_part(&process.program.bk_process_name)
+        && alias == escape_alias(&process.program.bk_process_name)
         && (1..=process.program.proc_num).contains(&local)
         && host_of(fleet, process.machine) == Some(row.host().id)
 }

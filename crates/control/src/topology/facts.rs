@@ -4,19 +4,19 @@ use std::collections::HashMap;
 
 use fleet::Fleet;
 use model::topology::{
-    BkProcessId, BusinessId, Facts, HostFacts, ModuleFacts, ProcessFacts, ServiceFacts, SetFacts,
-    SourceRow,
+    BkProcessId, BusinessFacts, BusinessId, HostFacts, ModuleFacts, ProcessFacts, ServiceFacts,
+    SetFacts, SourceRow,
 };
 
 /// What vanished is left out: its source does not have it.
-pub(super) fn of(fleet: &Fleet, business: BusinessId) -> Option<Facts> {
+pub(super) fn of(fleet: &Fleet, business: BusinessId) -> Option<BusinessFacts> {
     let view = fleet.view();
     let row = view.business(business)?;
-    let mut facts = Facts {
+    let mut facts = BusinessFacts {
         business: Some(business),
         name: row.name.clone(),
         variables: row.variables.clone(),
-        ..Facts::default()
+        ..BusinessFacts::default()
     };
     let mut modules = HashMap::new();
     for set in view.sets_of(business) {

@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use model::Host;
-use model::topology::{BkHostId, Facts, HostFacts, MachineRow, ServiceRow};
+use model::topology::{BkHostId, BusinessFacts, HostFacts, MachineRow, ServiceRow};
 
 use super::places::Places;
 use super::plan::Planner;
 
 impl Planner<'_> {
-    pub(super) fn machines(&mut self, facts: &Facts, places: &mut Places) {
+    pub(super) fn machines(&mut self, facts: &BusinessFacts, places: &mut Places) {
         let mut drafted: HashMap<Host, BkHostId> = HashMap::new();
         let numbered = facts.hosts.iter().rev();
         drafted.extend(numbered.filter_map(|facts| {
@@ -120,7 +120,7 @@ impl Planner<'_> {
 }
 
 /// The hosts, by index, that any process is on.
-fn used_hosts(facts: &Facts) -> HashSet<usize> {
+fn used_hosts(facts: &BusinessFacts) -> HashSet<usize> {
     let processes = facts.processes.iter();
     let right = processes.filter(|process| process.program.check().is_ok());
     right

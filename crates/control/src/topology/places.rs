@@ -5,8 +5,8 @@ use std::hash::Hash;
 
 use fleet::view::View;
 use model::topology::{
-    BkHostId, BkProcessId, BusinessId, Facts, ModuleId, ModuleRow, ServiceId, ServiceRow, SetId,
-    SetRow, SourceRow, Trouble,
+    BkHostId, BkProcessId, BusinessFacts, BusinessId, ModuleId, ModuleRow, ServiceId, ServiceRow,
+    SetId, SetRow, SourceFault, SourceRow,
 };
 
 use super::plan::Planner;
@@ -29,7 +29,7 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn of(view: &'a View, business: BusinessId, facts: &Facts) -> Self {
+    fn of(view: &'a View, business: BusinessId, facts: &BusinessFacts) -> Self {
         let given: HashSet<u32> = facts.sets.iter().filter_map(|set| set.id).collect();
         let sets = view.sets_of(business);
         let unnumbered = sets.iter().filter(|set| !given.contains(&set.id.0));
@@ -74,7 +74,7 @@ impl<T: Eq + Hash> Names<T> {
 
 impl Planner<'_> {
     /// Resolves all places and drafts the rows that differ.
-    pub(super) fn places(&mut self, facts: &Facts) -> Places {
+    pub(super) fn places(&mut self, facts: &BusinessFacts) -> Places {
         let known = Known::of(self.view, self.business, facts);
         self.skip_given_ids(facts);
         let mut places = Places::default();
@@ -98,7 +98,7 @@ impl Planner<'_> {
     }
 
     /// What the source numbers itself is not handed out.
-    fn skip_given_ids(&mut self, facts: &Facts) {
+    fn skip_given_ids(&mut self, facts: &BusinessFacts) {
         let ids = &mut self.ids;
         facts
             .sets
@@ -127,7 +127,7 @@ impl Planner<'_> {
             .for_each(|id| ids.skip_process(BkProcessId(id)));
     }
 
-    fn sets(&mut self, facts: &Facts, known: &Known<'_>, places: &mut Places) {
+    fn sets(&mut self, facts: &BusinessFacts, known: &Known<'_>, places: &mut Places) {
         let (mut taken, mut names) = (HashSet::new(), Names::default());
         for set in &facts.sets {
             let id = set.id.map(SetId);
@@ -164,7 +164,7 @@ impl Planner<'_> {
         }
     }
 
-    fn modules(&mut self, facts: &Facts, known: &Known<'_>, places: &mut Places) {
+    fn modules(&mut self, facts: &BusinessFacts, known: &Known<'_>, places: &mut Places) {
         let (mut taken, mut names) = (HashSet::new(), Names::default());
         for module in &facts.modules {
             let Some(set) = places.sets[module.set] else {
@@ -209,7 +209,7 @@ impl Planner<'_> {
         }
     }
 
-    fn services(&mut self, facts: &Facts, known: &Known<'_>, places: &mut Places) {
+    fn services(&mut self, facts: &BusinessFacts, known: &Known<'_>, places: &mut Places) {
         let (mut taken, mut names) = (HashSet::new(), Names::default());
         for service in &facts.services {
             let place = places.modules[service.module].zip(places.machines[service.host]);
@@ -278,7 +278,7 @@ impl Planner<'_> {
     }
 
     pub(super) fn trouble(&mut self, row: String, reason: String) {
-        self.difference.troubles.push(Trouble {
+        self.difference.troubles.push(SourceFault {
             row: SourceRow(row),
             reason,
         });

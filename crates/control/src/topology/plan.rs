@@ -10,8 +10,8 @@ use model::access::{Audit, Caller};
 use model::change::{Changes, HostId, NameId};
 use model::config_template::ConfigFileRow;
 use model::topology::{
-    BkHostId, BkProcessId, BusinessId, BusinessRow, Facts, MachineRow, ModuleId, Origin, Program,
-    ProgramId, ProgramRow, ServiceId, ServiceRow, ViewProcessRow,
+    BkHostId, BkProcessId, BusinessFacts, BusinessId, BusinessRow, MachineRow, ModuleId, Origin,
+    Program, ProgramId, ProgramRow, ServiceId, ServiceRow, ViewProcessRow,
 };
 
 use super::places::Places;
@@ -45,7 +45,7 @@ pub(super) struct Wanted<'f> {
 
 pub(super) fn plan(
     world: &World<'_>,
-    facts: &Facts,
+    facts: &BusinessFacts,
     business: BusinessId,
     origin: Origin,
     caller: &Caller,
@@ -88,7 +88,7 @@ pub(super) fn forget_files(draft: &mut Draft<'_>, view: &View, id: BkProcessId) 
 
 impl Planner<'_> {
     /// The processes of the facts, each once, with its id.
-    fn processes<'f>(&mut self, facts: &'f Facts, places: &Places) -> Vec<Wanted<'f>> {
+    fn processes<'f>(&mut self, facts: &'f BusinessFacts, places: &Places) -> Vec<Wanted<'f>> {
         let mut known: HashMap<(ServiceId, &str), BkProcessId> = HashMap::new();
         let given: HashSet<u32> = facts.processes.iter().filter_map(|row| row.id).collect();
         let existing = self.view.processes_of(self.business).into_iter().flatten();
@@ -239,7 +239,12 @@ impl Planner<'_> {
         self.used_services(&used);
     }
 
-    fn finish(mut self, facts: &Facts, origin: Origin, caller: &Caller) -> (Changes, Difference) {
+    fn finish(
+        mut self,
+        facts: &BusinessFacts,
+        origin: Origin,
+        caller: &Caller,
+    ) -> (Changes, Difference) {
         self.difference.bound_troubles();
         let before = self.view.business(self.business);
         let row = BusinessRow {

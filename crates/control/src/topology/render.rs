@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use model::spec::raw::{Given, RawCommands, RawConfigFile, RawIdentity, RawPolicy};
+use model::spec::raw::{RawCommands, RawConfigFile, RawIdentity, RawPolicy, SpecRules};
 use model::spec::{RawSpec, Spec};
-use model::topology::{LineOf, Program};
+use model::topology::{Program, ProgramText};
 use model::{Invalid, Labels};
 use serde_json::{Map, Value};
 use template::{Context, Limits, NoIncludes, Template};
@@ -63,9 +63,9 @@ const NAMES: [&str; 14] = [
 
 /// Whether every instance gets the same texts.
 pub(super) fn is_plain(program: &Program) -> bool {
-    LineOf::ALL
+    ProgramText::ALL
         .iter()
-        .all(|line| form(program.line(*line)) == Form::Plain)
+        .all(|text| form(program.text(*text)) == Form::Plain)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,12 +146,12 @@ pub(super) fn spec(
     variables: &Variables<'_>,
     watched: Vec<(String, String)>,
 ) -> Result<Spec, Invalid> {
-    let rendered = |of: LineOf| -> Result<Option<String>, Invalid> {
-        let text = line(of.field(), program.line(of), variables)?;
+    let rendered = |of: ProgramText| -> Result<Option<String>, Invalid> {
+        let text = line(of.field(), program.text(of), variables)?;
         Ok((!text.trim().is_empty()).then(|| text.into_owned()))
     };
-    let work_path = rendered(LineOf::WorkPath)?;
-    let pid_file = rendered(LineOf::PidFile)?.map(|file| within(work_path.as_deref(), file));
+    let work_path = rendered(ProgramText::WorkPath)?;
+    let pid_file = rendered(ProgramText::PidFile)?.map(|file| within(work_path.as_deref(), file));
     let name = match program.bk_func_name.trim() {
         "" => &program.bk_process_name,
         name => name,
@@ -168,11 +168,11 @@ pub(super) fn spec(
             ..RawIdentity::default()
         }),
         control: Some(RawCommands {
-            start_cmd: rendered(LineOf::Start)?,
-            stop_cmd: rendered(LineOf::Stop)?,
-            restart_cmd: rendered(LineOf::Restart)?,
-            reload_cmd: rendered(LineOf::Reload)?,
-            kill_cmd: rendered(LineOf::FaceStop)?,
+            start_cmd: rendered(ProgramText::Start)?,
+            stop_cmd: rendered(ProgramText::Stop)?,
+            restart_cmd: rendered(ProgramText::Restart)?,
+            reload_cmd: rendered(ProgramText::Reload)?,
+            kill_cmd: rendered(ProgramText::FaceStop)?,
             ..RawCommands::default()
         }),
         monitor_policy: Some(RawPolicy {
@@ -193,7 +193,7 @@ pub(super) fn spec(
         ),
         ..RawSpec::default()
     };
-    raw.complete(Given::Inline).map_err(as_the_source_says)
+    raw.complete(SpecRules::Inline).map_err(as_the_source_says)
 }
 
 /// A file that is not absolute lies in the work path.

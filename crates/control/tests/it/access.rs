@@ -5,7 +5,7 @@ use std::time::Duration;
 use control::{
     AuditFilter, ControlError, Credentials, FirstKeys, Lacks, NewJoinToken, Revoked, Subject,
 };
-use model::access::{Action, Area, Audit, Caller, Grant, Role};
+use model::access::{AccessArea, Audit, Caller, Grant, Permission, Role};
 use model::topology::BusinessId;
 use model::{AgentId, Host, Namespace, UnixMillis};
 
@@ -108,7 +108,7 @@ async fn each_lack_of_credentials_is_told_apart() {
         (caller.app.as_str(), caller.user.as_str()),
         ("trusted", "admin")
     );
-    assert!(caller.may(Action::Manage, Area::Everything));
+    assert!(caller.may(Permission::Manage, AccessArea::Everything));
 
     rig.control
         .create_user(
@@ -137,9 +137,9 @@ async fn each_lack_of_credentials_is_told_apart() {
     };
     let caller = rig.control.authenticate(&with_login, None, "r1").unwrap();
     assert_eq!(caller.user, "ada");
-    assert!(caller.may(Action::Operate, &namespace("mine")));
-    assert!(!caller.may(Action::View, &namespace("other")));
-    assert!(!caller.may(Action::Manage, Area::Everything));
+    assert!(caller.may(Permission::Operate, &namespace("mine")));
+    assert!(!caller.may(Permission::View, &namespace("other")));
+    assert!(!caller.may(Permission::Manage, AccessArea::Everything));
 
     rig.advance(Duration::from_secs(25 * 3600));
     assert_eq!(lacks(&rig, with_login).await, Lacks::User);
@@ -417,21 +417,21 @@ async fn a_login_may_what_both_the_app_and_the_user_may() {
         ..Default::default()
     };
     let person = control.authenticate(&alone, None, "").unwrap();
-    assert!(person.may(Action::View, &namespace("web")));
-    assert!(person.may(Action::View, BusinessId(2)));
-    assert!(!person.may(Action::View, &namespace("db")));
-    assert!(!person.may(Action::Operate, Area::Anything));
+    assert!(person.may(Permission::View, &namespace("web")));
+    assert!(person.may(Permission::View, BusinessId(2)));
+    assert!(!person.may(Permission::View, &namespace("db")));
+    assert!(!person.may(Permission::Operate, AccessArea::Anything));
 
     let through_app = Credentials {
         token: Some(token),
         ..app("shop", "secret-1")
     };
     let both = control.authenticate(&through_app, None, "").unwrap();
-    assert_eq!(both.visible(), Some(vec![namespace("web")]));
+    assert_eq!(both.visible_namespaces(), Some(vec![namespace("web")]));
     // The app may, the user may not; and the other way round.
-    let refused = control.check(&both, Action::Operate, &namespace("web"));
+    let refused = control.check(&both, Permission::Operate, &namespace("web"));
     assert!(matches!(refused, Err(ControlError::ForbiddenToUser(_))));
-    let refused = control.check(&both, Action::View, BusinessId(2));
+    let refused = control.check(&both, Permission::View, BusinessId(2));
     assert!(matches!(refused, Err(ControlError::Forbidden(_))));
 
     // A role counts from the next request on, and so does its loss.
@@ -439,11 +439,11 @@ async fn a_login_may_what_both_the_app_and_the_user_may() {
     let granted = control.grant(&rig.caller, ada(), operator("web")).await;
     assert_eq!(granted.unwrap().len(), 2);
     let both = control.authenticate(&through_app, None, "").unwrap();
-    assert!(both.may(Action::Operate, &namespace("web")));
+    assert!(both.may(Permission::Operate, &namespace("web")));
     let left = control.revoke_grants(&rig.caller, ada(), Revoked::default());
     assert_eq!(left.await.unwrap(), []);
     let both = control.authenticate(&through_app, None, "").unwrap();
-    assert!(!both.may(Action::View, Area::Anything));
+    assert!(!both.may(Permission::View, AccessArea::Anything));
     assert!(control.still(&through_app).is_some());
 
     // What was granted is still so after a restart.
@@ -453,7 +453,7 @@ async fn a_login_may_what_both_the_app_and_the_user_may() {
         .unwrap();
     let rig = rig.restarted().await;
     let both = rig.control.authenticate(&through_app, None, "").unwrap();
-    assert_eq!(both.visible(), Some(vec![namespace("db")]));
+    assert_eq!(both.visible_namespaces(), Some(vec![namespace("db")]));
 }
 
 #[tokio::test]

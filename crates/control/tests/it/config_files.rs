@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use control::{ControlError, FileOnHost, Mode};
 use model::Host;
-use model::config_file::{FileHead, FileWanted, Found, MAX_BYTES, Written};
+use model::config_file::{DesiredFile, FileLookup, FileMetadata, MAX_BYTES, WrittenFile};
 use wire::ask::{Question, ReadFile, WriteFile};
 use wire::{DownKind, Output};
 
@@ -25,8 +25,8 @@ async fn rig() -> (Rig, Agent) {
     (rig, agent)
 }
 
-fn wanted() -> FileWanted {
-    FileWanted {
+fn wanted() -> DesiredFile {
+    DesiredFile {
         path: PATH.into(),
         owner: "app".into(),
         group: "app".into(),
@@ -36,8 +36,8 @@ fn wanted() -> FileWanted {
     }
 }
 
-fn written() -> Written {
-    Written {
+fn written() -> WrittenFile {
+    WrittenFile {
         path: PATH.into(),
         md5: wanted().md5,
         unchanged: false,
@@ -82,14 +82,14 @@ async fn a_file_is_sent_to_its_host_and_what_became_of_it_comes_back() {
 async fn a_file_is_read_with_any_bytes_and_none_is_none() {
     let (rig, agent) = rig().await;
     let content = b"\n{\"x\":1}\r\n\xff\0".to_vec();
-    let head = FileHead {
+    let head = FileMetadata {
         size: content.len() as u64,
         md5: "m".into(),
         owner: "app".into(),
         group: "7".into(),
         mode: 0o600,
     };
-    let cut = FileHead {
+    let cut = FileMetadata {
         size: 100,
         ..head.clone()
     };
@@ -101,9 +101,9 @@ async fn a_file_is_read_with_any_bytes_and_none_is_none() {
         mode: 0o600,
     };
     for (found, expected) in [
-        (Found::Nothing, Some(None)),
-        (Found::File(head), Some(Some(file))),
-        (Found::File(cut), None),
+        (FileLookup::Nothing, Some(None)),
+        (FileLookup::File(head), Some(Some(file))),
+        (FileLookup::File(cut), None),
     ] {
         let doing = async {
             let (id, question) = agent.is_asked().await;
@@ -114,7 +114,7 @@ async fn a_file_is_read_with_any_bytes_and_none_is_none() {
             assert_eq!(question, Question::ReadFile(expected));
             let mut bytes = serde_json::to_vec(&found).unwrap();
             bytes.push(b'\n');
-            if matches!(found, Found::File(_)) {
+            if matches!(found, FileLookup::File(_)) {
                 bytes.extend(&content);
             }
             agent.does(id, bytes).await;
@@ -217,7 +217,7 @@ async fn what_no_host_could_write_is_not_sent() {
     let long = vec![0; MAX_BYTES + 1];
     let error = rig.control.write_file(host(), wanted(), long).await;
     assert!(matches!(error, Err(ControlError::Invalid(_))), "{error:?}");
-    let ownerless = FileWanted {
+    let ownerless = DesiredFile {
         owner: String::new(),
         ..wanted()
     };

@@ -24,7 +24,7 @@ async fn two_hosts(rig: &Rig) -> Vec<Agent> {
     two.processes.push(process(None, 0, &with("second", 2)));
     two.processes.push(process(None, 1, &with("second", 2)));
     rig.control
-        .import_topology(&rig.caller, two, Origin::Given, Apply::Really)
+        .import_topology(&rig.caller, two, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     vec![rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await]
@@ -271,7 +271,7 @@ async fn a_process_without_a_command_fails_alone() {
     let mut two = facts(&["10.0.0.1", "10.0.0.2"], &program("first", 1));
     two.processes[0].program.start_cmd = String::new();
     rig.control
-        .import_topology(&rig.caller, two, Origin::Given, Apply::Really)
+        .import_topology(&rig.caller, two, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     let agents = [rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await];
@@ -344,7 +344,7 @@ async fn a_missing_command_holds_up_no_later_priority() {
     };
     two.processes.push(process(None, 0, &second));
     rig.control
-        .import_topology(&rig.caller, two, Origin::Given, Apply::Really)
+        .import_topology(&rig.caller, two, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     let agents = [rig.agent("10.0.0.1").await];
@@ -378,9 +378,9 @@ async fn what_is_left_on_an_earlier_host_is_stopped_there_and_started_nowhere() 
     let mut moving = facts(&["10.0.0.1", "10.0.0.2"], &program("zone", 1));
     moving.processes.pop();
     moving.processes[0].id = Some(46);
-    let import = |facts: model::topology::Facts| {
+    let import = |facts: model::topology::BusinessFacts| {
         rig.control
-            .import_topology(&rig.caller, facts, Origin::Given, Apply::Really)
+            .import_topology(&rig.caller, facts, Origin::Imported, Apply::Really)
     };
     import(moving.clone()).await.unwrap();
     let agents = [rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await];
@@ -418,7 +418,7 @@ async fn an_alias_that_is_no_name_is_operated_under_an_escaped_one() {
     let odd = facts(&["10.0.0.1"], &program("game:srv/1", 2));
     let difference = rig
         .control
-        .import_topology(&rig.caller, odd.clone(), Origin::Given, Apply::Really)
+        .import_topology(&rig.caller, odd.clone(), Origin::Imported, Apply::Really)
         .await
         .unwrap();
     assert!(difference.troubles.is_empty(), "{:?}", difference.troubles);
@@ -431,7 +431,7 @@ async fn an_alias_that_is_no_name_is_operated_under_an_escaped_one() {
     assert_eq!(statuses(&view), [succeeded, succeeded]);
     let again = rig
         .control
-        .import_topology(&rig.caller, odd, Origin::Given, Apply::Really)
+        .import_topology(&rig.caller, odd, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     assert_eq!((again.instances.new, again.instances.changed), (0, 0));
@@ -443,7 +443,7 @@ async fn a_listed_process_that_is_not_registered_fails_its_tasks_with_the_reason
     let mut bad = facts(&["10.0.0.1"], &program("gse_agent", 2));
     bad.processes[0].program.work_path = "relative".into();
     rig.control
-        .import_topology(&rig.caller, bad, Origin::Given, Apply::Really)
+        .import_topology(&rig.caller, bad, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     for action in [JobAction::Start, JobAction::Stop, JobAction::SetAuto] {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use control::{ControlError, LogsOf, Mode};
 use model::access::Caller;
-use model::held::{Foreign, HeldProcess, HeldReport};
+use model::held::{ForeignProcess, HeldProcess, HeldReport};
 use model::{Code, Flag, Op, Outcome, UnixMillis};
 use wire::ask::{Question, WINDOW};
 use wire::{DownKind, Output};
@@ -232,7 +232,7 @@ async fn where_nothing_is_kept_the_last_operations_output_is_shown() {
     let task = rig.operate("ns/p", Op::Start, &[HOST]).await;
     let command = agent.hears_commands().await.remove(0);
     let mut outcome = Outcome::plain(Code::COMMAND_FAILED, "no", UnixMillis(1));
-    outcome.ran = Some(model::operation::Ran {
+    outcome.ran = Some(model::operation::CommandRun {
         command: "./a".into(),
         exit: None,
         duration_ms: 5,
@@ -265,7 +265,7 @@ async fn what_is_held_is_compared_with_what_is_wanted() {
         run: None,
         operations: Vec::new(),
     };
-    let foreign = Foreign {
+    let foreign = ForeignProcess {
         process: full("other/q"),
         pid_path: "/s/p.pid".into(),
         pid: 7,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use control::Mode;
-use model::operation::Ran;
+use model::operation::CommandRun;
 use model::{Code, FullName, Op, Outcome, State, Status, UnixMillis};
 use wire::{ProcessStatus, Report};
 
@@ -85,7 +85,7 @@ async fn long_outputs_and_odd_texts_survive() {
     let command = agent.hears_commands().await.remove(0);
     let output = "输出\u{0}\n".repeat(6000);
     let outcome = Outcome {
-        ran: Some(Ran {
+        ran: Some(CommandRun {
             command: "./a".into(),
             exit: None,
             duration_ms: 1,

@@ -12,7 +12,7 @@ use control::{
 use model::access::Caller;
 use model::change::Changes;
 use model::spec::RawSpec;
-use model::spec::raw::Given;
+use model::spec::raw::SpecRules;
 use model::{
     AgentId, Code, Flag, FullName, Host, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis,
 };
@@ -338,5 +338,5 @@ pub(crate) fn spec(start_cmd: &str) -> Spec {
         "control": {"start_cmd": start_cmd},
     }))
     .unwrap();
-    raw.complete(Given::Inline).unwrap()
+    raw.complete(SpecRules::Inline).unwrap()
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use control::{Apply, ControlError, JobView, NewJob, NewTemplate, PreviewOf};
-use model::config_file::{FileHead, FileWanted, Found, Written};
+use model::config_file::{DesiredFile, FileLookup, FileMetadata, WrittenFile};
 use model::config_template::{Binding, LineSeparator, TemplateId};
 use model::job::{AfterRelease, JobAction, JobId, JobOptions, JobStatus};
 use model::scope::{Scope, Selection};
@@ -22,7 +22,7 @@ const PROCESS: BkProcessId = BkProcessId(1);
 
 /// The files of a pretended host.
 #[derive(Default)]
-struct Disk(Mutex<HashMap<String, (FileWanted, Vec<u8>)>>);
+struct Disk(Mutex<HashMap<String, (DesiredFile, Vec<u8>)>>);
 
 impl Disk {
     fn read(&self, path: &str) -> Option<String> {
@@ -37,7 +37,7 @@ impl Disk {
             Question::WriteFile(write) => {
                 let (path, md5) = (write.file.path.clone(), write.file.md5.clone());
                 let before = files.insert(path.clone(), (write.file, write.content.to_vec()));
-                let written = Written {
+                let written = WrittenFile {
                     backup_path: before.is_some().then(|| format!("{path}.backup")),
                     path,
                     md5,
@@ -48,8 +48,8 @@ impl Disk {
             }
             Question::ReadFile(read) => {
                 let found = files.get(&read.path);
-                let head = found.map_or(Found::Nothing, |(file, content)| {
-                    Found::File(FileHead {
+                let head = found.map_or(FileLookup::Nothing, |(file, content)| {
+                    FileLookup::File(FileMetadata {
                         size: content.len() as u64,
                         md5: file.md5.clone(),
                         owner: file.owner.clone(),
@@ -73,7 +73,7 @@ async fn rig(text: &str) -> (Rig, Agent, TemplateId) {
     let mut one = facts(&["10.0.0.1"], &program("zone", 2));
     one.variables.insert("region".into(), "sz".into());
     rig.control
-        .import_topology(&rig.caller, one, Origin::Given, Apply::Really)
+        .import_topology(&rig.caller, one, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     let agent = rig.agent("10.0.0.1").await;
@@ -198,7 +198,7 @@ async fn a_template_becomes_a_watched_file_for_each_instance() {
     let told = rig.control.topology(&rig.caller, BUSINESS).unwrap();
     let difference = rig
         .control
-        .import_topology(&rig.caller, told, Origin::Given, Apply::Really)
+        .import_topology(&rig.caller, told, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     assert!(difference.is_empty(), "{difference:?}");

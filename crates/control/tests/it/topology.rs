@@ -4,7 +4,7 @@ use control::{Apply, Difference};
 use model::expression::Expression;
 use model::scope::{Scope, Selection, ViewFilter};
 use model::topology::{
-    BkProcessId, BusinessId, Facts, HostFacts, ModuleFacts, Origin, ProcessFacts, Program,
+    BkProcessId, BusinessFacts, BusinessId, HostFacts, ModuleFacts, Origin, ProcessFacts, Program,
     ServiceFacts, SetEnv, SetFacts, SourceRow,
 };
 use model::{Flag, State, Status};
@@ -15,8 +15,8 @@ use crate::rig::{Agent, Rig, full};
 const BUSINESS: BusinessId = BusinessId(2);
 
 /// One set with one module, in which every host runs `program`.
-pub(crate) fn facts(hosts: &[&str], program: &Program) -> Facts {
-    let mut facts = Facts {
+pub(crate) fn facts(hosts: &[&str], program: &Program) -> BusinessFacts {
+    let mut facts = BusinessFacts {
         business: Some(BUSINESS),
         name: "game".into(),
         clouds: vec![(0, "default area".into())],
@@ -33,7 +33,7 @@ pub(crate) fn facts(hosts: &[&str], program: &Program) -> Facts {
             service_template: 26,
             attributes: Default::default(),
         }],
-        ..Facts::default()
+        ..BusinessFacts::default()
     };
     for (index, ip) in hosts.iter().enumerate() {
         facts.hosts.push(HostFacts {
@@ -79,9 +79,9 @@ pub(crate) fn program(alias: &str, proc_num: u32) -> Program {
     }
 }
 
-async fn import(rig: &Rig, facts: Facts) -> Difference {
+async fn import(rig: &Rig, facts: BusinessFacts) -> Difference {
     rig.control
-        .import_topology(&rig.caller, facts, Origin::Given, Apply::Really)
+        .import_topology(&rig.caller, facts, Origin::Imported, Apply::Really)
         .await
         .unwrap()
 }
@@ -184,7 +184,7 @@ async fn a_dry_run_tells_and_changes_nothing() {
         .import_topology(
             &rig.caller,
             facts(&["10.0.0.1"], &program("gse_agent", 1)),
-            Origin::Given,
+            Origin::Imported,
             Apply::DryRun,
         )
         .await

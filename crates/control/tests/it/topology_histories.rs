@@ -6,8 +6,9 @@ use control::{Apply, Difference};
 use fleet::Fleet;
 use fleet::view::{Instance, ViewRow};
 use model::topology::{
-    BkProcessId, BusinessId, Facts, HostFacts, MachineRow, ModuleFacts, Origin, ProcessFacts,
-    Program, ServiceFacts, SetEnv, SetFacts, SourceRow, business_of, name_part, parts_of_instance,
+    BkProcessId, BusinessFacts, BusinessId, HostFacts, MachineRow, ModuleFacts, Origin,
+    ProcessFacts, Program, ServiceFacts, SetEnv, SetFacts, SourceRow, business_of, escape_alias,
+    split_instance_name,
 };
 use model::{AgentId, State, Status};
 use wire::{ProcessStatus, Report};
@@ -93,13 +94,13 @@ impl Source {
         }
     }
 
-    fn facts(&self, business: BusinessId, all_hosts: &Hosts) -> Facts {
+    fn facts(&self, business: BusinessId, all_hosts: &Hosts) -> BusinessFacts {
         let number = |n: u32| (business == NUMBERED).then_some(n + 1);
-        let mut facts = Facts {
+        let mut facts = BusinessFacts {
             business: Some(business),
             name: format!("business {business}"),
             clouds: vec![(0, "default area".into())],
-            ..Facts::default()
+            ..BusinessFacts::default()
         };
         for set in 0..2 {
             facts.sets.push(SetFacts {
@@ -195,8 +196,8 @@ fn program(alias: &str, proc_num: u32, is_wrong: bool) -> Program {
     }
 }
 
-async fn import(rig: &Rig, facts: &Facts) -> Difference {
-    let origin = Origin::Given;
+async fn import(rig: &Rig, facts: &BusinessFacts) -> Difference {
+    let origin = Origin::Imported;
     let import = rig
         .control
         .import_topology(&rig.caller, facts.clone(), origin, Apply::Really);
@@ -219,9 +220,9 @@ fn is_on(fleet: &Fleet, machine: &MachineRow, host: model::change::HostId) -> bo
 
 /// Whether an instance is where and what its process says.
 fn is_right(fleet: &Fleet, row: &ViewRow<'_>, instance: &Instance<'_>) -> bool {
-    let parts = parts_of_instance(&instance.row.name().name);
+    let parts = split_instance_name(&instance.row.name().name);
     parts.is_some_and(|(alias, local)| {
-        alias == name_part(&row.program.bk_process_name)
+        alias == escape_alias(&row.program.bk_process_name)
             && local <= row.program.proc_num
             && is_on(fleet, row.machine, instance.row.host().id)
     })

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
-use model::expression::{Expression, IdPart, Part, Pattern};
+use model::expression::{Expression, ExpressionPart, IdPart, Pattern};
 use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
 use model::topology::{BusinessId, SetEnv};
 use roaring::RoaringBitmap;
@@ -17,7 +17,7 @@ const MAX_LOOKED_UP: usize = 1024;
 /// How many processes are left after a part of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Narrowed {
-    pub part: Part,
+    pub part: ExpressionPart,
     pub count: u64,
 }
 
@@ -71,7 +71,7 @@ impl View {
         env: Option<SetEnv>,
         expression: &Expression,
     ) -> (RoaringBitmap, Vec<Narrowed>) {
-        let mut steps = Vec::with_capacity(Part::ALL.len());
+        let mut steps = Vec::with_capacity(ExpressionPart::ALL.len());
         let ids = self.by_expression(business, env, expression, Some(&mut steps));
         (ids, steps)
     }
@@ -127,7 +127,7 @@ impl View {
             }
         };
         let Some(place) = self.businesses.get(&business) else {
-            for part in Part::ALL {
+            for part in ExpressionPart::ALL {
                 tell(part, 0);
             }
             return RoaringBitmap::new();
@@ -141,7 +141,7 @@ impl View {
             .filter(|set| names.matches(&set.row.name))
             .collect();
         let mut ids = union(sets.iter().map(|set| &set.processes));
-        tell(Part::Set, ids.len());
+        tell(ExpressionPart::Set, ids.len());
         if !expression.module.is_any() {
             let mut names = expression.module.matcher();
             let modules = sets.iter().flat_map(|set| &set.modules);
@@ -152,7 +152,7 @@ impl View {
                     .map(|module| &module.processes),
             );
         }
-        tell(Part::Module, ids.len());
+        tell(ExpressionPart::Module, ids.len());
         // Aliases are few and services many: unless somebody wants to know what each part leaves, the few go first.
         let named = self.named(business, &expression.process);
         if let (Some(named), false) = (&named, is_told) {
@@ -161,13 +161,13 @@ impl View {
         if !expression.service.is_any() {
             ids = self.of_services(&ids, &expression.service);
         }
-        tell(Part::Service, ids.len());
+        tell(ExpressionPart::Service, ids.len());
         if let Some(named) = &named {
             ids &= named;
         }
-        tell(Part::Process, ids.len());
+        tell(ExpressionPart::Process, ids.len());
         self.by_id(&mut ids, &expression.id);
-        tell(Part::Id, ids.len());
+        tell(ExpressionPart::Id, ids.len());
         ids
     }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering as Compared;
 use std::net::IpAddr;
 
 use hashbrown::HashMap;
-use model::scope::{OrderKey, Ordering, ViewFilter};
+use model::scope::{SortKey, SortOrder, ViewFilter};
 use model::topology::{BkProcessId, ModuleId};
 use roaring::RoaringBitmap;
 
@@ -67,7 +67,7 @@ impl View {
     fn sorted(
         &self,
         ids: &RoaringBitmap,
-        ordering: &[Ordering],
+        ordering: &[SortOrder],
         start: u64,
         limit: usize,
     ) -> Vec<BkProcessId> {
@@ -108,20 +108,20 @@ impl View {
         page.map(|(_, id)| BkProcessId(id)).collect()
     }
 
-    fn key(&self, id: BkProcessId, key: OrderKey) -> Sorted<'_> {
+    fn key(&self, id: BkProcessId, key: SortKey) -> Sorted<'_> {
         let service = || {
             let cell = self.processes.get(id.0)?;
             self.services.get(cell.row.service.0)
         };
         match key {
-            OrderKey::ProcessId => Sorted::Number(id.0),
-            OrderKey::Set => {
+            SortKey::ProcessId => Sorted::Number(id.0),
+            SortKey::Set => {
                 let module = service().and_then(|service| self.modules.get(&service.module));
                 Sorted::Number(module.map_or(0, |module| module.row.set.0))
             }
-            OrderKey::Module => Sorted::Number(service().map_or(0, |service| service.module.0)),
-            OrderKey::ProcessName => Sorted::Text(self.alias_of(id).unwrap_or_default()),
-            OrderKey::InnerIp => {
+            SortKey::Module => Sorted::Number(service().map_or(0, |service| service.module.0)),
+            SortKey::ProcessName => Sorted::Text(self.alias_of(id).unwrap_or_default()),
+            SortKey::InnerIp => {
                 let machine = service().and_then(|service| self.machines.get(&service.machine));
                 machine.map_or(Sorted::Number(0), |machine| Sorted::Ip(machine.row.host.ip))
             }

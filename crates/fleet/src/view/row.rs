@@ -6,7 +6,7 @@ use model::change::ProcessId;
 use model::scope::ProcessStatus;
 use model::topology::{
     BkProcessId, BusinessRow, MachineRow, ModuleRow, Program, SetRow, ViewProcessRow, inst_id,
-    parts_of_instance,
+    split_instance_name,
 };
 
 use super::View;
@@ -91,7 +91,7 @@ impl<'a> ViewRow<'a> {
 
     fn instance(&self, id: ProcessId) -> Option<Instance<'a>> {
         let row = self.fleet.row(id)?;
-        let (_, local_inst_id) = parts_of_instance(&row.name().name)?;
+        let (_, local_inst_id) = split_instance_name(&row.name().name)?;
         Some(Instance {
             row,
             local_inst_id,

@@ -47,7 +47,7 @@ impl Role {
 /// Where a grant counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum GrantReach {
     Everything,
     Within {
         namespaces: Vec<Namespace>,
@@ -59,14 +59,14 @@ pub enum Reach {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub role: Role,
-    pub reach: Reach,
+    pub reach: GrantReach,
 }
 
 impl Grant {
     pub fn everywhere(role: Role) -> Self {
         Self {
             role,
-            reach: Reach::Everything,
+            reach: GrantReach::Everything,
         }
     }
 
@@ -94,7 +94,7 @@ impl Grant {
         }
         Ok(Self {
             role,
-            reach: Reach::Within {
+            reach: GrantReach::Within {
                 namespaces,
                 businesses,
             },
@@ -107,8 +107,8 @@ impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of ", self.role.as_str())?;
         match &self.reach {
-            Reach::Everything => f.write_str("everything"),
-            Reach::Within {
+            GrantReach::Everything => f.write_str("everything"),
+            GrantReach::Within {
                 namespaces,
                 businesses,
             } => {
@@ -125,7 +125,7 @@ impl fmt::Display for Grant {
 }
 
 /// Several grants in words.
-pub fn in_words(grants: &[Grant]) -> String {
+pub fn describe_grants(grants: &[Grant]) -> String {
     match grants {
         [] => "nothing".to_owned(),
         grants => {
@@ -154,7 +154,7 @@ mod tests {
         );
         let everything = Grant::new(Role::Viewer, Vec::new(), Vec::new()).unwrap();
         assert_eq!(everything.to_string(), "viewer of everything");
-        assert_eq!(in_words(&[]), "nothing");
+        assert_eq!(describe_grants(&[]), "nothing");
     }
 
     #[test]

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use super::grant::{Grant, Reach, Role};
+use super::grant::{Grant, GrantReach, Role};
 use crate::Namespace;
 use crate::topology::{BusinessId, namespace_of};
 
 /// What a request wants to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum Permission {
     /// See what there is and how it fares.
     View,
     /// Change it, or read what programs write and what is in files.
@@ -20,7 +20,7 @@ pub enum Action {
     Manage,
 }
 
-impl Action {
+impl Permission {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::View => "view",
@@ -32,7 +32,7 @@ impl Action {
 
 /// What a request wants to do it to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Area<'a> {
+pub enum AccessArea<'a> {
     Namespace(&'a Namespace),
     Business(BusinessId),
     /// What belongs to no namespace, or to all.
@@ -41,19 +41,19 @@ pub enum Area<'a> {
     Anything,
 }
 
-impl<'a> From<&'a Namespace> for Area<'a> {
+impl<'a> From<&'a Namespace> for AccessArea<'a> {
     fn from(namespace: &'a Namespace) -> Self {
         Self::Namespace(namespace)
     }
 }
 
-impl From<BusinessId> for Area<'_> {
+impl From<BusinessId> for AccessArea<'_> {
     fn from(business: BusinessId) -> Self {
         Self::Business(business)
     }
 }
 
-impl std::fmt::Display for Area<'_> {
+impl std::fmt::Display for AccessArea<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Namespace(namespace) => write!(f, "namespace {:?}", namespace.as_str()),
@@ -74,13 +74,13 @@ enum Span {
 impl Span {
     const NONE: Self = Self::Some(BTreeSet::new());
 
-    fn add(&mut self, reach: &Reach) {
+    fn add(&mut self, reach: &GrantReach) {
         match (&mut *self, reach) {
             (Self::All, _) => {}
-            (Self::Some(_), Reach::Everything) => *self = Self::All,
+            (Self::Some(_), GrantReach::Everything) => *self = Self::All,
             (
                 Self::Some(namespaces),
-                Reach::Within {
+                GrantReach::Within {
                     namespaces: named,
                     businesses,
                 },
@@ -99,15 +99,15 @@ impl Span {
         }
     }
 
-    fn covers(&self, area: Area<'_>) -> bool {
+    fn covers(&self, area: AccessArea<'_>) -> bool {
         match (self, area) {
             (Self::All, _) => true,
-            (Self::Some(allowed), Area::Namespace(namespace)) => allowed.contains(namespace),
-            (Self::Some(allowed), Area::Business(business)) => {
+            (Self::Some(allowed), AccessArea::Namespace(namespace)) => allowed.contains(namespace),
+            (Self::Some(allowed), AccessArea::Business(business)) => {
                 allowed.contains(&namespace_of(business))
             }
-            (Self::Some(_), Area::Everything) => false,
-            (Self::Some(allowed), Area::Anything) => !allowed.is_empty(),
+            (Self::Some(_), AccessArea::Everything) => false,
+            (Self::Some(allowed), AccessArea::Anything) => !allowed.is_empty(),
         }
     }
 }
@@ -128,7 +128,7 @@ impl Rights {
         manage: true,
     };
 
-    pub fn of(grants: &[Grant]) -> Self {
+    pub fn from_grants(grants: &[Grant]) -> Self {
         let mut rights = Self {
             view: Span::NONE,
             operate: Span::NONE,
@@ -139,25 +139,25 @@ impl Rights {
             if grant.role >= Role::Operator {
                 rights.operate.add(&grant.reach);
             }
-            rights.manage |= grant.role == Role::Admin && grant.reach == Reach::Everything;
+            rights.manage |= grant.role == Role::Admin && grant.reach == GrantReach::Everything;
         }
         rights
     }
 
-    pub fn may(&self, action: Action, area: Area<'_>) -> bool {
+    pub fn may(&self, action: Permission, area: AccessArea<'_>) -> bool {
         match action {
-            Action::View => self.view.covers(area),
-            Action::Operate => self.operate.covers(area),
-            Action::Manage => self.manage,
+            Permission::View => self.view.covers(area),
+            Permission::Operate => self.operate.covers(area),
+            Permission::Manage => self.manage,
         }
     }
 
     /// Whether there is any place where both may.
-    pub(super) fn may_somewhere(&self, action: Action, other: &Self) -> bool {
+    pub(super) fn may_somewhere(&self, action: Permission, other: &Self) -> bool {
         match action {
-            Action::View => self.view.meets(&other.view),
-            Action::Operate => self.operate.meets(&other.operate),
-            Action::Manage => self.manage && other.manage,
+            Permission::View => self.view.meets(&other.view),
+            Permission::Operate => self.operate.meets(&other.operate),
+            Permission::Manage => self.manage && other.manage,
         }
     }
 
@@ -191,29 +191,33 @@ mod tests {
 
     #[test]
     fn several_grants_add_up_and_none_reaches_further_than_it_says() {
-        let rights = Rights::of(&[
+        let rights = Rights::from_grants(&[
             grant(Role::Viewer, &["web"], &[]),
             grant(Role::Operator, &["db"], &[2]),
         ]);
         let (web, db, other) = (ns("web"), ns("db"), ns("other"));
-        assert!(rights.may(Action::View, (&web).into()));
-        assert!(!rights.may(Action::Operate, (&web).into()));
-        assert!(rights.may(Action::View, (&db).into()));
-        assert!(rights.may(Action::Operate, (&db).into()));
-        assert!(rights.may(Action::Operate, BusinessId(2).into()));
-        assert!(rights.may(Action::Operate, (&namespace_of(BusinessId(2))).into()));
-        assert!(!rights.may(Action::View, BusinessId(3).into()));
-        assert!(!rights.may(Action::View, (&other).into()));
-        assert!(!rights.may(Action::View, Area::Everything));
-        assert!(rights.may(Action::Operate, Area::Anything));
-        assert!(!rights.may(Action::Manage, Area::Everything));
+        assert!(rights.may(Permission::View, (&web).into()));
+        assert!(!rights.may(Permission::Operate, (&web).into()));
+        assert!(rights.may(Permission::View, (&db).into()));
+        assert!(rights.may(Permission::Operate, (&db).into()));
+        assert!(rights.may(Permission::Operate, BusinessId(2).into()));
+        assert!(rights.may(Permission::Operate, (&namespace_of(BusinessId(2))).into()));
+        assert!(!rights.may(Permission::View, BusinessId(3).into()));
+        assert!(!rights.may(Permission::View, (&other).into()));
+        assert!(!rights.may(Permission::View, AccessArea::Everything));
+        assert!(rights.may(Permission::Operate, AccessArea::Anything));
+        assert!(!rights.may(Permission::Manage, AccessArea::Everything));
     }
 
     #[test]
     fn nothing_granted_is_nothing_allowed() {
-        let rights = Rights::of(&[]);
-        for action in [Action::View, Action::Operate, Action::Manage] {
-            for area in [Area::Anything, Area::Everything, BusinessId(2).into()] {
+        let rights = Rights::from_grants(&[]);
+        for action in [Permission::View, Permission::Operate, Permission::Manage] {
+            for area in [
+                AccessArea::Anything,
+                AccessArea::Everything,
+                BusinessId(2).into(),
+            ] {
                 assert!(!rights.may(action, area), "{action:?} {area}");
             }
         }
@@ -221,17 +225,17 @@ mod tests {
 
     #[test]
     fn only_an_admin_manages_and_may_everything_else() {
-        let rights = Rights::of(&[grant(Role::Admin, &[], &[])]);
+        let rights = Rights::from_grants(&[grant(Role::Admin, &[], &[])]);
         assert_eq!(rights, Rights::ALL);
-        let operator = Rights::of(&[grant(Role::Operator, &[], &[])]);
-        assert!(operator.may(Action::Operate, Area::Everything));
-        assert!(!operator.may(Action::Manage, Area::Everything));
+        let operator = Rights::from_grants(&[grant(Role::Operator, &[], &[])]);
+        assert!(operator.may(Permission::Operate, AccessArea::Everything));
+        assert!(!operator.may(Permission::Manage, AccessArea::Everything));
     }
 
     #[test]
     fn what_is_seen_is_what_both_may_see() {
-        let web_and_db = Rights::of(&[grant(Role::Viewer, &["web", "db"], &[])]);
-        let db = Rights::of(&[grant(Role::Operator, &["db", "x"], &[])]);
+        let web_and_db = Rights::from_grants(&[grant(Role::Viewer, &["web", "db"], &[])]);
+        let db = Rights::from_grants(&[grant(Role::Operator, &["db", "x"], &[])]);
         assert_eq!(web_and_db.visible_to_both(&db), Some(vec![ns("db")]));
         assert_eq!(db.visible_to_both(&Rights::ALL).unwrap().len(), 2);
         assert_eq!(Rights::ALL.visible_to_both(&Rights::ALL), None);

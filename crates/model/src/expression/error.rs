@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-use super::{MAX_ALTERNATIVES, MAX_CHARACTERS, MAX_DIGITS, MAX_WILDCARDS, Part};
+use super::{ExpressionPart, MAX_ALTERNATIVES, MAX_CHARACTERS, MAX_DIGITS, MAX_WILDCARDS};
 
 /// A refused expression: the part, the character, and what is wrong there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpressionError {
     /// None when one pattern was parsed by itself, or the joined form does not fall into parts.
-    pub part: Option<Part>,
+    pub part: Option<ExpressionPart>,
     /// Counted from 1, in code points, in the text that was given: one part, or the whole joined form.
     pub character: usize,
-    pub problem: Problem,
+    pub problem: ExpressionProblem,
 }
 
 impl ExpressionError {
-    pub(super) fn new(character: usize, problem: Problem) -> Self {
+    pub(super) fn new(character: usize, problem: ExpressionProblem) -> Self {
         Self {
             part: None,
             character,
@@ -23,7 +23,7 @@ impl ExpressionError {
         }
     }
 
-    pub(super) fn within(self, part: Part) -> Self {
+    pub(super) fn within(self, part: ExpressionPart) -> Self {
         Self {
             part: Some(part),
             ..self
@@ -53,7 +53,7 @@ impl std::error::Error for ExpressionError {}
 
 /// The rule that an expression breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Problem {
+pub enum ExpressionProblem {
     UnclosedBracket,
     /// The bracket would close in a later part.
     BracketAcrossParts,
@@ -79,7 +79,7 @@ pub enum Problem {
     },
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ExpressionProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnclosedBracket => f.write_str(

@@ -49,7 +49,7 @@ impl NumberRange {
     }
 
     /// The same numbers as words with classes of digits: `1-100` is `[1-9]`, `[1-9][0-9]` and `100`.
-    pub(super) fn shell_styles(&self) -> Vec<String> {
+    pub(super) fn shell_patterns(&self) -> Vec<String> {
         let mut styles = Vec::new();
         let smallest = |digits: u32| {
             if digits == 1 {
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn digits_become_classes_as_a_shell_knows_them() {
-        let styles = |from, to| NumberRange::new(from, to).unwrap().shell_styles();
+        let styles = |from, to| NumberRange::new(from, to).unwrap().shell_patterns();
         assert_eq!(styles("1", "3"), ["[1-3]"]);
         assert_eq!(styles("1", "100"), ["[1-9]", "[1-9][0-9]", "100"]);
         assert_eq!(styles("1", "105"), ["[1-9]", "[1-9][0-9]", "10[0-5]"]);

@@ -1,6 +1,6 @@
 //! From text to the pieces of a pattern.
 
-use super::error::{ExpressionError, Problem};
+use super::error::{ExpressionError, ExpressionProblem};
 use super::number::{MAX_DIGITS, NumberRange};
 use super::pattern::{Atom, Choice, Exclusion, Item, Segment};
 use super::token::{self, Token};
@@ -55,7 +55,10 @@ impl Parser {
         if items.len() > 1 {
             self.alternatives += items.len();
             if self.alternatives > MAX_ALTERNATIVES {
-                return Err(ExpressionError::new(open.at, Problem::TooManyAlternatives));
+                return Err(ExpressionError::new(
+                    open.at,
+                    ExpressionProblem::TooManyAlternatives,
+                ));
             }
         }
         match items.pop() {
@@ -104,7 +107,7 @@ impl Parser {
                         let (from, to) = (from.to_string(), to.to_string());
                         return Err(ExpressionError::new(
                             at,
-                            Problem::ReversedRange { from, to },
+                            ExpressionProblem::ReversedRange { from, to },
                         ));
                     }
                     excluded.push((from.character, to.character));
@@ -117,7 +120,10 @@ impl Parser {
             };
         }
         if excluded.is_empty() {
-            return Err(ExpressionError::new(open.at, Problem::EmptyExclusion));
+            return Err(ExpressionError::new(
+                open.at,
+                ExpressionProblem::EmptyExclusion,
+            ));
         }
         Ok(Atom::NoneOf(Exclusion::new(excluded)))
     }
@@ -136,7 +142,10 @@ impl Parser {
         self.wildcards += 1;
         match self.wildcards <= MAX_WILDCARDS {
             true => Ok(()),
-            false => Err(ExpressionError::new(token.at, Problem::TooManyWildcards)),
+            false => Err(ExpressionError::new(
+                token.at,
+                ExpressionProblem::TooManyWildcards,
+            )),
         }
     }
 
@@ -185,7 +194,7 @@ fn range(tokens: &[Token]) -> Result<Option<Item>, ExpressionError> {
     };
     let reversed = || {
         let (from, to) = (token::word(from), token::word(to));
-        ExpressionError::new(first.at, Problem::ReversedRange { from, to })
+        ExpressionError::new(first.at, ExpressionProblem::ReversedRange { from, to })
     };
     let item = match (from, to) {
         ([from], [to]) if are_letters_of_one_case(*from, *to) => {
@@ -194,7 +203,10 @@ fn range(tokens: &[Token]) -> Result<Option<Item>, ExpressionError> {
         }
         _ if is_number(from) && is_number(to) => {
             if from.len().max(to.len()) > MAX_DIGITS {
-                return Err(ExpressionError::new(first.at, Problem::TooManyDigits));
+                return Err(ExpressionError::new(
+                    first.at,
+                    ExpressionProblem::TooManyDigits,
+                ));
             }
             NumberRange::new(&token::word(from), &token::word(to)).map(Item::Numbers)
         }

@@ -8,11 +8,11 @@ use super::product;
 
 /// The shell patterns would be more than the caller takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooManyShellStyles {
+pub struct TooManyShellPatterns {
     pub limit: usize,
 }
 
-impl fmt::Display for TooManyShellStyles {
+impl fmt::Display for TooManyShellPatterns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let limit = self.limit;
         write!(
@@ -22,12 +22,12 @@ impl fmt::Display for TooManyShellStyles {
     }
 }
 
-impl std::error::Error for TooManyShellStyles {}
+impl std::error::Error for TooManyShellPatterns {}
 
 impl Pattern {
     /// A name matches the pattern when `fnmatch` finds it to match one of these. Lists and ranges of numbers are written out,
     /// numbers with classes of digits: `a[1-100]` is `a[1-9]`, `a[1-9][0-9]` and `a100`.
-    pub fn to_shell_styles(&self, limit: usize) -> Result<Vec<String>, TooManyShellStyles> {
+    pub fn to_shell_patterns(&self, limit: usize) -> Result<Vec<String>, TooManyShellPatterns> {
         let alternatives: Vec<Vec<String>> = self
             .segments
             .iter()
@@ -36,7 +36,7 @@ impl Pattern {
                 Segment::Choice(choice) => choice.styles(),
             })
             .collect();
-        product::product(&alternatives, limit).ok_or(TooManyShellStyles { limit })
+        product::product(&alternatives, limit).ok_or(TooManyShellPatterns { limit })
     }
 }
 
@@ -49,7 +49,7 @@ impl Choice {
                 Item::Word(word) => styles.push(literal(word)),
                 Item::Letters { from, to } if from == to => styles.push(from.to_string()),
                 Item::Letters { from, to } => styles.push(format!("[{from}-{to}]")),
-                Item::Numbers(range) => styles.extend(range.shell_styles()),
+                Item::Numbers(range) => styles.extend(range.shell_patterns()),
                 Item::Wild(atoms) => styles.push(atoms.iter().map(style).collect()),
             }
         }

@@ -1,7 +1,7 @@
 //! The characters of an expression, each with whether a backslash takes its meaning away, and where it stands.
 
 use super::MAX_CHARACTERS;
-use super::error::{ExpressionError, Problem};
+use super::error::{ExpressionError, ExpressionProblem};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
@@ -32,7 +32,10 @@ impl Token {
 
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
     if text.chars().nth(MAX_CHARACTERS).is_some() {
-        return Err(ExpressionError::new(MAX_CHARACTERS + 1, Problem::TooLong));
+        return Err(ExpressionError::new(
+            MAX_CHARACTERS + 1,
+            ExpressionProblem::TooLong,
+        ));
     }
     let mut tokens = Vec::with_capacity(text.len());
     let mut characters = text.char_indices().enumerate();
@@ -46,9 +49,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
         };
         tokens.push(match character {
             '\\' => {
-                let (_, (begin, next)) = characters
-                    .next()
-                    .ok_or(ExpressionError::new(index + 1, Problem::DanglingEscape))?;
+                let (_, (begin, next)) = characters.next().ok_or(ExpressionError::new(
+                    index + 1,
+                    ExpressionProblem::DanglingEscape,
+                ))?;
                 token(next, true, begin)
             }
             other => token(other, false, start),
@@ -92,9 +96,12 @@ pub(super) fn closing(tokens: &[Token], open: usize) -> Result<usize, Expression
         if token.is('[') {
             return Err(ExpressionError::new(
                 token.at,
-                Problem::NestedBracket { outer },
+                ExpressionProblem::NestedBracket { outer },
             ));
         }
     }
-    Err(ExpressionError::new(outer, Problem::UnclosedBracket))
+    Err(ExpressionError::new(
+        outer,
+        ExpressionProblem::UnclosedBracket,
+    ))
 }

@@ -18,7 +18,7 @@ pub const MAX_CONFIG_FILES: usize = 64;
 
 /// Which rules apply: the documents demand more of a registration than of a spec that rides on an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Given {
+pub enum SpecRules {
     /// `resource` and `monitor_policy.auto_type` must be there.
     Registering,
     /// They may be left out.
@@ -129,10 +129,10 @@ pub struct RawConfigFile {
 
 impl RawSpec {
     /// Checks everything and fills in the defaults. Errors name the field from `identity` inwards.
-    pub fn complete(self, given: Given) -> Result<Spec, Invalid> {
+    pub fn complete(self, rules: SpecRules) -> Result<Spec, Invalid> {
         let identity = self.identity.ok_or_else(|| Invalid::required("identity"))?;
         let policy = self.monitor_policy.or(self.alive_monitor_policy);
-        if given == Given::Registering {
+        if rules == SpecRules::Registration {
             let resource = self
                 .resource
                 .as_ref()

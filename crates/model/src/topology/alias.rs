@@ -12,7 +12,7 @@ const KEPT_CHARS: usize = MAX_ALIAS_CHARS - 17;
 
 /// The alias as it stands in the names of its instances: itself, unless a name may not hold it. Then each character that
 /// breaks a rule is percent-encoded, and what is too long is cut and ends in a hash of the whole.
-pub fn name_part(alias: &str) -> Cow<'_, str> {
+pub fn escape_alias(alias: &str) -> Cow<'_, str> {
     let is_short = alias.chars().count() <= MAX_ALIAS_CHARS;
     if is_short && ProcessName::parse(&format!("{alias}_1")).is_ok() {
         return Cow::Borrowed(alias);
@@ -51,10 +51,10 @@ mod tests {
     #[test]
     fn an_alias_that_is_a_name_stays_as_it_is() {
         for alias in ["nginx", "two words", "游戏 服", "a%3Ab", "", ".", "x_1"] {
-            assert_eq!(name_part(alias), alias);
+            assert_eq!(escape_alias(alias), alias);
         }
         let longest = "长".repeat(MAX_ALIAS_CHARS);
-        assert_eq!(name_part(&longest), longest);
+        assert_eq!(escape_alias(&longest), longest);
     }
 
     #[test]
@@ -65,16 +65,16 @@ mod tests {
             (" x", "%20x"),
             ("a\nb", "a%0Ab"),
         ] {
-            assert_eq!(name_part(alias), part);
+            assert_eq!(escape_alias(alias), part);
         }
         let long = |last: char| format!("{}{last}", "长:".repeat(300));
         let (one, other) = (
-            name_part(&long('1')).into_owned(),
-            name_part(&long('2')).into_owned(),
+            escape_alias(&long('1')).into_owned(),
+            escape_alias(&long('2')).into_owned(),
         );
         assert_ne!(one, other, "told apart although the beginning is the same");
-        for part in [one, other, name_part("a:b").into_owned()] {
-            assert_eq!(name_part(&part), part, "escaped once");
+        for part in [one, other, escape_alias("a:b").into_owned()] {
+            assert_eq!(escape_alias(&part), part, "escaped once");
             assert!(ProcessName::parse(&format!("{part}_{}", u32::MAX)).is_ok());
         }
     }

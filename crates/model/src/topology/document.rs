@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attributes, Facts};
+use super::{Attributes, BusinessFacts};
 use crate::Invalid;
 
 /// The file: one business, or several.
@@ -180,12 +180,12 @@ impl TopologyFile {
 
 impl BusinessDocument {
     /// The facts that it tells. An error names the place.
-    pub fn to_facts(&self) -> Result<Facts, Invalid> {
+    pub fn to_facts(&self) -> Result<BusinessFacts, Invalid> {
         read::facts(self)
     }
 
     /// The document that tells these facts.
-    pub fn of(facts: &Facts) -> Self {
+    pub fn of(facts: &BusinessFacts) -> Self {
         write::document(facts)
     }
 }
@@ -258,7 +258,7 @@ mod tests {
         }]));
         let facts = document.to_facts().unwrap();
         let again = BusinessDocument::of(&facts).to_facts().unwrap();
-        let strip = |mut facts: Facts| {
+        let strip = |mut facts: BusinessFacts| {
             for process in &mut facts.processes {
                 process.row = Default::default();
             }

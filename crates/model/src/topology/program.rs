@@ -33,7 +33,7 @@ pub struct Program {
 
 /// Which text of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineOf {
+pub enum ProgramText {
     WorkPath,
     PidFile,
     Start,
@@ -43,7 +43,7 @@ pub enum LineOf {
     FaceStop,
 }
 
-impl LineOf {
+impl ProgramText {
     pub const ALL: [Self; 7] = [
         Self::WorkPath,
         Self::PidFile,
@@ -70,15 +70,15 @@ impl LineOf {
 
 impl Program {
     /// A text that is rendered for each instance.
-    pub fn line(&self, of: LineOf) -> &str {
+    pub fn text(&self, of: ProgramText) -> &str {
         match of {
-            LineOf::WorkPath => &self.work_path,
-            LineOf::PidFile => &self.pid_file,
-            LineOf::Start => &self.start_cmd,
-            LineOf::Stop => &self.stop_cmd,
-            LineOf::Restart => &self.restart_cmd,
-            LineOf::Reload => &self.reload_cmd,
-            LineOf::FaceStop => &self.face_stop_cmd,
+            ProgramText::WorkPath => &self.work_path,
+            ProgramText::PidFile => &self.pid_file,
+            ProgramText::Start => &self.start_cmd,
+            ProgramText::Stop => &self.stop_cmd,
+            ProgramText::Restart => &self.restart_cmd,
+            ProgramText::Reload => &self.reload_cmd,
+            ProgramText::FaceStop => &self.face_stop_cmd,
         }
     }
 

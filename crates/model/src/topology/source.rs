@@ -11,7 +11,7 @@ use crate::AgentId;
 
 /// A whole business, flat. References are indexes, so that they cannot dangle once the source was read.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Facts {
+pub struct BusinessFacts {
     pub business: Option<BusinessId>,
     pub name: String,
     pub variables: Attributes,
@@ -23,7 +23,7 @@ pub struct Facts {
     pub services: Vec<ServiceFacts>,
     pub processes: Vec<ProcessFacts>,
     /// Rows that could not be read; the others count.
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<SourceFault>,
     /// The processes of such rows, where that much could be read: they stay as they are.
     pub unread: Vec<u32>,
 }
@@ -39,7 +39,7 @@ pub struct SetFacts {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModuleFacts {
     pub id: Option<u32>,
-    /// Index into [`Facts::sets`].
+    /// Index into [`BusinessFacts::sets`].
     pub set: usize,
     pub name: String,
     pub service_template: u32,
@@ -62,9 +62,9 @@ pub struct HostFacts {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServiceFacts {
     pub id: Option<u32>,
-    /// Index into [`Facts::modules`].
+    /// Index into [`BusinessFacts::modules`].
     pub module: usize,
-    /// Index into [`Facts::hosts`].
+    /// Index into [`BusinessFacts::hosts`].
     pub host: usize,
     pub name: String,
 }
@@ -72,7 +72,7 @@ pub struct ServiceFacts {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessFacts {
     pub id: Option<u32>,
-    /// Index into [`Facts::services`].
+    /// Index into [`BusinessFacts::services`].
     pub service: usize,
     pub process_template: u32,
     pub program: Program,
@@ -86,7 +86,7 @@ pub struct SourceRow(pub String);
 
 /// A row that is wrong, and why. The rest is applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trouble {
+pub struct SourceFault {
     pub row: SourceRow,
     pub reason: String,
 }

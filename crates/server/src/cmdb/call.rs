@@ -58,7 +58,7 @@ impl Caller {
             if !failed.again || attempt == TRIES {
                 // It may repeat what the CMDB says.
                 let mut why = failed.why;
-                model::text::line(&mut why, model::bounds::MAX_MESSAGE);
+                model::text::sanitize_line(&mut why, model::bounds::MAX_MESSAGE);
                 return Err(format!(
                     "the CMDB at {} failed in {api}: {why}",
                     self.config.url

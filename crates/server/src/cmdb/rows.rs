@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
 use model::topology::{
-    BusinessId, Facts, HostFacts, ModuleFacts, ProcessFacts, Program, ServiceFacts, SetEnv,
-    SetFacts, SourceRow, Trouble,
+    BusinessFacts, BusinessId, HostFacts, ModuleFacts, ProcessFacts, Program, ServiceFacts, SetEnv,
+    SetFacts, SourceFault, SourceRow,
 };
 use model::{AgentId, Host};
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub(super) fn cloud(row: &Value) -> Option<(u32, String)> {
 }
 
 /// Fills in what another call knows of modules.
-pub(super) fn add_service_templates(facts: &mut Facts, found: &Value) {
+pub(super) fn add_service_templates(facts: &mut BusinessFacts, found: &Value) {
     let found: HashMap<u32, u32> = found
         .as_array()
         .into_iter()
@@ -38,7 +38,7 @@ pub(super) fn add_service_templates(facts: &mut Facts, found: &Value) {
 /// Makes facts of rows, one by one: a row need not be kept.
 #[derive(Debug)]
 pub(super) struct Reader {
-    facts: Facts,
+    facts: BusinessFacts,
     sets: HashMap<u32, usize>,
     modules: HashMap<u32, usize>,
     hosts: HashMap<u32, usize>,
@@ -49,10 +49,10 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn new(business: BusinessId) -> Self {
         Self {
-            facts: Facts {
+            facts: BusinessFacts {
                 business: Some(business),
                 name: format!("business {business}"),
-                ..Facts::default()
+                ..BusinessFacts::default()
             },
             sets: HashMap::new(),
             modules: HashMap::new(),
@@ -62,7 +62,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn into_facts(self) -> Facts {
+    pub(super) fn into_facts(self) -> BusinessFacts {
         self.facts
     }
 
@@ -77,7 +77,7 @@ impl Reader {
             Err(reason) => {
                 let id = number(&row["process"]["bk_process_id"]);
                 self.facts.unread.extend(id);
-                self.facts.troubles.push(Trouble {
+                self.facts.troubles.push(SourceFault {
                     row: SourceRow(named),
                     reason,
                 });
@@ -307,7 +307,7 @@ mod tests {
         json!({"bk_host_id": id, "bk_host_innerip": format!("10.0.0.{id},10.1.0.{id}"), "bk_cloud_id": 0, "bk_agent_id": ""})
     }
 
-    fn facts(rows: &[Value]) -> Facts {
+    fn facts(rows: &[Value]) -> BusinessFacts {
         let mut reader = Reader::new(BusinessId(2));
         rows.iter().for_each(|row| reader.row(row));
         reader.into_facts()

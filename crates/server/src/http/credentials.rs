@@ -4,7 +4,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use control::{ControlError, Credentials};
 use model::Invalid;
-use model::access::{Action, Area, Caller};
+use model::access::{AccessArea, Caller, Permission};
 use serde::Deserialize;
 
 use super::HttpState;
@@ -95,7 +95,7 @@ pub(crate) fn authenticate(
     control
         .authenticate(&credentials, peer(&parts.extensions), id)
         .and_then(|caller| {
-            control.check(&caller, Action::View, Area::Anything)?;
+            control.check(&caller, Permission::View, AccessArea::Anything)?;
             Ok(caller)
         })
         .map_err(NotKnown::Refused)

@@ -109,7 +109,7 @@ fn own(parts: &Parts) -> Option<Origin> {
 
 fn shown(said: &str) -> String {
     let mut shown = said.to_owned();
-    model::text::line(&mut shown, MAX_LEN);
+    model::text::sanitize_line(&mut shown, MAX_LEN);
     shown
 }
 

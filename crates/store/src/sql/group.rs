@@ -44,7 +44,7 @@ pub(crate) async fn read(
             let fields = Fields::new("process_groups", 2, row);
             Ok(GroupRow {
                 host: HostId(fields.number(0)?),
-                namespace: fields.parse(1, Namespace::known)?,
+                namespace: fields.parse(1, Namespace::parse_registered)?,
                 groups: fields.json(2)?,
             })
         })

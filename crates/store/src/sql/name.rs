@@ -41,7 +41,7 @@ pub(crate) async fn read(
             let fields = Fields::new("names", 1, row);
             Ok(NameRow {
                 id: NameId(fields.number(0)?),
-                name: FullName::known(fields.get(1)?, fields.get(2)?)
+                name: FullName::parse_registered(fields.get(1)?, fields.get(2)?)
                     .map_err(|e| fields.corrupt(e))?,
             })
         })

@@ -21,7 +21,7 @@ use model::change::{
 use model::event::{Event, EventKind};
 use model::group::{Pool, ProcessGroup};
 use model::job::JobStatus;
-use model::operation::{Instance, Ran};
+use model::operation::{CommandRun, ProcessInspection};
 use model::spec::{Commands, ConfigFile, Identity, Limits, Policy, Probe, Spec, WarnReport};
 use model::status::Exit;
 use model::topology::BkProcessId;
@@ -173,16 +173,16 @@ pub fn outcome(task: u32, ordinal: u32, code: Code) -> OutcomeRow {
         outcome: Outcome {
             flag: Some(Flag::Running),
             managed: Some(true),
-            ran: Some(Ran {
+            ran: Some(CommandRun {
                 command: "./start.sh".into(),
                 exit: Some(Exit::Signal(9)),
                 duration_ms: 1234,
                 output: "out\u{0}put\n".repeat(ordinal as usize % 5),
             }),
-            instance: Some(Box::new(Instance {
+            instance: Some(Box::new(ProcessInspection {
                 pid: -1,
                 cpu: 0.25,
-                ..Instance::default()
+                ..ProcessInspection::default()
             })),
             ..Outcome::plain(code, "it ended", moment(task + 1))
         },

@@ -1,7 +1,7 @@
 //! How operations and attempts end.
 
 use model::event::EventKind;
-use model::operation::Instance;
+use model::operation::ProcessInspection;
 use model::spec::AutoType;
 use model::status::Exit;
 use model::{Flag, Op};
@@ -97,7 +97,7 @@ impl Process {
         }
     }
 
-    pub(super) fn inspected(&mut self, instance: Box<Instance>, out: &mut Vec<Action>) {
+    pub(super) fn inspected(&mut self, instance: Box<ProcessInspection>, out: &mut Vec<Action>) {
         if let Some(ticket) = self.query.take() {
             out.push(Action::End(Ending {
                 instance: Some(instance),

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use model::event::EventKind;
-use model::operation::Instance;
+use model::operation::ProcessInspection;
 use model::status::Exit;
 use model::{Code, Flag, Op, OpId, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -177,7 +177,7 @@ pub(crate) enum Event {
     Exited(Run, Exit, String),
     /// The program told its version.
     VersionFound(String),
-    Inspected(Box<Instance>),
+    Inspected(Box<ProcessInspection>),
     /// Of what stays in the foreground, this is the program now; whether the pid file says so already.
     MainIs(i32, bool),
     /// A time of its schedule has come, which people read so.
@@ -248,7 +248,7 @@ pub(crate) struct Ending {
     pub(crate) ran: Option<Finished>,
     /// The command's output is the better message, where there is any.
     pub(crate) output_speaks: bool,
-    pub(crate) instance: Option<Box<Instance>>,
+    pub(crate) instance: Option<Box<ProcessInspection>>,
 }
 
 /// Something worth an event.

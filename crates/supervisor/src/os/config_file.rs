@@ -28,7 +28,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use md5::{Digest, Md5};
-use model::config_file::{FileHead, FileWanted, MAX_BYTES, Written};
+use model::config_file::{DesiredFile, FileMetadata, MAX_BYTES, WrittenFile};
 
 use account::Account;
 use current::Current;
@@ -53,7 +53,11 @@ impl ConfigFiles {
     }
 
     /// Makes the file as wanted. Of two that write one file at a time, the second waits.
-    pub fn write(&self, wanted: &FileWanted, content: &[u8]) -> Result<Written, ConfigFileError> {
+    pub fn write(
+        &self,
+        wanted: &DesiredFile,
+        content: &[u8],
+    ) -> Result<WrittenFile, ConfigFileError> {
         self.allowed.check_any()?;
         wanted
             .check()
@@ -66,7 +70,7 @@ impl ConfigFiles {
         place.check_guide_may_write()?;
         let _turn = self.turns.take(&place.real);
         let current = Current::open(&place)?;
-        let mut written = Written {
+        let mut written = WrittenFile {
             path: place.real.display().to_string(),
             md5: wanted.md5.to_ascii_lowercase(),
             unchanged: false,
@@ -115,7 +119,7 @@ impl ConfigFiles {
         &self,
         path: &str,
         max_bytes: u64,
-    ) -> Result<Option<(FileHead, Vec<u8>)>, ConfigFileError> {
+    ) -> Result<Option<(FileMetadata, Vec<u8>)>, ConfigFileError> {
         self.allowed.check_any()?;
         let place = Place::find(path)?;
         self.allowed.check(&place.real)?;
@@ -137,7 +141,7 @@ impl ConfigFiles {
                 most: max_bytes,
             });
         }
-        let head = FileHead {
+        let head = FileMetadata {
             size: content.len() as u64,
             md5: md5_of(&content),
             owner: super::user::name_of(found.uid()),
@@ -148,7 +152,7 @@ impl ConfigFiles {
     }
 }
 
-fn check_content(wanted: &FileWanted, content: &[u8]) -> Result<(), ConfigFileError> {
+fn check_content(wanted: &DesiredFile, content: &[u8]) -> Result<(), ConfigFileError> {
     if content.len() > MAX_BYTES {
         return Err(ConfigFileError::TooLong {
             path: wanted.path.clone(),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::FullName;
-use model::held::{Foreign, HeldProcess, HeldReport, HeldRun};
+use model::held::{ForeignProcess, HeldProcess, HeldReport, HeldRun};
 
 use super::{Held, Runner};
 use crate::machine::{Cause, Phase, Process, Sink};
@@ -21,7 +21,7 @@ impl Runner {
         let mut processes: Vec<HeldProcess> =
             self.held.values().map(|held| of(held, boot_ms)).collect();
         processes.sort_by(|a, b| a.process.cmp(&b.process));
-        let mut foreign: Vec<Foreign> = self
+        let mut foreign: Vec<ForeignProcess> = self
             .held
             .values()
             .filter_map(|held| foreign(held))
@@ -88,7 +88,7 @@ fn phase(process: &Process, boot_ms: u64) -> String {
 }
 
 /// Whoever lives behind its pid file and is neither its run nor came from it.
-fn foreign(held: &Held) -> Option<Foreign> {
+fn foreign(held: &Held) -> Option<ForeignProcess> {
     let identity = &held.hold.spec.identity;
     if identity.pid_path.is_empty() {
         return None;
@@ -101,7 +101,7 @@ fn foreign(held: &Held) -> Option<Foreign> {
     if held.process.watched().into_iter().any(is_ours) {
         return None;
     }
-    Some(Foreign {
+    Some(ForeignProcess {
         process: held.hold.name.clone(),
         pid_path: identity.pid_path.clone(),
         pid,

@@ -1,7 +1,7 @@
 //! Queries: one process as a live look at the host shows it.
 
 use model::UnixMillis;
-use model::operation::Instance;
+use model::operation::ProcessInspection;
 
 use super::{Held, Key, Runner};
 use crate::machine::{Alive, Event};
@@ -25,7 +25,7 @@ impl Runner {
         Some(Event::Inspected(Box::new(self.instance(key))))
     }
 
-    pub(super) fn instance(&self, key: Key) -> Instance {
+    pub(super) fn instance(&self, key: Key) -> ProcessInspection {
         let held = self.held.get(&key);
         let alive = held.and_then(|held| held.process.alive());
         let version = held.map_or("", |held| held.process.version.as_str());
@@ -38,8 +38,8 @@ impl Runner {
         held: Option<&Held>,
         version: &str,
         now: UnixMillis,
-    ) -> Instance {
-        let mut instance = Instance {
+    ) -> ProcessInspection {
+        let mut instance = ProcessInspection {
             pid: -1,
             version: version.to_owned(),
             managed: held.is_some_and(|held| held.process.managed),
@@ -48,7 +48,7 @@ impl Runner {
             free_kib: procfs::meminfo_kib("MemAvailable"),
             looked_at: now,
             utc_offset_secs: clock::utc_offset_secs(now),
-            ..Instance::default()
+            ..ProcessInspection::default()
         };
         let Some(alive) = alive else {
             return instance;

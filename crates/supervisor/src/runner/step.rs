@@ -3,7 +3,7 @@
 
 use model::Outcome;
 use model::event::Event as Happening;
-use model::operation::{MAX_OUTPUT, Ran};
+use model::operation::{CommandRun, MAX_OUTPUT};
 
 use super::{Held, Key, Runner};
 use crate::Notice;
@@ -187,7 +187,7 @@ impl Runner {
 
 /// The outcome of an operation, with what its command wrote, as far as the process's user may read it.
 fn outcome(ending: &Ending, now: Moment, user: &str) -> Outcome {
-    let ran = ending.ran.as_ref().map(|ran| Ran {
+    let ran = ending.ran.as_ref().map(|ran| CommandRun {
         command: ran.cmd.text.clone(),
         exit: ran.exit,
         duration_ms: ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use md5::{Digest, Md5};
-use model::config_file::{FileWanted, KEEP_BACKUPS, Written};
+use model::config_file::{DEFAULT_BACKUPS, DesiredFile, WrittenFile};
 use supervisor::{Allowed, ConfigFileError, ConfigFiles};
 use tempfile::TempDir;
 
@@ -49,11 +49,11 @@ impl Desk {
     }
 
     /// A file of our own, 0640.
-    pub(crate) fn wanted(&self, path: &Path, content: &[u8]) -> FileWanted {
+    pub(crate) fn wanted(&self, path: &Path, content: &[u8]) -> DesiredFile {
         wanted(path, content)
     }
 
-    pub(crate) fn write(&self, name: &str, content: &str) -> Result<Written, ConfigFileError> {
+    pub(crate) fn write(&self, name: &str, content: &str) -> Result<WrittenFile, ConfigFileError> {
         let wanted = self.wanted(&self.path(name), content.as_bytes());
         self.files.write(&wanted, content.as_bytes())
     }
@@ -68,14 +68,14 @@ impl Desk {
     }
 }
 
-fn wanted(path: &Path, content: &[u8]) -> FileWanted {
-    FileWanted {
+fn wanted(path: &Path, content: &[u8]) -> DesiredFile {
+    DesiredFile {
         path: path.to_str().unwrap().to_owned(),
         owner: rustix::process::geteuid().as_raw().to_string(),
         group: rustix::process::getegid().as_raw().to_string(),
         mode: 0o640,
         md5: md5(content),
-        keep_backups: KEEP_BACKUPS,
+        keep_backups: DEFAULT_BACKUPS,
     }
 }
 
@@ -93,7 +93,7 @@ fn a_new_file_gets_its_folders_content_and_mode() {
     assert_eq!(mode(&desk.path("a")), 0o755);
     assert_eq!(
         written,
-        Written {
+        WrittenFile {
             path: fs::canonicalize(&path).unwrap().display().to_string(),
             md5: md5(b"x = 1\r\n"),
             unchanged: false,
@@ -112,7 +112,7 @@ fn owner_and_group_are_those_wanted_for_the_file_and_its_new_folders() {
     let desk = Desk::new();
     let path = desk.path("new/app.conf");
     for (owner, group, mode_wanted) in [("nobody", "daemon", 0o4750), ("4321", "8765", 0o600)] {
-        let wanted = FileWanted {
+        let wanted = DesiredFile {
             owner: owner.into(),
             group: group.into(),
             mode: mode_wanted,
@@ -159,13 +159,13 @@ fn what_was_there_is_kept_and_of_that_the_last_few() {
     assert_eq!(kept, [false, false, true, true, true, true, true]);
     // Of another file beside it none is touched.
     fs::write(desk.path("app.conf.muster-backup.mine"), "").unwrap();
-    let wanted = FileWanted {
+    let wanted = DesiredFile {
         keep_backups: 1,
         ..desk.wanted(&desk.path("app.conf"), b"8")
     };
     desk.files.write(&wanted, b"8").unwrap();
     assert_eq!(desk.names(".").len(), 3);
-    let wanted = FileWanted {
+    let wanted = DesiredFile {
         keep_backups: 0,
         ..desk.wanted(&desk.path("app.conf"), b"9")
     };
@@ -188,7 +188,7 @@ fn a_file_as_wanted_is_not_touched_and_one_with_another_mode_gets_only_that() {
 
     // A second name of the file is another's business: it keeps its mode.
     fs::hard_link(desk.path("app.conf"), desk.path("other")).unwrap();
-    let wanted = FileWanted {
+    let wanted = DesiredFile {
         mode: 0o600,
         ..desk.wanted(&desk.path("app.conf"), b"same")
     };
@@ -241,7 +241,7 @@ fn of_many_that_write_one_file_one_is_there_whole() {
     let found = fs::read_to_string(desk.path("deep/app.conf")).unwrap();
     assert!(contents.contains(&found));
     let names = desk.names("deep");
-    assert_eq!(names.len(), 1 + KEEP_BACKUPS as usize, "{names:?}");
+    assert_eq!(names.len(), 1 + DEFAULT_BACKUPS as usize, "{names:?}");
     for name in names {
         let kept = fs::read_to_string(desk.path("deep").join(name)).unwrap();
         assert!(contents.contains(&kept));
@@ -321,7 +321,7 @@ fn an_ordinary_agent_gives_nothing_away() {
         return skip("root may give files away");
     }
     let desk = Desk::new();
-    let wanted = FileWanted {
+    let wanted = DesiredFile {
         owner: "root".into(),
         ..desk.wanted(&desk.path("app.conf"), b"x")
     };

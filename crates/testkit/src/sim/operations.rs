@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::operation::Ran;
+use model::operation::CommandRun;
 use model::status::Exit;
 use model::{Code, Flag, FullName, Op, OpId, Outcome, UnixMillis};
 use tokio::time::Instant;
@@ -149,7 +149,7 @@ impl UnderWay {
     ) -> Outcome {
         let at = UnixMillis(now_ms);
         let has_failed = random.fraction() < fail.0;
-        let ran = |code| Ran {
+        let ran = |code| CommandRun {
             command: format!("./{}.sh", self.op),
             exit: Some(Exit::Code(code)),
             duration_ms: self.takes_ms,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use control::{Control, ControlError};
 use model::Host;
-use model::config_file::{FileWanted, MAX_BYTES, Written};
+use model::config_file::{DesiredFile, MAX_BYTES, WrittenFile};
 use server::Running;
 use tempfile::TempDir;
 use testkit::{program, wait};
@@ -70,14 +70,14 @@ impl Drop for Agent {
     }
 }
 
-fn wanted(path: &Path, content: &[u8]) -> FileWanted {
+fn wanted(path: &Path, content: &[u8]) -> DesiredFile {
     let me = std::fs::metadata(path.ancestors().nth(2).unwrap()).unwrap();
     let sum = Command::new("sh")
         .args(["-c", "md5sum < \"$0\""])
         .arg(with_content(path, content))
         .output()
         .unwrap();
-    FileWanted {
+    DesiredFile {
         path: path.to_str().unwrap().to_owned(),
         owner: me.uid().to_string(),
         group: me.gid().to_string(),
@@ -93,7 +93,11 @@ fn with_content(path: &Path, content: &[u8]) -> PathBuf {
     file
 }
 
-async fn write(control: &Control, path: &Path, content: &[u8]) -> Result<Written, ControlError> {
+async fn write(
+    control: &Control,
+    path: &Path,
+    content: &[u8],
+) -> Result<WrittenFile, ControlError> {
     let wanted = wanted(path, content);
     control.write_file(host(), wanted, content.to_vec()).await
 }

@@ -43,7 +43,7 @@ fn logs() -> Question {
 
 fn write_file() -> Question {
     Question::WriteFile(wire::ask::WriteFile {
-        file: model::config_file::FileWanted {
+        file: model::config_file::DesiredFile {
             path: "/data/app/etc/app.conf".into(),
             owner: "app".into(),
             group: "1001".into(),

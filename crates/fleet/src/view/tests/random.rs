@@ -156,7 +156,7 @@ proptest! {
     ) {
         let fleet = fleet_of(&[], &processes);
         let filter = ViewFilter {
-            ordering: model::scope::Ordering::parse_list(ordering).unwrap(),
+            ordering: model::scope::SortOrder::parse_list(ordering).unwrap(),
             ..everything()
         };
         let mut shown = Vec::new();

@@ -70,7 +70,7 @@ fn places() -> TopologyChanges {
     changes.businesses.push(BusinessRow {
         id: BUSINESS,
         name: "game".into(),
-        origin: Origin::Given,
+        origin: Origin::Imported,
         refreshed_at: UnixMillis(1),
         variables: Default::default(),
         troubles: Vec::new(),

@@ -117,7 +117,7 @@ proptest! {
         let Ok(parsed) = Pattern::parse(&pattern) else {
             return Ok(());
         };
-        let styles = parsed.to_shell_styles(5_000).unwrap();
+        let styles = parsed.to_shell_patterns(5_000).unwrap();
         let exact = parsed.exact_names(5_000);
         for name in &names {
             let matches = parsed.matches(name);

@@ -206,7 +206,7 @@ fn lists_and_ranges_are_written_out_for_the_shell() {
     let styles = |text: &str| {
         Pattern::parse(text)
             .unwrap()
-            .to_shell_styles(1_000)
+            .to_shell_patterns(1_000)
             .unwrap()
     };
     assert_eq!(
@@ -228,7 +228,7 @@ fn lists_and_ranges_are_written_out_for_the_shell() {
     assert!(all.contains(&"string[1-9][0-9].集群2.server.word[a-z]-1.2*".to_owned()));
 
     let many = Pattern::parse(&"[a,b]".repeat(20)).unwrap();
-    let error = many.to_shell_styles(1_000).unwrap_err();
+    let error = many.to_shell_patterns(1_000).unwrap_err();
     assert!(error.to_string().contains("more than 1000"), "{error}");
     let long = format!(
         "{}[1,2,3,4,5,6,7,8,9][1,2,3,4,5,6,7,8,9]",
@@ -236,6 +236,6 @@ fn lists_and_ranges_are_written_out_for_the_shell() {
     );
     Pattern::parse(&long)
         .unwrap()
-        .to_shell_styles(1_000)
+        .to_shell_patterns(1_000)
         .unwrap_err();
 }

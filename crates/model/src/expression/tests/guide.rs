@@ -1,7 +1,8 @@
 //! The guide's tables are true.
 
 use super::super::{
-    Expression, IdPart, MAX_ALTERNATIVES, MAX_CHARACTERS, MAX_DIGITS, MAX_WILDCARDS, Part, Pattern,
+    Expression, ExpressionPart, IdPart, MAX_ALTERNATIVES, MAX_CHARACTERS, MAX_DIGITS,
+    MAX_WILDCARDS, Pattern,
 };
 
 const GUIDE: &str = include_str!("../../../../../docs/guides/process-view.md");
@@ -76,7 +77,7 @@ fn refusals_read_as_in_the_guide() {
     for row in table("`bk_set_name`") {
         let text = spans(row[0])[0];
         let error = Expression::parse_parts([Some(text), None, None, None, None]).expect_err(text);
-        assert_eq!(error.part, Some(Part::Set));
+        assert_eq!(error.part, Some(ExpressionPart::Set));
         assert_eq!(error.to_string(), spans(row[1])[0], "{text}");
     }
     let section = GUIDE.split("### What is refused").nth(1).unwrap();

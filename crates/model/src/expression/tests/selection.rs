@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::{Expression, ExpressionText, IdPart, Part, Pattern, Slice};
+use super::super::{Expression, ExpressionPart, ExpressionText, IdPart, Pattern, Slice};
 
 fn dotted(text: &str) -> Expression {
     Expression::parse_dotted(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -96,7 +96,7 @@ fn json_gives_strings_and_numbers() {
     assert_eq!(text.bk_process_id.as_deref(), Some("1"));
     assert_eq!(
         Expression::try_from(text).unwrap_err().part,
-        Some(Part::Set)
+        Some(ExpressionPart::Set)
     );
 
     for value in [
@@ -200,9 +200,15 @@ fn an_expression_is_explained_in_words() {
         assert_eq!(IdPart::parse(text).unwrap().explain(), words, "{text}");
     }
     let all = dotted("*.*.*.gse_agent.[0:2]").explain();
-    assert_eq!(all[3], (Part::Process, r#"exactly "gse_agent""#.to_owned()));
+    assert_eq!(
+        all[3],
+        (ExpressionPart::Process, r#"exactly "gse_agent""#.to_owned())
+    );
     assert_eq!(
         all[4],
-        (Part::Id, "the first two processes by id".to_owned())
+        (
+            ExpressionPart::Id,
+            "the first two processes by id".to_owned()
+        )
     );
 }

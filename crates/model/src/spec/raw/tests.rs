@@ -23,7 +23,7 @@ fn with(pointer: &str, value: Value) -> Value {
     spec
 }
 
-fn complete(spec: Value, given: Given) -> Result<Spec, Invalid> {
+fn complete(spec: Value, rules: SpecRules) -> Result<Spec, Invalid> {
     serde_json::from_value::<RawSpec>(spec)
         .unwrap()
         .complete(given)
@@ -31,7 +31,7 @@ fn complete(spec: Value, given: Given) -> Result<Spec, Invalid> {
 
 #[test]
 fn the_documented_example_is_read_whole() {
-    let spec = complete(example(), Given::Registering).unwrap();
+    let spec = complete(example(), SpecRules::Registration).unwrap();
     assert_eq!(spec.identity.setup_path, "/data/gsetest/");
     assert_eq!(spec.control.start_cmd, "./start.sh");
     assert_eq!(
@@ -51,7 +51,7 @@ fn the_documented_example_is_read_whole() {
 
 #[test]
 fn what_is_stored_reads_back_equal() {
-    let spec = complete(example(), Given::Registering).unwrap();
+    let spec = complete(example(), SpecRules::Registration).unwrap();
     assert_eq!(serde_json::from_str::<Spec>(&spec.to_json()).unwrap(), spec);
 }
 
@@ -59,13 +59,13 @@ fn what_is_stored_reads_back_equal() {
 fn what_is_shown_can_be_sent_back_and_is_equal() {
     let runtime = json!({"umask": "002", "nice": 3, "env": {"A": "b"}});
     for spec in [example(), with("/runtime", runtime)] {
-        let spec = complete(spec, Given::Registering).unwrap();
-        let written = spec.to_written();
+        let spec = complete(spec, SpecRules::Registration).unwrap();
+        let written = spec.to_request_json();
         assert_eq!(
             serde_json::from_value::<Spec>(written.clone()).unwrap(),
             spec
         );
-        assert_eq!(complete(written, Given::Registering).unwrap(), spec);
+        assert_eq!(complete(written, SpecRules::Registration).unwrap(), spec);
     }
 }
 
@@ -75,7 +75,7 @@ fn nulls_are_as_good_as_absence() {
     for value in policy.as_object_mut().unwrap().values_mut() {
         *value = Value::Null;
     }
-    let spec = complete(with("/monitor_policy", policy), Given::Inline).unwrap();
+    let spec = complete(with("/monitor_policy", policy), SpecRules::Inline).unwrap();
     assert_eq!(spec.monitor_policy, Policy::default());
 }
 
@@ -84,7 +84,7 @@ fn both_spellings_of_a_field_work() {
     let mut spec = example();
     spec["alive_monitor_policy"] = spec["monitor_policy"].take();
     spec["resource"] = json!({"cpu": "1", "mem": 2, "disk_io": 3, "net_io": "4"});
-    let spec = complete(spec, Given::Registering).unwrap();
+    let spec = complete(spec, SpecRules::Registration).unwrap();
     assert_eq!(spec.monitor_policy.start_interval, 20);
     assert_eq!(
         (spec.resource.cpu, spec.resource.disk, spec.resource.net),
@@ -92,7 +92,7 @@ fn both_spellings_of_a_field_work() {
     );
     let cron = json!({"auto_type": 0, "crotab_rule": "*/5 * * * *"});
     assert_eq!(
-        complete(with("/monitor_policy", cron), Given::Registering)
+        complete(with("/monitor_policy", cron), SpecRules::Registration)
             .unwrap()
             .monitor_policy
             .crontab_rule,
@@ -156,13 +156,17 @@ fn each_bad_field_is_named_with_its_rule() {
         ),
     ] {
         assert_eq!(
-            complete(with(pointer, value), Given::Registering)
+            complete(with(pointer, value), SpecRules::Registration)
                 .unwrap_err()
                 .to_string(),
             message
         );
     }
-    let error = complete(with("/identity/user", json!("a b")), Given::Registering).unwrap_err();
+    let error = complete(
+        with("/identity/user", json!("a b")),
+        SpecRules::Registration,
+    )
+    .unwrap_err();
     assert!(
         error
             .to_string()
@@ -175,7 +179,7 @@ fn each_bad_field_is_named_with_its_rule() {
 fn a_periodic_process_needs_no_rule() {
     for rule in [Value::Null, json!(""), json!("  ")] {
         let policy = json!({"auto_type": 0, "crontab_rule": rule});
-        let spec = complete(with("/monitor_policy", policy), Given::Registering).unwrap();
+        let spec = complete(with("/monitor_policy", policy), SpecRules::Registration).unwrap();
         assert_eq!(spec.monitor_policy.auto_type, AutoType::Periodic);
         assert_eq!(spec.monitor_policy.crontab_rule, "");
     }
@@ -185,7 +189,7 @@ fn a_periodic_process_needs_no_rule() {
 fn both_fields_of_a_configmap_entry_are_optional() {
     let md5 = "0123456789abcdef0123456789abcdef";
     let entries = json!([{"path": "/a"}, {"md5": md5}, {"path": "", "md5": null}, {"path": "/b", "md5": md5}]);
-    let spec = complete(with("/configmap", entries), Given::Registering).unwrap();
+    let spec = complete(with("/configmap", entries), SpecRules::Registration).unwrap();
     let kept: Vec<_> = spec
         .configmap
         .iter()

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use super::{BusinessDocument, ModuleDocument, ProcessDocument, ServiceDocument};
 use crate::topology::{
-    BusinessId, Facts, HostFacts, ModuleFacts, ProcessFacts, Program, ServiceFacts, SetEnv,
+    BusinessFacts, BusinessId, HostFacts, ModuleFacts, ProcessFacts, Program, ServiceFacts, SetEnv,
     SetFacts, SourceRow,
 };
 use crate::{AgentId, Host, Invalid};
 
-pub(super) fn facts(document: &BusinessDocument) -> Result<Facts, Invalid> {
+pub(super) fn facts(document: &BusinessDocument) -> Result<BusinessFacts, Invalid> {
     let mut reader = Reader {
-        facts: Facts {
+        facts: BusinessFacts {
             business: Some(BusinessId(document.bk_biz_id)),
             name: match document.bk_biz_name.trim() {
                 "" => format!("business {}", document.bk_biz_id),
@@ -23,7 +23,7 @@ pub(super) fn facts(document: &BusinessDocument) -> Result<Facts, Invalid> {
                 .iter()
                 .map(|(id, name)| (*id, name.clone()))
                 .collect(),
-            ..Facts::default()
+            ..BusinessFacts::default()
         },
         hosts: HashMap::new(),
     };
@@ -58,7 +58,7 @@ pub(super) fn facts(document: &BusinessDocument) -> Result<Facts, Invalid> {
 }
 
 struct Reader {
-    facts: Facts,
+    facts: BusinessFacts,
     hosts: HashMap<Host, usize>,
 }
 

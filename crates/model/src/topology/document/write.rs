@@ -4,9 +4,9 @@ use super::{
     BusinessDocument, HostDocument, ModuleDocument, ProcessDocument, ServiceDocument, SetDocument,
 };
 use crate::Host;
-use crate::topology::{Facts, HostFacts, ProcessFacts};
+use crate::topology::{BusinessFacts, HostFacts, ProcessFacts};
 
-pub(super) fn document(facts: &Facts) -> BusinessDocument {
+pub(super) fn document(facts: &BusinessFacts) -> BusinessDocument {
     let mut services: Vec<ServiceDocument> = facts
         .services
         .iter()

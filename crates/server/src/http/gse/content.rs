@@ -1,6 +1,6 @@
 //! `content`: a JSON document inside a string. Strict clients depend on each type in it.
 
-use model::operation::{Instance, Ran};
+use model::operation::{CommandRun, ProcessInspection};
 use model::status::Exit;
 use model::{FullName, Op, Outcome, UnixMillis};
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub(crate) fn content(op: Op, outcome: &Outcome, about: &About<'_>) -> String {
     let written = match op {
         // A query that saw nothing, for whatever reason, says so in the same form.
         Op::Query => {
-            let nothing = Instance {
+            let nothing = ProcessInspection {
                 pid: -1,
                 disk: -1,
                 looked_at: outcome.ended_at,
@@ -99,7 +99,7 @@ impl<'a> Value<'a> {
 }
 
 /// The exit code or the signal of a command, whichever ended it.
-pub(crate) fn exit_of(ran: Option<&Ran>) -> (Option<i32>, Option<i32>) {
+pub(crate) fn exit_of(ran: Option<&CommandRun>) -> (Option<i32>, Option<i32>) {
     match ran.and_then(|ran| ran.exit) {
         Some(Exit::Code(code)) => (Some(code), None),
         Some(Exit::Signal(signal)) => (None, Some(signal)),
@@ -170,7 +170,7 @@ struct SeenInstance<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn of(instance: &'a Instance, about: &'a About<'a>) -> Self {
+    fn of(instance: &'a ProcessInspection, about: &'a About<'a>) -> Self {
         let local = |at: UnixMillis| match at {
             UnixMillis::NEVER => String::new(),
             at => clock(at.plus_millis(i64::from(instance.utc_offset_secs) * 1000)),
@@ -255,7 +255,7 @@ mod tests {
     fn a_query_has_the_types_that_strict_clients_want() {
         let name = FullName::parse("gse", "web").unwrap();
         let mut outcome = Outcome::plain(Code::OK, "success", UnixMillis(0));
-        outcome.instance = Some(Box::new(Instance {
+        outcome.instance = Some(Box::new(ProcessInspection {
             pid: 123,
             managed: true,
             cpu: 0.1 + 0.2,
@@ -265,7 +265,7 @@ mod tests {
             started_at: UnixMillis::from_secs(1_700_000_000),
             looked_at: UnixMillis::from_secs(1_700_000_060),
             utc_offset_secs: 8 * 3600,
-            ..Instance::default()
+            ..ProcessInspection::default()
         }));
         assert_eq!(
             read(&content(Op::Query, &outcome, &about(&name))),
@@ -284,7 +284,7 @@ mod tests {
         let name = FullName::parse("gse", "web").unwrap();
         let mut outcome = Outcome::plain(Code::COMMAND_FAILED, "no such file", UnixMillis(0));
         outcome.managed = Some(false);
-        outcome.ran = Some(Ran {
+        outcome.ran = Some(CommandRun {
             command: "./start.sh".into(),
             exit: Some(Exit::Code(127)),
             duration_ms: 12,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use fleet::Fleet;
-use model::access::Action;
+use model::access::Permission;
 use model::group::{self, ProcessGroup};
 use model::{Invalid, Namespace};
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub(crate) async fn groups(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>
     let namespace = request.namespace()?;
     ask.http
         .control
-        .check(ask.caller, Action::View, &namespace)?;
+        .check(ask.caller, Permission::View, &namespace)?;
     let named = request.named()?;
     let fleet = ask.http.control.fleet();
     Ok(success(Infos {

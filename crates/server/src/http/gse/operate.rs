@@ -2,7 +2,7 @@
 
 use control::{Operate, With};
 use model::spec::RawSpec;
-use model::spec::raw::Given;
+use model::spec::raw::SpecRules;
 use model::{Invalid, Labels, Op};
 use serde::Serialize;
 
@@ -102,9 +102,10 @@ fn op(number: Option<i64>) -> Result<Op, Invalid> {
 fn with(op: Op, spec: Option<RawSpec>, labels: Labels) -> Result<With, Invalid> {
     match spec.filter(says_something) {
         None => Ok(With::Registered),
-        Some(raw) if op.stores_spec() => {
-            Ok(With::Spec(Box::new(raw.complete(Given::Inline)?), labels))
-        }
+        Some(raw) if op.stores_spec() => Ok(With::Spec(
+            Box::new(raw.complete(SpecRules::Inline)?),
+            labels,
+        )),
         Some(raw) => raw.probe().map(With::Probe),
     }
 }

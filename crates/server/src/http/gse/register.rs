@@ -1,7 +1,7 @@
 //! register_proc_info and update_proc_info.
 
 use control::{Answer, Mode, Registration};
-use model::spec::raw::Given;
+use model::spec::raw::SpecRules;
 use model::{FullName, Invalid, Spec};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -34,8 +34,8 @@ pub(crate) async fn register(
 /// The documents demand a whole spec; GSE 2.0 callers leave out what has defaults.
 fn spec(request: &mut RawRequest, dialect: Dialect) -> Result<Spec, Invalid> {
     let given = match dialect {
-        Dialect::Esb | Dialect::Pms => Given::Registering,
-        Dialect::Gse2 => Given::Inline,
+        Dialect::Esb | Dialect::Pms => SpecRules::Registration,
+        Dialect::Gse2 => SpecRules::Inline,
     };
     let raw = request
         .take_spec()

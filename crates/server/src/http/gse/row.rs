@@ -67,7 +67,7 @@ impl<'a> StatusRow<'a> {
     pub(crate) fn shortened(mut self, max: usize) -> Self {
         if self.message.len() > max {
             let mut message = self.message.into_owned();
-            model::text::lines(&mut message, max);
+            model::text::sanitize_lines(&mut message, max);
             self.message = message.into();
         }
         self.version = &self.version[..self.version.floor_char_boundary(max)];

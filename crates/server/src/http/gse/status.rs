@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use control::Place;
 use fleet::Fleet;
 use model::FullName;
-use model::access::Action;
+use model::access::Permission;
 use model::change::NameId;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
@@ -26,7 +26,7 @@ pub(crate) async fn status(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>
     let name = request.full_name()?;
     ask.http
         .control
-        .check(ask.caller, Action::View, &name.namespace)?;
+        .check(ask.caller, Permission::View, &name.namespace)?;
     let named = request.named()?;
     let fleet = ask.http.control.fleet();
     Ok(success(Infos {

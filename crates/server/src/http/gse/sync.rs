@@ -1,7 +1,7 @@
 //! sync_proc_status: everything in a namespace, page by page, with the exact total.
 
 use model::Invalid;
-use model::access::Action;
+use model::access::Permission;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::hosts::HostEcho;
@@ -19,7 +19,7 @@ pub(crate) async fn sync(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, 
     let (start, limit) = page(request.page.map(|page| page.0))?;
     ask.http
         .control
-        .check(ask.caller, Action::View, &namespace)?;
+        .check(ask.caller, Permission::View, &namespace)?;
     let fleet = ask.http.control.fleet();
     Ok(success(Synced(
         fleet.page_of_namespace(&namespace, start, limit),

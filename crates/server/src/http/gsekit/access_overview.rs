@@ -1,7 +1,7 @@
 //! access_overview: what there is of a business, or of all that the caller may see.
 
 use fleet::Fleet;
-use model::access::Action;
+use model::access::Permission;
 use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
 use model::topology::BusinessId;
 use serde::Serialize;
@@ -17,7 +17,9 @@ pub(crate) async fn access_overview(
     let business = request.named_business()?;
     let control = &ask.http.control;
     if let Some(business) = business {
-        ask.http.control.check(ask.caller, Action::View, business)?;
+        ask.http
+            .control
+            .check(ask.caller, Permission::View, business)?;
         let overview = Overview::of(&control.fleet(), business);
         return Ok(success(overview));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fleet::view::View;
 use model::UnixMillis;
-use model::access::Action;
+use model::access::Permission;
 use model::config_template::{Binding, TemplateRow};
 use serde::Serialize;
 
@@ -17,7 +17,9 @@ pub(crate) async fn config_template_list(
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
-    ask.http.control.check(ask.caller, Action::View, business)?;
+    ask.http
+        .control
+        .check(ask.caller, Permission::View, business)?;
     let (start, limit) = request.page_or_first()?;
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let term = request.search.to_text();

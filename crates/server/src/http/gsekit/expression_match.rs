@@ -31,7 +31,7 @@ pub(crate) fn expression_match(request: RawRequest) -> Result<Vec<u8>, Refusal> 
     let candidates = candidates.ok_or_else(|| Invalid::required("candidates"))?;
     let candidates = bounded("candidates", Some(candidates))?.unwrap_or_default();
     let pattern = Pattern::parse(&request.expression.to_text())?;
-    let styles = pattern.to_shell_styles(MAX_STYLES)?;
+    let styles = pattern.to_shell_patterns(MAX_STYLES)?;
     let mut matcher = pattern.matcher();
     let mut seen = HashSet::new();
     let results = candidates

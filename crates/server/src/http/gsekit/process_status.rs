@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use model::access::Action;
-use model::scope::{Ordering, ProcessStatus, Selection, ViewFilter, bounded, distinct};
+use model::access::Permission;
+use model::scope::{ProcessStatus, Selection, SortOrder, ViewFilter, bounded, distinct};
 use model::topology::BusinessId;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
@@ -18,7 +18,9 @@ pub(crate) async fn process_status(
     mut request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
-    ask.http.control.check(ask.caller, Action::View, business)?;
+    ask.http
+        .control
+        .check(ask.caller, Permission::View, business)?;
     let (start, limit) = request.page()?;
     let fields = Fields::of(request.fields.take().as_deref());
     let filter = filter(business, request)?;
@@ -50,7 +52,7 @@ fn filter(business: BusinessId, request: RawRequest) -> Result<ViewFilter, Refus
         ),
         ips: ips.map(|ips| kept(ips, |ip| address(ip))),
         searches: searches("searches", terms.iter().map(String::as_str))?,
-        ordering: Ordering::parse_list(&request.ordering.to_text())?,
+        ordering: SortOrder::parse_list(&request.ordering.to_text())?,
         selection: Selection::read(request.scope, request.expression_scope)?,
     })
 }

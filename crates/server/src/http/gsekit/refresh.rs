@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use model::access::Action;
+use model::access::Permission;
 use serde::Serialize;
 
 use super::refusal::Refusal;
@@ -29,7 +29,9 @@ pub(crate) async fn sync_process_status(
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
-    ask.http.control.check(ask.caller, Action::View, business)?;
+    ask.http
+        .control
+        .check(ask.caller, Permission::View, business)?;
     let began = Instant::now();
     Ok(success(Took {
         cost_time: began.elapsed().as_secs_f64(),

@@ -3,7 +3,7 @@
 use axum::http::Method;
 use control::{ControlError, Lacks};
 use model::Invalid;
-use model::expression::{ExpressionError, TooManyShellStyles};
+use model::expression::{ExpressionError, TooManyShellPatterns};
 use model::scope::ScopeError;
 
 use crate::http::body::BodyError;
@@ -93,8 +93,8 @@ impl From<ExpressionError> for Refusal {
     }
 }
 
-impl From<TooManyShellStyles> for Refusal {
-    fn from(error: TooManyShellStyles) -> Self {
+impl From<TooManyShellPatterns> for Refusal {
+    fn from(error: TooManyShellPatterns) -> Self {
         Self::new(BAD_EXPRESSION, error.to_string())
     }
 }

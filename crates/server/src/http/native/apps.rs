@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use model::access::{Action, App, Area, Caller, Grant, Role};
+use model::access::{AccessArea, App, Caller, Grant, Permission, Role};
 use model::{Invalid, Namespace, UnixMillis, lenient};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -44,8 +44,8 @@ impl From<App> for AppRow {
         let grants = app.grants();
         let itself = Caller::system().with_grants(&grants);
         Self {
-            admin: itself.may(Action::Manage, Area::Everything),
-            namespaces: itself.visible(),
+            admin: itself.may(Permission::Manage, AccessArea::Everything),
+            namespaces: itself.visible_namespaces(),
             grants: grants::rows(&grants),
             code: app.code,
             trusted: app.trusted,

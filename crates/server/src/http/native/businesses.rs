@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use model::UnixMillis;
-use model::topology::{BusinessId, Origin, Trouble};
+use model::topology::{BusinessId, Origin, SourceFault};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -36,7 +36,7 @@ pub(crate) struct BusinessView {
     processes: u64,
     /// Rows that were left out then, and why.
     #[schema(value_type = Vec<Object>)]
-    troubles: Vec<Trouble>,
+    troubles: Vec<SourceFault>,
 }
 
 /// Lists the businesses that the caller may see.

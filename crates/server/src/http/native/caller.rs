@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use control::Credentials;
-use model::access::{Action, Area, Caller};
+use model::access::{AccessArea, Caller, Permission};
 
 use super::ApiError;
 use crate::http::front::{Asker, RequestId, peer};
@@ -43,7 +43,8 @@ impl FromRequestParts<HttpState> for AskingForLong {
                 user: caller.user.clone(),
             });
         }
-        http.control.check(&caller, Action::View, Area::Anything)?;
+        http.control
+            .check(&caller, Permission::View, AccessArea::Anything)?;
         Ok(Self(caller, credentials))
     }
 }

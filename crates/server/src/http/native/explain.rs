@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use model::access::Action;
+use model::access::Permission;
 use model::expression::{Expression, ExpressionText};
 use model::topology::{BkProcessId, BusinessId};
 use model::{Invalid, lenient};
@@ -74,7 +74,7 @@ pub(crate) async fn explain(
     Read(body): Read<ExplainBody>,
 ) -> Result<Response, ApiError> {
     let business = business(body.business)?;
-    http.control.check(&caller, Action::View, business)?;
+    http.control.check(&caller, Permission::View, business)?;
     let env = parse_env(&body.env.to_text())?;
     let expression = body
         .expression

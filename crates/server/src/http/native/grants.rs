@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use control::{Revoked, Subject};
-use model::access::grant::Reach;
+use model::access::grant::GrantReach;
 use model::access::{Grant, Role};
 use model::topology::BusinessId;
 use model::{Invalid, Namespace};
@@ -34,15 +34,15 @@ pub(crate) struct GrantRow {
 impl From<&Grant> for GrantRow {
     fn from(grant: &Grant) -> Self {
         let (namespaces, businesses) = match &grant.reach {
-            Reach::Everything => Default::default(),
-            Reach::Within {
+            GrantReach::Everything => Default::default(),
+            GrantReach::Within {
                 namespaces,
                 businesses,
             } => (namespaces.clone(), businesses.clone()),
         };
         Self {
             role: grant.role.as_str(),
-            everything: grant.reach == Reach::Everything,
+            everything: grant.reach == GrantReach::Everything,
             namespaces,
             businesses,
         }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use model::access::Action;
+use model::access::Permission;
 use model::group::{self, ProcessGroup, RawProcessGroup};
 use model::{Host, Invalid, Namespace};
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub(crate) async fn list(
     params: Params,
 ) -> Result<Response, ApiError> {
     let namespace = Namespace::parse(&namespace)?;
-    http.control.check(&caller, Action::View, &namespace)?;
+    http.control.check(&caller, Permission::View, &namespace)?;
     let hosts = params.hosts()?.ok_or_else(|| Invalid::required("host"))?;
     let fleet = http.control.fleet();
     let groups = hosts.into_iter().map(|host| HostGroups {

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use control::Comparison;
-use model::held::{Foreign, HeldProcess};
+use model::held::{ForeignProcess, HeldProcess};
 use model::{Host, UnixMillis};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -140,8 +140,8 @@ impl From<HeldProcess> for HeldProcessView {
     }
 }
 
-impl From<Foreign> for ForeignView {
-    fn from(foreign: Foreign) -> Self {
+impl From<ForeignProcess> for ForeignView {
+    fn from(foreign: ForeignProcess) -> Self {
         Self {
             process: foreign.process.to_string(),
             pid_path: foreign.pid_path,

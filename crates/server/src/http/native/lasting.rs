@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use control::{Control, Credentials};
-use model::access::{Action, Area, Caller};
+use model::access::{AccessArea, Caller, Permission};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::http::HttpState;
@@ -32,6 +32,8 @@ impl Lasting {
     pub(super) async fn asked_again(&mut self) -> Option<Caller> {
         self.again.tick().await;
         let caller = self.control.still(&self.credentials)?;
-        caller.may(Action::View, Area::Anything).then_some(caller)
+        caller
+            .may(Permission::View, AccessArea::Anything)
+            .then_some(caller)
     }
 }

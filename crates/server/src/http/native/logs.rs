@@ -8,7 +8,7 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use control::{AnswerStream, LogsOf};
 use futures_util::{Stream, StreamExt, stream};
-use model::access::{Action, Caller};
+use model::access::{Caller, Permission};
 use model::{Host, Invalid, Namespace};
 
 use super::ApiError;
@@ -95,7 +95,7 @@ impl Reading {
                 () = http.stopping() => return Some(Err("the server is stopping".to_owned())),
                 still = self.lasting.asked_again() => still,
             };
-            let may = |caller: &Caller| caller.may(Action::Operate, &self.namespace);
+            let may = |caller: &Caller| caller.may(Permission::Operate, &self.namespace);
             if !still.as_ref().is_some_and(may) {
                 return Some(Err("you may read it no more".to_owned()));
             }

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use control::{Operate, With};
 use model::spec::RawSpec;
-use model::spec::raw::Given;
+use model::spec::raw::SpecRules;
 use model::{FullName, Invalid, Labels, Op, lenient};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -156,7 +156,9 @@ fn with(
     };
     match op.stores_spec() {
         true => {
-            let spec = raw.complete(Given::Inline).map_err(|e| e.within("spec"))?;
+            let spec = raw
+                .complete(SpecRules::Inline)
+                .map_err(|e| e.within("spec"))?;
             Ok(With::Spec(Box::new(spec), Labels::parse(labels)?))
         }
         false => raw.probe().map(With::Probe).map_err(|e| e.within("spec")),

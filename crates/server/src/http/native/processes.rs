@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::response::Response;
 use fleet::{Filter, Fleet, Row};
-use model::access::{Action, Caller};
+use model::access::{Caller, Permission};
 use model::{FullName, Invalid, Labels, Namespace, ProcessName, Spec, UnixMillis};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -151,10 +151,10 @@ pub(crate) fn visible(
     asked: Option<Vec<Namespace>>,
 ) -> Result<Option<Vec<Namespace>>, ApiError> {
     match asked {
-        None => Ok(caller.visible()),
+        None => Ok(caller.visible_namespaces()),
         Some(asked) => {
             for namespace in &asked {
-                http.control.check(caller, Action::View, namespace)?;
+                http.control.check(caller, Permission::View, namespace)?;
             }
             Ok(Some(asked))
         }
@@ -176,7 +176,7 @@ pub(crate) struct ProcessDetail<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DefinitionView<'a> {
     #[schema(value_type = SpecSchema)]
-    #[serde(serialize_with = "model::spec::as_written")]
+    #[serde(serialize_with = "model::spec::serialize_as_request")]
     spec: &'a Spec,
     #[schema(value_type = BTreeMap<String, String>)]
     labels: Cow<'a, Labels>,
@@ -196,7 +196,8 @@ pub(crate) async fn show(
     params: Params,
 ) -> Result<Response, ApiError> {
     let name = full_name(&segments)?;
-    http.control.check(&caller, Action::View, &name.namespace)?;
+    http.control
+        .check(&caller, Permission::View, &name.namespace)?;
     let (start, limit) = params.page()?;
     let fleet = http.control.fleet();
     detail(&fleet, &name, start, limit)

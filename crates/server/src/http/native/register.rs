@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use control::{Answer, Mode, Registration};
 use model::spec::RawSpec;
-use model::spec::raw::Given;
+use model::spec::raw::SpecRules;
 use model::{Code, Invalid, Labels, lenient};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -141,7 +141,9 @@ impl RegisterBody {
         Ok(Registration {
             name,
             labels: Labels::parse(self.labels)?,
-            spec: spec.complete(Given::Inline).map_err(|e| e.within("spec"))?,
+            spec: spec
+                .complete(SpecRules::Inline)
+                .map_err(|e| e.within("spec"))?,
             hosts: hosts.iter().map(HostRef::asked).collect(),
             suppliers: Default::default(),
             mode,

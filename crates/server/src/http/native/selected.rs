@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use model::Invalid;
-use model::expression::{Expression, ExpressionError, Part};
+use model::expression::{Expression, ExpressionError, ExpressionPart};
 use model::scope::{Scope, Selection, bounded, distinct};
 use model::topology::{BkProcessId, ModuleId, ServiceId, SetEnv, SetId};
 use serde::Deserialize;
@@ -104,13 +104,13 @@ fn part_field(error: &ExpressionError) -> String {
     }
 }
 
-pub(crate) fn part_word(part: Part) -> &'static str {
+pub(crate) fn part_word(part: ExpressionPart) -> &'static str {
     match part {
-        Part::Set => "set",
-        Part::Module => "module",
-        Part::Service => "service",
-        Part::Process => "process",
-        Part::Id => "id",
+        ExpressionPart::Set => "set",
+        ExpressionPart::Module => "module",
+        ExpressionPart::Service => "service",
+        ExpressionPart::Process => "process",
+        ExpressionPart::Id => "id",
     }
 }
 

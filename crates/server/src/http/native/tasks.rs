@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use control::{TargetView, TaskView};
-use model::operation::Instance;
+use model::operation::ProcessInspection;
 use model::{Code, Host, Invalid, TaskId, UnixMillis};
 use serde::Serialize;
 use std::time::Duration;
@@ -126,7 +126,7 @@ pub(crate) struct TargetResult<'a> {
     output: Option<&'a str>,
     /// What a query saw.
     #[schema(value_type = Option<Object>)]
-    instance: Option<&'a Instance>,
+    instance: Option<&'a ProcessInspection>,
 }
 
 /// Shows a task; with `wait` once it has ended, or when that time is over.

@@ -55,7 +55,7 @@ pub(crate) async fn import(
     drop(document);
     let control = &http.control;
     let difference = control
-        .import_topology(&caller, facts, Origin::Given, apply)
+        .import_topology(&caller, facts, Origin::Imported, apply)
         .await?;
     Ok(ok(&difference))
 }

@@ -6,9 +6,9 @@ use std::net::Ipv6Addr;
 use axum::extract::State;
 use axum::response::Response;
 use fleet::view::{Instance, View, ViewRow};
-use model::access::Action;
+use model::access::Permission;
 use model::expression::Expression;
-use model::scope::{OrderKey, Ordering, ProcessStatus, Scope, Selection, ViewFilter, distinct};
+use model::scope::{ProcessStatus, Scope, Selection, SortKey, SortOrder, ViewFilter, distinct};
 use model::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetId};
 use model::{Host, Invalid};
 use serde::Serialize;
@@ -124,7 +124,8 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let filter = filter(&params)?;
-    http.control.check(&caller, Action::View, filter.business)?;
+    http.control
+        .check(&caller, Permission::View, filter.business)?;
     let fleet = http.control.fleet();
     let page = fleet.view_page(&filter, start, limit);
     let view = fleet.view();
@@ -150,7 +151,7 @@ fn filter(params: &Params) -> Result<ViewFilter, ApiError> {
         is_auto: params.flag("managed")?.map(|managed| vec![managed]),
         ips: params.list("ip", parse_ip)?.map(distinct),
         searches: searches("search", terms.iter().map(String::as_str))?,
-        ordering: Ordering::distinct(ordering.unwrap_or_default()),
+        ordering: SortOrder::distinct(ordering.unwrap_or_default()),
     })
 }
 
@@ -216,23 +217,23 @@ pub(crate) fn status_word(status: ProcessStatus) -> &'static str {
     }
 }
 
-fn parse_order(text: &str) -> Result<Ordering, Invalid> {
+fn parse_order(text: &str) -> Result<SortOrder, Invalid> {
     let (name, descending) = match text.strip_prefix('-') {
         Some(name) => (name, true),
         None => (text, false),
     };
     let key = match name {
-        "set" => OrderKey::Set,
-        "module" => OrderKey::Module,
-        "name" => OrderKey::ProcessName,
-        "id" => OrderKey::ProcessId,
-        "ip" => OrderKey::InnerIp,
+        "set" => SortKey::Set,
+        "module" => SortKey::Module,
+        "name" => SortKey::ProcessName,
+        "id" => SortKey::ProcessId,
+        "ip" => SortKey::InnerIp,
         other => {
             let rule = format!("must be some of set, module, name, id and ip, not {other:?}");
             return Err(Invalid::new("order", rule));
         }
     };
-    Ok(Ordering { key, descending })
+    Ok(SortOrder { key, descending })
 }
 
 impl<'a> ViewProcess<'a> {

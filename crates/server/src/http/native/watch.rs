@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use control::Happening;
 use futures_util::{Stream, StreamExt, stream};
-use model::access::{Action, Caller};
+use model::access::{Caller, Permission};
 use model::job::JobId;
 use model::topology::{BusinessId, namespace_of};
 use model::{Host, Invalid, Namespace, UnixMillis};
@@ -132,7 +132,7 @@ impl Wanted {
             }
             Happening::Task { namespaces, .. } => {
                 // Like reading the task itself: one namespace that is not allowed hides it.
-                let may_see = |namespace| self.caller.may(Action::View, namespace);
+                let may_see = |namespace| self.caller.may(Permission::View, namespace);
                 namespaces.iter().all(may_see)
                     && namespaces
                         .iter()
@@ -146,7 +146,7 @@ impl Wanted {
     fn has_namespace(&self, namespace: &Namespace) -> bool {
         let wanted = self.namespaces.as_ref();
         wanted.is_none_or(|wanted| wanted.contains(namespace))
-            && self.caller.may(Action::View, namespace)
+            && self.caller.may(Permission::View, namespace)
     }
 
     fn has_host(&self, host: &Host) -> bool {

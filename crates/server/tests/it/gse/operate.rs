@@ -1,6 +1,6 @@
 //! operate_proc, _v2, _multi, and reading how they went.
 
-use model::operation::{Instance, Ran};
+use model::operation::{CommandRun, ProcessInspection};
 use model::status::Exit;
 use model::{Code, Flag, Outcome, UnixMillis};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ async fn a_start_is_115_until_its_agent_says_how_it_went() {
         .ends_next(|_| Outcome {
             flag: Some(Flag::Running),
             managed: Some(true),
-            ran: Some(Ran {
+            ran: Some(CommandRun {
                 command: "./start.sh".into(),
                 exit: Some(Exit::Code(0)),
                 duration_ms: 42,
@@ -92,7 +92,7 @@ async fn a_query_answers_what_strict_clients_want() {
     let task = task_of(&rig.esb_ok("operate_proc", operate(2)).await);
     agent
         .ends_next(|_| Outcome {
-            instance: Some(Box::new(Instance {
+            instance: Some(Box::new(ProcessInspection {
                 pid: 77,
                 disk: -1,
                 threads: 3,
@@ -295,7 +295,7 @@ async fn a_look_with_part_of_a_spec_stores_nothing() {
     let task = task_of(&rig.esb_ok("operate_proc_v2", body).await);
     agent
         .ends_next(|_| Outcome {
-            instance: Some(Box::new(Instance {
+            instance: Some(Box::new(ProcessInspection {
                 pid: -1,
                 ..Default::default()
             })),

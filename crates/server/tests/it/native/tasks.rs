@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use model::operation::Ran;
+use model::operation::CommandRun;
 use model::status::Exit;
 use model::{Code, Flag, Outcome, UnixMillis};
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ async fn a_long_poll_answers_when_the_task_ends() {
     );
     let failing = agent.ends_next(|_| Outcome {
         flag: Some(Flag::Running),
-        ran: Some(Ran {
+        ran: Some(CommandRun {
             command: "./start.sh".into(),
             exit: Some(Exit::Signal(9)),
             duration_ms: 12,

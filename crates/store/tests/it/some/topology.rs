@@ -5,7 +5,7 @@ use std::sync::Arc;
 use model::topology::{
     Attributes, BkHostId, BkProcessId, BusinessId, BusinessRow, CloudRow, MachineRow, ModuleId,
     ModuleRow, Origin, Program, ProgramId, ProgramRow, ServiceId, ServiceRow, SetEnv, SetId,
-    SetRow, SourceRow, TopologyChanges, Trouble, ViewProcessRow,
+    SetRow, SourceFault, SourceRow, TopologyChanges, ViewProcessRow,
 };
 use serde_json::json;
 
@@ -25,10 +25,10 @@ pub fn business(n: u32) -> BusinessRow {
     BusinessRow {
         id: BusinessId(n),
         name: format!("业务 {n}"),
-        origin: [Origin::Given, Origin::Cmdb][n as usize % 2],
+        origin: [Origin::Imported, Origin::Cmdb][n as usize % 2],
         refreshed_at: moment(n),
         variables: attributes(n),
-        troubles: Vec::from_iter((0..n % 3).map(|row| Trouble {
+        troubles: Vec::from_iter((0..n % 3).map(|row| SourceFault {
             row: SourceRow(format!("sets[{row}]")),
             reason: "it has no name".into(),
         })),

@@ -29,5 +29,5 @@ fn named(pid: i32, agent: &str) -> Option<FullName> {
     if value("MUSTER_AGENT=")? != agent {
         return None;
     }
-    FullName::known(value("MUSTER_NAMESPACE=")?, value("MUSTER_NAME=")?).ok()
+    FullName::parse_registered(value("MUSTER_NAMESPACE=")?, value("MUSTER_NAME=")?).ok()
 }

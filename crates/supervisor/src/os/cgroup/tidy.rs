@@ -57,7 +57,8 @@ impl Cgroups {
                     continue;
                 }
                 let name = leaf.split_once(':');
-                let name = name.and_then(|(namespace, name)| FullName::known(namespace, name).ok());
+                let name = name
+                    .and_then(|(namespace, name)| FullName::parse_registered(namespace, name).ok());
                 self.left_running.extend(name);
             }
             self.leave(hierarchy);

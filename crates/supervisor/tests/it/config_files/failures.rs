@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use model::config_file::{FileWanted, MAX_BYTES};
+use model::config_file::{DesiredFile, MAX_BYTES};
 use rustix::fs::{CWD, Mode, mkfifoat};
 
 use super::{Desk, is_root};
@@ -74,7 +74,7 @@ fn a_path_that_is_none_for_a_file_is_refused() {
             "File name too long",
         ),
     ] {
-        let wanted = FileWanted {
+        let wanted = DesiredFile {
             path: path.clone(),
             ..desk.wanted(&desk.path("any"), b"x")
         };
@@ -90,7 +90,7 @@ fn a_path_that_is_none_for_a_file_is_refused() {
 #[test]
 fn an_owner_or_content_that_is_wrong_is_refused_before_anything_is_made() {
     let desk = Desk::new();
-    let refused = |change: fn(&mut FileWanted)| {
+    let refused = |change: fn(&mut DesiredFile)| {
         let mut wanted = desk.wanted(&desk.path("new/app.conf"), b"x");
         change(&mut wanted);
         desk.files.write(&wanted, b"x").unwrap_err().to_string()

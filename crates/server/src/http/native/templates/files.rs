@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
-use model::access::Action;
+use model::access::Permission;
 use model::config_template::{ConfigFileRow, FileState, TemplateId};
 use model::topology::{BkProcessId, BusinessId};
 use model::{Invalid, UnixMillis};
@@ -107,7 +107,7 @@ pub(crate) async fn show(
 ) -> Result<Response, ApiError> {
     let business = BusinessId(id);
     // Before anything is found, so that nobody learns what there is.
-    http.control.check(&caller, Action::Operate, business)?;
+    http.control.check(&caller, Permission::Operate, business)?;
     let files = http
         .control
         .config_files(&caller, business, BkProcessId(process))?;
