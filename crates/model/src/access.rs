@@ -1,4 +1,4 @@
-//! Who may call: apps, users, login sessions, join tokens; and the trail of what they did.
+//! Access control: apps, users, login sessions, join tokens, callers, and the audit trail.
 
 pub mod grant;
 mod rights;
@@ -13,7 +13,7 @@ pub use rights::{AccessArea, Permission, Rights};
 
 use crate::{Host, Invalid, Namespace, UnixMillis};
 
-/// A salted hash of a secret. The secret itself is never kept.
+/// A salted hash of a secret. The secret itself is not stored.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretHash {
     pub scheme: HashScheme,
@@ -30,7 +30,7 @@ impl std::fmt::Debug for SecretHash {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HashScheme {
-    /// One round of SHA-256: for secrets that a machine made and checks on every request.
+    /// One round of SHA-256: for generated secrets, which are checked on every request.
     Sha256,
     /// PBKDF2-HMAC-SHA256: for passwords that people choose.
     Pbkdf2 { rounds: u32 },
@@ -41,22 +41,22 @@ pub enum HashScheme {
 pub struct App {
     pub code: String,
     pub secret: SecretHash,
-    /// From before there were roles: namespaces that it may touch; none named means all.
+    /// Before roles existed: the namespaces that it may use; None means all.
     #[serde(default)]
     pub namespaces: Option<Vec<Namespace>>,
-    /// May name its user with `bk_username` instead of a login.
+    /// May name its user by `bk_username` without a login.
     pub trusted: bool,
     /// Requests per second; 0 means no limit.
     pub rate_limit: u32,
     pub created_at: UnixMillis,
-    /// What it may do. None: it is from before there were roles, see [`App::grants`].
+    /// None if it was created before roles existed, see [`App::grants`].
     #[serde(default)]
     pub grants: Option<Vec<Grant>>,
 }
 
 impl App {
-    /// What it may do. An app from before there were roles keeps what it could: it operates in its namespaces, and one that
-    /// was trusted with users' names in every namespace was trusted with apps, users and tokens, too.
+    /// The permissions of the app. An app that was created before roles existed keeps its permissions: it operates in its
+    /// namespaces, and is admin if it is trusted in all namespaces.
     pub fn grants(&self) -> Vec<Grant> {
         match (&self.grants, &self.namespaces) {
             (Some(grants), _) => grants.clone(),
@@ -76,7 +76,7 @@ impl App {
     }
 }
 
-/// App codes and user names: letters, digits, and a few signs.
+/// Parses an app code or a user name.
 pub fn parse_handle(field: &str, text: &str) -> Result<String, Invalid> {
     let text = text.trim();
     if text.is_empty() {
@@ -98,13 +98,13 @@ pub struct User {
     pub name: String,
     pub password: SecretHash,
     pub created_at: UnixMillis,
-    /// What they may do. None: they are from before there were roles, see [`User::grants`].
+    /// None if created before roles existed, see [`User::grants`].
     #[serde(default)]
     pub grants: Option<Vec<Grant>>,
 }
 
 impl User {
-    /// What they may do. A user from before there were roles keeps what a login could: operate everywhere.
+    /// The permissions of the user. A user who was created before roles existed operates everywhere, as before.
     pub fn grants(&self) -> Vec<Grant> {
         match &self.grants {
             Some(grants) => grants.clone(),
@@ -113,7 +113,7 @@ impl User {
     }
 }
 
-/// What `bk_token` names. Kept by the hash of the token.
+/// A login session, which `bk_token` names. Stored under the hash of the token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Login {
     pub token_sha256: [u8; 32],
@@ -121,28 +121,28 @@ pub struct Login {
     pub expires_at: UnixMillis,
 }
 
-/// Lets an agent enrol. Kept by the hash of the token; `id` is what people name it by.
+/// Lets an agent enrol. Stored with the hash of the token; `id` names it in the API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinToken {
     pub id: String,
     pub token_sha256: [u8; 32],
-    /// Never means that it does not expire.
+    /// `NEVER` if it does not expire.
     pub expires_at: UnixMillis,
-    /// When set, good for this host alone.
+    /// If set, only this host may use it.
     pub host: Option<Host>,
     pub created_at: UnixMillis,
-    /// How many agents may still join with it; none for any number.
+    /// How many agents may still enrol with it; None means any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses_left: Option<u32>,
-    /// Whether an agent that joins with it takes the place of one that is connected, or was lately.
+    /// Whether an agent that enrols with it replaces one that is connected or was recently.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace: bool,
 }
 
-/// Who asks, after the credentials were checked.
+/// The authenticated caller of a request.
 ///
-/// An app and the user who is logged in at it may do what both may. An app that is trusted to name its user answers for
-/// them, so its own rights count; a person without an app has only their own.
+/// An app with a logged-in user has the rights that both have. A trusted app that names its user has the rights of the app; a
+/// user without an app has the rights of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub app: String,
@@ -154,7 +154,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Muster itself, for work that nobody asked for.
+    /// Muster itself, for work without a request.
     pub fn system() -> Self {
         Self {
             app: "muster".into(),
@@ -166,7 +166,7 @@ impl Caller {
         }
     }
 
-    /// The same caller, who may only do what these grants allow.
+    /// The same caller, limited to these grants.
     #[must_use]
     pub fn with_grants(self, grants: &[Grant]) -> Self {
         Self {
@@ -177,19 +177,19 @@ impl Caller {
 
     pub fn may<'a>(&self, action: Permission, area: impl Into<AccessArea<'a>>) -> bool {
         match area.into() {
-            // Each may do it somewhere, and yet there may be no place where both may.
+            // App and user may have the permission in different namespaces, and in none together.
             AccessArea::Anything => self.app_rights.may_somewhere(action, &self.user_rights),
             area => self.app_rights.may(action, area) && self.user_rights.may(action, area),
         }
     }
 
-    /// The namespaces that it may see; none named means all.
+    /// The namespaces that it may see; None means all.
     pub fn visible_namespaces(&self) -> Option<Vec<Namespace>> {
         self.app_rights.visible_to_both(&self.user_rights)
     }
 }
 
-/// For those who are limited by nothing, or by the other half of app and user.
+/// Unlimited rights: for Muster itself, and for the absent one of app and user.
 pub fn all_rights() -> Arc<Rights> {
     static ALL: LazyLock<Arc<Rights>> = LazyLock::new(|| Arc::new(Rights::ALL));
     ALL.clone()
@@ -203,11 +203,11 @@ pub struct Audit {
     pub user: String,
     pub from: String,
     pub request_id: String,
-    /// The verb: `register`, `operate`, `app.create`, …
+    /// The action: `register`, `operate`, `app.create`, …
     pub action: String,
-    /// What it was done to.
+    /// The object of the action.
     pub object: String,
-    /// How much, with what result.
+    /// Count and result.
     pub detail: String,
 }
 
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn an_app_and_its_user_may_what_both_may() {
+    fn an_app_with_a_user_has_the_rights_of_both() {
         let caller = Caller {
             app_rights: viewer_of("web"),
             user_rights: viewer_of("web"),
@@ -278,9 +278,9 @@ mod tests {
         assert!(!apart.may(Permission::Operate, AccessArea::Anything));
     }
 
-    /// Rows as they were stored before there were roles.
+    /// Reads rows that were stored before roles existed.
     #[test]
-    fn apps_and_users_from_before_there_were_roles_keep_what_they_had() {
+    fn apps_and_users_older_than_roles_keep_their_rights() {
         let secret = r#"{"scheme":"sha256","salt":[],"hash":[]}"#;
         let app = |namespaces: &str, trusted: bool| {
             let text = format!(

@@ -1,8 +1,8 @@
-//! How long texts from hosts may be, in characters that can be shown.
+//! Length limits of texts from hosts, in printable characters.
 //!
-//! A host writes its own statuses, results and events, so one that was taken over chooses these texts. `bound` cuts and
-//! escapes them ([`crate::text`]). It runs where a frame or a message of another replica becomes one of these types. Limits
-//! are wide enough for everything that an agent of ours says.
+//! A compromised host chooses the texts of its statuses, results and events. `bound` cuts and escapes them
+//! ([`crate::text`]). It runs where a frame or a message of another replica is decoded. A genuine agent never reaches the
+//! limits.
 
 use crate::config_file::{FileMetadata, WrittenFile};
 use crate::event::Event;
@@ -12,19 +12,19 @@ use crate::spec::raw::{MAX_COMMAND_LEN, MAX_PATH_LEN};
 use crate::text::{sanitize_last_lines, sanitize_line, sanitize_lines};
 use crate::{Outcome, Status};
 
-/// A sentence for people: why a process is as it is, why an event happened, why something is refused.
+/// A sentence for people: the reason of a state, an event or a refusal.
 pub const MAX_MESSAGE: usize = 2048;
-/// The version of a program, of an agent or of a server.
+/// The version of a program, agent or server.
 pub const MAX_VERSION: usize = 256;
 /// The name of a host.
 pub const MAX_HOSTNAME: usize = 255;
 /// The kernel of a host.
 pub const MAX_KERNEL: usize = 255;
-/// A word about a process: the letter of its state, a phase, the name of a program or of a user.
+/// A state letter, a checksum, the name of a program, user or group.
 pub const MAX_SHORT_TEXT: usize = 256;
-/// How many processes an agent may say that it holds, and how many foreign ones.
+/// How many processes, and how many foreign processes, one agent may report.
 pub const MAX_HELD: usize = 65_536;
-/// How many operations it may say are waiting for one of them.
+/// How many operations it may report for one process.
 pub const MAX_HELD_OPERATIONS: usize = 1024;
 
 impl Status {

@@ -1,7 +1,7 @@
-//! What a commit changes. The store writes it, the fleet folds it in, replicas pass it on: one form for all three.
+//! The changes of one commit. The store writes them, the fleet applies them, replicas exchange them: one form for all three.
 //!
-//! Ids are small numbers chosen by whoever plans the change. That is safe because a commit names the revision that it was
-//! planned against, and the store refuses it when the world has moved on.
+//! The planner of a change chooses its ids, which are small numbers. This is safe because a commit names the revision that
+//! it was planned against, and the store refuses it if a newer revision exists.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ macro_rules! id_type {
 }
 
 id_type!(
-    /// A host that anybody has ever named.
+    /// A host that enrolled or that a request named.
     HostId
 );
 id_type!(
@@ -60,11 +60,11 @@ id_type!(
     DefinitionId
 );
 id_type!(
-    /// One registered process. Used again after it is gone.
+    /// One registered process. Reused after its removal.
     ProcessId
 );
 
-/// A row is the whole new state of its thing: writing it twice is as good as once.
+/// Each row holds the whole new state of its object, so applying it is idempotent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Changes {
     pub hosts: Vec<HostRow>,
@@ -106,9 +106,9 @@ pub struct HostRow {
     pub id: HostId,
     pub host: Host,
     pub agent_id: Option<AgentId>,
-    /// Never, when it was only named in a request.
+    /// `NEVER` if only a request named it.
     pub enrolled_at: UnixMillis,
-    /// `bk_supplier_id` of the last registration that gave one. Only echoed, never part of the identity.
+    /// `bk_supplier_id` of the last registration that had one. Echoed to callers, not part of the identity.
     pub supplier: i64,
 }
 
@@ -135,9 +135,9 @@ pub struct ProcessRow {
     pub flag: Flag,
     pub managed: bool,
     pub registered_at: UnixMillis,
-    /// The revision that registered it: tells a process from an earlier one of the same name.
+    /// The revision that registered it: distinguishes it from an earlier process of the same name.
     pub incarnation: Revision,
-    /// The process of the view that it is an instance of. Adds the label `bk_process_id`.
+    /// The process of the view of which this is an instance. Adds the label `bk_process_id`.
     pub owner: Option<BkProcessId>,
 }
 
@@ -157,19 +157,19 @@ pub struct TaskRow {
     pub user: String,
 }
 
-/// One target as asked for. Its end is an [`OutcomeRow`].
+/// One target as requested. Its result is an [`OutcomeRow`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetRow {
     pub op_id: OpId,
     pub op: Op,
-    /// None when the caller named an agent or an address that nobody knows or could read.
+    /// None if the agent id is unknown or the address invalid.
     pub host: Option<HostId>,
     pub process: Arc<FullName>,
-    /// What stands before `:namespace:name` in the caller's keys: one, or several where a host was named in several ways.
+    /// The text before `:namespace:name` in the caller's keys; several if the caller named the host in several ways.
     pub key_prefixes: Arc<[Box<str>]>,
-    /// For operations that look without a registration.
+    /// For operations on processes without a registration.
     pub probe: Option<Arc<Probe>>,
-    /// When silence becomes an end.
+    /// After this the target ends as terminated.
     pub deadline: UnixMillis,
 }
 
@@ -179,7 +179,7 @@ pub struct OutcomeRow {
     pub outcome: Outcome,
 }
 
-/// An event as the server received it. (host, seq) is unique, so that a repeated one is the same.
+/// An event as the server received it. (host, seq) identifies it, so repetitions are dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRow {
     pub host: HostId,

@@ -1,18 +1,18 @@
-//! Configuration files on hosts: what a server wants written, what an agent wrote, and what it found.
+//! Configuration files on hosts: the desired file, the result of writing it, and the file that the agent read.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
 
-/// The longest file that is written: it travels in one frame.
+/// The largest file that is written: it is sent in one frame.
 pub const MAX_BYTES: usize = 3 * 1024 * 1024;
-/// How many older contents of a file stay beside it, unless somebody wants another number.
+/// How many backups of a file the agent keeps by default.
 pub const DEFAULT_BACKUPS: u32 = 5;
-/// The most that may be wanted.
+/// The most backups that may be requested.
 pub const MAX_BACKUPS: u32 = 100;
 const MAX_MODE: u32 = 0o7777;
 
-/// A file as it should be on a host. Its content goes beside it, as the final bytes.
+/// A file as it should be on a host. Its content is sent separately.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DesiredFile {
     /// Absolute, without `..`.
@@ -24,13 +24,13 @@ pub struct DesiredFile {
     pub mode: u32,
     /// Of the content, as 32 hexadecimal digits.
     pub md5: String,
-    /// How many older contents stay beside the file; with 0 there is no backup.
+    /// How many backups to keep; 0 for none.
     #[serde(default)]
     pub keep_backups: u32,
 }
 
 impl DesiredFile {
-    /// What can be wrong without looking at any host.
+    /// Checks everything that does not depend on the host.
     pub fn check(&self) -> Result<(), Invalid> {
         for (field, text) in [
             ("path", &self.path),
@@ -53,24 +53,24 @@ impl DesiredFile {
     }
 }
 
-/// What became of a file that was to be written.
+/// The result of writing a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenFile {
-    /// Where the file really is, which is elsewhere when its path leads through links.
+    /// The real path, with symbolic links resolved.
     pub path: String,
     /// Read back from the host.
     pub md5: String,
-    /// Everything was as wanted already; nothing was touched.
+    /// The file was already as desired and was not touched.
     pub unchanged: bool,
-    /// Of what was there before; none when nothing was, or something too long to read.
+    /// Of the previous content; none if there was none, or if it was too large to read.
     #[serde(default)]
     pub previous_md5: Option<String>,
-    /// Where that is now.
+    /// The path of its backup.
     #[serde(default)]
     pub backup_path: Option<String>,
 }
 
-/// What is at a path of a host. It is the first line of an answer; the content follows it.
+/// The file at a path of a host. Sent as the first line of an answer; the content follows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileLookup {
@@ -82,7 +82,7 @@ pub enum FileLookup {
 pub struct FileMetadata {
     pub size: u64,
     pub md5: String,
-    /// By name, or by number where nobody has it.
+    /// By name, or by number if no name exists.
     pub owner: String,
     pub group: String,
     /// The permission bits.
@@ -93,7 +93,7 @@ pub struct FileMetadata {
 mod tests {
     use super::*;
 
-    fn wanted() -> DesiredFile {
+    fn file() -> DesiredFile {
         DesiredFile {
             path: "/etc/app.conf".into(),
             owner: "app".into(),
@@ -105,11 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn what_no_host_could_write_is_refused_with_its_field() {
+    fn an_invalid_file_is_refused_with_its_field() {
         let refused = |change: fn(&mut DesiredFile)| {
-            let mut wanted = wanted();
-            change(&mut wanted);
-            wanted.check().map_err(|invalid| invalid.field)
+            let mut file = file();
+            change(&mut file);
+            file.check().map_err(|invalid| invalid.field)
         };
         assert_eq!(refused(|_| {}), Ok(()));
         assert_eq!(refused(|w| w.path.clear()), Err("path".into()));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_one_line() {
+    fn a_lookup_is_one_line_of_json() {
         let head = FileMetadata {
             size: 3,
             md5: "900150983cd24fb0d6963f7d28e17f72".into(),

@@ -31,7 +31,7 @@ impl std::fmt::Display for VersionId {
     }
 }
 
-/// How lines end in the file on the host.
+/// The line ends of the file on the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum LineSeparator {
     #[default]
@@ -64,7 +64,7 @@ impl LineSeparator {
         }
     }
 
-    /// Every line of `text` ends like this, however it ended before.
+    /// Converts all line ends of `text`.
     pub fn apply(self, text: &str) -> String {
         let plain = text.replace("\r\n", "\n").replace('\r', "\n");
         match self {
@@ -75,7 +75,7 @@ impl LineSeparator {
     }
 }
 
-/// What a template belongs to.
+/// The processes that get a file from a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Binding {
@@ -90,7 +90,7 @@ pub struct TemplateRow {
     /// Unique in its business.
     pub template_name: String,
     pub file_name: String,
-    /// The folder of the file; it may hold what a path of a program may hold.
+    /// The folder of the file; may contain the same variables as the paths of a program.
     pub abs_path: String,
     pub owner: String,
     pub group: String,
@@ -134,7 +134,7 @@ impl TemplateRow {
     }
 }
 
-/// Whether a folder and a name are a file on a host; before and after what they name is filled in.
+/// Checks folder and file name, before and after variables are filled in.
 pub fn check_file_path(abs_path: &str, file_name: &str) -> Result<(), Invalid> {
     let is_plain = |text: &str| !text.trim().is_empty() && !text.chars().any(char::is_control);
     let is_name = is_plain(file_name) && !file_name.contains('/');
@@ -150,15 +150,15 @@ pub fn check_file_path(abs_path: &str, file_name: &str) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Which place a version has among those of its template.
+/// The state of a version of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VersionState {
-    /// Being written. A template has at most one.
+    /// Being edited. A template has at most one.
     Draft,
-    /// What is generated from. A template has at most one.
+    /// Files are generated from it. A template has at most one.
     Active,
-    /// Was active once.
+    /// Was active earlier.
     Past,
 }
 
@@ -173,22 +173,22 @@ pub struct VersionRow {
     pub updated_by: String,
 }
 
-/// The sha256 of a content; contents are stored once under it.
+/// The SHA-256 of a content. Equal contents are stored once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentId(pub [u8; 32]);
 
-/// The file that a template makes for one instance. One with neither state is gone.
+/// The file of a template for one instance. A row with neither state deletes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFileRow {
     pub process: BkProcessId,
     pub local_inst_id: u32,
     pub template: TemplateId,
     pub generated: Option<FileState>,
-    /// What the agent wrote last, with the md5 that it read back.
+    /// The last content that the agent wrote, with the md5 that it read back.
     pub released: Option<FileState>,
 }
 
-/// One moment in the life of such a file.
+/// When, by whom and from which version a file was generated or released.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
     pub version: VersionId,
@@ -208,7 +208,7 @@ pub struct ContentRow {
     pub body: Arc<str>,
 }
 
-/// Everything of config templates that a commit changes.
+/// The changes of one commit to config templates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TemplateChanges {
     pub templates: Vec<TemplateRow>,
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_end_as_the_template_says_however_they_ended_before() {
+    fn all_line_ends_are_converted() {
         let mixed = "a\r\nb\nc\rd";
         assert_eq!(LineSeparator::Lf.apply(mixed), "a\nb\nc\nd");
         assert_eq!(LineSeparator::CrLf.apply(mixed), "a\r\nb\r\nc\r\nd");
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_out_of_its_folder_is_no_place_for_a_file() {
+    fn a_path_outside_its_folder_is_refused() {
         assert_eq!(
             check_file_path("/opt/${bk_set_name}", "a${inst_id}.conf"),
             Ok(())

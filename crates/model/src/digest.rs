@@ -1,8 +1,8 @@
-//! Numbers by which an agent and a server find out cheaply whether they mean the same processes.
+//! Digests by which agent and server compare their registrations cheaply.
 
 use crate::FullName;
 
-/// Summary of what an agent holds: independent of order, and 0 for nothing.
+/// Digest of the processes that an agent holds: independent of their order, 0 for none.
 pub fn held_digest<'a>(processes: impl Iterator<Item = (&'a FullName, u64, u64)>) -> u64 {
     processes.fold(0, |digest, (name, incarnation, definition_hash)| {
         digest ^ held_hash(name, incarnation, definition_hash)
@@ -22,7 +22,7 @@ pub fn held_hash(name: &FullName, incarnation: u64, definition_hash: u64) -> u64
     mixed ^ (mixed >> 29)
 }
 
-/// The same text on both sides gives the same number.
+/// Digest of a spec and its labels; agent and server compute it from the same text.
 pub fn definition_hash(spec_json: &str, labels_json: &str) -> u64 {
     let mut hash = Fnv::new();
     hash.write(spec_json.as_bytes());
@@ -31,14 +31,14 @@ pub fn definition_hash(spec_json: &str, labels_json: &str) -> u64 {
     hash.0
 }
 
-/// A number for a text, to tell long ones apart.
+/// Digest that distinguishes long texts.
 pub fn text_hash(text: &str) -> u64 {
     let mut hash = Fnv::new();
     hash.write(text.as_bytes());
     hash.0
 }
 
-/// FNV-1a, because the number must be the same in every build and for ever.
+/// FNV-1a, because agents in the field compare stored digests: they must never change.
 struct Fnv(u64);
 
 impl Fnv {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_digest_knows_no_order_and_sees_every_difference() {
+    fn the_digest_ignores_order_and_detects_every_difference() {
         let (a, b): (FullName, FullName) = ("x/a".parse().unwrap(), "x/b".parse().unwrap());
         let both = held_digest([(&a, 1, 10), (&b, 2, 20)].into_iter());
         assert_eq!(both, held_digest([(&b, 2, 20), (&a, 1, 10)].into_iter()));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_are_the_same_for_ever() {
+    fn digests_never_change() {
         let name: FullName = "gse/proc-test".parse().unwrap();
         assert_eq!(
             definition_hash("{}", "{}"),

@@ -1,4 +1,4 @@
-//! What happened to a process without anybody asking.
+//! Events: changes of a process that no operation caused.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use crate::{FullName, UnixMillis};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// A run ended and nobody had asked for it.
+    /// A run ended without a stop operation.
     ProcessExit,
     ProcessRestartSuccess,
     ProcessRestartFailed,
-    /// Restarting was given up.
+    /// The agent stopped trying to restart it.
     ProcessCancelRestart,
     /// Killed: over one of its own limits for several samples in a row.
     ProcessResourceLimitExceed,
@@ -20,7 +20,7 @@ pub enum EventKind {
     ProcessGroupResourceLimitExceed,
     /// `health_cmd` failed several times in a row.
     ProcessUnhealthy,
-    /// A file of `configmap` is not what it should be.
+    /// A file of `configmap` differs from its md5.
     ConfigDrift,
 }
 
@@ -59,7 +59,7 @@ pub struct Event {
     pub at: UnixMillis,
     pub process: FullName,
     pub kind: EventKind,
-    /// The sentence that is shown to people.
+    /// A sentence for people.
     pub reason: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,

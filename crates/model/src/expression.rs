@@ -1,20 +1,20 @@
-//! Expressions: how callers of the business view select processes by five names, from set to process id.
+//! Expressions, by which callers of the business view select processes: five parts, from set to process id.
 //!
-//! Each part is a [`Pattern`] that a whole name must match: case-sensitive, by code point. The last part may be a [`Slice`] of
-//! what the other parts selected, in order of process id. An absent or blank part is `*`.
+//! Each part is a [`Pattern`] that must match the whole name: case-sensitive, by code point. The last part may be a [`Slice`]
+//! of the processes that the other parts selected, in order of process id. An absent or blank part is `*`.
 //!
 //! | written | matches |
 //! |---|---|
-//! | `*`, `?` | any run of characters, also none; one character |
-//! | `[a, b*, 1-3]` | one of the items; `，` and `、` separate, too; an empty item is the empty string |
+//! | `*`, `?` | any number of characters; one character |
+//! | `[a, b*, 1-3]` | one of the items; `，` and `、` also separate; an empty item is the empty string |
 //! | `[a-c]`, `[1-100]` | one letter, one number of the range; `[01-12]` also numbers padded to two digits |
-//! | `[!abc]`, `[!1-3]` | one character that is none of these; all that follows `!` are single characters |
-//! | `[word]` | the word; what looks like a range and is none is a word as well: `[my-proc]` |
-//! | `\` | takes the meaning from the next character |
+//! | `[!abc]`, `[!1-3]` | one character that is none of these; after `!` each character stands for itself |
+//! | `[word]` | the word, also if it resembles a range: `[my-proc]` |
+//! | `\` | escapes the next character |
 //! | anything else | itself |
 //!
-//! The joined form is for people who type: `set.module.service.process.id`. There a dot outside of brackets ends a part, so a
-//! dot that belongs to a name is written `\.`; parts that are left out at the end are `*`.
+//! The joined form, for command lines, is `set.module.service.process.id`. A dot outside of brackets ends a part, so a dot in a
+//! name is written `\.`; missing parts at the end are `*`.
 
 mod error;
 mod explain;
@@ -49,11 +49,11 @@ pub use text::optional as text_or_number;
 pub const MAX_CHARACTERS: usize = 128 * 1024;
 /// How many items the lists of one part may have together.
 pub const MAX_ALTERNATIVES: usize = 10_000;
-/// How many wildcards and brackets one part may have. They are tried one by one; the words and ranges of one bracket are looked
-/// up together, however many.
+/// How many wildcards and brackets one part may have. Each costs time per name; the words and ranges of one bracket are looked
+/// up together.
 pub const MAX_WILDCARDS: usize = 200;
 
-/// Which of the five names.
+/// One of the five parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExpressionPart {
     Set,
@@ -72,7 +72,7 @@ impl ExpressionPart {
         Self::Id,
     ];
 
-    /// What callers call it.
+    /// Its field name in the API.
     pub fn field(self) -> &'static str {
         match self {
             Self::Set => "bk_set_name",
@@ -101,8 +101,8 @@ pub struct Expression {
     pub id: IdPart,
 }
 
-/// The five parts as somebody wrote them, each a string or a number: for callers that tell a field of the wrong type from
-/// wrong syntax.
+/// The five parts of a request, unparsed, each a string or a number: for callers that distinguish a wrong type from wrong
+/// syntax.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExpressionText {
@@ -119,7 +119,7 @@ pub struct ExpressionText {
 }
 
 impl Expression {
-    /// The parts from set to process id.
+    /// Parses the parts from set to process id.
     pub fn parse_parts(parts: [Option<&str>; 5]) -> Result<Self, ExpressionError> {
         let texts = parts.map(Option::unwrap_or_default);
         let [set, module, service, process, id] = texts;
@@ -137,7 +137,7 @@ impl Expression {
         all().map_err(|error| explain_unclosed(error, texts))
     }
 
-    /// The joined form: up to five parts with dots between them. A position in an error is one in the whole text.
+    /// Parses the joined form: up to five parts with dots between them. Positions in errors refer to the whole text.
     pub fn parse_dotted(text: &str) -> Result<Self, ExpressionError> {
         let tokens = token::tokens(text)?;
         let mut starts = vec![0];
@@ -168,7 +168,7 @@ impl Expression {
         })
     }
 
-    /// Each part in words.
+    /// Describes each part for people.
     pub fn explain(&self) -> [(ExpressionPart, String); 5] {
         [
             (ExpressionPart::Set, self.set.explain()),
@@ -180,7 +180,7 @@ impl Expression {
     }
 }
 
-/// Whoever opened a bracket in one part and closed it in a later one is told that this is not how parts work.
+/// Explains an unclosed bracket that a later part closes: brackets cannot span parts.
 fn explain_unclosed(error: ExpressionError, texts: [&str; 5]) -> ExpressionError {
     let closes = |text: &&str| {
         let closed = text.find(']');
@@ -238,7 +238,7 @@ impl fmt::Display for Expression {
     }
 }
 
-/// The same pattern with every dot escaped that would end a part of the joined form.
+/// Escapes every dot that would end a part of the joined form.
 fn without_dots(written: &str) -> String {
     let mut joined = String::with_capacity(written.len());
     let (mut in_brackets, mut is_escaped) = (false, false);

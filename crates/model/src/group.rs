@@ -19,7 +19,7 @@ pub struct ProcessGroup {
 pub struct Pool {
     pub cpu_pool_limit: f64,
     pub mem_pool_limit: f64,
-    /// 0: the victim is the one that uses most; 1: the one that uses most of its own limit.
+    /// Which process is killed: 0, the one that uses most; 1, the one that uses most of its own limit.
     pub cpu_pool_weight: u8,
     pub mem_pool_weight: u8,
 }

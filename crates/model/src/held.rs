@@ -1,10 +1,10 @@
-//! What an agent really holds, as it says itself when it is asked.
+//! The agent's answer to "which processes do you hold?", for comparison with the registrations of the server.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Flag, FullName, OpId, UnixMillis};
 
-/// Everything that one agent holds, and what stands in its way.
+/// The processes of one agent, and foreign processes behind their pid files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldReport {
     pub processes: Vec<HeldProcess>,
@@ -14,18 +14,18 @@ pub struct HeldReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldProcess {
     pub process: FullName,
-    /// Tells this registration from an earlier one of the same name.
+    /// Distinguishes this registration from an earlier one of the same name.
     pub incarnation: u64,
     /// [`crate::digest::definition_hash`] of spec and labels.
     pub definition_hash: u64,
     pub flag: Flag,
     pub managed: bool,
-    /// What is going on with it, in words.
+    /// The phase of its state machine, as text for people.
     pub phase: String,
-    /// The run that is the process now.
+    /// The current run.
     #[serde(default)]
     pub run: Option<HeldRun>,
-    /// Operations taken and not ended.
+    /// Operations accepted and not finished.
     #[serde(default)]
     pub operations: Vec<OpId>,
 }
@@ -36,15 +36,15 @@ pub struct HeldRun {
     pub started_at: UnixMillis,
 }
 
-/// A live process that a pid file names and that is not the process which the file belongs to.
+/// A live process that a pid file names although it is not the process that the file belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignProcess {
-    /// Whose pid file it is.
+    /// The owner of the pid file.
     pub process: FullName,
     pub pid_path: String,
     pub pid: i32,
-    /// The task name of who is there instead.
+    /// The task name of the foreign process.
     pub program: String,
-    /// Whom it runs as, where that can be seen.
+    /// The user that it runs as; empty if the agent may not see it.
     pub user: String,
 }

@@ -1,4 +1,4 @@
-//! A host is a cloud area and an address; an agent may carry an id of its own beside it.
+//! Hosts, identified by cloud area and address; agents may have an additional id.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
 
-/// (cloud, ip): the identity of a machine. The supplier that v1 callers send is echoed, never part of it.
+/// (cloud, ip): the identity of a machine. The supplier id that v1 callers send is echoed and not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Host {
@@ -21,7 +21,7 @@ impl Host {
         Self { cloud, ip }
     }
 
-    /// Reads the two fields as API callers send them.
+    /// Parses the two fields as API callers send them.
     pub fn parse(cloud: i64, ip: &str) -> Result<Self, Invalid> {
         Ok(Self {
             cloud: parse_cloud(cloud)?,
@@ -54,8 +54,8 @@ impl fmt::Display for Host {
     }
 }
 
-/// Reads `cloud:ip`. A bare address lies in cloud area 0; a bare IPv6 address stands in brackets, because
-/// `2001:db8::1` is also the host `db8::1` in cloud area 2001.
+/// Parses `cloud:ip`. A bare address is in cloud area 0; write a bare IPv6 address in brackets, because `2001:db8::1` is
+/// also the host `db8::1` in cloud area 2001.
 impl FromStr for Host {
     type Err = Invalid;
 
@@ -95,7 +95,7 @@ impl From<Host> for String {
     }
 }
 
-/// The id that GSE 2.0 callers name an agent by.
+/// The id by which GSE 2.0 callers name an agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AgentId(Box<str>);
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_read_back_what_they_print() {
+    fn a_host_parses_from_its_display() {
         for text in ["0:10.0.0.1", "7:::1", "12:fe80::1:2"] {
             let host: Host = text.parse().unwrap();
             assert_eq!(host.to_string(), text);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_address_lies_in_cloud_area_0() {
+    fn a_bare_address_is_in_cloud_area_0() {
         assert_eq!(
             "10.0.0.1".parse::<Host>().unwrap(),
             Host::parse(0, "10.0.0.1").unwrap()

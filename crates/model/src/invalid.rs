@@ -1,8 +1,8 @@
-//! What is wrong with a value that somebody gave: which field, and the rule that it breaks.
+//! The error of every parser here: the field, and the rule that its value breaks.
 
 use std::fmt;
 
-/// A refused input: the field as the caller wrote it, and the rule in words.
+/// A refused input: the field as the caller wrote it, and the broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
     pub field: String,
@@ -17,12 +17,12 @@ impl Invalid {
         }
     }
 
-    /// The field is needed and was absent, null or empty.
+    /// The field is required and was absent, null or empty.
     pub fn required(field: impl Into<String>) -> Self {
         Self::new(field, "is required")
     }
 
-    /// The same complaint, seen from one level further out.
+    /// Prefixes the field with the object that contains it.
     pub fn within(self, outer: &str) -> Self {
         match self.field.is_empty() {
             true => Self {

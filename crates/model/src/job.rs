@@ -1,4 +1,4 @@
-//! Jobs: one action on every instance of a scope, in order of priority and in batches.
+//! Jobs: one action on every instance of a scope, by priority and in batches.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::operation::MAX_OUTPUT;
 use crate::topology::{BkProcessId, BusinessId};
 use crate::{Code, Invalid, Op, OpId, UnixMillis};
 
-/// How many instances one job may touch.
+/// How many instances one job may have.
 pub const MAX_JOB_TASKS: usize = 200_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub enum JobAction {
     Diff,
 }
 
-/// What a job is done to.
+/// The objects that a job acts on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobObject {
@@ -43,7 +43,7 @@ pub enum JobObject {
     ConfigFile,
 }
 
-/// In which order priorities go.
+/// The order in which the priorities of a job run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PriorityOrder {
     LowFirst,
@@ -104,7 +104,7 @@ impl JobAction {
         }
     }
 
-    /// The operation that an agent does for it.
+    /// The operation that agents execute for it.
     pub fn op(self) -> Option<Op> {
         match self {
             Self::Start => Some(Op::Start),
@@ -129,7 +129,7 @@ impl JobAction {
     }
 }
 
-/// Within what a failure holds up what would come later.
+/// The unit within which a failure blocks later tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
@@ -140,22 +140,22 @@ pub enum Isolation {
     Host,
 }
 
-/// How a job goes about its tasks.
+/// How a job executes its tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobOptions {
     pub isolation: Isolation,
     /// Tasks at a time; none means all of one priority.
     pub batch_size: Option<u32>,
-    /// So many failures do not hold up what would come later.
+    /// Up to this many failures do not block later tasks.
     pub max_failures: u32,
     /// Result codes that count as ignored instead of failed.
     pub ignore_error_codes: Vec<i64>,
     /// Between two batches.
     pub pause_secs: u32,
-    /// For config files: only these templates; none named means all that are bound.
+    /// For config files: only these templates; empty means all that are bound.
     pub config_template_ids: Vec<TemplateId>,
-    /// What is done to a process once its files were released.
+    /// What to do to a process after its files were released.
     pub after_release: Option<AfterRelease>,
 }
 
@@ -174,7 +174,7 @@ pub enum JobStatus {
     Running,
     Succeeded,
     Failed,
-    /// Only of a task: what it would have done was not needed.
+    /// Only for tasks: there was nothing to do.
     Ignored,
 }
 
@@ -202,19 +202,19 @@ pub struct JobRow {
     pub id: JobId,
     pub business: BusinessId,
     pub action: JobAction,
-    /// The scope or expression as it was given, to be shown and to select anew on a retry.
+    /// The scope or expression of the request, shown to callers and evaluated again on a retry.
     pub scope: serde_json::Value,
     pub options: JobOptions,
     pub app: String,
     pub user: String,
     pub created_at: UnixMillis,
-    /// Never while it goes on.
+    /// `NEVER` while it runs.
     pub ended_at: UnixMillis,
     pub status: JobStatus,
-    /// Who cancelled it; empty when nobody did.
+    /// The user who cancelled it; empty if it was not cancelled.
     #[serde(default)]
     pub cancelled_by: String,
-    /// When failed tasks last began again; never when they did not. What failed before holds nothing up any more.
+    /// When failed tasks were last retried, or `NEVER`. Earlier failures no longer block tasks.
     #[serde(default = "never")]
     pub retried_at: UnixMillis,
 }
@@ -231,28 +231,28 @@ pub struct JobTaskRow {
     pub ordinal: u32,
     pub process: BkProcessId,
     pub local_inst_id: u32,
-    /// As at the beginning, for people who read it later.
+    /// Fixed when the job starts, so that it stays true for later readers.
     pub label: JobTaskLabel,
     pub priority: i32,
-    /// What of the chosen isolation it belongs to: a business, set, module or host.
+    /// The id of its isolation unit: a business, set, module or host.
     pub unit: u32,
     pub status: JobStatus,
-    /// The operation that does it, or did it last.
+    /// The operation that executes it, or the last one that did.
     pub op: Option<OpId>,
     pub code: Code,
     /// Why it failed or was ignored; empty otherwise.
     pub reason: String,
-    /// What the command printed, or what a diff shows.
+    /// The output of the command, or the diff.
     #[serde(default)]
     pub output: String,
-    /// The command that ran.
+    /// The executed command.
     #[serde(default)]
     pub command: String,
     pub started_at: UnixMillis,
     pub ended_at: UnixMillis,
 }
 
-/// Cuts an output to as much as is kept of an operation's, and says so.
+/// Cuts an output to [`MAX_OUTPUT`] bytes and marks the cut.
 pub fn truncate_output(output: &mut String) {
     const CUT: &str = "\n… the rest is not kept\n";
     if output.len() > MAX_OUTPUT {
@@ -260,11 +260,11 @@ pub fn truncate_output(output: &mut String) {
         output.truncate(output.trim_end_matches('\n').len());
         output.push_str(CUT);
     }
-    // A diff holds what is in files of the host.
+    // A diff contains text from files of the host.
     crate::text::sanitize_lines(output, MAX_OUTPUT);
 }
 
-/// Which instance it is, in words that stay true when the topology moves on.
+/// Describes an instance by names, which stay true when the topology changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobTaskLabel {
     /// set.module.service.process.id
@@ -280,20 +280,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_is_cut_once_however_often_it_is_shortened() {
+    fn truncating_an_output_is_idempotent() {
         let mut output = "中".repeat(MAX_OUTPUT);
         truncate_output(&mut output);
         let once = output.clone();
         assert!(once.len() <= MAX_OUTPUT && once.ends_with("not kept\n"));
         truncate_output(&mut output);
-        assert!(output == once, "nothing more is cut");
+        assert!(output == once, "cut twice");
         output.push_str("more");
         truncate_output(&mut output);
-        assert!(output == once, "what comes later is not kept, either");
+        assert!(output == once, "text after the cut was kept");
     }
 
     #[test]
-    fn actions_read_back_what_they_print() {
+    fn an_action_parses_from_its_name() {
         for action in JobAction::ALL {
             assert_eq!(JobAction::parse(action.as_str()).unwrap(), action);
             let json = serde_json::to_string(&action).unwrap();

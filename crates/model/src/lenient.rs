@@ -1,4 +1,4 @@
-//! How callers of the GSE family write values: numbers as strings, null for absent, any scalar as a label.
+//! Deserializers for values as GSE callers write them: numbers as strings, null for absent, any scalar as a label.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -52,7 +52,7 @@ impl<'de> Visitor<'de> for IntVisitor {
     }
 }
 
-/// A list of whole numbers in any of these forms; null is none, and left out within the list.
+/// A list of such numbers. Null is none; null items are dropped.
 pub fn ints<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<i64>>, D::Error> {
     #[derive(Deserialize)]
     struct Item(#[serde(deserialize_with = "int")] Option<i64>);
@@ -60,7 +60,7 @@ pub fn ints<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<i64
     Ok(list.map(|list| list.into_iter().filter_map(|item| item.0).collect()))
 }
 
-/// A list of texts, of which some may be numbers; null is none, and left out within the list.
+/// A list of texts or numbers. Null is none; null items are dropped.
 pub fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -101,7 +101,7 @@ pub fn float<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, 
     }
 }
 
-/// An object and nothing else: serde would take a list of its fields, too.
+/// Accepts only a JSON object. Serde would also accept an array of the field values.
 #[derive(Debug, Clone, Default)]
 pub struct Object<T>(pub T);
 
@@ -126,14 +126,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// An optional field that is an object where it is given.
+/// An optional object.
 pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     Ok(Option::<Object<T>>::deserialize(deserializer)?.map(|object| object.0))
 }
 
-/// An optional list of objects; null among them is none.
+/// An optional list of objects; a null item is none.
 pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<Option<T>>>, D::Error> {
@@ -145,7 +145,7 @@ pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     }))
 }
 
-/// A JSON object whose values are any scalars, kept as text; null values are left out.
+/// A JSON object of scalars, converted to text; null values are dropped.
 pub fn labels<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, String>, D::Error> {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_in_every_form() {
+    fn numbers_are_read_in_every_form() {
         for text in [
             r#"{"n":3,"f":3}"#,
             r#"{"n":"3","f":"3"}"#,
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn other_types_are_refused_as_numbers() {
         for text in [
             r#"{"n":"x"}"#,
             r#"{"n":1.5}"#,
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_fields_is_no_object() {
+    fn an_array_is_no_object() {
         #[derive(Debug, Deserialize)]
         struct Holder {
             #[serde(default, deserialize_with = "object")]

@@ -1,7 +1,6 @@
-//! The words of Muster: hosts, names, specs, statuses, operations, changes.
+//! Data types that all crates share: hosts, names, specs, statuses, operations, changes.
 //!
-//! Everything here is plain data. Parsing is validating: a value that exists is right. The crate does no I/O, reads no
-//! clock and knows nothing of async, so that every other crate can share it.
+//! Parsing validates: a value of these types obeys its rules. The crate does no I/O, reads no clock and has no async code.
 
 pub mod access;
 pub mod bounds;

@@ -16,7 +16,7 @@ pub const MAX_LABELS: usize = 64;
 /// The longest label key or value, in bytes.
 pub const MAX_LABEL_LEN: usize = 1024;
 
-/// Any text is fine, blanks inside included; what would make a key or a path ambiguous is not.
+/// Allows any text, inner blanks included, except what makes a key or a path ambiguous.
 fn check(field: &str, text: &str) -> Result<(), Invalid> {
     if text.is_empty() {
         return Err(Invalid::required(field));
@@ -42,7 +42,7 @@ fn check(field: &str, text: &str) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// A name that a person cannot see, or that a path takes for a folder, is refused: two names that look alike must be alike.
+/// Refuses invisible characters, so that names that look equal are equal, and the folder names `.` and `..`.
 fn check_visible(field: &str, text: &str) -> Result<(), Invalid> {
     if matches!(text, "." | "..") {
         return Err(Invalid::new(field, "must not be '.' or '..'"));
@@ -73,7 +73,7 @@ macro_rules! name_type {
                 Ok(name)
             }
 
-            /// A name that was registered before: one that is refused today is still found, shown and reported.
+            /// Parses a name that is already registered. Rules that were added later do not apply to it.
             pub fn parse_registered(text: &str) -> Result<Self, Invalid> {
                 check($field, text).map(|()| Self(text.into()))
             }
@@ -106,15 +106,15 @@ macro_rules! name_type {
 }
 
 name_type!(
-    /// Groups processes; also the unit of access.
+    /// Groups processes; also the unit of access control.
     Namespace, "namespace"
 );
 name_type!(
-    /// What its user calls a process within a namespace.
+    /// The name of a process within its namespace.
     ProcessName, "name"
 );
 
-/// namespace + name: a process wherever it runs. Written `namespace/name`.
+/// Names a process on any host. Written `namespace/name`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FullName {
@@ -130,7 +130,7 @@ impl FullName {
         })
     }
 
-    /// One that was registered before, see [`Namespace::parse_registered`].
+    /// Parses a name that is already registered, see [`Namespace::parse_registered`].
     pub fn parse_registered(namespace: &str, name: &str) -> Result<Self, Invalid> {
         Ok(Self {
             namespace: Namespace::parse_registered(namespace)?,
@@ -139,7 +139,7 @@ impl FullName {
     }
 }
 
-/// Parts of `namespace/name`.
+/// Splits `namespace/name`.
 fn split(text: &str) -> Result<(&str, &str), Invalid> {
     text.split_once('/')
         .ok_or_else(|| Invalid::new("process", format!("must be NAMESPACE/NAME, not {text:?}")))
@@ -175,7 +175,7 @@ impl From<FullName> for String {
     }
 }
 
-/// Free key-value pairs of a process; callers may send any JSON scalar as a value, kept as text.
+/// Key-value pairs of a process. Callers may send any JSON scalar as a value; it is stored as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Labels(BTreeMap<String, String>);
@@ -201,7 +201,7 @@ impl Labels {
         Ok(Self(pairs))
     }
 
-    /// These and one more, which replaces one of the same key.
+    /// A copy with this pair set.
     pub fn with(&self, key: &str, value: &str) -> Self {
         let mut pairs = self.0.clone();
         pairs.insert(key.to_owned(), value.to_owned());
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_names_read_back_what_they_print() {
+    fn a_full_name_parses_from_its_display() {
         let name: FullName = "gse/proc-test".parse().unwrap();
         assert_eq!(name.to_string(), "gse/proc-test");
         assert!("gse".parse::<FullName>().is_err());
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_and_invisible_characters_are_no_names() {
+    fn dots_and_invisible_characters_are_refused() {
         let dots = "must not be '.' or '..'";
         let invisible =
             |code: &str| format!("must not hold invisible characters such as \\u{{{code}}}");
@@ -258,12 +258,12 @@ mod tests {
             );
             assert_eq!(Namespace::parse(bad).unwrap_err().field, "namespace");
         }
-        // What was registered before is read back from the store, the journal and frames.
-        let known = FullName::parse_registered("gse", "a\u{200b}").unwrap();
-        let json = serde_json::to_string(&known).unwrap();
-        assert_eq!(serde_json::from_str::<FullName>(&json).unwrap(), known);
+        // Registered names are still read from the store, the journal and frames.
+        let registered = FullName::parse_registered("gse", "a\u{200b}").unwrap();
+        let json = serde_json::to_string(&registered).unwrap();
+        assert_eq!(serde_json::from_str::<FullName>(&json).unwrap(), registered);
         assert!("gse/a\u{200b}".parse::<FullName>().is_err());
-        // Line and paragraph separators break a general rule, too.
+        // Line and paragraph separators are refused, too.
         assert!(ProcessName::parse("a\u{2028}b").is_err());
         for good in ["...", ".web", "web.1", "业务", "naïve", "हिन्दी"] {
             assert!(ProcessName::parse(good).is_ok(), "{good}");

@@ -1,4 +1,4 @@
-//! Operations on processes: what can be asked, how it is named, and how it ends.
+//! Operations on processes: kinds, ids, result codes and outcomes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::status::Exit;
 use crate::{Flag, Invalid, UnixMillis};
 
-/// How much of a command's output is kept: the last part of it.
+/// How many bytes of a command's output are kept, from its end.
 pub const MAX_OUTPUT: usize = 64 * 1024;
-/// How long a target may be silent after its own limits have passed before it is called terminated.
+/// How long the server waits for a result beyond the limits of the operation itself.
 pub const GRACE_SECS: u32 = 30;
 
-/// What an operator can ask for. The numbers are the API's `op_type`; 5 and 6 do not exist.
+/// The kinds of operations. The numbers are `op_type` of the API; 5 and 6 do not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
@@ -62,12 +62,12 @@ impl Op {
         }
     }
 
-    /// Query and unmanage store nothing, so a partial spec is enough for them.
+    /// Whether it stores the spec. Query and unmanage do not, so a partial spec is enough for them.
     pub fn stores_spec(self) -> bool {
         !matches!(self, Self::Query | Self::Unmanage)
     }
 
-    /// The longest that an agent may take over it, by the process's own policy.
+    /// The longest time that an agent may take for it, by the policy of the process.
     pub fn max_secs(self, policy: &crate::spec::Policy) -> u32 {
         let start = policy.op_timeout.saturating_add(policy.start_check_secs);
         let stop = policy.op_timeout.saturating_add(policy.stop_check_secs);
@@ -97,11 +97,11 @@ pub struct TaskId(u64);
 impl TaskId {
     const PREFIX: &str = "GSETASK:";
 
-    /// Milliseconds above, chance below: ordered by time, and not to be had again even after a restored backup.
+    /// Time in the high bits, random in the low bits: sorted by time, and unique even after a backup was restored.
     pub fn new(now: UnixMillis, random: u32) -> Self {
-        const CHANCE_BITS: u32 = 21;
+        const RANDOM_BITS: u32 = 21;
         let millis = now.0.clamp(0, (1 << 42) - 1) as u64;
-        Self(millis << CHANCE_BITS | u64::from(random >> (u32::BITS - CHANCE_BITS)))
+        Self(millis << RANDOM_BITS | u64::from(random >> (u32::BITS - RANDOM_BITS)))
     }
 
     pub fn from_number(number: u64) -> Self {
@@ -155,7 +155,7 @@ impl From<TaskId> for String {
     }
 }
 
-/// One target of a task: what an agent executes at most once.
+/// One target of a task. An agent executes it at most once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OpId {
     pub task: TaskId,
@@ -168,14 +168,14 @@ impl fmt::Display for OpId {
     }
 }
 
-/// The result code of one key, as GSE clients know it.
+/// The result code of one key, in the numbering of GSE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Code(pub i32);
 
 impl Code {
     pub const OK: Self = Self(0);
-    /// Still going on: ask again.
+    /// Still running: the caller polls again.
     pub const HANDLING: Self = Self(115);
     pub const NO_CONNECTION: Self = Self(117);
     pub const TERMINATED: Self = Self(126);
@@ -186,7 +186,7 @@ impl Code {
     pub const EXISTS: Self = Self(850);
     pub const NOT_REGISTERED: Self = Self(851);
     pub const COMMAND_FAILED: Self = Self(65535);
-    /// This key's own part of the request is wrong.
+    /// The part of the request for this key is invalid.
     pub const INVALID: Self = Self(1_000_400);
 }
 
@@ -196,30 +196,30 @@ impl fmt::Display for Code {
     }
 }
 
-/// How one target ended. Exists only once it has.
+/// The result of one target. Exists once the target has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     pub code: Code,
     pub message: String,
     pub ended_at: UnixMillis,
-    /// What is wanted from now on, where the operation changed it.
+    /// The new desired state, if the operation changed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<Flag>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub managed: Option<bool>,
-    /// The command that ran, if one did.
+    /// The executed command, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran: Option<CommandRun>,
-    /// What a query saw.
+    /// The result of a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<Box<ProcessInspection>>,
-    /// What the process was when this was written down: its spec may change later, how it ended does not.
+    /// The process at the time of the outcome: its spec may change later, the outcome does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Box<OutcomeSubject>>,
 }
 
 impl Outcome {
-    /// An end without a command: refused, unreachable, already so.
+    /// An outcome without a command: refused, unreachable, already in that state.
     pub fn plain(code: Code, message: impl Into<String>, ended_at: UnixMillis) -> Self {
         Self {
             code,
@@ -234,34 +234,34 @@ impl Outcome {
     }
 }
 
-/// What a result says of its process beside how the operation went.
+/// Facts about the process of an outcome, stored with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OutcomeSubject {
-    /// The binary; empty where nobody knows it.
+    /// The binary; empty if unknown.
     pub proc_name: String,
     pub setup_path: String,
-    /// Never, where it was not registered.
+    /// `NEVER` if it was not registered.
     pub registered_at: UnixMillis,
     pub managed: bool,
 }
 
-/// What was executed on the host, and what came of it.
+/// A command that was executed on the host, and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRun {
     pub command: String,
-    /// None when it was still running at the check, or when nobody could ask.
+    /// None if it was still running at the check, or if its exit code was lost.
     pub exit: Option<Exit>,
     pub duration_ms: u64,
     /// The last [`MAX_OUTPUT`] bytes of both streams, as text.
     pub output: String,
 }
 
-/// One process as a live look at the host shows it.
+/// The live state of one process on its host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessInspection {
-    /// −1 when nothing runs; the rest is then empty.
+    /// −1 if it does not run; the other fields are then empty.
     pub pid: i32,
     pub cmdline: String,
     pub version: String,
@@ -273,11 +273,11 @@ pub struct ProcessInspection {
     pub mem: f64,
     /// Resident memory in KiB.
     pub rss_kib: u64,
-    /// Bytes under `log_path`; −1 when not known.
+    /// Bytes under `log_path`; −1 if unknown.
     pub disk: i64,
-    /// Memory that the host has left, in KiB.
+    /// Free memory of the host in KiB.
     pub free_kib: u64,
-    /// The letter of `/proc/PID/stat`.
+    /// The state letter of `/proc/PID/stat`.
     pub stat: String,
     pub utime_ticks: u64,
     pub stime_ticks: u64,
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn task_ids_read_back_what_they_print_and_sort_by_time() {
+    fn task_ids_parse_from_their_display_and_sort_by_time() {
         let early = TaskId::new(UnixMillis(1_700_000_000_000), u32::MAX);
         let late = TaskId::new(UnixMillis(1_700_000_000_001), 0);
         assert!(early < late);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn outcomes_read_back_what_they_store() {
+    fn an_outcome_round_trips_through_json() {
         let outcome = Outcome {
             flag: Some(Flag::Running),
             managed: Some(true),

@@ -1,6 +1,6 @@
-//! Which processes of a business: by ids and exact names, or by an expression.
+//! Selects processes of a business: by ids and exact names, or by an expression.
 //!
-//! A list that is empty or absent restricts nothing; conditions are ANDed; an id that nobody has matches nothing.
+//! An empty or absent list restricts nothing; conditions are ANDed; an unknown id matches nothing.
 
 use std::net::IpAddr;
 
@@ -17,13 +17,13 @@ const MAX_LIST: usize = 100_000;
 pub enum Selection {
     Scope(Scope),
     Expression {
-        /// None is all environments.
+        /// None means all environments.
         env: Option<SetEnv>,
         expression: Box<Expression>,
     },
 }
 
-/// What is None does not restrict; an empty list matches nothing.
+/// A field that is None restricts nothing; an empty list matches nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
     pub env: Option<SetEnv>,
@@ -34,7 +34,7 @@ pub struct Scope {
     pub processes: Option<Vec<BkProcessId>>,
 }
 
-/// Why a scope cannot be read: the two have codes of their own.
+/// Why a scope is refused. The two cases have different API codes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScopeError {
     Invalid(Invalid),
@@ -78,7 +78,7 @@ pub struct ViewFilter {
     pub ordering: Vec<SortOrder>,
 }
 
-/// As callers of the view number it.
+/// The status numbers of the GSEKit API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProcessStatus {
     Unregistered,
@@ -95,7 +95,7 @@ impl ProcessStatus {
         }
     }
 
-    /// None when there is no such status: it matches nothing.
+    /// None for an unknown number, which matches nothing.
     pub fn from_number(number: i64) -> Option<Self> {
         match number {
             0 => Some(Self::Unregistered),
@@ -122,7 +122,7 @@ pub struct SortOrder {
 }
 
 impl SortOrder {
-    /// Reads `bk_set_id,-bk_process_name`.
+    /// Parses `bk_set_id,-bk_process_name`.
     pub fn parse_list(text: &str) -> Result<Vec<Self>, Invalid> {
         let items = text
             .split(',')
@@ -132,7 +132,7 @@ impl SortOrder {
         Ok(Self::distinct(all))
     }
 
-    /// A key that comes again decides nothing, and is left out: sorting costs memory for each.
+    /// Drops repeated keys, which have no effect but cost memory when sorting.
     pub fn distinct(all: Vec<Self>) -> Vec<Self> {
         let mut distinct: Vec<Self> = Vec::new();
         for order in all {
@@ -168,7 +168,7 @@ impl SortOrder {
     }
 }
 
-/// `scope` as callers write it.
+/// `scope` of a request.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct RawScope {
@@ -186,8 +186,7 @@ pub struct RawScope {
     bk_process_ids: Option<Vec<i64>>,
 }
 
-/// `expression_scope` as callers write it: [`ExpressionText`] with its environment. Not flattened, so that an error names
-/// the field.
+/// `expression_scope` of a request: [`ExpressionText`] with its environment. Not flattened, so that errors name the field.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct RawExpressionScope {
@@ -206,7 +205,7 @@ pub struct RawExpressionScope {
 }
 
 impl Selection {
-    /// `scope` wins where both are given, even when it is empty.
+    /// `scope` wins if both are present, even if it is empty.
     pub fn read(
         scope: Option<RawScope>,
         expression: Option<RawExpressionScope>,
@@ -249,7 +248,7 @@ impl Scope {
     }
 }
 
-/// 0 is all of them.
+/// 0 means all environments.
 fn env_of(number: i64) -> Result<Option<SetEnv>, Invalid> {
     match number {
         0 => Ok(None),
@@ -268,7 +267,7 @@ fn env_of(number: i64) -> Result<Option<SetEnv>, Invalid> {
     }
 }
 
-/// An empty list restricts nothing.
+/// Limits the length of a list; an empty list becomes None.
 pub fn bounded<T>(field: &str, list: Option<Vec<T>>) -> Result<Option<Vec<T>>, Invalid> {
     match list {
         Some(list) if list.len() > MAX_LIST => Err(Invalid::new(
@@ -279,7 +278,7 @@ pub fn bounded<T>(field: &str, list: Option<Vec<T>>) -> Result<Option<Vec<T>>, I
     }
 }
 
-/// What cannot be an id matches nothing.
+/// Drops numbers that cannot be ids: they match nothing.
 fn ids<T>(
     field: &str,
     list: Option<Vec<i64>>,
@@ -293,7 +292,7 @@ fn ids<T>(
     }))
 }
 
-/// Each once, because each costs.
+/// Sorts and removes duplicates.
 pub fn distinct<T: Ord>(mut list: Vec<T>) -> Vec<T> {
     list.sort_unstable();
     list.dedup();
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_scope_is_everything_formal_and_wins() {
+    fn an_empty_scope_selects_all_formal_sets_and_wins() {
         let selection =
             read(r#"{"scope":{},"expression_scope":{"bk_set_name":"[unclosed"}}"#).unwrap();
         let formal = Scope {
@@ -328,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_may_be_strings_and_those_that_cannot_be_match_nothing() {
+    fn ids_may_be_strings_and_invalid_ids_match_nothing() {
         let selection = read(
             r#"{"scope":{"bk_set_env":"0","bk_set_ids":[6,"5",6,5],"bk_module_ids":[],"bk_process_ids":[-1]}}"#,
         );
@@ -359,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_wrong_is_named() {
+    fn a_missing_or_invalid_field_is_named() {
         assert!(
             matches!(read("{}"), Err(ScopeError::Invalid(invalid)) if invalid.field == "scope")
         );
@@ -373,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_are_lists_of_known_keys() {
+    fn a_sort_order_is_a_list_of_known_keys() {
         let order = SortOrder::parse_list("bk_set_id, -bk_process_name").unwrap();
         assert_eq!(order.len(), 2);
         assert!(order[1].descending && order[1].key == SortKey::ProcessName);

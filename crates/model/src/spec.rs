@@ -1,7 +1,7 @@
-//! How to run a process: who it is, its commands, its limits, and the policy that keeps it alive.
+//! How to run a process: identity, commands, limits, and the policy that keeps it alive.
 //!
-//! [`Spec`] is complete and right. [`raw::RawSpec`] is what callers send; it becomes a `Spec`, or a [`Probe`] where an
-//! operation needs no more than to find the process.
+//! [`Spec`] is complete and valid. Callers send a [`raw::RawSpec`]; it becomes a `Spec`, or a [`Probe`] if an operation only
+//! needs to find the process.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -28,7 +28,7 @@ pub struct Spec {
     pub runtime: Runtime,
 }
 
-/// What the process is called on the host, and where its files are. Optional texts are empty when not given.
+/// Name and paths of the process on its host. Absent optional texts are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct Identity {
     pub user: String,
 }
 
-/// Shell commands; empty means that there is none and the built-in way is used.
+/// Shell commands. For an empty command the agent uses its built-in method.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Commands {
@@ -58,10 +58,10 @@ pub struct Commands {
     pub health_cmd: String,
 }
 
-/// Upper bounds; 0 means none. `cpu` and `mem` are percent of the whole machine.
+/// Upper limits; 0 means none. `cpu` and `mem` are percent of the whole machine.
 ///
-/// `fd`, `disk` and `net` are reserved in the GSE documents, without units: they are kept and shown and limit nothing. The
-/// limits that the agent enforces are `runtime.fd_max`, `log_bytes_max` and `net_max`.
+/// `fd`, `disk` and `net` are reserved in the GSE documents, without units: they are stored and shown but not enforced. The
+/// enforced limits are `runtime.fd_max`, `log_bytes_max` and `net_max`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
@@ -72,7 +72,7 @@ pub struct Limits {
     pub net: u64,
 }
 
-/// How long to wait for what, and how often to try again.
+/// Timeouts and retries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Policy {
@@ -99,16 +99,16 @@ impl Default for Policy {
     }
 }
 
-/// What being managed means for this process.
+/// What the agent does for a managed process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub enum AutoType {
-    /// Run by `crontab_rule`; without a rule only when asked.
+    /// Runs by `crontab_rule`; without a rule only on request.
     Periodic,
-    /// Restarted when it dies.
+    /// Restarted when it exits.
     #[default]
     Resident,
-    /// Run once.
+    /// Runs once.
     OneShot,
 }
 
@@ -143,15 +143,15 @@ pub struct WarnReport {
 
 /// A configuration file whose content is watched.
 ///
-/// Without `md5` the content at the agent's first look counts as right. Without `path` there is nothing to watch: the entry
-/// is kept and does nothing.
+/// Without `md5` the content that the agent reads first counts as right. An entry without `path` is stored and has no
+/// effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigFile {
     pub path: String,
     pub md5: String,
 }
 
-/// As much of a spec as it takes to find a process on its host. Every text may be empty.
+/// The part of a spec that finds a process on its host. Every text may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Probe {
@@ -175,22 +175,22 @@ impl From<&Spec> for Probe {
 }
 
 impl Spec {
-    /// The form that is stored, sent to agents and compared: equal specs have equal text.
+    /// The form that is stored, sent to agents and compared: equal specs have equal texts.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a spec has only string keys")
     }
 
-    /// The form in which callers write specs, and so the one that they are shown: [`RawSpec`] reads it back.
+    /// The form of API requests, which responses use too: [`RawSpec`] reads it back.
     pub fn to_request_json(&self) -> serde_json::Value {
-        let mut written = serde_json::to_value(self).expect("a spec has only string keys");
+        let mut json = serde_json::to_value(self).expect("a spec has only string keys");
         if let Some(digits) = self.runtime.umask_digits() {
-            written["runtime"]["umask"] = digits.into();
+            json["runtime"]["umask"] = digits.into();
         }
-        written
+        json
     }
 }
 
-/// For `#[serde(serialize_with)]`: a spec as [`Spec::to_request_json`].
+/// For `#[serde(serialize_with)]`, see [`Spec::to_request_json`].
 pub fn serialize_as_request<S: Serializer>(
     spec: &impl std::borrow::Borrow<Spec>,
     serializer: S,

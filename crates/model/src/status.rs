@@ -1,10 +1,10 @@
-//! What is wanted of a process and what it is.
+//! Desired and observed state of a process.
 
 use serde::{Deserialize, Serialize};
 
 use crate::UnixMillis;
 
-/// What is wanted: the numbers are the API's.
+/// The desired state. The numbers are those of the API.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub enum Flag {
@@ -33,11 +33,11 @@ impl From<Flag> for u8 {
     }
 }
 
-/// What is, as far as anybody knows.
+/// The observed state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// No agent has said anything about it yet.
+    /// No agent has reported it yet.
     #[default]
     Unknown,
     Running,
@@ -45,7 +45,7 @@ pub enum State {
 }
 
 impl State {
-    /// The number of the GSE dialects: 0 unregistered or nothing was ever heard of it, 1 running, 2 stopped.
+    /// The number of the GSE dialects: 0 unregistered or never reported, 1 running, 2 stopped.
     pub fn number(self) -> u8 {
         match self {
             Self::Unknown => 0,
@@ -63,12 +63,12 @@ impl State {
     }
 }
 
-/// The live status of one process, as its agent sees it. One writer: the agent.
+/// The live status of one process. Only its agent writes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {
     pub state: State,
-    /// −1 when not running.
+    /// −1 if not running.
     pub pid: i32,
     pub version: String,
     pub started_at: UnixMillis,
@@ -81,9 +81,9 @@ pub struct Status {
     pub disk: u64,
     /// Bytes per second over its TCP sockets.
     pub net: u64,
-    /// Why it is as it is; empty when there is nothing to say.
+    /// The reason of the state; may be empty.
     pub message: String,
-    /// What the agent holds as wanted; operations decide it, and so does the end of a one-shot.
+    /// The desired state that the agent holds. Operations set it, and so does the end of a one-shot run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flag: Option<Flag>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ impl Default for Status {
 pub enum Exit {
     Code(i32),
     Signal(i32),
-    /// It ended while nobody could ask for its code.
+    /// It ended while no parent could read its exit code.
     Unseen,
 }
 

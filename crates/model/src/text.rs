@@ -1,12 +1,12 @@
-//! Text that another machine sent, made fit to be shown: bounded, and without characters that hide or steer.
+//! Sanitizes text from other machines: bounds its length, escapes control and bidirectional characters.
 //!
-//! Everything that shows such text (API, logs, terminals, browsers) relies on it, so it happens where the text is read. What
-//! cannot be shown is written as `\u{1b}`; what is too long is cut and marked with `…`.
+//! API, logs, terminals and browsers rely on it, so it runs where the text is received. Unprintable characters become
+//! `\u{1b}`; text that is too long is cut and marked with `…`.
 
-/// Marks the place where a text was cut.
+/// Marks where a text was cut.
 const CUT: char = '…';
 
-/// Characters that reorder the text around them: what a person reads is then not what is there.
+/// Characters that reorder the text around them, so that a reader sees other text than there is.
 pub fn is_bidi_control(c: char) -> bool {
     matches!(
         c,
@@ -14,7 +14,7 @@ pub fn is_bidi_control(c: char) -> bool {
     )
 }
 
-/// Characters that nobody sees: control and format characters, fillers, variation selectors, tags, line separators.
+/// Characters without a glyph: control and format characters, fillers, variation selectors, tags, line separators.
 pub fn is_invisible(c: char) -> bool {
     c.is_control()
         || is_bidi_control(c)
@@ -47,7 +47,7 @@ pub fn is_invisible(c: char) -> bool {
         )
 }
 
-/// Whether a character is written as an escape in text that is shown.
+/// Whether sanitized text contains this character only as an escape.
 pub fn must_be_escaped(c: char) -> bool {
     c.is_control() || is_bidi_control(c) || matches!(c, '\u{2028}' | '\u{2029}')
 }
@@ -57,23 +57,23 @@ pub fn sanitize_line(text: &mut String, max: usize) {
     clean(text, max, |c| !must_be_escaped(c), Keep::First);
 }
 
-/// Makes the text lines of at most `max` characters in all. Line ends and tabs stay.
+/// Bounds the text to `max` characters in all. Line ends and tabs stay.
 pub fn sanitize_lines(text: &mut String, max: usize) {
-    end_lines_alike(text);
-    clean(text, max, is_fit_in_lines, Keep::First);
+    normalize_line_ends(text);
+    clean(text, max, is_printable_in_lines, Keep::First);
 }
 
-/// Keeps the last `max` characters of lines, because the end of an output says most.
+/// Keeps the last `max` characters, because the end of an output says most.
 pub fn sanitize_last_lines(text: &mut String, max: usize) {
-    end_lines_alike(text);
-    clean(text, max, is_fit_in_lines, Keep::Last);
+    normalize_line_ends(text);
+    clean(text, max, is_printable_in_lines, Keep::Last);
 }
 
-fn is_fit_in_lines(c: char) -> bool {
+fn is_printable_in_lines(c: char) -> bool {
     matches!(c, '\n' | '\t') || !must_be_escaped(c)
 }
 
-fn end_lines_alike(text: &mut String) {
+fn normalize_line_ends(text: &mut String) {
     if text.contains("\r\n") {
         *text = text.replace("\r\n", "\n");
     }
@@ -86,57 +86,57 @@ enum Keep {
     Last,
 }
 
-fn clean(text: &mut String, max: usize, is_fit: fn(char) -> bool, keep: Keep) {
-    // As many bytes are never more characters.
-    if text.len() > max || !text.chars().all(is_fit) {
+fn clean(text: &mut String, max: usize, is_printable: fn(char) -> bool, keep: Keep) {
+    // A text never has more characters than bytes.
+    if text.len() > max || !text.chars().all(is_printable) {
         *text = match keep {
-            Keep::First => first(text, max, is_fit),
-            Keep::Last => last(text, max, is_fit),
+            Keep::First => first(text, max, is_printable),
+            Keep::Last => last(text, max, is_printable),
         };
     }
 }
 
-fn first(text: &str, max: usize, is_fit: fn(char) -> bool) -> String {
+fn first(text: &str, max: usize, is_printable: fn(char) -> bool) -> String {
     let (mut n, mut cut_at) = (0, 0);
     for (at, c) in text.char_indices() {
-        n += width(c, is_fit);
+        n += width(c, is_printable);
         if n > max {
-            return format!("{}{CUT}", escaped(&text[..cut_at], is_fit));
+            return format!("{}{CUT}", escaped(&text[..cut_at], is_printable));
         }
-        // One character less than the limit, which is the mark's.
+        // Leaves room for the mark.
         if n < max {
             cut_at = at + c.len_utf8();
         }
     }
-    escaped(text, is_fit)
+    escaped(text, is_printable)
 }
 
-fn last(text: &str, max: usize, is_fit: fn(char) -> bool) -> String {
+fn last(text: &str, max: usize, is_printable: fn(char) -> bool) -> String {
     let (mut n, mut cut_at) = (0, text.len());
     for (at, c) in text.char_indices().rev() {
-        n += width(c, is_fit);
+        n += width(c, is_printable);
         if n > max {
-            return format!("{CUT}{}", escaped(&text[cut_at..], is_fit));
+            return format!("{CUT}{}", escaped(&text[cut_at..], is_printable));
         }
         if n < max {
             cut_at = at;
         }
     }
-    escaped(text, is_fit)
+    escaped(text, is_printable)
 }
 
 /// How many characters are shown for this one.
-fn width(c: char, is_fit: fn(char) -> bool) -> usize {
-    match is_fit(c) {
+fn width(c: char, is_printable: fn(char) -> bool) -> usize {
+    match is_printable(c) {
         true => 1,
         false => c.escape_unicode().len(),
     }
 }
 
-fn escaped(text: &str, is_fit: fn(char) -> bool) -> String {
+fn escaped(text: &str, is_printable: fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        match is_fit(c) {
+        match is_printable(c) {
             true => shown.push(c),
             false => shown.extend(c.escape_unicode()),
         }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_can_be_shown_stays_as_it_is() {
+    fn printable_text_stays_as_it_is() {
         for text in ["", "exited with code 3", "进程 já", "a\\u{1b}"] {
             assert_eq!(cleaned(sanitize_line, text, 40), text);
             assert_eq!(cleaned(sanitize_last_lines, text, 40), text);
@@ -189,18 +189,18 @@ mod tests {
         assert_eq!(cleaned(sanitize_line, "abcdefg", 6), "abcde…");
         assert_eq!(cleaned(sanitize_line, "进程进程", 3), "进程…");
         assert_eq!(cleaned(sanitize_last_lines, "abcdefg", 6), "…cdefg");
-        // An escape is whole or absent.
+        // An escape is never cut.
         assert_eq!(cleaned(sanitize_line, "abc\x1b[31m", 6), "abc…");
         assert_eq!(cleaned(sanitize_last_lines, "abc\x1bd", 6), "…d");
     }
 
     proptest! {
         #[test]
-        fn any_text_is_bounded_and_stays_so(text in any::<String>(), max in 1usize..40) {
+        fn any_text_is_bounded_and_sanitizing_is_idempotent(text in any::<String>(), max in 1usize..40) {
             for clean in [sanitize_line, sanitize_lines, sanitize_last_lines] {
                 let once = cleaned(clean, &text, max);
                 assert!(once.chars().count() <= max, "{once:?}");
-                assert!(once.chars().all(is_fit_in_lines), "{once:?}");
+                assert!(once.chars().all(is_printable_in_lines), "{once:?}");
                 assert_eq!(cleaned(clean, &once, max), once);
             }
         }

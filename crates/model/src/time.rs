@@ -1,4 +1,4 @@
-//! Points in time as the API and the store carry them: whole milliseconds since 1970, UTC.
+//! Points in time in API and store: milliseconds since 1970, UTC.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ impl UnixMillis {
         Self(secs.saturating_mul(1000))
     }
 
-    /// Whole seconds, as the GSE dialects want them.
+    /// Whole seconds, as in the GSE dialects.
     pub fn secs(self) -> i64 {
         self.0.div_euclid(1000)
     }
@@ -25,12 +25,12 @@ impl UnixMillis {
         Self(self.0.saturating_add(millis))
     }
 
-    /// How long ago `earlier` was; 0 when it lies ahead.
+    /// Milliseconds since `earlier`; 0 if it is in the future.
     pub fn millis_since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0).max(0)
     }
 
-    /// `2026-11-15T10:45:02Z`, for sentences that people read.
+    /// `2026-11-15T10:45:02Z`, for messages.
     pub fn to_rfc3339(self) -> String {
         let (days, secs) = (
             self.secs().div_euclid(86_400),
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_around_leap_days_and_the_epoch_are_right() {
+    fn dates_around_leap_days_and_the_epoch_are_correct() {
         for (secs, text) in [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_400, "2000-02-29T00:00:00Z"),

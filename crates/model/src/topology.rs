@@ -1,7 +1,7 @@
 //! The process view: business → set → module → service instance (one host) → process → instances.
 //!
-//! Rows are what the store keeps and the view shows; ids are those of the CMDB, or small numbers of our own where the
-//! source of a business has none. An instance is a registered process with an `owner`: it is not stored twice.
+//! The store keeps these rows and the view shows them. Ids come from the CMDB; the planner assigns small numbers if the source
+//! of a business has none. An instance is a registered process with an `owner`: it is not stored twice.
 
 mod alias;
 pub mod document;
@@ -31,7 +31,7 @@ macro_rules! topology_id {
         pub struct $type(pub u32);
 
         impl $type {
-            /// Reads an id as callers send it.
+            /// Parses an id of a request.
             pub fn parse(id: i64) -> Result<Self, Invalid> {
                 u32::try_from(id).map(Self).map_err(|_| {
                     Invalid::new($field, format!("must be a whole number from 0 to {}", u32::MAX))
@@ -51,12 +51,12 @@ topology_id!(BusinessId, "bk_biz_id");
 topology_id!(SetId, "bk_set_id");
 topology_id!(ModuleId, "bk_module_id");
 topology_id!(
-    /// A service instance: what a module is on one host.
+    /// A service instance: a module on one host.
     ServiceId,
     "bk_service_id"
 );
 topology_id!(
-    /// A host as the CMDB numbers it.
+    /// The CMDB number of a host.
     BkHostId,
     "bk_host_id"
 );
@@ -66,12 +66,12 @@ topology_id!(
     "bk_process_id"
 );
 topology_id!(
-    /// A [`Program`], shared by every process that is described alike. Chosen by whoever plans the change.
+    /// A [`Program`], shared by all processes with equal descriptions. The planner of the change assigns it.
     ProgramId,
     "program"
 );
 
-/// What a set is for. "0" in a scope means all.
+/// The environment of a set. 0 in a scope means all.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -117,11 +117,11 @@ impl From<SetEnv> for u8 {
     }
 }
 
-/// Where a business comes from, and so who refreshes it.
+/// The source of a business, which decides how it is refreshed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// A file or the native API: changed only when somebody sends it anew.
+    /// A file or the native API: changes only with the next import.
     #[serde(rename = "given")]
     Imported,
     Cmdb,
@@ -135,12 +135,12 @@ pub struct BusinessRow {
     pub id: BusinessId,
     pub name: String,
     pub origin: Origin,
-    /// When it was last compared with its source.
+    /// The time of the last comparison with the source.
     pub refreshed_at: UnixMillis,
     /// `global_variables` of its templates.
     #[serde(default, skip_serializing_if = "Attributes::is_empty")]
     pub variables: Attributes,
-    /// What was wrong at the last refresh, row by row.
+    /// The rows that the last refresh could not apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub troubles: Vec<SourceFault>,
 }
@@ -167,20 +167,20 @@ pub struct ModuleRow {
     pub id: ModuleId,
     pub set: SetId,
     pub name: Arc<str>,
-    /// 0 when it was made without one.
+    /// 0 for none.
     #[serde(default)]
     pub service_template: u32,
     #[serde(default, skip_serializing_if = "Attributes::is_empty")]
     pub attributes: Attributes,
 }
 
-/// A host of the view: the same machine as a [`Host`] of the fleet, under the CMDB's number.
+/// A host of the view: a [`Host`] of the fleet with its CMDB number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MachineRow {
     pub id: BkHostId,
     pub host: Host,
     pub ip_v6: Option<Ipv6Addr>,
-    /// Inner addresses beside these two, by which it is found as well.
+    /// Further inner addresses by which it can be found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_innerips: Vec<IpAddr>,
     pub agent_id: Option<AgentId>,
@@ -207,11 +207,11 @@ pub struct ViewProcessRow {
     pub id: BkProcessId,
     pub service: ServiceId,
     pub program: ProgramId,
-    /// 0 when it was made without one.
+    /// 0 for none.
     pub process_template: u32,
-    /// Of its host among those that run the same alias in the same module, from 1: `inst_id` comes from it.
+    /// Number of its host among those that run the same alias in the same module, from 1. `inst_id` is derived from it.
     pub ordinal: u32,
-    /// Its source does not have it any more. It is shown until its last instance has stopped.
+    /// Its source no longer has it. It is shown until its last instance has stopped.
     pub vanished: bool,
 }
 
@@ -223,13 +223,13 @@ pub fn namespace_of(business: BusinessId) -> Namespace {
 
 const NAMESPACE_PREFIX: &str = "GSEKIT_BIZ_";
 
-/// The business that a namespace holds the instances of.
+/// The business whose instances are in this namespace.
 pub fn business_of(namespace: &Namespace) -> Option<BusinessId> {
     let number = namespace.as_str().strip_prefix(NAMESPACE_PREFIX)?;
     number.parse().ok().map(BusinessId)
 }
 
-/// What an instance is called: `{bk_process_name}_{local_inst_id}`, with an alias that a name may hold, see [`escape_alias`].
+/// The name of an instance: `{bk_process_name}_{local_inst_id}`, with the alias escaped by [`escape_alias`].
 pub fn instance_name(business: BusinessId, alias: &str, local_inst_id: u32) -> FullName {
     let name = format!("{}_{local_inst_id}", escape_alias(alias));
     FullName {
@@ -238,18 +238,18 @@ pub fn instance_name(business: BusinessId, alias: &str, local_inst_id: u32) -> F
     }
 }
 
-/// The alias, as [`escape_alias`] has it, and `local_inst_id` in the name of an instance.
+/// The escaped alias and `local_inst_id` of the name of an instance.
 pub fn split_instance_name(name: &ProcessName) -> Option<(&str, u32)> {
     let (alias, local) = name.as_str().rsplit_once('_')?;
     Some((alias, local.parse().ok()?))
 }
 
-/// The number that an instance has among all of its module and alias.
+/// The number of an instance among all of its module and alias.
 pub fn inst_id(ordinal: u32, largest_proc_num: u32, local_inst_id: u32) -> u64 {
     u64::from(ordinal.saturating_sub(1)) * u64::from(largest_proc_num) + u64::from(local_inst_id)
 }
 
-/// Everything of the process view that a commit changes.
+/// The changes of one commit to the process view.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TopologyChanges {
     pub businesses: Vec<BusinessRow>,
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_instance_is_found_again_by_its_name() {
+    fn an_instance_name_is_split_into_its_parts() {
         let name = instance_name(BusinessId(2), "gse_agent", 3);
         assert_eq!(name.to_string(), "GSEKIT_BIZ_2/gse_agent_3");
         assert_eq!(business_of(&name.namespace), Some(BusinessId(2)));
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn instances_of_all_hosts_are_numbered_through() {
+    fn instances_of_all_hosts_are_numbered_consecutively() {
         // Three hosts with at most four instances each.
         assert_eq!(inst_id(1, 4, 1), 1);
         assert_eq!(inst_id(1, 4, 4), 4);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn environments_are_numbers_on_the_wire() {
+    fn environments_are_numbers_in_the_api() {
         for env in SetEnv::ALL {
             assert_eq!(SetEnv::try_from(env.number()).unwrap(), env);
         }

@@ -1,4 +1,4 @@
-//! Webhooks: who else is told of events, over HTTP.
+//! Webhooks: HTTP receivers of events.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,16 +13,16 @@ pub const MAX_URL_LEN: usize = 2048;
 pub struct Webhook {
     pub id: String,
     pub url: WebhookUrl,
-    /// Only events of these namespaces; none named means all.
+    /// Only events of these namespaces; None means all.
     pub namespaces: Option<Vec<Namespace>>,
-    /// Only events of these kinds; none named means all.
+    /// Only events of these kinds; None means all.
     pub kinds: Option<Vec<EventKind>>,
-    /// Signs what is sent. Kept as it is, unlike other secrets: a hash cannot sign.
+    /// Signs requests. Stored in plain text, unlike other secrets, because a hash cannot sign.
     pub secret: String,
     pub created_at: UnixMillis,
 }
 
-/// Secrets stay out of logs.
+/// Omits the secret.
 impl std::fmt::Debug for Webhook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Webhook")
@@ -141,7 +141,7 @@ impl WebhookUrl {
         self.text[self.authority_start..self.host_end].trim_matches(['[', ']'])
     }
 
-    /// Whether it is called over TLS.
+    /// Whether it uses TLS.
     pub fn is_secure(&self) -> bool {
         self.text.starts_with(SECURE)
     }
@@ -150,7 +150,7 @@ impl WebhookUrl {
         self.port
     }
 
-    /// Path and query, as a request line wants them.
+    /// Path and query for the request line.
     pub fn target(&self) -> String {
         match &self.text[self.authority_end..] {
             "" => "/".to_owned(),
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_taken_apart() {
+    fn a_url_is_split_into_its_parts() {
         for (text, host, port, authority, target) in [
             ("http://example.org", "example.org", 80, "example.org", "/"),
             ("http://h:8080/a/b?c=d", "h", 8080, "h:8080", "/a/b?c=d"),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_http_url_is_refused() {
+    fn invalid_urls_are_refused() {
         for text in [
             "",
             "example.org",
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_webhook_is_told_what_it_wants() {
+    fn a_webhook_filters_events() {
         let event = Event {
             at: UnixMillis(1),
             process: "web/nginx".parse().unwrap(),

@@ -1,4 +1,4 @@
-//! Roles, and where they count: what an admin gives to users and apps.
+//! Grants: roles of users and apps, each with the namespaces and businesses where it applies.
 
 use std::fmt;
 
@@ -12,15 +12,15 @@ pub const MAX_GRANTS: usize = 256;
 /// How many namespaces and businesses one grant may name.
 pub const MAX_NAMED: usize = 256;
 
-/// Each may what those before it may, and more.
+/// Each role includes the rights of the previous ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Sees what there is and how it fares; not what programs write, nor what is in files.
+    /// Sees processes and their states, but no logs and no files.
     Viewer,
     /// Registers, operates, releases; reads logs and files.
     Operator,
-    /// Also decides who may call, who is told, and which hosts belong.
+    /// Also manages apps, users, tokens, webhooks and hosts.
     Admin,
 }
 
@@ -44,7 +44,7 @@ impl Role {
     }
 }
 
-/// Where a grant counts.
+/// Where a grant applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantReach {
@@ -55,7 +55,7 @@ pub enum GrantReach {
     },
 }
 
-/// A role, and where it counts.
+/// A role, and where it applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub role: Role,
@@ -70,7 +70,7 @@ impl Grant {
         }
     }
 
-    /// Naming neither namespaces nor businesses means everything.
+    /// Without namespaces and businesses it applies to everything.
     pub fn new(
         role: Role,
         mut namespaces: Vec<Namespace>,
@@ -124,7 +124,7 @@ impl fmt::Display for Grant {
     }
 }
 
-/// Several grants in words.
+/// Describes several grants for people.
 pub fn describe_grants(grants: &[Grant]) -> String {
     match grants {
         [] => "nothing".to_owned(),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_names_each_place_once_and_says_so_in_words() {
+    fn a_grant_lists_each_namespace_and_business_once() {
         let two = vec![BusinessId(2), BusinessId(2)];
         let grant = Grant::new(Role::Operator, namespaces(&["web", "db", "web"]), two).unwrap();
         assert_eq!(
@@ -158,14 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn an_admin_is_one_of_everything() {
+    fn an_admin_grant_applies_to_everything() {
         assert!(Grant::new(Role::Admin, namespaces(&["web"]), Vec::new()).is_err());
         assert!(Grant::new(Role::Admin, Vec::new(), vec![BusinessId(2)]).is_err());
         assert!(Grant::new(Role::Admin, Vec::new(), Vec::new()).is_ok());
     }
 
     #[test]
-    fn what_is_stored_is_read_again() {
+    fn grants_round_trip_through_json() {
         let grants = [
             Grant::everywhere(Role::Admin),
             Grant::new(Role::Viewer, namespaces(&["web"]), vec![BusinessId(2)]).unwrap(),

@@ -1,7 +1,6 @@
-//! What somebody may do: their grants, ready to be asked.
+//! Rights: the grants of an app or user, compiled for permission checks.
 //!
-//! The instances of a business are the processes of one namespace, so rights are about namespaces alone, and a business is
-//! its namespace.
+//! All instances of a business are in one namespace, so rights refer to namespaces only.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +8,14 @@ use super::grant::{Grant, GrantReach, Role};
 use crate::Namespace;
 use crate::topology::{BusinessId, namespace_of};
 
-/// What a request wants to do.
+/// What a request needs to be allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
-    /// See what there is and how it fares.
+    /// See processes and their states.
     View,
-    /// Change it, or read what programs write and what is in files.
+    /// Change processes, read logs and files.
     Operate,
-    /// Decide about apps, users, tokens, webhooks and hosts.
+    /// Manage apps, users, tokens, webhooks and hosts.
     Manage,
 }
 
@@ -30,14 +29,14 @@ impl Permission {
     }
 }
 
-/// What a request wants to do it to.
+/// Where a request needs a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessArea<'a> {
     Namespace(&'a Namespace),
     Business(BusinessId),
-    /// What belongs to no namespace, or to all.
+    /// Objects that belong to no namespace, or to all.
     Everything,
-    /// Anything at all: for lists that show each caller its part, and for what all callers share.
+    /// At least one namespace: for lists that are filtered by caller, and for objects that all callers share.
     Anything,
 }
 
@@ -64,14 +63,14 @@ impl std::fmt::Display for AccessArea<'_> {
     }
 }
 
-/// The namespaces where something is allowed.
+/// The namespaces where a permission is granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Span {
+enum NamespaceSet {
     All,
     Some(BTreeSet<Namespace>),
 }
 
-impl Span {
+impl NamespaceSet {
     const NONE: Self = Self::Some(BTreeSet::new());
 
     fn add(&mut self, reach: &GrantReach) {
@@ -112,26 +111,26 @@ impl Span {
     }
 }
 
-/// What somebody may do, and where.
+/// The permissions of an app or user, each with its namespaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
-    view: Span,
-    operate: Span,
+    view: NamespaceSet,
+    operate: NamespaceSet,
     manage: bool,
 }
 
 impl Rights {
-    /// Muster's own, and what the other half of an app and its user has when there is only one of them.
+    /// Unlimited, see [`super::all_rights`].
     pub const ALL: Self = Self {
-        view: Span::All,
-        operate: Span::All,
+        view: NamespaceSet::All,
+        operate: NamespaceSet::All,
         manage: true,
     };
 
     pub fn from_grants(grants: &[Grant]) -> Self {
         let mut rights = Self {
-            view: Span::NONE,
-            operate: Span::NONE,
+            view: NamespaceSet::NONE,
+            operate: NamespaceSet::NONE,
             manage: false,
         };
         for grant in grants {
@@ -152,7 +151,7 @@ impl Rights {
         }
     }
 
-    /// Whether there is any place where both may.
+    /// Whether there is a namespace where both have the permission.
     pub(super) fn may_somewhere(&self, action: Permission, other: &Self) -> bool {
         match action {
             Permission::View => self.view.meets(&other.view),
@@ -161,14 +160,13 @@ impl Rights {
         }
     }
 
-    /// The namespaces to see that both allow; none named means all.
+    /// The namespaces that both may see; None means all.
     pub(super) fn visible_to_both(&self, other: &Self) -> Option<Vec<Namespace>> {
         match (&self.view, &other.view) {
-            (Span::All, Span::All) => None,
-            (Span::All, Span::Some(some)) | (Span::Some(some), Span::All) => {
-                Some(some.iter().cloned().collect())
-            }
-            (Span::Some(some), Span::Some(others)) => {
+            (NamespaceSet::All, NamespaceSet::All) => None,
+            (NamespaceSet::All, NamespaceSet::Some(some))
+            | (NamespaceSet::Some(some), NamespaceSet::All) => Some(some.iter().cloned().collect()),
+            (NamespaceSet::Some(some), NamespaceSet::Some(others)) => {
                 Some(some.intersection(others).cloned().collect())
             }
         }
@@ -190,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn several_grants_add_up_and_none_reaches_further_than_it_says() {
+    fn grants_add_up_and_apply_only_where_they_say() {
         let rights = Rights::from_grants(&[
             grant(Role::Viewer, &["web"], &[]),
             grant(Role::Operator, &["db"], &[2]),
@@ -210,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_granted_is_nothing_allowed() {
+    fn no_grants_means_no_permission() {
         let rights = Rights::from_grants(&[]);
         for action in [Permission::View, Permission::Operate, Permission::Manage] {
             for area in [
@@ -224,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_admin_manages_and_may_everything_else() {
+    fn only_an_admin_manages_and_has_all_permissions() {
         let rights = Rights::from_grants(&[grant(Role::Admin, &[], &[])]);
         assert_eq!(rights, Rights::ALL);
         let operator = Rights::from_grants(&[grant(Role::Operator, &[], &[])]);
@@ -233,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_is_what_both_may_see() {
+    fn namespaces_are_visible_if_both_may_see_them() {
         let web_and_db = Rights::from_grants(&[grant(Role::Viewer, &["web", "db"], &[])]);
         let db = Rights::from_grants(&[grant(Role::Operator, &["db", "x"], &[])]);
         assert_eq!(web_and_db.visible_to_both(&db), Some(vec![ns("db")]));

@@ -1,15 +1,15 @@
-//! What is wrong with an expression, and where.
+//! Errors of expressions, with their position.
 
 use std::fmt;
 
 use super::{ExpressionPart, MAX_ALTERNATIVES, MAX_CHARACTERS, MAX_DIGITS, MAX_WILDCARDS};
 
-/// A refused expression: the part, the character, and what is wrong there.
+/// A refused expression: the part, the character, and the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpressionError {
-    /// None when one pattern was parsed by itself, or the joined form does not fall into parts.
+    /// None if a single pattern was parsed, or if the joined form has too many parts.
     pub part: Option<ExpressionPart>,
-    /// Counted from 1, in code points, in the text that was given: one part, or the whole joined form.
+    /// Counted from 1, in code points of the parsed text: one part, or the whole joined form.
     pub character: usize,
     pub problem: ExpressionProblem,
 }
@@ -30,7 +30,7 @@ impl ExpressionError {
         }
     }
 
-    /// The same complaint about a text that begins later in a longer one.
+    /// Moves the position into a longer text.
     pub(super) fn shifted(self, characters: usize) -> Self {
         Self {
             character: self.character + characters,
@@ -55,7 +55,7 @@ impl std::error::Error for ExpressionError {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpressionProblem {
     UnclosedBracket,
-    /// The bracket would close in a later part.
+    /// A later part would close the bracket.
     BracketAcrossParts,
     /// The character at which the outer bracket opened.
     NestedBracket {

@@ -1,16 +1,16 @@
-//! An expression in plain English, for whoever wants to know before acting on what it selects.
+//! Describes expressions in English, so that users can check them before they operate on the selection.
 
-use super::pattern::{Atom, Choice, Item, Pattern, Segment};
+use super::pattern::{Atom, Bracket, Item, Pattern, Segment};
 use super::slice::{IdPart, Slice};
 
-/// More words than this are counted instead of listed.
+/// Lists longer than this are shortened.
 const LISTED: usize = 12;
 
 impl Pattern {
     /// `any`, `exactly "a"`, `begins with "a"`, `"4" followed by "6", "8" or "9"`.
     pub fn explain(&self) -> String {
         use Atom::{AnyRun, Text};
-        use Segment::{Atom as A, Choice as C};
+        use Segment::{Atom as A, Bracket as B};
         match &self.segments[..] {
             [] => "the empty name".to_owned(),
             [A(AnyRun)] => "any".to_owned(),
@@ -18,19 +18,21 @@ impl Pattern {
             [A(Text(text)), A(AnyRun)] => format!("begins with {text:?}"),
             [A(AnyRun), A(Text(text))] => format!("ends with {text:?}"),
             [A(AnyRun), A(Text(text)), A(AnyRun)] => format!("contains {text:?}"),
-            [C(choice)] if choice.has_words_only() => format!("one of {}", choose(choice)),
+            [B(bracket)] if bracket.has_words_only() => {
+                format!("one of {}", self::bracket(bracket))
+            }
             segments => {
-                let pieces: Vec<String> = segments.iter().map(piece).collect();
-                pieces.join(" followed by ")
+                let segments: Vec<String> = segments.iter().map(segment).collect();
+                segments.join(" followed by ")
             }
         }
     }
 }
 
-fn piece(segment: &Segment) -> String {
+fn segment(segment: &Segment) -> String {
     match segment {
         Segment::Atom(atom) => self::atom(atom),
-        Segment::Choice(choice) => choose(choice),
+        Segment::Bracket(bracket) => self::bracket(bracket),
     }
 }
 
@@ -49,8 +51,8 @@ fn atom(atom: &Atom) -> String {
     }
 }
 
-fn choose(choice: &Choice) -> String {
-    listed(choice.items.iter().map(item).collect())
+fn bracket(bracket: &Bracket) -> String {
+    listed(bracket.items.iter().map(item).collect())
 }
 
 fn item(item: &Item) -> String {
@@ -63,8 +65,8 @@ fn item(item: &Item) -> String {
         }
         Item::Numbers(range) => format!("a number from {range}"),
         Item::Wild(atoms) => {
-            let pieces: Vec<String> = atoms.iter().map(atom).collect();
-            pieces.join(" and ")
+            let atoms: Vec<String> = atoms.iter().map(atom).collect();
+            atoms.join(" and ")
         }
     }
 }
@@ -117,7 +119,7 @@ impl Slice {
     }
 }
 
-/// `two processes`; the sign says only from where to count. One is not counted: `the first process`.
+/// `two processes`, `process` for one. The sign of the count is ignored.
 fn processes(count: i64) -> String {
     const WORDS: [&str; 9] = [
         "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",

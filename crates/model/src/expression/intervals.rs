@@ -1,20 +1,20 @@
-//! Many ranges, searched together.
+//! Sorted ranges for binary search.
 
-/// Ranges with both ends, in order and apart from each other.
+/// Inclusive ranges, sorted and disjoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Intervals<T>(Vec<(T, T)>);
 
 impl<T: Copy + Ord> Intervals<T> {
     pub(super) fn new(mut ranges: Vec<(T, T)>) -> Self {
         ranges.sort_unstable();
-        let mut apart: Vec<(T, T)> = Vec::with_capacity(ranges.len());
+        let mut disjoint: Vec<(T, T)> = Vec::with_capacity(ranges.len());
         for (low, high) in ranges {
-            match apart.last_mut() {
+            match disjoint.last_mut() {
                 Some((_, end)) if low <= *end => *end = high.max(*end),
-                _ => apart.push((low, high)),
+                _ => disjoint.push((low, high)),
             }
         }
-        Self(apart)
+        Self(disjoint)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -37,12 +37,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_that_overlap_are_one() {
+    fn overlapping_ranges_are_merged() {
         let intervals = Intervals::new(vec![(7, 9), (1, 6), (20, 30), (2, 3), (9, 12)]);
         assert_eq!(intervals.0, [(1, 6), (7, 12), (20, 30)]);
         let inside: Vec<u32> = (0..40).filter(|value| intervals.contains(*value)).collect();
-        let meant: Vec<u32> = (1..=12).chain(20..=30).collect();
-        assert_eq!(inside, meant);
+        let expected: Vec<u32> = (1..=12).chain(20..=30).collect();
+        assert_eq!(inside, expected);
         assert_eq!(intervals.end(), Some(30));
         assert!(!Intervals::new(vec![]).contains(0));
     }

@@ -1,10 +1,9 @@
-//! Whether a name matches, in time that grows with pattern times name and never faster.
+//! Matches names against a pattern in time O(pattern × name).
 //!
-//! Backtracking is what makes many stars slow. Here nothing is tried twice: the pieces of the pattern are taken in order, and
-//! each turns the set of positions in the name that the pieces before it may end at into the set that it may end at itself.
-//! Positions are bytes; they are always those between two characters.
+//! There is no backtracking: the matcher takes the segments of the pattern in order and turns the set of positions in the name
+//! where the previous segment may end into the set where this one may end. Positions are byte offsets at character boundaries.
 
-use super::pattern::{Atom, Choice, Pattern, Segment};
+use super::pattern::{Atom, Bracket, Pattern, Segment};
 
 /// Matches names against one pattern.
 #[derive(Debug)]
@@ -32,20 +31,20 @@ impl<'p> Matcher<'p> {
             [] => name.is_empty(),
             [Segment::Atom(Atom::AnyRun)] => true,
             [Segment::Atom(Atom::Text(text))] => text == name,
-            [Segment::Choice(choice)] if choice.has_words_only() => choice
+            [Segment::Bracket(bracket)] if bracket.has_words_only() => bracket
                 .words
                 .binary_search_by(|word| word.as_ref().cmp(name))
                 .is_ok(),
-            segments => self.falls_into(segments, name),
+            segments => self.matches_segments(segments, name),
         }
     }
 
-    /// How many characters were looked at so far: what the names that were tried have cost.
+    /// How many characters were compared so far, over all names.
     pub fn work(&self) -> u64 {
         self.work.0
     }
 
-    fn falls_into(&mut self, segments: &[Segment], name: &str) -> bool {
+    fn matches_segments(&mut self, segments: &[Segment], name: &str) -> bool {
         self.reached.clear(name);
         self.reached.insert(0);
         for segment in segments {
@@ -53,8 +52,8 @@ impl<'p> Matcher<'p> {
             let (from, into) = (&self.reached, &mut self.next);
             match segment {
                 Segment::Atom(atom) => advance(atom, name, from, into, &mut self.work),
-                Segment::Choice(choice) => {
-                    choose(choice, name, from, into, &mut self.within, &mut self.work);
+                Segment::Bracket(bracket) => {
+                    advance_bracket(bracket, name, from, into, &mut self.within, &mut self.work);
                 }
             }
             std::mem::swap(&mut self.reached, &mut self.next);
@@ -101,7 +100,7 @@ fn advance(atom: &Atom, name: &str, from: &Positions, into: &mut Positions, work
     }
 }
 
-/// One character that is as asked for.
+/// Advances over one character that fits.
 fn one(
     name: &str,
     from: &Positions,
@@ -119,8 +118,8 @@ fn one(
     }
 }
 
-fn choose(
-    choice: &Choice,
+fn advance_bracket(
+    bracket: &Bracket,
     name: &str,
     from: &Positions,
     into: &mut Positions,
@@ -129,17 +128,17 @@ fn choose(
 ) {
     for at in from.iter() {
         let rest = &name.as_bytes()[at..];
-        let looked_at = words(&choice.words, rest, |length| into.insert(at + length));
-        work.add(looked_at);
-        if !choice.numbers.is_empty() {
-            let numbers = &choice.numbers;
+        let compared = words(&bracket.words, rest, |length| into.insert(at + length));
+        work.add(compared);
+        if !bracket.numbers.is_empty() {
+            let numbers = &bracket.numbers;
             work.add(numbers.lengths(rest, |length| into.insert(at + length)));
         }
     }
-    if !choice.letters.is_empty() {
-        one(name, from, into, work, |c| choice.letters.contains(c));
+    if !bracket.letters.is_empty() {
+        one(name, from, into, work, |c| bracket.letters.contains(c));
     }
-    for atoms in choice.wild() {
+    for atoms in bracket.wild() {
         let [reached, next] = within;
         reached.copy(from);
         for atom in atoms {
@@ -154,8 +153,8 @@ fn choose(
     }
 }
 
-/// The length of each word that `rest` begins with. The words are sorted and each there once, so those that share a beginning
-/// stand together, the shortest first. Returns how many characters were looked at.
+/// Calls `found` with the length of each word that `rest` begins with. The words are sorted and distinct, so words with a
+/// common prefix are adjacent, the shortest first. Returns how many characters were compared.
 fn words(words: &[Box<str>], rest: &[u8], mut found: impl FnMut(usize)) -> usize {
     let mut candidates = words;
     for length in 0..=rest.len() {
@@ -176,7 +175,7 @@ fn words(words: &[Box<str>], rest: &[u8], mut found: impl FnMut(usize)) -> usize
     rest.len()
 }
 
-/// A set of positions in a name, its end included: one bit for each.
+/// A bit set of positions in a name, its end included.
 #[derive(Debug, Default)]
 struct Positions(Vec<u64>);
 

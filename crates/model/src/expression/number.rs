@@ -1,27 +1,26 @@
-//! Ranges of numbers: compared, never written out, however many numbers there are.
+//! Ranges of numbers, matched by comparison instead of enumeration.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::intervals::Intervals;
 
-/// The most digits of a number in a range; with it, values fit 128 bits with room to spare.
+/// The most digits of a number in a range, so that values fit 128 bits.
 pub const MAX_DIGITS: usize = 32;
 
-/// `8-12`, `01-12`. Numbers are matched as they are usually written, and, where an end is written with leading zeros, also
-/// padded to that width.
+/// `8-12`, `01-12`. Matches numbers without leading zeros and, if an end has leading zeros, also numbers padded to its width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NumberRange {
     low: u128,
     high: u128,
-    /// The digits of each end as it was written.
+    /// The number of digits of each end.
     written: (usize, usize),
-    /// The widths of the ends that are written with leading zeros.
+    /// The widths of the ends that have leading zeros.
     padded: [Option<usize>; 2],
 }
 
 impl NumberRange {
-    /// Both ends are at most `MAX_DIGITS` ASCII digits; none when they are in the wrong order.
+    /// Both ends are at most `MAX_DIGITS` ASCII digits; None if they are reversed.
     pub(super) fn new(from: &str, to: &str) -> Option<Self> {
         let width = |text: &str| (text.len() > 1 && text.starts_with('0')).then_some(text.len());
         let range = Self {
@@ -33,7 +32,7 @@ impl NumberRange {
         (range.low <= range.high).then_some(range)
     }
 
-    /// Every way to write each of the numbers, if that is at most `limit` words.
+    /// All spellings of all numbers, if they are at most `limit`.
     pub(super) fn words(&self, limit: usize) -> Option<Vec<String>> {
         if self.high - self.low >= limit as u128 {
             return None;
@@ -48,7 +47,7 @@ impl NumberRange {
         (words.len() <= limit).then_some(words)
     }
 
-    /// The same numbers as words with classes of digits: `1-100` is `[1-9]`, `[1-9][0-9]` and `100`.
+    /// The numbers as shell patterns with digit classes: `1-100` is `[1-9]`, `[1-9][0-9]` and `100`.
     pub(super) fn shell_patterns(&self) -> Vec<String> {
         let mut styles = Vec::new();
         let smallest = |digits: u32| {
@@ -85,7 +84,7 @@ impl NumberRange {
     }
 }
 
-/// Many ranges, searched together.
+/// Several ranges, searched together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NumberRanges {
     plain: Intervals<u128>,
@@ -115,7 +114,7 @@ impl NumberRanges {
         self.plain.is_empty()
     }
 
-    /// Each number of digits that one of these numbers takes at the beginning of `rest`. Returns the digits looked at.
+    /// Calls `found` with the length of each number of these ranges that `rest` begins with. Returns how many digits it compared.
     pub(super) fn lengths(&self, rest: &[u8], mut found: impl FnMut(usize)) -> usize {
         let mut value = 0;
         for (index, byte) in rest.iter().enumerate().take(MAX_DIGITS) {
@@ -146,7 +145,7 @@ impl NumberRanges {
     }
 }
 
-/// The ends as they were written.
+/// The ends as written in the expression.
 impl fmt::Display for NumberRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (from, to) = self.written;
@@ -154,7 +153,7 @@ impl fmt::Display for NumberRange {
     }
 }
 
-/// Splits a range between two texts of equally many digits into words with classes of digits.
+/// Splits a range between two numbers with equally many digits into patterns with digit classes.
 fn split(low: &str, high: &str, prefix: String, styles: &mut Vec<String>) {
     let (Some(first), Some(last)) = (low.chars().next(), high.chars().next()) else {
         styles.push(prefix);
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_may_end_at_several_places() {
+    fn a_number_may_match_with_several_lengths() {
         assert_eq!(lengths("1", "1000000", "12345"), [1, 2, 3, 4, 5]);
         assert_eq!(lengths("8", "12", "120"), [2]);
         assert_eq!(lengths("0", "5", "05"), [1]);
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_become_classes_as_a_shell_knows_them() {
+    fn a_range_becomes_shell_patterns() {
         let styles = |from, to| NumberRange::new(from, to).unwrap().shell_patterns();
         assert_eq!(styles("1", "3"), ["[1-3]"]);
         assert_eq!(styles("1", "100"), ["[1-9]", "[1-9][0-9]", "100"]);
@@ -267,11 +266,11 @@ mod tests {
     }
 
     #[test]
-    fn few_numbers_are_words() {
+    fn small_ranges_are_enumerated() {
         let words = |from, to| NumberRange::new(from, to).unwrap().words(10);
         assert_eq!(words("08", "10").unwrap(), ["08", "8", "09", "9", "10"]);
         assert_eq!(words("1", "11"), None);
-        assert_eq!(words("00", "09"), None, "two ways to write most of them");
+        assert_eq!(words("00", "09"), None, "two spellings of most of them");
         assert_eq!(words("0", &"9".repeat(MAX_DIGITS)), None);
     }
 }

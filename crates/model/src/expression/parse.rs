@@ -1,12 +1,12 @@
-//! From text to the pieces of a pattern.
+//! Parses the text of a pattern into segments.
 
 use super::error::{ExpressionError, ExpressionProblem};
 use super::number::{MAX_DIGITS, NumberRange};
-use super::pattern::{Atom, Choice, Exclusion, Item, Segment};
+use super::pattern::{Atom, Bracket, Exclusion, Item, Segment};
 use super::token::{self, Token};
 use super::{MAX_ALTERNATIVES, MAX_WILDCARDS};
 
-/// The text without the blanks around it, and its pieces.
+/// The trimmed text and its segments.
 pub(super) fn pattern(text: &str) -> Result<(&str, Vec<Segment>), ExpressionError> {
     let tokens = token::tokens(text)?;
     let tokens = token::trim(&tokens);
@@ -40,7 +40,7 @@ impl Parser {
     }
 
     fn bracket(&mut self, open: Token, content: &[Token]) -> Result<(), ExpressionError> {
-        // What follows ! are single characters, so neither commas nor blanks mean anything among them.
+        // After ! each character stands for itself, commas and blanks included.
         if let [bang, rest @ ..] = content
             && bang.is('!')
         {
@@ -69,7 +69,7 @@ impl Parser {
             last => {
                 self.count_wildcard(open)?;
                 items.extend(last);
-                self.segments.push(Segment::Choice(Choice::new(items)));
+                self.segments.push(Segment::Bracket(Bracket::new(items)));
             }
         }
         Ok(())
@@ -170,7 +170,7 @@ fn push(atoms: &mut Vec<Atom>, atom: Atom) {
     atoms.extend(atom);
 }
 
-/// Makes one piece of two where they are one; else hands the second back.
+/// Merges the second atom into the first if possible; otherwise returns it.
 fn join(last: &mut Atom, atom: Atom) -> Option<Atom> {
     match (last, atom) {
         (Atom::Text(text), Atom::Text(more)) => {
@@ -183,7 +183,7 @@ fn join(last: &mut Atom, atom: Atom) -> Option<Atom> {
     }
 }
 
-/// `a-c`, `8 - 12`; none when it is something else with or without a hyphen.
+/// `a-c`, `8 - 12`; None for anything else.
 fn range(tokens: &[Token]) -> Result<Option<Item>, ExpressionError> {
     let mut ends = tokens.split(|token| token.is('-')).map(token::trim);
     let (Some(from), Some(to), None) = (ends.next(), ends.next(), ends.next()) else {
@@ -220,7 +220,7 @@ fn is_number(tokens: &[Token]) -> bool {
     !tokens.is_empty() && tokens.iter().all(is_digit)
 }
 
-/// Letters without case, as the Chinese ones, are of one case with each other.
+/// Letters without case, such as Chinese ones, count as one case.
 fn are_letters_of_one_case(from: Token, to: Token) -> bool {
     let is_letter = |token: Token| token.character.is_alphabetic() && !token.escaped;
     let case = |token: Token| {

@@ -1,4 +1,4 @@
-//! One part of an expression, parsed: what a whole name must look like.
+//! Patterns: one parsed part of an expression, which must match a whole name.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,19 +12,19 @@ use super::matcher::Matcher;
 use super::number::{NumberRange, NumberRanges};
 use super::{parse, product, text};
 
-/// What a name must be, as a whole. Patterns are equal when they say the same, however it is escaped and spaced.
+/// Matches whole names. Patterns are equal if they match the same segments, regardless of escapes and spaces.
 #[derive(Debug, Clone)]
 pub struct Pattern {
-    /// As it was written, without the blanks around it.
+    /// The source text, trimmed.
     written: Box<str>,
     pub(super) segments: Vec<Segment>,
 }
 
-/// A piece of a pattern; a name matches when it falls into stretches that fit the pieces one after the other.
+/// A segment of a pattern. A name matches if it is a sequence of substrings that match the segments in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Segment {
     Atom(Atom),
-    Choice(Choice),
+    Bracket(Bracket),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,17 +38,17 @@ pub(super) enum Atom {
     NoneOf(Exclusion),
 }
 
-/// A bracket with several ways to satisfy it.
+/// A bracket with several alternatives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Choice {
-    /// In the order in which they were written.
+pub(super) struct Bracket {
+    /// In source order.
     pub(super) items: Vec<Item>,
-    /// Those of the items that are plain words, sorted and each once: a name is looked up in them, not compared with each.
+    /// The items that are plain words, sorted and distinct, for binary search.
     pub(super) words: Vec<Box<str>>,
-    /// Likewise those that are ranges.
+    /// The items that are ranges.
     pub(super) letters: Intervals<char>,
     pub(super) numbers: NumberRanges,
-    /// Where those with wildcards are among the items; they are tried one by one.
+    /// The indexes of items with wildcards, which are tried one by one.
     wild: Vec<usize>,
 }
 
@@ -60,10 +60,10 @@ pub(super) enum Item {
     Wild(Vec<Atom>),
 }
 
-/// Characters that must not stand somewhere.
+/// Excluded characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Exclusion {
-    /// In the order in which they were written; single ones are ranges of one.
+    /// In source order; a single character is a range of one.
     pub(super) ranges: Vec<(char, char)>,
     members: Intervals<char>,
 }
@@ -94,7 +94,7 @@ impl Pattern {
         })
     }
 
-    /// The pattern that matches this name alone.
+    /// The pattern that matches only this name.
     pub fn exactly(name: &str) -> Self {
         let text = Segment::Atom(Atom::Text(name.to_owned()));
         Self {
@@ -111,7 +111,7 @@ impl Pattern {
         self.matcher().matches(name)
     }
 
-    /// For many names: keeps its memory from one to the next.
+    /// A matcher for many names, which reuses its memory.
     pub fn matcher(&self) -> Matcher<'_> {
         Matcher::new(self)
     }
@@ -121,7 +121,7 @@ impl Pattern {
         matches!(self.segments[..], [Segment::Atom(Atom::AnyRun)])
     }
 
-    /// The one name that can match, where there is just one.
+    /// The only name that can match, if the pattern is a literal.
     pub fn literal(&self) -> Option<&str> {
         match &self.segments[..] {
             [] => Some(""),
@@ -130,14 +130,14 @@ impl Pattern {
         }
     }
 
-    /// All names that can match, each once, if they are at most `limit`: an index looks those up instead of trying all it has.
+    /// All names that can match, if they are at most `limit`: an index looks them up instead of testing every name.
     pub fn exact_names(&self, limit: usize) -> Option<Vec<String>> {
         let mut alternatives = Vec::with_capacity(self.segments.len());
         for segment in &self.segments {
             alternatives.push(match segment {
                 Segment::Atom(Atom::Text(text)) => vec![text.clone()],
                 Segment::Atom(Atom::AnyRun | Atom::AnyOne | Atom::NoneOf(_)) => return None,
-                Segment::Choice(choice) => choice.exact_words(limit)?,
+                Segment::Bracket(bracket) => bracket.exact_words(limit)?,
             });
         }
         let names = product::product(&alternatives, limit)?;
@@ -146,7 +146,7 @@ impl Pattern {
     }
 }
 
-impl Choice {
+impl Bracket {
     pub(super) fn new(items: Vec<Item>) -> Self {
         let mut words = BTreeSet::new();
         let (mut letters, mut numbers, mut wild) = (Vec::new(), Vec::new(), Vec::new());
@@ -199,7 +199,7 @@ impl Choice {
     }
 }
 
-/// The name as an expression that means just that, in one part as well as between the dots of the joined form.
+/// The name escaped as an expression that matches only it, in one part as well as in the joined form.
 pub fn escaped(name: &str) -> String {
     let mut written = String::with_capacity(name.len());
     for character in name.chars() {

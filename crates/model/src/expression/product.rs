@@ -1,9 +1,9 @@
-//! Several brackets multiply: every way to take one alternative of each.
+//! The product of several brackets: every combination of one alternative of each.
 
-/// However few the alternatives are, this is the most memory that writing them out may take.
+/// The most memory that the combinations may take.
 const MAX_BYTES: usize = 8 << 20;
 
-/// The joined words, in the order of the alternatives; none when they are more than `limit`, or very long.
+/// The combinations, in the order of the alternatives; None if there are more than `limit` or they take too much memory.
 pub(super) fn product(alternatives: &[Vec<String>], limit: usize) -> Option<Vec<String>> {
     let mut joined = vec![String::new()];
     for words in alternatives {

@@ -1,12 +1,12 @@
-//! A pattern as the list of Unix shell patterns that it stands for.
+//! Converts a pattern to an equivalent list of Unix shell patterns.
 
 use std::collections::HashSet;
 use std::fmt;
 
-use super::pattern::{Atom, Choice, Exclusion, Item, Pattern, Segment};
+use super::pattern::{Atom, Bracket, Exclusion, Item, Pattern, Segment};
 use super::product;
 
-/// The shell patterns would be more than the caller takes.
+/// There are more shell patterns than the caller accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyShellPatterns {
     pub limit: usize,
@@ -25,24 +25,24 @@ impl fmt::Display for TooManyShellPatterns {
 impl std::error::Error for TooManyShellPatterns {}
 
 impl Pattern {
-    /// A name matches the pattern when `fnmatch` finds it to match one of these. Lists and ranges of numbers are written out,
-    /// numbers with classes of digits: `a[1-100]` is `a[1-9]`, `a[1-9][0-9]` and `a100`.
+    /// A name matches the pattern if `fnmatch` matches it against one of these. Lists and number ranges are expanded, numbers
+    /// with digit classes: `a[1-100]` is `a[1-9]`, `a[1-9][0-9]` and `a100`.
     pub fn to_shell_patterns(&self, limit: usize) -> Result<Vec<String>, TooManyShellPatterns> {
         let alternatives: Vec<Vec<String>> = self
             .segments
             .iter()
             .map(|segment| match segment {
                 Segment::Atom(atom) => vec![style(atom)],
-                Segment::Choice(choice) => choice.styles(),
+                Segment::Bracket(bracket) => bracket.shell_patterns(),
             })
             .collect();
         product::product(&alternatives, limit).ok_or(TooManyShellPatterns { limit })
     }
 }
 
-impl Choice {
-    /// Each once, in the order of the items.
-    fn styles(&self) -> Vec<String> {
+impl Bracket {
+    /// Distinct, in the order of the items.
+    fn shell_patterns(&self) -> Vec<String> {
         let mut styles = Vec::new();
         for item in &self.items {
             match item {
@@ -68,7 +68,7 @@ fn style(atom: &Atom) -> String {
     }
 }
 
-/// `fnmatch` knows no backslash: a special character stands for itself in brackets of its own.
+/// `fnmatch` has no escape character: a special character stands for itself in brackets.
 fn literal(text: &str) -> String {
     let mut style = String::with_capacity(text.len());
     for character in text.chars() {
@@ -80,7 +80,7 @@ fn literal(text: &str) -> String {
     style
 }
 
-/// Where they can only be meant as themselves: `]` first, `-` last.
+/// Places `]` first and `-` last, where they stand for themselves.
 fn none_of(exclusion: &Exclusion) -> String {
     let excluded = &exclusion.ranges;
     let has = |character| excluded.contains(&(character, character));

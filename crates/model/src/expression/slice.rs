@@ -1,4 +1,4 @@
-//! The last part: a pattern for process ids, or a slice of what the other parts selected.
+//! The last part: a pattern for process ids, or a slice of the processes that the other parts selected.
 
 use std::fmt;
 use std::fmt::Write;
@@ -12,14 +12,14 @@ use super::pattern::Pattern;
 use super::text;
 use super::token::{self, Token};
 
-/// Which process ids an expression selects.
+/// Selects process ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdPart {
     Pattern(Pattern),
     Slice(Slice),
 }
 
-/// `[start:end]` as Python slices a list: counted from 0, negative from the end, the end itself left out.
+/// `[start:end]` as in Python: counted from 0, negative from the end, `end` exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
     pub start: Option<i64>,
@@ -27,7 +27,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// What it selects of a list that is so long.
+    /// The selected range of a list of this length.
     pub fn bounds(&self, length: usize) -> Range<usize> {
         let position = |bound: i64| match usize::try_from(bound) {
             Ok(from_the_front) => from_the_front.min(length),
@@ -42,7 +42,7 @@ impl Slice {
 }
 
 impl IdPart {
-    /// A bracket with a colon is a slice, and stands alone.
+    /// A bracket with a colon is a slice; no other text may surround it.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let tokens = token::tokens(text)?;
         match slice(token::trim(&tokens))? {
@@ -51,7 +51,7 @@ impl IdPart {
         }
     }
 
-    /// What is left of the ids that the other parts selected, which are in ascending order.
+    /// Filters the ids that the other parts selected, which are in ascending order.
     pub fn select(&self, ids: &[u64]) -> Vec<u64> {
         match self {
             Self::Pattern(pattern) if pattern.is_any() => ids.to_vec(),
@@ -60,7 +60,7 @@ impl IdPart {
                 let mut digits = String::new();
                 let mut fits = |id: &u64| {
                     digits.clear();
-                    write!(digits, "{id}").expect("a string takes all that is written");
+                    write!(digits, "{id}").expect("writing to a String cannot fail");
                     matcher.matches(&digits)
                 };
                 ids.iter().copied().filter(|id| fits(id)).collect()
@@ -123,7 +123,7 @@ fn bounds(open: Token, content: &[Token]) -> Result<Slice, ExpressionError> {
     })
 }
 
-/// A number past any list is as good as the largest that fits.
+/// Saturates: a number beyond i64 is beyond any list.
 fn number(tokens: &[Token]) -> Option<i64> {
     let (is_negative, digits) = match tokens {
         [sign, digits @ ..] if sign.is('-') => (true, digits),

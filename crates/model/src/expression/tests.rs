@@ -1,4 +1,4 @@
-//! Every rule by example, and all of them together against an obvious second implementation.
+//! Tests every rule by example, and all of them against a simple second implementation (`slow`).
 
 mod agreement;
 mod examples;

@@ -1,4 +1,4 @@
-//! Parts as callers write them in JSON: a string, or a number that is taken as one.
+//! Deserializes a part of an expression: a string, or a number as its text.
 
 use std::fmt;
 

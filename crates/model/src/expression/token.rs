@@ -1,4 +1,4 @@
-//! The characters of an expression, each with whether a backslash takes its meaning away, and where it stands.
+//! The characters of an expression, with their positions and whether they are escaped.
 
 use super::MAX_CHARACTERS;
 use super::error::{ExpressionError, ExpressionProblem};
@@ -7,20 +7,20 @@ use super::error::{ExpressionError, ExpressionProblem};
 pub(super) struct Token {
     pub(super) character: char,
     pub(super) escaped: bool,
-    /// Counted from 1, in the text that was given.
+    /// Its position, counted from 1.
     pub(super) at: usize,
-    /// The bytes that it takes in that text, its backslash included.
+    /// Its byte range in the text, backslash included.
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
 impl Token {
-    /// The character with its special meaning.
+    /// Whether it is this character, unescaped.
     pub(super) fn is(&self, special: char) -> bool {
         self.character == special && !self.escaped
     }
 
-    /// The comma, and what stands on its key of a Chinese keyboard.
+    /// Whether it is a comma or one of its Chinese forms.
     pub(super) fn separates(&self) -> bool {
         matches!(self.character, ',' | '，' | '、') && !self.escaped
     }
@@ -61,7 +61,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
     Ok(tokens)
 }
 
-/// Without the blanks at both ends; an escaped blank is meant.
+/// Removes unescaped blanks at both ends.
 pub(super) fn trim(tokens: &[Token]) -> &[Token] {
     let Some(first) = tokens.iter().position(|token| !token.is_blank()) else {
         return &[];
@@ -73,12 +73,12 @@ pub(super) fn trim(tokens: &[Token]) -> &[Token] {
     &tokens[first..=last]
 }
 
-/// What the tokens stand for, backslashes done away with.
+/// The characters without backslashes.
 pub(super) fn word(tokens: &[Token]) -> String {
     tokens.iter().map(|token| token.character).collect()
 }
 
-/// The tokens as they were written.
+/// The source text of the tokens.
 pub(super) fn written<'t>(text: &'t str, tokens: &[Token]) -> &'t str {
     match (tokens.first(), tokens.last()) {
         (Some(first), Some(last)) => &text[first.start..last.end],

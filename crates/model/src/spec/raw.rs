@@ -1,4 +1,4 @@
-//! Specs as callers send them: every field optional, several spellings, several forms of a number.
+//! Specs of API requests: every field optional, some with two spellings, numbers also as strings.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,17 +11,17 @@ use crate::{Invalid, lenient};
 pub const MAX_COMMAND_LEN: usize = 16 * 1024;
 /// The longest path, in bytes (PATH_MAX less its NUL).
 pub const MAX_PATH_LEN: usize = 4095;
-/// The longest time that a policy may ask for: one day.
+/// The longest time in a policy: one day.
 pub const MAX_SECS: i64 = 86_400;
 /// How many configuration files one spec may watch.
 pub const MAX_CONFIG_FILES: usize = 64;
 
-/// Which rules apply: the documents demand more of a registration than of a spec that rides on an operation.
+/// Which fields are required: the GSE documents require more of a registration than of a spec inside an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecRules {
-    /// `resource` and `monitor_policy.auto_type` must be there.
+    /// `resource`, `control` and `monitor_policy.auto_type` are required.
     Registering,
-    /// They may be left out.
+    /// They are optional.
     Inline,
 }
 
@@ -45,7 +45,7 @@ pub struct RawSpec {
     pub configmap: Option<Vec<Option<RawConfigFile>>>,
     #[serde(deserialize_with = "lenient::objects")]
     pub process_group: Option<Vec<Option<RawProcessGroup>>>,
-    /// Ours: not in the GSE documents.
+    /// An extension of Muster, not in the GSE documents.
     #[serde(deserialize_with = "lenient::object")]
     pub runtime: Option<RawRuntime>,
 }
@@ -107,7 +107,7 @@ pub struct RawPolicy {
     #[serde(deserialize_with = "lenient::int")]
     pub start_interval: Option<i64>,
     pub crontab_rule: Option<String>,
-    /// The documents' own slip for `crontab_rule`, which callers copy.
+    /// A misspelling of `crontab_rule` in the GSE documents, which callers copy.
     pub crotab_rule: Option<String>,
     #[serde(deserialize_with = "lenient::int")]
     pub op_timeout: Option<i64>,
@@ -128,7 +128,7 @@ pub struct RawConfigFile {
 }
 
 impl RawSpec {
-    /// Checks everything and fills in the defaults. Errors name the field from `identity` inwards.
+    /// Validates and fills in defaults. Errors name the field relative to the spec.
     pub fn complete(self, rules: SpecRules) -> Result<Spec, Invalid> {
         let identity = self.identity.ok_or_else(|| Invalid::required("identity"))?;
         let policy = self.monitor_policy.or(self.alive_monitor_policy);
@@ -184,7 +184,7 @@ impl RawSpec {
         })
     }
 
-    /// As much as a query or the end of managing needs; wrong values are refused, missing ones are not.
+    /// The fields that query and unmanage need. Invalid values are refused, missing ones are allowed.
     pub fn probe(self) -> Result<Probe, Invalid> {
         let identity = self.identity.unwrap_or_default();
         let within = |e: Invalid| e.within("identity");
@@ -278,7 +278,7 @@ impl RawPolicy {
                 defaults.start_interval,
             )?,
             crontab_rule,
-            // No command can end in no time, so 0 can only mean that the caller has no opinion.
+            // A timeout of 0 is impossible, so it means the default.
             op_timeout: secs(
                 "op_timeout",
                 self.op_timeout.filter(|n| *n != 0),
@@ -288,7 +288,7 @@ impl RawPolicy {
     }
 }
 
-/// A rule counts only for a periodic process; there it is optional and, if given, must be one that can come true.
+/// Only periodic processes use the rule. It is optional and must match at least one point in time.
 fn check_crontab(auto_type: AutoType, rule: &str) -> Result<(), Invalid> {
     let bad = |rule: String| Err(Invalid::new("crontab_rule", rule));
     match auto_type {
@@ -301,7 +301,7 @@ fn check_crontab(auto_type: AutoType, rule: &str) -> Result<(), Invalid> {
     }
     match croner::parser::CronParser::new().parse(rule) {
         Err(error) => bad(format!("is no crontab rule: {error}")),
-        // Any day will do to begin the search: what does not come within years of it never does.
+        // The search may start at any day: a rule without a match in the following years never matches.
         Ok(cron) => match cron.find_next_occurrence(&chrono::DateTime::UNIX_EPOCH, false) {
             Ok(_) => Ok(()),
             Err(_) => bad("names a time that never comes".to_owned()),
@@ -323,7 +323,7 @@ fn complete_configmap(entries: Vec<Option<RawConfigFile>>) -> Result<Vec<ConfigF
         let path = optional_path("path", entry.path).map_err(at)?;
         let md5 = entry.md5.unwrap_or_default().trim().to_ascii_lowercase();
         if path.is_empty() && md5.is_empty() {
-            continue; // The documents' own example sends an empty pair.
+            continue; // The example of the GSE documents sends an empty entry.
         }
         let is_md5 = md5.len() == 32 && md5.bytes().all(|b| b.is_ascii_hexdigit());
         if !md5.is_empty() && !is_md5 {
@@ -372,12 +372,12 @@ fn optional_file_name(field: &str, name: Option<String>) -> Result<String, Inval
 fn optional_user(field: &str, user: Option<String>) -> Result<String, Invalid> {
     let user = user.unwrap_or_default();
     let mut bytes = user.bytes();
-    let starts_well = bytes
+    let starts_valid = bytes
         .next()
         .is_none_or(|b| b.is_ascii_alphabetic() || b == b'_');
-    let goes_on_well =
+    let rest_valid =
         bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$'));
-    match starts_well && goes_on_well && user.len() <= 64 {
+    match starts_valid && rest_valid && user.len() <= 64 {
         true => Ok(user),
         false => Err(Invalid::new(
             field,

@@ -1,4 +1,4 @@
-//! What a process may be given beyond the GSE documents: environment, limits, priority, log rotation. All optional.
+//! Runtime settings beyond the GSE documents: environment, limits, priority, log rotation. All optional.
 
 use std::collections::BTreeMap;
 
@@ -6,29 +6,29 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Invalid, lenient};
 
-/// How many variables one process may be given.
+/// How many environment variables one process may have.
 pub const MAX_VARIABLES: usize = 256;
 /// The longest variable, name and value together, in bytes.
 pub const MAX_VARIABLE_LEN: usize = 32 * 1024;
-/// The most old log files that are kept.
+/// The most rotated log files that may be kept.
 pub const MAX_LOG_KEEP: u32 = 100;
 
-/// `spec.runtime`. What is None is left at its documented default.
+/// `spec.runtime`. None means the documented default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Runtime {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Most open descriptors (RLIMIT_NOFILE).
+    /// Open descriptors (RLIMIT_NOFILE).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nofile: Option<u64>,
-    /// Largest core file in bytes (RLIMIT_CORE).
+    /// Core file size in bytes (RLIMIT_CORE).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core: Option<u64>,
-    /// Most processes of the user (RLIMIT_NPROC).
+    /// Processes of the user (RLIMIT_NPROC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nproc: Option<u64>,
-    /// Stored as a number, written by people as octal digits; both are read.
+    /// Stored as a number, octal digits in requests; both are read.
     #[serde(
         deserialize_with = "number_or_digits",
         skip_serializing_if = "Option::is_none"
@@ -36,8 +36,8 @@ pub struct Runtime {
     pub umask: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nice: Option<i32>,
-    /// Hard limits, where the kernel lets the agent have a cgroup: bytes of memory, percent of the whole machine's cpu,
-    /// number of processes.
+    /// Limits that the kernel enforces if the agent may create a cgroup: bytes of memory, percent of the whole machine's
+    /// cpu, number of processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_max: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub struct Runtime {
     pub log_bytes_max: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub net_max: Option<u64>,
-    /// A log that is longer is rotated, and so many old ones are kept.
+    /// A longer log is rotated; `log_keep` rotated files are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_max_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// The umask as people write it.
+    /// The umask as octal digits.
     pub(super) fn umask_digits(&self) -> Option<String> {
         self.umask.map(|umask| format!("{umask:03o}"))
     }
@@ -104,7 +104,7 @@ pub struct RawRuntime {
 }
 
 impl RawRuntime {
-    /// Checks everything; errors name the field from `env` inwards.
+    /// Validates; errors name the field relative to `runtime`.
     pub(super) fn complete(self) -> Result<Runtime, Invalid> {
         check_env(&self.env)?;
         let cpu_max = match self.cpu_max {
@@ -148,12 +148,12 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<(), Invalid> {
         ));
     }
     for (name, value) in env {
-        let starts_well = name
+        let starts_valid = name
             .bytes()
             .next()
             .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-        let goes_on_well = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        if !starts_well || !goes_on_well {
+        let rest_valid = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if !starts_valid || !rest_valid {
             return Err(Invalid::new(
                 format!("env.{}", name.chars().take(40).collect::<String>()),
                 "must be named by letters, digits and '_', not a digit first",
@@ -162,7 +162,7 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<(), Invalid> {
         if name.starts_with("MUSTER_") {
             return Err(Invalid::new(
                 format!("env.{name}"),
-                "is a name that the agent gives itself",
+                "is a name that the agent sets itself",
             ));
         }
         if value.contains('\0') || name.len() + value.len() > MAX_VARIABLE_LEN {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_given_is_kept_and_reads_back() {
+    fn all_settings_round_trip_through_json() {
         let runtime = complete(json!({
             "env": {"PORT": 80, "DEBUG": true}, "nofile": "65536", "core": 0, "nproc": 100, "umask": "027", "nice": -5,
             "memory_max": 1 << 30, "cpu_max": 50, "pids_max": 10, "log_max_bytes": 1 << 20, "log_keep": 3,
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_umask_is_stored_as_a_number_and_also_read_as_it_is_written() {
+    fn a_umask_is_stored_as_a_number_and_read_as_digits_too() {
         let stored: Runtime = serde_json::from_value(json!({"umask": 0o27})).unwrap();
         assert_eq!(stored.umask_digits().as_deref(), Some("027"));
         let written: Runtime = serde_json::from_value(json!({"umask": "027"})).unwrap();

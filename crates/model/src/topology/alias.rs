@@ -1,17 +1,17 @@
-//! Aliases of a topology as parts of process names. A source may call a process anything; names have rules.
+//! Escapes aliases for process names: a topology source may use any text as an alias, names have rules.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::{ProcessName, digest};
 
-/// The most characters of an alias in a name: `_` and the largest `local_inst_id` follow it.
+/// The longest alias in a name, which leaves room for `_` and the largest `local_inst_id`.
 const MAX_ALIAS_CHARS: usize = crate::name::MAX_NAME_CHARS - 11;
-/// What is kept of one that is longer, before the hash that tells it from others.
+/// How many characters of a longer alias precede its hash.
 const KEPT_CHARS: usize = MAX_ALIAS_CHARS - 17;
 
-/// The alias as it stands in the names of its instances: itself, unless a name may not hold it. Then each character that
-/// breaks a rule is percent-encoded, and what is too long is cut and ends in a hash of the whole.
+/// The alias as used in the names of its instances. Characters that names may not contain are percent-encoded; a long alias
+/// is cut and ends in a hash of the whole.
 pub fn escape_alias(alias: &str) -> Cow<'_, str> {
     let is_short = alias.chars().count() <= MAX_ALIAS_CHARS;
     if is_short && ProcessName::parse(&format!("{alias}_1")).is_ok() {
@@ -27,7 +27,7 @@ pub fn escape_alias(alias: &str) -> Cow<'_, str> {
             true => escaped.push(character),
             false => {
                 for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-                    // Writing into a string cannot fail.
+                    // Writing to a String cannot fail.
                     let _ = write!(escaped, "%{byte:02X}");
                 }
             }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_alias_that_is_a_name_stays_as_it_is() {
+    fn a_valid_alias_stays_as_it_is() {
         for alias in ["nginx", "two words", "游戏 服", "a%3Ab", "", ".", "x_1"] {
             assert_eq!(escape_alias(alias), alias);
         }
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_that_breaks_the_rules_becomes_part_of_a_good_name() {
+    fn an_invalid_alias_is_escaped_into_a_valid_name() {
         for (alias, part) in [
             ("a:b", "a%3Ab"),
             ("/usr/bin/x", "%2Fusr%2Fbin%2Fx"),
@@ -72,7 +72,10 @@ mod tests {
             escape_alias(&long('1')).into_owned(),
             escape_alias(&long('2')).into_owned(),
         );
-        assert_ne!(one, other, "told apart although the beginning is the same");
+        assert_ne!(
+            one, other,
+            "distinguished although the beginning is the same"
+        );
         for part in [one, other, escape_alias("a:b").into_owned()] {
             assert_eq!(escape_alias(&part), part, "escaped once");
             assert!(ProcessName::parse(&format!("{part}_{}", u32::MAX)).is_ok());

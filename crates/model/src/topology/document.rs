@@ -1,4 +1,4 @@
-//! A business as people write it down: one file, nested as the view is.
+//! A business as a document: one file, nested like the view.
 //!
 //! ```yaml
 //! bk_biz_id: 2
@@ -12,8 +12,8 @@
 //!           - {bk_process_name: login, work_path: /opt/login, pid_file: login.pid, start_cmd: ./start.sh}
 //! ```
 //!
-//! Every host of a module runs all of its processes. What differs from host to host stands in `service_instances`. Ids may be
-//! left out: then a thing is known again by its name. A key that nobody knows is an error, because it is a slip of the pen.
+//! Every host of a module runs all of its processes. `service_instances` holds what differs between hosts. Ids are optional:
+//! without one, an object is identified by its name. An unknown key is an error, because it is probably a typing mistake.
 
 mod read;
 mod write;
@@ -45,7 +45,7 @@ pub struct BusinessDocument {
     /// Names of cloud areas.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub clouds: BTreeMap<u32, String>,
-    /// What is to be said of hosts beside their address; the others need not be listed.
+    /// Details of hosts beyond their address; hosts without details need not be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostDocument>,
     #[serde(default)]
@@ -61,7 +61,7 @@ pub struct HostDocument {
     pub bk_host_id: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bk_host_innerip_v6: Option<std::net::Ipv6Addr>,
-    /// More addresses by which the host is found.
+    /// Further addresses by which the host can be found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_innerips: Vec<std::net::IpAddr>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ pub struct ModuleDocument {
     pub service_template_id: u32,
     #[serde(default, skip_serializing_if = "Attributes::is_empty")]
     pub attributes: Attributes,
-    /// Each runs all of `processes`.
+    /// Each of these hosts runs all of `processes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -117,11 +117,11 @@ fn is_zero(number: &u32) -> bool {
 pub struct ServiceDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_instance_id: Option<u32>,
-    /// Else `{ip}_{module}`.
+    /// Default: `{ip}_{module}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub host: String,
-    /// Beside those of the module.
+    /// In addition to those of the module; one with the same alias replaces it.
     #[serde(default)]
     pub processes: Vec<ProcessDocument>,
 }
@@ -134,7 +134,7 @@ pub struct ProcessDocument {
     pub bk_process_name: String,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub process_template_id: u32,
-    /// The binary; else the alias.
+    /// The binary; default: the alias.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub bk_func_name: String,
     #[serde(default = "one")]
@@ -169,7 +169,7 @@ fn one() -> u32 {
 }
 
 impl TopologyFile {
-    /// The businesses in it, each with the place where it stands.
+    /// The businesses of the file.
     pub fn into_businesses(self) -> Vec<BusinessDocument> {
         match self {
             Self::One(business) => vec![*business],
@@ -179,12 +179,12 @@ impl TopologyFile {
 }
 
 impl BusinessDocument {
-    /// The facts that it tells. An error names the place.
+    /// Validates the document. An error names the field.
     pub fn to_facts(&self) -> Result<BusinessFacts, Invalid> {
         read::facts(self)
     }
 
-    /// The document that tells these facts.
+    /// The document with these facts.
     pub fn of(facts: &BusinessFacts) -> Self {
         write::document(facts)
     }
@@ -243,15 +243,15 @@ mod tests {
                 (2, "proxy", 9),
             ]
         );
-        let place = facts.services[1].host;
+        let host = facts.services[1].host;
         assert!(
-            facts.hosts[place].agent_id.is_some(),
-            "what is said of a host is its own"
+            facts.hosts[host].agent_id.is_some(),
+            "the details of a host belong to it"
         );
     }
 
     #[test]
-    fn facts_read_back_what_they_are_written_as() {
+    fn facts_round_trip_through_a_document() {
         let document = document(serde_json::json!([{
             "bk_module_name": "login", "bk_module_id": 7, "hosts": ["10.0.0.1", "1:10.0.0.2"],
             "processes": [login()],
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_found() {
+    fn errors_name_the_field() {
         let wrong = |modules| document(modules).to_facts().unwrap_err().to_string();
         let text = wrong(
             serde_json::json!([{"bk_module_name": "m", "hosts": ["nowhere"], "processes": [login()]}]),
@@ -294,7 +294,7 @@ mod tests {
         );
         let text = wrong(serde_json::json!([{"bk_module_name": "m", "hosts": ["10.0.0.1"]}]));
         assert!(text.contains("no processes"), "{text}");
-        let slip = serde_json::json!({"bk_biz_id": 2, "stes": []});
-        assert!(serde_json::from_value::<BusinessDocument>(slip).is_err());
+        let misspelled = serde_json::json!({"bk_biz_id": 2, "stes": []});
+        assert!(serde_json::from_value::<BusinessDocument>(misspelled).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! How a process of the view is described: its alias, how many of it there are, its paths and commands as templates.
+//! The description of a process of the view: alias, number of instances, paths and commands as templates.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,16 @@ use crate::Invalid;
 /// How many instances one process may have on its host.
 const MAX_PROC_NUM: u32 = 10_000;
 
-/// The description, before it is rendered for an instance.
+/// The description before it is rendered for an instance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Program {
-    /// The alias: what people call it.
+    /// The alias.
     pub bk_process_name: String,
     /// The binary.
     pub bk_func_name: String,
     pub proc_num: u32,
-    /// Jobs go by it; none counts as 0.
+    /// Orders the tasks of jobs; None counts as 0.
     pub priority: Option<i32>,
     pub user: String,
     pub work_path: String,
@@ -31,7 +31,7 @@ pub struct Program {
     pub bk_start_check_secs: Option<u32>,
 }
 
-/// Which text of a program.
+/// The texts of a program that are rendered for each instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramText {
     WorkPath,
@@ -54,7 +54,7 @@ impl ProgramText {
         Self::FaceStop,
     ];
 
-    /// As the CMDB calls it.
+    /// Its field name in the CMDB.
     pub fn field(self) -> &'static str {
         match self {
             Self::WorkPath => "work_path",
@@ -69,7 +69,7 @@ impl ProgramText {
 }
 
 impl Program {
-    /// A text that is rendered for each instance.
+    /// The text before it is rendered.
     pub fn text(&self, of: ProgramText) -> &str {
         match of {
             ProgramText::WorkPath => &self.work_path,
@@ -82,7 +82,7 @@ impl Program {
         }
     }
 
-    /// What can be said against it before it is rendered.
+    /// Checks everything that does not depend on rendering.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.bk_process_name.trim().is_empty() {
             return Err(Invalid::required("bk_process_name"));

@@ -1,6 +1,6 @@
-//! A business as its source tells it, whatever the source: a file, the native API, a CMDB.
+//! The facts of a business from any source: a file, the native API, a CMDB.
 //!
-//! Ids may be absent: then the same thing is known again by its name within what it belongs to, and numbered by us.
+//! Ids may be absent: then an object is identified by its name within its parent, and the planner assigns a number.
 
 use std::net::IpAddr;
 
@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 use super::{Attributes, BusinessId, Program, SetEnv};
 use crate::AgentId;
 
-/// A whole business, flat. References are indexes, so that they cannot dangle once the source was read.
+/// A whole business as flat lists. References are indexes into them, so they cannot dangle.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BusinessFacts {
     pub business: Option<BusinessId>,
     pub name: String,
     pub variables: Attributes,
-    /// Cloud areas that the source names.
+    /// Names of cloud areas.
     pub clouds: Vec<(u32, String)>,
     pub sets: Vec<SetFacts>,
     pub modules: Vec<ModuleFacts>,
     pub hosts: Vec<HostFacts>,
     pub services: Vec<ServiceFacts>,
     pub processes: Vec<ProcessFacts>,
-    /// Rows that could not be read; the others count.
+    /// Rows that could not be read; the others are applied.
     pub troubles: Vec<SourceFault>,
-    /// The processes of such rows, where that much could be read: they stay as they are.
+    /// The process ids of such rows, as far as readable: these processes stay unchanged.
     pub unread: Vec<u32>,
 }
 
@@ -50,10 +50,10 @@ pub struct ModuleFacts {
 pub struct HostFacts {
     pub id: Option<u32>,
     pub cloud: u32,
-    /// IPv4 where it has one.
+    /// IPv4 if it has one.
     pub ip: IpAddr,
     pub ip_v6: Option<std::net::Ipv6Addr>,
-    /// Inner addresses beside these two.
+    /// Further inner addresses.
     pub other_innerips: Vec<IpAddr>,
     pub agent_id: Option<AgentId>,
     pub attributes: Attributes,
@@ -79,12 +79,12 @@ pub struct ProcessFacts {
     pub row: SourceRow,
 }
 
-/// Where in the source something stood, for messages: `sets[0].modules[1].processes[0]`, `bk_process_id 46`.
+/// A position in the source, for messages: `sets[0].modules[1].processes[0]`, `bk_process_id 46`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SourceRow(pub String);
 
-/// A row that is wrong, and why. The rest is applied.
+/// An invalid row and the reason. The other rows are applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFault {
     pub row: SourceRow,

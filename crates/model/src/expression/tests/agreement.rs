@@ -1,4 +1,4 @@
-//! Random patterns and names.
+//! Random patterns and names, matched by both implementations.
 
 use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
 use proptest::sample::select;
@@ -6,7 +6,7 @@ use proptest::sample::select;
 use super::super::{Expression, IdPart, Pattern, Slice, escaped};
 use super::slow::{self, Glob};
 
-/// Whole brackets and single characters, so that most patterns are right and some are wrong in an interesting way.
+/// Concatenates brackets and characters, so that most patterns are valid and some are invalid in interesting ways.
 fn patterns() -> impl Strategy<Value = String> {
     let pieces = select(vec![
         "a",
@@ -77,7 +77,7 @@ fn names() -> impl Strategy<Value = String> {
     prop::collection::vec(pieces, 0..6).prop_map(|pieces| pieces.concat())
 }
 
-/// A name that fits, whatever is asked for.
+/// A name that matches these globs.
 fn sample(globs: &[Glob]) -> String {
     globs
         .iter()
@@ -95,7 +95,7 @@ proptest! {
     #![proptest_config(proptest::test_runner::Config::with_cases(1_000))]
 
     #[test]
-    fn matching_agrees_with_writing_everything_out(pattern in patterns(), names in prop::collection::vec(names(), 1..12)) {
+    fn matching_agrees_with_the_slow_implementation(pattern in patterns(), names in prop::collection::vec(names(), 1..12)) {
         let parsed = Pattern::parse(&pattern);
         let Some(alternatives) = slow::expand(&pattern) else {
             assert!(parsed.is_err(), "{pattern:?} is wrong");
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn shell_styles_and_exact_names_say_the_same_as_the_pattern(pattern in patterns(), names in prop::collection::vec(names(), 1..6)) {
+    fn shell_patterns_and_exact_names_match_the_same_names(pattern in patterns(), names in prop::collection::vec(names(), 1..6)) {
         let Ok(parsed) = Pattern::parse(&pattern) else {
             return Ok(());
         };
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_printed_reads_back_as_the_same(parts in prop::collection::vec(patterns(), 5)) {
+    fn an_expression_parses_from_its_display(parts in prop::collection::vec(patterns(), 5)) {
         let texts: Vec<Option<&str>> = parts.iter().map(|part| Some(part.as_str())).collect();
         let Ok(expression) = Expression::parse_parts(texts.try_into().unwrap()) else {
             return Ok(());
@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn an_escaped_name_matches_itself_alone(name in names(), other in names()) {
+    fn an_escaped_name_matches_only_itself(name in names(), other in names()) {
         let pattern = Pattern::parse(&escaped(&name)).unwrap();
         assert_eq!(pattern.literal(), Some(name.as_str()));
         assert_eq!(pattern, Pattern::exactly(&name));
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_parsed_or_refused_at_a_place_that_it_has(text in prop_oneof![any::<String>(), r"[\[\]!,:\\*?a-c0-9 .，-]{0,24}"]) {
+    fn any_text_is_parsed_or_refused_at_a_position_within_it(text in prop_oneof![any::<String>(), r"[\[\]!,:\\*?a-c0-9 .，-]{0,24}"]) {
         let outcomes = [
             Pattern::parse(&text).map(|pattern| {
                 pattern.matches(&text);
@@ -177,11 +177,11 @@ proptest! {
     }
 
     #[test]
-    fn slices_are_those_of_python(start in prop::option::of(-12_i64..12), end in prop::option::of(-12_i64..12), length in 0..10_usize) {
+    fn slices_select_as_in_python(start in prop::option::of(-12_i64..12), end in prop::option::of(-12_i64..12), length in 0..10_usize) {
         let from_the_front = |bound: i64| if bound < 0 { bound + length as i64 } else { bound };
         let (low, high) = (start.map_or(0, from_the_front), end.map_or(length as i64, from_the_front));
         let ids: Vec<u64> = (0..length as u64).collect();
-        let meant: Vec<u64> = ids.iter().copied().filter(|id| (low..high).contains(&(*id as i64))).collect();
-        assert_eq!(IdPart::Slice(Slice { start, end }).select(&ids), meant);
+        let expected: Vec<u64> = ids.iter().copied().filter(|id| (low..high).contains(&(*id as i64))).collect();
+        assert_eq!(IdPart::Slice(Slice { start, end }).select(&ids), expected);
     }
 }

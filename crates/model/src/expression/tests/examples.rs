@@ -1,4 +1,4 @@
-//! Each rule of the language by example: the pattern, what matches, what does not.
+//! Each rule of the language by example: pattern, matching names, other names.
 
 use super::super::Pattern;
 
@@ -142,7 +142,7 @@ const EXAMPLES: &[(&str, &[&str], &[&str])] = &[
 ];
 
 #[test]
-fn every_rule_holds_in_its_examples() {
+fn patterns_match_their_examples() {
     for (text, fitting, others) in EXAMPLES {
         let pattern = Pattern::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         for name in *fitting {
@@ -155,7 +155,7 @@ fn every_rule_holds_in_its_examples() {
 }
 
 #[test]
-fn blank_is_everything() {
+fn a_blank_pattern_matches_everything() {
     for text in ["", "   ", "\t", "　"] {
         let pattern = Pattern::parse(text).unwrap();
         assert_eq!(
@@ -168,7 +168,7 @@ fn blank_is_everything() {
 }
 
 #[test]
-fn an_index_is_told_the_names_to_look_up() {
+fn exact_names_are_listed_for_index_lookups() {
     let exact = |text: &str| Pattern::parse(text).unwrap().exact_names(12);
     let names = |names: &[&str]| {
         Some(
@@ -202,7 +202,7 @@ fn an_index_is_told_the_names_to_look_up() {
 }
 
 #[test]
-fn lists_and_ranges_are_written_out_for_the_shell() {
+fn lists_and_ranges_expand_to_shell_patterns() {
     let styles = |text: &str| {
         Pattern::parse(text)
             .unwrap()

@@ -1,4 +1,4 @@
-//! The guide's tables are true.
+//! Checks the tables of the guide.
 
 use super::super::{
     Expression, ExpressionPart, IdPart, MAX_ALTERNATIVES, MAX_CHARACTERS, MAX_DIGITS,
@@ -7,7 +7,7 @@ use super::super::{
 
 const GUIDE: &str = include_str!("../../../../../docs/guides/process-view.md");
 
-/// The rows of the table whose first heading is this, each as its cells.
+/// The rows of the table with this first heading, as cells.
 fn table(heading: &str) -> Vec<Vec<&'static str>> {
     let begins = format!("| {heading} |");
     let cells = |line: &'static str| {
@@ -25,13 +25,13 @@ fn table(heading: &str) -> Vec<Vec<&'static str>> {
     rows
 }
 
-/// What stands in the code spans of a cell.
+/// The code spans of a cell.
 fn spans(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
 #[test]
-fn patterns_find_what_the_guide_says() {
+fn patterns_match_as_in_the_guide() {
     for row in table("expression") {
         let text = spans(row[0])[0];
         let pattern = Pattern::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -46,7 +46,7 @@ fn patterns_find_what_the_guide_says() {
 }
 
 #[test]
-fn slices_select_what_the_guide_says() {
+fn slices_select_as_in_the_guide() {
     for row in table("slice") {
         let text = spans(row[0])[0];
         let part = IdPart::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -58,7 +58,7 @@ fn slices_select_what_the_guide_says() {
 }
 
 #[test]
-fn the_joined_form_falls_into_the_parts_of_the_guide() {
+fn the_joined_form_splits_as_in_the_guide() {
     for row in table("joined") {
         let texts: Vec<&str> = row.iter().map(|cell| spans(cell)[0]).collect();
         let joined = Expression::parse_dotted(texts[0]).unwrap();

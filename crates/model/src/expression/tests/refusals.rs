@@ -1,4 +1,4 @@
-//! What is refused, and that it is said where and why.
+//! Refused expressions: each error names position, problem and remedy.
 
 use super::super::{
     Expression, ExpressionError, IdPart, MAX_ALTERNATIVES, MAX_CHARACTERS, MAX_WILDCARDS, Pattern,
@@ -13,7 +13,7 @@ fn parts(parts: [&str; 5]) -> Result<Expression, ExpressionError> {
 }
 
 #[test]
-fn an_error_says_where_and_what_to_do() {
+fn an_error_names_position_and_remedy() {
     for (text, beginning) in [
         (
             "gse_pr[",
@@ -91,7 +91,7 @@ fn an_error_names_its_part() {
 }
 
 #[test]
-fn a_bracket_does_not_reach_into_the_next_part() {
+fn a_bracket_cannot_span_parts() {
     let error = parts(["[a", "b]", "*", "*", "*"]).unwrap_err().to_string();
     assert_eq!(
         error,

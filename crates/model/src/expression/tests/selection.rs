@@ -1,4 +1,4 @@
-//! The five parts together: JSON, the joined form, slices, and what it all means in words.
+//! Whole expressions: JSON, the joined form, slices, explanations.
 
 use serde_json::json;
 
@@ -65,7 +65,7 @@ fn positions_in_the_joined_form_are_those_of_the_whole_text() {
 }
 
 #[test]
-fn json_gives_strings_and_numbers() {
+fn json_parts_may_be_strings_or_numbers() {
     let read = |value| serde_json::from_value::<Expression>(value).unwrap();
     let expression = read(json!({
         "bk_set_env": "3",
@@ -128,7 +128,7 @@ fn json_gives_strings_and_numbers() {
 #[test]
 fn ids_are_selected_by_pattern_or_by_slice() {
     let ids = [4, 40, 46, 48, 49, 50];
-    for (text, meant) in [
+    for (text, expected) in [
         ("*", &ids[..]),
         ("4[6, 8, 9]", &[46, 48, 49]),
         ("[40-48]", &[40, 46, 48]),
@@ -143,7 +143,11 @@ fn ids_are_selected_by_pattern_or_by_slice() {
         ("[3:1]", &[]),
         ("[9:]", &[]),
     ] {
-        assert_eq!(IdPart::parse(text).unwrap().select(&ids), meant, "{text}");
+        assert_eq!(
+            IdPart::parse(text).unwrap().select(&ids),
+            expected,
+            "{text}"
+        );
     }
     assert_eq!(IdPart::parse("[ 1 : 3 ]").unwrap().to_string(), "[1:3]");
     assert_eq!(IdPart::parse("[-2:]").unwrap().select(&[]), [0_u64; 0]);

@@ -1,6 +1,6 @@
-//! The second implementation: everything is written out, then tried with plain backtracking. Slow, and easy to believe.
+//! The second implementation: expands every pattern, then matches by backtracking. Slow and simple.
 
-/// What may stand at one place of a name.
+/// Matches one position of a name.
 #[derive(Debug, Clone)]
 pub(super) enum Glob {
     Only(char),
@@ -11,16 +11,16 @@ pub(super) enum Glob {
 }
 
 type Globs = Vec<Glob>;
-/// A character, and whether a backslash stands before it.
-type Written = (char, bool);
+/// A character, and whether it is escaped.
+type EscapedChar = (char, bool);
 
-/// Whether the pattern matches; none when it is wrong.
+/// Whether the pattern matches; None if it is invalid.
 pub(super) fn matches(pattern: &str, name: &str) -> Option<bool> {
     let name: Vec<char> = name.chars().collect();
     Some(expand(pattern)?.iter().any(|globs| fits(globs, &name)))
 }
 
-/// Everything that the pattern stands for; none when it is wrong.
+/// All expansions of the pattern; None if it is invalid.
 pub(super) fn expand(pattern: &str) -> Option<Vec<Globs>> {
     let written = trim(&unescape(pattern)?);
     if written.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn expand(pattern: &str) -> Option<Vec<Globs>> {
     Some(expanded)
 }
 
-fn unescape(text: &str) -> Option<Vec<Written>> {
+fn unescape(text: &str) -> Option<Vec<EscapedChar>> {
     let mut written = Vec::new();
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
@@ -67,10 +67,10 @@ fn unescape(text: &str) -> Option<Vec<Written>> {
     Some(written)
 }
 
-fn trim(written: &[Written]) -> Vec<Written> {
+fn trim(written: &[EscapedChar]) -> Vec<EscapedChar> {
     let mut written = written.to_vec();
     let is_blank =
-        |w: Option<&Written>| w.is_some_and(|(c, escaped)| c.is_whitespace() && !escaped);
+        |w: Option<&EscapedChar>| w.is_some_and(|(c, escaped)| c.is_whitespace() && !escaped);
     while is_blank(written.last()) {
         written.pop();
     }
@@ -80,7 +80,7 @@ fn trim(written: &[Written]) -> Vec<Written> {
     written
 }
 
-fn glob(written: Written) -> Glob {
+fn glob(written: EscapedChar) -> Glob {
     match written {
         ('*', false) => Glob::Run,
         ('?', false) => Glob::One,
@@ -88,7 +88,7 @@ fn glob(written: Written) -> Glob {
     }
 }
 
-fn bracket(content: &[Written]) -> Option<Vec<Globs>> {
+fn bracket(content: &[EscapedChar]) -> Option<Vec<Globs>> {
     if content.first() == Some(&('!', false)) {
         return Some(vec![vec![none_of(&content[1..])?]]);
     }
@@ -99,15 +99,15 @@ fn bracket(content: &[Written]) -> Option<Vec<Globs>> {
     Some(alternatives)
 }
 
-fn item(item: &[Written]) -> Option<Vec<Globs>> {
+fn item(item: &[EscapedChar]) -> Option<Vec<Globs>> {
     if item.first() == Some(&('!', false)) {
         return Some(vec![vec![none_of(&item[1..])?]]);
     }
-    let ends: Vec<Vec<Written>> = item.split(|w| *w == ('-', false)).map(trim).collect();
+    let ends: Vec<Vec<EscapedChar>> = item.split(|w| *w == ('-', false)).map(trim).collect();
     if let [from, to] = &ends[..]
         && from.iter().chain(to).all(|(_, escaped)| !escaped)
     {
-        let text = |written: &[Written]| written.iter().map(|(c, _)| *c).collect::<String>();
+        let text = |written: &[EscapedChar]| written.iter().map(|(c, _)| *c).collect::<String>();
         if let Some(words) = range(&text(from), &text(to)) {
             let globs = |word: &String| word.chars().map(Glob::Only).collect();
             return Some(words?.iter().map(globs).collect());
@@ -116,7 +116,7 @@ fn item(item: &[Written]) -> Option<Vec<Globs>> {
     Some(vec![item.iter().map(|written| glob(*written)).collect()])
 }
 
-/// None when it is no range, some none when it is reversed.
+/// None if it is no range, Some(None) if it is reversed.
 fn range(from: &str, to: &str) -> Option<Option<Vec<String>>> {
     let one = |text: &str, low: char, high: char| {
         text.chars().count() == 1 && text.chars().all(|c| (low..=high).contains(&c))
@@ -145,12 +145,12 @@ fn range(from: &str, to: &str) -> Option<Option<Vec<String>>> {
     Some((low <= high).then_some(words))
 }
 
-fn none_of(written: &[Written]) -> Option<Glob> {
+fn none_of(written: &[EscapedChar]) -> Option<Glob> {
     let excluded = members_of(written)?;
     (!excluded.is_empty()).then_some(Glob::NoneOf(excluded))
 }
 
-fn members_of(written: &[Written]) -> Option<Vec<char>> {
+fn members_of(written: &[EscapedChar]) -> Option<Vec<char>> {
     let mut members = Vec::new();
     let mut index = 0;
     while index < written.len() {
@@ -209,7 +209,8 @@ fn read_style(style: &[char]) -> Globs {
                 let close = begin + skip;
                 let end = close + style[close..].iter().position(|c| *c == ']').unwrap();
                 index = end + 1;
-                let members: Vec<Written> = style[begin..end].iter().map(|c| (*c, false)).collect();
+                let members: Vec<EscapedChar> =
+                    style[begin..end].iter().map(|c| (*c, false)).collect();
                 let members = members_of(&members).unwrap();
                 match negated {
                     true => Glob::NoneOf(members),

@@ -26,7 +26,7 @@ fn with(pointer: &str, value: Value) -> Value {
 fn complete(spec: Value, rules: SpecRules) -> Result<Spec, Invalid> {
     serde_json::from_value::<RawSpec>(spec)
         .unwrap()
-        .complete(given)
+        .complete(rules)
 }
 
 #[test]
@@ -50,27 +50,24 @@ fn the_documented_example_is_read_whole() {
 }
 
 #[test]
-fn what_is_stored_reads_back_equal() {
+fn a_stored_spec_reads_back_equal() {
     let spec = complete(example(), SpecRules::Registration).unwrap();
     assert_eq!(serde_json::from_str::<Spec>(&spec.to_json()).unwrap(), spec);
 }
 
 #[test]
-fn what_is_shown_can_be_sent_back_and_is_equal() {
+fn a_shown_spec_can_be_sent_back_unchanged() {
     let runtime = json!({"umask": "002", "nice": 3, "env": {"A": "b"}});
     for spec in [example(), with("/runtime", runtime)] {
         let spec = complete(spec, SpecRules::Registration).unwrap();
-        let written = spec.to_request_json();
-        assert_eq!(
-            serde_json::from_value::<Spec>(written.clone()).unwrap(),
-            spec
-        );
-        assert_eq!(complete(written, SpecRules::Registration).unwrap(), spec);
+        let shown = spec.to_request_json();
+        assert_eq!(serde_json::from_value::<Spec>(shown.clone()).unwrap(), spec);
+        assert_eq!(complete(shown, SpecRules::Registration).unwrap(), spec);
     }
 }
 
 #[test]
-fn nulls_are_as_good_as_absence() {
+fn null_means_absent() {
     let mut policy = example()["monitor_policy"].clone();
     for value in policy.as_object_mut().unwrap().values_mut() {
         *value = Value::Null;
@@ -190,16 +187,16 @@ fn both_fields_of_a_configmap_entry_are_optional() {
     let md5 = "0123456789abcdef0123456789abcdef";
     let entries = json!([{"path": "/a"}, {"md5": md5}, {"path": "", "md5": null}, {"path": "/b", "md5": md5}]);
     let spec = complete(with("/configmap", entries), SpecRules::Registration).unwrap();
-    let kept: Vec<_> = spec
+    let files: Vec<_> = spec
         .configmap
         .iter()
         .map(|file| (file.path.as_str(), file.md5.as_str()))
         .collect();
-    assert_eq!(kept, [("/a", ""), ("", md5), ("/b", md5)]);
+    assert_eq!(files, [("/a", ""), ("", md5), ("/b", md5)]);
 }
 
 #[test]
-fn a_probe_needs_next_to_nothing() {
+fn a_probe_may_be_empty() {
     let raw: RawSpec = serde_json::from_value(
         json!({"identity": {"proc_name": "x", "user": null}, "monitor_policy": null}),
     )

@@ -1,4 +1,4 @@
-//! From a document to facts.
+//! Converts a document to facts.
 
 use std::collections::HashMap;
 
@@ -29,8 +29,8 @@ pub(super) fn facts(document: &BusinessDocument) -> Result<BusinessFacts, Invali
     };
     for (index, host) in document.hosts.iter().enumerate() {
         let at = format!("hosts[{index}]");
-        let place = reader.host(&host.host).map_err(|e| e.within(&at))?;
-        let facts = &mut reader.facts.hosts[place];
+        let index = reader.host(&host.host).map_err(|e| e.within(&at))?;
+        let facts = &mut reader.facts.hosts[index];
         facts.id = host.bk_host_id;
         facts.ip_v6 = host.bk_host_innerip_v6;
         facts.other_innerips = host.other_innerips.clone();
@@ -105,16 +105,21 @@ impl Reader {
         }
         for (number, service) in module.service_instances.iter().enumerate() {
             let at_service = format!("{at}.service_instances[{number}]");
-            let place = self.service(module, service, index, &at_service)?;
+            let service_index = self.service(module, service, index, &at_service)?;
             let shared = module.processes.iter().filter(|shared| {
                 let own = &service.processes;
-                // What a service instance describes itself is not the module's.
+                // A process of the service instance replaces that of the module.
                 !own.iter()
                     .any(|own| own.bk_process_name == shared.bk_process_name)
             });
             let shared: Vec<ProcessDocument> = shared.cloned().collect();
-            self.processes(&shared, place, at, &service.host)?;
-            self.processes(&service.processes, place, &at_service, &service.host)?;
+            self.processes(&shared, service_index, at, &service.host)?;
+            self.processes(
+                &service.processes,
+                service_index,
+                &at_service,
+                &service.host,
+            )?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! From facts to a document: every service instance by itself, with all ids.
+//! Converts facts to a document: every service instance separately, with all ids.
 
 use super::{
     BusinessDocument, HostDocument, ModuleDocument, ProcessDocument, ServiceDocument, SetDocument,
