@@ -62,16 +62,14 @@ impl App {
             (Some(grants), _) => grants.clone(),
             (None, None) if self.trusted => vec![Grant::everywhere(Role::Admin)],
             (None, None) => vec![Grant::everywhere(Role::Operator)],
-            (None, Some(namespaces)) => {
-                let within = grant::GrantReach::Within {
+            // An empty list grants nothing, unlike in `Grant::new`.
+            (None, Some(namespaces)) => vec![Grant {
+                role: Role::Operator,
+                reach: grant::GrantReach::Within {
                     namespaces: namespaces.clone(),
                     businesses: Vec::new(),
-                };
-                vec![Grant {
-                    role: Role::Operator,
-                    reach: within,
-                }]
-            }
+                },
+            }],
         }
     }
 }
@@ -82,14 +80,13 @@ pub fn parse_handle(field: &str, text: &str) -> Result<String, Invalid> {
     if text.is_empty() {
         return Err(Invalid::required(field));
     }
-    let fine = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
-    match text.len() <= 64 && text.chars().all(fine) {
-        true => Ok(text.to_owned()),
-        false => Err(Invalid::new(
-            field,
-            "must be at most 64 letters, digits, '-', '_', '.' or '@'",
-        )),
-    }
+    let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
+    ensure!(
+        text.len() <= 64 && text.chars().all(is_allowed),
+        field,
+        "must be at most 64 letters, digits, '-', '_', '.' or '@'"
+    );
+    Ok(text.to_owned())
 }
 
 /// A person who can log in.

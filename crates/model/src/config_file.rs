@@ -41,14 +41,17 @@ impl DesiredFile {
                 return Err(Invalid::required(field));
             }
         }
-        if self.mode > MAX_MODE {
-            let rule = "must be permission bits like 0644";
-            return Err(Invalid::new("mode", rule));
-        }
-        if self.keep_backups > MAX_BACKUPS {
-            let rule = format!("must be at most {MAX_BACKUPS}");
-            return Err(Invalid::new("keep_backups", rule));
-        }
+        ensure!(
+            self.mode <= MAX_MODE,
+            "mode",
+            "must be permission bits like 0644"
+        );
+        let n_backups = self.keep_backups;
+        ensure!(
+            n_backups <= MAX_BACKUPS,
+            "keep_backups",
+            "must be at most {MAX_BACKUPS}"
+        );
         Ok(())
     }
 }

@@ -11,25 +11,8 @@ use crate::{Invalid, UnixMillis};
 pub const MAX_CONTENT: usize = 1024 * 1024;
 const MAX_TEXT: usize = 256;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct TemplateId(pub u32);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct VersionId(pub u32);
-
-impl std::fmt::Display for TemplateId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::fmt::Display for VersionId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
+number_id!(TemplateId);
+number_id!(VersionId);
 
 /// The line ends of the file on the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -43,25 +26,21 @@ pub enum LineSeparator {
     Cr,
 }
 
-impl LineSeparator {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Lf => "LF",
-            Self::CrLf => "CRLF",
-            Self::Cr => "CR",
-        }
-    }
+variant_names!(LineSeparator, as_str, {
+    Lf = "LF",
+    CrLf = "CRLF",
+    Cr = "CR",
+});
 
+impl LineSeparator {
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        match text {
-            "LF" => Ok(Self::Lf),
-            "CRLF" => Ok(Self::CrLf),
-            "CR" => Ok(Self::Cr),
-            other => Err(Invalid::new(
-                "line_separator",
-                format!("must be LF, CRLF or CR, not {other:?}"),
-            )),
-        }
+        let known = Self::ALL
+            .into_iter()
+            .find(|separator| separator.as_str() == text);
+        known.ok_or_else(|| {
+            let rule = format!("must be LF, CRLF or CR, not {text:?}");
+            Invalid::new("line_separator", rule)
+        })
     }
 
     /// Converts all line ends of `text`.
@@ -116,20 +95,19 @@ impl TemplateRow {
             if text.trim().is_empty() {
                 return Err(Invalid::required(field));
             }
-            if text.len() > MAX_TEXT || text.chars().any(char::is_control) {
-                return Err(Invalid::new(
-                    field,
-                    format!("must be at most {MAX_TEXT} bytes without control characters"),
-                ));
-            }
+            let is_plain = text.len() <= MAX_TEXT && !text.chars().any(char::is_control);
+            ensure!(
+                is_plain,
+                field,
+                "must be at most {MAX_TEXT} bytes without control characters"
+            );
         }
         check_file_path(&self.abs_path, &self.file_name)?;
-        if self.filemode > 0o7777 {
-            return Err(Invalid::new(
-                "filemode",
-                "must be permission bits like 0644",
-            ));
-        }
+        ensure!(
+            self.filemode <= 0o7777,
+            "filemode",
+            "must be permission bits like 0644"
+        );
         Ok(())
     }
 }
@@ -137,16 +115,19 @@ impl TemplateRow {
 /// Checks folder and file name, before and after variables are filled in.
 pub fn check_file_path(abs_path: &str, file_name: &str) -> Result<(), Invalid> {
     let is_plain = |text: &str| !text.trim().is_empty() && !text.chars().any(char::is_control);
-    let is_name = is_plain(file_name) && !file_name.contains('/');
-    if !is_name || matches!(file_name.trim(), "." | "..") {
-        let rule = format!("must be the name of a file, without a folder, not {file_name:?}");
-        return Err(Invalid::new("file_name", rule));
-    }
+    let is_name =
+        is_plain(file_name) && !file_name.contains('/') && !matches!(file_name.trim(), "." | "..");
+    ensure!(
+        is_name,
+        "file_name",
+        "must be the name of a file, without a folder, not {file_name:?}"
+    );
     let goes_up = abs_path.split('/').any(|part| part.trim() == "..");
-    if !is_plain(abs_path) || !abs_path.starts_with('/') || goes_up {
-        let rule = format!("must be an absolute path without .., not {abs_path:?}");
-        return Err(Invalid::new("abs_path", rule));
-    }
+    ensure!(
+        is_plain(abs_path) && abs_path.starts_with('/') && !goes_up,
+        "abs_path",
+        "must be an absolute path without .., not {abs_path:?}"
+    );
     Ok(())
 }
 

@@ -24,31 +24,18 @@ pub enum EventKind {
     ConfigDrift,
 }
 
+variant_names!(EventKind, as_str, {
+    ProcessExit = "process_exit",
+    ProcessRestartSuccess = "process_restart_success",
+    ProcessRestartFailed = "process_restart_failed",
+    ProcessCancelRestart = "process_cancel_restart",
+    ProcessResourceLimitExceed = "process_resource_limit_exceed",
+    ProcessGroupResourceLimitExceed = "process_group_resource_limit_exceed",
+    ProcessUnhealthy = "process_unhealthy",
+    ConfigDrift = "config_drift",
+});
+
 impl EventKind {
-    pub const ALL: [Self; 8] = [
-        Self::ProcessExit,
-        Self::ProcessRestartSuccess,
-        Self::ProcessRestartFailed,
-        Self::ProcessCancelRestart,
-        Self::ProcessResourceLimitExceed,
-        Self::ProcessGroupResourceLimitExceed,
-        Self::ProcessUnhealthy,
-        Self::ConfigDrift,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ProcessExit => "process_exit",
-            Self::ProcessRestartSuccess => "process_restart_success",
-            Self::ProcessRestartFailed => "process_restart_failed",
-            Self::ProcessCancelRestart => "process_cancel_restart",
-            Self::ProcessResourceLimitExceed => "process_resource_limit_exceed",
-            Self::ProcessGroupResourceLimitExceed => "process_group_resource_limit_exceed",
-            Self::ProcessUnhealthy => "process_unhealthy",
-            Self::ConfigDrift => "config_drift",
-        }
-    }
-
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }

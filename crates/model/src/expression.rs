@@ -37,6 +37,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use error::ExpressionProblem::{BracketAcrossParts, TooManyParts, UnclosedBracket};
 pub use error::{ExpressionError, ExpressionProblem};
 pub use matcher::Matcher;
 pub use number::MAX_DIGITS;
@@ -63,26 +64,13 @@ pub enum ExpressionPart {
     Id,
 }
 
-impl ExpressionPart {
-    pub const ALL: [Self; 5] = [
-        Self::Set,
-        Self::Module,
-        Self::Service,
-        Self::Process,
-        Self::Id,
-    ];
-
-    /// Its field name in the API.
-    pub fn field(self) -> &'static str {
-        match self {
-            Self::Set => "bk_set_name",
-            Self::Module => "bk_module_name",
-            Self::Service => "service_instance_name",
-            Self::Process => "bk_process_name",
-            Self::Id => "bk_process_id",
-        }
-    }
-}
+variant_names!(ExpressionPart, field, {
+    Set = "bk_set_name",
+    Module = "bk_module_name",
+    Service = "service_instance_name",
+    Process = "bk_process_name",
+    Id = "bk_process_id",
+});
 
 impl fmt::Display for ExpressionPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,10 +134,7 @@ impl Expression {
             in_brackets = (in_brackets || token.is('[')) && !token.is(']');
             if token.is('.') && !in_brackets {
                 if starts.len() == ExpressionPart::ALL.len() {
-                    return Err(ExpressionError::new(
-                        token.at,
-                        ExpressionProblem::TooManyParts,
-                    ));
+                    return Err(ExpressionError::new(token.at, TooManyParts));
                 }
                 starts.push(token.end);
             }
@@ -190,9 +175,9 @@ fn explain_unclosed(error: ExpressionError, texts: [&str; 5]) -> ExpressionError
         .iter()
         .position(|part| error.part == Some(*part));
     let mut later = texts.iter().skip(part.map_or(texts.len(), |part| part + 1));
-    match error.problem == ExpressionProblem::UnclosedBracket && later.any(closes) {
+    match error.problem == UnclosedBracket && later.any(closes) {
         true => ExpressionError {
-            problem: ExpressionProblem::BracketAcrossParts,
+            problem: BracketAcrossParts,
             ..error
         },
         false => error,

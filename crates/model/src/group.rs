@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::spec::raw::percent;
 use crate::{Invalid, lenient};
 
 /// How many groups one namespace may have on one host.
@@ -47,24 +48,23 @@ pub struct RawPool {
 
 /// Checks a list of groups; errors name the field from `process_group` inwards.
 pub fn complete(groups: Vec<Option<RawProcessGroup>>) -> Result<Vec<ProcessGroup>, Invalid> {
-    if groups.len() > MAX_GROUPS {
-        return Err(Invalid::new(
-            "process_group",
-            format!("must be at most {MAX_GROUPS} groups"),
-        ));
-    }
+    ensure!(
+        groups.len() <= MAX_GROUPS,
+        "process_group",
+        "must be at most {MAX_GROUPS} groups"
+    );
     let mut complete: Vec<ProcessGroup> = Vec::with_capacity(groups.len());
     for (index, group) in groups.into_iter().enumerate() {
         let group = group
             .unwrap_or_default()
             .complete()
             .map_err(|e| e.within(&format!("process_group[{index}]")))?;
-        if complete.iter().any(|other| other.id == group.id) {
-            return Err(Invalid::new(
-                format!("process_group[{index}].id"),
-                "stands twice in the list",
-            ));
-        }
+        let is_new = complete.iter().all(|other| other.id != group.id);
+        ensure!(
+            is_new,
+            format!("process_group[{index}].id"),
+            "stands twice in the list"
+        );
         complete.push(group);
     }
     Ok(complete)
@@ -84,13 +84,7 @@ impl RawProcessGroup {
             }
         };
         let pool = self.resource.unwrap_or_default();
-        let percent = |field: &str, value: Option<f64>| match value.unwrap_or(0.0) {
-            value if (0.0..=100.0).contains(&value) => Ok(value),
-            _ => Err(Invalid::new(
-                format!("resource.{field}"),
-                "must be a percentage from 0 (no limit) to 100",
-            )),
-        };
+        let percent = |field, value| percent(field, value).map_err(|e| e.within("resource"));
         let weight = |field: &str, value: Option<i64>| match value.unwrap_or(0) {
             0 => Ok(0),
             1 => Ok(1),

@@ -81,19 +81,7 @@ impl FromStr for Host {
     }
 }
 
-impl TryFrom<String> for Host {
-    type Error = Invalid;
-
-    fn try_from(text: String) -> Result<Self, Invalid> {
-        text.parse()
-    }
-}
-
-impl From<Host> for String {
-    fn from(host: Host) -> Self {
-        host.to_string()
-    }
-}
+string_conversions!(Host, Host::from_str, |host: Host| host.to_string());
 
 /// The id by which GSE 2.0 callers name an agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -108,21 +96,18 @@ impl AgentId {
         if text.is_empty() {
             return Err(Invalid::required("bk_agent_id"));
         }
-        if text.len() > Self::MAX_LEN {
-            return Err(Invalid::new(
-                "bk_agent_id",
-                format!("must be at most {} bytes", Self::MAX_LEN),
-            ));
-        }
-        if !text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
-        {
-            return Err(Invalid::new(
-                "bk_agent_id",
-                "may hold letters, digits, '-', '_' and '.' only",
-            ));
-        }
+        let max = Self::MAX_LEN;
+        ensure!(
+            text.len() <= max,
+            "bk_agent_id",
+            "must be at most {max} bytes"
+        );
+        let is_allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+        ensure!(
+            text.bytes().all(is_allowed),
+            "bk_agent_id",
+            "may hold letters, digits, '-', '_' and '.' only"
+        );
         Ok(Self(text.into()))
     }
 
@@ -137,19 +122,7 @@ impl fmt::Display for AgentId {
     }
 }
 
-impl TryFrom<String> for AgentId {
-    type Error = Invalid;
-
-    fn try_from(text: String) -> Result<Self, Invalid> {
-        Self::parse(&text)
-    }
-}
-
-impl From<AgentId> for String {
-    fn from(id: AgentId) -> Self {
-        id.0.into()
-    }
-}
+string_conversions!(AgentId, AgentId::parse, |id: AgentId| id.0.into());
 
 #[cfg(test)]
 mod tests {

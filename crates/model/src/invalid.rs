@@ -24,16 +24,11 @@ impl Invalid {
 
     /// Prefixes the field with the object that contains it.
     pub fn within(self, outer: &str) -> Self {
-        match self.field.is_empty() {
-            true => Self {
-                field: outer.to_owned(),
-                rule: self.rule,
-            },
-            false => Self {
-                field: format!("{outer}.{}", self.field),
-                rule: self.rule,
-            },
-        }
+        let field = match self.field.is_empty() {
+            true => outer.to_owned(),
+            false => format!("{outer}.{}", self.field),
+        };
+        Self { field, ..self }
     }
 }
 

@@ -10,15 +10,7 @@ use crate::{Code, Invalid, Op, OpId, UnixMillis};
 /// How many instances one job may have.
 pub const MAX_JOB_TASKS: usize = 200_000;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct JobId(pub u32);
-
-impl std::fmt::Display for JobId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
+number_id!(JobId);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -51,35 +43,20 @@ pub enum PriorityOrder {
     AllAtOnce,
 }
 
+variant_names!(JobAction, as_str, {
+    Start = "start",
+    Stop = "stop",
+    Restart = "restart",
+    Reload = "reload",
+    ForceStop = "force_stop",
+    SetAuto = "set_auto",
+    UnsetAuto = "unset_auto",
+    Generate = "generate",
+    Release = "release",
+    Diff = "diff",
+});
+
 impl JobAction {
-    pub const ALL: [Self; 10] = [
-        Self::Start,
-        Self::Stop,
-        Self::Restart,
-        Self::Reload,
-        Self::ForceStop,
-        Self::SetAuto,
-        Self::UnsetAuto,
-        Self::Generate,
-        Self::Release,
-        Self::Diff,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Stop => "stop",
-            Self::Restart => "restart",
-            Self::Reload => "reload",
-            Self::ForceStop => "force_stop",
-            Self::SetAuto => "set_auto",
-            Self::UnsetAuto => "unset_auto",
-            Self::Generate => "generate",
-            Self::Release => "release",
-            Self::Diff => "diff",
-        }
-    }
-
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let known = Self::ALL.into_iter().find(|action| action.as_str() == text);
         known.ok_or_else(|| {

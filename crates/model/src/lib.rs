@@ -2,6 +2,9 @@
 //!
 //! Parsing validates: a value of these types obeys its rules. The crate does no I/O, reads no clock and has no async code.
 
+#[macro_use]
+mod macros;
+
 pub mod access;
 pub mod bounds;
 pub mod change;

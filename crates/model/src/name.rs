@@ -21,41 +21,39 @@ fn check(field: &str, text: &str) -> Result<(), Invalid> {
     if text.is_empty() {
         return Err(Invalid::required(field));
     }
-    if text.chars().count() > MAX_NAME_CHARS {
-        return Err(Invalid::new(
-            field,
-            format!("must be at most {MAX_NAME_CHARS} characters"),
-        ));
-    }
-    if text
-        .chars()
-        .any(|c| c.is_control() || matches!(c, ':' | '/'))
-    {
-        return Err(Invalid::new(
-            field,
-            "must not hold control characters, ':' or '/'",
-        ));
-    }
-    if text.trim() != text {
-        return Err(Invalid::new(field, "must not begin or end with a blank"));
-    }
+    ensure!(
+        text.chars().count() <= MAX_NAME_CHARS,
+        field,
+        "must be at most {MAX_NAME_CHARS} characters"
+    );
+    let is_ambiguous = |c: char| c.is_control() || matches!(c, ':' | '/');
+    ensure!(
+        !text.contains(is_ambiguous),
+        field,
+        "must not hold control characters, ':' or '/'"
+    );
+    ensure!(
+        text.trim() == text,
+        field,
+        "must not begin or end with a blank"
+    );
     Ok(())
 }
 
 /// Refuses invisible characters, so that names that look equal are equal, and the folder names `.` and `..`.
 fn check_visible(field: &str, text: &str) -> Result<(), Invalid> {
-    if matches!(text, "." | "..") {
-        return Err(Invalid::new(field, "must not be '.' or '..'"));
-    }
+    ensure!(
+        !matches!(text, "." | ".."),
+        field,
+        "must not be '.' or '..'"
+    );
     match text.chars().find(|c| is_invisible(*c)) {
-        Some(c) => Err(Invalid::new(
-            field,
-            format!(
-                "must not hold invisible characters such as {}",
-                c.escape_unicode()
-            ),
-        )),
         None => Ok(()),
+        Some(c) => {
+            let c = c.escape_unicode();
+            let rule = format!("must not hold invisible characters such as {c}");
+            Err(Invalid::new(field, rule))
+        }
     }
 }
 
@@ -89,19 +87,7 @@ macro_rules! name_type {
             }
         }
 
-        impl TryFrom<String> for $type {
-            type Error = Invalid;
-
-            fn try_from(text: String) -> Result<Self, Invalid> {
-                Self::parse_registered(&text)
-            }
-        }
-
-        impl From<$type> for String {
-            fn from(name: $type) -> Self {
-                name.0.into()
-            }
-        }
+        string_conversions!($type, $type::parse_registered, |name: $type| name.0.into());
     };
 }
 
@@ -160,20 +146,11 @@ impl FromStr for FullName {
     }
 }
 
-impl TryFrom<String> for FullName {
-    type Error = Invalid;
-
-    fn try_from(text: String) -> Result<Self, Invalid> {
-        let (namespace, name) = split(&text)?;
-        Self::parse_registered(namespace, name)
-    }
-}
-
-impl From<FullName> for String {
-    fn from(name: FullName) -> Self {
-        name.to_string()
-    }
-}
+string_conversions!(
+    FullName,
+    |text| split(text).and_then(|(namespace, name)| FullName::parse_registered(namespace, name)),
+    |name: FullName| name.to_string()
+);
 
 /// Key-value pairs of a process. Callers may send any JSON scalar as a value; it is stored as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

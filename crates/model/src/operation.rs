@@ -27,18 +27,18 @@ pub enum Op {
     Kill = 9,
 }
 
-impl Op {
-    pub const ALL: [Self; 8] = [
-        Self::Start,
-        Self::Stop,
-        Self::Query,
-        Self::Manage,
-        Self::Unmanage,
-        Self::Restart,
-        Self::Reload,
-        Self::Kill,
-    ];
+variant_names!(Op, as_str, {
+    Start = "start",
+    Stop = "stop",
+    Query = "query",
+    Manage = "manage",
+    Unmanage = "unmanage",
+    Restart = "restart",
+    Reload = "reload",
+    Kill = "kill",
+});
 
+impl Op {
     pub fn number(self) -> u8 {
         self as u8
     }
@@ -47,19 +47,6 @@ impl Op {
         Self::ALL
             .into_iter()
             .find(|op| i64::from(op.number()) == number)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Stop => "stop",
-            Self::Query => "query",
-            Self::Manage => "manage",
-            Self::Unmanage => "unmanage",
-            Self::Restart => "restart",
-            Self::Reload => "reload",
-            Self::Kill => "kill",
-        }
     }
 
     /// Whether it stores the spec. Query and unmanage do not, so a partial spec is enough for them.
@@ -133,27 +120,13 @@ impl FromStr for TaskId {
             .filter(|number| *number <= i64::MAX as u64)
             .map(Self)
             .ok_or_else(|| {
-                Invalid::new(
-                    "task_id",
-                    "must be an id that an operate call answered (GSETASK:…)",
-                )
+                let rule = "must be an id that an operate call answered (GSETASK:…)";
+                Invalid::new("task_id", rule)
             })
     }
 }
 
-impl TryFrom<String> for TaskId {
-    type Error = Invalid;
-
-    fn try_from(text: String) -> Result<Self, Invalid> {
-        text.parse()
-    }
-}
-
-impl From<TaskId> for String {
-    fn from(id: TaskId) -> Self {
-        id.to_string()
-    }
-}
+string_conversions!(TaskId, TaskId::from_str, |id: TaskId| id.to_string());
 
 /// One target of a task. An agent executes it at most once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -25,10 +25,7 @@ use crate::{AgentId, FullName, Host, Invalid, Namespace, ProcessName, UnixMillis
 
 macro_rules! topology_id {
     ($(#[$doc:meta])* $type:ident, $field:literal) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
-        pub struct $type(pub u32);
+        number_id!($(#[$doc])* $type);
 
         impl $type {
             /// Parses an id of a request.
@@ -36,12 +33,6 @@ macro_rules! topology_id {
                 u32::try_from(id).map(Self).map_err(|_| {
                     Invalid::new($field, format!("must be a whole number from 0 to {}", u32::MAX))
                 })
-            }
-        }
-
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                self.0.fmt(f)
             }
         }
     };

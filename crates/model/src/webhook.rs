@@ -166,19 +166,7 @@ impl std::fmt::Display for WebhookUrl {
     }
 }
 
-impl TryFrom<String> for WebhookUrl {
-    type Error = Invalid;
-
-    fn try_from(text: String) -> Result<Self, Invalid> {
-        Self::parse(&text)
-    }
-}
-
-impl From<WebhookUrl> for String {
-    fn from(url: WebhookUrl) -> Self {
-        url.text
-    }
-}
+string_conversions!(WebhookUrl, WebhookUrl::parse, |url: WebhookUrl| url.text);
 
 #[cfg(test)]
 mod tests {

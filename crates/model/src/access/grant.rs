@@ -24,17 +24,13 @@ pub enum Role {
     Admin,
 }
 
+variant_names!(Role, as_str, {
+    Viewer = "viewer",
+    Operator = "operator",
+    Admin = "admin",
+});
+
 impl Role {
-    pub const ALL: [Self; 3] = [Self::Viewer, Self::Operator, Self::Admin];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Operator => "operator",
-            Self::Admin => "admin",
-        }
-    }
-
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let found = Self::ALL.into_iter().find(|role| role.as_str() == text);
         found.ok_or_else(|| {
@@ -84,14 +80,16 @@ impl Grant {
         if n_named == 0 {
             return Ok(Self::everywhere(role));
         }
-        if role == Role::Admin {
-            let rule = "admin is for everything: apps, users and hosts belong to no namespace";
-            return Err(Invalid::new("role", rule));
-        }
-        if n_named > MAX_NAMED {
-            let rule = format!("must name at most {MAX_NAMED} namespaces and businesses");
-            return Err(Invalid::new("namespaces", rule));
-        }
+        ensure!(
+            role != Role::Admin,
+            "role",
+            "admin is for everything: apps, users and hosts belong to no namespace"
+        );
+        ensure!(
+            n_named <= MAX_NAMED,
+            "namespaces",
+            "must name at most {MAX_NAMED} namespaces and businesses"
+        );
         Ok(Self {
             role,
             reach: GrantReach::Within {
@@ -126,13 +124,11 @@ impl fmt::Display for Grant {
 
 /// Describes several grants for people.
 pub fn describe_grants(grants: &[Grant]) -> String {
-    match grants {
-        [] => "nothing".to_owned(),
-        grants => {
-            let each: Vec<String> = grants.iter().map(Grant::to_string).collect();
-            each.join("; ")
-        }
+    if grants.is_empty() {
+        return "nothing".to_owned();
     }
+    let each: Vec<String> = grants.iter().map(Grant::to_string).collect();
+    each.join("; ")
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! Parses the text of a pattern into segments.
 
-use super::error::{ExpressionError, ExpressionProblem};
+use super::error::ExpressionError;
+use super::error::ExpressionProblem::{
+    EmptyExclusion, ReversedRange, TooManyAlternatives, TooManyDigits, TooManyWildcards,
+};
 use super::number::{MAX_DIGITS, NumberRange};
 use super::pattern::{Atom, Bracket, Exclusion, Item, Segment};
 use super::token::{self, Token};
@@ -55,10 +58,7 @@ impl Parser {
         if items.len() > 1 {
             self.alternatives += items.len();
             if self.alternatives > MAX_ALTERNATIVES {
-                return Err(ExpressionError::new(
-                    open.at,
-                    ExpressionProblem::TooManyAlternatives,
-                ));
+                return Err(ExpressionError::new(open.at, TooManyAlternatives));
             }
         }
         match items.pop() {
@@ -105,10 +105,7 @@ impl Parser {
                     if from.character > to.character {
                         let (from, to, at) = (from.character, to.character, from.at);
                         let (from, to) = (from.to_string(), to.to_string());
-                        return Err(ExpressionError::new(
-                            at,
-                            ExpressionProblem::ReversedRange { from, to },
-                        ));
+                        return Err(ExpressionError::new(at, ReversedRange { from, to }));
                     }
                     excluded.push((from.character, to.character));
                     beyond
@@ -120,10 +117,7 @@ impl Parser {
             };
         }
         if excluded.is_empty() {
-            return Err(ExpressionError::new(
-                open.at,
-                ExpressionProblem::EmptyExclusion,
-            ));
+            return Err(ExpressionError::new(open.at, EmptyExclusion));
         }
         Ok(Atom::NoneOf(Exclusion::new(excluded)))
     }
@@ -142,10 +136,7 @@ impl Parser {
         self.wildcards += 1;
         match self.wildcards <= MAX_WILDCARDS {
             true => Ok(()),
-            false => Err(ExpressionError::new(
-                token.at,
-                ExpressionProblem::TooManyWildcards,
-            )),
+            false => Err(ExpressionError::new(token.at, TooManyWildcards)),
         }
     }
 
@@ -194,7 +185,7 @@ fn range(tokens: &[Token]) -> Result<Option<Item>, ExpressionError> {
     };
     let reversed = || {
         let (from, to) = (token::word(from), token::word(to));
-        ExpressionError::new(first.at, ExpressionProblem::ReversedRange { from, to })
+        ExpressionError::new(first.at, ReversedRange { from, to })
     };
     let item = match (from, to) {
         ([from], [to]) if are_letters_of_one_case(*from, *to) => {
@@ -203,10 +194,7 @@ fn range(tokens: &[Token]) -> Result<Option<Item>, ExpressionError> {
         }
         _ if is_number(from) && is_number(to) => {
             if from.len().max(to.len()) > MAX_DIGITS {
-                return Err(ExpressionError::new(
-                    first.at,
-                    ExpressionProblem::TooManyDigits,
-                ));
+                return Err(ExpressionError::new(first.at, TooManyDigits));
             }
             NumberRange::new(&token::word(from), &token::word(to)).map(Item::Numbers)
         }

@@ -7,7 +7,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::error::{ExpressionError, ExpressionProblem};
+use super::error::ExpressionError;
+use super::error::ExpressionProblem::{SliceWithMore, SliceWithStep, SliceWithoutNumbers};
 use super::pattern::Pattern;
 use super::text;
 use super::token::{self, Token};
@@ -83,10 +84,7 @@ fn slice(tokens: &[Token]) -> Result<Option<Slice>, ExpressionError> {
         if !is_exclusion && content.iter().any(|token| token.is(':')) {
             let outside = tokens[..index].first().or(tokens[close + 1..].first());
             return match outside {
-                Some(token) => Err(ExpressionError::new(
-                    token.at,
-                    ExpressionProblem::SliceWithMore,
-                )),
+                Some(token) => Err(ExpressionError::new(token.at, SliceWithMore)),
                 None => bounds(*token, content).map(Some),
             };
         }
@@ -98,21 +96,18 @@ fn slice(tokens: &[Token]) -> Result<Option<Slice>, ExpressionError> {
 fn bounds(open: Token, content: &[Token]) -> Result<Slice, ExpressionError> {
     let mut colons = content.iter().filter(|token| token.is(':'));
     if let Some(second) = colons.nth(1) {
-        return Err(ExpressionError::new(
-            second.at,
-            ExpressionProblem::SliceWithStep,
-        ));
+        return Err(ExpressionError::new(second.at, SliceWithStep));
     }
     let mut bounds = content.split(|token| token.is(':')).map(token::trim);
     let mut bound = || match bounds.next() {
         Some(tokens @ [first, ..]) => number(tokens).map(Some).ok_or_else(|| {
             let found = token::word(tokens);
-            ExpressionError::new(first.at, ExpressionProblem::SliceWithoutNumbers { found })
+            ExpressionError::new(first.at, SliceWithoutNumbers { found })
         }),
         Some([]) => Ok(None),
         None => Err(ExpressionError::new(
             open.at,
-            ExpressionProblem::SliceWithoutNumbers {
+            SliceWithoutNumbers {
                 found: String::new(),
             },
         )),

@@ -1,7 +1,8 @@
 //! The characters of an expression, with their positions and whether they are escaped.
 
 use super::MAX_CHARACTERS;
-use super::error::{ExpressionError, ExpressionProblem};
+use super::error::ExpressionError;
+use super::error::ExpressionProblem::{DanglingEscape, NestedBracket, TooLong, UnclosedBracket};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
@@ -32,10 +33,7 @@ impl Token {
 
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
     if text.chars().nth(MAX_CHARACTERS).is_some() {
-        return Err(ExpressionError::new(
-            MAX_CHARACTERS + 1,
-            ExpressionProblem::TooLong,
-        ));
+        return Err(ExpressionError::new(MAX_CHARACTERS + 1, TooLong));
     }
     let mut tokens = Vec::with_capacity(text.len());
     let mut characters = text.char_indices().enumerate();
@@ -49,10 +47,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
         };
         tokens.push(match character {
             '\\' => {
-                let (_, (begin, next)) = characters.next().ok_or(ExpressionError::new(
-                    index + 1,
-                    ExpressionProblem::DanglingEscape,
-                ))?;
+                let (_, (begin, next)) = characters
+                    .next()
+                    .ok_or(ExpressionError::new(index + 1, DanglingEscape))?;
                 token(next, true, begin)
             }
             other => token(other, false, start),
@@ -94,14 +91,8 @@ pub(super) fn closing(tokens: &[Token], open: usize) -> Result<usize, Expression
             return Ok(index);
         }
         if token.is('[') {
-            return Err(ExpressionError::new(
-                token.at,
-                ExpressionProblem::NestedBracket { outer },
-            ));
+            return Err(ExpressionError::new(token.at, NestedBracket { outer }));
         }
     }
-    Err(ExpressionError::new(
-        outer,
-        ExpressionProblem::UnclosedBracket,
-    ))
+    Err(ExpressionError::new(outer, UnclosedBracket))
 }

@@ -133,54 +133,37 @@ impl RawSpec {
         let identity = self.identity.ok_or_else(|| Invalid::required("identity"))?;
         let policy = self.monitor_policy.or(self.alive_monitor_policy);
         if rules == SpecRules::Registration {
-            let resource = self
-                .resource
-                .as_ref()
-                .ok_or_else(|| Invalid::required("resource"))?;
-            if resource.cpu.is_none() {
-                return Err(Invalid::required("resource.cpu"));
-            }
-            if resource.mem.is_none() {
-                return Err(Invalid::required("resource.mem"));
-            }
-            let policy = policy
-                .as_ref()
-                .ok_or_else(|| Invalid::required("monitor_policy"))?;
-            if policy.auto_type.is_none() {
-                return Err(Invalid::required("monitor_policy.auto_type"));
-            }
-            if self.control.is_none() {
-                return Err(Invalid::required("control"));
+            let (resource, policy) = (self.resource.as_ref(), policy.as_ref());
+            for (field, is_present) in [
+                ("resource", resource.is_some()),
+                ("resource.cpu", resource.is_some_and(|r| r.cpu.is_some())),
+                ("resource.mem", resource.is_some_and(|r| r.mem.is_some())),
+                ("monitor_policy", policy.is_some()),
+                (
+                    "monitor_policy.auto_type",
+                    policy.is_some_and(|p| p.auto_type.is_some()),
+                ),
+                ("control", self.control.is_some()),
+            ] {
+                ensure!(is_present, field, "is required");
             }
         }
+        let control = self.control.unwrap_or_default();
+        let resource = self.resource.unwrap_or_default();
+        let policy = policy.unwrap_or_default();
+        let report_id = self
+            .warn_report_policy
+            .and_then(|warn| warn.report_id)
+            .unwrap_or(0);
+        let runtime = self.runtime.unwrap_or_default();
         Ok(Spec {
             identity: identity.complete().map_err(|e| e.within("identity"))?,
-            control: self
-                .control
-                .unwrap_or_default()
-                .complete()
-                .map_err(|e| e.within("control"))?,
-            resource: self
-                .resource
-                .unwrap_or_default()
-                .complete()
-                .map_err(|e| e.within("resource"))?,
-            monitor_policy: policy
-                .unwrap_or_default()
-                .complete()
-                .map_err(|e| e.within("monitor_policy"))?,
-            warn_report_policy: WarnReport {
-                report_id: self
-                    .warn_report_policy
-                    .and_then(|w| w.report_id)
-                    .unwrap_or(0),
-            },
+            control: control.complete().map_err(|e| e.within("control"))?,
+            resource: resource.complete().map_err(|e| e.within("resource"))?,
+            monitor_policy: policy.complete().map_err(|e| e.within("monitor_policy"))?,
+            warn_report_policy: WarnReport { report_id },
             configmap: complete_configmap(self.configmap.unwrap_or_default())?,
-            runtime: self
-                .runtime
-                .unwrap_or_default()
-                .complete()
-                .map_err(|e| e.within("runtime"))?,
+            runtime: runtime.complete().map_err(|e| e.within("runtime"))?,
         })
     }
 
@@ -261,61 +244,50 @@ impl RawPolicy {
         check_crontab(auto_type, &crontab_rule)?;
         Ok(Policy {
             auto_type,
-            start_check_secs: secs(
-                "start_check_secs",
-                self.start_check_secs,
-                defaults.start_check_secs,
-            )?,
-            stop_check_secs: secs(
-                "stop_check_secs",
-                self.stop_check_secs,
-                defaults.stop_check_secs,
-            )?,
-            start_retries: secs("start_retries", self.start_retries, defaults.start_retries)?,
-            start_interval: secs(
-                "start_interval",
-                self.start_interval,
-                defaults.start_interval,
-            )?,
+            start_check_secs: number("start_check_secs", self.start_check_secs)?
+                .unwrap_or(defaults.start_check_secs),
+            stop_check_secs: number("stop_check_secs", self.stop_check_secs)?
+                .unwrap_or(defaults.stop_check_secs),
+            start_retries: number("start_retries", self.start_retries)?
+                .unwrap_or(defaults.start_retries),
+            start_interval: number("start_interval", self.start_interval)?
+                .unwrap_or(defaults.start_interval),
             crontab_rule,
             // A timeout of 0 is impossible, so it means the default.
-            op_timeout: secs(
-                "op_timeout",
-                self.op_timeout.filter(|n| *n != 0),
-                defaults.op_timeout,
-            )?,
+            op_timeout: number("op_timeout", self.op_timeout)?
+                .filter(|secs| *secs != 0)
+                .unwrap_or(defaults.op_timeout),
         })
     }
 }
 
 /// Only periodic processes use the rule. It is optional and must match at least one point in time.
 fn check_crontab(auto_type: AutoType, rule: &str) -> Result<(), Invalid> {
-    let bad = |rule: String| Err(Invalid::new("crontab_rule", rule));
-    match auto_type {
-        AutoType::Resident | AutoType::OneShot => return Ok(()),
-        AutoType::Periodic if rule.is_empty() => return Ok(()),
-        AutoType::Periodic => {}
+    const FIELD: &str = "crontab_rule";
+    if auto_type != AutoType::Periodic || rule.is_empty() {
+        return Ok(());
     }
-    if !rule.starts_with('@') && rule.split_whitespace().count() != 5 {
-        return bad("must have five fields: minute hour day month weekday".to_owned());
-    }
-    match croner::parser::CronParser::new().parse(rule) {
-        Err(error) => bad(format!("is no crontab rule: {error}")),
-        // The search may start at any day: a rule without a match in the following years never matches.
-        Ok(cron) => match cron.find_next_occurrence(&chrono::DateTime::UNIX_EPOCH, false) {
-            Ok(_) => Ok(()),
-            Err(_) => bad("names a time that never comes".to_owned()),
-        },
-    }
+    ensure!(
+        rule.starts_with('@') || rule.split_whitespace().count() == 5,
+        FIELD,
+        "must have five fields: minute hour day month weekday"
+    );
+    let cron = croner::parser::CronParser::new()
+        .parse(rule)
+        .map_err(|error| Invalid::new(FIELD, format!("is no crontab rule: {error}")))?;
+    // The search may start at any day: a rule without a match in the following years never matches.
+    let next = cron.find_next_occurrence(&chrono::DateTime::UNIX_EPOCH, false);
+    ensure!(next.is_ok(), FIELD, "names a time that never comes");
+    Ok(())
 }
 
 fn complete_configmap(entries: Vec<Option<RawConfigFile>>) -> Result<Vec<ConfigFile>, Invalid> {
-    if entries.len() > MAX_CONFIG_FILES {
-        return Err(Invalid::new(
-            "configmap",
-            format!("must be at most {MAX_CONFIG_FILES} files"),
-        ));
-    }
+    let n_files = entries.len();
+    ensure!(
+        n_files <= MAX_CONFIG_FILES,
+        "configmap",
+        "must be at most {MAX_CONFIG_FILES} files"
+    );
     let mut files = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let entry = entry.unwrap_or_default();
@@ -346,26 +318,23 @@ fn optional_path(field: &str, path: Option<String>) -> Result<String, Invalid> {
     if path.is_empty() {
         return Ok(path);
     }
-    if !path.starts_with('/') {
-        return Err(Invalid::new(field, "must be an absolute path"));
-    }
-    if path.len() > MAX_PATH_LEN || path.contains('\0') {
-        return Err(Invalid::new(
-            field,
-            format!("must be at most {MAX_PATH_LEN} bytes without NUL"),
-        ));
-    }
+    ensure!(path.starts_with('/'), field, "must be an absolute path");
+    ensure!(
+        path.len() <= MAX_PATH_LEN && !path.contains('\0'),
+        field,
+        "must be at most {MAX_PATH_LEN} bytes without NUL"
+    );
     Ok(path)
 }
 
 fn optional_file_name(field: &str, name: Option<String>) -> Result<String, Invalid> {
     let name = name.unwrap_or_default();
-    if name.contains(['/', '\0']) || name == "." || name == ".." || name.len() > 255 {
-        return Err(Invalid::new(
-            field,
-            "must be the base name of a file, without '/'",
-        ));
-    }
+    let is_path = name.contains(['/', '\0']) || matches!(name.as_str(), "." | "..");
+    ensure!(
+        !is_path && name.len() <= 255,
+        field,
+        "must be the base name of a file, without '/'"
+    );
     Ok(name)
 }
 
@@ -377,37 +346,32 @@ fn optional_user(field: &str, user: Option<String>) -> Result<String, Invalid> {
         .is_none_or(|b| b.is_ascii_alphabetic() || b == b'_');
     let rest_valid =
         bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$'));
-    match starts_valid && rest_valid && user.len() <= 64 {
-        true => Ok(user),
-        false => Err(Invalid::new(
-            field,
-            format!(
-                "must be a user name (a letter or '_', then letters, digits, '_', '-', '.'), not {user:?}"
-            ),
-        )),
-    }
+    ensure!(
+        starts_valid && rest_valid && user.len() <= 64,
+        field,
+        "must be a user name (a letter or '_', then letters, digits, '_', '-', '.'), not {user:?}"
+    );
+    Ok(user)
 }
 
 fn command(field: &str, text: Option<String>) -> Result<String, Invalid> {
     let text = text.unwrap_or_default();
-    match text.len() <= MAX_COMMAND_LEN && !text.contains('\0') {
-        true => Ok(text.trim().to_owned()),
-        false => Err(Invalid::new(
-            field,
-            format!("must be at most {MAX_COMMAND_LEN} bytes without NUL"),
-        )),
-    }
+    ensure!(
+        text.len() <= MAX_COMMAND_LEN && !text.contains('\0'),
+        field,
+        "must be at most {MAX_COMMAND_LEN} bytes without NUL"
+    );
+    Ok(text.trim().to_owned())
 }
 
-fn percent(field: &str, value: Option<f64>) -> Result<f64, Invalid> {
+pub(crate) fn percent(field: &str, value: Option<f64>) -> Result<f64, Invalid> {
     let value = value.unwrap_or(0.0);
-    match (0.0..=100.0).contains(&value) {
-        true => Ok(value),
-        false => Err(Invalid::new(
-            field,
-            "must be a percentage from 0 (no limit) to 100",
-        )),
-    }
+    ensure!(
+        (0.0..=100.0).contains(&value),
+        field,
+        "must be a percentage from 0 (no limit) to 100"
+    );
+    Ok(value)
 }
 
 fn whole(field: &str, value: Option<i64>) -> Result<u64, Invalid> {
@@ -415,12 +379,11 @@ fn whole(field: &str, value: Option<i64>) -> Result<u64, Invalid> {
         .map_err(|_| Invalid::new(field, "must be 0 (no limit) or more"))
 }
 
-fn secs(field: &str, value: Option<i64>, default: u32) -> Result<u32, Invalid> {
-    match value {
-        None => Ok(default),
-        Some(n) if (0..=MAX_SECS).contains(&n) => Ok(n as u32),
-        Some(_) => Err(Invalid::new(field, format!("must be from 0 to {MAX_SECS}"))),
-    }
+/// A number of seconds or retries.
+fn number(field: &str, value: Option<i64>) -> Result<Option<u32>, Invalid> {
+    let in_range = value.is_none_or(|n| (0..=MAX_SECS).contains(&n));
+    ensure!(in_range, field, "must be from 0 to {MAX_SECS}");
+    Ok(value.map(|n| n as u32))
 }
 
 #[cfg(test)]

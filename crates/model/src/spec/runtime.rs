@@ -107,28 +107,26 @@ impl RawRuntime {
     /// Validates; errors name the field relative to `runtime`.
     pub(super) fn complete(self) -> Result<Runtime, Invalid> {
         check_env(&self.env)?;
-        let cpu_max = match self.cpu_max {
-            Some(percent) if !(percent > 0.0 && percent <= 100.0) => {
-                return Err(Invalid::new(
-                    "cpu_max",
-                    "must be a percentage above 0, at most 100",
-                ));
-            }
-            other => other,
-        };
+        ensure!(
+            self.cpu_max
+                .is_none_or(|percent| percent > 0.0 && percent <= 100.0),
+            "cpu_max",
+            "must be a percentage above 0, at most 100"
+        );
+        ensure!(
+            self.nice.is_none_or(|nice| (-20..=19).contains(&nice)),
+            "nice",
+            "must be from -20 to 19"
+        );
         Ok(Runtime {
             env: self.env,
             nofile: within("nofile", self.nofile, 1, 1 << 30)?,
             core: within("core", self.core, 0, i64::MAX)?,
             nproc: within("nproc", self.nproc, 1, 1 << 30)?,
             umask: self.umask.as_deref().map(parse_umask).transpose()?,
-            nice: match self.nice {
-                Some(nice) if (-20..=19).contains(&nice) => Some(nice as i32),
-                Some(_) => return Err(Invalid::new("nice", "must be from -20 to 19")),
-                None => None,
-            },
+            nice: self.nice.map(|nice| nice as i32),
             memory_max: within("memory_max", self.memory_max, 1 << 20, i64::MAX)?,
-            cpu_max,
+            cpu_max: self.cpu_max,
             pids_max: within("pids_max", self.pids_max, 1, 1 << 22)?,
             fd_max: within("fd_max", self.fd_max, 1, i64::MAX)?,
             log_bytes_max: within("log_bytes_max", self.log_bytes_max, 1, i64::MAX)?,
@@ -141,48 +139,54 @@ impl RawRuntime {
 }
 
 fn check_env(env: &BTreeMap<String, String>) -> Result<(), Invalid> {
-    if env.len() > MAX_VARIABLES {
-        return Err(Invalid::new(
-            "env",
-            format!("must be at most {MAX_VARIABLES} variables"),
-        ));
-    }
+    let n_variables = env.len();
+    ensure!(
+        n_variables <= MAX_VARIABLES,
+        "env",
+        "must be at most {MAX_VARIABLES} variables"
+    );
     for (name, value) in env {
         let starts_valid = name
             .bytes()
             .next()
             .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
         let rest_valid = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        if !starts_valid || !rest_valid {
-            return Err(Invalid::new(
-                format!("env.{}", name.chars().take(40).collect::<String>()),
-                "must be named by letters, digits and '_', not a digit first",
-            ));
-        }
-        if name.starts_with("MUSTER_") {
-            return Err(Invalid::new(
-                format!("env.{name}"),
-                "is a name that the agent sets itself",
-            ));
-        }
-        if value.contains('\0') || name.len() + value.len() > MAX_VARIABLE_LEN {
-            let rule = format!("must be at most {MAX_VARIABLE_LEN} bytes without NUL");
-            return Err(Invalid::new(format!("env.{name}"), rule));
-        }
+        ensure!(
+            starts_valid && rest_valid,
+            format!("env.{}", name.chars().take(40).collect::<String>()),
+            "must be named by letters, digits and '_', not a digit first"
+        );
+        let field = || format!("env.{name}");
+        ensure!(
+            !name.starts_with("MUSTER_"),
+            field(),
+            "is a name that the agent sets itself"
+        );
+        ensure!(
+            !value.contains('\0') && name.len() + value.len() <= MAX_VARIABLE_LEN,
+            field(),
+            "must be at most {MAX_VARIABLE_LEN} bytes without NUL"
+        );
     }
     Ok(())
 }
 
 fn within(field: &str, value: Option<i64>, least: i64, most: i64) -> Result<Option<u64>, Invalid> {
-    match value {
-        None => Ok(None),
-        Some(number) if (least..=most).contains(&number) => Ok(Some(number as u64)),
-        Some(_) if most == i64::MAX => Err(Invalid::new(field, format!("must be {least} or more"))),
-        Some(_) => Err(Invalid::new(
-            field,
-            format!("must be from {least} to {most}"),
-        )),
-    }
+    let Some(number) = value else {
+        return Ok(None);
+    };
+    let is_unbounded = most == i64::MAX;
+    ensure!(
+        number >= least || !is_unbounded,
+        field,
+        "must be {least} or more"
+    );
+    ensure!(
+        (least..=most).contains(&number),
+        field,
+        "must be from {least} to {most}"
+    );
+    Ok(Some(number as u64))
 }
 
 fn number_or_digits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
@@ -206,10 +210,8 @@ fn parse_umask(text: &str) -> Result<u32, Invalid> {
         .ok()
         .filter(|umask| *umask <= 0o777)
         .ok_or_else(|| {
-            Invalid::new(
-                "umask",
-                format!("must be octal digits up to 777, not {text:?}"),
-            )
+            let rule = format!("must be octal digits up to 777, not {text:?}");
+            Invalid::new("umask", rule)
         })
 }
 

@@ -43,30 +43,15 @@ pub enum ProgramText {
     FaceStop,
 }
 
-impl ProgramText {
-    pub const ALL: [Self; 7] = [
-        Self::WorkPath,
-        Self::PidFile,
-        Self::Start,
-        Self::Stop,
-        Self::Restart,
-        Self::Reload,
-        Self::FaceStop,
-    ];
-
-    /// Its field name in the CMDB.
-    pub fn field(self) -> &'static str {
-        match self {
-            Self::WorkPath => "work_path",
-            Self::PidFile => "pid_file",
-            Self::Start => "start_cmd",
-            Self::Stop => "stop_cmd",
-            Self::Restart => "restart_cmd",
-            Self::Reload => "reload_cmd",
-            Self::FaceStop => "face_stop_cmd",
-        }
-    }
-}
+variant_names!(ProgramText, field, {
+    WorkPath = "work_path",
+    PidFile = "pid_file",
+    Start = "start_cmd",
+    Stop = "stop_cmd",
+    Restart = "restart_cmd",
+    Reload = "reload_cmd",
+    FaceStop = "face_stop_cmd",
+});
 
 impl Program {
     /// The text before it is rendered.
@@ -87,12 +72,12 @@ impl Program {
         if self.bk_process_name.trim().is_empty() {
             return Err(Invalid::required("bk_process_name"));
         }
-        if self.proc_num == 0 || self.proc_num > MAX_PROC_NUM {
-            return Err(Invalid::new(
-                "proc_num",
-                format!("must be from 1 to {MAX_PROC_NUM}, not {}", self.proc_num),
-            ));
-        }
+        let number = self.proc_num;
+        ensure!(
+            (1..=MAX_PROC_NUM).contains(&number),
+            "proc_num",
+            "must be from 1 to {MAX_PROC_NUM}, not {number}"
+        );
         Ok(())
     }
 }
