@@ -20,7 +20,7 @@ pub const MAX_CONFIG_FILES: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecRules {
     /// `resource`, `control` and `monitor_policy.auto_type` are required.
-    Registering,
+    Registration,
     /// They are optional.
     Inline,
 }
