@@ -1,8 +1,8 @@
 #!/bin/sh
-# Three servers that are one, on one machine: PostgreSQL, three NATS servers, three replicas and three agents. Processes are
-# registered through one replica and seen through another; a replica is killed, one is drained, NATS and PostgreSQL go away and
-# come back, and everything goes on. All is in a temporary folder and on free ports, and goes at the end. Needs the Debian
-# packages postgresql and nats-server. MUSTER is the program, if it is not on the PATH.
+# Runs a cluster on one machine: PostgreSQL, three NATS servers, three replicas and three agents. Registers processes through one
+# replica and reads them through another; kills a replica, drains another, stops NATS and PostgreSQL, and shows that operations
+# continue. Uses a temporary folder and free ports, and removes everything at the end. Needs the Debian packages postgresql and
+# nats-server. MUSTER names the program if it is not on the PATH.
 set -eu
 
 muster=${MUSTER:-muster}
@@ -19,7 +19,7 @@ done
 
 work=$(mktemp -d)
 chmod 755 "$work"
-# PostgreSQL refuses to be root.
+# PostgreSQL refuses to run as root.
 as_postgres=
 [ "$(id -u)" != 0 ] || as_postgres='setpriv --reuid=postgres --regid=postgres --init-groups --'
 
@@ -35,14 +35,14 @@ wait_for() {
     until "$@" >/dev/null 2>&1; do
         tries=$((tries + 1))
         if [ "$tries" -gt 300 ]; then
-            echo "waited in vain: $what" >&2
+            echo "timed out waiting for $what" >&2
             exit 1
         fi
         sleep 0.1
     done
 }
 
-# The pid that was noted under this name.
+# Prints the pid recorded under a name.
 pid() {
     cat "$work/$1.pid"
 }
@@ -56,7 +56,7 @@ clean_up() {
     trap - EXIT INT TERM
     if [ "$status" -ne 0 ]; then
         tail -n 5 "$work"/*.log 2>/dev/null
-        # Whatever failed: nothing of the example goes on running.
+        # After a failure the example's processes may still run: kill them.
         for n in 1 2 3; do
             [ ! -e "$work/run/reader-$n.pid" ] || kill -KILL "$(cat "$work/run/reader-$n.pid")" 2>/dev/null || true
         done
@@ -95,12 +95,12 @@ start_nats() {
     mv "$work/nats-server_$(pid "$name").ports" "$work/$name.ports"
 }
 
-# Where that NATS server listens: nats_address NUMBER nats|cluster
+# Prints the listen address of a NATS server: nats_address NUMBER nats|cluster
 nats_address() {
     sed -e "s/.*\"$2\":\[\"\([^\"]*\)\".*/\1/" "$work/nats-$1.ports"
 }
 
-# start_replica NUMBER: on any port the first time, on the same ones later
+# start_replica NUMBER: on free ports the first time, on the same ports later
 start_replica() {
     name=replica-$1
     http=$(cat "$work/$name.http" 2>/dev/null || echo 127.0.0.1:0)
@@ -114,7 +114,7 @@ start_replica() {
     sed -e 's|.*"agents": *"\([^"]*\)".*|\1|' "$work/$name.out" >"$work/$name.agents"
 }
 
-# Runs a command at one of the replicas, and shows it: at NUMBER COMMAND...
+# Shows a command and runs it against one replica: at NUMBER COMMAND...
 at() {
     replica=$1
     shift
@@ -122,21 +122,21 @@ at() {
     "$muster" "$@" --url "http://$(cat "$work/replica-$replica.http")"
 }
 
-# What one of the replicas answers, as JSON: ask NUMBER COMMAND...
+# Prints the JSON output of a command against one replica: ask NUMBER COMMAND...
 ask() {
     replica=$1
     shift
     "$muster" "$@" --url "http://$(cat "$work/replica-$replica.http")" --output json
 }
 
-# Does something with every process: each NUMBER VERB
+# Runs a verb on every process: each NUMBER VERB
 each() {
     for process in 1 2 3; do
         at "$1" "$2" "demo/reader-$process" || return
     done
 }
 
-# Whether that replica sees so many agents connected, whichever replica holds them.
+# Succeeds if the replica shows COUNT connected agents, held by any replica: sees_agents NUMBER COUNT
 sees_agents() {
     [ "$(ask "$1" hosts | grep -c '"connected": *true')" = "$2" ]
 }
@@ -155,7 +155,7 @@ createdb -h "$work/postgres" -U muster muster
 store="postgres://muster@localhost/muster?host=$work/postgres"
 postgres --version
 
-say 'Three NATS servers, which know each other'
+say 'A NATS cluster of three servers'
 start_nats 1 -p -1 --cluster nats://127.0.0.1:-1
 routes=$(nats_address 1 cluster)
 start_nats 2 -p -1 --cluster nats://127.0.0.1:-1 --routes "$routes"
@@ -163,8 +163,8 @@ start_nats 3 -p -1 --cluster nats://127.0.0.1:-1 --routes "$routes"
 bus=$(nats_address 1 nats),$(nats_address 2 nats),$(nats_address 3 nats)
 nats-server --version
 
-say 'Three replicas, each with a data directory of its own'
-# The same for all of them; else the first to start makes them, and its data directory has them.
+say 'Three replicas, each with its own data directory'
+# The same app for all replicas; otherwise the first replica creates one and writes it to its own data directory.
 MUSTER_APP_CODE=example
 MUSTER_APP_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 export MUSTER_APP_CODE MUSTER_APP_SECRET
@@ -176,7 +176,7 @@ for n in 1 2 3; do
 done
 at 1 replicas
 
-say 'Three agents, which know all of them'
+say 'Three agents, with the addresses of all replicas'
 MUSTER_JOIN_TOKEN=$(ask 1 token create --expires-in 1h | sed -n 's/.*"token": *"\([^"]*\)".*/\1/p')
 export MUSTER_JOIN_TOKEN
 servers=$(cat "$work/replica-1.agents"),$(cat "$work/replica-2.agents"),$(cat "$work/replica-3.agents")
@@ -188,7 +188,7 @@ done
 wait_for 'all agents' sees_agents 3 3
 at 3 hosts
 
-say 'Registered through one, started through another, seen through the third'
+say 'Register through one replica, start through another, list through the third'
 mkdir "$work/run"
 : >"$work/run/log"
 for n in 1 2 3; do
@@ -198,49 +198,49 @@ done
 each 2 start
 at 3 ps
 
-say 'A replica is killed; its agents go to the others'
+say 'Kill a replica; its agents connect to the others'
 kill -KILL "$(pid replica-1)"
 wait "$(pid replica-1)" 2>/dev/null || true
-wait_for 'its agents elsewhere' sees_agents 2 3
-wait_for 'its absence to be noticed' sees_replicas 2 2
+wait_for 'its agents to reconnect' sees_agents 2 3
+wait_for 'the others to count it as gone' sees_replicas 2 2
 each 2 restart
 at 3 ps
 
-say 'It comes back'
+say 'Start the replica again'
 start_replica 1
 wait_for 'all replicas' sees_replicas 3 3
 at 1 ps
 
-say 'A replica is drained, then stopped; nobody notices'
+say 'Drain a replica, then stop it; operations continue'
 at 2 drain
 holds_no_agents() {
     ask 2 drain | grep -q '"agents": *0'
 }
-wait_for 'its agents to go' holds_no_agents
+wait_for 'its agents to move' holds_no_agents
 kill -TERM "$(pid replica-2)"
 wait "$(pid replica-2)"
-wait_for 'its absence to be noticed' sees_replicas 3 2
+wait_for 'the others to count it as gone' sees_replicas 3 2
 at 3 replicas
 each 3 restart
 
-say 'One NATS server is killed, then all of them: slower, and nothing else'
+say 'Kill one NATS server, then all of them: operations continue with more latency'
 kill -KILL "$(pid nats-1)"
 each 1 restart
 kill -KILL "$(pid nats-2)" "$(pid nats-3)"
-is_by_mail() {
+uses_mail() {
     ask 1 replicas | grep -q '"bus_up": *false'
 }
-wait_for 'replicas to notice' is_by_mail
+wait_for 'replicas to use mail' uses_mail
 at 1 replicas
 each 1 restart
 at 3 ps
 
-say 'PostgreSQL is stopped: what is known can be read, nothing can be changed'
+say 'Stop PostgreSQL: reads continue, writes are refused'
 stop_postgres
 at 1 ps
 each 1 restart || echo "refused with exit code $?"
 
-say 'PostgreSQL is back, and so is everything'
+say 'Start PostgreSQL again: writes work'
 start_postgres
 stops() {
     for n in 1 2 3; do
@@ -251,7 +251,7 @@ wait_for 'the stop' stops
 sees_all_stopped() {
     [ "$(ask 1 ps --state stopped | grep -c '"name"')" = 3 ]
 }
-wait_for 'all replicas to know' sees_all_stopped
+wait_for 'all replicas to show it' sees_all_stopped
 at 1 ps
 
 say 'Done'
