@@ -1,6 +1,7 @@
 #!/bin/sh
-# Two businesses from a file: imported, started, looked at, given a config file, changed, stopped. Everything is in a
-# temporary folder and on free ports, and goes at the end. MUSTER is the program, if it is not on the PATH.
+# Imports two businesses from a file, starts and lists their processes, releases a config file, changes the topology, and stops
+# everything. Uses a temporary folder and free ports, and removes everything at the end. MUSTER names the program if it is not on
+# the PATH.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,7 +15,7 @@ say() {
     printf '\n# %s\n' "$1"
 }
 
-# Shows a command, and runs it.
+# Shows a command and runs it.
 run() {
     echo "\$ muster $*"
     "$muster" "$@"
@@ -24,7 +25,7 @@ clean_up() {
     status=$?
     trap - EXIT INT TERM
     if [ -n "$up" ]; then
-        # Whatever failed: nothing of the example goes on running.
+        # After a failure the example's processes may still run: kill them.
         if [ "$status" -ne 0 ]; then
             for biz in 2 3; do
                 "$muster" job kill --biz "$biz" --yes --quiet >/dev/null 2>&1 || true
@@ -46,35 +47,35 @@ cp -R "$here/bin" "$work/app/bin"
 sed -e "s|/opt/example|$work/app|" -e "s|user: app|user: $(id -un)|" \
     "$here/two-businesses.yaml" >"$work/topology.yaml"
 
-say 'A server and an agent on this machine'
+say 'Start a server and an agent on this machine'
 "$muster" up --http 127.0.0.1:0 --agents 127.0.0.1:0 >"$work/up.log" 2>&1 &
 up=$!
 tries=0
 until "$muster" hosts --output json 2>/dev/null | grep -q '"connected": *true'; do
     tries=$((tries + 1))
     if [ "$tries" -gt 150 ] || ! kill -0 "$up" 2>/dev/null; then
-        echo 'the server or its agent does not come up' >&2
+        echo 'the server or its agent did not start' >&2
         exit 1
     fi
     sleep 0.2
 done
 
-say 'What a file would change, then the import'
+say 'Show what a file would change, then import it'
 run topology import "$work/topology.yaml" --dry-run
 run topology import "$work/topology.yaml" --yes
 run topology show
 
-say 'What an expression means, and what it selects'
+say 'Explain an expression and list the processes that it selects'
 run expression explain 'zone-*.[login,chat]' --biz 2
 run ps --biz 2 --expr 'zone-*.[login,chat]'
 
-say 'Everything is started, in order of priority'
+say 'Start all processes in order of priority'
 run job start --biz 2
 run job start --biz 3 --batch 1
 run ps --biz 2 --expr 'zone-1'
 run topology show 3
 
-say 'A config file for each instance of login, which then starts anew'
+say 'Release a config file for each instance of login, then restart it'
 run template create login.conf --biz 2 --path "$work/app/etc/login_\${LocalInstID}.conf" \
     --owner "$(id -un)" --group "$(id -gn)" --text "$here/login.mako"
 run template bind login.conf --biz 2 --process login
@@ -84,14 +85,14 @@ run template files --biz 2 --process login
 cat "$work/app/etc/login_2.conf"
 run job diff --biz 2 --process login
 
-say 'A module goes, and another instance comes'
+say 'Remove a module and add an instance'
 sed -e '/- bk_module_name: chat/,/timeout: 20/d' -e 's/proc_num: 2/proc_num: 3/' \
     "$work/topology.yaml" >"$work/changed.yaml"
 run topology import "$work/changed.yaml" --yes
 run ps --biz 2
 run job start --biz 2 --process login --ignore 828
 
-say 'Everything is stopped, and the businesses go'
+say 'Stop all processes and remove the businesses'
 run job stop --biz 2 --yes
 run job stop --biz 3 --yes
 run job list

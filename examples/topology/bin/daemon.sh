@@ -1,5 +1,5 @@
 #!/bin/sh
-# The service as a daemon: daemon.sh NAME start, daemon.sh NAME stop.
+# Runs the service as a daemon: daemon.sh NAME start|stop
 name=$1
 pid_file=run/$name.pid
 case $2 in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A small service: shows its config when it starts and on SIGHUP, and stays until it is told to stop.
+# A small service: prints its config when it starts and on SIGHUP, and runs until SIGTERM or SIGINT.
 name=$1
 show() {
     if [ -r "etc/$name.conf" ]; then
