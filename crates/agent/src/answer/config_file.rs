@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use model::config_file::Found;
+use model::config_file::FileLookup;
 use supervisor::{Allowed, ConfigFiles};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
