@@ -145,7 +145,7 @@ sees_replicas() {
     [ "$(ask "$1" replicas | grep -c '"address"')" = "$2" ]
 }
 
-say 'PostgreSQL'
+say 'Start PostgreSQL'
 mkdir "$work/postgres"
 [ -z "$as_postgres" ] || chown postgres: "$work/postgres"
 # shellcheck disable=SC2086
@@ -155,7 +155,7 @@ createdb -h "$work/postgres" -U muster muster
 store="postgres://muster@localhost/muster?host=$work/postgres"
 postgres --version
 
-say 'A NATS cluster of three servers'
+say 'Start a NATS cluster of three servers'
 start_nats 1 -p -1 --cluster nats://127.0.0.1:-1
 routes=$(nats_address 1 cluster)
 start_nats 2 -p -1 --cluster nats://127.0.0.1:-1 --routes "$routes"
@@ -163,7 +163,7 @@ start_nats 3 -p -1 --cluster nats://127.0.0.1:-1 --routes "$routes"
 bus=$(nats_address 1 nats),$(nats_address 2 nats),$(nats_address 3 nats)
 nats-server --version
 
-say 'Three replicas, each with its own data directory'
+say 'Start three replicas, each with its own data directory'
 # The same app for all replicas; otherwise the first replica creates one and writes it to its own data directory.
 MUSTER_APP_CODE=example
 MUSTER_APP_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
@@ -176,7 +176,7 @@ for n in 1 2 3; do
 done
 at 1 replicas
 
-say 'Three agents, with the addresses of all replicas'
+say 'Start three agents, with the addresses of all replicas'
 MUSTER_JOIN_TOKEN=$(ask 1 token create --expires-in 1h | sed -n 's/.*"token": *"\([^"]*\)".*/\1/p')
 export MUSTER_JOIN_TOKEN
 servers=$(cat "$work/replica-1.agents"),$(cat "$work/replica-2.agents"),$(cat "$work/replica-3.agents")
