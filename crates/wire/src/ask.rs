@@ -44,9 +44,9 @@ pub enum Question {
     Held {},
     /// What does this process write? Answered with the bytes themselves.
     Logs(Logs),
-    /// Write this file. Answered at once with nothing, and with a [`model::config_file::Written`] as JSON when it is done.
+    /// Write this file. Answered at once with nothing, and with a [`model::config_file::WrittenFile`] as JSON when it is done.
     WriteFile(WriteFile),
-    /// What is in this file? Answered at once with nothing, then with a [`model::config_file::Found`] as one line of JSON
+    /// What is in this file? Answered at once with nothing, then with a [`model::config_file::FileLookup`] as one line of JSON
     /// and the content behind it.
     ReadFile(ReadFile),
     /// The reader has taken this many chunks: as many more may come.

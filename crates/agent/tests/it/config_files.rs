@@ -63,7 +63,7 @@ async fn a_file_is_written_and_read_back_in_chunks() {
         let error = error.unwrap_err();
         let md5 = error.split("has the md5 ").nth(1).unwrap()[..32].to_owned();
         let written = answer(&mut server, 2, &write(&path, &content, &md5)).await;
-        let written: Written = serde_json::from_slice(&written.unwrap()).unwrap();
+        let written: WrittenFile = serde_json::from_slice(&written.unwrap()).unwrap();
         assert_eq!((written.unchanged, &written.md5), (false, &md5));
 
         let bytes = answer(&mut server, 3, &read(&path)).await.unwrap();
