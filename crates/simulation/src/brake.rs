@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 /// A call that takes longer waits for time to pass: a connection that somebody was killed with is given up after a while.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Brake(Arc<Inner>);

@@ -37,6 +37,9 @@ impl Process {
             }
             Op::Start | Op::Stop | Op::Manage | Op::Restart | Op::Reload | Op::Kill => {
                 let (before, doomed) = self.take_over();
+                // A look that the attempt asked for happens before the kill. Its answer would count as this operation's
+                // first, and the next run would begin beside the one that is being killed.
+                out.retain(|action| !matches!(action, Action::Look(_)));
                 out.extend(doomed.map(Action::Kill));
                 self.phase = Phase::Working(Box::new(Work {
                     cause: Cause::Operation(ticket),

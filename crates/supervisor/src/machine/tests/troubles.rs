@@ -4,7 +4,7 @@ use model::event::EventKind;
 use model::{Code, Flag, Op, State};
 
 use super::super::{Event, Phase};
-use super::world::Behaviour;
+use super::world::{Behaviour, ticket};
 use super::{daemon, foreground, started, wanted, world};
 
 #[test]
@@ -300,4 +300,25 @@ fn a_start_that_succeeded_while_the_agent_was_away_is_not_timed_out() {
     assert_eq!(world.last().code, Code::OK, "{}", world.last().message);
     assert_eq!(world.process.view().state, State::Running);
     assert_eq!((world.program(), world.executed.len()), (pid, 1));
+}
+
+#[test]
+fn an_operation_that_supersedes_a_recovered_attempt_kills_its_command_first() {
+    for op in [Op::Start, Op::Restart, Op::Manage] {
+        let mut world = world(foreground());
+        world.ask(1, Op::Manage);
+        // The operation is in the journal; the agent dies before it begins, and the start check is due when it is back.
+        world.process.accept(ticket(2, op));
+        world.saved = world.process.clone();
+        world.now += 10_000;
+        world.restart_agent();
+        world.pass(20_000);
+        assert_eq!(
+            world.last().code,
+            Code::OK,
+            "{op}: {}",
+            world.last().message
+        );
+        assert_eq!(world.most_programs, 1, "{op}");
+    }
 }

@@ -64,7 +64,7 @@ struct Proc {
 pub(crate) struct World {
     pub(crate) spec: Spec,
     pub(crate) process: Process,
-    saved: Process,
+    pub(crate) saved: Process,
     pub(crate) now: u64,
     /// How far somebody set the clock on the wall ahead.
     pub(crate) wall_lead_ms: i64,
@@ -146,15 +146,7 @@ impl World {
     }
 
     pub(crate) fn ask(&mut self, number: u32, op: Op) {
-        let ticket = Ticket {
-            id: OpId {
-                task: TaskId::from_number(1),
-                ordinal: number,
-            },
-            op,
-            deadline: UnixMillis(i64::MAX),
-        };
-        assert!(self.process.accept(ticket));
+        assert!(self.process.accept(ticket(number, op)));
         self.saved = self.process.clone();
         self.drive(Event::Proceed);
     }
@@ -492,5 +484,16 @@ impl World {
 
     pub(crate) fn last(&self) -> &Ending {
         self.ends.last().expect("an operation ended")
+    }
+}
+
+pub(crate) fn ticket(number: u32, op: Op) -> Ticket {
+    Ticket {
+        id: OpId {
+            task: TaskId::from_number(1),
+            ordinal: number,
+        },
+        op,
+        deadline: UnixMillis(i64::MAX),
     }
 }
