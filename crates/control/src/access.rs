@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use locks::{Mutex, ReadGuard, WriteGuard};
 use model::UnixMillis;
@@ -13,10 +12,12 @@ use model::access::{
 };
 use model::change::Changes;
 use model::webhook::Webhook;
+use tokio::time::Instant;
 
 use attempts::Attempts;
 use refusals::{Refusals, short};
 
+use crate::rate_limit::RateLimit;
 use crate::{Control, ControlError, Lacks, secrets};
 
 mod apps;
@@ -60,7 +61,7 @@ pub(crate) struct Access {
     pub(crate) logins: HashMap<[u8; 32], Login>,
     pub(crate) join_tokens: BTreeMap<String, JoinToken>,
     pub(crate) webhooks: BTreeMap<String, Webhook>,
-    rates: Mutex<HashMap<String, Bucket>>,
+    rates: Mutex<HashMap<String, Instant>>,
     attempts: Attempts,
     refusals: Refusals,
 }
@@ -132,46 +133,18 @@ impl Access {
         if app.rate_limit == 0 {
             return Ok(());
         }
-        let mut rates = self.rates.lock();
-        let bucket = rates
-            .entry(app.code.clone())
-            .or_insert_with(|| Bucket::full(app.rate_limit));
-        bucket
-            .spend(app.rate_limit, Instant::now())
-            .map_err(|retry_after_ms| ControlError::TooFast {
+        // One second's worth at once.
+        let limit = RateLimit::per_second(app.rate_limit, app.rate_limit);
+        let mut buckets = self.rates.lock();
+        let full_at = limit
+            .spend(buckets.get(&app.code).copied(), Instant::now())
+            .map_err(|wait| ControlError::TooFast {
                 app: app.code.clone(),
                 limit: app.rate_limit,
-                retry_after_ms,
-            })
-    }
-}
-
-/// Allows one second's worth at once and refills evenly.
-#[derive(Debug)]
-struct Bucket {
-    tokens: f64,
-    at: Instant,
-}
-
-impl Bucket {
-    fn full(per_second: u32) -> Self {
-        Self {
-            tokens: f64::from(per_second),
-            at: Instant::now(),
-        }
-    }
-
-    /// The error is how many milliseconds to wait.
-    fn spend(&mut self, per_second: u32, at: Instant) -> Result<(), u64> {
-        let rate = f64::from(per_second);
-        let passed = at.saturating_duration_since(self.at).as_secs_f64();
-        self.tokens = (self.tokens + passed * rate).min(rate);
-        self.at = at;
-        if self.tokens >= 1.0 {
-            self.tokens -= 1.0;
-            return Ok(());
-        }
-        Err((((1.0 - self.tokens) / rate) * 1000.0).ceil() as u64)
+                retry_after_ms: wait.as_nanos().div_ceil(1_000_000) as u64,
+            })?;
+        buckets.insert(app.code.clone(), full_at);
+        Ok(())
     }
 }
 
@@ -374,25 +347,4 @@ enum Counted {
 fn nobody() -> &'static SecretHash {
     static NOBODY: OnceLock<SecretHash> = OnceLock::new();
     NOBODY.get_or_init(|| secrets::hash_secret(&secrets::new_secret()))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn a_bucket_allows_a_burst_and_then_the_rate() {
-        let mut bucket = Bucket::full(10);
-        let start = bucket.at;
-        assert!((0..10).all(|_| bucket.spend(10, start).is_ok()));
-        assert_eq!(bucket.spend(10, start), Err(100));
-        assert_eq!(bucket.spend(10, start + Duration::from_millis(100)), Ok(()));
-        assert!(
-            bucket
-                .spend(10, start + Duration::from_millis(150))
-                .is_err()
-        );
-    }
 }

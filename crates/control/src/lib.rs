@@ -24,6 +24,7 @@ mod logs;
 mod moving;
 mod operate;
 mod question;
+pub mod rate_limit;
 mod recorder;
 mod register;
 mod replicas;

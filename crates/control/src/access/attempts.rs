@@ -11,28 +11,23 @@ use std::time::Duration;
 use locks::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
+use crate::rate_limit::{RateLimit, network};
+
 /// How many users and addresses are remembered.
 const MAX_KEPT: usize = 16 * 1024;
 /// The longest name that is remembered; a longer one is nobody's.
 const MAX_NAME: usize = 64;
 
-/// So many at once, and one more every `every`.
-#[derive(Debug, Clone, Copy)]
-struct Allowance {
-    at_once: u32,
-    every: Duration,
-}
-
-const USER_FROM_ADDRESS: Allowance = Allowance {
-    at_once: 5,
+const USER_FROM_ADDRESS: RateLimit = RateLimit {
+    burst: 5,
     every: Duration::from_secs(12),
 };
-const ADDRESS: Allowance = Allowance {
-    at_once: 20,
+const ADDRESS: RateLimit = RateLimit {
+    burst: 20,
     every: Duration::from_secs(3),
 };
-const USER: Allowance = Allowance {
-    at_once: 60,
+const USER: RateLimit = RateLimit {
+    burst: 60,
     every: Duration::from_secs(1),
 };
 
@@ -44,7 +39,7 @@ enum Who {
 }
 
 impl Who {
-    fn allowance(&self) -> Allowance {
+    fn limit(&self) -> RateLimit {
         match self {
             Self::UserFromAddress(..) => USER_FROM_ADDRESS,
             Self::Address(_) => ADDRESS,
@@ -66,23 +61,17 @@ impl Attempts {
         now: Instant,
     ) -> Result<(), Duration> {
         let mut kept = self.kept();
-        let all = who(name, from);
-        for who in &all {
-            let Allowance { at_once, every } = who.allowance();
-            let whole_at = kept.get(who).copied().unwrap_or(now).max(now) + every;
-            let wait = whole_at.saturating_duration_since(now + every * at_once);
-            if !wait.is_zero() {
-                return Err(wait);
-            }
-        }
-        if kept.len() + all.len() > MAX_KEPT {
+        let spent: Vec<(Who, Instant)> = who(name, from)
+            .into_iter()
+            .map(|who| {
+                let full_at = who.limit().spend(kept.get(&who).copied(), now)?;
+                Ok((who, full_at))
+            })
+            .collect::<Result<_, Duration>>()?;
+        if kept.len() + spent.len() > MAX_KEPT {
             forget(&mut kept, now);
         }
-        for who in all {
-            let every = who.allowance().every;
-            let whole_at = kept.entry(who).or_insert(now);
-            *whole_at = (*whole_at).max(now) + every;
-        }
+        kept.extend(spent);
         Ok(())
     }
 
@@ -95,9 +84,9 @@ impl Attempts {
                     kept.remove(&who);
                 }
                 Who::Address(_) | Who::User(_) => {
-                    let every = who.allowance().every;
-                    if let Some(whole_at) = kept.get_mut(&who) {
-                        *whole_at = whole_at.checked_sub(every).unwrap_or(*whole_at);
+                    let every = who.limit().every;
+                    if let Some(full_at) = kept.get_mut(&who) {
+                        *full_at = full_at.checked_sub(every).unwrap_or(*full_at);
                     }
                 }
             }
@@ -120,23 +109,15 @@ fn who(name: &str, from: Option<IpAddr>) -> Vec<Who> {
     all
 }
 
-/// Whoever has one address of IPv6 has as many of its network as they like.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(v4) => IpAddr::V4(v4),
-        IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() & (u128::MAX << 64)).into()),
-    }
-}
-
 /// Makes room: those who have everything again, and if that is not enough, the half who have most.
 fn forget(kept: &mut HashMap<Who, Instant>, now: Instant) {
-    kept.retain(|_, whole_at| *whole_at > now);
+    kept.retain(|_, full_at| *full_at > now);
     if kept.len() > MAX_KEPT / 2 {
         let mut times: Vec<Instant> = kept.values().copied().collect();
         let middle = times.len() / 2;
         let (_, median, _) = times.select_nth_unstable(middle);
         let median = *median;
-        kept.retain(|_, whole_at| *whole_at > median);
+        kept.retain(|_, full_at| *full_at > median);
     }
 }
 
