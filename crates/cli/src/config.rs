@@ -185,8 +185,8 @@ impl ServerConfig {
                 .unwrap_or_else(|| home::default_data(env)),
             http,
             agents,
-            door: door::pick(&args.door, sources)?,
-            http_door: http_door::pick(&args.http_door, sources)?,
+            agent_listener: door::pick(&args.door, sources)?,
+            http_listener: http_door::pick(&args.http_door, sources)?,
             outgoing_ca: http_door::pick_outgoing_ca(&args.http_door, sources)?,
             store_url: sources.pick(STORE, args.store.as_deref(), parse_store)?,
             bus: sources
@@ -263,7 +263,7 @@ impl ServerConfig {
                 .as_ref()
                 .map(|path| path.display().to_string()),
         );
-        door::show(&server.door, &mut put);
+        door::show(&server.agent_listener, &mut put);
         http_door::show(server, &mut put);
         put(APP_CODE, server.app_code.clone());
         put(

@@ -1,20 +1,20 @@
-//! Where agents connect: TLS, then either enrolment or a session, told apart by ALPN.
+//! The listener for agents: TLS, then either enrolment or a session, by ALPN.
 //!
-//! A peer that has not shown who it is gets little: a few seconds, small frames, a bounded number of connections for its
-//! address ([`gate`]), and handshakes on threads of their own ([`handshakes`]). Each session is one task that reads and
-//! writes; an agent that does not read is dropped and costs nobody else.
+//! A peer that has not authenticated gets little: a few seconds, small frames, a limited number of connections for its
+//! address ([`address_limits`]), and handshakes on threads of their own ([`handshake_pool`]). Each session is one task that
+//! reads and writes; an agent that does not read is disconnected and delays no other.
 
+mod address_limits;
 mod certificate;
 mod enrol;
-mod gate;
-mod handshakes;
+mod handshake_pool;
 mod leaf;
 mod session;
 mod settings;
 
-pub use gate::Limits;
+pub use address_limits::AgentLimits;
 pub use session::serve;
-pub use settings::DoorSettings;
+pub use settings::AgentListenerSettings;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -30,48 +30,47 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::task::TaskTracker;
 
 use crate::ca::{Ca, CaError};
-use crate::http::listen::HttpDoor;
-use crate::shed::{Reason, Shed};
+use crate::http::listen::HttpListenerSettings;
+use crate::shed::{ShedCounters, ShedReason};
 use crate::{limits, stopped};
-use gate::{Gate, Pass};
-use handshakes::Handshakes;
+use address_limits::{AddressLimiter, UnauthenticatedSlot};
+use handshake_pool::HandshakePool;
 use leaf::ServerLeaf;
 
-/// How many connections the kernel may hold for us while we are busy: a whole fleet may reconnect at once.
+/// How many connections wait in the kernel to be accepted: a whole fleet may reconnect at once.
 const BACKLOG: u32 = 4096;
 /// How many handshakes go on at a time.
 const MAX_HANDSHAKES: usize = 256;
-/// How many connections wait for theirs; further ones are closed at once.
-const MAX_STRANGERS: usize = 8_192;
-/// How long a connection waits for its turn: an agent waits no longer either.
-const TURN_WITHIN: Duration = Duration::from_secs(10);
-/// How many connections beyond the last that there is room for are still told so.
-const TOLD_SO: usize = 64;
-/// How long to wait when no connection can be accepted, for example for want of descriptors.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+/// How many connections may be unauthenticated; further ones are closed at once.
+const MAX_UNAUTHENTICATED: usize = 8_192;
+/// How long a connection waits for its handshake to begin: an agent waits no longer either.
+const HANDSHAKE_QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many connections beyond the limit are still accepted, to refuse them with the reason.
+const MAX_REFUSED_POLITELY: usize = 64;
+/// How long to wait after a failed accept, for example without free descriptors.
+pub(crate) const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
-/// The agents' door, not yet open.
-pub struct Agents {
+/// The listener for agents; [`AgentListener::run`] starts it.
+pub struct AgentListener {
     control: Control,
     ca: Arc<Ca>,
-    handshakes: Arc<Handshakes>,
-    gate: Arc<Gate>,
-    patience: Duration,
+    handshakes: Arc<HandshakePool>,
+    limiter: Arc<AddressLimiter>,
+    timeout: Duration,
     listener: TcpListener,
-    /// How many connections there is room for.
-    room: usize,
-    shed: Arc<Shed>,
+    max_connections: usize,
+    shed: Arc<ShedCounters>,
 }
 
-impl std::fmt::Debug for Agents {
+impl std::fmt::Debug for AgentListener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Agents")
+        f.debug_struct("AgentListener")
             .field("listener", &self.listener)
             .finish_non_exhaustive()
     }
 }
 
-/// Takes the address, so that a wrong one is known before anything else is opened.
+/// Binds the address, so that a wrong one is known before anything else is opened.
 pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
@@ -82,12 +81,12 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-impl Agents {
+impl AgentListener {
     pub fn new(
         control: Control,
         ca: Arc<Ca>,
         listener: TcpListener,
-        limits: Limits,
+        limits: AgentLimits,
     ) -> Result<Self, CaError> {
         let leaf = ServerLeaf::new(ca.clone(), SystemTime::now())?;
         let mut roots = RootCertStore::empty();
@@ -106,40 +105,40 @@ impl Agents {
             .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::new(leaf));
         config.alpn_protocols = vec![wire::ALPN.to_vec(), wire::enrol::ALPN.to_vec()];
-        // An agent stays for weeks, and shows its certificate whenever it comes: tickets would be made for nobody.
+        // Sessions last for weeks, and an agent shows its certificate at each connect: it would never use a ticket.
         config.send_tls13_tickets = 0;
         Ok(Self {
             control,
             ca,
-            handshakes: Arc::new(Handshakes::new(config)?),
-            gate: Gate::new(limits),
-            patience: limits.patience,
+            handshakes: Arc::new(HandshakePool::new(config)?),
+            limiter: AddressLimiter::new(limits),
+            timeout: limits.timeout,
             listener,
-            room: limits::shares(HttpDoor::default().max_connections).agents,
+            max_connections: limits::shares(HttpListenerSettings::default().max_connections).agents,
             shed: Arc::default(),
         })
     }
 
-    /// Shares the descriptors with so many callers, and counts whom it turns away here.
+    /// Leaves descriptors for so many connections of callers, and counts refused connections in `shed`.
     #[must_use]
-    pub(crate) fn beside(mut self, callers: usize, shed: Arc<Shed>) -> Self {
-        self.room = limits::shares(callers).agents;
+    pub(crate) fn beside(mut self, callers: usize, shed: Arc<ShedCounters>) -> Self {
+        self.max_connections = limits::shares(callers).agents;
         self.shed = shed;
         self
     }
 
     /// For tests that cannot open thousands of connections.
     #[must_use]
-    pub fn with_room(mut self, room: usize) -> Self {
-        self.room = room;
+    pub fn with_max_connections(mut self, max: usize) -> Self {
+        self.max_connections = max;
         self
     }
 
-    /// Accepts until told to stop, then waits for the sessions to end.
+    /// Accepts until `stop` is true, then waits for the sessions to end.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
         let connections = TaskTracker::new();
-        let strangers = Arc::new(Semaphore::new(MAX_STRANGERS));
-        let turns = Arc::new(Semaphore::new(MAX_HANDSHAKES));
+        let unauthenticated = Arc::new(Semaphore::new(MAX_UNAUTHENTICATED));
+        let handshake_permits = Arc::new(Semaphore::new(MAX_HANDSHAKES));
         loop {
             let accepted = tokio::select! {
                 accepted = self.listener.accept() => accepted,
@@ -148,43 +147,44 @@ impl Agents {
             let (stream, peer) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    self.shed.note(Reason::Accept, &error);
-                    tokio::time::sleep(ACCEPT_AGAIN).await;
+                    self.shed.count(ShedReason::Accept, &error);
+                    tokio::time::sleep(ACCEPT_RETRY).await;
                     continue;
                 }
             };
-            if connections.len() >= self.room + TOLD_SO {
-                let why = format_args!("{peer}: there is room for {} agents", self.room);
-                self.shed.note(Reason::AgentRoom, why);
+            let max = self.max_connections;
+            if connections.len() >= max + MAX_REFUSED_POLITELY {
+                let why = format_args!("{peer}: at most {max} agents can connect");
+                self.shed.count(ShedReason::AgentConnections, why);
                 continue;
             }
-            let pass = match self.gate.enter(peer.ip(), Instant::now()) {
-                Ok(pass) => pass,
+            let slot = match self.limiter.admit(peer.ip(), Instant::now()) {
+                Ok(slot) => slot,
                 Err(error) => {
                     let why = format_args!("{peer}: {error}");
-                    self.shed.note(Reason::AgentAddress, why);
+                    self.shed.count(ShedReason::AgentAddress, why);
                     continue;
                 }
             };
-            let Ok(place) = strangers.clone().try_acquire_owned() else {
-                self.shed.note(Reason::AgentStrangers, peer);
+            let Ok(permit) = unauthenticated.clone().try_acquire_owned() else {
+                self.shed.count(ShedReason::AgentUnauthenticated, peer);
                 continue;
             };
-            let is_full = connections.len() >= self.room;
+            let is_full = connections.len() >= max;
             if is_full {
-                self.shed.note(Reason::AgentRoom, peer);
+                self.shed.count(ShedReason::AgentConnections, peer);
             }
-            let door = Door {
+            let connection = AgentConnection {
                 control: self.control.clone(),
                 ca: self.ca.clone(),
                 handshakes: self.handshakes.clone(),
-                turns: turns.clone(),
-                patience: self.patience,
+                handshake_permits: handshake_permits.clone(),
+                timeout: self.timeout,
                 is_full,
                 stop: stop.clone(),
             };
             connections.spawn(async move {
-                if let Err(error) = door.serve(stream, peer, (pass, place)).await {
+                if let Err(error) = connection.serve(stream, peer, (slot, permit)).await {
                     tracing::debug!(%peer, %error, "agent connection ended");
                 }
             });
@@ -196,20 +196,20 @@ impl Agents {
 }
 
 /// What one connection needs.
-struct Door {
+struct AgentConnection {
     control: Control,
     ca: Arc<Ca>,
-    handshakes: Arc<Handshakes>,
-    turns: Arc<Semaphore>,
-    patience: Duration,
+    handshakes: Arc<HandshakePool>,
+    handshake_permits: Arc<Semaphore>,
+    timeout: Duration,
     is_full: bool,
     stop: watch::Receiver<bool>,
 }
 
-/// A connection's leave to be here without having shown who it is.
-type Stranger = (Pass, tokio::sync::OwnedSemaphorePermit);
+/// What a connection holds until it authenticates: a slot of its address, and one of all.
+type Unauthenticated = (UnauthenticatedSlot, tokio::sync::OwnedSemaphorePermit);
 
-/// Why a connection of an agent ended.
+/// Why an agent's connection ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
     #[error("the peer took too long")]
@@ -224,15 +224,15 @@ pub enum ConnectionError {
     Closed,
 }
 
-impl Door {
+impl AgentConnection {
     async fn serve(
         self,
         stream: TcpStream,
         peer: SocketAddr,
-        stranger: Stranger,
+        unauthenticated: Unauthenticated,
     ) -> Result<(), ConnectionError> {
         stream.set_nodelay(true)?;
-        let stream = self.shake(stream, &stranger.0).await?;
+        let stream = self.handshake(stream, &unauthenticated.0).await?;
         let (_, tls) = stream.get_ref();
         let certificate = tls
             .peer_certificates()
@@ -240,7 +240,7 @@ impl Door {
         match tls.alpn_protocol() {
             Some(wire::enrol::ALPN) => {
                 let enrolment = enrol::serve(&self.control, &self.ca, stream, peer, certificate);
-                timeout(self.patience, enrolment)
+                timeout(self.timeout, enrolment)
                     .await
                     .map_err(|_| ConnectionError::TooSlow)?
             }
@@ -248,13 +248,11 @@ impl Door {
                 let certificate = certificate.ok_or_else(|| {
                     ConnectionError::Refused("no certificate of this fleet".to_owned())
                 })?;
-                let (session, hello) = session::greeted(stream, self.patience).await?;
-                drop(stranger);
+                let (frames, hello) = session::read_hello(stream, self.timeout).await?;
+                drop(unauthenticated);
                 match self.admit(certificate).await {
-                    Ok(host) => {
-                        session::attend(&self.control, session, hello, host, self.stop).await
-                    }
-                    Err(refused) => session::turn_away(session, &hello, refused).await,
+                    Ok(host) => session::run(&self.control, frames, hello, host, self.stop).await,
+                    Err(refused) => session::refuse(frames, &hello, refused).await,
                 }
             }
             _ => Err(ConnectionError::Refused(
@@ -263,23 +261,24 @@ impl Door {
         }
     }
 
-    async fn shake(
+    async fn handshake(
         &self,
         stream: TcpStream,
-        pass: &Pass,
+        slot: &UnauthenticatedSlot,
     ) -> Result<TlsStream<TcpStream>, ConnectionError> {
-        let turn = async {
-            let of_address = pass.turns.acquire().await?;
-            Ok::<_, tokio::sync::AcquireError>((of_address, self.turns.acquire().await?))
+        let permits = async {
+            let of_address = slot.handshakes.acquire().await?;
+            let of_all = self.handshake_permits.acquire().await?;
+            Ok::<_, tokio::sync::AcquireError>((of_address, of_all))
         };
-        let _turn = timeout(TURN_WITHIN, turn)
+        let _permits = timeout(HANDSHAKE_QUEUE_TIMEOUT, permits)
             .await
             .map_err(|_| ConnectionError::TooSlow)?
             .map_err(|_| ConnectionError::Closed)?;
-        Ok(self.handshakes.shake(stream, self.patience).await?)
+        Ok(self.handshakes.accept(stream, self.timeout).await?)
     }
 
-    /// The host that a peer may speak for.
+    /// The host whose agent the peer is.
     async fn admit(
         &self,
         certificate: Result<Certificate, Refused>,
@@ -290,7 +289,7 @@ impl Door {
                 "this server has no room for more agents: raise its limit of open files",
             ));
         }
-        // What another replica has just enrolled or revoked counts here, too.
+        // Another replica may have just enrolled or revoked it.
         self.control.settled().await;
         self.control.check_certificate(certificate)?;
         Ok(certificate.host)

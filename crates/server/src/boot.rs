@@ -1,4 +1,4 @@
-//! Boot: data directory → addresses → store → control → first keys and CA → doors. Shutdown is the same list backwards.
+//! Boot: data directory → addresses → store → control → first keys and CA → listeners. Shutdown is the same list backwards.
 
 mod data;
 mod replica;
@@ -15,18 +15,19 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 
-use crate::agents::{self, Agents};
+use crate::agents::{self, AgentListener};
 use crate::ca::{Ca, CaError};
 use crate::cmdb::Cmdb;
 use crate::http::listen::{CertificateError, HttpListener};
 use crate::http::{HttpState, Readiness};
-use crate::outgoing::Trust;
+use crate::outgoing::tls_roots;
+use crate::webhooks::WebhookClient;
 use crate::{Config, Senders, limits};
 use data::DataDir;
-use replica::Ground;
+use replica::ReplicaParts;
 
-/// How long requests and sessions may take to finish when the server stops.
-const DRAIN: Duration = Duration::from_secs(10);
+/// How long requests and sessions may take to end when the server stops.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
@@ -55,7 +56,7 @@ pub enum BootError {
     Control(#[from] ControlError),
     #[error("cannot use the certificate of the API")]
     HttpTls(#[from] CertificateError),
-    #[error("cannot read whom to trust about other servers")]
+    #[error("cannot read the root certificates for webhooks and the CMDB")]
     Trust(#[source] CertificateError),
     #[error("cannot prepare the fleet's certificates")]
     Ca(#[from] CaError),
@@ -74,20 +75,20 @@ pub enum BootError {
 /// A server that is up.
 #[derive(Debug)]
 pub struct Running {
-    /// Where the API listens, the port filled in.
+    /// The address of the API, with the port.
     pub http: SocketAddr,
     /// The same as a URL for clients on this machine.
     pub url: String,
-    /// Where agents connect, the port filled in.
+    /// The address for agents, with the port.
     pub agents: SocketAddr,
     /// A join token for an agent on this machine, with the fingerprint of the CA.
     pub join_token: Option<String>,
-    /// For programs that have the server inside them.
+    /// For programs that embed the server.
     pub control: Control,
     store: Store,
     bus: Option<Bus>,
     drain_timeout: Duration,
-    stop_doors: watch::Sender<bool>,
+    stop_listeners: watch::Sender<bool>,
     stop_background: watch::Sender<bool>,
     http_task: JoinHandle<()>,
     agents_task: JoinHandle<()>,
@@ -100,21 +101,23 @@ pub struct Running {
 pub async fn start(config: Config) -> Result<Running, BootError> {
     limits::raise_open_files();
     let data = DataDir::open(&config.data)?;
-    let http_listener = listen("the API", config.http, agents::bind(config.http))?;
-    let http_door = HttpListener::new(http_listener, config.http_door.clone())?;
-    let trust = Trust::read(config.outgoing_ca.as_deref()).map_err(BootError::Trust)?;
-    let agents_listener = listen("agents", config.agents, agents::bind(config.agents))?;
-    let (http_address, agents_address) = (http_door.address(), bound(&agents_listener));
+    let http_listener = listen("the API", config.http)?;
+    let http_listener = HttpListener::new(http_listener, config.http_listener.clone())?;
+    let tls = tls_roots(config.outgoing_ca.as_deref()).map_err(BootError::Trust)?;
+    let agents_listener = listen("agents", config.agents)?;
+    let agents_address = agents_listener.local_addr();
+    let agents_address = agents_address.expect("a bound socket has an address");
+    let http_address = http_listener.address();
 
-    let Ground {
+    let ReplicaParts {
         store,
         bus,
         control,
         background,
-    } = Ground::open(&config, data.sqlite_url()).await?;
+    } = ReplicaParts::open(&config, data.sqlite_url()).await?;
     control.introduce(http_address.to_string());
     if let Some(cmdb) = config.cmdb.clone() {
-        control.set_topology_source(Arc::new(Cmdb::new(cmdb, &trust)));
+        control.set_topology_source(Arc::new(Cmdb::new(cmdb, &tls)));
     }
     let fixed = FirstKeys {
         app_code: config.app_code.clone(),
@@ -123,35 +126,37 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
     };
     let keys = control.ensure_first_keys(fixed).await?;
     let ca = Ca::load(&store).await?;
-    let ca = Arc::new(ca.with_agent_life(config.door.certificate_life));
+    let ca = Arc::new(ca.with_agent_life(config.agent_listener.certificate_life));
     let join_token = data.remember_join_token(keys.join_token.as_deref(), ca.fingerprint())?;
     data.remember_cli(
-        &http_door,
+        &http_listener,
         keys.app_code.as_deref(),
         keys.app_secret.as_deref(),
     )?;
 
-    let url = http_door.url();
-    let (stop_doors, doors_stopped) = watch::channel(false);
+    let url = http_listener.url();
+    let (stop_listeners, listeners_stopped) = watch::channel(false);
     let (stop_background, background_stopped) = watch::channel(false);
     let readiness = Readiness::default();
+    let webhooks = WebhookClient::new(&tls);
     let state = HttpState::new(
         control.clone(),
         env!("CARGO_PKG_VERSION"),
         readiness,
-        doors_stopped.clone(),
+        listeners_stopped.clone(),
     )
     .with_ca(ca.fingerprint())
-    .with_trust(trust.clone());
-    let agents = Agents::new(control.clone(), ca, agents_listener, config.door.limits)?
-        .beside(config.http_door.max_connections, state.shed.clone());
+    .with_webhook_client(webhooks.clone());
+    let limits = config.agent_listener.limits;
+    let agents = AgentListener::new(control.clone(), ca, agents_listener, limits)?
+        .beside(config.http_listener.max_connections, state.shed.clone());
     let background_task = tokio::spawn(background.run(background_stopped));
     let senders_task =
-        tokio::spawn(Senders::new(control.clone(), &trust).run(doors_stopped.clone()));
-    // Whoever asks for an operation should not hear that an agent is away only because we have not heard of it yet.
+        tokio::spawn(Senders::new(control.clone(), webhooks).run(listeners_stopped.clone()));
+    // First learn which agents the other replicas have: an operation must not fail because this one does not know yet.
     control.acquainted().await;
-    let agents_task = tokio::spawn(agents.run(doors_stopped.clone()));
-    let http_task = tokio::spawn(http_door.run(state, doors_stopped));
+    let agents_task = tokio::spawn(agents.run(listeners_stopped.clone()));
+    let http_task = tokio::spawn(http_listener.run(state, listeners_stopped));
     tracing::info!(http = %http_address, agents = %agents_address, data = %config.data.display(), "server is up");
     Ok(Running {
         http: http_address,
@@ -161,8 +166,8 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
         control,
         store,
         bus,
-        drain_timeout: config.door.drain_timeout,
-        stop_doors,
+        drain_timeout: config.agent_listener.drain_timeout,
+        stop_listeners,
         stop_background,
         http_task,
         agents_task,
@@ -173,7 +178,7 @@ pub async fn start(config: Config) -> Result<Running, BootError> {
 }
 
 impl Running {
-    /// Asks the agents to move to other replicas, if there are any, and waits until they have, but not for ever.
+    /// Asks the agents to move to other replicas, if there are any, and waits for that up to the drain timeout.
     pub async fn drain(&self) {
         if !self.control.has_company() {
             return;
@@ -187,15 +192,15 @@ impl Running {
         }
     }
 
-    /// Lets requests finish and agents go, saves what is soft, and ends.
+    /// Ends requests and sessions, saves statuses, and closes the bus and the store.
     pub async fn stop(self) {
-        self.stop_doors.send_replace(true);
-        let doors = async { tokio::join!(self.http_task, self.agents_task, self.senders_task) };
-        if tokio::time::timeout(DRAIN, doors).await.is_err() {
+        self.stop_listeners.send_replace(true);
+        let listeners = async { tokio::join!(self.http_task, self.agents_task, self.senders_task) };
+        if tokio::time::timeout(STOP_TIMEOUT, listeners).await.is_err() {
             tracing::warn!("some connections did not end in time");
         }
         self.stop_background.send_replace(true);
-        if tokio::time::timeout(DRAIN, self.background_task)
+        if tokio::time::timeout(STOP_TIMEOUT, self.background_task)
             .await
             .is_err()
         {
@@ -214,7 +219,7 @@ impl Running {
         let (part, ended) = tokio::select! {
             () = control.fallen_behind() => return BootError::FellBehind,
             ended = &mut self.http_task => ("the API", ended),
-            ended = &mut self.agents_task => ("the agents' door", ended),
+            ended = &mut self.agents_task => ("the listener for agents", ended),
             ended = &mut self.senders_task => ("the senders of webhooks", ended),
             ended = &mut self.background_task => ("the background work", ended),
         };
@@ -225,20 +230,10 @@ impl Running {
     }
 }
 
-fn listen(
-    what: &'static str,
-    address: SocketAddr,
-    bound: std::io::Result<TcpListener>,
-) -> Result<TcpListener, BootError> {
-    bound.map_err(|source| BootError::Listen {
+fn listen(what: &'static str, address: SocketAddr) -> Result<TcpListener, BootError> {
+    agents::bind(address).map_err(|source| BootError::Listen {
         what,
         address,
         source,
     })
-}
-
-fn bound(listener: &TcpListener) -> SocketAddr {
-    listener
-        .local_addr()
-        .expect("a bound socket has an address")
 }

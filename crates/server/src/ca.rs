@@ -1,7 +1,6 @@
-//! The fleet's own certificate authority. Its key is in the store, so that every replica signs alike.
+//! The fleet's own certificate authority. Its key is in the store, so that every replica has the same.
 //!
-//! Certificates are short-lived: agents renew theirs in time, and servers make theirs themselves. Validity begins some days
-//! back, for hosts whose clocks are behind.
+//! Certificates are short-lived: agents renew theirs in time, and servers issue their own.
 
 use std::time::Duration;
 
@@ -22,9 +21,9 @@ const SETTING: &str = "ca";
 /// How far back certificates are valid, for hosts whose clocks are behind.
 pub(crate) const BACKDATED: Duration = Duration::from_secs(2 * DAY);
 const CA_LIFE: Duration = Duration::from_secs(20 * 365 * DAY);
-/// How long a server's own certificate lives. It is replaced long before, for hosts whose clocks are ahead.
+/// How long a server's own certificate is valid. It is replaced long before, for hosts whose clocks are ahead.
 pub(crate) const SERVER_LIFE: Duration = Duration::from_secs(30 * DAY);
-/// How long an agent's certificate lives, if nobody says otherwise.
+/// How long an agent's certificate is valid by default.
 pub const AGENT_LIFE: Duration = Duration::from_secs(90 * DAY);
 const DAY: u64 = 24 * 3600;
 
@@ -40,9 +39,9 @@ pub enum CaError {
     Threads(#[from] std::io::Error),
 }
 
-/// As kept in the store.
+/// As saved in the store.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct SavedCa {
     certificate_der: Vec<u8>,
     key_der: Vec<u8>,
 }
@@ -59,7 +58,7 @@ impl std::fmt::Debug for Ca {
     }
 }
 
-/// A certificate with what it takes to use it.
+/// A certificate chain with its private key.
 pub(crate) struct Leaf {
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: PrivateKeyDer<'static>,
@@ -72,15 +71,17 @@ impl std::fmt::Debug for Leaf {
 }
 
 impl Ca {
-    /// The store's CA; the first server to ask makes it.
+    /// Reads the CA from the store; the first server makes it.
     pub async fn load(store: &Store) -> Result<Self, CaError> {
         let bytes = match store.setting(SETTING).await? {
             Some(bytes) => bytes,
             None => store.put_setting_if_absent(SETTING, &make()?).await?,
         };
-        let kept: Kept = serde_json::from_slice(&bytes).map_err(CaError::Unreadable)?;
-        let certificate = CertificateDer::from(kept.certificate_der);
-        let key = KeyPair::try_from(&PrivateKeyDer::from(PrivatePkcs8KeyDer::from(kept.key_der)))?;
+        let saved: SavedCa = serde_json::from_slice(&bytes).map_err(CaError::Unreadable)?;
+        let certificate = CertificateDer::from(saved.certificate_der);
+        let key = KeyPair::try_from(&PrivateKeyDer::from(PrivatePkcs8KeyDer::from(
+            saved.key_der,
+        )))?;
         let issuer = Issuer::from_ca_cert_der(&certificate, key)?;
         Ok(Self {
             certificate,
@@ -89,7 +90,7 @@ impl Ca {
         })
     }
 
-    /// Agents' certificates live this long.
+    /// Sets how long agents' certificates are valid.
     #[must_use]
     pub fn with_agent_life(mut self, life: Duration) -> Self {
         self.agent_life = life;
@@ -100,13 +101,13 @@ impl Ca {
         &self.certificate
     }
 
-    /// What a join token carries, so that an agent knows the server before it says its secret.
+    /// The SHA-256 of the certificate. Join tokens carry it, so that an agent verifies the server before it sends its secret.
     pub fn fingerprint(&self) -> [u8; 32] {
         let digest = ring::digest::digest(&ring::digest::SHA256, &self.certificate);
         digest.as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 
-    /// A certificate for this server itself.
+    /// Issues a certificate for this server itself.
     pub(crate) fn server_leaf(&self) -> Result<Leaf, CaError> {
         let key = KeyPair::generate()?;
         let mut params = leaf_params(SERVER_NAME, SERVER_LIFE);
@@ -119,13 +120,12 @@ impl Ca {
         })
     }
 
-    /// Whether a request could be signed.
+    /// Checks that a certificate signing request (CSR) can be signed.
     pub fn check_request(&self, csr_der: &[u8]) -> Result<(), CaError> {
         read_request(csr_der).map(drop)
     }
 
-    /// A certificate for one host and the key of its request, which says that it was issued at this time. Whatever else the
-    /// request asks for is left out.
+    /// Issues a certificate for a host and the key of its CSR. Everything else in the CSR is ignored.
     pub fn sign_agent(
         &self,
         host: &Host,
@@ -155,11 +155,11 @@ fn make() -> Result<Vec<u8>, CaError> {
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let certificate = params.self_signed(&key)?;
-    let kept = Kept {
+    let saved = SavedCa {
         certificate_der: certificate.der().to_vec(),
         key_der: key.serialize_der(),
     };
-    Ok(serde_json::to_vec(&kept).expect("bytes are always JSON"))
+    Ok(serde_json::to_vec(&saved).expect("bytes are always JSON"))
 }
 
 fn leaf_params(name: &str, life: Duration) -> CertificateParams {

@@ -1,7 +1,7 @@
-//! A BlueKing CMDB as the source of topology, over its ESB API.
+//! Reads topology from a BlueKing CMDB over its ESB API.
 //!
-//! A business is read as a whole: cloud areas, then every process page by page, then the templates of the modules. What
-//! cannot be read at all changes nothing; one row that makes no sense is named and left out.
+//! It reads a business as a whole: cloud areas, then every process page by page, then the templates of the modules. A failed
+//! read changes nothing; an invalid row is reported and left out.
 
 mod call;
 mod rows;
@@ -13,19 +13,18 @@ use async_trait::async_trait;
 use control::TopologySource;
 use model::topology::{BusinessFacts, BusinessId};
 use serde_json::{Value, json};
+use ureq::tls::TlsConfig;
 
-use crate::outgoing::Trust;
-use call::Caller;
-use rows::Reader;
+use call::CmdbClient;
+use rows::FactsReader;
 
-/// Rows of one page; the most that a CMDB gives.
+/// Rows of one page: the maximum of a CMDB.
 const PAGE: u64 = 500;
-/// How many processes of one business are read.
 const MAX_ROWS: u64 = 5_000_000;
-/// How often a list that becomes shorter while it is read is read from its beginning.
-const READS: u32 = 3;
+/// How many times a list that shrinks meanwhile is read from its beginning.
+const MAX_READS: u32 = 3;
 
-/// Where the CMDB is, and who asks.
+/// The URL of the CMDB, and the credentials for it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CmdbConfig {
     /// `http://HOST[:PORT][/PATH]`, without `/api/c/compapi`.
@@ -50,22 +49,22 @@ impl std::fmt::Debug for CmdbConfig {
 
 #[derive(Debug)]
 pub(crate) struct Cmdb {
-    caller: Caller,
+    client: CmdbClient,
     refresh_every: Duration,
 }
 
 impl Cmdb {
-    pub(crate) fn new(config: CmdbConfig, trust: &Trust) -> Self {
+    pub(crate) fn new(config: CmdbConfig, tls: &TlsConfig) -> Self {
         Self {
             refresh_every: config.refresh_every,
-            caller: Caller::new(config, trust),
+            client: CmdbClient::new(config, tls),
         }
     }
 
-    /// Hands over every item of a paged list under `info`, each known by `id`.
+    /// Passes every item of a paged list under `info` to `take`; `id` identifies an item.
     ///
-    /// A list that is cut short would make processes vanish. So its own count is not believed when it says that this is
-    /// all: only a page that is not full ends it, and what was counted has to be there by then.
+    /// A truncated list would delete processes. So the count alone does not end the list: only a page that is not full does,
+    /// and by then there must be as many rows as were counted.
     async fn pages(
         &self,
         api: &str,
@@ -75,12 +74,12 @@ impl Cmdb {
         mut take: impl FnMut(&Value) + Send,
     ) -> Result<(), PagesError> {
         let failed = |why: String| PagesError::Failed(format!("{api} {why}"));
-        let (mut seen, mut start, mut largest_count) = (HashSet::new(), 0, 0);
+        let (mut ids, mut start, mut largest_count) = (HashSet::new(), 0, 0);
         loop {
             let mut body = body.clone();
             body["page"] = json!({"start": start, "limit": limit, "return_total": true});
             let mut data = self
-                .caller
+                .client
                 .call(api, body)
                 .await
                 .map_err(PagesError::Failed)?;
@@ -91,26 +90,26 @@ impl Cmdb {
                 Some(count) => (count, true),
                 None => (0, false),
             };
-            // A row that went while the list was read pushed one over the edge between two pages.
+            // A row was deleted meanwhile, and another may have moved across a page boundary.
             if count < largest_count {
                 return Err(PagesError::Shrank);
             }
             largest_count = count;
             let n_rows = page.len() as u64;
             start += n_rows;
-            let n_seen = seen.len();
+            let n_ids = ids.len();
             for row in &page {
-                seen.extend(id(row));
+                ids.extend(id(row));
                 take(row);
             }
             if n_rows == 0 && start < count {
                 return Err(failed(format!("counts {count} rows and gives {start}")));
             }
-            // Some give shorter pages than they are asked for.
+            // Some CMDBs return shorter pages than requested.
             if n_rows == 0 || (is_counted && n_rows < limit && start >= count) {
                 return Ok(());
             }
-            if seen.len() == n_seen {
+            if ids.len() == n_ids {
                 return Err(failed(format!("gives the same rows again after {start}")));
             }
             if start >= MAX_ROWS {
@@ -119,10 +118,10 @@ impl Cmdb {
         }
     }
 
-    async fn processes(&self, business: BusinessId) -> Result<Reader, String> {
+    async fn processes(&self, business: BusinessId) -> Result<FactsReader, String> {
         let of_business = json!({"bk_biz_id": business.0});
-        for _ in 0..READS {
-            let mut reader = Reader::new(business);
+        for _ in 0..MAX_READS {
+            let mut reader = FactsReader::new(business);
             let read = self
                 .pages(
                     "list_process_related_info",
@@ -156,7 +155,7 @@ impl Cmdb {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PagesError {
     Failed(String),
-    /// It became shorter meanwhile, and something in it may have been missed.
+    /// The list shrank meanwhile, and a row may have been missed.
     Shrank,
 }
 
@@ -190,7 +189,7 @@ impl TopologySource for Cmdb {
                 "bk_ids": ids,
                 "fields": ["bk_module_id", "bk_module_name", "service_template_id"],
             });
-            let found = self.caller.call("find_module_batch", body).await?;
+            let found = self.client.call("find_module_batch", body).await?;
             rows::add_service_templates(&mut facts, &found);
         }
         Ok(facts)

@@ -1,37 +1,35 @@
-//! What a server is told before it starts. Everything here is right already: bad values never get this far.
+//! The configuration of a server, already validated.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::CmdbConfig;
-use crate::agents::DoorSettings;
-use crate::http::listen::HttpDoor;
+use crate::agents::AgentListenerSettings;
+use crate::http::listen::HttpListenerSettings;
 
 #[derive(Clone)]
 pub struct Config {
-    /// Where the store, the certificates and the local CLI's credentials are.
+    /// The directory of the store, the certificates and the local CLI's credentials.
     pub data: PathBuf,
     /// Where the API listens.
     pub http: SocketAddr,
-    /// How callers are dealt with there.
-    pub http_door: HttpDoor,
+    pub http_listener: HttpListenerSettings,
     /// Where agents connect.
     pub agents: SocketAddr,
-    /// How agents are dealt with there.
-    pub door: DoorSettings,
+    pub agent_listener: AgentListenerSettings,
     /// None: SQLite in the data directory.
     pub store_url: Option<String>,
-    /// The NATS servers where replicas meet; none: they meet in the store, which is slower.
+    /// The NATS servers between replicas; none: they exchange messages through the store, which is slower.
     pub bus: Vec<String>,
-    /// Whom to trust about NATS servers; None: whom the system trusts.
+    /// The root certificates for NATS servers; None: those of the system.
     pub bus_ca: Option<PathBuf>,
-    /// Fixed values for the first app and the first join token; made up when absent.
+    /// Fixed values for the first app and the first join token; random ones when absent.
     pub app_code: Option<String>,
     pub app_secret: Option<String>,
     pub join_token: Option<String>,
-    /// Where topology comes from that nobody gives us.
+    /// The source of topology that is not imported through the API.
     pub cmdb: Option<CmdbConfig>,
-    /// Whom to trust about https:// webhooks and the CMDB; None: whom the public trusts.
+    /// The root certificates for https:// webhooks and the CMDB; None: the public ones.
     pub outgoing_ca: Option<PathBuf>,
 }
 
@@ -41,9 +39,9 @@ impl std::fmt::Debug for Config {
         f.debug_struct("Config")
             .field("data", &self.data)
             .field("http", &self.http)
-            .field("http_door", &self.http_door)
+            .field("http_listener", &self.http_listener)
             .field("agents", &self.agents)
-            .field("door", &self.door)
+            .field("agent_listener", &self.agent_listener)
             .field("bus_ca", &self.bus_ca)
             .field("app_code", &self.app_code)
             .field("cmdb", &self.cmdb)

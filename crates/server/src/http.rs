@@ -1,11 +1,10 @@
-//! The door for programs and people: HTTP in several dialects, all of them over the same `control` methods.
+//! The HTTP API in several dialects, all of them over the same `control` methods.
 //!
 //! # The path of a request
 //!
-//! [`front`] gives it an id and will log and count its answer. A path of the native API is routed by axum to its handler in
-//! `native/`; everything else that looks like a dialect of GSE or of GSEKit goes to [`gse`] or [`gsekit`], which look the
-//! endpoint up in their tables. Either way a handler extracts, authorises, calls `control`, and answers. Nothing here decides
-//! what a request means.
+//! [`front`] gives it an id, and logs and counts its response. axum routes a path of the native API to its handler in
+//! `native/`; paths of the GSE and GSEKit dialects go to [`gse`] or [`gsekit`], which find the endpoint in their tables.
+//! Either way a handler extracts, authorises, calls `control`, and responds. Policy is in `control`, never here.
 
 mod body;
 mod credentials;
@@ -24,9 +23,10 @@ mod origin;
 mod page;
 mod readiness;
 mod selection;
-mod watchers;
+mod stream_slots;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -39,8 +39,9 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
-use crate::outgoing::Trust;
-use crate::shed::Shed;
+use crate::outgoing::tls_roots;
+use crate::shed::ShedCounters;
+use crate::webhooks::WebhookClient;
 pub use body::BodyPace;
 use gse::percent;
 use metrics::Metrics;
@@ -51,11 +52,14 @@ pub use readiness::Readiness;
 
 /// Smaller answers are not worth compressing.
 const MIN_COMPRESSED: u64 = 1024;
-/// How many requests may be under way. Streams count until they have begun. As many as connections: with fewer, strangers
-/// whose bodies come slowly would keep others out.
+/// How many requests may be under way. Streams count until they have begun. As many as connections: with fewer,
+/// unauthenticated callers with slow bodies could block others.
 const MAX_REQUESTS: usize = 8192;
 
-/// What every handler can reach; clones share it.
+/// How long a stream may go on after its caller has lost the permission.
+const STREAM_CHECK_EVERY: Duration = Duration::from_secs(5);
+
+/// The state of every handler; clones share it.
 #[derive(Debug, Clone)]
 pub struct HttpState {
     pub control: Control,
@@ -63,19 +67,20 @@ pub struct HttpState {
     pub ready: Readiness,
     /// True ends watches and long polls, so that a shutdown need not wait for them.
     pub stop: watch::Receiver<bool>,
-    /// The fingerprint of the CA, which join tokens carry so that agents know the server.
+    /// The fingerprint of the CA, which join tokens carry so that agents verify the server.
     ca_sha256: Option<[u8; 32]>,
     metrics: Arc<Metrics>,
-    /// What is turned away for want of room, by every door.
-    pub(crate) shed: Arc<Shed>,
-    watchers: watchers::Watchers,
-    /// Whom to trust about webhooks.
-    trust: Trust,
+    /// Counts what both listeners refuse at their limits.
+    pub(crate) shed: Arc<ShedCounters>,
+    stream_slots: stream_slots::StreamSlots,
+    webhook_client: WebhookClient,
     pace: BodyPace,
+    /// How often a stream checks that its caller may still read.
+    stream_check_every: Duration,
     /// Origins of browsers that count as this server's own.
     origins: Arc<[Origin]>,
-    /// One for each request under way.
-    turns: Arc<Semaphore>,
+    /// One permit for each request under way.
+    request_permits: Arc<Semaphore>,
 }
 
 impl HttpState {
@@ -93,37 +98,44 @@ impl HttpState {
             ca_sha256: None,
             metrics: Arc::default(),
             shed: Arc::default(),
-            watchers: watchers::Watchers::default(),
-            trust: Trust::read(None).expect("nothing is read"),
+            stream_slots: stream_slots::StreamSlots::default(),
+            webhook_client: WebhookClient::new(&tls_roots(None).expect("no file is read")),
             pace: BodyPace::default(),
+            stream_check_every: STREAM_CHECK_EVERY,
             origins: Arc::default(),
-            turns: Arc::new(Semaphore::new(MAX_REQUESTS)),
+            request_permits: Arc::new(Semaphore::new(MAX_REQUESTS)),
         }
     }
 
-    /// Webhooks are tried with this trust.
+    /// Sends test events to webhooks with this client.
     #[must_use]
-    pub(crate) fn with_trust(mut self, trust: Trust) -> Self {
-        self.trust = trust;
+    pub(crate) fn with_webhook_client(mut self, client: WebhookClient) -> Self {
+        self.webhook_client = client;
         self
     }
 
-    /// Pages of these origins may act for a user, too.
+    /// Allows pages of these origins to act for a user.
     #[must_use]
     pub(crate) fn with_origins(mut self, origins: Vec<Origin>) -> Self {
         self.origins = origins.into();
         self
     }
 
-    /// Other bounds than the usual ones.
+    /// Replaces the default limits.
     #[must_use]
     pub fn with_bounds(mut self, pace: BodyPace, max_requests: usize) -> Self {
         self.pace = pace;
-        self.turns = Arc::new(Semaphore::new(max_requests));
+        self.request_permits = Arc::new(Semaphore::new(max_requests));
         self
     }
 
-    /// Join tokens made here will carry this fingerprint of the CA.
+    #[must_use]
+    pub fn with_stream_checks(mut self, every: Duration) -> Self {
+        self.stream_check_every = every;
+        self
+    }
+
+    /// Sets the fingerprint of the CA that new join tokens carry.
     #[must_use]
     pub fn with_ca(mut self, sha256: [u8; 32]) -> Self {
         self.ca_sha256 = Some(sha256);
@@ -132,8 +144,7 @@ impl HttpState {
 
     /// Resolves when the server begins to shut down.
     pub(crate) async fn stopping(&self) {
-        // An error means that the sender is gone, which is as good as a stop.
-        let _ = self.stop.clone().wait_for(|stop| *stop).await;
+        crate::stopped(&mut self.stop.clone()).await;
     }
 }
 
@@ -145,7 +156,7 @@ pub fn router(state: HttpState) -> Router {
     let routes = documented
         .route("/", get(page::index))
         .merge(openapi::browser(openapi))
-        .fallback(elsewhere)
+        .fallback(fallback)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(state.clone(), front::front))
         .layer(
@@ -158,7 +169,7 @@ pub fn router(state: HttpState) -> Router {
     Router::new().fallback_service(tower::util::MapRequest::new(routes, without_trailing_slash))
 }
 
-/// `/api/v1/hosts/` means `/api/v1/hosts`. The GSE dialects see to theirs, and the page of the API needs its own.
+/// `/api/v1/hosts/` means `/api/v1/hosts`. The GSE dialects handle theirs, and the page of the API needs its own.
 fn without_trailing_slash(mut request: Request) -> Request {
     const OURS: [&str; 4] = ["/api/v1/", "/healthz/", "/readyz/", "/metrics/"];
     let uri = request.uri();
@@ -186,8 +197,8 @@ pub fn openapi_json() -> String {
     text
 }
 
-/// What no route knows: the BlueKing dialects, which have routes of their own, and nothing at all.
-async fn elsewhere(State(http): State<HttpState>, request: Request) -> Response {
+/// Requests without a route: the BlueKing dialects, which have tables of their own, and unknown paths.
+async fn fallback(State(http): State<HttpState>, request: Request) -> Response {
     let path = request.uri().path();
     if gse::is_dialect(path) {
         gse::answer(&http, request).await

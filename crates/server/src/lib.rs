@@ -1,4 +1,4 @@
-//! The door: HTTP for callers, TLS for agents. Boot order is in [`boot`], and shutdown is the same list backwards.
+//! The server: HTTP for callers, TLS for agents. Boot order is in [`boot`], and shutdown is the same list backwards.
 
 pub mod agents;
 pub mod boot;
@@ -9,20 +9,20 @@ pub mod http;
 mod limits;
 mod outgoing;
 mod shed;
+mod slots;
 mod webhooks;
 
 use tokio::sync::watch;
 
-pub use agents::DoorSettings;
+pub use agents::AgentListenerSettings;
 pub use boot::{BootError, Running, start};
 pub use cmdb::CmdbConfig;
 pub use config::Config;
 pub use http::Origin;
-pub use http::listen::{HttpDoor, TlsFiles};
+pub use http::listen::{HttpListenerSettings, TlsFiles};
 pub use webhooks::Senders;
 
-/// Resolves when the signal says stop, or when nobody is left to say it.
+/// Resolves when the signal is true, or when its sender is gone.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // An error means that the sender is gone, which is as good as a stop.
-    let _ = stop.wait_for(|stop| *stop).await;
+    stop.wait_for(|stop| *stop).await.ok();
 }

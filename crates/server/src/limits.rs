@@ -1,26 +1,26 @@
-//! The process's own limit of open files, and who gets how many of them.
+//! The process's limit of open files, and its division between callers and agents.
 //!
-//! Each connection is one descriptor, so connections of callers and of agents have a number that leaves enough for the store,
-//! the bus, webhooks, the CMDB and files. A server at its limit could not even say so.
+//! Each connection is one descriptor, so the limits of connections leave enough for the store, the bus, webhooks, the CMDB
+//! and files. Without a free descriptor the server could not even refuse a connection.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Fewer descriptors than this, and the operator should know.
-const COMFORTABLE: u64 = 16 * 1024;
-/// What is spare beside the connections and what is open anyway: an eighth, within these bounds.
+/// With fewer descriptors than this the server logs a warning.
+const WARN_BELOW: u64 = 16 * 1024;
+/// Descriptors for everything but connections and what is open at boot: an eighth, within these bounds.
 const MIN_SPARE: usize = 32;
 const MAX_SPARE: usize = 256;
-/// Callers get a quarter of the connections, but so many at least.
+/// Callers get a quarter of the connections, but at least so many.
 const MIN_CALLERS: usize = 16;
 
 /// Raises the soft limit of open files to the hard one, and the hard one too where that is allowed.
 pub(crate) fn raise_open_files() {
     let before = getrlimit(Resource::Nofile);
-    let wanted = before.maximum.map(|hard| hard.max(1 << 20));
+    let target = before.maximum.map(|hard| hard.max(1 << 20));
     let tries = [
         Rlimit {
-            current: wanted,
-            maximum: wanted,
+            current: target,
+            maximum: target,
         },
         Rlimit {
             current: before.maximum,
@@ -37,7 +37,7 @@ pub(crate) fn raise_open_files() {
         open_files = now,
         "limit of open files"
     );
-    if !raised || now < COMFORTABLE {
+    if !raised || now < WARN_BELOW {
         tracing::warn!(
             open_files = now,
             "few open files are allowed: each agent needs one; raise `ulimit -n` or LimitNOFILE"
@@ -52,11 +52,11 @@ pub(crate) struct Shares {
     pub(crate) agents: usize,
 }
 
-/// Shares out what is left now. `callers` is how many the operator allows.
+/// Divides the free descriptors. `callers` is the configured maximum.
 pub(crate) fn shares(callers: usize) -> Shares {
     let open_files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let open_files = usize::try_from(open_files).unwrap_or(usize::MAX);
-    // Without /proc nothing is known about what is open; the spare ones have to do.
+    // Without /proc the open ones are unknown and come out of the spare ones.
     let open_now = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     share(open_files, open_now, callers)
 }
@@ -90,7 +90,7 @@ mod tests {
                 assert!(28 + MIN_SPARE + callers + agents <= open_files);
             }
         }
-        // The operator may allow fewer callers; agents get the rest.
+        // With fewer callers configured, agents get the rest.
         let shares = share(1024, 28, 10);
         assert_eq!(
             shares,

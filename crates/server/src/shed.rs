@@ -1,35 +1,35 @@
-//! What the server turns away for want of room: counted by reason for `/metrics`, and told in the log, but not each one.
+//! Counts requests and connections that the server sheds (refuses at a limit), by reason, for `/metrics`; logs some of them.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A reason is told at most so often; a line says how many there were since the one before.
-const TELL_EVERY: Duration = Duration::from_secs(10);
+/// Each reason is logged at most so often; a line says how many there were since the one before.
+const LOG_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// A request beyond those that may be under way.
+pub(crate) enum ShedReason {
+    /// A request beyond the limit of requests under way.
     Requests,
-    /// A large body beyond those that may be on their way.
+    /// A large body beyond the limit of bodies being received.
     Bodies,
-    /// A connection to the API beyond those that there may be, and none of them was idle.
+    /// A connection to the API beyond the limit, while none was idle.
     Connections,
     /// The same for one address.
     ConnectionsOfAddress,
-    /// An idle connection to the API that made room for another.
+    /// An idle connection to the API, evicted for another.
     Idle,
-    /// A connection that could not be accepted, for example for want of descriptors.
+    /// A connection that could not be accepted, for example without free descriptors.
     Accept,
-    /// A connection of an agent whose address has too many, too many new ones, or is one too many.
+    /// A connection of an agent beyond the limits of its address, or of addresses.
     AgentAddress,
-    /// A connection of an agent beyond those that may shake hands.
-    AgentStrangers,
-    /// A connection of an agent beyond those that there are descriptors for.
-    AgentRoom,
+    /// A connection of an agent beyond the limit of unauthenticated ones.
+    AgentUnauthenticated,
+    /// A connection of an agent beyond the limit by descriptors.
+    AgentConnections,
 }
 
-impl Reason {
+impl ShedReason {
     const ALL: [Self; 9] = [
         Self::Requests,
         Self::Bodies,
@@ -38,8 +38,8 @@ impl Reason {
         Self::Idle,
         Self::Accept,
         Self::AgentAddress,
-        Self::AgentStrangers,
-        Self::AgentRoom,
+        Self::AgentUnauthenticated,
+        Self::AgentConnections,
     ];
 
     fn as_str(self) -> &'static str {
@@ -51,55 +51,55 @@ impl Reason {
             Self::Idle => "idle_connections",
             Self::Accept => "accept_failed",
             Self::AgentAddress => "agents_of_address",
-            Self::AgentStrangers => "agent_strangers",
-            Self::AgentRoom => "agent_room",
+            Self::AgentUnauthenticated => "agent_strangers",
+            Self::AgentConnections => "agent_room",
         }
     }
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Shed([Counted; Reason::ALL.len()]);
+pub(crate) struct ShedCounters([Counter; ShedReason::ALL.len()]);
 
 #[derive(Debug, Default)]
-struct Counted {
+struct Counter {
     n: AtomicU64,
-    told: Mutex<Told>,
+    last_log: Mutex<LastLog>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct LastLog {
     at: Option<Instant>,
     n: u64,
 }
 
-impl Shed {
-    /// Counts one, and tells of it if there was nothing to tell for a while. `why` is for that line.
-    pub(crate) fn note(&self, reason: Reason, why: impl std::fmt::Display) {
-        let counted = &self.0[reason as usize];
-        let n = counted.n.fetch_add(1, Ordering::Relaxed) + 1;
-        if let Some(since) = counted.to_tell(n, Instant::now()) {
+impl ShedCounters {
+    /// Counts one, and logs `why` unless the reason was logged a moment ago.
+    pub(crate) fn count(&self, reason: ShedReason, why: impl std::fmt::Display) {
+        let counter = &self.0[reason as usize];
+        let n = counter.n.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(since) = counter.due(n, Instant::now()) {
             let reason = reason.as_str();
             tracing::warn!(reason, since, total = n, %why, "turned away for want of room");
         }
     }
 
-    /// Every reason with how often it was the reason.
+    /// Every reason with its count.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let each = Reason::ALL.into_iter().zip(&self.0);
-        each.map(|(reason, counted)| (reason.as_str(), counted.n.load(Ordering::Relaxed)))
+        let each = ShedReason::ALL.into_iter().zip(&self.0);
+        each.map(|(reason, counter)| (reason.as_str(), counter.n.load(Ordering::Relaxed)))
     }
 }
 
-impl Counted {
-    /// How many there were since the last line, if it is time for one.
-    fn to_tell(&self, n: u64, now: Instant) -> Option<u64> {
-        // Another thread that is telling has told of this one, too.
-        let mut told = self.told.try_lock().ok()?;
-        if told.at.is_some_and(|at| now < at + TELL_EVERY) {
+impl Counter {
+    /// How many there were since the last line, if it is time for the next.
+    fn due(&self, n: u64, now: Instant) -> Option<u64> {
+        // A thread that is logging right now has counted this one, too.
+        let mut last = self.last_log.try_lock().ok()?;
+        if last.at.is_some_and(|at| now < at + LOG_EVERY) {
             return None;
         }
-        let since = n.saturating_sub(told.n);
-        *told = Told { at: Some(now), n };
+        let since = n.saturating_sub(last.n);
+        *last = LastLog { at: Some(now), n };
         Some(since)
     }
 }
@@ -109,20 +109,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_counted_and_few_are_told() {
-        let shed = Shed::default();
+    fn each_is_counted_and_few_are_logged() {
+        let shed = ShedCounters::default();
         for _ in 0..5 {
-            shed.note(Reason::Idle, "test");
+            shed.count(ShedReason::Idle, "test");
         }
         let counts: Vec<_> = shed.counts().filter(|(_, n)| *n > 0).collect();
         assert_eq!(counts, [("idle_connections", 5)]);
-        for (at, reason) in Reason::ALL.into_iter().enumerate() {
+        for (at, reason) in ShedReason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, at);
         }
 
-        let (counted, start) = (Counted::default(), Instant::now());
-        assert_eq!(counted.to_tell(1, start), Some(1));
-        assert_eq!(counted.to_tell(2, start + TELL_EVERY / 2), None);
-        assert_eq!(counted.to_tell(9, start + TELL_EVERY), Some(8));
+        let (counter, start) = (Counter::default(), Instant::now());
+        assert_eq!(counter.due(1, start), Some(1));
+        assert_eq!(counter.due(2, start + LOG_EVERY / 2), None);
+        assert_eq!(counter.due(9, start + LOG_EVERY), Some(8));
     }
 }

@@ -1,11 +1,10 @@
-//! Tells webhooks of events: one sender for each, so that one that is away never holds up another.
+//! Posts events to webhooks, with one sender for each, so that an unreachable webhook never delays another.
 //!
 //! # The path of an event
 //!
-//! It was committed and its agent acknowledged. `control` says what a webhook has not been told yet; the sender posts one
-//! event after the other, signed, and notes in the store how far it got. When one fails the sender waits, longer each time,
-//! and asks `control` anew. Nothing is kept here, so a restart goes on where the store says: an event may come twice, and
-//! none is left out.
+//! Once an event is committed, `control` lists it for each webhook. The sender posts one event after the other, signed, and
+//! saves its position in the store. After a failure it waits, longer each time, and asks `control` again. The position is
+//! the only state, so a restart goes on from there: a webhook may get an event twice, and misses none.
 
 mod post;
 
@@ -22,29 +21,25 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::http::EventRow;
-use crate::outgoing::Trust;
 use crate::stopped;
-pub(crate) use post::PostError;
+pub(crate) use post::{PostError, WebhookClient};
 
 /// How long to wait after the first failure; doubled after each further one.
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LAST_RETRY: Duration = Duration::from_secs(60);
-/// How often the position is saved while deliveries go well: what a crash repeats at most.
+/// How often the position is saved while deliveries succeed: a crash repeats at most so much.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
 
-/// All senders. Runs until told to stop.
+/// All senders.
 #[derive(Debug)]
 pub struct Senders {
     control: Control,
-    trust: Trust,
+    client: WebhookClient,
 }
 
 impl Senders {
-    pub(crate) fn new(control: Control, trust: &Trust) -> Self {
-        Self {
-            control,
-            trust: trust.clone(),
-        }
+    pub(crate) fn new(control: Control, client: WebhookClient) -> Self {
+        Self { control, client }
     }
 
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
@@ -55,24 +50,24 @@ impl Senders {
             changed.borrow_and_update();
             let receivers = self.control.receivers();
             running.retain(|id, task| {
-                let stays = receivers.iter().any(|webhook| webhook.id == *id);
-                if !stays {
+                let exists = receivers.iter().any(|webhook| webhook.id == *id);
+                if !exists {
                     task.abort();
                 }
-                stays && !task.is_finished()
+                exists && !task.is_finished()
             });
             for webhook in receivers {
                 running.entry(webhook.id.clone()).or_insert_with(|| {
                     let sender = Sender {
                         control: self.control.clone(),
-                        trust: self.trust.clone(),
+                        client: self.client.clone(),
                         webhook,
                     };
                     tasks.spawn(sender.run(stop.clone()))
                 });
             }
             tokio::select! {
-                // First: senders that end because of it must not be started again.
+                // First: senders that end because of the stop must not be started again.
                 biased;
                 () = stopped(&mut stop) => break,
                 _ = changed.changed() => {}
@@ -85,24 +80,25 @@ impl Senders {
     }
 }
 
-/// Tells one webhook everything, in order.
+/// Posts all events to one webhook, in order.
 struct Sender {
     control: Control,
-    trust: Trust,
+    client: WebhookClient,
     webhook: Webhook,
 }
 
-/// How a round of deliveries ended.
-enum Round {
+/// How one batch of deliveries ended.
+enum BatchResult {
     /// There may be more.
     More,
-    ToldAll,
-    /// None was delivered, or the store is away.
+    /// The webhook has every event.
+    UpToDate,
+    /// None was delivered, or the store is unavailable.
     Failed,
     /// Some were delivered before one failed.
-    Faltered,
-    /// The webhook is no more, or the server stops.
-    Over,
+    PartlyFailed,
+    /// The webhook was deleted, or the server stops.
+    Ended,
 }
 
 impl Sender {
@@ -112,7 +108,7 @@ impl Sender {
         loop {
             changed.borrow_and_update();
             if !self.control.leads() {
-                // Another replica tells it. Whoever takes over is told to look.
+                // Another replica posts them. A change of the lease wakes this one.
                 tokio::select! {
                     _ = changed.changed() => {}
                     () = tokio::time::sleep(LAST_RETRY) => {}
@@ -120,22 +116,22 @@ impl Sender {
                 }
                 continue;
             }
-            let round = self.round(&mut stop).await.unwrap_or_else(|error| {
+            let result = self.deliver_batch(&mut stop).await.unwrap_or_else(|error| {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
                     webhook = self.webhook.id,
                     "webhooks wait: the store is away"
                 );
-                Round::Failed
+                BatchResult::Failed
             });
-            match round {
-                Round::More => retry = FIRST_RETRY,
-                Round::ToldAll => tokio::select! {
+            match result {
+                BatchResult::More => retry = FIRST_RETRY,
+                BatchResult::UpToDate => tokio::select! {
                     _ = changed.changed() => {}
                     () = stopped(&mut stop) => return,
                 },
-                Round::Failed | Round::Faltered => {
-                    if let Round::Faltered = round {
+                BatchResult::Failed | BatchResult::PartlyFailed => {
+                    if let BatchResult::PartlyFailed = result {
                         retry = FIRST_RETRY;
                     }
                     tokio::select! {
@@ -144,67 +140,70 @@ impl Sender {
                     }
                     retry = (retry * 2).min(LAST_RETRY);
                 }
-                Round::Over => return,
+                BatchResult::Ended => return,
             }
         }
     }
 
-    async fn round(&self, stop: &mut watch::Receiver<bool>) -> Result<Round, ControlError> {
+    async fn deliver_batch(
+        &self,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Result<BatchResult, ControlError> {
         let Self {
             control,
-            trust,
+            client,
             webhook,
         } = self;
         let Some(next) = control.next_deliveries(webhook).await? else {
-            return Ok(Round::Over);
+            return Ok(BatchResult::Ended);
         };
         if next.events.is_empty() {
-            return Ok(Round::ToldAll);
+            return Ok(BatchResult::UpToDate);
         }
-        let mut told = None;
+        let mut delivered = None;
         let mut saved_at = Instant::now();
         for view in &next.events {
             let row = EventRow::new(Some(view.id), view.host, &view.event);
             let sent = tokio::select! {
-                sent = deliver(webhook, trust, &row) => sent,
+                sent = deliver(webhook, client, &row) => sent,
                 () = stopped(stop) => {
-                    self.save(told).await?;
-                    return Ok(Round::Over);
+                    self.save(delivered).await?;
+                    return Ok(BatchResult::Ended);
                 }
             };
             if let Err(error) = sent {
                 let reason = crate::http::chain(&error);
                 tracing::warn!(webhook = webhook.id, url = %webhook.url, reason, "a delivery failed; trying again");
                 control.delivery_failed(&webhook.id, reason);
-                self.save(told).await?;
-                return Ok(match told {
-                    Some(_) => Round::Faltered,
-                    None => Round::Failed,
+                self.save(delivered).await?;
+                return Ok(match delivered {
+                    Some(_) => BatchResult::PartlyFailed,
+                    None => BatchResult::Failed,
                 });
             }
             control.delivery_succeeded(&webhook.id);
-            told = Some(view.id);
+            delivered = Some(view.id);
             if saved_at.elapsed() >= SAVE_EVERY {
-                self.save(told).await?;
+                self.save(delivered).await?;
                 saved_at = Instant::now();
             }
         }
         self.save(Some(next.through)).await?;
-        Ok(Round::More)
+        Ok(BatchResult::More)
     }
 
-    async fn save(&self, told: Option<u64>) -> Result<(), ControlError> {
-        match told {
+    async fn save(&self, delivered: Option<u64>) -> Result<(), ControlError> {
+        match delivered {
             Some(through) => self.control.delivered(&self.webhook.id, through).await,
             None => Ok(()),
         }
     }
 }
 
-/// Posts one event. Anything but a status from 200 to 299 within the time is a failure.
+/// Posts one event. Everything but a status from 200 to 299 within the timeout is a failure.
 pub(crate) async fn deliver(
     webhook: &Webhook,
-    trust: &Trust,
+    client: &WebhookClient,
     row: &EventRow<'_>,
 ) -> Result<u16, PostError> {
     let body = serde_json::to_vec(row).expect("events have only string keys");
@@ -217,10 +216,10 @@ pub(crate) async fn deliver(
         ),
         ("X-Muster-Timestamp", timestamp),
     ];
-    post::post(&webhook.url, trust, &headers, &body).await
+    client.post(&webhook.url, &headers, body).await
 }
 
-/// The event that a test sends: of the same form, but of a kind that nothing else has.
+/// The event of a test: in the same form, with a kind of its own.
 pub(crate) fn test_row<'a>(at: UnixMillis, reason: &'a str) -> EventRow<'a> {
     EventRow {
         id: Some(0),
@@ -235,7 +234,7 @@ pub(crate) fn test_row<'a>(at: UnixMillis, reason: &'a str) -> EventRow<'a> {
     }
 }
 
-/// HMAC-SHA256 over `TIMESTAMP.BODY`, so that nobody can send an old body as a new one.
+/// HMAC-SHA256 over `TIMESTAMP.BODY`, against replays of an old body.
 fn sign(secret: &str, timestamp: &str, body: &[u8]) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
     let mut context = hmac::Context::with_key(&key);
@@ -253,9 +252,9 @@ fn sign(secret: &str, timestamp: &str, body: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// As Python says: `hmac.new(b"key", b"1700000000." + b'{"a":1}', "sha256").hexdigest()`.
+    /// From Python: `hmac.new(b"key", b"1700000000." + b'{"a":1}', "sha256").hexdigest()`.
     #[test]
-    fn the_signature_is_what_others_compute() {
+    fn the_signature_equals_that_of_another_implementation() {
         assert_eq!(
             sign("key", "1700000000", b"{\"a\":1}"),
             "sha256=a438e398bfafc57e4396bb7fc2304422f0f768e965d073ca313cb52e22e6ad03"

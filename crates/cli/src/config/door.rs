@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agent::config::source::{Key, Sources};
 use model::Invalid;
-use server::DoorSettings;
+use server::AgentListenerSettings;
 
 use crate::failure::Failure;
 
@@ -31,11 +31,14 @@ pub struct DoorArgs {
     pub drain_timeout: Option<String>,
 }
 
-pub(super) fn pick(args: &DoorArgs, sources: &Sources<'_>) -> Result<DoorSettings, Failure> {
+pub(super) fn pick(
+    args: &DoorArgs,
+    sources: &Sources<'_>,
+) -> Result<AgentListenerSettings, Failure> {
     let number = |key: Key, flag: &Option<String>, most: u32| {
         sources.pick(key, flag.as_deref(), |text| parse(key.name, text, most))
     };
-    let mut settings = DoorSettings::default();
+    let mut settings = AgentListenerSettings::default();
     if let Some(days) = number(CERT_DAYS, &args.agent_cert_days, 3650)? {
         settings.certificate_life = Duration::from_secs(u64::from(days) * DAY_SECS);
     }
@@ -49,7 +52,7 @@ pub(super) fn pick(args: &DoorArgs, sources: &Sources<'_>) -> Result<DoorSetting
     Ok(settings)
 }
 
-pub(super) fn show(settings: &DoorSettings, put: &mut impl FnMut(Key, Option<String>)) {
+pub(super) fn show(settings: &AgentListenerSettings, put: &mut impl FnMut(Key, Option<String>)) {
     let days = settings.certificate_life.as_secs() / DAY_SECS;
     put(CERT_DAYS, Some(days.to_string()));
     put(RATE, Some(settings.limits.rate.to_string()));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use agent::config::source::{Key, Sources};
 use model::Invalid;
-use server::{HttpDoor, Origin, TlsFiles};
+use server::{HttpListenerSettings, Origin, TlsFiles};
 
 use crate::failure::Failure;
 
@@ -44,8 +44,11 @@ pub struct HttpDoorArgs {
     pub outgoing_ca: Option<String>,
 }
 
-pub(super) fn pick(args: &HttpDoorArgs, sources: &Sources<'_>) -> Result<HttpDoor, Failure> {
-    let mut door = HttpDoor::default();
+pub(super) fn pick(
+    args: &HttpDoorArgs,
+    sources: &Sources<'_>,
+) -> Result<HttpListenerSettings, Failure> {
+    let mut door = HttpListenerSettings::default();
     let number = |key: Key, flag: &Option<String>| {
         sources.pick(key, flag.as_deref(), |text| parse_number(key.name, text))
     };
@@ -81,7 +84,7 @@ pub(super) fn pick_outgoing_ca(
 }
 
 pub(super) fn show(server: &server::Config, put: &mut impl FnMut(Key, Option<String>)) {
-    let door = &server.http_door;
+    let door = &server.http_listener;
     if let Some(tls) = &door.tls {
         put(TLS_CERT, Some(tls.chain.display().to_string()));
         put(TLS_KEY, Some(tls.key.display().to_string()));

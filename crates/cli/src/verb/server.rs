@@ -35,7 +35,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     agent::log::init(config.log, config.log_format);
-    runtime()?.block_on(serve(&context.out, config.server))
+    block_on(serve(&context.out, config.server))
 }
 
 async fn serve(out: &Out, config: server::Config) -> Result<Exit, Failure> {
@@ -63,6 +63,16 @@ async fn serve(out: &Out, config: server::Config) -> Result<Exit, Failure> {
     }
     running.stop().await;
     Ok(Exit::Ok)
+}
+
+/// Runs a server to its end. A call to a webhook or to the CMDB that still waits for its response is abandoned.
+pub(super) fn block_on(
+    server: impl Future<Output = Result<Exit, Failure>>,
+) -> Result<Exit, Failure> {
+    let runtime = runtime()?;
+    let exit = runtime.block_on(server);
+    runtime.shutdown_background();
+    exit
 }
 
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::Host;
 use serde_json::json;
 
-use super::server::{Signals, boot_failure, runtime};
+use super::server::{Signals, block_on, boot_failure};
 use super::{Context, environment};
 use crate::config::{ServerArgs, UpConfig};
 use crate::failure::{Exit, Failure};
@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &UpArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     agent::log::init(config.server.log, config.server.log_format);
-    runtime()?.block_on(stay_up(&context.out, config))
+    block_on(stay_up(&context.out, config))
 }
 
 async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {

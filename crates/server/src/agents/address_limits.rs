@@ -1,72 +1,74 @@
-//! Who may come in, before anything is known of them but their address: a bounded number at a time, and a bounded number a
-//! second, for each address. The bounds are wide enough for thousands of agents behind one address.
+//! Limits what one address may do before its connections authenticate: how many at a time, and how many new ones a second.
+//!
+//! The defaults are wide enough for thousands of agents behind one address.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use locks::{Mutex, MutexGuard};
+use control::rate_limit::{RateLimit, network};
+use locks::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// Addresses that are remembered. With more than this, strangers wait until some are forgotten.
+/// Addresses that are remembered. Beyond that, a new address is refused until another can be forgotten.
 const MAX_ADDRESSES: usize = 65_536;
 
 /// What one address may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Connections that have not shown yet who they are; further ones are closed at once.
-    pub strangers: usize,
-    /// How many of these shake hands at the same time; the others wait for their turn.
+pub struct AgentLimits {
+    /// Connections that have not authenticated yet; further ones are closed at once.
+    pub unauthenticated: usize,
+    /// How many of these may be in the TLS handshake; the others wait.
     pub handshakes: usize,
     /// New connections a second, on average.
     pub rate: u32,
     /// New connections at once, after a time without any.
     pub burst: u32,
-    /// How long a peer may take over the handshake, and again over its first frame.
-    pub patience: Duration,
+    /// How long the handshake may take, and then the first frame.
+    pub timeout: Duration,
 }
 
-impl Default for Limits {
+impl Default for AgentLimits {
     fn default() -> Self {
         Self {
-            strangers: 2_048,
+            unauthenticated: 2_048,
             handshakes: 64,
             rate: 1_000,
             burst: 20_000,
-            patience: Duration::from_secs(15),
+            timeout: Duration::from_secs(15),
         }
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Gate {
-    limits: Limits,
-    addresses: Mutex<HashMap<IpAddr, Address>>,
+pub(super) struct AddressLimiter {
+    limits: AgentLimits,
+    rate: RateLimit,
+    addresses: Mutex<HashMap<IpAddr, AddressState>>,
 }
 
 #[derive(Debug)]
-struct Address {
-    strangers: usize,
-    turns: Arc<Semaphore>,
-    /// New connections that it may make right now.
-    credit: f64,
-    at: Instant,
+struct AddressState {
+    n_unauthenticated: usize,
+    handshakes: Arc<Semaphore>,
+    /// When the bucket of new connections is full again.
+    full_at: Option<Instant>,
 }
 
-/// Leave for one connection. Dropped when the connection has shown who it is, or has ended.
+/// The slot of one unauthenticated connection; freed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Pass {
-    gate: Arc<Gate>,
+pub(super) struct UnauthenticatedSlot {
+    limiter: Arc<AddressLimiter>,
     address: IpAddr,
-    pub(super) turns: Arc<Semaphore>,
+    pub(super) handshakes: Arc<Semaphore>,
 }
 
-impl Drop for Pass {
+impl Drop for UnauthenticatedSlot {
     fn drop(&mut self) {
-        if let Some(address) = self.gate.addresses().get_mut(&self.address) {
-            address.strangers = address.strangers.saturating_sub(1);
+        if let Some(address) = self.limiter.addresses.lock().get_mut(&self.address) {
+            address.n_unauthenticated = address.n_unauthenticated.saturating_sub(1);
         }
     }
 }
@@ -74,76 +76,59 @@ impl Drop for Pass {
 /// Why a connection is closed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TooMany {
-    #[error("too many connections of this address have not shown who they are")]
-    Strangers,
+    #[error("too many connections of this address have not authenticated")]
+    Unauthenticated,
     #[error("too many new connections of this address")]
-    Connections,
+    NewConnections,
     #[error("too many addresses")]
     Addresses,
 }
 
-impl Gate {
-    pub(super) fn new(limits: Limits) -> Arc<Self> {
+impl AddressLimiter {
+    pub(super) fn new(limits: AgentLimits) -> Arc<Self> {
         Arc::new(Self {
             limits,
+            rate: RateLimit::per_second(limits.rate, limits.burst),
             addresses: Mutex::default(),
         })
     }
 
-    fn addresses(&self) -> MutexGuard<'_, HashMap<IpAddr, Address>> {
-        self.addresses.lock()
-    }
-
-    pub(super) fn enter(self: &Arc<Self>, from: IpAddr, now: Instant) -> Result<Pass, TooMany> {
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        from: IpAddr,
+        now: Instant,
+    ) -> Result<UnauthenticatedSlot, TooMany> {
         let address = network(from);
-        let mut addresses = self.addresses();
+        let mut addresses = self.addresses.lock();
         if addresses.len() >= MAX_ADDRESSES && !addresses.contains_key(&address) {
-            addresses.retain(|_, known| !known.is_as_new(now, self.limits));
+            addresses.retain(|_, state| !state.is_as_new(now));
             if addresses.len() >= MAX_ADDRESSES {
                 return Err(TooMany::Addresses);
             }
         }
-        let known = addresses.entry(address).or_insert_with(|| Address {
-            strangers: 0,
-            turns: Arc::new(Semaphore::new(self.limits.handshakes)),
-            credit: f64::from(self.limits.burst),
-            at: now,
+        let state = addresses.entry(address).or_insert_with(|| AddressState {
+            n_unauthenticated: 0,
+            handshakes: Arc::new(Semaphore::new(self.limits.handshakes)),
+            full_at: None,
         });
-        known.credit = known.credit_at(now, self.limits);
-        known.at = now;
-        if known.strangers >= self.limits.strangers {
-            return Err(TooMany::Strangers);
+        if state.n_unauthenticated >= self.limits.unauthenticated {
+            return Err(TooMany::Unauthenticated);
         }
-        if known.credit < 1.0 {
-            return Err(TooMany::Connections);
-        }
-        known.credit -= 1.0;
-        known.strangers += 1;
-        Ok(Pass {
-            gate: self.clone(),
+        let spent = self.rate.spend(state.full_at, now);
+        state.full_at = Some(spent.map_err(|_| TooMany::NewConnections)?);
+        state.n_unauthenticated += 1;
+        Ok(UnauthenticatedSlot {
+            limiter: self.clone(),
             address,
-            turns: known.turns.clone(),
+            handshakes: state.handshakes.clone(),
         })
     }
 }
 
-impl Address {
-    fn credit_at(&self, now: Instant, limits: Limits) -> f64 {
-        let since = now.saturating_duration_since(self.at).as_secs_f64();
-        (self.credit + since * f64::from(limits.rate)).min(f64::from(limits.burst))
-    }
-
+impl AddressState {
     /// Whether forgetting it changes nothing.
-    fn is_as_new(&self, now: Instant, limits: Limits) -> bool {
-        self.strangers == 0 && self.credit_at(now, limits) >= f64::from(limits.burst)
-    }
-}
-
-/// A host with IPv6 has a whole network of addresses.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(v4) => v4.into(),
-        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX)).into(),
+    fn is_as_new(&self, now: Instant) -> bool {
+        self.n_unauthenticated == 0 && self.full_at.is_none_or(|at| at <= now)
     }
 }
 
@@ -151,12 +136,12 @@ fn network(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits {
-        strangers: 3,
+    const LIMITS: AgentLimits = AgentLimits {
+        unauthenticated: 3,
         handshakes: 2,
         rate: 10,
         burst: 5,
-        patience: Duration::from_secs(1),
+        timeout: Duration::from_secs(1),
     };
 
     fn ip(text: &str) -> IpAddr {
@@ -164,55 +149,56 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_so_many_strangers_at_a_time_and_others_are_not_held_up() {
-        let (gate, now) = (Gate::new(LIMITS), Instant::now());
+    fn unauthenticated_connections_are_limited_for_each_address() {
+        let (limiter, now) = (AddressLimiter::new(LIMITS), Instant::now());
         let (here, there) = (ip("10.0.0.1"), ip("10.0.0.2"));
-        let mut inside: Vec<Pass> = (0..3).map(|_| gate.enter(here, now).unwrap()).collect();
-        assert_eq!(gate.enter(here, now).unwrap_err(), TooMany::Strangers);
-        gate.enter(there, now).unwrap();
-        inside.pop();
-        gate.enter(here, now).unwrap();
+        let mut slots: Vec<_> = (0..3).map(|_| limiter.admit(here, now).unwrap()).collect();
+        let refused = limiter.admit(here, now).unwrap_err();
+        assert_eq!(refused, TooMany::Unauthenticated);
+        limiter.admit(there, now).unwrap();
+        slots.pop();
+        limiter.admit(here, now).unwrap();
     }
 
     #[test]
-    fn an_address_makes_so_many_new_connections_a_second() {
-        let (gate, start) = (Gate::new(LIMITS), Instant::now());
+    fn new_connections_are_limited_to_a_rate() {
+        let (limiter, start) = (AddressLimiter::new(LIMITS), Instant::now());
         let here = ip("10.0.0.1");
-        for _ in 0..5 {
-            gate.enter(here, start).unwrap();
-        }
-        assert_eq!(gate.enter(here, start).unwrap_err(), TooMany::Connections);
         let later = start + Duration::from_millis(200);
-        for _ in 0..2 {
-            gate.enter(here, later).unwrap();
+        for (now, n) in [(start, 5), (later, 2)] {
+            for _ in 0..n {
+                limiter.admit(here, now).unwrap();
+            }
+            let refused = limiter.admit(here, now).unwrap_err();
+            assert_eq!(refused, TooMany::NewConnections);
         }
-        assert_eq!(gate.enter(here, later).unwrap_err(), TooMany::Connections);
     }
 
     #[test]
-    fn a_network_of_ipv6_counts_as_one_address_and_a_mapped_one_as_what_it_maps() {
-        let (gate, now) = (Gate::new(LIMITS), Instant::now());
-        let _inside: Vec<Pass> = (1..=3)
-            .map(|n| gate.enter(ip(&format!("2001:db8::{n}")), now).unwrap())
+    fn a_network_of_ipv6_counts_as_one_address() {
+        let (limiter, now) = (AddressLimiter::new(LIMITS), Instant::now());
+        let _slots: Vec<_> = (1..=3)
+            .map(|n| limiter.admit(ip(&format!("2001:db8::{n}")), now).unwrap())
             .collect();
-        assert!(gate.enter(ip("2001:db8::ffff:1:2:3"), now).is_err());
-        gate.enter(ip("2001:db8:0:1::1"), now).unwrap();
-        assert_eq!(network(ip("::ffff:10.0.0.1")), ip("10.0.0.1"));
+        assert!(limiter.admit(ip("2001:db8::ffff:1:2:3"), now).is_err());
+        limiter.admit(ip("2001:db8:0:1::1"), now).unwrap();
     }
 
     #[test]
     fn addresses_are_forgotten_when_that_changes_nothing() {
-        let (gate, now) = (Gate::new(LIMITS), Instant::now());
-        let busy = gate.enter(ip("10.255.0.1"), now).unwrap();
+        let (limiter, now) = (AddressLimiter::new(LIMITS), Instant::now());
+        let busy = limiter.admit(ip("10.255.0.1"), now).unwrap();
         for n in 0..MAX_ADDRESSES as u32 - 1 {
-            gate.enter(std::net::Ipv4Addr::from_bits(n).into(), now)
-                .unwrap();
+            let address = std::net::Ipv4Addr::from_bits(n).into();
+            limiter.admit(address, now).unwrap();
         }
-        let stranger = ip("11.0.0.1");
-        assert_eq!(gate.enter(stranger, now).unwrap_err(), TooMany::Addresses);
-        let later = now + Duration::from_secs(1);
-        gate.enter(stranger, later).unwrap();
-        assert_eq!(gate.addresses().len(), 2, "the busy one and the new one");
+        let another = ip("11.0.0.1");
+        let refused = limiter.admit(another, now).unwrap_err();
+        assert_eq!(refused, TooMany::Addresses);
+        limiter
+            .admit(another, now + Duration::from_secs(1))
+            .unwrap();
+        assert_eq!(limiter.addresses.lock().len(), 2, "the busy and the new");
         drop(busy);
     }
 }

@@ -1,4 +1,4 @@
-//! What the certificate of a peer says.
+//! Reads the host and the time of issue from an agent's certificate.
 
 use control::{Certificate, Issued, Refused};
 use model::UnixMillis;
@@ -7,8 +7,8 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::ca::BACKDATED;
 
-/// None when it is no certificate of an agent. One that has ended is refused here as well as in the handshake, because a
-/// connection that goes on from an earlier one shows its certificate no more.
+/// None when it is no agent's certificate. An expired one is refused here as well as in the handshake, because a resumed TLS
+/// session does not verify its certificate again.
 pub(super) fn read(
     der: &CertificateDer<'_>,
     now: UnixMillis,

@@ -1,5 +1,6 @@
-//! Enrolment: token and key request in, certificate out. An agent that has a certificate needs no token to get the next
-//! one, and without a request it only asks whether its certificate is good.
+//! Enrolment: join token and certificate signing request (CSR) in, certificate out.
+//!
+//! An agent that has a certificate needs no token to renew it. Without a CSR it only asks whether its certificate is valid.
 
 use std::net::SocketAddr;
 
@@ -22,20 +23,20 @@ pub(super) async fn serve(
     certificate: Option<Result<Certificate, Refused>>,
 ) -> Result<(), ConnectionError> {
     let mut frames = Framed::new(stream, Codec::<Enrol, Enrolled>::with_limit(MAX_FRAME));
-    let question = frames.next().await.ok_or(ConnectionError::Closed)??;
-    let named = format!("{}:{}", question.cloud, question.ip);
-    // What another replica has just enrolled or revoked counts here, too.
+    let request = frames.next().await.ok_or(ConnectionError::Closed)??;
+    let named = format!("{}:{}", request.cloud, request.ip);
+    // Another replica may have just enrolled or revoked it.
     control.settled().await;
-    let answer = match (certificate, question.token.is_empty()) {
-        (Some(certificate), true) => renew(control, ca, &question, certificate),
-        (_, _) => enrol(control, ca, question, peer).await,
+    let answer = match (certificate, request.token.is_empty()) {
+        (Some(certificate), true) => renew(control, ca, &request, certificate),
+        (_, _) => enrol(control, ca, request, peer).await,
     };
     let answer = match answer {
         Ok(answer) => {
             tracing::info!(host = named, %peer, agent_id = answer.agent_id, "agent has a certificate");
             answer
         }
-        Err(Unenrolled::Refused { reason, retry }) => {
+        Err(NoCertificate::Refused { reason, retry }) => {
             tracing::warn!(host = named, %peer, refused = reason, "agent gets no certificate");
             Enrolled {
                 refused: reason,
@@ -43,8 +44,8 @@ pub(super) async fn serve(
                 ..Default::default()
             }
         }
-        // Without an answer the agent tries again, which is right: the trouble is ours.
-        Err(Unenrolled::NotNow(error)) => {
+        // Without a response the agent tries again, which is right: the fault is the server's.
+        Err(NoCertificate::Unavailable(error)) => {
             tracing::error!(host = named, %peer, error, "cannot enrol agents");
             return Err(ConnectionError::Closed);
         }
@@ -55,16 +56,16 @@ pub(super) async fn serve(
 }
 
 /// Why there is no certificate.
-enum Unenrolled {
-    /// The sentence that the agent shows. Without `retry` it has to be configured in another way first.
+enum NoCertificate {
+    /// The message that the agent shows. Without `retry` an operator has to change its configuration first.
     Refused {
         reason: String,
         retry: bool,
     },
-    NotNow(String),
+    Unavailable(String),
 }
 
-impl Unenrolled {
+impl NoCertificate {
     fn for_good(reason: impl Into<String>) -> Self {
         Self::Refused {
             reason: reason.into(),
@@ -73,11 +74,11 @@ impl Unenrolled {
     }
 }
 
-impl From<Refused> for Unenrolled {
+impl From<Refused> for NoCertificate {
     fn from(refused: Refused) -> Self {
         match refused.permanent {
             true => Self::for_good(refused.reason),
-            false => Self::NotNow(refused.reason),
+            false => Self::Unavailable(refused.reason),
         }
     }
 }
@@ -85,36 +86,36 @@ impl From<Refused> for Unenrolled {
 async fn enrol(
     control: &Control,
     ca: &Ca,
-    question: Enrol,
+    request: Enrol,
     peer: SocketAddr,
-) -> Result<Enrolled, Unenrolled> {
-    let refused = |reason: String| Unenrolled::for_good(reason);
+) -> Result<Enrolled, NoCertificate> {
+    let refused = |reason: String| NoCertificate::for_good(reason);
     let host =
-        Host::parse(i64::from(question.cloud), &question.ip).map_err(|e| refused(e.to_string()))?;
-    let agent_id = match question.agent_id.as_str() {
+        Host::parse(i64::from(request.cloud), &request.ip).map_err(|e| refused(e.to_string()))?;
+    let agent_id = match request.agent_id.as_str() {
         "" => None,
         id => Some(AgentId::parse(id).map_err(|e| refused(e.to_string()))?),
     };
-    // Looked at first: a request that cannot be signed must not use the token up.
-    ca.check_request(&question.csr_der)
+    // Checked first: a CSR that cannot be signed must not use up the token.
+    ca.check_request(&request.csr_der)
         .map_err(|e| refused(format!("the key request is no good: {e}")))?;
     let enrolled = control
-        .enrol(&question.token, host, agent_id, Some(peer.ip()))
+        .enrol(&request.token, host, agent_id, Some(peer.ip()))
         .await;
     let agent_id = enrolled.map_err(|error| match error {
         ControlError::Unavailable(_) | ControlError::Busy(_) => {
-            Unenrolled::NotNow(error.to_string())
+            NoCertificate::Unavailable(error.to_string())
         }
-        ControlError::HostInUse(reason) => Unenrolled::Refused {
+        ControlError::HostInUse(reason) => NoCertificate::Refused {
             reason,
             retry: true,
         },
-        other => Unenrolled::for_good(other.to_string()),
+        other => NoCertificate::for_good(other.to_string()),
     })?;
-    // Signed afterwards: it says that it was issued no earlier than the enrolment that it belongs to.
+    // Signed after the commit, so that the certificate is not issued before its enrolment.
     let certificate = ca
-        .sign_agent(&host, &question.csr_der, control.issue_time(host))
-        .map_err(|e| Unenrolled::NotNow(e.to_string()))?;
+        .sign_agent(&host, &request.csr_der, control.issue_time(host))
+        .map_err(|e| NoCertificate::Unavailable(e.to_string()))?;
     Ok(Enrolled {
         certificate_der: certificate.to_vec(),
         ca_der: ca.certificate().to_vec(),
@@ -126,16 +127,16 @@ async fn enrol(
 fn renew(
     control: &Control,
     ca: &Ca,
-    question: &Enrol,
+    request: &Enrol,
     certificate: Result<Certificate, Refused>,
-) -> Result<Enrolled, Unenrolled> {
+) -> Result<Enrolled, NoCertificate> {
     let certificate = certificate?;
     let (agent_id, issued_at) = control.renewal(certificate)?;
-    let certificate_der = match question.csr_der.is_empty() {
+    let certificate_der = match request.csr_der.is_empty() {
         true => Vec::new(),
         false => ca
-            .sign_agent(&certificate.host, &question.csr_der, issued_at)
-            .map_err(|e| Unenrolled::for_good(format!("the key request is no good: {e}")))?
+            .sign_agent(&certificate.host, &request.csr_der, issued_at)
+            .map_err(|e| NoCertificate::for_good(format!("the key request is no good: {e}")))?
             .to_vec(),
     };
     Ok(Enrolled {

@@ -1,5 +1,6 @@
-//! Handshakes are long sums, and a whole fleet may want one at once. They have threads of their own, which step back when
-//! the processor is short, so that agents that are connected notice nothing.
+//! TLS handshakes on threads of their own, with a lower priority.
+//!
+//! A handshake is CPU work, and a whole fleet may reconnect at once: sessions of connected agents must not wait for it.
 
 use std::io;
 use std::sync::Arc;
@@ -11,26 +12,16 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// How much these threads step back.
+/// The niceness of these threads.
 const NICE: i32 = 5;
 
-#[derive(Debug)]
-pub(super) struct Handshakes {
-    acceptor: Acceptor,
+pub(super) struct HandshakePool {
+    acceptor: TlsAcceptor,
     /// None only while it is dropped.
     runtime: Option<Runtime>,
 }
 
-#[derive(Clone)]
-struct Acceptor(TlsAcceptor);
-
-impl std::fmt::Debug for Acceptor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Acceptor")
-    }
-}
-
-impl Handshakes {
+impl HandshakePool {
     pub(super) fn new(config: ServerConfig) -> io::Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let runtime = Builder::new_multi_thread()
@@ -38,38 +29,38 @@ impl Handshakes {
             .thread_name("handshake")
             .enable_time()
             .on_thread_start(|| {
-                // Where it is not allowed, they are threads like any other.
-                let _same_as_ever = rustix::process::setpriority_process(None, NICE);
+                // Where it is not allowed, the threads keep the normal priority.
+                rustix::process::setpriority_process(None, NICE).ok();
             })
             .build()?;
         Ok(Self {
-            acceptor: Acceptor(TlsAcceptor::from(Arc::new(config))),
+            acceptor: TlsAcceptor::from(Arc::new(config)),
             runtime: Some(runtime),
         })
     }
 
-    pub(super) async fn shake(
+    pub(super) async fn accept(
         &self,
         stream: TcpStream,
         within: Duration,
     ) -> io::Result<TlsStream<TcpStream>> {
-        let Acceptor(acceptor) = self.acceptor.clone();
+        let acceptor = self.acceptor.clone();
         let Some(runtime) = &self.runtime else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        let shaking = runtime.spawn(async move {
+        let handshake = runtime.spawn(async move {
             tokio::time::timeout(within, acceptor.accept(stream))
                 .await
                 .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
         });
-        shaking.await.map_err(io::Error::other)?
+        handshake.await.map_err(io::Error::other)?
     }
 }
 
-impl Drop for Handshakes {
+impl Drop for HandshakePool {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // What is under way is of no use to anybody, and a thread of the server must not wait for it.
+            // A worker of another runtime may drop this, and must not block on handshakes under way.
             runtime.shutdown_background();
         }
     }

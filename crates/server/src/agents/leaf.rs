@@ -1,4 +1,4 @@
-//! The server's own certificate: short-lived, and made anew before it ends, without a restart.
+//! The server's own certificate: short-lived, and replaced before it expires, without a restart.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -10,15 +10,15 @@ use rustls::sign::CertifiedKey;
 
 use crate::ca::{Ca, CaError, SERVER_LIFE};
 
-/// After this part of its life a certificate is replaced: hosts whose clocks are weeks ahead still accept it.
+/// The age at which a certificate is replaced: hosts whose clocks are weeks ahead still accept it.
 const REPLACED_AFTER: Duration = Duration::from_secs(SERVER_LIFE.as_secs() / 3);
 
 pub(super) struct ServerLeaf {
     ca: Arc<Ca>,
-    current: RwLock<Made>,
+    current: RwLock<IssuedLeaf>,
 }
 
-struct Made {
+struct IssuedLeaf {
     key: Arc<CertifiedKey>,
     at: SystemTime,
 }
@@ -31,27 +31,27 @@ impl std::fmt::Debug for ServerLeaf {
 
 impl ServerLeaf {
     pub(super) fn new(ca: Arc<Ca>, now: SystemTime) -> Result<Self, CaError> {
-        let current = RwLock::new(make(&ca, now)?);
+        let current = RwLock::new(issue(&ca, now)?);
         Ok(Self { ca, current })
     }
 
     fn at(&self, now: SystemTime) -> Arc<CertifiedKey> {
-        let (key, made_at) = {
+        let (key, issued_at) = {
             let current = self.current.read();
             (current.key.clone(), current.at)
         };
-        // A clock that was set back makes a new one, too.
+        // A clock that was set back replaces it, too.
         let is_fresh = now
-            .duration_since(made_at)
+            .duration_since(issued_at)
             .is_ok_and(|age| age < REPLACED_AFTER);
         if is_fresh {
             return key;
         }
-        match make(&self.ca, now) {
-            Ok(made) => {
+        match issue(&self.ca, now) {
+            Ok(issued) => {
                 tracing::info!("the server's certificate was replaced");
-                let key = made.key.clone();
-                *self.current.write() = made;
+                let key = issued.key.clone();
+                *self.current.write() = issued;
                 key
             }
             Err(error) => {
@@ -68,10 +68,10 @@ impl ResolvesServerCert for ServerLeaf {
     }
 }
 
-fn make(ca: &Ca, now: SystemTime) -> Result<Made, CaError> {
+fn issue(ca: &Ca, now: SystemTime) -> Result<IssuedLeaf, CaError> {
     let leaf = ca.server_leaf()?;
     let key = any_ecdsa_type(&leaf.key).expect("the key was just made");
-    Ok(Made {
+    Ok(IssuedLeaf {
         key: Arc::new(CertifiedKey::new(leaf.chain, key)),
         at: now,
     })
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_certificate_is_replaced_long_before_it_ends_and_not_earlier() {
+    async fn a_certificate_is_replaced_after_a_third_of_its_life() {
         let dir = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", dir.path().join("a.db").display());
         let store = store::Store::open(&url).await.unwrap();

@@ -1,4 +1,4 @@
-//! One connected agent: its frames go to `control`, and what `control` has for it goes out.
+//! One connected agent: its frames go to `control`, and the frames that `control` has for it go out.
 
 use std::io;
 use std::pin::pin;
@@ -13,58 +13,58 @@ use wire::{Ack, Bye, Down, DownKind, Hello, KEEPALIVE_SECS, SILENCE_SECS, Up, Up
 
 mod frames;
 
-use super::{ConnectionError, Limits};
+use super::{AgentLimits, ConnectionError};
 use crate::stopped;
 pub(super) use frames::Frames;
 
-/// How long an agent may take to read all of what it is sent at a time, however steadily it reads.
+/// How long an agent may take to read one batch of frames, however steadily it reads.
 const MAX_WRITE: Duration = Duration::from_secs(300);
 const KEEPALIVE: Duration = Duration::from_secs(KEEPALIVE_SECS);
 const SILENCE: Duration = Duration::from_secs(SILENCE_SECS);
-/// The longest hello: with all the operations that an agent may hold.
+/// The longest hello: one with all operations that an agent may hold.
 const MAX_HELLO: usize = 1024 * 1024;
 
-/// Talks to the agent of a host, until either side ends it.
+/// Runs the session of a host's agent until either side ends it.
 pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     control: &Control,
     stream: S,
     certified: Host,
     stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
-    let (frames, hello) = greeted(stream, Limits::default().patience).await?;
-    attend(control, frames, hello, certified, stop).await
+    let (frames, hello) = read_hello(stream, AgentLimits::default().timeout).await?;
+    run(control, frames, hello, certified, stop).await
 }
 
-/// Waits for the first frame, which must not be long.
-pub(super) async fn greeted<S: AsyncRead + AsyncWrite + Unpin>(
+/// Reads the first frame, which must be a short hello.
+pub(super) async fn read_hello<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
-    patience: Duration,
+    within: Duration,
 ) -> Result<(Frames<S>, Hello), ConnectionError> {
     let mut frames = Frames::with_limit(stream, MAX_HELLO);
-    let first = timeout(patience, frames.next())
+    let first = timeout(within, frames.next())
         .await
         .map_err(|_| ConnectionError::TooSlow)?;
     let Some(UpKind::Hello(hello)) = first?.ok_or(ConnectionError::Closed)?.kind else {
         let refused = Refused::for_now("the first frame must be a hello");
-        return Err(refuse(&mut frames, refused).await);
+        return Err(send_bye(&mut frames, refused).await);
     };
     frames.lift_limit();
     Ok((frames, hello))
 }
 
-/// Tells an agent why it may not come in.
-pub(super) async fn turn_away<S: AsyncRead + AsyncWrite + Unpin>(
+/// Tells an agent why it gets no session, and ends the connection.
+pub(super) async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(
     mut frames: Frames<S>,
     hello: &Hello,
     refused: Refused,
 ) -> Result<(), ConnectionError> {
     let host = format!("{}:{}", hello.cloud, hello.ip);
     tracing::warn!(host, reason = refused.reason, "agent refused");
-    Err(refuse(&mut frames, refused).await)
+    Err(send_bye(&mut frames, refused).await)
 }
 
-/// The session of an agent that has said hello.
-pub(super) async fn attend<S: AsyncRead + AsyncWrite + Unpin>(
+/// Runs the session of an agent that has said hello.
+pub(super) async fn run<S: AsyncRead + AsyncWrite + Unpin>(
     control: &Control,
     mut frames: Frames<S>,
     hello: Hello,
@@ -73,20 +73,20 @@ pub(super) async fn attend<S: AsyncRead + AsyncWrite + Unpin>(
 ) -> Result<(), ConnectionError> {
     if control.is_draining() {
         let draining = Refused::for_now("the server is draining: go to another one");
-        return turn_away(frames, &hello, draining).await;
+        return refuse(frames, &hello, draining).await;
     }
     if control.is_cut_off() {
         let cut_off = Refused::for_now("the server is cut off from its store");
-        return turn_away(frames, &hello, cut_off).await;
+        return refuse(frames, &hello, cut_off).await;
     }
     let session = match control.attach(certified, &hello) {
         Ok(session) => session,
-        Err(refused) => return turn_away(frames, &hello, refused).await,
+        Err(refused) => return refuse(frames, &hello, refused).await,
     };
     tracing::info!(host = %certified, version = hello.agent_version, "agent connected");
-    // A session lasts for weeks: it keeps only what it needs.
+    // A session lasts for weeks: it holds only what it needs.
     drop(hello);
-    let ended = converse(&session, &mut frames, stop).await;
+    let ended = exchange(&session, &mut frames, stop).await;
     match &ended {
         Ok(()) => tracing::info!(host = %certified, "agent disconnected"),
         Err(error) => tracing::info!(host = %certified, %error, "agent disconnected"),
@@ -94,9 +94,9 @@ pub(super) async fn attend<S: AsyncRead + AsyncWrite + Unpin>(
     ended
 }
 
-/// Reads and writes until either side is done. An agent that the server hears is told from time to time that the server
-/// hears it, because most frames want no answer.
-async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
+/// Reads and writes until either side ends the session. Sends keepalives to an agent that sends frames, because most frames
+/// have no response.
+async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     session: &Session,
     frames: &mut Frames<S>,
     mut stop: watch::Receiver<bool>,
@@ -110,7 +110,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
                 let Some(frame) = frame? else { return Ok(()) };
                 let began = Instant::now();
                 if let Err(refused) = take(session, frames, frame).await? {
-                    return Err(refuse(frames, refused).await);
+                    return Err(send_bye(frames, refused).await);
                 }
                 frames.excuse_since(began);
             }
@@ -140,25 +140,25 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
                 }
                 keepalive_at = Instant::now() + KEEPALIVE;
             }
-            // A bye is on its way through the outbox; this is for a session that was made after it was said.
+            // The outbox has a bye, but not of a session that began after the bye was sent to all.
             () = stopped(&mut stop) => {
                 let stopping = Refused::for_now("the server is stopping");
-                return Err(refuse(frames, stopping).await);
+                return Err(send_bye(frames, stopping).await);
             }
         }
     }
 }
 
-/// Takes in one frame, and tells the agent that the server lives while a slow store delays that.
+/// Handles one frame, and sends keepalives while a slow store delays that.
 async fn take<S: AsyncRead + AsyncWrite + Unpin>(
     session: &Session,
     frames: &mut Frames<S>,
     frame: Up,
 ) -> Result<Result<(), Refused>, ConnectionError> {
-    let mut taking = pin!(session.take(frame));
+    let mut handling = pin!(session.take(frame));
     loop {
-        match timeout(KEEPALIVE, &mut taking).await {
-            Ok(taken) => return Ok(taken),
+        match timeout(KEEPALIVE, &mut handling).await {
+            Ok(handled) => return Ok(handled),
             Err(_) => send(frames, vec![Ack::default().into()]).await?,
         }
     }
@@ -178,8 +178,8 @@ async fn send<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// Says why, and ends the connection.
-async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(
+/// Sends the reason, and ends the connection.
+async fn send_bye<S: AsyncRead + AsyncWrite + Unpin>(
     frames: &mut Frames<S>,
     refused: Refused,
 ) -> ConnectionError {

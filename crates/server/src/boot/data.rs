@@ -1,4 +1,4 @@
-//! The data directory: one server at a time, secrets for nobody but its owner.
+//! The data directory: one server at a time, secrets readable by its owner only.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -15,23 +15,23 @@ use crate::http::listen::HttpListener;
 const LOCK: &str = "server.lock";
 const DATABASE: &str = "muster.db";
 const JOIN_TOKEN: &str = "join-token";
-/// Where the local CLI finds the server and its credentials.
+/// The file with which the local CLI finds the server and its credentials.
 const CLI: &str = "cli.toml";
 
-/// An open data directory; the lock lasts as long as it.
+/// An open data directory, locked until it is dropped.
 #[derive(Debug)]
 pub(super) struct DataDir {
     path: PathBuf,
     _lock: File,
 }
 
-/// What [`CLI`] holds.
+/// The content of [`CLI`].
 #[derive(Serialize, Deserialize, Default)]
 struct CliFile {
     url: String,
     app_code: String,
     app_secret: String,
-    /// Whom to trust about an https:// server: the server's own certificate, unless somebody wrote another file here.
+    /// The root certificates for an https:// server: the server's own certificate, unless an operator names another file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ca: Option<String>,
 }
@@ -70,7 +70,7 @@ impl DataDir {
         format!("sqlite:{}", self.path.join(DATABASE).display())
     }
 
-    /// Keeps a token that was just made or given, and answers the one that is known, with the CA's fingerprint.
+    /// Saves a new token, and returns the saved one, with the CA's fingerprint.
     pub(super) fn remember_join_token(
         &self,
         token: Option<&str>,
@@ -83,13 +83,13 @@ impl DataDir {
             };
             self.write_secret(JOIN_TOKEN, &format!("{token}\n"))?;
         }
-        let kept = std::fs::read_to_string(self.path.join(JOIN_TOKEN)).ok();
-        Ok(kept
+        let saved = std::fs::read_to_string(self.path.join(JOIN_TOKEN)).ok();
+        Ok(saved
             .map(|text| text.trim().to_owned())
             .filter(|text| !text.is_empty()))
     }
 
-    /// Writes where the server listens now; the secret stays what it was unless there is a new one.
+    /// Writes the server's URL; the saved secret stays unless there is a new one.
     pub(super) fn remember_cli(
         &self,
         http: &HttpListener,
@@ -111,11 +111,11 @@ impl DataDir {
             );
             return Ok(());
         }
-        let text = toml::to_string(&file).expect("a few texts are always TOML");
+        let text = toml::to_string(&file).expect("strings are always TOML");
         self.write_secret(CLI, &text)
     }
 
-    /// Mode 0600 from the first byte on, and never half written.
+    /// Writes a file with mode 0600 from the first byte on, and replaces the old one atomically.
     fn write_secret(&self, name: &str, text: &str) -> Result<(), BootError> {
         let write = || -> io::Result<()> {
             let temporary = self.path.join(format!("{name}.new"));

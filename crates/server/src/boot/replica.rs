@@ -1,4 +1,4 @@
-//! Where the truth is, and who else is there: a server alone on SQLite, or one of several on PostgreSQL.
+//! Opens the store and the bus: a single server on SQLite, or one of several replicas on PostgreSQL.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,25 +12,24 @@ use tokio::sync::Mutex;
 use super::BootError;
 use crate::Config;
 
-/// Tells installations apart that share a NATS.
+/// The setting that tells installations apart that share a NATS.
 const CLUSTER: &str = "cluster";
-/// How many letters are read at a time.
-const LETTERS: u32 = 256;
-/// Letters are read within seconds, or by nobody.
+/// How many mail messages are read at a time.
+const BATCH: u32 = 256;
+/// Replicas read mail within seconds, or not at all.
 const KEEP_MAIL: Duration = Duration::from_secs(60);
-/// How many times mail is looked for between two times that old letters are thrown away.
-const LOOKS_PER_PURGE: u32 = 60;
+/// How many polls there are between two deletions of old mail.
+const POLLS_PER_PURGE: u32 = 60;
 
-/// What a server stands on.
-pub(super) struct Ground {
+pub(super) struct ReplicaParts {
     pub(super) store: Store,
-    /// None: it is alone.
+    /// None without other replicas.
     pub(super) bus: Option<Bus>,
     pub(super) control: Control,
     pub(super) background: Background,
 }
 
-impl Ground {
+impl ReplicaParts {
     pub(super) async fn open(config: &Config, sqlite_url: String) -> Result<Self, BootError> {
         let url = config.store_url.clone().unwrap_or(sqlite_url);
         let store = Store::open(&url).await?;
@@ -65,9 +64,9 @@ async fn join(config: &Config, store: &Store) -> Result<Bus, BootError> {
     if config.bus.is_empty() {
         return Ok(Bus::mailbox(mailbox, replica));
     }
-    let made = format!("{:016x}", random());
+    let fresh = format!("{:016x}", random());
     let cluster = store
-        .put_setting_if_absent(CLUSTER, made.as_bytes())
+        .put_setting_if_absent(CLUSTER, fresh.as_bytes())
         .await?;
     let cluster = String::from_utf8_lossy(&cluster).into_owned();
     let options = NatsOptions {
@@ -85,19 +84,19 @@ fn random() -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// The slow way between replicas, through the store.
+/// Mail between replicas through the store: slower than NATS.
 #[derive(Debug)]
 struct StoreMailbox {
     store: Store,
     replica: ReplicaId,
-    position: Mutex<Position>,
+    position: Mutex<MailPosition>,
 }
 
 #[derive(Debug, Default)]
-struct Position {
-    /// The last letter that was read; None before the first look.
+struct MailPosition {
+    /// The last message that was read; None before the first poll.
     read: Option<u64>,
-    looks: u32,
+    n_polls: u32,
 }
 
 impl StoreMailbox {
@@ -127,17 +126,17 @@ impl Mailbox for StoreMailbox {
             position.read = Some(self.store.last_mail().await.map_err(broken)?);
             return Ok(Vec::new());
         };
-        let letters = self.store.mail_after(read, self.replica.0, LETTERS).await;
-        let letters = letters.map_err(broken)?;
-        if let Some((last, _, _)) = letters.last() {
+        let messages = self.store.mail_after(read, self.replica.0, BATCH).await;
+        let messages = messages.map_err(broken)?;
+        if let Some((last, _, _)) = messages.last() {
             position.read = Some(*last);
         }
-        position.looks += 1;
-        if position.looks.is_multiple_of(LOOKS_PER_PURGE) {
+        position.n_polls += 1;
+        if position.n_polls.is_multiple_of(POLLS_PER_PURGE) {
             self.store.purge_mail(KEEP_MAIL).await.map_err(broken)?;
         }
-        let letters = letters.into_iter();
-        Ok(letters
+        let messages = messages.into_iter();
+        Ok(messages
             .map(|(_, from, body)| (ReplicaId(from), body))
             .collect())
     }

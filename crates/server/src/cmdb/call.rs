@@ -1,38 +1,37 @@
-//! One call of the CMDB, tried again while that may help.
+//! One call of the CMDB, with retries.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use ureq::tls::TlsConfig;
 
 use super::CmdbConfig;
-use crate::outgoing::Trust;
 
-/// How often a call is tried.
-const TRIES: u32 = 4;
+/// How many attempts a call has.
+const MAX_ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// How long one try may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// The longest answer.
-const MAX_ANSWER: u64 = 256 * 1024 * 1024;
+/// How long one attempt may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const MAX_RESPONSE: u64 = 256 * 1024 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Caller {
+pub(super) struct CmdbClient {
     config: CmdbConfig,
     agent: ureq::Agent,
 }
 
-/// Why a try failed, and whether another may not.
-struct Failed {
-    why: String,
-    again: bool,
+/// Why an attempt failed, and whether another may succeed.
+struct AttemptError {
+    reason: String,
+    may_retry: bool,
 }
 
-impl Caller {
-    pub(super) fn new(config: CmdbConfig, trust: &Trust) -> Self {
+impl CmdbClient {
+    pub(super) fn new(config: CmdbConfig, tls: &TlsConfig) -> Self {
         let agent = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(TIMEOUT))
             .http_status_as_error(false)
-            .tls_config(trust.for_ureq())
+            .tls_config(tls.clone())
             .build();
         Self {
             config,
@@ -40,34 +39,34 @@ impl Caller {
         }
     }
 
-    /// The `data` of the answer; an error in words that name the call.
+    /// Returns the `data` of the response; the error message names the call.
     pub(super) async fn call(&self, api: &str, body: Value) -> Result<Value, String> {
         let mut pause = FIRST_PAUSE;
         for attempt in 1.. {
             let (agent, url) = (self.agent.clone(), self.url(api));
             let body = self.signed(&body);
-            let tried = tokio::task::spawn_blocking(move || send(&agent, &url, &body)).await;
-            let failed = match tried {
+            let sent = tokio::task::spawn_blocking(move || send(&agent, &url, &body)).await;
+            let failed = match sent {
                 Ok(Ok(data)) => return Ok(data),
                 Ok(Err(failed)) => failed,
-                Err(_) => Failed {
-                    why: "the server is stopping".to_owned(),
-                    again: false,
+                Err(_) => AttemptError {
+                    reason: "the server is stopping".to_owned(),
+                    may_retry: false,
                 },
             };
-            if !failed.again || attempt == TRIES {
-                // It may repeat what the CMDB says.
-                let mut why = failed.why;
-                model::text::sanitize_line(&mut why, model::bounds::MAX_MESSAGE);
+            if !failed.may_retry || attempt == MAX_ATTEMPTS {
+                // It may hold text of the CMDB.
+                let mut reason = failed.reason;
+                model::text::sanitize_line(&mut reason, model::bounds::MAX_MESSAGE);
                 return Err(format!(
-                    "the CMDB at {} failed in {api}: {why}",
+                    "the CMDB at {} failed in {api}: {reason}",
                     self.config.url
                 ));
             }
             tokio::time::sleep(pause).await;
             pause *= 2;
         }
-        unreachable!("the last try returns")
+        unreachable!("the last attempt returns")
     }
 
     fn url(&self, api: &str) -> String {
@@ -92,35 +91,35 @@ impl Caller {
     }
 }
 
-fn send(agent: &ureq::Agent, url: &str, body: &Value) -> Result<Value, Failed> {
-    let broken = |error: ureq::Error| Failed {
-        why: error.to_string(),
-        again: true,
+fn send(agent: &ureq::Agent, url: &str, body: &Value) -> Result<Value, AttemptError> {
+    let broken = |error: ureq::Error| AttemptError {
+        reason: error.to_string(),
+        may_retry: true,
     };
     let mut response = agent.post(url).send_json(body).map_err(broken)?;
     let status = response.status();
     if !status.is_success() {
-        return Err(Failed {
-            why: format!("it answered with status {status}"),
-            again: status.is_server_error() || status.as_u16() == 429,
+        return Err(AttemptError {
+            reason: format!("it answered with status {status}"),
+            may_retry: status.is_server_error() || status.as_u16() == 429,
         });
     }
     let text = response
         .body_mut()
         .with_config()
-        .limit(MAX_ANSWER)
+        .limit(MAX_RESPONSE)
         .read_to_vec()
         .map_err(broken)?;
-    let mut answer: Value = serde_json::from_slice(&text).map_err(|error| Failed {
-        why: format!("its answer is no JSON: {error}"),
-        again: true,
+    let mut answer: Value = serde_json::from_slice(&text).map_err(|error| AttemptError {
+        reason: format!("its answer is no JSON: {error}"),
+        may_retry: true,
     })?;
     match answer["result"].as_bool() {
         Some(true) => Ok(answer["data"].take()),
-        Some(false) | None => Err(Failed {
-            why: format!("code {}: {}", answer["code"], answer["message"]),
-            // It understood, and said no.
-            again: false,
+        Some(false) | None => Err(AttemptError {
+            reason: format!("code {}: {}", answer["code"], answer["message"]),
+            // The CMDB understood the call and refused it.
+            may_retry: false,
         }),
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of a CMDB as facts. Every number may be a string, and everything may be null.
+//! Converts rows of a CMDB to facts. Every number may be a string, and everything may be null.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
@@ -15,9 +15,9 @@ pub(super) fn cloud(row: &Value) -> Option<(u32, String)> {
     Some((number(&row["bk_cloud_id"])?, text(&row["bk_cloud_name"])?))
 }
 
-/// Fills in what another call knows of modules.
-pub(super) fn add_service_templates(facts: &mut BusinessFacts, found: &Value) {
-    let found: HashMap<u32, u32> = found
+/// Adds the service templates of modules, which another call returns.
+pub(super) fn add_service_templates(facts: &mut BusinessFacts, modules: &Value) {
+    let templates: HashMap<u32, u32> = modules
         .as_array()
         .into_iter()
         .flatten()
@@ -29,24 +29,24 @@ pub(super) fn add_service_templates(facts: &mut BusinessFacts, found: &Value) {
         })
         .collect();
     for module in &mut facts.modules {
-        if let Some(template) = module.id.and_then(|id| found.get(&id)) {
+        if let Some(template) = module.id.and_then(|id| templates.get(&id)) {
             module.service_template = *template;
         }
     }
 }
 
-/// Makes facts of rows, one by one: a row need not be kept.
+/// Collects facts from rows one by one, so that no row is kept.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct FactsReader {
     facts: BusinessFacts,
     sets: HashMap<u32, usize>,
     modules: HashMap<u32, usize>,
     hosts: HashMap<u32, usize>,
     services: HashMap<u32, usize>,
-    seen: HashSet<u32>,
+    process_ids: HashSet<u32>,
 }
 
-impl Reader {
+impl FactsReader {
     pub(super) fn new(business: BusinessId) -> Self {
         Self {
             facts: BusinessFacts {
@@ -58,7 +58,7 @@ impl Reader {
             modules: HashMap::new(),
             hosts: HashMap::new(),
             services: HashMap::new(),
-            seen: HashSet::new(),
+            process_ids: HashSet::new(),
         }
     }
 
@@ -67,7 +67,7 @@ impl Reader {
     }
 
     pub(super) fn row(&mut self, row: &Value) {
-        // A set of number 0 is none: idle hosts.
+        // Set 0 holds idle hosts.
         if number(&row["set"]["bk_set_id"]).is_none_or(|id| id == 0) {
             return;
         }
@@ -88,8 +88,8 @@ impl Reader {
     fn process(&mut self, row: &Value) -> Result<(), String> {
         let process = &row["process"];
         let id = required(process, "process", "bk_process_id")?;
-        // A row may come twice when the list moves while its pages are read.
-        if !self.seen.insert(id) {
+        // A row may appear on two pages when the list changes meanwhile.
+        if !self.process_ids.insert(id) {
             return Ok(());
         }
         let set = self.set(&row["set"])?;
@@ -154,7 +154,7 @@ impl Reader {
         if let Some(index) = self.hosts.get(&id) {
             return Ok(*index);
         }
-        // A host of several addresses is known by its first, and found by all.
+        // A host with several addresses is identified by its first, and found by all.
         let all = |field: &str| text(&host[field]).unwrap_or_default();
         let (all_v4, all_v6) = (all("bk_host_innerip"), all("bk_host_innerip_v6"));
         let first = |all: &str| all.split(',').next().unwrap_or_default().trim().to_owned();
@@ -232,7 +232,7 @@ fn program(process: &Value) -> Program {
     }
 }
 
-/// What a message calls a row: its process, by id and name, whatever of them can be read.
+/// Names a row in a message: by the id and name of its process, as far as they can be read.
 fn row_name(row: &Value) -> String {
     let process = &row["process"];
     let name = text(&process["bk_process_name"]).unwrap_or_default();
@@ -275,7 +275,7 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// Whatever else the CMDB tells, for templates.
+/// All other fields, for templates.
 fn attributes(of: &Value, known: &[&str]) -> model::topology::Attributes {
     let fields = of.as_object().into_iter().flatten();
     fields
@@ -308,13 +308,13 @@ mod tests {
     }
 
     fn facts(rows: &[Value]) -> BusinessFacts {
-        let mut reader = Reader::new(BusinessId(2));
+        let mut reader = FactsReader::new(BusinessId(2));
         rows.iter().for_each(|row| reader.row(row));
         reader.into_facts()
     }
 
     #[test]
-    fn rows_become_facts_however_their_numbers_are_written() {
+    fn rows_with_numbers_as_strings_become_facts() {
         let area = json!({"bk_cloud_id": "0", "bk_cloud_name": "default area"});
         assert_eq!(cloud(&area), Some((0, "default area".into())));
         let rows = [row(46, host(1)), row(47, host(2)), row(46, host(1))];
@@ -324,7 +324,7 @@ mod tests {
             (facts.sets.len(), facts.modules.len(), facts.hosts.len()),
             (1, 1, 2)
         );
-        assert_eq!(facts.processes.len(), 2, "what comes twice counts once");
+        assert_eq!(facts.processes.len(), 2, "a repeated row counts once");
         assert_eq!(facts.sets[0].env, SetEnv::Formal);
         assert_eq!(facts.sets[0].attributes["bk_set_desc"], "x");
         assert_eq!(facts.hosts[0].ip.to_string(), "10.0.0.1");
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_makes_no_sense_is_named_and_the_others_count() {
+    fn an_invalid_row_is_reported_and_left_out() {
         let nowhere = json!({"bk_host_id": 9, "bk_host_innerip": "nowhere"});
         let mut idle = row(50, host(5));
         idle["set"]["bk_set_id"] = json!(0);

@@ -1,4 +1,4 @@
-//! Takes in a request's body, up to a limit, and as long as it comes at a reasonable pace.
+//! Reads a request's body, within limits of size and pace.
 
 use std::time::{Duration, Instant};
 
@@ -9,26 +9,26 @@ use hyper::body::Frame;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::HttpState;
-use crate::shed::Reason;
+use crate::shed::ShedReason;
 
 /// The largest body: some 800,000 targets.
 pub(crate) const MAX_BODY: usize = 64 * 1024 * 1024;
-/// How much of a body that is too large is still read, so that its sender gets to see the answer.
+/// How much of a body that is too large is still read, so that its sender reads the response.
 const MAX_DISCARDED: usize = 64 * 1024 * 1024;
-/// How much of all bodies that are on their way may wait here; further ones wait with their senders.
-const MAX_ON_THE_WAY: usize = 512 * 1024 * 1024;
-/// What every body may have without asking for room.
+/// The memory of all incomplete bodies together; beyond it the server reads no further (backpressure).
+const MAX_INCOMPLETE: usize = 512 * 1024 * 1024;
+/// Bodies up to this size need no share of that memory.
 const SMALL: usize = 64 * 1024;
-static ROOM: Semaphore = Semaphore::const_new(MAX_ON_THE_WAY);
+static MEMORY: Semaphore = Semaphore::const_new(MAX_INCOMPLETE);
 
-/// How long the sender of a body may take.
+/// How slowly a body may arrive.
 #[derive(Debug, Clone, Copy)]
 pub struct BodyPace {
-    /// How long it may be silent.
+    /// How long nothing may arrive.
     pub silence: Duration,
     /// How long a small body may take.
     pub small_within: Duration,
-    /// How fast the rest of a larger one has to come, in bytes a second.
+    /// How fast the rest of a larger one has to arrive, in bytes a second.
     pub rate: u32,
 }
 
@@ -45,12 +45,11 @@ impl Default for BodyPace {
 #[derive(Debug)]
 pub(crate) enum BodyError {
     TooLarge,
-    /// The sender went away, fell silent or broke the protocol.
+    /// The sender disconnected, fell silent or broke the protocol.
     Broken,
-    /// It came too slowly.
     TooSlow,
-    /// Too many large bodies are on their way.
-    NoRoom,
+    /// Other large bodies have all the memory.
+    NoMemory,
 }
 
 impl std::fmt::Display for BodyError {
@@ -59,15 +58,16 @@ impl std::fmt::Display for BodyError {
             Self::TooLarge => write!(f, "body: must be at most {MAX_BODY} bytes"),
             Self::Broken => f.write_str("body: ended before it was complete"),
             Self::TooSlow => f.write_str("body: came too slowly"),
-            Self::NoRoom => f.write_str("too many large bodies are on their way: try again"),
+            Self::NoMemory => f.write_str("too many large bodies are on their way: try again"),
         }
     }
 }
 
+/// Reads the whole body.
 pub(crate) async fn collect(body: Body, http: &HttpState) -> Result<Bytes, BodyError> {
     let collected = within(body, http.pace).await;
-    if let Err(BodyError::NoRoom) = collected {
-        http.shed.note(Reason::Bodies, BodyError::NoRoom);
+    if let Err(BodyError::NoMemory) = collected {
+        http.shed.count(ShedReason::Bodies, BodyError::NoMemory);
     }
     collected
 }
@@ -76,8 +76,8 @@ async fn within(mut body: Body, pace: BodyPace) -> Result<Bytes, BodyError> {
     let began = Instant::now();
     let mut all = BytesMut::new();
     let mut discarded = 0;
-    // Given back when the body is whole: what has come is soon dealt with, what has not may take long.
-    let mut room = None;
+    // Given back when the body is complete: then the request is soon answered.
+    let mut memory = None;
     while let Some(frame) = next_frame(&mut body, pace.silence).await? {
         let Ok(data) = frame.into_data() else {
             continue;
@@ -89,14 +89,14 @@ async fn within(mut body: Body, pace: BodyPace) -> Result<Bytes, BodyError> {
         }
         if discarded == 0 && all.len() + data.len() <= MAX_BODY {
             if all.len() + data.len() > SMALL {
-                take_room(&mut room, data.len(), pace.silence).await?;
+                take_memory(&mut memory, data.len(), pace.silence).await?;
             }
             all.extend_from_slice(&data);
             continue;
         }
         discarded += data.len();
         all = BytesMut::new();
-        room = None;
+        memory = None;
         if discarded > MAX_DISCARDED {
             break;
         }
@@ -107,19 +107,19 @@ async fn within(mut body: Body, pace: BodyPace) -> Result<Bytes, BodyError> {
     }
 }
 
-async fn take_room(
-    room: &mut Option<SemaphorePermit<'static>>,
+async fn take_memory(
+    memory: &mut Option<SemaphorePermit<'static>>,
     n: usize,
     within: Duration,
 ) -> Result<(), BodyError> {
     let n = u32::try_from(n).unwrap_or(u32::MAX);
-    let more = tokio::time::timeout(within, ROOM.acquire_many(n)).await;
+    let more = tokio::time::timeout(within, MEMORY.acquire_many(n)).await;
     let Ok(Ok(more)) = more else {
-        return Err(BodyError::NoRoom);
+        return Err(BodyError::NoMemory);
     };
-    match room {
-        Some(room) => room.merge(more),
-        None => *room = Some(more),
+    match memory {
+        Some(memory) => memory.merge(more),
+        None => *memory = Some(more),
     }
     Ok(())
 }

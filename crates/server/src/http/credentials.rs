@@ -1,4 +1,4 @@
-//! Finds what a caller presents: in headers, cookie or query. What stands in a body is read with the body.
+//! Finds a caller's credentials in headers, cookie or query, and authenticates. Dialects read those in a body.
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
@@ -11,50 +11,48 @@ use super::HttpState;
 use super::front::{RequestId, peer};
 use super::json::{self, Scalar};
 use super::listen::OverTls;
-use super::origin::{Comes, may_change};
+use super::origin::{RequestOrigin, may_change};
 
 const AUTHORIZATION: &str = "x-bkapi-authorization";
 /// The cookie of a login in the native API, where there is no TLS.
 pub(crate) const COOKIE: &str = "muster_session";
-/// The same with TLS: browsers take it from this very host alone.
+/// The same with TLS: browsers accept it from this host only.
 pub(crate) const SECURE_COOKIE: &str = "__Host-muster_session";
-/// The cookie of a login in the dialects of GSE, which their clients know by this name.
+/// The cookie of a login in the GSE dialects; their clients know it by this name.
 const GSE_COOKIE: &str = "bk_token";
 
-/// The fields as they stand in a body, in `X-Bkapi-Authorization`, or in the query of a GET.
+/// The credentials in a body, in `X-Bkapi-Authorization`, or in the query of a GET.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Presented {
+pub(crate) struct CredentialFields {
     pub bk_app_code: Scalar,
     pub bk_app_secret: Scalar,
     pub bk_token: Scalar,
     pub bk_username: Scalar,
 }
 
-impl From<Presented> for Credentials {
-    fn from(presented: Presented) -> Self {
+impl From<CredentialFields> for Credentials {
+    fn from(fields: CredentialFields) -> Self {
         Self {
-            app_code: presented.bk_app_code.into_text(),
-            app_secret: presented.bk_app_secret.into_text(),
-            token: presented.bk_token.into_text(),
-            username: presented.bk_username.into_text(),
+            app_code: fields.bk_app_code.into_text(),
+            app_secret: fields.bk_app_secret.into_text(),
+            token: fields.bk_token.into_text(),
+            username: fields.bk_username.into_text(),
         }
     }
 }
 
-/// Why it is not known who asks.
+/// Why a request has no authenticated caller.
 #[derive(Debug)]
-pub(crate) enum NotKnown {
-    /// This field is nowhere.
+pub(crate) enum AuthenticationError {
     Missing(&'static str),
-    /// They cannot even be read.
     Unreadable(Invalid),
-    /// A page of another origin made a browser send them.
+    /// A page of another origin made a browser send the cookie.
     Foreign(ForeignOrigin),
     Refused(ControlError),
 }
 
-impl std::fmt::Display for NotKnown {
+impl std::fmt::Display for AuthenticationError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Missing(field) => write!(
@@ -68,26 +66,26 @@ impl std::fmt::Display for NotKnown {
     }
 }
 
-/// Who asks in a dialect where an app always names itself. Whoever may see nothing is refused here.
+/// Authenticates a caller in a dialect whose requests always name an app. Refuses a caller that may see nothing.
 pub(crate) fn authenticate(
     http: &HttpState,
     parts: &Parts,
-    in_body: Presented,
-) -> Result<Caller, NotKnown> {
-    let outside = outside_body(parts).map_err(NotKnown::Unreadable)?;
+    in_body: CredentialFields,
+) -> Result<Caller, AuthenticationError> {
+    let outside = outside_body(parts).map_err(AuthenticationError::Unreadable)?;
     let mut credentials = or(Credentials::from(in_body), outside);
     if credentials.token.is_none() {
         credentials.token = cookie(&parts.headers, GSE_COOKIE);
         if credentials.token.is_some() {
-            // An app names itself, which no browser does by itself; so an SDK that sends no origin may pass a cookie on.
-            check_origin(http, parts, IfUnknown::Allow).map_err(NotKnown::Foreign)?;
+            // Browsers do not name an app by themselves; so an SDK that sends no origin may pass on a cookie.
+            check_origin(http, parts, IfUnknown::Allow).map_err(AuthenticationError::Foreign)?;
         }
     }
     if credentials.app_code.is_none() {
-        return Err(NotKnown::Missing("bk_app_code"));
+        return Err(AuthenticationError::Missing("bk_app_code"));
     }
     if credentials.app_secret.is_none() {
-        return Err(NotKnown::Missing("bk_app_secret"));
+        return Err(AuthenticationError::Missing("bk_app_secret"));
     }
     let id = parts.extensions.get::<RequestId>();
     let id = id.map_or("", |id| &*id.0);
@@ -98,12 +96,12 @@ pub(crate) fn authenticate(
             control.check(&caller, Permission::View, AccessArea::Anything)?;
             Ok(caller)
         })
-        .map_err(NotKnown::Refused)
+        .map_err(AuthenticationError::Refused)
 }
 
-/// What a request of the native API presents outside of its body: headers, the query of a GET, the cookie of a login.
-pub(crate) fn native(http: &HttpState, parts: &Parts) -> Result<Credentials, NotKnown> {
-    let mut credentials = outside_body(parts).map_err(NotKnown::Unreadable)?;
+/// The credentials of a native request: in headers, the query of a GET, the cookie of a login.
+pub(crate) fn native(http: &HttpState, parts: &Parts) -> Result<Credentials, AuthenticationError> {
+    let mut credentials = outside_body(parts).map_err(AuthenticationError::Unreadable)?;
     if credentials.token.is_none() {
         credentials.token = session_cookie(parts);
         if credentials.token.is_some() {
@@ -111,25 +109,25 @@ pub(crate) fn native(http: &HttpState, parts: &Parts) -> Result<Credentials, Not
                 Some(_) => IfUnknown::Allow,
                 None => IfUnknown::Refuse,
             };
-            check_origin(http, parts, if_unknown).map_err(NotKnown::Foreign)?;
+            check_origin(http, parts, if_unknown).map_err(AuthenticationError::Foreign)?;
         }
     }
     Ok(credentials)
 }
 
-/// A request that changes something with a cookie, and does not come from a page of this server.
+/// Refuses a request that changes something with a cookie and does not come from a page of this server.
 #[derive(Debug)]
 pub(crate) struct ForeignOrigin {
-    /// None: the request does not say where it comes from.
-    said: Option<String>,
+    /// None: the request has neither `Origin` nor `Referer`.
+    origin: Option<String>,
 }
 
 impl std::fmt::Display for ForeignOrigin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.said {
-            Some(said) => write!(
+        match &self.origin {
+            Some(origin) => write!(
                 f,
-                "origin: a page of {said} may not act with a cookie here; behind a proxy, start the server with --http-origin"
+                "origin: a page of {origin} may not act with a cookie here; behind a proxy, start the server with --http-origin"
             ),
             None => f.write_str(
                 "origin: a request with a cookie alone needs an Origin or Referer of this server; programs use Authorization: Bearer",
@@ -138,7 +136,7 @@ impl std::fmt::Display for ForeignOrigin {
     }
 }
 
-/// What to do with a request that does not say where it comes from.
+/// What to do with a request without `Origin` and `Referer`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum IfUnknown {
     Allow,
@@ -154,20 +152,22 @@ pub(crate) fn check_origin(
     if !may_change(&parts.method) {
         return Ok(());
     }
-    match (Comes::of(parts, &http.origins), if_unknown) {
-        (Comes::Own(_), _) | (Comes::Unknown, IfUnknown::Allow) => Ok(()),
-        (Comes::Unknown, IfUnknown::Refuse) => Err(ForeignOrigin { said: None }),
-        (Comes::Foreign(said), _) => Err(ForeignOrigin { said: Some(said) }),
+    match (RequestOrigin::of(parts, &http.origins), if_unknown) {
+        (RequestOrigin::Own(_), _) | (RequestOrigin::Unknown, IfUnknown::Allow) => Ok(()),
+        (RequestOrigin::Unknown, IfUnknown::Refuse) => Err(ForeignOrigin { origin: None }),
+        (RequestOrigin::Foreign(origin), _) => Err(ForeignOrigin {
+            origin: Some(origin),
+        }),
     }
 }
 
-/// Whether a cookie for this caller is for TLS alone: on a connection with TLS, or behind a proxy that has it.
+/// Whether to mark a cookie as `Secure`: on a connection with TLS, or behind a proxy that terminates it.
 pub(crate) fn is_secure(http: &HttpState, parts: &Parts) -> bool {
     parts.extensions.get::<OverTls>().is_some()
-        || matches!(Comes::of(parts, &http.origins), Comes::Own(origin) if origin.is_https())
+        || matches!(RequestOrigin::of(parts, &http.origins), RequestOrigin::Own(origin) if origin.is_https())
 }
 
-/// The login in a cookie. Over TLS only one that another host cannot have set counts.
+/// The login in a cookie. Over TLS only the prefixed one counts, which another host cannot have set.
 fn session_cookie(parts: &Parts) -> Option<String> {
     let secure = cookie(&parts.headers, SECURE_COOKIE);
     match parts.extensions.get::<OverTls>() {
@@ -176,7 +176,7 @@ fn session_cookie(parts: &Parts) -> Option<String> {
     }
 }
 
-/// What is missing in `first` is taken from `second`.
+/// Fills the gaps of `first` from `second`.
 pub(crate) fn or(first: Credentials, second: Credentials) -> Credentials {
     Credentials {
         app_code: first.app_code.or(second.app_code),
@@ -186,9 +186,9 @@ pub(crate) fn or(first: Credentials, second: Credentials) -> Credentials {
     }
 }
 
-/// Headers before the query. Cookies are not looked at.
+/// Headers first, then the query of a GET; no cookies.
 fn outside_body(parts: &Parts) -> Result<Credentials, Invalid> {
-    let mut found = or(
+    let mut credentials = or(
         of_authorization(&parts.headers)?,
         of_headers(&parts.headers),
     );
@@ -196,16 +196,16 @@ fn outside_body(parts: &Parts) -> Result<Credentials, Invalid> {
         && let Some(query) = parts.uri.query()
         && query.contains("bk_")
     {
-        found = or(found, of_query(parts));
+        credentials = or(credentials, of_query(parts));
     }
-    Ok(found)
+    Ok(credentials)
 }
 
 fn of_authorization(headers: &HeaderMap) -> Result<Credentials, Invalid> {
     let Some(value) = headers.get(AUTHORIZATION) else {
         return Ok(Credentials::default());
     };
-    json::read::<Presented>(value.as_bytes())
+    json::read::<CredentialFields>(value.as_bytes())
         .map(Credentials::from)
         .map_err(|error| match error.field.as_str() {
             "body" => Invalid::new("X-Bkapi-Authorization", error.rule),
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_found_wherever_clients_put_them() {
+    fn credentials_are_found_in_headers_and_query() {
         let json =
             r#"{"bk_app_code":"a","bk_app_secret":"s","bk_username":"u","access_token":"x"}"#;
         assert_eq!(
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_is_no_json_is_named() {
+    fn an_authorization_header_that_is_not_json_is_named() {
         let error = outside_body(&parts("/", &[("X-Bkapi-Authorization", "{")])).unwrap_err();
         assert_eq!(error.field, "X-Bkapi-Authorization");
         assert!(error.rule.starts_with("is not JSON"));

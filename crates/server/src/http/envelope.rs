@@ -1,6 +1,21 @@
-//! The envelope of the BlueKing dialects. It always comes with HTTP 200, because clients raise on anything else.
+//! What the BlueKing dialects, GSE and GSEKit, share: how a request is read, why it is refused, and the response envelope.
+//!
+//! The HTTP status is always 200, because clients raise on any other.
 
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::http::{Method, header};
+use axum::response::{IntoResponse, Response};
+use control::{ControlError, Lacks};
+use model::Invalid;
+use model::access::Caller;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::body::{self, BodyError};
+use super::credentials::{self, AuthenticationError};
+use super::front::ResponseRecord;
+use super::{HttpState, json};
 
 #[derive(Serialize)]
 struct Envelope<'a, T> {
@@ -10,7 +25,7 @@ struct Envelope<'a, T> {
     data: T,
 }
 
-/// Writes a good answer straight into its bytes; `data` may read from the fleet as it is written.
+/// Serialises a successful response straight into bytes; `data` may read from the fleet meanwhile.
 pub(crate) fn good<T: Serialize>(message: &str, data: T) -> Vec<u8> {
     let envelope = Envelope {
         result: true,
@@ -19,16 +34,183 @@ pub(crate) fn good<T: Serialize>(message: &str, data: T) -> Vec<u8> {
         data,
     };
     let mut bytes = Vec::with_capacity(1024);
-    serde_json::to_writer(&mut bytes, &envelope).expect("answers have only string keys");
+    serde_json::to_writer(&mut bytes, &envelope).expect("responses have only string keys");
     bytes
 }
 
-pub(crate) fn refused(code: i64, message: &str) -> Vec<u8> {
-    let envelope = Envelope {
-        result: false,
-        code,
-        message,
-        data: (),
-    };
-    serde_json::to_vec(&envelope).expect("a refusal has only string keys")
+/// A request that is not carried out.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub code: RefusalCode,
+    pub message: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RefusalCode {
+    Invalid,
+    NotFound,
+    Conflict,
+    /// The same number in every dialect, or of one dialect only.
+    Fixed(i64),
+}
+
+/// The codes that differ between the dialects.
+#[derive(Debug)]
+pub(crate) struct DialectCodes {
+    pub invalid: i64,
+    pub not_found: i64,
+    pub conflict: i64,
+}
+
+const NO_SUCH_ENDPOINT: i64 = 1_000_404;
+const INTERNAL: i64 = 1_000_500;
+const UNAVAILABLE: i64 = 1_000_503;
+// ESB's own.
+const USER_NOT_AUTHENTICATED: i64 = 1_306_401;
+const USER_NOT_ALLOWED: i64 = 1_306_402;
+const APP_NOT_ALLOWED: i64 = 1_306_403;
+const ARGUMENT_MISSING: i64 = 1_306_406;
+const TOO_FAST: i64 = 1_306_429;
+
+impl Refusal {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self {
+            code: RefusalCode::Invalid,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn fixed(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code: RefusalCode::Fixed(code),
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn internal() -> Self {
+        Self::fixed(INTERNAL, "the server failed to answer: its log says why")
+    }
+
+    pub(crate) fn busy() -> Self {
+        Self::fixed(UNAVAILABLE, "too many requests at a time: try again")
+    }
+
+    pub(crate) fn no_such_endpoint(path: &str) -> Self {
+        let message = format!("there is no API at {path}: see /docs");
+        Self::fixed(NO_SUCH_ENDPOINT, message)
+    }
+
+    pub(crate) fn wrong_method(method: &Method, path: &str, allowed: &str) -> Self {
+        Self::invalid(format!("{method} {path}: use {allowed}"))
+    }
+
+    pub(crate) fn argument_missing(message: impl Into<String>) -> Self {
+        Self::fixed(ARGUMENT_MISSING, message)
+    }
+
+    fn number(&self, codes: &DialectCodes) -> i64 {
+        match self.code {
+            RefusalCode::Invalid => codes.invalid,
+            RefusalCode::NotFound => codes.not_found,
+            RefusalCode::Conflict => codes.conflict,
+            RefusalCode::Fixed(code) => code,
+        }
+    }
+}
+
+impl From<Invalid> for Refusal {
+    fn from(invalid: Invalid) -> Self {
+        Self::invalid(invalid.to_string())
+    }
+}
+
+impl From<AuthenticationError> for Refusal {
+    fn from(error: AuthenticationError) -> Self {
+        match error {
+            AuthenticationError::Refused(error) => error.into(),
+            AuthenticationError::Foreign(foreign) => {
+                Self::fixed(USER_NOT_ALLOWED, foreign.to_string())
+            }
+            AuthenticationError::Missing(_) | AuthenticationError::Unreadable(_) => {
+                Self::argument_missing(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<BodyError> for Refusal {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLarge | BodyError::Broken | BodyError::TooSlow => {
+                Self::invalid(error.to_string())
+            }
+            BodyError::NoMemory => Self::fixed(UNAVAILABLE, error.to_string()),
+        }
+    }
+}
+
+impl From<ControlError> for Refusal {
+    fn from(error: ControlError) -> Self {
+        use RefusalCode::{Conflict, Fixed, Invalid, NotFound};
+        let code = match &error {
+            ControlError::Invalid(_) => Invalid,
+            ControlError::Forbidden(_) => Fixed(APP_NOT_ALLOWED),
+            ControlError::ForbiddenToUser(_) => Fixed(USER_NOT_ALLOWED),
+            ControlError::Unauthenticated { lacks, .. } => Fixed(match lacks {
+                Lacks::Credentials => ARGUMENT_MISSING,
+                Lacks::App => APP_NOT_ALLOWED,
+                Lacks::User => USER_NOT_AUTHENTICATED,
+            }),
+            ControlError::NoSuchTask(_) => Fixed(NO_SUCH_ENDPOINT),
+            ControlError::NotFound(_) => NotFound,
+            ControlError::Conflict(_) | ControlError::HostInUse(_) | ControlError::Declined(_) => {
+                Conflict
+            }
+            ControlError::TooFast { .. } | ControlError::TooManyTries { .. } => Fixed(TOO_FAST),
+            ControlError::Busy(_) | ControlError::Away(_) => Fixed(UNAVAILABLE),
+            ControlError::Unavailable(cause) => {
+                tracing::error!(cause = %super::chain(cause), "the store refused a request");
+                Fixed(UNAVAILABLE)
+            }
+        };
+        Self {
+            code,
+            message: error.to_string(),
+        }
+    }
+}
+
+/// Authenticates the caller, then reads the body.
+pub(crate) async fn read<R: DeserializeOwned>(
+    http: &HttpState,
+    parts: &Parts,
+    body: Body,
+    record: &mut ResponseRecord,
+) -> Result<(Caller, R), Refusal> {
+    let body = body::collect(body, http).await?;
+    // Only the credentials of the body are parsed before the caller is authenticated.
+    let caller = credentials::authenticate(http, parts, json::read(&body)?)?;
+    record.app.clone_from(&caller.app);
+    record.user.clone_from(&caller.user);
+    Ok((caller, json::read(&body)?))
+}
+
+pub(crate) fn respond(
+    mut record: ResponseRecord,
+    codes: &DialectCodes,
+    answered: Result<Vec<u8>, Refusal>,
+) -> Response {
+    let body = answered.unwrap_or_else(|refusal| {
+        record.code = refusal.number(codes);
+        let envelope = Envelope {
+            result: false,
+            code: record.code,
+            message: &refusal.message,
+            data: (),
+        };
+        serde_json::to_vec(&envelope).expect("a refusal has only string keys")
+    });
+    let mut response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
+    response.extensions_mut().insert(record);
+    response
 }

@@ -1,5 +1,5 @@
-//! What happens to every request whatever its dialect: an id, sight of whatever any replica acknowledged, one line in the
-//! log, a count, and an answer even to a panic.
+//! The middleware of every request in every dialect: gives it an id, waits until this replica has seen all acknowledged
+//! commits, logs and counts the response, and turns a panic into a response.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
@@ -15,13 +15,14 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use ring::rand::{SecureRandom, SystemRandom};
 
+use super::envelope::Refusal;
 use super::native::{ApiError, is_json_or_empty};
 use super::{HttpState, gse, gsekit};
-use crate::shed::Reason;
+use crate::shed::ShedReason;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-bkapi-request-id");
-/// An answer is what it says it is, stands in no frame, and its address, which may hold credentials, is told nobody.
-const TO_BROWSERS: [(HeaderName, &str); 3] = [
+/// Browsers must not guess the type of a response, show it in a frame, or pass on its URL, which may hold credentials.
+const BROWSER_HEADERS: [(HeaderName, &str); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -29,13 +30,13 @@ const TO_BROWSERS: [(HeaderName, &str); 3] = [
 /// The longest id that is taken over from a caller.
 const MAX_REQUEST_ID: usize = 1024;
 
-/// The id that the caller gave to a request, or one made here.
+/// The request id of the caller, or a new one.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(pub Arc<str>);
 
-/// What the log and the metrics should know of an answer; handlers put it into the response.
+/// What the log and the metrics record of a response; handlers put it into the response's extensions.
 #[derive(Debug, Clone)]
-pub(crate) struct Noted {
+pub(crate) struct ResponseRecord {
     pub dialect: &'static str,
     pub endpoint: Cow<'static, str>,
     pub app: String,
@@ -44,9 +45,22 @@ pub(crate) struct Noted {
     pub code: i64,
 }
 
-/// Who asked at the native API; a cell for it travels with the request, and whoever checks the credentials fills it.
+impl ResponseRecord {
+    /// A successful response to a caller that is not authenticated yet.
+    pub(crate) fn new(dialect: &'static str, endpoint: &'static str) -> Self {
+        Self {
+            dialect,
+            endpoint: endpoint.into(),
+            app: String::new(),
+            user: String::new(),
+            code: 0,
+        }
+    }
+}
+
+/// The caller of a native request, for the log. A cell for it is in the request's extensions; authentication fills it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asker {
+pub(crate) struct LoggedCaller {
     pub app: String,
     pub user: String,
 }
@@ -61,41 +75,42 @@ pub(crate) async fn front(
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
     let matched = request.extensions().get::<MatchedPath>().cloned();
-    let asker: Arc<OnceLock<Asker>> = Arc::default();
+    let caller: Arc<OnceLock<LoggedCaller>> = Arc::default();
     request.extensions_mut().insert(id.clone());
-    request.extensions_mut().insert(asker.clone());
-    let turn = http.turns.try_acquire();
-    let mut response = match &turn {
+    request.extensions_mut().insert(caller.clone());
+    let permit = http.request_permits.try_acquire();
+    let mut response = match &permit {
         Err(_) => {
-            http.shed.note(Reason::Requests, "too many at a time");
-            too_many(&path)
+            http.shed.count(ShedReason::Requests, "too many at a time");
+            refuse(&path, Refusal::busy(), ApiError::busy())
         }
         Ok(_) if path.starts_with("/api/v1/") && !is_json_or_empty(&request) => {
             ApiError::not_json().into_response()
         }
         Ok(_) => {
             if path.starts_with("/api/") || gse::is_dialect(&path) || gsekit::is_dialect(&path) {
-                // Before the credentials are looked at: an app that another replica just made is known here, too.
+                // Before authentication: another replica may have just created the app.
                 http.control.settled().await;
             }
             let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-            answered.unwrap_or_else(|_| panicked(&path))
+            // The panic hook has printed the details.
+            answered.unwrap_or_else(|_| refuse(&path, Refusal::internal(), ApiError::internal()))
         }
     };
 
-    let noted = response.extensions_mut().remove::<Noted>();
-    let noted = noted.unwrap_or_else(|| native(matched.as_ref(), asker.get(), &response));
+    let record = response.extensions_mut().remove::<ResponseRecord>();
+    let record = record.unwrap_or_else(|| native(matched.as_ref(), caller.get(), &response));
     let took = began.elapsed();
-    http.metrics.count(&noted, took);
+    http.metrics.count(&record, took);
     tracing::info!(
         target: "muster::http",
         request_id = %id.0,
-        dialect = noted.dialect,
-        endpoint = %noted.endpoint,
+        dialect = record.dialect,
+        endpoint = %record.endpoint,
         %method,
-        app = %noted.app,
-        user = %noted.user,
-        code = noted.code,
+        app = %record.app,
+        user = %record.user,
+        code = record.code,
         ms = took.as_millis() as u64,
         "answered"
     );
@@ -103,47 +118,40 @@ pub(crate) async fn front(
     if let Ok(value) = HeaderValue::from_str(&id.0) {
         headers.insert(REQUEST_ID, value);
     }
-    for (name, value) in TO_BROWSERS {
+    for (name, value) in BROWSER_HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
     response
 }
 
-fn native(matched: Option<&MatchedPath>, asker: Option<&Asker>, response: &Response) -> Noted {
-    let asker = asker.cloned().unwrap_or_default();
-    Noted {
+fn native(
+    matched: Option<&MatchedPath>,
+    caller: Option<&LoggedCaller>,
+    response: &Response,
+) -> ResponseRecord {
+    let caller = caller.cloned().unwrap_or_default();
+    ResponseRecord {
         dialect: "native",
-        // Unknown paths are one endpoint, or callers could make as many as they like.
+        // Unknown paths count as one endpoint, or callers could create any number of metrics.
         endpoint: matched.map_or("other".into(), |path| path.as_str().to_owned().into()),
-        app: asker.app,
-        user: asker.user,
+        app: caller.app,
+        user: caller.user,
         code: i64::from(response.status().as_u16()),
     }
 }
 
-/// Answered before anything is looked at.
-fn too_many(path: &str) -> Response {
+/// The response to a request that no handler answers: beyond the limit, or after a panic.
+fn refuse(path: &str, refusal: Refusal, native: ApiError) -> Response {
     if gse::is_dialect(path) {
-        gse::busy()
+        gse::refuse(refusal)
     } else if gsekit::is_dialect(path) {
-        gsekit::busy()
+        gsekit::refuse(refusal)
     } else {
-        ApiError::busy().into_response()
+        native.into_response()
     }
 }
 
-/// The hook has printed the panic; the caller only learns that it was not their fault.
-fn panicked(path: &str) -> Response {
-    if gse::is_dialect(path) {
-        gse::internal_error()
-    } else if gsekit::is_dialect(path) {
-        gsekit::internal_error()
-    } else {
-        ApiError::internal().into_response()
-    }
-}
-
-/// Where a request came from, where the listener said so.
+/// The address that a request came from, if the listener recorded it.
 pub(crate) fn peer(extensions: &Extensions) -> Option<IpAddr> {
     let peer = extensions.get::<ConnectInfo<SocketAddr>>()?;
     Some(peer.0.ip().to_canonical())
@@ -151,13 +159,13 @@ pub(crate) fn peer(extensions: &Extensions) -> Option<IpAddr> {
 
 impl RequestId {
     fn of(headers: &HeaderMap) -> Self {
-        let given = headers
+        let theirs = headers
             .get(REQUEST_ID)
             .and_then(|value| value.to_str().ok());
-        let given = given.map(str::trim).filter(|id| {
+        let theirs = theirs.map(str::trim).filter(|id| {
             (1..=MAX_REQUEST_ID).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic())
         });
-        Self(given.map_or_else(fresh_id, Arc::from))
+        Self(theirs.map_or_else(fresh_id, Arc::from))
     }
 }
 
@@ -166,7 +174,7 @@ fn fresh_id() -> Arc<str> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let mut bytes = [0; 16];
     if SystemRandom::new().fill(&mut bytes).is_err() {
-        // An id that is merely a number still tells requests apart.
+        // A counter still tells requests apart.
         bytes[8..].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_be_bytes());
     }
     format!("{:032x}", u128::from_be_bytes(bytes)).into()

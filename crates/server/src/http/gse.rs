@@ -1,7 +1,6 @@
-//! The GSE family: ESB, pms and GSE 2.0. Three ways to write the same requests, one envelope for every answer.
+//! The GSE family of dialects: ESB, pms and GSE 2.0. They write the same requests in three ways, with one response envelope.
 //!
-//! The envelope always comes with HTTP 200, because clients raise on anything else. [`endpoint`] is the table of paths,
-//! [`request`] what bodies may hold, [`refusal`] the codes; each verb has a file of its own.
+//! [`endpoint`] is the table of paths, [`request`] the fields of bodies, [`refusal`] the codes; each verb has its own file.
 
 mod agents;
 mod content;
@@ -21,121 +20,83 @@ mod unregister;
 mod upgrade_to_agent_id;
 
 use axum::extract::Request;
-use axum::http::{Method, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::Method;
+use axum::response::Response;
 use control::Mode;
 use model::access::Caller;
 use serde::Serialize;
 
-use super::front::Noted;
-use super::{HttpState, body, credentials, envelope, json};
+use super::front::ResponseRecord;
+use super::{HttpState, envelope};
 pub(crate) use content::exit_of;
 pub(crate) use endpoint::{Dialect, Endpoint, Keys, Verb, all, is_dialect};
-use refusal::Refusal;
+use refusal::{CODES, Refusal};
 use request::RawRequest;
 pub(crate) use row::percent;
 
-/// Who asks, and how the answer is to be written.
-pub(crate) struct Ask<'a> {
+/// The caller of a request, and its endpoint.
+pub(crate) struct RequestContext<'a> {
     http: &'a HttpState,
     caller: &'a Caller,
     endpoint: &'static Endpoint,
 }
 
-/// Answers any request under the prefixes of the three dialects, whatever it is.
+/// Responds to any request under the prefixes of the three dialects.
 pub(crate) async fn answer(http: &HttpState, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let found = endpoint::find(&parts.method, parts.uri.path());
-    let mut noted = Noted {
-        dialect: endpoint::dialect_of(parts.uri.path()),
-        endpoint: found
-            .as_ref()
-            .map_or("other", |endpoint| endpoint.name)
-            .into(),
-        app: String::new(),
-        user: String::new(),
-        code: 0,
-    };
+    let name = found.as_ref().map_or("other", |endpoint| endpoint.name);
+    let mut record = ResponseRecord::new(endpoint::dialect_of(parts.uri.path()), name);
     let answered = async {
         let endpoint = found?;
-        let body = body::collect(body, http).await?;
-        // Nothing else of the body is kept before it is known who asks.
-        let caller = credentials::authenticate(http, &parts, json::read(&body)?)?;
-        noted.app.clone_from(&caller.app);
-        noted.user.clone_from(&caller.user);
-        let mut request: RawRequest = json::read(&body)?;
-        drop(body);
+        let read = envelope::read(http, &parts, body, &mut record);
+        let (caller, mut request): (_, RawRequest) = read.await?;
         if parts.method == Method::GET {
             request.take_query(&parts.uri);
         }
-        let ask = Ask {
+        let context = RequestContext {
             http,
             caller: &caller,
             endpoint,
         };
-        carry_out(&ask, request).await
+        carry_out(&context, request).await
     };
-    let body = Box::pin(answered).await.unwrap_or_else(|refusal| {
-        noted.code = refusal.code;
-        refusal.to_envelope()
-    });
-    let mut response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
-    response.extensions_mut().insert(noted);
-    response
+    let answered = Box::pin(answered).await;
+    envelope::respond(record, &CODES, answered)
 }
 
-async fn carry_out(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
-    match ask.endpoint.verb {
-        Verb::Register => register::register(ask, request, Mode::Register).await,
-        Verb::Update => register::register(ask, request, Mode::Update).await,
-        Verb::Unregister => unregister::unregister(ask, request).await,
-        Verb::Operate => operate::operate(ask, request).await,
-        Verb::OperateMulti => operate::operate_multi(ask, request).await,
-        Verb::Result => result::result(ask, request).await,
-        Verb::Status => status::status(ask, request).await,
-        Verb::Sync => sync::sync(ask, request).await,
-        Verb::SetGroups => groups::set_groups(ask, request).await,
-        Verb::Groups => groups::groups(ask, request).await,
-        Verb::TaskState => task_state::task_state(ask, request).await,
-        Verb::UpgradeToAgentId => upgrade_to_agent_id::upgrade_to_agent_id(ask, request).await,
-        Verb::AgentStatus => agents::agent_status(ask, request).await,
-        Verb::AgentInfo => agents::agent_info(ask, request).await,
-        Verb::ListAgentState => agents::list_agent_state(ask, request).await,
-        Verb::ListAgentInfo => agents::list_agent_info(ask, request).await,
+async fn carry_out(context: &RequestContext<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+    match context.endpoint.verb {
+        Verb::Register => register::register(context, request, Mode::Register).await,
+        Verb::Update => register::register(context, request, Mode::Update).await,
+        Verb::Unregister => unregister::unregister(context, request).await,
+        Verb::Operate => operate::operate(context, request).await,
+        Verb::OperateMulti => operate::operate_multi(context, request).await,
+        Verb::Result => result::result(context, request).await,
+        Verb::Status => status::status(context, request).await,
+        Verb::Sync => sync::sync(context, request).await,
+        Verb::SetGroups => groups::set_groups(context, request).await,
+        Verb::Groups => groups::groups(context, request).await,
+        Verb::TaskState => task_state::task_state(context, request).await,
+        Verb::UpgradeToAgentId => upgrade_to_agent_id::upgrade_to_agent_id(context, request).await,
+        Verb::AgentStatus => agents::agent_status(context, request).await,
+        Verb::AgentInfo => agents::agent_info(context, request).await,
+        Verb::ListAgentState => agents::list_agent_state(context, request).await,
+        Verb::ListAgentInfo => agents::list_agent_info(context, request).await,
     }
 }
 
-impl Ask<'_> {
+impl RequestContext<'_> {
     fn keys(&self) -> Keys {
         self.endpoint.keys()
     }
 }
 
-/// A good answer.
 fn success<T: Serialize>(data: T) -> Vec<u8> {
     envelope::good("success", data)
 }
 
-/// The answer to a request that made the server panic.
-pub(crate) fn internal_error() -> Response {
-    refused(&Refusal::internal())
-}
-
-/// The answer to a request that is one too many.
-pub(crate) fn busy() -> Response {
-    refused(&Refusal::busy())
-}
-
-fn refused(refusal: &Refusal) -> Response {
-    let noted = Noted {
-        dialect: "gse",
-        endpoint: "other".into(),
-        app: String::new(),
-        user: String::new(),
-        code: refusal.code,
-    };
-    let headers = [(header::CONTENT_TYPE, "application/json")];
-    let mut response = (headers, refusal.to_envelope()).into_response();
-    response.extensions_mut().insert(noted);
-    response
+/// The response to a request that was not read.
+pub(crate) fn refuse(refusal: Refusal) -> Response {
+    envelope::respond(ResponseRecord::new("gse", "other"), &CODES, Err(refusal))
 }

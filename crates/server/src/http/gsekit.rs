@@ -1,7 +1,7 @@
 //! The GSEKit dialect: processes by business, set and module; jobs on them; config templates.
 //!
-//! [`endpoint`] is the table of paths, [`request`] what bodies may hold, [`refusal`] the codes; each verb has a file of its
-//! own. Statuses are always those of now: nothing here waits for a synchronisation.
+//! [`endpoint`] is the table of paths, [`request`] the fields of bodies, [`refusal`] the codes; each verb has its own file.
+//! Statuses are always current: nothing here waits for a synchronisation.
 
 mod access_overview;
 mod config_template_list;
@@ -16,103 +16,72 @@ mod request;
 mod row;
 
 use axum::extract::Request;
-use axum::http::{Method, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::Method;
+use axum::response::Response;
 use model::access::Caller;
 use serde::Serialize;
 
-use super::front::Noted;
-use super::{HttpState, body, credentials, envelope, json};
+use super::front::ResponseRecord;
+use super::{HttpState, envelope};
 pub(crate) use endpoint::{Endpoint, Verb, all, is_dialect};
-use refusal::Refusal;
+use refusal::{CODES, Refusal};
 use request::RawRequest;
 
 const DIALECT: &str = "gsekit";
 
-/// Who asks.
-struct Ask<'a> {
+struct RequestContext<'a> {
     http: &'a HttpState,
     caller: &'a Caller,
 }
 
-/// Answers any request under the prefixes of the dialect, whatever it is.
+/// Responds to any request under the prefixes of the dialect.
 pub(crate) async fn answer(http: &HttpState, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let found = endpoint::find(&parts.method, parts.uri.path());
     let name = found.as_ref().map_or("other", |endpoint| endpoint.name);
-    let mut noted = Noted {
-        dialect: DIALECT,
-        endpoint: name.into(),
-        app: String::new(),
-        user: String::new(),
-        code: 0,
-    };
+    let mut record = ResponseRecord::new(DIALECT, name);
     let answered = async {
         let endpoint = found?;
-        let body = body::collect(body, http).await?;
-        // Nothing else of the body is kept before it is known who asks.
-        let caller = credentials::authenticate(http, &parts, json::read(&body)?)?;
-        noted.app.clone_from(&caller.app);
-        noted.user.clone_from(&caller.user);
-        let mut request: RawRequest = json::read(&body)?;
-        drop(body);
+        let read = envelope::read(http, &parts, body, &mut record);
+        let (caller, mut request): (_, RawRequest) = read.await?;
         if parts.method == Method::GET {
             request.take_query(&parts.uri)?;
         }
-        let ask = Ask {
+        let context = RequestContext {
             http,
             caller: &caller,
         };
-        carry_out(&ask, endpoint.verb, request).await
+        carry_out(&context, endpoint.verb, request).await
     };
-    let body = Box::pin(answered).await.unwrap_or_else(|refusal| {
-        noted.code = refusal.code;
-        refusal.to_envelope()
-    });
-    respond(noted, body)
+    let answered = Box::pin(answered).await;
+    envelope::respond(record, &CODES, answered)
 }
 
-async fn carry_out(ask: &Ask<'_>, verb: Verb, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+async fn carry_out(
+    context: &RequestContext<'_>,
+    verb: Verb,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     match verb {
-        Verb::ProcessStatus => process_status::process_status(ask, request).await,
-        Verb::FlushProcess => refresh::flush_process(ask, request).await,
-        Verb::SyncProcessStatus => refresh::sync_process_status(ask, request).await,
-        Verb::CreateJob => create_job::create_job(ask, request).await,
-        Verb::JobStatus => job_status::job_status(ask, request).await,
-        Verb::ConfigTemplateList => config_template_list::config_template_list(ask, request).await,
-        Verb::AccessOverview => access_overview::access_overview(ask, request).await,
+        Verb::ProcessStatus => process_status::process_status(context, request).await,
+        Verb::FlushProcess => refresh::flush_process(context, request).await,
+        Verb::SyncProcessStatus => refresh::sync_process_status(context, request).await,
+        Verb::CreateJob => create_job::create_job(context, request).await,
+        Verb::JobStatus => job_status::job_status(context, request).await,
+        Verb::ConfigTemplateList => {
+            config_template_list::config_template_list(context, request).await
+        }
+        Verb::AccessOverview => access_overview::access_overview(context, request).await,
         Verb::ExpressionMatch => expression_match::expression_match(request),
     }
 }
 
-/// A good answer: the document's has an empty message.
+/// The message is empty, as in the document.
 fn success<T: Serialize>(data: T) -> Vec<u8> {
     envelope::good("", data)
 }
 
-fn respond(noted: Noted, body: Vec<u8>) -> Response {
-    let mut response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
-    response.extensions_mut().insert(noted);
-    response
-}
-
-/// The answer to a request that made the server panic.
-pub(crate) fn internal_error() -> Response {
-    refused(&Refusal::internal())
-}
-
-/// The answer to a request that is one too many.
-pub(crate) fn busy() -> Response {
-    refused(&Refusal::busy())
-}
-
-fn refused(refusal: &Refusal) -> Response {
-    let noted = Noted {
-        dialect: DIALECT,
-        endpoint: "other".into(),
-        app: String::new(),
-        user: String::new(),
-        code: refusal.code,
-    };
-    respond(noted, refusal.to_envelope())
+/// The response to a request that was not read.
+pub(crate) fn refuse(refusal: Refusal) -> Response {
+    envelope::respond(ResponseRecord::new(DIALECT, "other"), &CODES, Err(refusal))
 }

@@ -1,4 +1,4 @@
-//! Whether the server lives and is ready, for whoever starts and balances it.
+//! `/healthz` and `/readyz`, for service managers and load balancers.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How a job is to go about its tasks, as callers write it: numbers may be strings, what is unknown is ignored.
+//! The options of a job as callers write them: numbers may be strings, unknown fields are ignored.
 
 use model::config_template::TemplateId;
 use model::job::{AfterRelease, Isolation, JobOptions};

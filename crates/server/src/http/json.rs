@@ -1,7 +1,6 @@
-//! Reads JSON bodies, and says of a bad one which field breaks which rule.
+//! Parses JSON bodies; an error names the field and the rule that it breaks.
 //!
-//! The fast path is a plain parse. Only when that fails is the body read a second time, by a slower parser that knows where
-//! it is.
+//! The fast path is a plain parse. Only when that fails, a slower parser that tracks the path parses the body again.
 
 use model::Invalid;
 pub(crate) use model::lenient::Object;
@@ -11,12 +10,11 @@ use serde_json::error::Category;
 
 /// How deep a body may nest, unknown fields included.
 pub(crate) const MAX_NESTING: usize = 128;
-/// How many values a body may hold, and how many objects are among them, unknown fields included: a few bytes of a body can
-/// stand for hundreds in memory.
+/// How many values and objects a body may hold, unknown fields included: a few bytes of JSON can take hundreds in memory.
 const MAX_VALUES: usize = 4_000_000;
 const MAX_OBJECTS: usize = 1_000_000;
 
-/// Reads a body; an empty one is an empty object.
+/// Parses a body; an empty one is an empty object.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
     let body = match body.trim_ascii_start().is_empty() {
         true => b"{}".as_slice(),
@@ -28,15 +26,15 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
         .map_err(|error| explain::<T>(body, &error))
 }
 
-/// How large the thing is that a body stands for.
+/// The size of a body once it is parsed.
 #[derive(Debug, Default)]
-struct Size {
+struct ParsedSize {
     nesting: usize,
     values: usize,
     objects: usize,
 }
 
-impl Size {
+impl ParsedSize {
     fn check(&self) -> Result<(), Invalid> {
         let rule = match self {
             size if size.nesting > MAX_NESTING => {
@@ -50,9 +48,9 @@ impl Size {
     }
 }
 
-/// Counts brackets and commas outside of strings. Wrong for what is no JSON, which the parser will say anyway.
-fn measure(body: &[u8]) -> Size {
-    let (mut size, mut depth, mut at) = (Size::default(), 0_usize, 0);
+/// Counts brackets and commas outside of strings. Wrong for invalid JSON, which the parser refuses anyway.
+fn measure(body: &[u8]) -> ParsedSize {
+    let (mut size, mut depth, mut at) = (ParsedSize::default(), 0_usize, 0);
     while let Some(byte) = body.get(at) {
         match byte {
             b'"' => at = end_of_string(body, at + 1),
@@ -100,7 +98,7 @@ fn explain<T: DeserializeOwned>(body: &[u8], error: &serde_json::Error) -> Inval
     }
 }
 
-/// Reads a value that was parsed before; an error names the field within it.
+/// Converts a parsed value; an error names the field within it.
 pub(crate) fn from_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Invalid> {
     serde_path_to_error::deserialize::<_, Object<T>>(value)
         .map(|object| object.0)
@@ -114,7 +112,7 @@ fn located(path: String, error: &serde_json::Error) -> Invalid {
     }
 }
 
-/// serde's sentence in the words of this API.
+/// serde's message in the terms of this API.
 fn rule(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = match text.rfind(" at line ") {
@@ -125,7 +123,7 @@ fn rule(error: &serde_json::Error) -> String {
         .strip_prefix("invalid type: ")
         .and_then(|rest| rest.rsplit_once(", expected "));
     match mistyped {
-        Some((found, expected)) => format!("must be {}, not {found}", kind(expected)),
+        Some((actual, expected)) => format!("must be {}, not {actual}", kind(expected)),
         None => text.to_owned(),
     }
 }
@@ -141,10 +139,10 @@ fn kind(expected: &str) -> &str {
     }
 }
 
-/// A scalar as the caller wrote it: callers send numbers as strings and the other way round.
+/// A scalar as the caller wrote it: callers send numbers as strings and vice versa.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Scalar {
-    /// Not there, or null.
+    /// Absent, or null.
     #[default]
     Absent,
     Int(i64),
@@ -152,7 +150,7 @@ pub(crate) enum Scalar {
 }
 
 impl Scalar {
-    /// The text as written, less the blanks around it.
+    /// The text without surrounding blanks.
     pub(crate) fn to_text(&self) -> std::borrow::Cow<'_, str> {
         match self {
             Self::Absent => "".into(),
@@ -282,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_would_become_much_larger_in_memory_is_refused() {
+    fn a_body_with_too_many_values_is_refused() {
         let list = |item: &str, n: usize| format!(r#"{{"unknown":[{}0]}}"#, item.repeat(n));
         // The object around it, the list and the last item count as well.
         assert!(read::<Sample>(list("0,", MAX_VALUES - 2).as_bytes()).is_ok());
@@ -295,13 +293,13 @@ mod tests {
             error(&list("{},", MAX_OBJECTS)),
             format!("body: holds more than {MAX_OBJECTS} objects")
         );
-        // What stands in a text is text.
+        // Brackets in a string do not count.
         let text = format!(r#"{{"text":"{}"}}"#, "{,".repeat(MAX_VALUES));
         assert!(read::<Sample>(text.as_bytes()).is_ok());
     }
 
     #[test]
-    fn what_is_no_json_is_said_to_be_none() {
+    fn invalid_json_is_refused() {
         for body in ["{", "nonsense", "{\"list\":[],}", "{} x", "\u{1}"] {
             assert!(error(body).starts_with("body: is not JSON: "), "{body}");
         }

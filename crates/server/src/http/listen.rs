@@ -1,13 +1,13 @@
-//! Where callers connect: HTTP/1.1, plain or over TLS.
+//! The listener of the API: HTTP/1.1, plain or over TLS.
 //!
-//! Whoever connects gets little on credit: a bounded number of connections in all and from each address, a few seconds for
-//! the handshake and for the head of a request, and as long as they read for an answer. What is beyond the bounds is closed
-//! at once and costs the others nothing. There are never more connections than descriptors for them ([`crate::limits`]), and
-//! idle ones make room for new ones ([`places`]).
+//! An unauthenticated peer gets little: a limited number of connections in all and from each address, a few seconds for the
+//! handshake and for the head of a request, and a response only as long as it reads. A connection beyond the limits is
+//! closed at once. There are never more connections than descriptors for them ([`crate::limits`]), and idle ones are evicted
+//! for new ones ([`connection_slots`]).
 
 mod certificate;
-mod places;
-mod reading;
+mod connection_slots;
+mod write_timeout;
 
 use std::convert::Infallible;
 use std::io;
@@ -36,77 +36,79 @@ use tower::ServiceExt;
 pub use certificate::{CertificateError, TlsFiles};
 
 use super::{HttpState, Origin};
-use crate::shed::Reason;
+use crate::agents::ACCEPT_RETRY;
+use crate::shed::ShedReason;
 use crate::{limits, stopped};
 use certificate::Certificate;
-use places::{Busy, NoPlace, Place, Places};
-use reading::WhileRead;
+use connection_slots::{BusyGuard, ConnectionSlot, ConnectionSlots, NoSlot};
+use write_timeout::WriteTimeout;
 
-/// How long to wait when no connection can be accepted, for example for want of descriptors.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
-/// How many idle connections are closed then, and how many of those that gave their places up may still be open.
-const ROOM_AT_A_TIME: usize = 16;
-/// How long the last bytes of an answer may take on a connection that gave its place up.
-const LAST_BYTES: Duration = Duration::from_secs(1);
+/// How many idle connections are evicted after a failed accept, and how many evicted ones may still be open.
+const MAX_EVICTED: usize = 16;
+/// How long the last bytes of a response may take on an evicted connection.
+const EVICTION_TIMEOUT: Duration = Duration::from_secs(1);
 /// The longest head of a request, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// What callers are allowed before anything is known of them.
+/// The limits of the listener, its certificate, and the origins of browsers.
 #[derive(Debug, Clone)]
-pub struct HttpDoor {
+pub struct HttpListenerSettings {
     /// None: plain HTTP.
     pub tls: Option<TlsFiles>,
-    /// How many connections there may be.
     pub max_connections: usize,
-    /// How many of them may come from one address.
     pub max_connections_per_address: usize,
-    /// How long the handshake may take.
-    pub handshake_within: Duration,
+    pub handshake_timeout: Duration,
     /// How long the head of a request may take, and how long a connection may be idle before the next.
-    pub head_within: Duration,
-    /// How long a caller may read nothing of an answer.
-    pub read_within: Duration,
-    /// Pages of these origins may act for a user, beside those of the server itself: where a proxy has TLS.
+    pub head_timeout: Duration,
+    /// How long a caller may read nothing of a response.
+    pub write_timeout: Duration,
+    /// How often the files of the certificate are checked for changes.
+    pub certificate_poll: Duration,
+    /// Pages of these origins may act for a user, beside those of the server itself: for a proxy that terminates TLS.
     pub origins: Vec<Origin>,
 }
 
-impl Default for HttpDoor {
+impl Default for HttpListenerSettings {
     fn default() -> Self {
         Self {
             tls: None,
             max_connections: 8192,
             max_connections_per_address: 1024,
-            handshake_within: Duration::from_secs(10),
-            head_within: Duration::from_secs(30),
-            read_within: Duration::from_secs(60),
+            handshake_timeout: Duration::from_secs(10),
+            head_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(60),
+            certificate_poll: Duration::from_secs(2),
             origins: Vec::new(),
         }
     }
 }
 
-/// Says that a request came over TLS.
+/// Marks a request that came over TLS.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OverTls;
 
-/// The door, not yet open: its certificate has been read.
+/// The listener of the API with its certificate; [`HttpListener::run`] starts it.
 #[derive(Debug)]
 pub struct HttpListener {
     listener: TcpListener,
     certificate: Option<Arc<Certificate>>,
-    door: HttpDoor,
+    settings: HttpListenerSettings,
 }
 
 impl HttpListener {
-    pub fn new(listener: TcpListener, door: HttpDoor) -> Result<Self, CertificateError> {
-        let certificate = door.tls.as_ref().map(Certificate::read).transpose()?;
+    pub fn new(
+        listener: TcpListener,
+        settings: HttpListenerSettings,
+    ) -> Result<Self, CertificateError> {
+        let certificate = settings.tls.as_ref().map(Certificate::read).transpose()?;
         Ok(Self {
             listener,
             certificate: certificate.map(Arc::new),
-            door,
+            settings,
         })
     }
 
-    /// Where it listens, the port filled in.
+    /// The address it listens on, with the port.
     pub fn address(&self) -> SocketAddr {
         let address = self.listener.local_addr();
         address.expect("a bound socket has an address")
@@ -122,41 +124,41 @@ impl HttpListener {
     }
 
     pub(crate) fn certificate_file(&self) -> Option<&Path> {
-        let files = self.door.tls.as_ref();
+        let files = self.settings.tls.as_ref();
         files.map(|files| files.chain.as_path())
     }
 
-    /// Accepts until told to stop, then waits for the requests under way.
+    /// Accepts until `stop` is true, then waits for the requests under way.
     pub async fn run(self, state: HttpState, mut stop: watch::Receiver<bool>) {
         let connections = TaskTracker::new();
         let shed = state.shed.clone();
-        let shares = limits::shares(self.door.max_connections);
-        if shares.callers < self.door.max_connections {
+        let shares = limits::shares(self.settings.max_connections);
+        if shares.callers < self.settings.max_connections {
             tracing::warn!(
                 connections = shares.callers,
-                wanted = self.door.max_connections,
+                wanted = self.settings.max_connections,
                 "the limit of open files allows the API fewer connections: raise `ulimit -n` or LimitNOFILE"
             );
         }
-        let places = Places::new(shares.callers, self.door.max_connections_per_address);
-        // Descriptors: one that gave its place up has its own until it is closed.
-        let descriptors = Arc::new(Semaphore::new(shares.callers + ROOM_AT_A_TIME));
+        let slots = ConnectionSlots::new(shares.callers, self.settings.max_connections_per_address);
+        // An evicted connection has its descriptor until it is closed.
+        let descriptors = Arc::new(Semaphore::new(shares.callers + MAX_EVICTED));
         let serving = Arc::new(Serving {
-            router: super::router(state.with_origins(self.door.origins.clone())),
+            router: super::router(state.with_origins(self.settings.origins.clone())),
             tls: self
                 .certificate
                 .clone()
                 .map(|certificate| TlsAcceptor::from(Arc::new(certificate::config(certificate)))),
-            door: self.door,
+            settings: self.settings,
         });
-        let rereading = self.certificate.map(|certificate| {
-            let stop = stop.clone();
-            tokio::spawn(async move { certificate.keep_up(stop).await })
+        let following = self.certificate.map(|certificate| {
+            let (every, stop) = (serving.settings.certificate_poll, stop.clone());
+            tokio::spawn(async move { certificate.follow_files(every, stop).await })
         });
         loop {
-            // They close within moments; what keeps one open is not waited for.
+            // Evicted connections close within moments; a connection that does not is not waited for.
             let closed = descriptors.clone().acquire_owned();
-            let descriptor = tokio::time::timeout(ACCEPT_AGAIN, closed).await;
+            let descriptor = tokio::time::timeout(ACCEPT_RETRY, closed).await;
             let accepted = tokio::select! {
                 accepted = self.listener.accept() => accepted,
                 () = stopped(&mut stop) => break,
@@ -164,34 +166,34 @@ impl HttpListener {
             let (stream, peer) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    shed.note(Reason::Accept, &error);
-                    for _ in 0..places.make_room(ROOM_AT_A_TIME) {
-                        shed.note(Reason::Idle, "no connection can be accepted");
+                    shed.count(ShedReason::Accept, &error);
+                    for _ in 0..slots.evict_idle(MAX_EVICTED) {
+                        shed.count(ShedReason::Idle, "no connection can be accepted");
                     }
-                    tokio::time::sleep(ACCEPT_AGAIN).await;
+                    tokio::time::sleep(ACCEPT_RETRY).await;
                     continue;
                 }
             };
-            let place = match places.take(peer.ip()) {
-                Ok(taking) => {
-                    if taking.is_of_another {
-                        shed.note(Reason::Idle, "its place was needed");
+            let slot = match slots.take(peer.ip()) {
+                Ok(taken) => {
+                    if taken.has_evicted {
+                        shed.count(ShedReason::Idle, "its slot was needed");
                     }
-                    taking.place
+                    taken.slot
                 }
                 Err(why) => {
                     let reason = match why {
-                        NoPlace::InAll => Reason::Connections,
-                        NoPlace::FromAddress => Reason::ConnectionsOfAddress,
+                        NoSlot::InAll => ShedReason::Connections,
+                        NoSlot::FromAddress => ShedReason::ConnectionsOfAddress,
                     };
-                    shed.note(reason, format_args!("{peer}: {why}"));
+                    shed.count(reason, format_args!("{peer}: {why}"));
                     continue;
                 }
             };
             let (serving, stop) = (serving.clone(), stop.clone());
             connections.spawn(async move {
                 let _descriptor = descriptor;
-                if let Err(error) = serving.connection(stream, peer, &place, stop).await {
+                if let Err(error) = serving.connection(stream, peer, &slot, stop).await {
                     tracing::debug!(%peer, %error, "a connection ended");
                 }
             });
@@ -199,9 +201,9 @@ impl HttpListener {
         drop(self.listener);
         connections.close();
         connections.wait().await;
-        if let Some(rereading) = rereading {
+        if let Some(following) = following {
             // It ends with the same signal.
-            let _ = rereading.await;
+            following.await.ok();
         }
     }
 }
@@ -210,7 +212,7 @@ impl HttpListener {
 struct Serving {
     router: axum::Router,
     tls: Option<TlsAcceptor>,
-    door: HttpDoor,
+    settings: HttpListenerSettings,
 }
 
 impl Serving {
@@ -218,22 +220,21 @@ impl Serving {
         &self,
         stream: TcpStream,
         peer: SocketAddr,
-        place: &Arc<Place>,
+        slot: &Arc<ConnectionSlot>,
         stop: watch::Receiver<bool>,
     ) -> io::Result<()> {
-        // Small answers should not wait for more of themselves.
         stream.set_nodelay(true)?;
-        let stream = WhileRead::new(stream, self.door.read_within);
+        let stream = WriteTimeout::new(stream, self.settings.write_timeout);
         let Some(tls) = &self.tls else {
-            return self.http(stream, peer, None, place, stop).await;
+            return self.http(stream, peer, None, slot, stop).await;
         };
-        // They do not wait for each other: strangers who say nothing would keep everybody waiting.
-        let shaking = tokio::time::timeout(self.door.handshake_within, tls.accept(stream));
+        // Handshakes have no queue: silent peers would fill it.
+        let handshake = tokio::time::timeout(self.settings.handshake_timeout, tls.accept(stream));
         let stream = tokio::select! {
-            shaken = shaking => shaken.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??,
-            () = place.given_up() => return Ok(()),
+            ended = handshake => ended.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??,
+            () = slot.evicted() => return Ok(()),
         };
-        self.http(stream, peer, Some(OverTls), place, stop).await
+        self.http(stream, peer, Some(OverTls), slot, stop).await
     }
 
     async fn http(
@@ -241,42 +242,42 @@ impl Serving {
         stream: impl AsyncRead + AsyncWrite + Unpin,
         peer: SocketAddr,
         over_tls: Option<OverTls>,
-        place: &Arc<Place>,
+        slot: &Arc<ConnectionSlot>,
         mut stop: watch::Receiver<bool>,
     ) -> io::Result<()> {
-        let has_asked = AtomicBool::new(false);
+        let has_had_request = AtomicBool::new(false);
         let service = service_fn(|request: Request<Incoming>| {
-            has_asked.store(true, Ordering::Relaxed);
-            let busy = place.busy();
+            has_had_request.store(true, Ordering::Relaxed);
+            let busy = slot.busy();
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(ConnectInfo(peer));
             if let Some(over_tls) = over_tls {
                 request.extensions_mut().insert(over_tls);
             }
-            let answering = self.router.clone().oneshot(request);
+            let response = self.router.clone().oneshot(request);
             async move {
-                let response = answering.await?;
-                // The connection is idle again when it has been handed all of the answer.
-                Ok::<_, Infallible>(response.map(|body| Answer { body, _busy: busy }))
+                let response = response.await?;
+                // The connection is idle again when it has all of the response.
+                Ok::<_, Infallible>(response.map(|body| ResponseBody { body, _busy: busy }))
             }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.door.head_within)
+            .header_read_timeout(self.settings.head_timeout)
             .max_header_size(MAX_HEAD)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
         tokio::select! {
             ended = &mut connection => return ended.map_err(io::Error::other),
             () = stopped(&mut stop) => connection.as_mut().graceful_shutdown(),
-            () = place.given_up() => {
-                // A request may have come in this very moment: then it is answered.
-                if !place.is_busy() {
-                    if !has_asked.load(Ordering::Relaxed) {
+            () = slot.evicted() => {
+                // A request may have come at the same moment: then it is answered.
+                if !slot.is_busy() {
+                    if !has_had_request.load(Ordering::Relaxed) {
                         return Ok(());
                     }
                     connection.as_mut().graceful_shutdown();
-                    let ended = tokio::time::timeout(LAST_BYTES, connection).await;
+                    let ended = tokio::time::timeout(EVICTION_TIMEOUT, connection).await;
                     return ended.map_or(Ok(()), |ended| ended.map_err(io::Error::other));
                 }
                 connection.as_mut().graceful_shutdown();
@@ -286,13 +287,13 @@ impl Serving {
     }
 }
 
-/// The body of an answer. The connection is busy until it is dropped.
-struct Answer {
+/// The body of a response. The connection is busy until it is dropped.
+struct ResponseBody {
     body: Body,
-    _busy: Busy,
+    _busy: BusyGuard,
 }
 
-impl hyper::body::Body for Answer {
+impl hyper::body::Body for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -1,4 +1,4 @@
-//! Counts requests, and writes everything down in Prometheus' text format.
+//! Counts requests, and writes all metrics in Prometheus' text format.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,14 +11,14 @@ use control::{Control, Figures};
 use locks::Mutex;
 
 use super::HttpState;
-use super::front::Noted;
+use super::front::ResponseRecord;
 
 /// Upper bounds of the latency histogram, in seconds.
 const BUCKETS: [f64; 13] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0,
 ];
 
-/// Requests by endpoint. The endpoints are a fixed list, so this cannot grow without bound.
+/// Requests by endpoint. The endpoints are a fixed list, so their number is bounded.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics(Mutex<BTreeMap<&'static str, BTreeMap<String, Series>>>);
 
@@ -32,14 +32,14 @@ struct Series {
 }
 
 impl Metrics {
-    pub(crate) fn count(&self, noted: &Noted, took: Duration) {
+    pub(crate) fn count(&self, record: &ResponseRecord, took: Duration) {
         let mut dialects = self.0.lock();
-        let endpoints = dialects.entry(noted.dialect).or_default();
-        let series = match endpoints.get_mut(noted.endpoint.as_ref()) {
+        let endpoints = dialects.entry(record.dialect).or_default();
+        let series = match endpoints.get_mut(record.endpoint.as_ref()) {
             Some(series) => series,
-            None => endpoints.entry(noted.endpoint.to_string()).or_default(),
+            None => endpoints.entry(record.endpoint.to_string()).or_default(),
         };
-        match class(noted) {
+        match class(record) {
             Class::Ok => series.ok += 1,
             Class::ClientError => series.client_error += 1,
             Class::ServerError => series.server_error += 1,
@@ -54,18 +54,15 @@ impl Metrics {
         let dialects = self.0.lock().clone();
         let all = || {
             dialects.iter().flat_map(|(dialect, endpoints)| {
-                endpoints
-                    .iter()
-                    .map(move |(endpoint, series)| (dialect, endpoint, series))
+                endpoints.iter().map(move |(endpoint, series)| {
+                    let labels = format!("dialect=\"{dialect}\",endpoint=\"{endpoint}\"");
+                    (labels, series)
+                })
             })
         };
-        head(
-            out,
-            "muster_http_requests_total",
-            "counter",
-            "Answered requests by result class.",
-        );
-        for (dialect, endpoint, series) in all() {
+        let name = "muster_http_requests_total";
+        head(out, name, "counter", "Answered requests by result class.");
+        for (labels, series) in all() {
             for (class, n) in [
                 ("ok", series.ok),
                 ("client_error", series.client_error),
@@ -74,45 +71,33 @@ impl Metrics {
                 if n > 0 {
                     line(
                         out,
-                        format_args!(
-                            "muster_http_requests_total{{dialect=\"{dialect}\",endpoint=\"{endpoint}\",class=\"{class}\"}} {n}"
-                        ),
+                        format_args!("{name}{{{labels},class=\"{class}\"}} {n}"),
                     );
                 }
             }
         }
-        head(
-            out,
-            "muster_http_request_seconds",
-            "histogram",
-            "Time from the head of a request to its answer.",
-        );
-        for (dialect, endpoint, series) in all() {
-            let labels = format!("dialect=\"{dialect}\",endpoint=\"{endpoint}\"");
+        let name = "muster_http_request_seconds";
+        let help = "Time from the head of a request to its answer.";
+        head(out, name, "histogram", help);
+        for (labels, series) in all() {
             let mut n = 0;
             for (le, in_bucket) in BUCKETS.iter().zip(series.buckets) {
                 n += in_bucket;
                 line(
                     out,
-                    format_args!("muster_http_request_seconds_bucket{{{labels},le=\"{le}\"}} {n}"),
+                    format_args!("{name}_bucket{{{labels},le=\"{le}\"}} {n}"),
                 );
             }
             let count = series.ok + series.client_error + series.server_error;
             line(
                 out,
-                format_args!("muster_http_request_seconds_bucket{{{labels},le=\"+Inf\"}} {count}"),
+                format_args!("{name}_bucket{{{labels},le=\"+Inf\"}} {count}"),
             );
             line(
                 out,
-                format_args!(
-                    "muster_http_request_seconds_sum{{{labels}}} {}",
-                    series.seconds
-                ),
+                format_args!("{name}_sum{{{labels}}} {}", series.seconds),
             );
-            line(
-                out,
-                format_args!("muster_http_request_seconds_count{{{labels}}} {count}"),
-            );
+            line(out, format_args!("{name}_count{{{labels}}} {count}"));
         }
     }
 }
@@ -123,9 +108,9 @@ enum Class {
     ServerError,
 }
 
-fn class(noted: &Noted) -> Class {
-    let is_envelope = noted.dialect != "native";
-    match noted.code {
+fn class(record: &ResponseRecord) -> Class {
+    let is_envelope = record.dialect != "native";
+    match record.code {
         0 if is_envelope => Class::Ok,
         1_000_500..1_000_600 => Class::ServerError,
         500..600 => Class::ServerError,
@@ -140,18 +125,11 @@ fn class(noted: &Noted) -> Class {
 ))]
 pub(crate) async fn metrics(State(http): State<HttpState>) -> impl IntoResponse {
     let mut out = String::with_capacity(16 * 1024);
-    head(
-        &mut out,
-        "muster_build_info",
-        "gauge",
-        "The version that runs.",
-    );
-    line(
-        &mut out,
-        format_args!("muster_build_info{{version=\"{}\"}} 1", http.version),
-    );
+    let (name, version) = ("muster_build_info", http.version);
+    head(&mut out, name, "gauge", "The version that runs.");
+    line(&mut out, format_args!("{name}{{version=\"{version}\"}} 1"));
     write_figures(&mut out, &http.control.figures());
-    write_company(&mut out, &http.control);
+    write_replicas(&mut out, &http.control);
     http.metrics.write(&mut out);
     let name = "muster_shed_total";
     let help = "What was turned away for want of room, by reason.";
@@ -168,112 +146,75 @@ pub(crate) async fn metrics(State(http): State<HttpState>) -> impl IntoResponse 
     )
 }
 
-/// How this replica stands with the others and with the store.
-fn write_company(out: &mut String, control: &Control) {
+/// This replica, the others, and the store.
+fn write_replicas(out: &mut String, control: &Control) {
     let replicas = control.replicas();
-    let here = replicas.first();
-    for (name, help, value) in [
-        (
-            "muster_replicas",
-            "Servers of this installation, as this one sees them.",
-            replicas.len() as u64,
-        ),
-        (
-            "muster_agents_here",
-            "Agents that are connected to this server.",
-            here.map_or(0, |here| here.n_agents as u64),
-        ),
-        (
-            "muster_leads",
-            "1: this server does the background work.",
-            u64::from(control.leads()),
-        ),
-        (
-            "muster_bus_up",
-            "0: messages to other replicas go through the store.",
-            u64::from(control.is_bus_up()),
-        ),
-        (
-            "muster_store_up",
-            "0: the store is away, and reads are answered with what is known here.",
-            u64::from(!control.is_behind()),
-        ),
-    ] {
-        head(out, name, "gauge", help);
-        line(out, format_args!("{name} {value}"));
-    }
+    let n_agents = replicas.first().map_or(0, |here| here.n_agents as u64);
+    let mut gauge = |name, help, value| single(out, name, "gauge", help, value);
+    let help = "Servers of this installation, as this one sees them.";
+    gauge("muster_replicas", help, replicas.len() as u64);
+    let help = "Agents that are connected to this server.";
+    gauge("muster_agents_here", help, n_agents);
+    let help = "1: this server does the background work.";
+    gauge("muster_leads", help, control.leads().into());
+    let help = "0: messages to other replicas go through the store.";
+    gauge("muster_bus_up", help, control.is_bus_up().into());
+    let help = "0: the store is away, and reads are answered with what is known here.";
+    gauge("muster_store_up", help, (!control.is_behind()).into());
 }
 
 fn write_figures(out: &mut String, figures: &Figures) {
     for (name, help, value) in [
         (
-            "muster_revision",
+            "revision",
             "The last commit that this server shows.",
             figures.revision,
         ),
         (
-            "muster_hosts",
-            "Hosts that anybody ever named.",
+            "hosts",
+            "Hosts that were ever named.",
             figures.n_hosts as u64,
         ),
         (
-            "muster_agents_connected",
+            "agents_connected",
             "Agents with a connection.",
             figures.n_agents_up as u64,
         ),
         (
-            "muster_processes",
+            "processes",
             "Registered processes.",
             figures.n_processes as u64,
         ),
         (
-            "muster_processes_running",
+            "processes_running",
             "Processes that run.",
             figures.n_running as u64,
         ),
         (
-            "muster_tasks_open",
+            "tasks_open",
             "Tasks that go on.",
             figures.n_tasks_open as u64,
         ),
         (
-            "muster_targets_open",
+            "targets_open",
             "Targets that go on.",
             figures.n_targets_open as u64,
         ),
     ] {
-        head(out, name, "gauge", help);
-        line(out, format_args!("{name} {value}"));
+        single(out, &format!("muster_{name}"), "gauge", help, value);
     }
     for (name, help, value) in [
+        ("commits", "Commits to the store.", figures.commits),
+        ("reports", "Status reports from agents.", figures.reports),
+        ("statuses", "Statuses in those reports.", figures.statuses),
+        ("results", "Results from agents.", figures.results),
         (
-            "muster_commits_total",
-            "Commits to the store.",
-            figures.commits,
-        ),
-        (
-            "muster_reports_total",
-            "Status reports from agents.",
-            figures.reports,
-        ),
-        (
-            "muster_statuses_total",
-            "Statuses in those reports.",
-            figures.statuses,
-        ),
-        (
-            "muster_results_total",
-            "Results from agents.",
-            figures.results,
-        ),
-        (
-            "muster_operations_total",
+            "operations",
             "Targets of operate requests.",
             figures.operations,
         ),
     ] {
-        head(out, name, "counter", help);
-        line(out, format_args!("{name} {value}"));
+        single(out, &format!("muster_{name}_total"), "counter", help, value);
     }
     let name = "muster_events_total";
     head(out, name, "counter", "Events from agents by kind.");
@@ -301,6 +242,11 @@ fn head(out: &mut String, name: &str, kind: &str, help: &str) {
     );
 }
 
+fn single(out: &mut String, name: &str, kind: &str, help: &str, value: u64) {
+    head(out, name, kind, help);
+    line(out, format_args!("{name} {value}"));
+}
+
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
     writeln!(out, "{text}").expect("writing to a String does not fail");
 }
@@ -309,8 +255,8 @@ fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
 mod tests {
     use super::*;
 
-    fn noted(dialect: &'static str, code: i64) -> Noted {
-        Noted {
+    fn record(dialect: &'static str, code: i64) -> ResponseRecord {
+        ResponseRecord {
             dialect,
             endpoint: "x".into(),
             app: String::new(),
@@ -322,11 +268,11 @@ mod tests {
     #[test]
     fn requests_are_counted_by_class_and_time() {
         let metrics = Metrics::default();
-        metrics.count(&noted("esb", 0), Duration::from_millis(3));
-        metrics.count(&noted("esb", 1_000_400), Duration::from_millis(300));
-        metrics.count(&noted("esb", 1_000_503), Duration::from_secs(100));
-        metrics.count(&noted("native", 202), Duration::ZERO);
-        metrics.count(&noted("native", 404), Duration::ZERO);
+        metrics.count(&record("esb", 0), Duration::from_millis(3));
+        metrics.count(&record("esb", 1_000_400), Duration::from_millis(300));
+        metrics.count(&record("esb", 1_000_503), Duration::from_secs(100));
+        metrics.count(&record("native", 202), Duration::ZERO);
+        metrics.count(&record("native", 404), Duration::ZERO);
         let mut text = String::new();
         metrics.write(&mut text);
         for line in [

@@ -1,7 +1,7 @@
-//! Where a request of a browser comes from.
+//! The origin of a browser's request, against cross-site request forgery.
 //!
-//! A browser sends a cookie with every request to our host, whichever page made the request. A page of another port or of a
-//! sibling domain counts as the same site, so `SameSite` does not stop it. The `Origin` header does: a page cannot choose it.
+//! A browser sends a cookie with every request to this host, whichever page made the request. A page of another port or of a
+//! sibling domain counts as the same site, so `SameSite` does not stop it. A page cannot choose the `Origin` header.
 
 use axum::http::request::Parts;
 use axum::http::{Method, header};
@@ -17,7 +17,7 @@ const MAX_LEN: usize = 300;
 pub struct Origin(String);
 
 impl Origin {
-    /// Reads `scheme://host[:port]`, with nothing behind it but a slash.
+    /// Parses `scheme://host[:port]`, with or without a slash at the end.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let text = text.trim();
         let whole = text.strip_suffix('/').unwrap_or(text);
@@ -63,31 +63,31 @@ impl Origin {
     }
 }
 
-/// Where the page is that made a request.
+/// The origin of the page that made a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Comes {
-    /// Of this server, or of an origin that its operator allows.
+pub(crate) enum RequestOrigin {
+    /// This server, or an origin that its operator allows.
     Own(Origin),
-    /// Of another one, or of one that the browser keeps to itself.
+    /// Another one, or one that the browser does not reveal.
     Foreign(String),
-    /// No browser says so: `Origin` and `Referer` are absent.
+    /// `Origin` and `Referer` are absent: no browser sent it.
     Unknown,
 }
 
-impl Comes {
+impl RequestOrigin {
     pub(crate) fn of(parts: &Parts, allowed: &[Origin]) -> Self {
         let headers = &parts.headers;
-        let said = headers
+        let header = headers
             .get(header::ORIGIN)
             .or_else(|| headers.get(header::REFERER));
-        let Some(said) = said else {
+        let Some(header) = header else {
             return Self::Unknown;
         };
-        let said = said.to_str().unwrap_or("(unreadable)");
-        match Origin::of_url(said) {
+        let header = header.to_str().unwrap_or("(unreadable)");
+        match Origin::of_url(header) {
             Some((origin, _)) if own(parts).as_ref() == Some(&origin) => Self::Own(origin),
             Some((origin, _)) if allowed.contains(&origin) => Self::Own(origin),
-            _ => Self::Foreign(shown(said)),
+            _ => Self::Foreign(shortened(header)),
         }
     }
 }
@@ -107,10 +107,10 @@ fn own(parts: &Parts) -> Option<Origin> {
     Origin::new(scheme, host)
 }
 
-fn shown(said: &str) -> String {
-    let mut shown = said.to_owned();
-    model::text::sanitize_line(&mut shown, MAX_LEN);
-    shown
+fn shortened(header: &str) -> String {
+    let mut text = header.to_owned();
+    model::text::sanitize_line(&mut text, MAX_LEN);
+    text
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    fn from(over_tls: bool, headers: &[(&str, &str)]) -> Comes {
+    fn from(over_tls: bool, headers: &[(&str, &str)]) -> RequestOrigin {
         let mut request = Request::builder().uri("/api/v1/users");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -129,13 +129,14 @@ mod tests {
             parts.extensions.insert(OverTls);
         }
         let allowed = [Origin::parse("https://Muster.example.com:443/").unwrap()];
-        Comes::of(&parts, &allowed)
+        RequestOrigin::of(&parts, &allowed)
     }
 
     #[test]
     fn only_the_own_scheme_host_and_port_are_own() {
         let host = ("Host", "muster.test:7100");
-        let is_own = |over_tls, said| matches!(from(over_tls, &[host, said]), Comes::Own(_));
+        let is_own =
+            |over_tls, header| matches!(from(over_tls, &[host, header]), RequestOrigin::Own(_));
         assert!(is_own(false, ("Origin", "http://muster.test:7100")));
         assert!(is_own(false, ("Origin", "HTTP://Muster.Test:7100")));
         assert!(is_own(true, ("Origin", "https://muster.test:7100")));
@@ -143,7 +144,7 @@ mod tests {
             false,
             ("Referer", "http://muster.test:7100/docs?x=1")
         ));
-        // Behind a proxy, by the operator's word.
+        // Behind a proxy, allowed by the operator.
         assert!(is_own(false, ("Origin", "https://muster.example.com")));
         for foreign in [
             ("Origin", "http://muster.test:7101"),
@@ -159,26 +160,26 @@ mod tests {
             ("Referer", "http://evil.test/http://muster.test:7100/"),
         ] {
             assert!(
-                matches!(from(false, &[host, foreign]), Comes::Foreign(_)),
+                matches!(from(false, &[host, foreign]), RequestOrigin::Foreign(_)),
                 "{foreign:?}"
             );
         }
-        assert_eq!(from(false, &[host]), Comes::Unknown);
+        assert_eq!(from(false, &[host]), RequestOrigin::Unknown);
         // The origin counts before the referrer.
         let both = [
             host,
             ("Origin", "null"),
             ("Referer", "http://muster.test:7100/"),
         ];
-        assert!(matches!(from(false, &both), Comes::Foreign(_)));
+        assert!(matches!(from(false, &both), RequestOrigin::Foreign(_)));
     }
 
     #[test]
     fn a_default_port_may_be_left_out() {
-        let own = |over_tls, host, said| {
+        let own = |over_tls, host, origin| {
             matches!(
-                from(over_tls, &[("Host", host), ("Origin", said)]),
-                Comes::Own(_)
+                from(over_tls, &[("Host", host), ("Origin", origin)]),
+                RequestOrigin::Own(_)
             )
         };
         assert!(own(false, "a.test:80", "http://a.test"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use locks::RwLock;
 
-/// Starts out ready; each part that is not says so. Clones share it.
+/// Ready until a part says that it is not. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Readiness(Arc<RwLock<BTreeMap<&'static str, String>>>);
 
@@ -22,7 +22,7 @@ impl Readiness {
         parts.remove(part);
     }
 
-    /// What is waited for; empty when all is ready.
+    /// The parts that are not ready, and why.
     pub fn reasons(&self) -> BTreeMap<&'static str, String> {
         self.0.read().clone()
     }

@@ -1,4 +1,4 @@
-//! A selection as jobs keep it and show it: in the form in which callers of GSEKit write it.
+//! The JSON of a selection, which jobs store and show: in the form of GSEKit requests.
 
 use model::Invalid;
 use model::expression::{Expression, ExpressionText};
@@ -6,9 +6,9 @@ use model::scope::{Scope, Selection, distinct};
 use model::topology::SetEnv;
 use serde_json::{Value, json};
 
-/// How many terms one search may have: each is looked for on every host.
+/// How many terms one search may have: each is searched on every host.
 const MAX_SEARCHES: usize = 100;
-/// The joined expression of a selection that is none.
+/// The joined expression of a selection without one.
 const ANY: &str = "*.*.*.*.*";
 
 /// `{"scope": …}` or `{"expression_scope": …}`.
@@ -25,8 +25,8 @@ pub(crate) fn to_json(selection: &Selection) -> Value {
 }
 
 /// The joined expression of what [`to_json`] made.
-pub(crate) fn joined(kept: &Value) -> String {
-    let parts = kept.get("expression_scope").cloned();
+pub(crate) fn joined(json: &Value) -> String {
+    let parts = json.get("expression_scope").cloned();
     let expression = parts.and_then(|parts| serde_json::from_value::<Expression>(parts).ok());
     expression.map_or_else(|| ANY.to_owned(), |expression| expression.to_string())
 }
@@ -42,7 +42,7 @@ fn scope_json(scope: &Scope) -> Value {
     })
 }
 
-/// 0 is all of them.
+/// 0 stands for all.
 pub(crate) fn env_text(env: Option<SetEnv>) -> &'static str {
     match env {
         None => "0",
@@ -76,27 +76,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_selection_is_kept_as_callers_write_it() {
+    fn a_selection_is_stored_in_the_form_of_requests() {
         let scope = Selection::Scope(Scope {
             sets: Some(vec![SetId(5)]),
             ..Scope::default()
         });
-        let kept = to_json(&scope);
-        assert_eq!(kept["scope"]["bk_set_env"], "0");
-        assert_eq!(kept["scope"]["bk_set_ids"], json!([5]));
-        assert_eq!(joined(&kept), "*.*.*.*.*");
+        let json = to_json(&scope);
+        assert_eq!(json["scope"]["bk_set_env"], "0");
+        assert_eq!(json["scope"]["bk_set_ids"], json!([5]));
+        assert_eq!(joined(&json), "*.*.*.*.*");
         let expression = Selection::Expression {
             env: Some(SetEnv::Formal),
             expression: Box::new(Expression::parse_dotted("zone[1-3].login").unwrap()),
         };
-        let kept = to_json(&expression);
-        assert_eq!(kept["expression_scope"]["bk_set_name"], "zone[1-3]");
-        assert_eq!(kept["expression_scope"]["bk_set_env"], "3");
-        assert_eq!(joined(&kept), "zone[1-3].login.*.*.*");
+        let json = to_json(&expression);
+        assert_eq!(json["expression_scope"]["bk_set_name"], "zone[1-3]");
+        assert_eq!(json["expression_scope"]["bk_set_env"], "3");
+        assert_eq!(joined(&json), "zone[1-3].login.*.*.*");
     }
 
     #[test]
-    fn searches_are_few() {
+    fn the_terms_of_a_search_are_limited() {
         assert_eq!(searches("x", [" b", "a", "", "b"]).unwrap(), ["a", "b"]);
         let many: Vec<String> = (0..=MAX_SEARCHES).map(|n| n.to_string()).collect();
         let refused = searches("x", many.iter().map(String::as_str));

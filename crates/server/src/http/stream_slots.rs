@@ -1,70 +1,59 @@
-//! How many streams are open: bounded for each caller, so that one cannot take all the places, and bounded in all.
+//! Limits open streams (watches, logs), for each caller and in all.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use control::ControlError;
-use locks::{Mutex, MutexGuard};
+use locks::Mutex;
 use model::access::Caller;
 
-/// How many streams one app may have open, or one person without an app.
+use crate::slots::SlotCounts;
+
+/// How many streams one app may have open, or one user without an app.
 pub(crate) const MAX_PER_CALLER: usize = 64;
 /// How many there may be in all.
 const MAX_IN_ALL: usize = 2048;
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Watchers(Arc<Mutex<HashMap<Who, usize>>>);
+pub(crate) struct StreamSlots(Arc<Mutex<SlotCounts<StreamOwner>>>);
 
-/// An app may name any user, so its users share its places.
+/// An app may name any user, so its users share its slots.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Who {
+enum StreamOwner {
     App(String),
-    Person(String),
+    User(String),
 }
 
-/// One stream's place; given back when it is dropped.
+/// One stream's slot; freed when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
-    all: Watchers,
-    who: Who,
+pub(crate) struct StreamSlot {
+    slots: StreamSlots,
+    owner: StreamOwner,
 }
 
-impl Watchers {
-    pub(crate) fn enter(&self, caller: &Caller) -> Result<Place, ControlError> {
-        let who = match caller.app.is_empty() {
-            true => Who::Person(caller.user.clone()),
-            false => Who::App(caller.app.clone()),
+impl StreamSlots {
+    pub(crate) fn take(&self, caller: &Caller) -> Result<StreamSlot, ControlError> {
+        let owner = match caller.app.is_empty() {
+            true => StreamOwner::User(caller.user.clone()),
+            false => StreamOwner::App(caller.app.clone()),
         };
-        let mut open = self.open();
-        let n_own = open.get(&who).copied().unwrap_or_default();
-        let n_all: usize = open.values().sum();
-        if n_own >= MAX_PER_CALLER || n_all >= MAX_IN_ALL {
-            let n = n_own.min(MAX_PER_CALLER);
+        let mut counts = self.0.lock();
+        let n_own = counts.of(&owner);
+        if n_own >= MAX_PER_CALLER || counts.total() >= MAX_IN_ALL {
             return Err(ControlError::Busy(format!(
-                "too many streams are open, {n} of them yours: close one first"
+                "too many streams are open, {n_own} of them yours: close one first"
             )));
         }
-        *open.entry(who.clone()).or_default() += 1;
-        Ok(Place {
-            all: self.clone(),
-            who,
+        counts.add(owner.clone());
+        Ok(StreamSlot {
+            slots: self.clone(),
+            owner,
         })
-    }
-
-    fn open(&self) -> MutexGuard<'_, HashMap<Who, usize>> {
-        self.0.lock()
     }
 }
 
-impl Drop for Place {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
-        let mut open = self.all.open();
-        if let Some(n) = open.get_mut(&self.who) {
-            *n -= 1;
-            if *n == 0 {
-                open.remove(&self.who);
-            }
-        }
+        self.slots.0.lock().remove(&self.owner);
     }
 }
 
@@ -73,25 +62,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_caller_with_all_its_places_taken_waits_for_one_and_others_do_not() {
-        let watchers = Watchers::default();
+    fn a_caller_without_a_free_slot_is_refused_and_others_are_not() {
+        let slots = StreamSlots::default();
         let one = Caller::system();
         let named = |user: &str| Caller {
             user: user.to_owned(),
             ..Caller::system()
         };
-        let mut places: Vec<Place> = (0..MAX_PER_CALLER)
-            .map(|n| watchers.enter(&named(&n.to_string())).unwrap())
+        let mut taken: Vec<StreamSlot> = (0..MAX_PER_CALLER)
+            .map(|n| slots.take(&named(&n.to_string())).unwrap())
             .collect();
-        assert!(matches!(watchers.enter(&one), Err(ControlError::Busy(_))));
+        assert!(matches!(slots.take(&one), Err(ControlError::Busy(_))));
         let other = Caller {
             app: String::new(),
             ..one.clone()
         };
-        let other = watchers.enter(&other).unwrap();
-        places.pop();
-        assert!(watchers.enter(&one).is_ok());
-        drop((places, other));
-        assert!(watchers.open().is_empty());
+        let other = slots.take(&other).unwrap();
+        taken.pop();
+        assert!(slots.take(&one).is_ok());
+        drop((taken, other));
+        assert!(slots.0.lock().is_empty());
     }
 }

@@ -1,7 +1,7 @@
-//! Frames over a connection that is silent most of the time: between two frames nothing is kept for it.
+//! Frames over a connection that is idle most of the time: between two frames it holds no buffer.
 //!
-//! Ten thousand buffers that wait for something to do would be most of what connected agents cost. So bytes are read into
-//! a buffer on the stack and kept only while they are part of a frame, and frames that go out are made when they are sent.
+//! Ten thousand idle buffers would be most of the memory of connected agents. So bytes are read into a buffer on the stack
+//! and kept only while they are part of a frame, and outgoing frames are encoded when they are sent.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -17,23 +17,23 @@ use wire::{Codec, Down, Up, WireError};
 
 /// How much is read at a time.
 const READ: usize = 8 * 1024;
-/// With this much to write, it is written before more is made.
+/// With so many bytes encoded, they are written before more is encoded.
 const WRITE: usize = 64 * 1024;
-/// How long an agent may take to read anything of what it is sent. A slow network takes longer for a long frame, but some of
-/// it arrives all the time.
+/// How long an agent may read nothing of what it is sent. A slow network takes longer for a long frame, but some bytes of it
+/// arrive all the time.
 const MAX_STALL: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(in crate::agents) struct Frames<S> {
     stream: S,
     codec: Codec<Up, Down>,
-    /// Bytes of a frame that has begun to arrive, and of what came with it.
+    /// Bytes of a frame that is not complete, and of what came with it.
     incoming: BytesMut,
     heard_at: Instant,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
-    /// Takes no frame that is longer than this.
+    /// Refuses frames that are longer than `limit`.
     pub(super) fn with_limit(stream: S, limit: usize) -> Self {
         Self {
             stream,
@@ -43,22 +43,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
         }
     }
 
-    /// From now on frames may be as long as any.
+    /// From now on the general limit of frames applies.
     pub(super) fn lift_limit(&mut self) {
         self.codec = Codec::new();
     }
 
-    /// When the last bytes were read: a part of a long frame shows as well as a whole one that the agent lives.
+    /// When the last bytes were read: a part of a long frame is a sign of life, too.
     pub(super) fn heard_at(&self) -> Instant {
         self.heard_at
     }
 
-    /// Does not count the time since then as silence, because the server did not listen.
+    /// Does not count the time since then as silence, because the server did not read.
     pub(super) fn excuse_since(&mut self, since: Instant) {
         self.heard_at += since.elapsed();
     }
 
-    /// The next frame; none when the peer is done. May be cancelled without loss.
+    /// The next frame; none at the end of the stream. May be cancelled without loss.
     pub(super) async fn next(&mut self) -> Result<Option<Up>, WireError> {
         loop {
             if let Some(frame) = self.codec.decode(&mut self.incoming)? {
@@ -86,7 +86,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Frames<S> {
         Poll::Ready(Ok(scratch.filled().len()))
     }
 
-    /// Writes all of them.
+    /// Writes all frames.
     pub(super) async fn send(&mut self, frames: Vec<Down>) -> Result<(), WireError> {
         let mut outgoing = BytesMut::new();
         for frame in frames {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn frames_come_out_whole_and_leave_nothing_behind() {
+    async fn frames_are_decoded_and_leave_no_buffer() {
         let sent = [report(0), report(500), report(1)];
         let (mut near, far) = duplex(1000);
         let mut frames = Frames::with_limit(far, wire::MAX_FRAME);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_frame_that_is_cut_off_is_an_error_and_a_long_one_is_refused() {
+    async fn a_truncated_frame_is_an_error_and_a_long_one_is_refused() {
         let bytes = bytes_of(&[report(10)]);
         let (mut near, far) = duplex(64 * 1024);
         near.write_all(&bytes[..bytes.len() - 1]).await.unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_read_that_is_cancelled_loses_nothing() {
+    async fn a_cancelled_read_loses_nothing() {
         let bytes = bytes_of(&[report(3)]);
         let (mut near, far) = duplex(64 * 1024);
         let mut frames = Frames::with_limit(far, wire::MAX_FRAME);
@@ -186,7 +186,7 @@ mod tests {
             let cancelled = frames.next();
             tokio::select! {
                 biased;
-                _ = cancelled => panic!("nothing is whole yet"),
+                _ = cancelled => panic!("no frame is complete yet"),
                 written = near.write_all(byte) => written.unwrap(),
             }
         }

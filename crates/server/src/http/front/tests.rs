@@ -18,7 +18,7 @@ async fn broken() -> &'static str {
 }
 
 #[tokio::test]
-async fn a_panic_in_request_code_answers_500_in_every_dialect_and_the_server_goes_on() {
+async fn a_panic_in_a_handler_answers_500_in_every_dialect_and_the_server_goes_on() {
     let dir = TempDir::new().unwrap();
     let url = format!("sqlite:{}/muster.db", dir.path().display());
     let store = Store::open(&url).await.unwrap();

@@ -1,4 +1,4 @@
-//! get_agent_status, get_agent_info, list_agent_state and list_agent_info: whether agents live, and what they are.
+//! get_agent_status, get_agent_info, list_agent_state and list_agent_info.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 use serde::ser::Serializer;
 
 use super::endpoint::Keys;
-use super::hosts::{self, HostEcho, Named};
-use super::refusal::Refusal;
+use super::hosts::{self, HostEcho, RequestedHost};
+use super::refusal::{Refusal, no_known_agent};
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
 /// GSE's numbers for the state of an agent. Only running counts as alive.
 const NOT_FOUND: i32 = -2;
@@ -20,13 +20,13 @@ const RUNNING: i32 = 2;
 /// An agent; 0 would be a proxy.
 const RUN_MODE_AGENT: u8 = 1;
 
-/// One agent that was asked for, and what is known of its host.
-struct Seen<'a> {
-    named: Named<'a>,
+/// One requested agent, and its host if the fleet knows it.
+struct AgentView<'a> {
+    named: RequestedHost<'a>,
     host: Option<HostView<'a>>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> AgentView<'a> {
     fn echo(&self) -> HostEcho<'a> {
         self.named.echo(self.host.as_ref(), Keys::V2)
     }
@@ -35,7 +35,7 @@ impl<'a> Seen<'a> {
         self.host.is_some_and(|host| host.link.is_up())
     }
 
-    /// A host that was only ever named in requests has no agent.
+    /// A host that only requests have named has no agent.
     fn is_known(&self) -> bool {
         self.host.is_some_and(|host| {
             host.link != Link::Never
@@ -66,52 +66,58 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What is answered when none of the agents is known: 2.0 callers are told so, v1 callers get their map all the same.
+/// The response when no requested agent is known: a refusal in GSE 2.0, the map of hosts in v1.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NoneKnown {
     Refuse,
     Answer,
 }
 
-/// Answers with what `write` makes of the agents.
+/// Responds with what `write` makes of the agents.
 async fn answer(
-    ask: &Ask<'_>,
+    context: &RequestContext<'_>,
     request: RawRequest,
     none_known: NoneKnown,
-    write: fn(&[Seen<'_>]) -> Vec<u8>,
+    write: fn(&[AgentView<'_>]) -> Vec<u8>,
 ) -> Result<Vec<u8>, Refusal> {
     let named = request.named()?;
-    let fleet = ask.http.control.fleet();
-    let seen: Vec<Seen<'_>> = named
+    let fleet = context.http.control.fleet();
+    let agents: Vec<AgentView<'_>> = named
         .into_iter()
-        .map(|named| Seen {
+        .map(|named| AgentView {
             named,
             host: hosts::find(&fleet, &named.place()),
         })
         .collect();
-    match none_known == NoneKnown::Answer || seen.iter().any(Seen::is_known) {
-        true => Ok(write(&seen)),
-        false => Err(Refusal::no_known_agent()),
+    match none_known == NoneKnown::Answer || agents.iter().any(AgentView::is_known) {
+        true => Ok(write(&agents)),
+        false => Err(no_known_agent()),
     }
 }
 
-pub(crate) async fn agent_status(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn agent_status(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     #[derive(Serialize)]
     struct AgentStatus<'a> {
         #[serde(flatten)]
         host: HostEcho<'a>,
         bk_agent_alive: u8,
     }
-    answer(ask, request, NoneKnown::Answer, |seen| {
-        success(by_host(seen, |seen| AgentStatus {
-            host: seen.echo(),
-            bk_agent_alive: seen.is_up().into(),
+    answer(context, request, NoneKnown::Answer, |agents| {
+        success(by_host(agents, |agent| AgentStatus {
+            host: agent.echo(),
+            bk_agent_alive: agent.is_up().into(),
         }))
     })
     .await
 }
 
-pub(crate) async fn agent_info(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn agent_info(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     #[derive(Serialize)]
     struct AgentInfo<'a> {
         #[serde(flatten)]
@@ -121,11 +127,11 @@ pub(crate) async fn agent_info(ask: &Ask<'_>, request: RawRequest) -> Result<Vec
         parent_ip: &'a str,
         parent_port: u16,
     }
-    answer(ask, request, NoneKnown::Answer, |seen| {
-        success(by_host(seen, |seen| AgentInfo {
-            host: seen.echo(),
-            version: seen.version(),
-            bk_agent_alive: seen.is_up().into(),
+    answer(context, request, NoneKnown::Answer, |agents| {
+        success(by_host(agents, |agent| AgentInfo {
+            host: agent.echo(),
+            version: agent.version(),
+            bk_agent_alive: agent.is_up().into(),
             // Agents connect to the server itself: there are no proxies between.
             parent_ip: "",
             parent_port: 0,
@@ -135,18 +141,18 @@ pub(crate) async fn agent_info(ask: &Ask<'_>, request: RawRequest) -> Result<Vec
 }
 
 pub(crate) async fn list_agent_state(
-    ask: &Ask<'_>,
+    context: &RequestContext<'_>,
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
-    answer(ask, request, NoneKnown::Refuse, |seen| {
-        let rows: Vec<AgentState<'_>> = seen.iter().map(AgentState::of).collect();
+    answer(context, request, NoneKnown::Refuse, |agents| {
+        let rows: Vec<AgentState<'_>> = agents.iter().map(AgentState::of).collect();
         success(rows)
     })
     .await
 }
 
 pub(crate) async fn list_agent_info(
-    ask: &Ask<'_>,
+    context: &RequestContext<'_>,
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     #[derive(Serialize)]
@@ -160,14 +166,14 @@ pub(crate) async fn list_agent_info(
         cores: u32,
         memory_kib: u64,
     }
-    answer(ask, request, NoneKnown::Refuse, |seen| {
-        let rows: Vec<AgentInfo<'_>> = seen
+    answer(context, request, NoneKnown::Refuse, |agents| {
+        let rows: Vec<AgentInfo<'_>> = agents
             .iter()
-            .map(|seen| {
-                let info = seen.host.and_then(|host| host.info);
+            .map(|agent| {
+                let info = agent.host.and_then(|host| host.info);
                 AgentInfo {
-                    state: AgentState::of(seen),
-                    bk_host_ip: seen.echo().ip,
+                    state: AgentState::of(agent),
+                    bk_host_ip: agent.echo().ip,
                     bk_os_type: "linux",
                     hostname: info.map_or("", |info| &info.hostname),
                     kernel: info.map_or("", |info| &info.kernel),
@@ -192,14 +198,14 @@ struct AgentState<'a> {
 }
 
 impl<'a> AgentState<'a> {
-    fn of(seen: &Seen<'a>) -> Self {
+    fn of(agent: &AgentView<'a>) -> Self {
         Self {
-            bk_agent_id: seen.named.agent_id(seen.host.as_ref()),
-            bk_cloud_id: seen.echo().bk_cloud_id,
-            version: seen.version(),
+            bk_agent_id: agent.named.agent_id(agent.host.as_ref()),
+            bk_cloud_id: agent.echo().bk_cloud_id,
+            version: agent.version(),
             run_mode: RUN_MODE_AGENT,
-            status_code: seen.status_code(),
-            report_time: seen.report_time(),
+            status_code: agent.status_code(),
+            report_time: agent.report_time(),
         }
     }
 }
@@ -207,11 +213,13 @@ impl<'a> AgentState<'a> {
 /// A map by `cloud:ip`, each host once.
 struct ByHost<T>(Vec<(String, T)>);
 
-fn by_host<'a, T>(seen: &[Seen<'a>], of: impl Fn(&Seen<'a>) -> T) -> ByHost<T> {
-    let mut written = std::collections::HashSet::with_capacity(seen.len());
-    let keyed = seen.iter().map(|seen| (seen.named.prefix(Keys::V2), seen));
+fn by_host<'a, T>(agents: &[AgentView<'a>], of: impl Fn(&AgentView<'a>) -> T) -> ByHost<T> {
+    let mut written = std::collections::HashSet::with_capacity(agents.len());
+    let keyed = agents
+        .iter()
+        .map(|agent| (agent.named.prefix(Keys::V2), agent));
     let once = keyed.filter(|(key, _)| written.insert(key.clone()));
-    ByHost(once.map(|(key, seen)| (key, of(seen))).collect())
+    ByHost(once.map(|(key, agent)| (key, of(agent))).collect())
 }
 
 impl<T: Serialize> Serialize for ByHost<T> {

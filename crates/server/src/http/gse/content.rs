@@ -5,23 +5,23 @@ use model::status::Exit;
 use model::{FullName, Op, Outcome, UnixMillis};
 use serde::Serialize;
 
-/// How much output all the `content`s of one answer carry together, and each of them at the least. A result may have
-/// 30,000 keys; the native API shows all of it, page by page.
+/// How much output all `content`s of one response carry together, and each at least. A result may have 30,000 keys; the
+/// native API shows everything, page by page.
 const ALL_OUTPUT: usize = 8 * 1024 * 1024;
 const LEAST_OUTPUT: usize = 4096;
 
-/// How much output each of so many targets may show.
+/// How much output each of `n_targets` may show.
 pub(crate) fn output_share(n_targets: usize) -> usize {
     (ALL_OUTPUT / n_targets.max(1)).clamp(LEAST_OUTPUT, model::operation::MAX_OUTPUT)
 }
 
-/// What `content` says of the target beside its outcome.
+/// The fields of `content` beside the outcome.
 #[derive(Debug, Clone)]
-pub(crate) struct About<'a> {
+pub(crate) struct TargetFacts<'a> {
     pub process: &'a FullName,
     pub ip: String,
     pub agent_id: &'a str,
-    /// The binary; empty where nobody knows it any more.
+    /// The binary; empty if it is unknown by now.
     pub proc_name: &'a str,
     pub setup_path: &'a str,
     pub registered_at: UnixMillis,
@@ -31,28 +31,28 @@ pub(crate) struct About<'a> {
 }
 
 /// The document for a target that has ended.
-pub(crate) fn content(op: Op, outcome: &Outcome, about: &About<'_>) -> String {
+pub(crate) fn content(op: Op, outcome: &Outcome, facts: &TargetFacts<'_>) -> String {
     let written = match op {
-        // A query that saw nothing, for whatever reason, says so in the same form.
+        // A failed query has the same form.
         Op::Query => {
-            let nothing = ProcessInspection {
+            let absent = ProcessInspection {
                 pid: -1,
                 disk: -1,
                 looked_at: outcome.ended_at,
                 ..Default::default()
             };
-            let instance = outcome.instance.as_deref().unwrap_or(&nothing);
-            serde_json::to_string(&Seen::of(instance, about))
+            let instance = outcome.instance.as_deref().unwrap_or(&absent);
+            serde_json::to_string(&QueryContent::of(instance, facts))
         }
-        _ => serde_json::to_string(&Done {
-            value: [Value::of(outcome, about)],
+        _ => serde_json::to_string(&OperationContent {
+            value: [Value::of(outcome, facts)],
         }),
     };
     written.expect("content has only string keys")
 }
 
 #[derive(Serialize)]
-struct Done<'a> {
+struct OperationContent<'a> {
     value: [Value<'a>; 1],
 }
 
@@ -67,7 +67,7 @@ struct Value<'a> {
     instance_id: &'a str,
     result: &'a str,
     is_auto: bool,
-    // Beyond what other servers answer.
+    // Beyond the responses of other servers.
     command: &'a str,
     exit_code: Option<i32>,
     exit_signal: Option<i32>,
@@ -76,24 +76,24 @@ struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    fn of(outcome: &'a Outcome, about: &'a About<'a>) -> Self {
+    fn of(outcome: &'a Outcome, facts: &'a TargetFacts<'a>) -> Self {
         let ran = outcome.ran.as_ref();
         let (exit_code, exit_signal) = exit_of(ran);
         Self {
-            proc_name: or_name(about),
-            setup_path: about.setup_path,
+            proc_name: or_name(facts),
+            setup_path: facts.setup_path,
             func_id: "",
             instance_id: "",
             result: match outcome.code.0 {
                 0 => "success",
                 _ => &outcome.message,
             },
-            is_auto: outcome.managed.unwrap_or(about.managed),
+            is_auto: outcome.managed.unwrap_or(facts.managed),
             command: ran.map_or("", |ran| &ran.command),
             exit_code,
             exit_signal,
             duration_ms: ran.map_or(0, |ran| ran.duration_ms),
-            output: ran.map_or("", |ran| tail(&ran.output, about.max_output)),
+            output: ran.map_or("", |ran| tail(&ran.output, facts.max_output)),
         }
     }
 }
@@ -116,32 +116,32 @@ fn tail(text: &str, max: usize) -> &str {
     &text[from..]
 }
 
-fn or_name<'a>(about: &'a About<'a>) -> &'a str {
-    match about.proc_name.is_empty() {
-        true => about.process.name.as_str(),
-        false => about.proc_name,
+fn or_name<'a>(facts: &'a TargetFacts<'a>) -> &'a str {
+    match facts.proc_name.is_empty() {
+        true => facts.process.name.as_str(),
+        false => facts.proc_name,
     }
 }
 
 #[derive(Serialize)]
-struct Seen<'a> {
+struct QueryContent<'a> {
     ip: &'a str,
     bk_agent_id: &'a str,
     utctime: String,
     utctime2: String,
     timezone: i32,
-    process: [SeenProcess<'a>; 1],
+    process: [QueriedProcess<'a>; 1],
 }
 
 #[derive(Serialize)]
-struct SeenProcess<'a> {
+struct QueriedProcess<'a> {
     procname: &'a str,
-    instance: [SeenInstance<'a>; 1],
+    instance: [QueriedInstance<'a>; 1],
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SeenInstance<'a> {
+struct QueriedInstance<'a> {
     cmdline: &'a str,
     process_name: &'a str,
     version: &'a str,
@@ -169,23 +169,23 @@ struct SeenInstance<'a> {
     report_time: i64,
 }
 
-impl<'a> Seen<'a> {
-    fn of(instance: &'a ProcessInspection, about: &'a About<'a>) -> Self {
+impl<'a> QueryContent<'a> {
+    fn of(instance: &'a ProcessInspection, facts: &'a TargetFacts<'a>) -> Self {
         let local = |at: UnixMillis| match at {
             UnixMillis::NEVER => String::new(),
             at => clock(at.plus_millis(i64::from(instance.utc_offset_secs) * 1000)),
         };
         Self {
-            ip: &about.ip,
-            bk_agent_id: about.agent_id,
+            ip: &facts.ip,
+            bk_agent_id: facts.agent_id,
             utctime: local(instance.looked_at),
             utctime2: clock(instance.looked_at),
             timezone: instance.utc_offset_secs / 3600,
-            process: [SeenProcess {
-                procname: or_name(about),
-                instance: [SeenInstance {
+            process: [QueriedProcess {
+                procname: or_name(facts),
+                instance: [QueriedInstance {
                     cmdline: &instance.cmdline,
-                    process_name: about.process.name.as_str(),
+                    process_name: facts.process.name.as_str(),
                     version: &instance.version,
                     health: &instance.health,
                     is_auto: instance.managed,
@@ -196,7 +196,7 @@ impl<'a> Seen<'a> {
                     disk_size: instance.disk,
                     free_v_mem: instance.free_kib.to_string(),
                     pid: instance.pid,
-                    // Of the run that is there; `last_start_time` stays when it has ended.
+                    // Of the current run; `last_start_time` stays after its end.
                     start_time: match instance.pid > 0 {
                         true => local(instance.started_at),
                         false => String::new(),
@@ -206,7 +206,7 @@ impl<'a> Seen<'a> {
                     stime: instance.stime_ticks.to_string(),
                     thread_count: instance.threads,
                     elapsed_time: instance.elapsed_secs,
-                    register_time: about.registered_at.secs(),
+                    register_time: facts.registered_at.secs(),
                     last_start_time: instance.started_at.secs(),
                     report_time: instance.looked_at.secs(),
                 }],
@@ -234,8 +234,8 @@ mod tests {
 
     use super::*;
 
-    fn about(process: &FullName) -> About<'_> {
-        About {
+    fn facts(process: &FullName) -> TargetFacts<'_> {
+        TargetFacts {
             process,
             ip: "10.0.0.1".into(),
             agent_id: "",
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_has_the_types_that_strict_clients_want() {
+    fn a_query_has_the_types_that_strict_clients_need() {
         let name = FullName::parse("gse", "web").unwrap();
         let mut outcome = Outcome::plain(Code::OK, "success", UnixMillis(0));
         outcome.instance = Some(Box::new(ProcessInspection {
@@ -268,7 +268,7 @@ mod tests {
             ..ProcessInspection::default()
         }));
         assert_eq!(
-            read(&content(Op::Query, &outcome, &about(&name))),
+            read(&content(Op::Query, &outcome, &facts(&name))),
             json!({"ip": "10.0.0.1", "bk_agent_id": "", "utctime": "2023-11-15 06:14:20",
                 "utctime2": "2023-11-14 22:14:20", "timezone": 8, "process": [{"procname": "nginx", "instance": [{
                 "cmdline": "", "processName": "web", "version": "", "health": "", "isAuto": true, "cpuUsage": 0.3,
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_end_has_exactly_one_value() {
+    fn every_other_operation_has_exactly_one_value() {
         let name = FullName::parse("gse", "web").unwrap();
         let mut outcome = Outcome::plain(Code::COMMAND_FAILED, "no such file", UnixMillis(0));
         outcome.managed = Some(false);
@@ -291,7 +291,7 @@ mod tests {
             output: "no such file".into(),
         });
         assert_eq!(
-            read(&content(Op::Start, &outcome, &about(&name))),
+            read(&content(Op::Start, &outcome, &facts(&name))),
             json!({"value": [{"procName": "nginx", "setupPath": "/data", "funcID": "", "instanceID": "",
                 "result": "no such file", "isAuto": false, "command": "./start.sh", "exitCode": 127,
                 "exitSignal": null, "durationMs": 12, "output": "no such file"}]})
@@ -299,14 +299,14 @@ mod tests {
     }
 
     #[test]
-    fn a_query_that_saw_nothing_says_so_in_the_form_of_a_query() {
+    fn a_failed_query_has_the_form_of_a_query() {
         let name = FullName::parse("gse", "web").unwrap();
         let outcome = Outcome::plain(
             Code::NO_CONNECTION,
             "can not find connection",
             UnixMillis(0),
         );
-        let read = read(&content(Op::Query, &outcome, &about(&name)));
+        let read = read(&content(Op::Query, &outcome, &facts(&name)));
         let instance = &read["process"][0]["instance"][0];
         assert_eq!(
             (&instance["pid"], &instance["processName"]),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn few_targets_show_all_their_output_and_many_a_little_each() {
+    fn output_is_divided_between_targets() {
         assert_eq!(output_share(1), 64 * 1024);
         assert_eq!(output_share(30_000), 4096);
     }

@@ -1,4 +1,4 @@
-//! The table of endpoints: which path means which verb, in which dialect. The OpenAPI document is made from it, too.
+//! The table of endpoints: method and path to verb and dialect. The OpenAPI document is made from it, too.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -7,7 +7,6 @@ use axum::http::Method;
 
 use super::refusal::Refusal;
 
-/// What is asked for, whatever the dialect calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
     Register,
@@ -58,7 +57,7 @@ impl Dialect {
 pub(crate) struct Endpoint {
     pub dialect: Dialect,
     pub method: Method,
-    /// As it is documented; it is found without its trailing slash.
+    /// As documented; lookups ignore the trailing slash.
     pub path: String,
     /// The ESB name.
     pub name: &'static str,
@@ -81,7 +80,7 @@ impl Endpoint {
 const ESB_PREFIXES: [&str; 2] = ["/api/c/compapi/v2/gse/", "/v2/gse/"];
 const PMS_PREFIX: &str = "/procapi/";
 const GSE2_PREFIX: &str = "/api/v2/";
-/// What an API gateway puts before a GSE 2.0 path: this, the stage, and a slash.
+/// An API gateway prefixes a GSE 2.0 path with this, the stage, and a slash.
 const GATEWAY_PREFIX: &str = "/api/bk-gse/";
 
 const NAMES: [(&str, Verb); 19] = [
@@ -192,7 +191,7 @@ pub(crate) fn find(method: &Method, path: &str) -> Result<&'static Endpoint, Ref
     })
 }
 
-/// Whether an answer to this path has to come in the envelope.
+/// Whether the response to this path needs the envelope.
 pub(crate) fn is_dialect(path: &str) -> bool {
     prefixes().any(|(prefix, _)| path.starts_with(prefix) || path == prefix.trim_end_matches('/'))
 }

@@ -10,15 +10,18 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::endpoint::Keys;
-use super::hosts::{self, HostEcho, Named};
+use super::hosts::{self, HostEcho, RequestedHost};
 use super::refusal::Refusal;
 use super::register::{Answers, Suffix};
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
-pub(crate) async fn set_groups(ask: &Ask<'_>, mut request: RawRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn set_groups(
+    context: &RequestContext<'_>,
+    mut request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     let namespace = request.namespace()?;
-    let hosts = request.asked(ask.keys())?;
+    let hosts = request.asked(context.keys())?;
     let spec = request
         .take_spec()
         .ok_or_else(|| Invalid::required("spec"))??;
@@ -26,9 +29,9 @@ pub(crate) async fn set_groups(ask: &Ask<'_>, mut request: RawRequest) -> Result
         .process_group
         .ok_or_else(|| Invalid::required("spec.process_group"))?;
     let groups = group::complete(groups).map_err(|e| e.within("spec"))?;
-    let control = &ask.http.control;
+    let control = &context.http.control;
     let answers = control
-        .set_groups(ask.caller, &namespace, hosts, groups)
+        .set_groups(context.caller, &namespace, hosts, groups)
         .await?;
     Ok(success(Answers {
         answers: &answers,
@@ -36,19 +39,23 @@ pub(crate) async fn set_groups(ask: &Ask<'_>, mut request: RawRequest) -> Result
     }))
 }
 
-pub(crate) async fn groups(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn groups(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     let namespace = request.namespace()?;
-    ask.http
+    context
+        .http
         .control
-        .check(ask.caller, Permission::View, &namespace)?;
+        .check(context.caller, Permission::View, &namespace)?;
     let named = request.named()?;
-    let fleet = ask.http.control.fleet();
+    let fleet = context.http.control.fleet();
     Ok(success(Infos {
         process_group_infos: Rows {
             fleet: &fleet,
             namespace: &namespace,
             named: &named,
-            keys: ask.keys(),
+            keys: context.keys(),
         },
     }))
 }
@@ -61,7 +68,7 @@ struct Infos<'a> {
 struct Rows<'a> {
     fleet: &'a Fleet,
     namespace: &'a Namespace,
-    named: &'a [Named<'a>],
+    named: &'a [RequestedHost<'a>],
     keys: Keys,
 }
 

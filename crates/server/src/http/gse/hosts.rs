@@ -1,4 +1,4 @@
-//! Hosts and agents as callers name them, and how they are echoed.
+//! The hosts and agents of a request, and how responses echo them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use super::endpoint::Keys;
 use super::request::RawRequest;
 use crate::http::json::Scalar;
 
-/// One element of `hosts`. A wrong value fails its own key only, so everything is kept as it was written.
+/// One element of `hosts`, unparsed: a wrong value fails its own key only.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RawHost {
@@ -22,24 +22,22 @@ pub(crate) struct RawHost {
     pub bk_agent_id: Scalar,
 }
 
-/// One host of a request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Named<'a> {
+pub(crate) enum RequestedHost<'a> {
     Host(&'a RawHost),
     /// An element of `agent_id_list`: an agent id, or `cloud:ip`.
     Agent(&'a Scalar),
 }
 
 impl RawRequest {
-    /// The hosts of the request, in its order; at least one. One that cannot be answered under a key of its own refuses the
-    /// request.
-    pub(crate) fn named(&self) -> Result<Vec<Named<'_>>, Invalid> {
+    /// The hosts of the request, in its order; at least one. A host without a key of its own refuses the request.
+    pub(crate) fn named(&self) -> Result<Vec<RequestedHost<'_>>, Invalid> {
         let agents = self.agent_id_list.as_deref().unwrap_or_default();
         if let Some(index) = agents.iter().position(Scalar::is_empty) {
             return Err(Invalid::required(format!("agent_id_list[{index}]")));
         }
         if !agents.is_empty() {
-            return Ok(agents.iter().map(Named::Agent).collect());
+            return Ok(agents.iter().map(RequestedHost::Agent).collect());
         }
         for (index, host) in self.hosts.iter().flatten().enumerate() {
             let at = |error: Invalid| error.within(&format!("hosts[{index}]"));
@@ -51,16 +49,19 @@ impl RawRequest {
             }
             None => Err(Invalid::required("hosts")),
             Some([]) => Err(Invalid::new("hosts", "must not be empty")),
-            Some(hosts) => Ok(hosts.iter().map(|host| Named::Host(&host.0)).collect()),
+            Some(hosts) => Ok(hosts
+                .iter()
+                .map(|host| RequestedHost::Host(&host.0))
+                .collect()),
         }
     }
 
-    /// `bk_supplier_id` of the hosts that were given one.
+    /// `bk_supplier_id` of the hosts that have one.
     pub(crate) fn suppliers(&self) -> HashMap<Host, i64> {
         let hosts = self.hosts.iter().flatten().map(|host| &host.0);
-        let given =
-            hosts.filter_map(|host| Some((host.parse().ok()?, host.bk_supplier_id.to_int()?)));
-        given.collect()
+        hosts
+            .filter_map(|host| Some((host.parse().ok()?, host.bk_supplier_id.to_int()?)))
+            .collect()
     }
 
     pub(crate) fn asked(&self, keys: Keys) -> Result<Vec<Asked>, Invalid> {
@@ -69,7 +70,7 @@ impl RawRequest {
     }
 }
 
-impl<'a> Named<'a> {
+impl<'a> RequestedHost<'a> {
     pub(crate) fn asked(self, keys: Keys) -> Asked {
         Asked {
             key_prefix: self.prefix(keys).into(),
@@ -77,7 +78,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// What stands before `:namespace:name`, to the letter as the caller wrote it.
+    /// The part of a key before `:namespace:name`, exactly as the caller wrote it.
     pub(crate) fn prefix(self, keys: Keys) -> String {
         match self {
             Self::Agent(text) => text.to_text().into_owned(),
@@ -103,7 +104,7 @@ impl<'a> Named<'a> {
         placed.unwrap_or_else(Place::Bad)
     }
 
-    /// `host` of a row about it. What the caller wrote comes back; what an agent id hides is filled in.
+    /// `host` of its row: as the caller wrote it, or the host of an agent id.
     pub(crate) fn echo(self, found: Option<&HostView<'_>>, keys: Keys) -> HostEcho<'a> {
         match self {
             Self::Host(host) if !host.is_agent() => HostEcho {
@@ -128,7 +129,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// `bk_agent_id` of a row about it: whoever asked by an id finds the row by that very text.
+    /// `bk_agent_id` of its row: exactly the text of the request, if it has one.
     pub(crate) fn agent_id(self, found: Option<&HostView<'a>>) -> Cow<'a, str> {
         match self {
             Self::Agent(text) => text.to_text(),
@@ -140,7 +141,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The cloud area of a host that nobody can tell.
+/// The cloud area of an unknown host.
 const UNKNOWN_CLOUD: i64 = -1;
 
 #[derive(Debug, Serialize)]
@@ -152,7 +153,7 @@ pub(crate) struct HostEcho<'a> {
 }
 
 impl HostEcho<'static> {
-    /// A host that was not asked for by name.
+    /// A host that the request does not name.
     pub(crate) fn of(view: &HostView<'_>) -> Self {
         Self {
             ip: view.host.ip.to_string().into(),
@@ -168,7 +169,7 @@ impl RawHost {
         self.ip.is_empty() && !self.bk_agent_id.is_empty()
     }
 
-    /// What makes a host malformed, whatever is asked about it.
+    /// Refuses a host that is malformed for every verb.
     fn check(&self) -> Result<(), Invalid> {
         if self.ip.is_empty() && self.bk_agent_id.is_empty() {
             return Err(Invalid::required("ip"));
@@ -181,7 +182,7 @@ impl RawHost {
         Ok(())
     }
 
-    /// Older callers leave it out; it is echoed and never part of the identity.
+    /// Older callers omit it. It is echoed and never part of the identity.
     fn supplier(&self) -> Cow<'_, str> {
         match self.bk_supplier_id.is_empty() {
             true => "0".into(),
@@ -194,7 +195,7 @@ impl RawHost {
         if self.bk_cloud_id.is_empty() {
             return Err(Invalid::required("bk_cloud_id"));
         }
-        // What is no number is as wrong as a number out of range, and breaks the same rule.
+        // Text that is no number breaks the same rule as a number out of range.
         let cloud = self.bk_cloud_id.to_int().unwrap_or(UNKNOWN_CLOUD);
         let cloud = model::host::parse_cloud(cloud)?;
         Ok(Host::new(cloud, ip))
@@ -208,7 +209,7 @@ fn place_of(text: &str) -> Result<Place, Invalid> {
     }
 }
 
-/// The host that a place means, as far as anybody has ever heard of it.
+/// The host that is meant, if the fleet knows it.
 pub(crate) fn find<'a>(fleet: &'a Fleet, place: &Place) -> Option<HostView<'a>> {
     let id = match place {
         Place::Host(host) => fleet.host_id(host),

@@ -9,29 +9,42 @@ use serde::Serialize;
 use super::endpoint::Keys;
 use super::refusal::Refusal;
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
 /// How many operations one operate_proc_multi may hold.
 const MAX_OPERATIONS: usize = 10_000;
 
 #[derive(Serialize)]
-struct Accepted {
+struct AcceptedTask {
     task_id: String,
 }
 
-pub(crate) async fn operate(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
-    let operation = parse(request, ask.keys(), One::Alone)?;
-    accept(ask, vec![operation]).await
+pub(crate) async fn operate(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
+    let operation = parse(request, context.keys(), OperationCount::Single)?;
+    accept(context, vec![operation]).await
 }
 
-pub(crate) async fn operate_multi(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
-    let operations = parse_multi(request, ask.keys())?;
-    accept(ask, operations).await
+pub(crate) async fn operate_multi(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
+    let operations = parse_multi(request, context.keys())?;
+    accept(context, operations).await
 }
 
-async fn accept(ask: &Ask<'_>, operations: Vec<Operate>) -> Result<Vec<u8>, Refusal> {
-    let task = ask.http.control.operate(ask.caller, operations).await?;
-    Ok(success(Accepted {
+async fn accept(
+    context: &RequestContext<'_>,
+    operations: Vec<Operate>,
+) -> Result<Vec<u8>, Refusal> {
+    let task = context
+        .http
+        .control
+        .operate(context.caller, operations)
+        .await?;
+    Ok(success(AcceptedTask {
         task_id: task.to_string(),
     }))
 }
@@ -50,31 +63,31 @@ fn parse_multi(request: RawRequest, keys: Keys) -> Result<Vec<Operate>, Invalid>
     let numbered = requests.into_iter().enumerate();
     numbered
         .map(|(index, request)| {
-            parse(request.0, keys, One::OfMany)
+            parse(request.0, keys, OperationCount::Multiple)
                 .map_err(|e| e.within(&format!("proc_operate_req[{index}]")))
         })
         .collect()
 }
 
-/// Whether an operation is the whole request.
+/// How many operations the request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum One {
-    Alone,
-    /// A spec that cannot be used fails its own keys and no other.
-    OfMany,
+enum OperationCount {
+    Single,
+    /// An unusable spec fails its own keys only.
+    Multiple,
 }
 
-fn parse(mut request: RawRequest, keys: Keys, one: One) -> Result<Operate, Invalid> {
+fn parse(mut request: RawRequest, keys: Keys, count: OperationCount) -> Result<Operate, Invalid> {
     let name = request.full_name()?;
     let op = op(request.op_type)?;
     let hosts = request.asked(keys)?;
     let labels = request.take_labels()?;
     let spec = request.take_spec().transpose();
     let with = spec.and_then(|spec| with(op, spec, labels).map_err(|e| e.within("spec")));
-    let with = match (with, one) {
+    let with = match (with, count) {
         (Ok(with), _) => with,
-        (Err(invalid), One::Alone) => return Err(invalid),
-        (Err(invalid), One::OfMany) => With::Unusable(invalid),
+        (Err(invalid), OperationCount::Single) => return Err(invalid),
+        (Err(invalid), OperationCount::Multiple) => With::Unusable(invalid),
     };
     Ok(Operate {
         name,
@@ -98,9 +111,9 @@ fn op(number: Option<i64>) -> Result<Op, Invalid> {
     })
 }
 
-/// An inline spec is stored and gone by; a look needs as much of it as there is; without one the registered spec counts.
+/// An inline spec is stored and used; query and unmanage use what there is of it; without one the registered spec counts.
 fn with(op: Op, spec: Option<RawSpec>, labels: Labels) -> Result<With, Invalid> {
-    match spec.filter(says_something) {
+    match spec.filter(is_present) {
         None => Ok(With::Registered),
         Some(raw) if op.stores_spec() => Ok(With::Spec(
             Box::new(raw.complete(SpecRules::Inline)?),
@@ -110,8 +123,8 @@ fn with(op: Op, spec: Option<RawSpec>, labels: Labels) -> Result<With, Invalid> 
     }
 }
 
-/// Clients that have no spec send an empty one.
-fn says_something(spec: &RawSpec) -> bool {
+/// Clients without a spec send an empty one.
+fn is_present(spec: &RawSpec) -> bool {
     spec.identity.is_some()
         || spec.control.is_some()
         || spec.resource.is_some()
@@ -136,14 +149,14 @@ mod tests {
     }
 
     fn parsed(body: &Value) -> Result<Operate, String> {
-        parse(read(body), Keys::V2, One::Alone).map_err(|e| e.to_string())
+        parse(read(body), Keys::V2, OperationCount::Single).map_err(|e| e.to_string())
     }
 
     #[test]
     fn the_documented_example_is_read() {
         let example = json!({"meta": {"namespace": "gse", "name": "proc-test", "labels": {"proc_name": "proc-test"}},
             "op_type": 0, "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 1, "bk_supplier_id": 2}]});
-        let operation = parse(read(&example), Keys::V1, One::Alone).unwrap();
+        let operation = parse(read(&example), Keys::V1, OperationCount::Single).unwrap();
         assert_eq!(operation.op, Op::Start);
         assert!(matches!(operation.with, With::Registered));
         assert_eq!(&*operation.hosts[0].key_prefix, "1:2:10.0.0.1");
@@ -172,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_spec_is_enough_to_look_and_not_to_start() {
+    fn a_partial_spec_is_enough_to_query_and_not_to_start() {
         let partial = json!({"identity": {"proc_name": "x"}, "monitor_policy": null});
         for op in [2, 4] {
             let with = parsed(&body(json!(op), partial.clone())).unwrap().with;
@@ -185,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_spec_is_stored_and_an_empty_one_is_none() {
+    fn a_complete_spec_is_stored_and_an_empty_one_ignored() {
         let whole = json!({"identity": {"proc_name": "x", "setup_path": "/x", "pid_path": "/x/pid", "user": "root"}});
         let with = parsed(&body(json!(0), whole)).unwrap().with;
         assert!(matches!(with, With::Spec(spec, _) if spec.monitor_policy.op_timeout == 60));
@@ -194,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spec_that_cannot_be_used_fails_its_own_operation_only() {
+    fn an_unusable_spec_fails_its_own_operation_only() {
         let bad = |setup_path: Value| json!({"identity": {"proc_name": "x", "setup_path": setup_path, "pid_path": "/x/pid", "user": "root"}});
         for (setup_path, message) in [
             (json!(""), "spec.identity.setup_path: is required"),
@@ -219,13 +232,13 @@ mod tests {
                 all[0].with
             );
             assert!(matches!(all[1].with, With::Registered));
-            let alone = parsed(&body(json!(0), bad(setup_path))).unwrap_err();
-            assert_eq!(alone, message, "an operation alone is refused");
+            let single = parsed(&body(json!(0), bad(setup_path))).unwrap_err();
+            assert_eq!(single, message, "a single operation is refused");
         }
     }
 
     #[test]
-    fn errors_within_a_multi_request_say_which_operation() {
+    fn errors_in_a_multi_request_name_the_operation() {
         let multi = |list: Value| {
             let request = read(&json!({ "proc_operate_req": list }));
             parse_multi(request, Keys::V2)

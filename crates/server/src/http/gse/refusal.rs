@@ -1,117 +1,16 @@
-//! The envelope's codes: which refusal is which number. The only file that chooses them.
+//! The codes of refusals in the GSE family.
 
-use axum::http::Method;
-use control::{ControlError, Lacks};
-use model::Invalid;
+pub(crate) use crate::http::envelope::Refusal;
 
-use crate::http::body::BodyError;
-use crate::http::credentials::NotKnown;
-use crate::http::envelope;
+use crate::http::envelope::DialectCodes;
 
-/// A request that is not carried out, as the envelope says it.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    pub code: i64,
-    pub message: String,
-}
-
-const INVALID: i64 = 1_000_400;
-const NOT_FOUND: i64 = 1_000_404;
-const CONFLICT: i64 = 1_000_409;
-const INTERNAL: i64 = 1_000_500;
-const UNAVAILABLE: i64 = 1_000_503;
-/// None of the agents asked for is known.
+pub(crate) const CODES: DialectCodes = DialectCodes {
+    invalid: 1_000_400,
+    not_found: 1_000_404,
+    conflict: 1_000_409,
+};
 const NO_AGENT: i64 = 1_011_003;
-// ESB's own.
-const USER_NOT_AUTHENTICATED: i64 = 1_306_401;
-const USER_NOT_ALLOWED: i64 = 1_306_402;
-const APP_NOT_ALLOWED: i64 = 1_306_403;
-const CREDENTIALS_MISSING: i64 = 1_306_406;
-const TOO_FAST: i64 = 1_306_429;
 
-impl Refusal {
-    fn new(code: i64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-        }
-    }
-
-    pub(crate) fn internal() -> Self {
-        Self::new(INTERNAL, "the server failed to answer: its log says why")
-    }
-
-    pub(crate) fn busy() -> Self {
-        Self::new(UNAVAILABLE, "too many requests at a time: try again")
-    }
-
-    pub(crate) fn no_such_endpoint(path: &str) -> Self {
-        Self::new(NOT_FOUND, format!("there is no API at {path}: see /docs"))
-    }
-
-    pub(crate) fn wrong_method(method: &Method, path: &str, allowed: &str) -> Self {
-        Self::new(INVALID, format!("{method} {path}: use {allowed}"))
-    }
-
-    pub(crate) fn no_known_agent() -> Self {
-        Self::new(NO_AGENT, "none of the agents asked for is known")
-    }
-
-    pub(crate) fn to_envelope(&self) -> Vec<u8> {
-        envelope::refused(self.code, &self.message)
-    }
-}
-
-impl From<Invalid> for Refusal {
-    fn from(invalid: Invalid) -> Self {
-        Self::new(INVALID, invalid.to_string())
-    }
-}
-
-impl From<NotKnown> for Refusal {
-    fn from(not_known: NotKnown) -> Self {
-        match not_known {
-            NotKnown::Refused(error) => error.into(),
-            NotKnown::Foreign(foreign) => Self::new(USER_NOT_ALLOWED, foreign.to_string()),
-            NotKnown::Missing(_) | NotKnown::Unreadable(_) => {
-                Self::new(CREDENTIALS_MISSING, not_known.to_string())
-            }
-        }
-    }
-}
-
-impl From<BodyError> for Refusal {
-    fn from(error: BodyError) -> Self {
-        let code = match error {
-            BodyError::TooLarge | BodyError::Broken | BodyError::TooSlow => INVALID,
-            BodyError::NoRoom => UNAVAILABLE,
-        };
-        Self::new(code, error.to_string())
-    }
-}
-
-impl From<ControlError> for Refusal {
-    fn from(error: ControlError) -> Self {
-        let code = match &error {
-            ControlError::Invalid(_) => INVALID,
-            ControlError::Forbidden(_) => APP_NOT_ALLOWED,
-            ControlError::ForbiddenToUser(_) => USER_NOT_ALLOWED,
-            ControlError::Unauthenticated { lacks, .. } => match lacks {
-                Lacks::Credentials => CREDENTIALS_MISSING,
-                Lacks::App => APP_NOT_ALLOWED,
-                Lacks::User => USER_NOT_AUTHENTICATED,
-            },
-            ControlError::NoSuchTask(_) | ControlError::NotFound(_) => NOT_FOUND,
-            ControlError::Conflict(_) | ControlError::HostInUse(_) | ControlError::Declined(_) => {
-                CONFLICT
-            }
-            ControlError::TooFast { .. } | ControlError::TooManyTries { .. } => TOO_FAST,
-            ControlError::Busy(_) | ControlError::Away(_) => UNAVAILABLE,
-            ControlError::Unavailable(cause) => {
-                tracing::error!(cause = %crate::http::chain(cause), "the store refused a request");
-                UNAVAILABLE
-            }
-        };
-        Self::new(code, error.to_string())
-    }
+pub(super) fn no_known_agent() -> Refusal {
+    Refusal::fixed(NO_AGENT, "none of the agents asked for is known")
 }

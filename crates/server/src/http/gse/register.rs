@@ -8,30 +8,34 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::endpoint::Dialect;
 use super::refusal::Refusal;
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
 pub(crate) async fn register(
-    ask: &Ask<'_>,
+    context: &RequestContext<'_>,
     mut request: RawRequest,
     mode: Mode,
 ) -> Result<Vec<u8>, Refusal> {
     let name = request.full_name()?;
     let registration = Registration {
         labels: request.take_labels()?,
-        hosts: request.asked(ask.keys())?,
+        hosts: request.asked(context.keys())?,
         suppliers: request.suppliers(),
-        spec: spec(&mut request, ask.endpoint.dialect)?,
+        spec: spec(&mut request, context.endpoint.dialect)?,
         name: name.clone(),
         mode,
     };
-    let answers = ask.http.control.register(ask.caller, registration).await?;
+    let answers = context
+        .http
+        .control
+        .register(context.caller, registration)
+        .await?;
     Ok(success(Answers {
         answers: &answers,
         suffix: Suffix::Process(&name),
     }))
 }
 
-/// The documents demand a whole spec; GSE 2.0 callers leave out what has defaults.
+/// ESB and pms require a complete spec; GSE 2.0 callers leave out what has defaults.
 fn spec(request: &mut RawRequest, dialect: Dialect) -> Result<Spec, Invalid> {
     let given = match dialect {
         Dialect::Esb | Dialect::Pms => SpecRules::Registration,
@@ -43,14 +47,14 @@ fn spec(request: &mut RawRequest, dialect: Dialect) -> Result<Spec, Invalid> {
     raw.complete(given).map_err(|e| e.within("spec"))
 }
 
-/// What stands behind the host in a key.
+/// The part of a key after the host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Suffix<'a> {
     Process(&'a FullName),
     Namespace(&'a model::Namespace),
 }
 
-/// A map by key, written without building it.
+/// A map by key, serialised without building it.
 pub(crate) struct Answers<'a> {
     pub answers: &'a [Answer],
     pub suffix: Suffix<'a>,
@@ -71,7 +75,7 @@ impl Serialize for Answers<'_> {
     }
 }
 
-/// One key's answer.
+/// The answer to one key.
 #[derive(serde::Serialize)]
 pub(crate) struct Entry<'a> {
     pub error_code: i32,

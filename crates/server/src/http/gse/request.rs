@@ -1,4 +1,4 @@
-//! What the body of any request of the family may hold. Each verb takes what it needs; the rest is ignored.
+//! The fields of all requests of the family. Each verb takes what it needs and ignores the rest.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use serde::Deserialize;
 use super::hosts::RawHost;
 use crate::http::json::{self, Object, Scalar};
 
-/// One form for all. Credentials are read before it, see [`super::answer`].
+/// The body of any request, without its credentials.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RawRequest {
     pub meta: Option<Object<RawMeta>>,
     pub hosts: Option<Vec<Object<RawHost>>>,
-    /// Where it is given, `hosts` is ignored.
+    /// With this, `hosts` is ignored.
     pub agent_id_list: Option<Vec<Scalar>>,
-    /// Boxed, because most requests have none and a body may hold many.
+    /// Boxed, because most requests have none and one body may hold many requests.
     pub spec: Option<Box<InlineSpec>>,
     #[serde(deserialize_with = "lenient::int")]
     pub op_type: Option<i64>,
@@ -29,7 +29,7 @@ pub(crate) struct RawRequest {
     pub proc_operate_req: Option<Vec<Object<RawRequest>>>,
 }
 
-/// A spec that may have fields of wrong types: among many operations it fails only its own.
+/// A spec that may have fields of wrong types: of several operations only its own fails.
 #[derive(Debug)]
 pub(crate) struct InlineSpec(Result<RawSpec, Invalid>);
 

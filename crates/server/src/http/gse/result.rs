@@ -1,20 +1,23 @@
-//! get_proc_operate_result: every key of a task, from the first poll on.
+//! get_proc_operate_result: every key of a task, also while it runs.
 
 use control::{TargetView, TaskView};
 use fleet::Fleet;
 use model::{Code, Outcome};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::content::{About, content, output_share};
+use super::content::{TargetFacts, content, output_share};
 use super::refusal::Refusal;
 use super::register::{Entry, Key, Suffix};
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
-pub(crate) async fn result(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn result(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     let id = request.task_id()?;
-    let control = &ask.http.control;
-    let task = control.task(ask.caller, id).await?;
+    let control = &context.http.control;
+    let task = control.task(context.caller, id).await?;
     let fleet = control.fleet();
     Ok(success(Results {
         task: &task,
@@ -22,7 +25,7 @@ pub(crate) async fn result(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>
     }))
 }
 
-/// A map by key, written without building it.
+/// A map by key, serialised without building it.
 pub(crate) struct Results<'a> {
     pub task: &'a TaskView,
     pub fleet: &'a Fleet,
@@ -38,7 +41,7 @@ impl Serialize for Results<'_> {
                 Some(outcome) => content(
                     target.op,
                     outcome,
-                    &about(target, outcome, self.fleet, max_output),
+                    &facts(target, outcome, self.fleet, max_output),
                 ),
             };
             let (code, message) = match &target.outcome {
@@ -58,20 +61,19 @@ impl Serialize for Results<'_> {
     }
 }
 
-/// What the result says of a target beside its outcome.
-fn about<'a>(
+fn facts<'a>(
     target: &'a TargetView,
     outcome: &'a Outcome,
     fleet: &'a Fleet,
     max_output: usize,
-) -> About<'a> {
+) -> TargetFacts<'a> {
     let host = target
         .host
         .as_ref()
         .and_then(|host| fleet.host_id(host))
         .and_then(|id| fleet.host(id));
     let subject = outcome.subject.as_deref();
-    About {
+    TargetFacts {
         process: &target.process,
         ip: target
             .host

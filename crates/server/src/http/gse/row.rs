@@ -1,4 +1,4 @@
-//! A status row as the family knows it, written straight from the fleet.
+//! A status row of the family, serialised straight from the fleet.
 
 use std::borrow::Cow;
 
@@ -63,7 +63,7 @@ impl<'a> StatusRow<'a> {
         }
     }
 
-    /// Cuts the texts of the host to so many characters.
+    /// Cuts the agent's texts to `max` characters.
     pub(crate) fn shortened(mut self, max: usize) -> Self {
         if self.message.len() > max {
             let mut message = self.message.into_owned();
@@ -74,7 +74,7 @@ impl<'a> StatusRow<'a> {
         self
     }
 
-    /// The row of a process that is not there; the message says why.
+    /// The row of a process that is not registered; the message says why.
     pub(crate) fn absent(
         name: &'a FullName,
         host: HostEcho<'a>,
@@ -107,7 +107,7 @@ impl<'a> StatusRow<'a> {
     }
 }
 
-/// Two decimals are as much as a sample is worth, and what is no number is nothing.
+/// Rounds to two decimals, the accuracy of a sample; NaN and infinity become 0.
 pub(crate) fn percent(value: f32) -> f64 {
     match value.is_finite() {
         true => (f64::from(value) * 100.0).round() / 100.0,
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentages_are_short() {
+    fn percentages_have_two_decimals() {
         assert_eq!(serde_json::to_string(&percent(0.1)).unwrap(), "0.1");
         assert_eq!(serde_json::to_string(&percent(0.0)).unwrap(), "0.0");
         assert_eq!(

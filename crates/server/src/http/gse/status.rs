@@ -1,4 +1,4 @@
-//! get_proc_status and get_proc_status_v2: one row per host that was asked for, in the order of the request.
+//! get_proc_status and get_proc_status_v2: one row per requested host, in the order of the request.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,31 +11,35 @@ use model::change::NameId;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::endpoint::Keys;
-use super::hosts::{self, Named};
+use super::hosts::{self, RequestedHost};
 use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::row::StatusRow;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
-/// How many characters of messages one answer holds; where it has many rows, each shows a share.
-const MESSAGES: usize = 8 * 1024 * 1024;
+/// How many characters of messages one response holds; its rows share them.
+const MAX_MESSAGES: usize = 8 * 1024 * 1024;
 /// The least that each row shows.
 const MIN_MESSAGE: usize = 128;
 
-pub(crate) async fn status(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn status(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     let name = request.full_name()?;
-    ask.http
+    context
+        .http
         .control
-        .check(ask.caller, Permission::View, &name.namespace)?;
+        .check(context.caller, Permission::View, &name.namespace)?;
     let named = request.named()?;
-    let fleet = ask.http.control.fleet();
+    let fleet = context.http.control.fleet();
     Ok(success(Infos {
         rows: Rows {
             fleet: &fleet,
             name: &name,
             name_id: fleet.name_id(&name),
             named: &named,
-            keys: ask.keys(),
+            keys: context.keys(),
         },
     }))
 }
@@ -56,20 +60,20 @@ struct Rows<'a> {
     fleet: &'a Fleet,
     name: &'a FullName,
     name_id: Option<NameId>,
-    named: &'a [Named<'a>],
+    named: &'a [RequestedHost<'a>],
     keys: Keys,
 }
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // A key that is named twice has one row; a host that is named in two ways has two, as it has two keys.
-        let mut seen: HashSet<String> = HashSet::with_capacity(self.named.len());
+        // One row per key: a host named in two forms has two keys.
+        let mut keys: HashSet<String> = HashSet::with_capacity(self.named.len());
         let once = self
             .named
             .iter()
-            .filter(|named| seen.insert(named.prefix(self.keys)));
-        // Every key that was asked for has its row, however many they are, so the rows become shorter.
-        let share = (MESSAGES / self.named.len().max(1)).max(MIN_MESSAGE);
+            .filter(|named| keys.insert(named.prefix(self.keys)));
+        // No row is left out, so many rows have short messages.
+        let share = (MAX_MESSAGES / self.named.len().max(1)).max(MIN_MESSAGE);
         serializer.collect_seq(once.map(|named| {
             let place = named.place();
             self.row(*named, &place, hosts::find(self.fleet, &place))
@@ -81,7 +85,7 @@ impl Serialize for Rows<'_> {
 impl<'a> Rows<'a> {
     fn row(
         &self,
-        named: Named<'a>,
+        named: RequestedHost<'a>,
         place: &Place,
         found: Option<fleet::HostView<'a>>,
     ) -> StatusRow<'a> {

@@ -1,4 +1,4 @@
-//! sync_proc_status: everything in a namespace, page by page, with the exact total.
+//! sync_proc_status: the processes of a namespace, page by page, with the exact total.
 
 use model::Invalid;
 use model::access::Permission;
@@ -8,20 +8,24 @@ use super::hosts::HostEcho;
 use super::refusal::Refusal;
 use super::request::{RawPage, RawRequest};
 use super::row::StatusRow;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
-/// The largest page. Every row that was asked for is in it. What hosts say in a row has at most 2,304 characters (message and
-/// version, `model::bounds`) of at most 4 bytes each, so a page holds at most 9 MiB of it.
+/// The largest page. Message and version of a row have at most 2,304 characters (`model::bounds`) of at most 4 bytes each, so
+/// a page holds at most 9 MiB of them.
 const MAX_LIMIT: i64 = 1000;
 
-pub(crate) async fn sync(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn sync(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     let namespace = request.namespace()?;
     let (start, limit) = page(request.page.map(|page| page.0))?;
-    ask.http
+    context
+        .http
         .control
-        .check(ask.caller, Permission::View, &namespace)?;
-    let fleet = ask.http.control.fleet();
-    Ok(success(Synced(
+        .check(context.caller, Permission::View, &namespace)?;
+    let fleet = context.http.control.fleet();
+    Ok(success(NamespacePage(
         fleet.page_of_namespace(&namespace, start, limit),
     )))
 }
@@ -41,9 +45,9 @@ fn page(page: Option<RawPage>) -> Result<(u64, usize), Invalid> {
     }
 }
 
-struct Synced<'a>(fleet::Page<'a>);
+struct NamespacePage<'a>(fleet::Page<'a>);
 
-impl Serialize for Synced<'_> {
+impl Serialize for NamespacePage<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut data = serializer.serialize_struct("data", 2)?;
         data.serialize_field("count", &self.0.count)?;
@@ -69,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_bounded_and_say_so() {
+    fn the_fields_of_a_page_are_required_and_limited() {
         let checked = |start: Option<i64>, limit: Option<i64>| {
             page(Some(RawPage { start, limit })).map_err(|e| e.to_string())
         };

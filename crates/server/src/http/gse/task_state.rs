@@ -1,4 +1,4 @@
-//! get_task_state: a task in short, its agents by how they fared, and every key.
+//! get_task_state: the summary of a task, its agents by outcome, and every key.
 
 use std::collections::HashSet;
 
@@ -10,12 +10,15 @@ use serde::Serialize;
 use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::result::Results;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
-pub(crate) async fn task_state(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn task_state(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     let id = request.task_id()?;
-    let control = &ask.http.control;
-    let task = control.task(ask.caller, id).await?;
+    let control = &context.http.control;
+    let task = control.task(context.caller, id).await?;
     let fleet = control.fleet();
     Ok(success(TaskState::of(&task, &fleet)))
 }
@@ -30,11 +33,11 @@ struct TaskState<'a> {
     ok: usize,
     failed: usize,
     result: ByAgent<'a>,
-    /// As get_proc_operate_result_v2 answers them.
+    /// As in get_proc_operate_result_v2.
     results: Results<'a>,
 }
 
-/// Each agent as the caller named it, once, in the worst list that one of its targets belongs to.
+/// Each agent as the caller named it, once, in the list of its worst target.
 #[derive(Default, Serialize)]
 struct ByAgent<'a> {
     state: &'static str,
@@ -72,8 +75,8 @@ impl<'a> ByAgent<'a> {
     fn of(task: &'a TaskView) -> Self {
         let mut all = Self::default();
         let mut seen = HashSet::new();
-        let mut sort = |wanted: fn(Option<Code>) -> bool, list: &mut Vec<&'a str>| {
-            let targets = task.targets.iter().filter(|target| wanted(code(target)));
+        let mut sort = |matches: fn(Option<Code>) -> bool, list: &mut Vec<&'a str>| {
+            let targets = task.targets.iter().filter(|target| matches(code(target)));
             let prefixes =
                 targets.flat_map(|target| target.key_prefixes.iter().map(|prefix| &**prefix));
             list.extend(prefixes.filter(|prefix| seen.insert(*prefix)));

@@ -3,13 +3,16 @@
 use super::refusal::Refusal;
 use super::register::{Answers, Suffix};
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
-pub(crate) async fn unregister(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn unregister(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     let name = request.full_name()?;
-    let hosts = request.asked(ask.keys())?;
-    let control = &ask.http.control;
-    let answers = control.unregister(ask.caller, &name, hosts).await?;
+    let hosts = request.asked(context.keys())?;
+    let control = &context.http.control;
+    let answers = control.unregister(context.caller, &name, hosts).await?;
     Ok(success(Answers {
         answers: &answers,
         suffix: Suffix::Process(&name),

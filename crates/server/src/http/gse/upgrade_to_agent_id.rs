@@ -1,31 +1,31 @@
-//! upgrade_to_agent_id: gives hosts the ids that GSE 2.0 callers will name them by.
+//! upgrade_to_agent_id: sets the agent ids of hosts, by which GSE 2.0 callers name them.
 
 use control::{Asked, Place};
 use model::{AgentId, Code, Invalid};
 use serde::Serialize;
 
 use super::endpoint::Keys;
-use super::hosts::{Named, RawHost};
+use super::hosts::{RawHost, RequestedHost};
 use super::refusal::Refusal;
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
 /// Hosts as `cloud:ip`.
 #[derive(Default, Serialize)]
-struct Upgraded {
+struct UpgradeResult {
     success: Vec<Box<str>>,
     failed: Vec<Box<str>>,
 }
 
 pub(crate) async fn upgrade_to_agent_id(
-    ask: &Ask<'_>,
+    context: &RequestContext<'_>,
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     let hosts = request.hosts.ok_or_else(|| Invalid::required("hosts"))?;
     if hosts.is_empty() {
         return Err(Invalid::new("hosts", "must not be empty").into());
     }
-    let mut upgraded = Upgraded::default();
+    let mut upgraded = UpgradeResult::default();
     let mut pairs = Vec::with_capacity(hosts.len());
     for host in &hosts {
         match pair(&host.0) {
@@ -33,7 +33,12 @@ pub(crate) async fn upgrade_to_agent_id(
             (asked, _) => upgraded.failed.push(asked.key_prefix),
         }
     }
-    for answer in ask.http.control.set_agent_ids(ask.caller, pairs).await? {
+    for answer in context
+        .http
+        .control
+        .set_agent_ids(context.caller, pairs)
+        .await?
+    {
         match answer.code {
             Code::OK => upgraded.success.push(answer.key_prefix),
             _ => upgraded.failed.push(answer.key_prefix),
@@ -43,6 +48,6 @@ pub(crate) async fn upgrade_to_agent_id(
 }
 
 fn pair(host: &RawHost) -> (Asked, Result<AgentId, Invalid>) {
-    let asked = Named::Host(host).asked(Keys::V2);
+    let asked = RequestedHost::Host(host).asked(Keys::V2);
     (asked, AgentId::parse(&host.bk_agent_id.to_text()))
 }

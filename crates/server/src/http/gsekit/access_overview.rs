@@ -1,4 +1,4 @@
-//! access_overview: what there is of a business, or of all that the caller may see.
+//! access_overview: the counts of a business, or of all that the caller may see.
 
 use fleet::Fleet;
 use model::access::Permission;
@@ -8,22 +8,23 @@ use serde::Serialize;
 
 use super::refusal::Refusal;
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
 pub(crate) async fn access_overview(
-    ask: &Ask<'_>,
+    context: &RequestContext<'_>,
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.named_business()?;
-    let control = &ask.http.control;
+    let control = &context.http.control;
     if let Some(business) = business {
-        ask.http
+        context
+            .http
             .control
-            .check(ask.caller, Permission::View, business)?;
+            .check(context.caller, Permission::View, business)?;
         let overview = Overview::of(&control.fleet(), business);
         return Ok(success(overview));
     }
-    let rows = control.businesses(ask.caller);
+    let rows = control.businesses(context.caller);
     let fleet = control.fleet();
     let businesses: Vec<OfBusiness<'_>> = rows
         .iter()
@@ -55,7 +56,7 @@ struct OfBusiness<'a> {
     overview: Overview,
 }
 
-/// The first three are GSEKit's: whether processes and config files are looked after here, and either of them.
+/// The first three are GSEKit's: whether processes and config files are managed here, and either of them.
 #[derive(Debug, Default, Serialize)]
 struct Overview {
     process: bool,
@@ -100,11 +101,11 @@ impl Overview {
             config_template_count: view.templates_of(business).count(),
             ..Self::default()
         };
-        overview.conclude();
+        overview.derive_flags();
         overview
     }
 
-    fn conclude(&mut self) {
+    fn derive_flags(&mut self) {
         self.process = self.process_count > 0;
         self.configfile = self.config_template_count > 0;
         self.is_access = self.process || self.configfile;
@@ -118,6 +119,6 @@ impl Overview {
         self.process_count += other.process_count;
         self.running_process_count += other.running_process_count;
         self.config_template_count += other.config_template_count;
-        self.conclude();
+        self.derive_flags();
     }
 }

@@ -10,25 +10,26 @@ use serde::Serialize;
 
 use super::refusal::Refusal;
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
 pub(crate) async fn config_template_list(
-    ask: &Ask<'_>,
+    context: &RequestContext<'_>,
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
-    ask.http
+    context
+        .http
         .control
-        .check(ask.caller, Permission::View, business)?;
+        .check(context.caller, Permission::View, business)?;
     let (start, limit) = request.page_or_first()?;
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let term = request.search.to_text();
-    let fleet = ask.http.control.fleet();
+    let fleet = context.http.control.fleet();
     let view = fleet.view();
-    let bears = |template: &&Arc<TemplateRow>| {
+    let matches = |template: &&Arc<TemplateRow>| {
         template.template_name.contains(&*term) || template.file_name.contains(&*term)
     };
-    let mut found: Vec<&Arc<TemplateRow>> = view.templates_of(business).filter(bears).collect();
+    let mut found: Vec<&Arc<TemplateRow>> = view.templates_of(business).filter(matches).collect();
     found.reverse();
     let page = found.iter().skip(start).take(limit);
     Ok(success(Templates {

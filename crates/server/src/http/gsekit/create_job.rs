@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::refusal::Refusal;
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 use crate::http::json::Scalar;
 use crate::http::selection;
 
@@ -17,7 +17,10 @@ struct Created {
     job_id: JobId,
 }
 
-pub(crate) async fn create_job(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn create_job(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
     let action = action(&request.job_object, &request.job_action)?;
     let options = request.extra_data.unwrap_or_default().read();
@@ -30,7 +33,7 @@ pub(crate) async fn create_job(ask: &Ask<'_>, request: RawRequest) -> Result<Vec
         selection,
         options,
     };
-    let job_id = ask.http.control.create_job(ask.caller, new).await?;
+    let job_id = context.http.control.create_job(context.caller, new).await?;
     Ok(success(Created { job_id }))
 }
 
@@ -71,8 +74,8 @@ mod tests {
 
     #[test]
     fn an_action_must_fit_its_object() {
-        let read = |object: &str, word: &str| {
-            action(&Scalar::Text(object.into()), &Scalar::Text(word.into()))
+        let read = |object: &str, name: &str| {
+            action(&Scalar::Text(object.into()), &Scalar::Text(name.into()))
                 .map_err(|invalid| invalid.to_string())
         };
         assert_eq!(read("process", "force_stop"), Ok(JobAction::ForceStop));

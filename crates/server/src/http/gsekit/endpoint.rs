@@ -1,4 +1,4 @@
-//! The table of endpoints: which path means which verb. The OpenAPI document is made from it, too.
+//! The table of endpoints: method and path to verb. The OpenAPI document is made from it, too.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(crate) enum Verb {
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub method: Method,
-    /// As it is documented; it is found without its trailing slash.
+    /// As documented; lookups ignore the trailing slash.
     pub path: String,
     pub name: &'static str,
     pub verb: Verb,
@@ -92,11 +92,15 @@ pub(crate) fn find(method: &Method, path: &str) -> Result<&'static Endpoint, Ref
     };
     match endpoint.method == *method {
         true => Ok(endpoint),
-        false => Err(Refusal::wrong_method(method, &path, &endpoint.method)),
+        false => Err(Refusal::wrong_method(
+            method,
+            &path,
+            endpoint.method.as_str(),
+        )),
     }
 }
 
-/// Whether an answer to this path has to come in the envelope.
+/// Whether the response to this path needs the envelope.
 pub(crate) fn is_dialect(path: &str) -> bool {
     let path = single_slashes(path);
     PREFIXES
@@ -104,7 +108,7 @@ pub(crate) fn is_dialect(path: &str) -> bool {
         .any(|prefix| path.starts_with(prefix) || *path == *prefix.trim_end_matches('/'))
 }
 
-/// The document writes its path with two slashes at the front; behind a gateway they are in the middle.
+/// Merges slashes: the document's path begins with two, and behind a gateway they are in the middle.
 fn single_slashes(path: &str) -> Cow<'_, str> {
     if !path.contains("//") {
         return path.into();

@@ -1,4 +1,4 @@
-//! expression_match: which of some names an expression matches, and the shell patterns that it stands for.
+//! expression_match: the candidates that an expression matches, and its shell patterns.
 
 use std::collections::HashSet;
 
@@ -12,17 +12,17 @@ use super::request::RawRequest;
 use super::success;
 use crate::http::json::Scalar;
 
-/// How many shell patterns one answer may have.
+/// How many shell patterns one response may have.
 const MAX_STYLES: usize = 10_000;
 
 #[derive(Serialize)]
 struct Matched<'a> {
     exps_with_unix_shell_style: Vec<String>,
-    /// In the order in which they were given, each once.
+    /// In the order of the candidates, each once.
     filter_results: Vec<&'a str>,
 }
 
-/// The expression is one text that a whole candidate has to match: dots mean themselves.
+/// The expression matches a candidate as a whole: a dot is a plain character.
 pub(crate) fn expression_match(request: RawRequest) -> Result<Vec<u8>, Refusal> {
     if request.expression == Scalar::Absent {
         return Err(Invalid::required("expression").into());

@@ -1,4 +1,4 @@
-//! job_status: a job, and all of its tasks or those asked for.
+//! job_status: a job, and all of its tasks or the requested ones.
 
 use control::JobView;
 use model::job::{JobId, JobObject, JobOptions, JobRow, JobStatus, JobTaskRow};
@@ -7,30 +7,37 @@ use serde::Serialize;
 use serde::ser::Serializer;
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::refusal::{Refusal, no_such_job, of_job};
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 use crate::http::selection;
 
-/// Tasks are numbered within their job; callers know each by one number among all jobs: the job's times this, plus its own.
+/// Tasks are numbered within their job. Callers see one number among all jobs: job × this + task + 1.
 const IDS_PER_JOB: u64 = 1_000_000;
 const _: () = assert!(IDS_PER_JOB > model::job::MAX_JOB_TASKS as u64);
 
-pub(crate) async fn job_status(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn job_status(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     let business = request.named_business()?;
     let id = request.job_id.ok_or_else(|| Invalid::required("job_id"))?;
-    let number = u32::try_from(id).map_err(|_| Refusal::no_such_job(id))?;
-    let view = ask.http.control.job(ask.caller, JobId(number)).await;
-    let view = view.map_err(Refusal::of_job)?;
+    let number = u32::try_from(id).map_err(|_| no_such_job(id))?;
+    let view = context
+        .http
+        .control
+        .job(context.caller, JobId(number))
+        .await;
+    let view = view.map_err(of_job)?;
     if business.is_some_and(|business| business != view.job.business) {
-        return Err(Refusal::no_such_job(id));
+        return Err(no_such_job(id));
     }
-    let wanted = request.job_task_id_list.filter(|ids| !ids.is_empty());
+    let requested = request.job_task_id_list.filter(|ids| !ids.is_empty());
     Ok(success(Status {
         job_info: JobInfo::of(&view.job),
         job_tasks: Tasks {
             view: &view,
-            wanted: wanted.as_deref(),
+            requested: requested.as_deref(),
         },
     }))
 }
@@ -51,7 +58,7 @@ struct JobInfo<'a> {
     job_action: &'static str,
     status: &'static str,
     created_by: &'a str,
-    /// Its tasks are there as soon as it is.
+    /// Always true: a job and its tasks are one commit.
     is_ready: bool,
     start_time: String,
     end_time: Option<String>,
@@ -89,16 +96,16 @@ impl<'a> JobInfo<'a> {
 
 struct Tasks<'a> {
     view: &'a JobView,
-    /// None is all.
-    wanted: Option<&'a [i64]>,
+    /// None: all.
+    requested: Option<&'a [i64]>,
 }
 
 impl Serialize for Tasks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.wanted {
+        match self.requested {
             None => serializer.collect_seq(self.view.tasks.iter().map(Task::of)),
             Some(ids) => {
-                // Looked up, not searched for: a job may have many tasks, and a caller ask for all of them by number.
+                // By index: a caller may request all of many tasks by number.
                 let first = task_id(self.view.job.id, 0);
                 let found = ids.iter().filter_map(|id| {
                     let ordinal = u64::try_from(*id).ok()?.checked_sub(first)?;

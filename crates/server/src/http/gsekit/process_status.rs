@@ -10,23 +10,24 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::row::{Fields, StatusRow};
-use super::{Ask, success};
+use super::{RequestContext, success};
 use crate::http::selection::searches;
 
 pub(crate) async fn process_status(
-    ask: &Ask<'_>,
+    context: &RequestContext<'_>,
     mut request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
-    ask.http
+    context
+        .http
         .control
-        .check(ask.caller, Permission::View, business)?;
+        .check(context.caller, Permission::View, business)?;
     let (start, limit) = request.page()?;
     let fields = Fields::of(request.fields.take().as_deref());
     let filter = filter(business, request)?;
-    let fleet = ask.http.control.fleet();
+    let fleet = context.http.control.fleet();
     let page = fleet.view_page(&filter, start, limit);
-    Ok(success(Listed {
+    Ok(success(ProcessList {
         fleet: &fleet,
         page: &page,
         fields,
@@ -39,29 +40,29 @@ fn filter(business: BusinessId, request: RawRequest) -> Result<ViewFilter, Refus
     let terms = request.searches.unwrap_or_default();
     Ok(ViewFilter {
         business,
-        // What cannot be a number, a status or an address of anybody matches nothing.
-        clouds: clouds.map(|ids| kept(ids, |id| u32::try_from(*id).ok())),
+        // Values that are no number, status or address match nothing.
+        clouds: clouds.map(|ids| parsed(ids, |id| u32::try_from(*id).ok())),
         statuses: narrowed(
             request.process_status,
             bounded("process_status_list", request.process_status_list)?,
         )
-        .map(|numbers| kept(numbers, |number| ProcessStatus::from_number(*number))),
+        .map(|numbers| parsed(numbers, |number| ProcessStatus::from_number(*number))),
         is_auto: narrowed(
             request.is_auto,
             bounded("is_auto_list", request.is_auto_list)?,
         ),
-        ips: ips.map(|ips| kept(ips, |ip| address(ip))),
+        ips: ips.map(|ips| parsed(ips, |ip| address(ip))),
         searches: searches("searches", terms.iter().map(String::as_str))?,
         ordering: SortOrder::parse_list(&request.ordering.to_text())?,
         selection: Selection::read(request.scope, request.expression_scope)?,
     })
 }
 
-fn kept<T, U: Ord>(list: Vec<T>, read: impl Fn(&T) -> Option<U>) -> Vec<U> {
+fn parsed<T, U: Ord>(list: Vec<T>, read: impl Fn(&T) -> Option<U>) -> Vec<U> {
     distinct(list.iter().filter_map(read).collect())
 }
 
-/// One value and a list of values; both count where both are given.
+/// The intersection of one value and a list of values.
 fn narrowed<T: PartialEq>(one: Option<T>, list: Option<Vec<T>>) -> Option<Vec<T>> {
     match (one, list) {
         (None, list) => list,
@@ -77,13 +78,13 @@ fn address(text: &str) -> Option<IpAddr> {
         .map(|ip| ip.to_canonical())
 }
 
-struct Listed<'a> {
+struct ProcessList<'a> {
     fleet: &'a fleet::Fleet,
     page: &'a fleet::view::ViewPage<'a>,
     fields: Fields,
 }
 
-impl Serialize for Listed<'_> {
+impl Serialize for ProcessList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut data = serializer.serialize_struct("data", 2)?;
         data.serialize_field("count", &self.page.count)?;
@@ -92,11 +93,11 @@ impl Serialize for Listed<'_> {
     }
 }
 
-struct Rows<'a>(&'a Listed<'a>);
+struct Rows<'a>(&'a ProcessList<'a>);
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Listed {
+        let ProcessList {
             fleet,
             page,
             fields,

@@ -1,4 +1,4 @@
-//! flush_process and sync_process_status: what is known is made new.
+//! flush_process and sync_process_status.
 
 use std::time::Instant;
 
@@ -7,33 +7,37 @@ use serde::Serialize;
 
 use super::refusal::Refusal;
 use super::request::RawRequest;
-use super::{Ask, success};
+use super::{RequestContext, success};
 
-/// Reads a business anew from its source.
-pub(crate) async fn flush_process(ask: &Ask<'_>, request: RawRequest) -> Result<Vec<u8>, Refusal> {
+/// Reads the topology of a business from its source again.
+pub(crate) async fn flush_process(
+    context: &RequestContext<'_>,
+    request: RawRequest,
+) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
-    let control = &ask.http.control;
-    control.refresh_topology(ask.caller, business).await?;
+    let control = &context.http.control;
+    control.refresh_topology(context.caller, business).await?;
     Ok(success(()))
 }
 
 #[derive(Serialize)]
-struct Took {
+struct SyncTime {
     /// Seconds.
     cost_time: f64,
 }
 
-/// Agents report by themselves, so there is nothing to fetch: this waits until all that was acknowledged is shown.
+/// Agents report by themselves, so there is nothing to fetch; every request already waits for acknowledged commits.
 pub(crate) async fn sync_process_status(
-    ask: &Ask<'_>,
+    context: &RequestContext<'_>,
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
-    ask.http
+    context
+        .http
         .control
-        .check(ask.caller, Permission::View, business)?;
+        .check(context.caller, Permission::View, business)?;
     let began = Instant::now();
-    Ok(success(Took {
+    Ok(success(SyncTime {
         cost_time: began.elapsed().as_secs_f64(),
     }))
 }

@@ -1,4 +1,4 @@
-//! What the body of any request of the dialect may hold. Each verb takes what it needs; the rest is ignored.
+//! The fields of all requests of the dialect. Each verb takes what it needs and ignores the rest.
 
 use axum::extract::Query;
 use axum::http::Uri;
@@ -14,7 +14,7 @@ use crate::http::json::Scalar;
 
 /// The largest page, however much is asked for.
 const MAX_PAGESIZE: i64 = 1000;
-/// What counts for a page size that is none.
+/// Instead of a page size below 1.
 const DEFAULT_PAGESIZE: i64 = 10;
 
 #[derive(Debug, Default, Deserialize)]
@@ -66,7 +66,7 @@ pub(crate) struct RawRequest {
 }
 
 impl RawRequest {
-    /// A GET may say everything in its query; what stands in the body comes first.
+    /// Fills gaps from the query of a GET.
     pub(crate) fn take_query(&mut self, uri: &Uri) -> Result<(), Invalid> {
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map_err(|error| Invalid::new("query", error.body_text()))?;
@@ -83,14 +83,15 @@ impl RawRequest {
     }
 
     pub(crate) fn business(&self) -> Result<BusinessId, Refusal> {
-        self.named_business()?.ok_or_else(Refusal::no_business)
+        self.named_business()?
+            .ok_or_else(|| Refusal::argument_missing("bk_biz_id: is required"))
     }
 
     pub(crate) fn named_business(&self) -> Result<Option<BusinessId>, Invalid> {
         self.bk_biz_id.map(BusinessId::parse).transpose()
     }
 
-    /// (start, limit) of a page that has to be named.
+    /// (start, limit) of a page; both fields are required.
     pub(crate) fn page(&self) -> Result<(u64, usize), Invalid> {
         if self.page.is_none() {
             return Err(Invalid::required("page"));
@@ -101,7 +102,7 @@ impl RawRequest {
         self.page_or_first()
     }
 
-    /// (start, limit), of the first page if none is named.
+    /// (start, limit), by default of the first page.
     pub(crate) fn page_or_first(&self) -> Result<(u64, usize), Invalid> {
         let page = self.page.unwrap_or(1);
         let before = u64::try_from(page)
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_come_in_every_form() {
+    fn flags_are_read_in_every_form() {
         let request = read(r#"{"is_auto":"false","is_auto_list":[true,0,null,"1"]}"#);
         assert_eq!(request.is_auto, Some(false));
         assert_eq!(request.is_auto_list, Some(vec![true, false, true]));
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_get_may_say_it_in_its_query() {
+    fn the_query_of_a_get_fills_gaps() {
         let mut request = read(r#"{"bk_biz_id":"2"}"#);
         let uri = "/?bk_biz_id=3&page=2&pagesize=5&search=redis&x=1".parse();
         request.take_query(&uri.unwrap()).unwrap();

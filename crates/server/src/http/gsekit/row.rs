@@ -1,4 +1,4 @@
-//! A process as process_status shows it, written straight from the fleet.
+//! A row of process_status, serialised straight from the fleet.
 
 use std::borrow::Cow;
 
@@ -64,20 +64,20 @@ const KEYS: [(Key, &str); 23] = [
     (Key::AgentId, "bk_agent_id"),
 ];
 
-/// Which keys are wanted, a bit for each.
+/// The requested keys, a bit for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fields(u32);
 
 impl Fields {
-    /// All of them when none is named. Names that no key has are ignored.
+    /// All when none is named; unknown names are ignored.
     pub(super) fn of(names: Option<&[String]>) -> Self {
         let Some(names) = names.filter(|names| !names.is_empty()) else {
             return Self(u32::MAX);
         };
-        let wanted = |name: &str| names.iter().any(|other| other.trim() == name);
+        let is_named = |name: &str| names.iter().any(|other| other.trim() == name);
         let bits = KEYS
             .iter()
-            .filter(|(_, name)| wanted(name))
+            .filter(|(_, name)| is_named(name))
             .map(|(key, _)| 1 << *key as u32);
         Self(bits.sum())
     }
@@ -141,7 +141,7 @@ impl StatusRow<'_> {
         }
     }
 
-    /// What the topology says, else what the agent said itself.
+    /// The id in the topology, else that of the agent itself.
     fn agent_id(&self) -> Cow<'_, str> {
         if let Some(id) = &self.row.machine.agent_id {
             return id.as_str().into();
@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn keys_have_a_bit_each_and_none_named_is_all() {
-        for (place, (key, _)) in KEYS.iter().enumerate() {
+        for (index, (key, _)) in KEYS.iter().enumerate() {
             assert!(Fields::of(None).has(*key) && Fields::of(Some(&[])).has(*key));
-            let only = Fields::of(Some(&[KEYS[place].1.to_owned()]));
+            let only = Fields::of(Some(&[KEYS[index].1.to_owned()]));
             let shown = KEYS.iter().filter(|(key, _)| only.has(*key)).count();
             assert_eq!(shown, 1);
         }

@@ -1,4 +1,4 @@
-//! The certificate of the API: two files, read again when they change, so that whoever renews it need not restart anything.
+//! The certificate of the API: two files, read again when they change, so that a renewal needs no restart.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,6 @@ use tokio::sync::watch;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 use crate::stopped;
-
-/// How often the files are looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Both in PEM. The chain begins with the server's own certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,14 +42,14 @@ pub enum CertificateError {
     },
 }
 
-/// The certificate as it was read last.
+/// The certificate that was read last.
 #[derive(Debug)]
 pub(super) struct Certificate {
     files: TlsFiles,
     current: RwLock<Arc<CertifiedKey>>,
 }
 
-/// When the two files were written; none where one is not there at the moment.
+/// When the two files were written, and their sizes; none while one is missing.
 type Stamp = Option<[(SystemTime, u64); 2]>;
 
 impl Certificate {
@@ -63,25 +60,25 @@ impl Certificate {
         })
     }
 
-    /// Reads the files again whenever they have changed, until told to stop. What cannot be used is said, and the old one
-    /// stays.
-    pub(super) async fn keep_up(&self, mut stop: watch::Receiver<bool>) {
-        // What was written while the server started is read once more.
-        let mut seen = None;
+    /// Polls the files and reads them again when they have changed, until `stop` is true.
+    pub(super) async fn follow_files(&self, every: Duration, mut stop: watch::Receiver<bool>) {
+        // The files may have changed while the server started: read them once more.
+        let mut last = None;
         loop {
             let stamp = self.stamp();
-            if stamp.is_some() && stamp != seen {
-                seen = stamp;
-                self.read_again();
+            if stamp.is_some() && stamp != last {
+                last = stamp;
+                self.reload();
             }
             tokio::select! {
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(every) => {}
                 () = stopped(&mut stop) => return,
             }
         }
     }
 
-    fn read_again(&self) {
+    /// Reads the files. Files that cannot be used are logged, and the current certificate stays.
+    fn reload(&self) {
         let fresh = match load(&self.files) {
             Ok(fresh) => fresh,
             Err(error) => {
@@ -110,7 +107,7 @@ impl Certificate {
         current.clone()
     }
 
-    /// Where to reach the server under a name that the certificate has: its own address, else the first name.
+    /// The URL of the server with a host that the certificate covers: its own address, else the first name.
     pub(super) fn url(&self, reachable: SocketAddr) -> String {
         let current = self.current();
         let parsed = current
@@ -178,4 +175,29 @@ fn load(files: &TlsFiles) -> Result<CertifiedKey, CertificateError> {
         key: files.key.clone(),
         source,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_cannot_be_used_keep_the_current_certificate() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = rcgen::KeyPair::generate().unwrap();
+        let params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let files = TlsFiles {
+            chain: folder.path().join("chain.pem"),
+            key: folder.path().join("key.pem"),
+        };
+        std::fs::write(&files.key, key.serialize_pem()).unwrap();
+        std::fs::write(&files.chain, params.self_signed(&key).unwrap().pem()).unwrap();
+        let certificate = Certificate::read(&files).unwrap();
+        let first = certificate.current();
+        for unusable in ["nonsense", "", "-----BEGIN CERTIFICATE-----"] {
+            std::fs::write(&files.chain, unusable).unwrap();
+            certificate.reload();
+            assert!(Arc::ptr_eq(&first, &certificate.current()), "{unusable}");
+        }
+    }
 }

@@ -1,74 +1,73 @@
-//! Places for connections: a bounded number in all, and a bounded number for each address.
+//! Slots for connections: a limited number in all, and a limited number for each address.
 //!
-//! Where there is none left, the connection that has been idle for longest gives its place up: it costs its owner a new
-//! connection at most, while a caller without a place gets no answer at all. Idle is a connection that has sent no request
-//! yet, or has its answer and has not asked again.
+//! When none is free, the connection that has been idle for longest is evicted: its client only has to connect again, while
+//! a client without a slot gets no response at all. A connection is idle until its first request, and after each response.
 
-use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv6Addr};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use control::rate_limit::network;
 use locks::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
+use crate::slots::SlotCounts;
+
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct ConnectionSlots {
     max: usize,
     max_per_address: usize,
-    taken: Mutex<Taken>,
+    taken: Mutex<TakenSlots>,
 }
 
-/// Holds only connections and addresses with connections, so it is as bounded as they are.
 #[derive(Debug, Default)]
-struct Taken {
-    /// Connections that have a place.
-    n: usize,
-    by_address: HashMap<IpAddr, usize>,
-    /// Idle connections in the order in which they became so.
-    idle: BTreeMap<u64, Idle>,
+struct TakenSlots {
+    counts: SlotCounts<IpAddr>,
+    /// Idle connections in the order in which they became idle.
+    idle: BTreeMap<u64, IdleConnection>,
     next: u64,
 }
 
 #[derive(Debug)]
-struct Idle {
+struct IdleConnection {
     address: IpAddr,
-    given_up: Arc<GivenUp>,
+    eviction: Arc<Eviction>,
 }
 
-/// Tells a connection that its place is another's.
+/// Signals a connection that another one has taken its slot.
 #[derive(Debug, Default)]
-struct GivenUp {
-    told: Notify,
-    is_so: AtomicBool,
+struct Eviction {
+    signal: Notify,
+    has_happened: AtomicBool,
 }
 
-/// One connection's place; given back when it is dropped.
+/// One connection's slot; freed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    all: Arc<Places>,
+pub(super) struct ConnectionSlot {
+    all: Arc<ConnectionSlots>,
     address: IpAddr,
-    given_up: Arc<GivenUp>,
-    /// Its number among the idle ones; none while a request is under way.
-    idle: Mutex<Option<u64>>,
+    eviction: Arc<Eviction>,
+    /// Its key among the idle ones; none while a request is under way.
+    idle_key: Mutex<Option<u64>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoPlace {
+pub(super) enum NoSlot {
     #[error("there are too many connections")]
     InAll,
     #[error("there are too many connections from this address")]
     FromAddress,
 }
 
-/// A place, and whether another connection had to give it up.
+/// A slot, and whether another connection was evicted for it.
 #[derive(Debug)]
-pub(super) struct Taking {
-    pub(super) place: Arc<Place>,
-    pub(super) is_of_another: bool,
+pub(super) struct TakenSlot {
+    pub(super) slot: Arc<ConnectionSlot>,
+    pub(super) has_evicted: bool,
 }
 
-impl Places {
+impl ConnectionSlots {
     pub(super) fn new(max: usize, max_per_address: usize) -> Arc<Self> {
         Arc::new(Self {
             max,
@@ -77,141 +76,117 @@ impl Places {
         })
     }
 
-    pub(super) fn take(self: &Arc<Self>, from: IpAddr) -> Result<Taking, NoPlace> {
+    pub(super) fn take(self: &Arc<Self>, from: IpAddr) -> Result<TakenSlot, NoSlot> {
         let address = network(from);
         let mut taken = self.taken();
-        let n_own = taken.by_address.get(&address).copied().unwrap_or(0);
-        let is_of_another = if n_own >= self.max_per_address {
-            let own = |idle: &Idle| idle.address == address;
-            taken.evict(own).ok_or(NoPlace::FromAddress)?;
+        let has_evicted = if taken.counts.of(&address) >= self.max_per_address {
+            let own = |idle: &IdleConnection| idle.address == address;
+            taken.evict(own).ok_or(NoSlot::FromAddress)?;
             true
-        } else if taken.n >= self.max {
-            taken.evict(|_| true).ok_or(NoPlace::InAll)?;
+        } else if taken.counts.total() >= self.max {
+            taken.evict(|_| true).ok_or(NoSlot::InAll)?;
             true
         } else {
             false
         };
-        *taken.by_address.entry(address).or_default() += 1;
-        taken.n += 1;
-        let given_up = Arc::<GivenUp>::default();
-        let idle = taken.now_idle(address, &given_up);
-        Ok(Taking {
-            place: Arc::new(Place {
+        taken.counts.add(address);
+        let eviction = Arc::<Eviction>::default();
+        let idle_key = taken.add_idle(address, &eviction);
+        Ok(TakenSlot {
+            slot: Arc::new(ConnectionSlot {
                 all: self.clone(),
                 address,
-                given_up,
-                idle: Mutex::new(Some(idle)),
+                eviction,
+                idle_key: Mutex::new(Some(idle_key)),
             }),
-            is_of_another,
+            has_evicted,
         })
     }
 
-    /// Has the longest idle connections close, at most so many. Answers how many there were.
-    pub(super) fn make_room(&self, n: usize) -> usize {
+    /// Evicts the longest idle connections, at most `n`. Returns how many.
+    pub(super) fn evict_idle(&self, n: usize) -> usize {
         let mut taken = self.taken();
         (0..n)
             .take_while(|_| taken.evict(|_| true).is_some())
             .count()
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, TakenSlots> {
         self.taken.lock()
     }
 }
 
-impl Taken {
-    fn now_idle(&mut self, address: IpAddr, given_up: &Arc<GivenUp>) -> u64 {
+impl TakenSlots {
+    fn add_idle(&mut self, address: IpAddr, eviction: &Arc<Eviction>) -> u64 {
         self.next += 1;
-        let idle = Idle {
+        let idle = IdleConnection {
             address,
-            given_up: given_up.clone(),
+            eviction: eviction.clone(),
         };
         self.idle.insert(self.next, idle);
         self.next
     }
 
-    /// Takes the place of the connection that has been idle for longest.
-    fn evict(&mut self, may: impl Fn(&Idle) -> bool) -> Option<()> {
-        let (&at, _) = self.idle.iter().find(|(_, idle)| may(idle))?;
-        let idle = self.idle.remove(&at)?;
-        idle.given_up.is_so.store(true, Ordering::SeqCst);
-        idle.given_up.told.notify_one();
-        self.leave(idle.address);
+    /// Evicts the connection that has been idle for longest.
+    fn evict(&mut self, may: impl Fn(&IdleConnection) -> bool) -> Option<()> {
+        let (&key, _) = self.idle.iter().find(|(_, idle)| may(idle))?;
+        let idle = self.idle.remove(&key)?;
+        idle.eviction.has_happened.store(true, Ordering::SeqCst);
+        idle.eviction.signal.notify_one();
+        self.counts.remove(&idle.address);
         Some(())
-    }
-
-    fn leave(&mut self, address: IpAddr) {
-        self.n -= 1;
-        if let Some(own) = self.by_address.get_mut(&address) {
-            *own -= 1;
-            if *own == 0 {
-                self.by_address.remove(&address);
-            }
-        }
     }
 }
 
-impl Place {
-    /// A request is under way until what this answers is dropped.
-    pub(super) fn busy(self: &Arc<Self>) -> Busy {
-        let number = self.number().take();
-        if let Some(number) = number {
-            self.all.taken().idle.remove(&number);
+impl ConnectionSlot {
+    /// Marks the connection as busy until the guard is dropped.
+    pub(super) fn busy(self: &Arc<Self>) -> BusyGuard {
+        let idle_key = self.idle_key.lock().take();
+        if let Some(key) = idle_key {
+            self.all.taken().idle.remove(&key);
         }
-        Busy(self.clone())
+        BusyGuard(self.clone())
     }
 
     pub(super) fn is_busy(&self) -> bool {
-        self.number().is_none()
+        self.idle_key.lock().is_none()
     }
 
-    /// Resolves when another connection has got this place.
-    pub(super) async fn given_up(&self) {
-        self.given_up.told.notified().await;
+    /// Resolves when another connection has taken this slot.
+    pub(super) async fn evicted(&self) {
+        self.eviction.signal.notified().await;
     }
 
-    fn has_given_up(&self) -> bool {
-        self.given_up.is_so.load(Ordering::SeqCst)
-    }
-
-    fn number(&self) -> MutexGuard<'_, Option<u64>> {
-        self.idle.lock()
+    fn was_evicted(&self) -> bool {
+        self.eviction.has_happened.load(Ordering::SeqCst)
     }
 }
 
-/// A request under way, until its answer has been handed to the connection.
+/// A request under way, until the connection has all of its response.
 #[derive(Debug)]
-pub(super) struct Busy(Arc<Place>);
+pub(super) struct BusyGuard(Arc<ConnectionSlot>);
 
-impl Drop for Busy {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
-        let place = &self.0;
-        // One whose place is another's already ends as soon as it can.
-        if !place.has_given_up() {
-            let number = place.all.taken().now_idle(place.address, &place.given_up);
-            *place.number() = Some(number);
+        let slot = &self.0;
+        // An evicted connection ends as soon as it can.
+        if !slot.was_evicted() {
+            let key = slot.all.taken().add_idle(slot.address, &slot.eviction);
+            *slot.idle_key.lock() = Some(key);
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let number = self.number().take();
+        let idle_key = self.idle_key.lock().take();
         let mut taken = self.all.taken();
-        if let Some(number) = number {
-            taken.idle.remove(&number);
+        if let Some(key) = idle_key {
+            taken.idle.remove(&key);
         }
-        if !self.has_given_up() {
-            taken.leave(self.address);
+        if !self.was_evicted() {
+            taken.counts.remove(&self.address);
         }
-    }
-}
-
-/// A host with IPv6 has a whole network of addresses.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(v4) => v4.into(),
-        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX)).into(),
     }
 }
 
@@ -223,62 +198,63 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn take(places: &Arc<Places>, from: &str) -> Result<Arc<Place>, NoPlace> {
-        places.take(ip(from)).map(|taking| taking.place)
+    fn take(slots: &Arc<ConnectionSlots>, from: &str) -> Result<Arc<ConnectionSlot>, NoSlot> {
+        slots.take(ip(from)).map(|taken| taken.slot)
+    }
+
+    fn assert_all_free(slots: &ConnectionSlots) {
+        assert!(slots.taken().counts.is_empty() && slots.taken().idle.is_empty());
     }
 
     #[test]
-    fn an_address_has_its_share_and_all_together_have_theirs() {
-        let places = Places::new(4, 3);
-        let one: Vec<Busy> = (0..3)
-            .map(|_| take(&places, "10.0.0.1").unwrap().busy())
+    fn slots_are_limited_for_each_address_and_in_all() {
+        let slots = ConnectionSlots::new(4, 3);
+        let one: Vec<BusyGuard> = (0..3)
+            .map(|_| take(&slots, "10.0.0.1").unwrap().busy())
             .collect();
-        assert_eq!(take(&places, "10.0.0.1").unwrap_err(), NoPlace::FromAddress);
-        let other = take(&places, "10.0.0.2").unwrap().busy();
-        assert_eq!(take(&places, "10.0.0.3").unwrap_err(), NoPlace::InAll);
+        assert_eq!(take(&slots, "10.0.0.1").unwrap_err(), NoSlot::FromAddress);
+        let other = take(&slots, "10.0.0.2").unwrap().busy();
+        assert_eq!(take(&slots, "10.0.0.3").unwrap_err(), NoSlot::InAll);
         drop(one);
-        assert!(take(&places, "10.0.0.1").is_ok());
+        assert!(take(&slots, "10.0.0.1").is_ok());
         drop(other);
-        assert_eq!(places.taken().n, 0);
-        assert!(places.taken().by_address.is_empty());
-        assert!(places.taken().idle.is_empty());
+        assert_all_free(&slots);
     }
 
     #[test]
-    fn the_longest_idle_connection_gives_its_place_up() {
-        let places = Places::new(3, 3);
+    fn the_longest_idle_connection_is_evicted() {
+        let slots = ConnectionSlots::new(3, 3);
         let [first, second, third] =
-            [1, 2, 3].map(|n| take(&places, &format!("10.0.0.{n}")).unwrap());
-        // The first has asked and has its answer: it is idle since then.
+            [1, 2, 3].map(|n| take(&slots, &format!("10.0.0.{n}")).unwrap());
+        // The first has had a request: it is idle since its response.
         drop(first.busy());
         let busy = third.busy();
-        let fourth = places.take(ip("10.0.0.4")).unwrap();
-        assert!(fourth.is_of_another);
-        assert!(second.has_given_up() && !first.has_given_up());
-        let fifth = take(&places, "10.0.0.5").unwrap();
-        assert!(first.has_given_up());
-        let both_busy = (fourth.place.busy(), fifth.busy());
-        assert_eq!(take(&places, "10.0.0.6").unwrap_err(), NoPlace::InAll);
-        assert_eq!(places.make_room(5), 0, "all are busy");
+        let fourth = slots.take(ip("10.0.0.4")).unwrap();
+        assert!(fourth.has_evicted);
+        assert!(second.was_evicted() && !first.was_evicted());
+        let fifth = take(&slots, "10.0.0.5").unwrap();
+        assert!(first.was_evicted());
+        let both_busy = (fourth.slot.busy(), fifth.busy());
+        assert_eq!(take(&slots, "10.0.0.6").unwrap_err(), NoSlot::InAll);
+        assert_eq!(slots.evict_idle(5), 0, "all are busy");
         drop((busy, both_busy, first, second, third, fourth, fifth));
-        assert_eq!(places.taken().n, 0);
-        assert!(places.taken().idle.is_empty());
+        assert_all_free(&slots);
     }
 
     #[test]
-    fn an_address_beyond_its_share_gives_up_a_place_of_its_own() {
-        let places = Places::new(10, 2);
-        let other = take(&places, "10.0.0.9").unwrap();
-        let own: Vec<Arc<Place>> = (0..3).map(|_| take(&places, "10.0.0.1").unwrap()).collect();
-        assert!(own[0].has_given_up() && !own[1].has_given_up());
-        assert!(!other.has_given_up());
+    fn an_address_at_its_limit_evicts_a_connection_of_its_own() {
+        let slots = ConnectionSlots::new(10, 2);
+        let other = take(&slots, "10.0.0.9").unwrap();
+        let own: Vec<_> = (0..3).map(|_| take(&slots, "10.0.0.1").unwrap()).collect();
+        assert!(own[0].was_evicted() && !own[1].was_evicted());
+        assert!(!other.was_evicted());
     }
 
     #[test]
-    fn a_network_of_ipv6_is_one_address() {
-        let places = Places::new(10, 1);
-        let _one = take(&places, "2001:db8::1").unwrap().busy();
-        assert!(take(&places, "2001:db8::ffff:2").is_err());
-        assert!(take(&places, "2001:db8:0:1::1").is_ok());
+    fn a_network_of_ipv6_counts_as_one_address() {
+        let slots = ConnectionSlots::new(10, 1);
+        let _one = take(&slots, "2001:db8::1").unwrap().busy();
+        assert!(take(&slots, "2001:db8::ffff:2").is_err());
+        assert!(take(&slots, "2001:db8:0:1::1").is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! A stream that lasts as long as its peer reads: one that takes nothing of what is written for too long is broken off.
+//! A stream whose writes fail when the peer reads nothing for too long.
 
 use std::future::Future;
 use std::io;
@@ -7,47 +7,45 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 #[derive(Debug)]
-pub(super) struct WhileRead<S> {
+pub(super) struct WriteTimeout<S> {
     stream: S,
-    patience: Duration,
-    /// Runs while something waits to be written.
-    waiting: Option<Pin<Box<Sleep>>>,
+    timeout: Duration,
+    /// Runs while a write waits for the peer.
+    deadline: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> WhileRead<S> {
-    pub(super) fn new(stream: S, patience: Duration) -> Self {
+impl<S> WriteTimeout<S> {
+    pub(super) fn new(stream: S, timeout: Duration) -> Self {
         Self {
             stream,
-            patience,
-            waiting: None,
+            timeout,
+            deadline: None,
         }
     }
 
-    /// What an attempt to write came to, unless the peer has read nothing for too long.
+    /// Turns a pending write into an error when it has been pending for too long.
     fn timed<T>(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.waiting = None;
+            self.deadline = None;
             return written;
         }
-        let until = Instant::now() + self.patience;
-        let waiting = self
-            .waiting
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
-        match waiting.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
-            Poll::Pending => Poll::Pending,
-        }
+        let timeout = self.timeout;
+        let deadline = self
+            .deadline
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+        let timed_out = deadline.as_mut().poll(cx);
+        timed_out.map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for WhileRead<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -57,7 +55,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for WhileRead<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for WhileRead<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -94,14 +92,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WhileRead<S> {
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::time::Instant;
 
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_reads_slowly_is_waited_for_and_one_that_does_not_is_not() {
-        let patience = Duration::from_secs(60);
+    async fn a_write_waits_for_a_slow_reader_and_times_out_without_one() {
+        let timeout = Duration::from_secs(60);
         let (ours, mut theirs) = tokio::io::duplex(16);
-        let mut stream = WhileRead::new(ours, patience);
+        let mut stream = WriteTimeout::new(ours, timeout);
         let writing = tokio::spawn(async move {
             stream.write_all(&[7; 64]).await.unwrap();
             let begun = Instant::now();
@@ -110,12 +109,12 @@ mod tests {
         });
         let mut some = [0; 16];
         for _ in 0..4 {
-            tokio::time::sleep(patience / 2).await;
+            tokio::time::sleep(timeout / 2).await;
             theirs.read_exact(&mut some).await.unwrap();
         }
         let (kind, after) = writing.await.unwrap();
         assert_eq!(kind, io::ErrorKind::TimedOut);
-        assert!(after >= patience && after < patience * 2, "{after:?}");
+        assert!(after >= timeout && after < timeout * 2, "{after:?}");
         drop(theirs);
     }
 }

@@ -18,7 +18,7 @@ use super::events::moment;
 use super::read::Params;
 use super::responses::Refusals;
 use crate::http::HttpState;
-use crate::http::watchers::Place;
+use crate::http::stream_slots::StreamSlot;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AuditList {
@@ -141,7 +141,7 @@ pub(crate) async fn export(
         }
     };
     let filter = filter(&params)?;
-    let place = http.watchers.enter(&caller)?;
+    let place = http.stream_slots.take(&caller)?;
     // Read before anything is answered, so that a refusal is one.
     let first = http
         .control
@@ -176,7 +176,7 @@ struct Exporting {
     format: Format,
     next: Option<Next>,
     #[expect(dead_code, reason = "held for as long as the export lasts")]
-    place: Place,
+    place: StreamSlot,
 }
 
 enum Next {

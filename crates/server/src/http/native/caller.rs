@@ -8,7 +8,7 @@ use control::Credentials;
 use model::access::{AccessArea, Caller, Permission};
 
 use super::ApiError;
-use crate::http::front::{Asker, RequestId, peer};
+use crate::http::front::{LoggedCaller, RequestId, peer};
 use crate::http::{HttpState, credentials};
 
 /// The caller, checked. An extractor: a handler that takes it is closed to everybody else, and to those who may see nothing.
@@ -37,8 +37,8 @@ impl FromRequestParts<HttpState> for AskingForLong {
         let id = id.map_or("", |id| &*id.0);
         let from = peer(&parts.extensions);
         let caller = http.control.authenticate(&credentials, from, id)?;
-        if let Some(asker) = parts.extensions.get::<Arc<OnceLock<Asker>>>() {
-            asker.get_or_init(|| Asker {
+        if let Some(asker) = parts.extensions.get::<Arc<OnceLock<LoggedCaller>>>() {
+            asker.get_or_init(|| LoggedCaller {
                 app: caller.app.clone(),
                 user: caller.user.clone(),
             });

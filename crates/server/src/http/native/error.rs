@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::body::BodyError;
-use crate::http::credentials::{ForeignOrigin, NotKnown};
+use crate::http::credentials::{AuthenticationError, ForeignOrigin};
 
 /// A refused request.
 #[derive(Debug, Serialize, ToSchema)]
@@ -125,13 +125,13 @@ impl From<Invalid> for ApiError {
     }
 }
 
-impl From<NotKnown> for ApiError {
-    fn from(not_known: NotKnown) -> Self {
-        match not_known {
-            NotKnown::Refused(error) => error.into(),
-            NotKnown::Foreign(foreign) => Self::foreign_origin(&foreign),
-            NotKnown::Missing(_) | NotKnown::Unreadable(_) => {
-                let message = not_known.to_string();
+impl From<AuthenticationError> for ApiError {
+    fn from(error: AuthenticationError) -> Self {
+        match error {
+            AuthenticationError::Refused(error) => error.into(),
+            AuthenticationError::Foreign(foreign) => Self::foreign_origin(&foreign),
+            AuthenticationError::Missing(_) | AuthenticationError::Unreadable(_) => {
+                let message = error.to_string();
                 Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
             }
         }
@@ -145,7 +145,7 @@ impl From<BodyError> for ApiError {
             BodyError::TooLarge => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message),
             BodyError::Broken => Self::new(StatusCode::BAD_REQUEST, "invalid", message),
             BodyError::TooSlow => Self::new(StatusCode::REQUEST_TIMEOUT, "too_slow", message),
-            BodyError::NoRoom => Self {
+            BodyError::NoMemory => Self {
                 retry_after_secs: Some(1),
                 ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
             },

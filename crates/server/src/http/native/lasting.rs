@@ -1,15 +1,10 @@
 //! Streams last long, so it is asked again and again whether their reader may still read: a login ends, a role is taken back.
 
-use std::time::Duration;
-
 use control::{Control, Credentials};
 use model::access::{AccessArea, Caller, Permission};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::http::HttpState;
-
-/// How long a reader may go on at most after their credentials have ended.
-const AGAIN: Duration = Duration::from_secs(5);
 
 pub(super) struct Lasting {
     control: Control,
@@ -19,7 +14,8 @@ pub(super) struct Lasting {
 
 impl Lasting {
     pub(super) fn new(http: &HttpState, credentials: Credentials) -> Self {
-        let mut again = tokio::time::interval_at(Instant::now() + AGAIN, AGAIN);
+        let every = http.stream_check_every;
+        let mut again = tokio::time::interval_at(Instant::now() + every, every);
         again.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             control: http.control.clone(),

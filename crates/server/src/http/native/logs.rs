@@ -17,7 +17,7 @@ use super::lasting::Lasting;
 use super::read::{Params, Segments, full_name};
 use super::responses::Refusals;
 use crate::http::HttpState;
-use crate::http::watchers::Place;
+use crate::http::stream_slots::StreamSlot;
 
 /// Lines that come first when the caller names no number.
 const DEFAULT_TAIL: u64 = 100;
@@ -43,7 +43,7 @@ pub(crate) async fn logs(
         tail_lines: tail(&params)?,
         follow: params.flag("follow")?.unwrap_or(false),
     };
-    let place = http.watchers.enter(&caller)?;
+    let place = http.stream_slots.take(&caller)?;
     let namespace = wanted.process.namespace.clone();
     let answer = http.control.logs(&caller, wanted).await?;
     let reading = Reading {
@@ -83,7 +83,7 @@ struct Reading {
     namespace: Namespace,
     lasting: Lasting,
     #[expect(dead_code, reason = "held for as long as the stream lasts")]
-    place: Place,
+    place: StreamSlot,
 }
 
 impl Reading {

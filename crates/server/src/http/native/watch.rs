@@ -26,7 +26,7 @@ use super::processes::{state_word, visible};
 use super::read::Params;
 use super::responses::Refusals;
 use crate::http::HttpState;
-use crate::http::watchers::Place;
+use crate::http::stream_slots::StreamSlot;
 
 /// How often a quiet stream shows that it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -62,7 +62,7 @@ pub(crate) async fn watch(
         caller,
     };
     let watching = Watching {
-        place: http.watchers.enter(&wanted.caller)?,
+        place: http.stream_slots.take(&wanted.caller)?,
         receiver: http.control.watch(),
         wanted,
         lasting: Lasting::new(&http, credentials),
@@ -92,7 +92,7 @@ struct Watching {
     wanted: Wanted,
     lasting: Lasting,
     #[expect(dead_code, reason = "held for as long as the stream lasts")]
-    place: Place,
+    place: StreamSlot,
 }
 
 /// Ends when the watcher's credentials count no more.

@@ -171,7 +171,7 @@ pub(crate) async fn test(
     let webhook = http.control.webhook_to_test(&caller, &id).await?;
     let began = Instant::now();
     let reason = format!("{} tries whether events arrive", caller.user);
-    let sent = deliver(&webhook, &http.trust, &test_row(now(), &reason)).await;
+    let sent = deliver(&webhook, &http.webhook_client, &test_row(now(), &reason)).await;
     let (status, error) = match sent {
         Ok(status) => (Some(status), None),
         Err(error) => {
