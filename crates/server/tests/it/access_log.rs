@@ -1,4 +1,4 @@
-//! The access log: one line per request that says who asked what and how it went, and never a secret.
+//! The access log: one line per request with caller, endpoint and code, and never a secret.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
@@ -12,9 +12,9 @@ use crate::rig::{APP, Rig, SECRET, target};
 
 /// Every event as a line of `field=value`.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<String>>>);
+struct RecordedLines(Arc<Mutex<Vec<String>>>);
 
-impl Subscriber for Lines {
+impl Subscriber for RecordedLines {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -47,8 +47,8 @@ impl Subscriber for Lines {
 #[tokio::test]
 async fn each_request_is_one_line_without_secrets() {
     let rig = Rig::new().await;
-    let lines = Lines::default();
-    // Everything runs on this thread, so the server's lines come here, too.
+    let lines = RecordedLines::default();
+    // The server runs on this thread, so its lines are recorded, too.
     let guard = tracing::subscriber::set_default(lines.clone());
     let mut body = target();
     body["bk_app_code"] = json!(APP);

@@ -1,4 +1,4 @@
-//! The agents' door over real TLS: who is let in, with which certificate, and how many at a time.
+//! The listener for agents over real TLS: certificates, enrolment and limits.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use control::{Clock, Control, FirstKeys, NewJoinToken};
 use futures_util::{SinkExt, StreamExt};
+use model::Host;
 use model::access::Caller;
-use model::{Host, UnixMillis};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use server::agents::{Agents, Limits, bind};
+use server::agents::{AgentLimits, AgentListener, bind};
 use server::ca::Ca;
 use store::Store;
 use tempfile::TempDir;
@@ -25,11 +25,11 @@ use tokio_util::codec::Framed;
 use wire::enrol::{Enrol, Enrolled};
 use wire::{Bye, Codec, Down, DownKind, Hello, Report, Up};
 
-const JOIN: &str = "join-me-0123456789";
-const HOST: &str = "0:10.0.0.1";
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::rig::{JOIN, TIMEOUT};
 
-struct Door {
+const HOST: &str = "0:10.0.0.1";
+
+struct TestListener {
     control: Control,
     ca: Arc<Ca>,
     address: SocketAddr,
@@ -38,12 +38,16 @@ struct Door {
     _dir: TempDir,
 }
 
-impl Door {
-    async fn open(limits: Limits) -> Self {
+impl TestListener {
+    async fn open(limits: AgentLimits) -> Self {
         Self::with(limits, |agents| agents, Duration::from_secs(90 * 24 * 3600)).await
     }
 
-    async fn with(limits: Limits, change: impl FnOnce(Agents) -> Agents, life: Duration) -> Self {
+    async fn with(
+        limits: AgentLimits,
+        change: impl FnOnce(AgentListener) -> AgentListener,
+        life: Duration,
+    ) -> Self {
         let dir = TempDir::new().unwrap();
         let url = format!("sqlite:{}/muster.db", dir.path().display());
         let store = Store::open(&url).await.unwrap();
@@ -56,9 +60,9 @@ impl Door {
         };
         control.ensure_first_keys(fixed).await.unwrap();
         let ca = Arc::new(Ca::load(&store).await.unwrap().with_agent_life(life));
-        let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let address = listener.local_addr().unwrap();
-        let agents = Agents::new(control.clone(), ca.clone(), listener, limits).unwrap();
+        let socket = bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = socket.local_addr().unwrap();
+        let agents = AgentListener::new(control.clone(), ca.clone(), socket, limits).unwrap();
         let (stop, stopped) = watch::channel(false);
         let (stop_background, background_stopped) = watch::channel(false);
         tokio::spawn(background.run(background_stopped));
@@ -98,25 +102,25 @@ impl Door {
         connector.connect(name, stream).await
     }
 
-    async fn ask(&self, identity: Option<&Identity>, question: Enrol) -> Option<Enrolled> {
+    async fn request(&self, identity: Option<&Identity>, request: Enrol) -> Option<Enrolled> {
         let stream = self.connect(wire::enrol::ALPN, identity).await.ok()?;
         let mut frames = Framed::new(stream, Codec::<Enrolled, Enrol>::new());
-        frames.send(question).await.ok()?;
+        frames.send(request).await.ok()?;
         frames.next().await?.ok()
     }
 
     async fn enrol(&self) -> Identity {
         let key = KeyPair::generate().unwrap();
-        let question = Enrol {
+        let request = Enrol {
             token: JOIN.into(),
-            ..question(&key)
+            ..enrol_request(&key)
         };
-        let answer = self.ask(None, question).await.unwrap();
+        let answer = self.request(None, request).await.unwrap();
         assert_eq!(answer.refused, "");
         Identity::new(&key, answer)
     }
 
-    /// Says hello, and hears the answer.
+    /// Sends a hello and reads the response.
     async fn hello(&self, identity: &Identity) -> (Frames, Option<DownKind>) {
         let stream = self.connect(wire::ALPN, Some(identity)).await.unwrap();
         let mut frames: Frames = Framed::new(stream, Codec::new());
@@ -129,7 +133,7 @@ impl Door {
             ..Hello::default()
         };
         frames.send(hello.into()).await.unwrap();
-        let answer = tokio::time::timeout(PATIENCE, frames.next()).await.unwrap();
+        let answer = tokio::time::timeout(TIMEOUT, frames.next()).await.unwrap();
         let kind = answer
             .and_then(|frame| frame.ok())
             .and_then(|frame| frame.kind);
@@ -153,21 +157,21 @@ impl Identity {
     }
 }
 
-fn question(key: &KeyPair) -> Enrol {
-    let request = CertificateParams::default().serialize_request(key).unwrap();
+fn enrol_request(key: &KeyPair) -> Enrol {
+    let csr = CertificateParams::default().serialize_request(key).unwrap();
     Enrol {
         token: String::new(),
         cloud: 0,
         ip: "10.0.0.1".into(),
         agent_id: String::new(),
-        csr_der: request.der().to_vec(),
+        csr_der: csr.der().to_vec(),
     }
 }
 
-fn goodbye(kind: Option<DownKind>) -> Bye {
+fn expect_bye(kind: Option<DownKind>) -> Bye {
     match kind {
         Some(DownKind::Bye(bye)) => bye,
-        other => panic!("no goodbye: {other:?}"),
+        other => panic!("no bye: {other:?}"),
     }
 }
 
@@ -179,45 +183,48 @@ fn is_welcome(kind: &Option<DownKind>) -> bool {
 async fn closed(stream: &mut TcpStream) {
     let mut bytes = [0; 64];
     let reading = async { while stream.read(&mut bytes).await.is_ok_and(|n| n > 0) {} };
-    tokio::time::timeout(PATIENCE, reading).await.unwrap();
+    tokio::time::timeout(TIMEOUT, reading).await.unwrap();
 }
 
 #[tokio::test]
 async fn an_agent_renews_with_its_certificate_and_without_a_token() {
-    let door = Door::open(Limits::default()).await;
-    let first = door.enrol().await;
+    let listener = TestListener::open(AgentLimits::default()).await;
+    let first = listener.enrol().await;
     let key = KeyPair::generate().unwrap();
-    let answer = door.ask(Some(&first), question(&key)).await.unwrap();
+    let answer = listener
+        .request(Some(&first), enrol_request(&key))
+        .await
+        .unwrap();
     assert_eq!(answer.refused, "");
     let second = Identity::new(&key, answer);
     assert_ne!(first.certificate, second.certificate);
-    // Whether it is good can be asked without wanting another.
-    let asked = Enrol {
+    // Without a CSR it only checks its certificate.
+    let check = Enrol {
         csr_der: Vec::new(),
-        ..question(&key)
+        ..enrol_request(&key)
     };
-    let answer = door.ask(Some(&second), asked).await.unwrap();
+    let answer = listener.request(Some(&second), check).await.unwrap();
     assert_eq!(
         (answer.refused.as_str(), answer.certificate_der.len()),
         ("", 0)
     );
-    let (_session, kind) = door.hello(&second).await;
+    let (_session, kind) = listener.hello(&second).await;
     assert!(is_welcome(&kind), "{kind:?}");
-    // The old one counts until it ends: its agent may have been killed before it had the new one.
-    let (_session, kind) = door.hello(&first).await;
+    // The old one is valid until it expires: the agent may have been killed before it had the new one.
+    let (_session, kind) = listener.hello(&first).await;
     assert!(is_welcome(&kind), "{kind:?}");
 }
 
 #[tokio::test]
-async fn a_certificate_is_only_for_its_own_host_whatever_the_request_says() {
-    let door = Door::open(Limits::default()).await;
-    let ours = door.enrol().await;
+async fn a_renewed_certificate_is_for_the_same_host() {
+    let listener = TestListener::open(AgentLimits::default()).await;
+    let ours = listener.enrol().await;
     let key = KeyPair::generate().unwrap();
     let as_another = Enrol {
         ip: "10.0.0.2".into(),
-        ..question(&key)
+        ..enrol_request(&key)
     };
-    let answer = door.ask(Some(&ours), as_another).await.unwrap();
+    let answer = listener.request(Some(&ours), as_another).await.unwrap();
     let renewed = Identity::new(&key, answer);
     let (_, certificate) = x509_parser::parse_x509_certificate(&renewed.certificate).unwrap();
     let named = wire::host::of_certificate(&certificate).unwrap();
@@ -225,26 +232,28 @@ async fn a_certificate_is_only_for_its_own_host_whatever_the_request_says() {
 }
 
 #[tokio::test]
-async fn without_token_and_certificate_nobody_gets_one() {
-    let door = Door::open(Limits::default()).await;
+async fn enrolment_needs_a_token_or_a_certificate() {
+    let listener = TestListener::open(AgentLimits::default()).await;
     let key = KeyPair::generate().unwrap();
-    let answer = door.ask(None, question(&key)).await.unwrap();
+    let answer = listener.request(None, enrol_request(&key)).await.unwrap();
     assert!(answer.refused.contains("join token"), "{}", answer.refused);
     assert!(answer.certificate_der.is_empty());
 }
 
 #[tokio::test]
 async fn a_revoked_certificate_opens_no_session_and_is_not_renewed() {
-    let door = Door::open(Limits::default()).await;
-    let stolen = door.enrol().await;
-    let (mut session, kind) = door.hello(&stolen).await;
+    let listener = TestListener::open(AgentLimits::default()).await;
+    let stolen = listener.enrol().await;
+    let (mut session, kind) = listener.hello(&stolen).await;
     assert!(is_welcome(&kind), "{kind:?}");
     let host: Host = HOST.parse().unwrap();
-    door.control.revoke(&Caller::system(), host).await.unwrap();
+    listener
+        .control
+        .revoke(&Caller::system(), host)
+        .await
+        .unwrap();
     let last = loop {
-        let frame = tokio::time::timeout(PATIENCE, session.next())
-            .await
-            .unwrap();
+        let frame = tokio::time::timeout(TIMEOUT, session.next()).await.unwrap();
         match frame.unwrap().unwrap().kind {
             Some(DownKind::Bye(bye)) => break bye,
             _other => {}
@@ -253,34 +262,37 @@ async fn a_revoked_certificate_opens_no_session_and_is_not_renewed() {
     assert!(last.permanent && last.rejoin, "{last:?}");
     drop(session);
 
-    let (_, kind) = door.hello(&stolen).await;
-    let bye = goodbye(kind);
+    let (_, kind) = listener.hello(&stolen).await;
+    let bye = expect_bye(kind);
     assert!(
         bye.permanent && bye.rejoin && bye.reason.contains("revoked"),
         "{bye:?}"
     );
     let key = KeyPair::generate().unwrap();
-    let answer = door.ask(Some(&stolen), question(&key)).await.unwrap();
+    let answer = listener
+        .request(Some(&stolen), enrol_request(&key))
+        .await
+        .unwrap();
     assert!(answer.refused.contains("revoked"), "{}", answer.refused);
 
-    let fresh = door.enrol().await;
-    let (_session, kind) = door.hello(&fresh).await;
+    let fresh = listener.enrol().await;
+    let (_session, kind) = listener.hello(&fresh).await;
     assert!(is_welcome(&kind), "{kind:?}");
-    let (_, kind) = door.hello(&stolen).await;
-    assert!(goodbye(kind).permanent, "the stolen one stays refused");
+    let (_, kind) = listener.hello(&stolen).await;
+    assert!(expect_bye(kind).permanent, "the stolen one stays refused");
 }
 
-/// The agent whose session ends is away for a moment only; before, its host went to whoever asked in that moment.
+/// An agent may be disconnected for a moment only: another must not take its host meanwhile.
 #[tokio::test]
-async fn a_join_token_does_not_take_the_host_of_an_agent_that_was_here_lately() {
-    let door = Door::open(Limits::default()).await;
-    let living = door.enrol().await;
-    let (session, kind) = door.hello(&living).await;
+async fn a_join_token_does_not_take_the_host_of_a_recent_agent() {
+    let listener = TestListener::open(AgentLimits::default()).await;
+    let living = listener.enrol().await;
+    let (session, kind) = listener.hello(&living).await;
     assert!(is_welcome(&kind), "{kind:?}");
     drop(session);
     let host: Host = HOST.parse().unwrap();
     let is_up = || {
-        let fleet = door.control.fleet();
+        let fleet = listener.control.fleet();
         fleet.hosts().any(|view| view.link.is_up())
     };
     while is_up() {
@@ -289,49 +301,57 @@ async fn a_join_token_does_not_take_the_host_of_an_agent_that_was_here_lately() 
     let key = KeyPair::generate().unwrap();
     let intruder = Enrol {
         token: JOIN.into(),
-        ..question(&key)
+        ..enrol_request(&key)
     };
-    let answer = door.ask(None, intruder.clone()).await.unwrap();
+    let answer = listener.request(None, intruder.clone()).await.unwrap();
     assert!(answer.certificate_der.is_empty() && answer.retry);
     assert!(answer.refused.contains("--replace"), "{}", answer.refused);
-    let (session, kind) = door.hello(&living).await;
-    assert!(is_welcome(&kind), "its certificate still counts: {kind:?}");
+    let (session, kind) = listener.hello(&living).await;
+    assert!(
+        is_welcome(&kind),
+        "its certificate is still valid: {kind:?}"
+    );
 
-    // An operator's word, while it is connected.
+    // An operator allows it, while the agent is connected.
     let new = NewJoinToken {
         host: Some(host),
         replace: true,
         ..NewJoinToken::default()
     };
-    let created = door.control.create_join_token(&Caller::system(), new).await;
+    let created = listener
+        .control
+        .create_join_token(&Caller::system(), new)
+        .await;
     let successor = Enrol {
         token: created.unwrap().1,
         ..intruder
     };
-    let answer = door.ask(None, successor).await.unwrap();
+    let answer = listener.request(None, successor).await.unwrap();
     assert_eq!(answer.refused, "");
-    let (_session, kind) = door.hello(&Identity::new(&key, answer)).await;
+    let (_session, kind) = listener.hello(&Identity::new(&key, answer)).await;
     assert!(is_welcome(&kind), "{kind:?}");
     drop(session);
-    let (_, kind) = door.hello(&living).await;
-    assert!(goodbye(kind).rejoin, "its certificate counts no more");
+    let (_, kind) = listener.hello(&living).await;
+    assert!(
+        expect_bye(kind).rejoin,
+        "its certificate is no longer valid"
+    );
 }
 
 #[tokio::test]
 async fn an_expired_certificate_is_refused() {
-    let life = Duration::from_secs(1);
-    let door = Door::with(Limits::default(), |agents| agents, life).await;
-    let identity = door.enrol().await;
+    let limits = AgentLimits::default();
+    let listener = TestListener::with(limits, |agents| agents, Duration::ZERO).await;
+    let identity = listener.enrol().await;
     // Validity is in whole seconds.
-    let until = tokio::time::Instant::now() + PATIENCE;
+    let until = tokio::time::Instant::now() + TIMEOUT;
     loop {
-        let opened = door.connect(wire::ALPN, Some(&identity)).await;
+        let opened = listener.connect(wire::ALPN, Some(&identity)).await;
         let is_refused = match opened {
             Err(_) => true,
             Ok(mut stream) => {
                 let mut bytes = [0; 1];
-                let read =
-                    tokio::time::timeout(Duration::from_millis(300), stream.read(&mut bytes));
+                let read = tokio::time::timeout(Duration::from_millis(50), stream.read(&mut bytes));
                 matches!(read.await, Ok(Err(_)))
             }
         };
@@ -343,28 +363,28 @@ async fn an_expired_certificate_is_refused() {
 }
 
 #[tokio::test]
-async fn certificates_are_valid_some_days_back_for_clocks_that_are_behind() {
-    let door = Door::open(Limits::default()).await;
-    let identity = door.enrol().await;
+async fn certificates_are_backdated_for_clocks_that_are_behind() {
+    let listener = TestListener::open(AgentLimits::default()).await;
+    let identity = listener.enrol().await;
     let (_, certificate) = x509_parser::parse_x509_certificate(&identity.certificate).unwrap();
-    let now = UnixMillis::from_secs(i64::try_from(unix_now()).unwrap()).0 / 1000;
+    let now = unix_now();
     let validity = certificate.validity();
     assert!(now - validity.not_before.timestamp() > 24 * 3600);
     let days = (validity.not_after.timestamp() - now) / (24 * 3600);
     assert!((89..=90).contains(&days), "{days}");
-    let shown = Arc::new(Shown::default());
+    let verifier = Arc::new(RecordingVerifier::default());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .dangerous()
-        .with_custom_certificate_verifier(shown.clone())
+        .with_custom_certificate_verifier(verifier.clone())
         .with_no_client_auth();
-    let stream = TcpStream::connect(door.address).await.unwrap();
+    let stream = TcpStream::connect(listener.address).await.unwrap();
     let name = ServerName::try_from(wire::enrol::SERVER_NAME).unwrap();
     let connector = TlsConnector::from(Arc::new(config));
     let _stream = connector.connect(name, stream).await.unwrap();
-    let der = shown.0.lock().unwrap().clone().unwrap();
+    let der = verifier.0.lock().unwrap().clone().unwrap();
     let (_, leaf) = x509_parser::parse_x509_certificate(&der).unwrap();
     let validity = leaf.validity();
     assert!(now - validity.not_before.timestamp() > 24 * 3600);
@@ -372,16 +392,16 @@ async fn certificates_are_valid_some_days_back_for_clocks_that_are_behind() {
     assert!((29..=30).contains(&days), "the server's own: {days}");
 }
 
-fn unix_now() -> u64 {
+fn unix_now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.unwrap().as_secs()
+    since.unwrap().as_secs() as i64
 }
 
-/// Remembers the certificate that a server shows.
+/// Records the certificate of the server.
 #[derive(Debug, Default)]
-struct Shown(std::sync::Mutex<Option<Vec<u8>>>);
+struct RecordingVerifier(std::sync::Mutex<Option<Vec<u8>>>);
 
-impl ServerCertVerifier for Shown {
+impl ServerCertVerifier for RecordingVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -417,73 +437,88 @@ impl ServerCertVerifier for Shown {
     }
 }
 
-#[tokio::test]
-async fn an_address_with_too_many_strangers_is_closed_at_once_and_room_comes_back() {
-    let limits = Limits {
-        strangers: 2,
-        patience: Duration::from_millis(500),
-        ..Limits::default()
-    };
-    let door = Door::open(limits).await;
-    let identity = {
-        let enrolled = door.enrol().await;
-        // Its enrolment has ended; agents that are connected are no strangers.
-        let (session, kind) = door.hello(&enrolled).await;
-        assert!(is_welcome(&kind), "{kind:?}");
-        (enrolled, session)
-    };
-    let mut silent = Vec::new();
-    for _ in 0..2 {
-        silent.push(TcpStream::connect(door.address).await.unwrap());
+/// Only the limit that is tested closes connections.
+fn patient_limits() -> AgentLimits {
+    AgentLimits {
+        timeout: Duration::from_secs(600),
+        ..AgentLimits::default()
     }
-    // Only when both are inside is the third too many; until then it is one of them, and closed for its silence.
-    let mut third = TcpStream::connect(door.address).await.unwrap();
-    closed(&mut third).await;
-    // Slow ones lose their place, and then others come in.
-    for stream in &mut silent {
-        closed(stream).await;
-    }
-    let (_session, kind) = door.hello(&identity.0).await;
-    assert!(is_welcome(&kind), "{kind:?}");
 }
 
 #[tokio::test]
-async fn an_address_that_connects_too_often_is_closed_at_once() {
-    let limits = Limits {
+async fn unauthenticated_connections_of_an_address_are_limited() {
+    let limits = AgentLimits {
+        unauthenticated: 2,
+        ..patient_limits()
+    };
+    let listener = TestListener::open(limits).await;
+    let identity = listener.enrol().await;
+    // A connected agent is authenticated.
+    let (_session, kind) = listener.hello(&identity).await;
+    assert!(is_welcome(&kind), "{kind:?}");
+    let mut silent = Vec::new();
+    for _ in 0..4 {
+        silent.push(TcpStream::connect(listener.address).await.unwrap());
+    }
+    let closings = silent.iter_mut().map(|stream| Box::pin(closed(stream)));
+    futures_util::future::select_all(closings).await;
+    drop(silent);
+    let connected = async {
+        while listener.connect(wire::ALPN, Some(&identity)).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let in_time = tokio::time::timeout(TIMEOUT, connected).await;
+    in_time.expect("their slots are free again");
+}
+
+#[tokio::test]
+async fn a_silent_connection_is_closed() {
+    let limits = AgentLimits {
+        timeout: Duration::from_millis(50),
+        ..AgentLimits::default()
+    };
+    let listener = TestListener::open(limits).await;
+    let mut silent = TcpStream::connect(listener.address).await.unwrap();
+    closed(&mut silent).await;
+}
+
+#[tokio::test]
+async fn new_connections_of_an_address_are_rate_limited() {
+    let limits = AgentLimits {
         rate: 1,
         burst: 3,
-        ..Limits::default()
+        ..patient_limits()
     };
-    let door = Door::open(limits).await;
-    let mut n_open = 0;
-    let mut streams = Vec::new();
-    for _ in 0..20 {
-        let mut stream = TcpStream::connect(door.address).await.unwrap();
-        let mut bytes = [0; 1];
-        let read = tokio::time::timeout(Duration::from_millis(50), stream.read(&mut bytes));
-        n_open += usize::from(read.await.is_err());
-        streams.push(stream);
+    let listener = TestListener::open(limits).await;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        open.push(listener.connect(wire::enrol::ALPN, None).await.unwrap());
     }
-    // Three at once, and one more a second.
-    assert!((3..=6).contains(&n_open), "{n_open}");
+    let mut streams = Vec::new();
+    for _ in 0..50 {
+        streams.push(TcpStream::connect(listener.address).await.unwrap());
+    }
+    let closings = streams.iter_mut().map(|stream| Box::pin(closed(stream)));
+    futures_util::future::select_all(closings).await;
 }
 
 #[tokio::test]
-async fn a_first_frame_that_is_long_is_not_read() {
-    let door = Door::open(Limits::default()).await;
-    let identity = door.enrol().await;
-    let stream = door.connect(wire::ALPN, Some(&identity)).await.unwrap();
+async fn a_long_first_frame_is_refused() {
+    let listener = TestListener::open(AgentLimits::default()).await;
+    let identity = listener.enrol().await;
+    let stream = listener.connect(wire::ALPN, Some(&identity)).await.unwrap();
     let mut frames: Frames = Framed::new(stream, Codec::new());
     let hello = Hello {
         hostname: "x".repeat(2 * 1024 * 1024),
         ..Hello::default()
     };
     // The server may close before all of it is written.
-    let _cut_off = frames.send(hello.into()).await;
+    frames.send(hello.into()).await.ok();
     let end = async { while frames.next().await.is_some_and(|frame| frame.is_ok()) {} };
-    tokio::time::timeout(PATIENCE, end).await.unwrap();
-    // Once it has said hello, a frame may be longer than that.
-    let (mut frames, kind) = door.hello(&identity).await;
+    tokio::time::timeout(TIMEOUT, end).await.unwrap();
+    // After the hello a frame may be longer than that.
+    let (mut frames, kind) = listener.hello(&identity).await;
     assert!(is_welcome(&kind), "{kind:?}");
     let long = wire::ProcessStatus {
         namespace: "n".into(),
@@ -502,7 +537,7 @@ async fn a_first_frame_that_is_long_is_not_read() {
         .unwrap();
     frames.send(Report::default().into()).await.unwrap();
     loop {
-        let frame = tokio::time::timeout(PATIENCE, frames.next()).await.unwrap();
+        let frame = tokio::time::timeout(TIMEOUT, frames.next()).await.unwrap();
         if let Some(DownKind::Ack(_)) = frame.unwrap().unwrap().kind {
             break;
         }
@@ -510,16 +545,21 @@ async fn a_first_frame_that_is_long_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_server_without_room_says_so_and_keeps_those_it_has() {
+async fn a_full_server_refuses_agents_with_a_reason_and_keeps_those_it_has() {
     let life = Duration::from_secs(3600);
-    let door = Door::with(Limits::default(), |agents| agents.with_room(1), life).await;
-    let identity = door.enrol().await;
-    let (mut first, kind) = door.hello(&identity).await;
+    let listener = TestListener::with(
+        AgentLimits::default(),
+        |agents| agents.with_max_connections(1),
+        life,
+    )
+    .await;
+    let identity = listener.enrol().await;
+    let (mut first, kind) = listener.hello(&identity).await;
     assert!(is_welcome(&kind), "{kind:?}");
-    let (_, kind) = door.hello(&identity).await;
-    let bye = goodbye(kind);
+    let (_, kind) = listener.hello(&identity).await;
+    let bye = expect_bye(kind);
     assert!(!bye.permanent && bye.reason.contains("no room"), "{bye:?}");
     first.send(Report::default().into()).await.unwrap();
-    let answer = tokio::time::timeout(PATIENCE, first.next()).await.unwrap();
+    let answer = tokio::time::timeout(TIMEOUT, first.next()).await.unwrap();
     assert!(answer.unwrap().is_ok());
 }

@@ -1,4 +1,4 @@
-//! Topology from a CMDB: a whole server, and a CMDB that behaves as told.
+//! Topology from a CMDB: a whole server, and a fake CMDB that fails as the test says.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,31 +14,32 @@ use server::{CmdbConfig, Config, Running};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
+use crate::rig::{TIMEOUT, config};
+
 const BUSINESS: BusinessId = BusinessId(2);
 
-/// What the CMDB has and does.
 #[derive(Default)]
-struct Cmdb {
+struct FakeCmdb {
     processes: Mutex<Vec<Value>>,
-    /// So many calls fail before one succeeds.
-    broken: AtomicU32,
+    /// How many calls fail before one succeeds.
+    n_failures: AtomicU32,
     refuses: AtomicBool,
-    pages: Mutex<Pages>,
+    pages: Mutex<Paging>,
     calls: Mutex<Vec<String>>,
 }
 
-/// How it gives its lists.
+/// How it returns its lists.
 #[derive(Default, Clone, Copy, PartialEq)]
-enum Pages {
+enum Paging {
     #[default]
-    Right,
-    /// Never more than so many rows, whatever is asked for.
+    Correct,
+    /// At most so many rows, whatever the limit.
     Short(usize),
-    /// From the first row on, wherever is asked for.
-    FromTheFirst,
+    /// Always the first page.
+    FirstPage,
     /// With this count.
     Counted(u64),
-    /// One row goes with each page.
+    /// Each page deletes a row.
     Shrinking,
 }
 
@@ -57,13 +58,13 @@ fn row(id: u32, alias: &str, ip: &str) -> Value {
 }
 
 async fn answer(
-    State(cmdb): State<Arc<Cmdb>>,
+    State(cmdb): State<Arc<FakeCmdb>>,
     Path(api): Path<String>,
     Json(body): Json<Value>,
 ) -> axum::response::Response {
     cmdb.calls.lock().unwrap().push(api.clone());
     let failing = cmdb
-        .broken
+        .n_failures
         .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
     if failing.is_ok() {
         return (axum::http::StatusCode::BAD_GATEWAY, "no").into_response();
@@ -81,18 +82,18 @@ async fn answer(
             json!({"count": 1, "info": [{"bk_cloud_id": 0, "bk_cloud_name": "default area"}]})
         }
         "list_process_related_info" => {
-            assert!(limit <= 500, "no CMDB gives more");
+            assert!(limit <= 500, "the maximum of a CMDB");
             let mut processes = cmdb.processes.lock().unwrap();
             let (mut start, mut limit, mut count) = (start, limit, processes.len() as u64);
             let pages = *cmdb.pages.lock().unwrap();
             match pages {
-                Pages::Right | Pages::Shrinking => {}
-                Pages::Short(most) => limit = limit.min(most),
-                Pages::FromTheFirst => start = 0,
-                Pages::Counted(wrong) => count = wrong,
+                Paging::Correct | Paging::Shrinking => {}
+                Paging::Short(most) => limit = limit.min(most),
+                Paging::FirstPage => start = 0,
+                Paging::Counted(wrong) => count = wrong,
             }
             let page: Vec<Value> = processes.iter().skip(start).take(limit).cloned().collect();
-            if pages == Pages::Shrinking {
+            if pages == Paging::Shrinking {
                 processes.remove(0);
             }
             json!({"count": count, "info": page})
@@ -103,8 +104,8 @@ async fn answer(
     Json(json!({"result": true, "code": 0, "message": "", "data": data})).into_response()
 }
 
-async fn start(refresh_every: Duration) -> (Running, Arc<Cmdb>, TempDir) {
-    let cmdb = Arc::new(Cmdb::default());
+async fn start(refresh_every: Duration) -> (Running, Arc<FakeCmdb>, TempDir) {
+    let cmdb = Arc::new(FakeCmdb::default());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let route = "/api/c/compapi/v2/cc/{api}/";
@@ -113,20 +114,7 @@ async fn start(refresh_every: Duration) -> (Running, Arc<Cmdb>, TempDir) {
         .with_state(cmdb.clone());
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     let folder = TempDir::new().unwrap();
-    let loopback = "127.0.0.1:0".parse().unwrap();
     let config = Config {
-        data: folder.path().to_owned(),
-        http: loopback,
-        agents: loopback,
-        door: server::DoorSettings::default(),
-        http_door: server::HttpDoor::default(),
-        outgoing_ca: None,
-        store_url: None,
-        bus: Vec::new(),
-        bus_ca: None,
-        app_code: None,
-        app_secret: None,
-        join_token: None,
         cmdb: Some(CmdbConfig {
             url,
             app_code: "muster".into(),
@@ -134,6 +122,7 @@ async fn start(refresh_every: Duration) -> (Running, Arc<Cmdb>, TempDir) {
             user_name: "admin".into(),
             refresh_every,
         }),
+        ..config(&folder)
     };
     (server::start(config).await.unwrap(), cmdb, folder)
 }
@@ -143,12 +132,10 @@ fn n_processes(running: &Running) -> usize {
 }
 
 #[tokio::test]
-async fn a_business_is_read_page_by_page_and_what_fails_for_a_moment_is_tried_again() {
+async fn a_business_is_read_page_by_page_and_failed_calls_are_retried() {
     let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
-    let rows =
-        (1..=1203).map(|n| row(n, "gse_agent", &format!("10.0.{}.{}", n / 250, n % 250 + 1)));
-    *cmdb.processes.lock().unwrap() = rows.collect();
-    cmdb.broken.store(2, Ordering::SeqCst);
+    *cmdb.processes.lock().unwrap() = many(1203);
+    cmdb.n_failures.store(2, Ordering::SeqCst);
     let caller = Caller::system();
     let difference = running
         .control
@@ -176,7 +163,7 @@ async fn a_business_is_read_page_by_page_and_what_fails_for_a_moment_is_tried_ag
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_as_a_whole_changes_nothing() {
+async fn a_refused_read_changes_nothing_and_a_bad_row_is_reported() {
     let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
     let mut bad = row(2, "two words", "10.0.0.2");
     bad["process"]["work_path"] = json!("relative");
@@ -190,7 +177,7 @@ async fn what_cannot_be_read_as_a_whole_changes_nothing() {
     assert_eq!(
         difference.troubles.len(),
         1,
-        "a bad row is named, the other counts"
+        "a bad row is reported, the other counts"
     );
     assert_eq!(difference.troubles[0].row.0, "bk_process_id 2 two words");
     let before = n_processes(&running);
@@ -207,7 +194,7 @@ async fn what_cannot_be_read_as_a_whole_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_business_that_came_from_the_cmdb_is_refreshed_by_itself() {
+async fn a_business_of_the_cmdb_is_refreshed_periodically() {
     let (running, cmdb, _folder) = start(Duration::from_millis(100)).await;
     *cmdb.processes.lock().unwrap() = vec![row(1, "gse_agent", "10.0.0.1")];
     let caller = Caller::system();
@@ -220,11 +207,12 @@ async fn a_business_that_came_from_the_cmdb_is_refreshed_by_itself() {
         .lock()
         .unwrap()
         .push(row(2, "gse_data", "10.0.0.1"));
-    let until = tokio::time::Instant::now() + Duration::from_secs(20);
-    while n_processes(&running) < 2 {
-        assert!(tokio::time::Instant::now() < until, "it was not refreshed");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let refreshed = tokio::time::timeout(TIMEOUT, async {
+        while n_processes(&running) < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    refreshed.await.expect("it is refreshed");
     running.stop().await;
 }
 
@@ -234,12 +222,12 @@ fn many(n: u32) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_list_that_is_counted_wrong_or_comes_in_short_pages_is_read_to_its_end() {
+async fn a_list_with_a_wrong_count_or_short_pages_is_read_to_its_end() {
     let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
     *cmdb.processes.lock().unwrap() = many(1203);
     let caller = Caller::system();
-    for pages in [Pages::Counted(0), Pages::Counted(500), Pages::Short(200)] {
-        *cmdb.pages.lock().unwrap() = pages;
+    for paging in [Paging::Counted(0), Paging::Counted(500), Paging::Short(200)] {
+        *cmdb.pages.lock().unwrap() = paging;
         let refreshed = running.control.refresh_topology(&caller, BUSINESS).await;
         refreshed.unwrap();
         assert_eq!(n_processes(&running), 1203);
@@ -248,35 +236,35 @@ async fn a_list_that_is_counted_wrong_or_comes_in_short_pages_is_read_to_its_end
 }
 
 #[tokio::test]
-async fn a_list_that_cannot_be_the_whole_changes_nothing() {
+async fn an_incomplete_list_changes_nothing() {
     let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
     *cmdb.processes.lock().unwrap() = many(1203);
     let caller = Caller::system();
     let control = &running.control;
     control.refresh_topology(&caller, BUSINESS).await.unwrap();
-    for (pages, words) in [
-        (Pages::FromTheFirst, "gives the same rows again"),
-        (Pages::Counted(2000), "counts 2000 rows and gives 1203"),
-        (Pages::Shrinking, "becomes shorter"),
+    for (paging, message) in [
+        (Paging::FirstPage, "gives the same rows again"),
+        (Paging::Counted(2000), "counts 2000 rows and gives 1203"),
+        (Paging::Shrinking, "becomes shorter"),
     ] {
-        *cmdb.pages.lock().unwrap() = pages;
+        *cmdb.pages.lock().unwrap() = paging;
         let refused = control.refresh_topology(&caller, BUSINESS).await;
         let refused = refused.unwrap_err().to_string();
-        assert!(refused.contains(words), "{refused}");
+        assert!(refused.contains(message), "{refused}");
         assert_eq!(n_processes(&running), 1203);
     }
     running.stop().await;
 }
 
 #[tokio::test]
-async fn a_cmdb_that_suddenly_knows_nothing_is_not_believed() {
+async fn an_empty_list_does_not_delete_a_business() {
     let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
     let caller = Caller::system();
     let control = &running.control;
     let unknown = control.refresh_topology(&caller, BUSINESS).await;
     assert!(
         unknown.unwrap_err().to_string().contains("is not known"),
-        "and no business is made of nothing"
+        "an empty list creates no business"
     );
     assert!(control.businesses(&caller).is_empty());
     *cmdb.processes.lock().unwrap() = many(3);
@@ -286,7 +274,7 @@ async fn a_cmdb_that_suddenly_knows_nothing_is_not_believed() {
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("3 are known here"), "{refused}");
     assert_eq!(n_processes(&running), 3);
-    // Whoever means it says so.
+    // An operator can remove it.
     control.remove_business(&caller, BUSINESS).await.unwrap();
     assert_eq!(n_processes(&running), 0);
     running.stop().await;

@@ -1,13 +1,13 @@
-//! The HTTP door: every endpoint in every dialect, every error row, over real sockets and a real store.
+//! The server over real sockets and a real store: every endpoint in every dialect, limits, agents, webhooks, the CMDB.
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
 mod access_log;
-mod agents_door;
+mod agent_listener;
 mod cmdb;
-mod doors;
 mod gse;
 mod gsekit;
+mod http_limits;
 mod native;
 mod openapi;
 mod random;

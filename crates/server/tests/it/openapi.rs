@@ -1,4 +1,4 @@
-//! The OpenAPI document: kept as a file, complete, and served with a page to browse it.
+//! The OpenAPI document: committed as a file, complete, and served with a page to browse it.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ fn the_document_in_docs_is_the_generated_one() {
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_every_operation_tells_its_errors() {
+fn references_resolve_and_every_operation_documents_its_errors() {
     let document: Value = serde_json::from_str(&server::http::openapi_json()).unwrap();
     assert_eq!(document["openapi"], "3.1.0");
     let mut references = Vec::new();

@@ -1,5 +1,4 @@
-//! Bodies of every kind for every operation of the document: whatever comes, the answer is one that was promised, and the
-//! server is there for the next.
+//! Random bodies for every operation of the OpenAPI document: every response is a documented one, and the server survives.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +13,7 @@ use crate::rig::{APP, Rig, SECRET};
 /// How many requests are made.
 const REQUESTS: u32 = 1500;
 
-/// Operations that last, that speak to others, or that are about the server itself.
+/// Streams, operations that call other servers, and those about the server itself.
 const LEFT_OUT: [&str; 6] = [
     "/api/v1/watch",
     "/api/v1/webhooks",
@@ -28,7 +27,7 @@ const LEFT_OUT: [&str; 6] = [
 struct Operation {
     method: String,
     path: String,
-    /// The statuses that are documented.
+    /// The documented statuses.
     statuses: Vec<u16>,
 }
 
@@ -48,7 +47,7 @@ fn operations(document: &Value) -> Vec<Operation> {
     all
 }
 
-/// Every name of a field that stands anywhere in the document.
+/// Collects every field name of the document.
 fn fields(value: &Value, found: &mut BTreeSet<String>) {
     if let Some(properties) = value.get("properties").and_then(Value::as_object) {
         found.extend(properties.keys().cloned());
@@ -60,7 +59,7 @@ fn fields(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// JSON that speaks of these fields.
+/// JSON with these fields.
 fn body(names: Vec<String>) -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         Just(Value::Null),
@@ -96,7 +95,7 @@ fn body(names: Vec<String>) -> impl Strategy<Value = Value> {
     prop_oneof![1 => value.clone(), 9 => value.prop_filter("an object", Value::is_object)]
 }
 
-/// What happens to the text of a body on its way.
+/// Damage to the text of a body.
 #[derive(Debug, Clone)]
 enum Damage {
     Cut(Index),
@@ -106,17 +105,17 @@ enum Damage {
 
 impl Damage {
     fn of(&self, bytes: &mut Vec<u8>) {
-        let place = |index: &Index, bytes: &[u8]| index.index(bytes.len() + 1);
+        let position = |index: &Index, bytes: &[u8]| index.index(bytes.len() + 1);
         match self {
-            Self::Cut(at) => bytes.truncate(place(at, bytes)),
+            Self::Cut(at) => bytes.truncate(position(at, bytes)),
             Self::Flip(at, bits) => {
-                let at = place(at, bytes);
+                let at = position(at, bytes);
                 if let Some(byte) = bytes.get_mut(at) {
                     *byte ^= bits;
                 }
             }
             Self::Repeat(from, to, times) => {
-                let (from, to) = (place(from, bytes), place(to, bytes));
+                let (from, to) = (position(from, bytes), position(to, bytes));
                 let part = bytes[from.min(to)..from.max(to)].repeat(*times);
                 bytes.splice(to..to, part);
             }
@@ -153,7 +152,7 @@ fn segment() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The path with something in the place of each parameter.
+/// The path with a segment for each parameter.
 fn filled(path: &str, segments: &[String]) -> String {
     let mut segments = segments.iter().cycle();
     let part = |part: &str| match part.starts_with('{') {
@@ -172,18 +171,20 @@ fn check(operation: &Operation, status: u16, body: &[u8]) -> Result<(), String> 
         return Ok(());
     }
     let answer: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
-    let is_promised = match is_native {
+    let is_documented = match is_native {
         true => answer["error"]["code"].is_string() && answer["error"]["message"].is_string(),
         false => {
             let (result, code) = (answer["result"].as_bool(), answer["code"].as_i64());
             result == Some(code == Some(0)) && code.is_some_and(|code| code != 1_000_500)
         }
     };
-    is_promised.then_some(()).ok_or_else(|| answer.to_string())
+    is_documented
+        .then_some(())
+        .ok_or_else(|| answer.to_string())
 }
 
 #[test]
-fn any_body_gets_an_answer_that_was_promised() {
+fn every_body_gets_a_documented_response() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let rig = runtime.block_on(Rig::new());
     let document: Value = serde_json::from_str(&server::http::openapi_json()).unwrap();

@@ -1,7 +1,6 @@
-//! Somebody who is told of events: a small HTTP server that answers as the test says and remembers what it was sent.
+//! A receiver of webhooks: a small HTTP server that answers as the test says and records its requests.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use ring::hmac;
 use serde_json::Value;
@@ -9,22 +8,24 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-/// How many requests may wait for the test to look at them.
+use crate::rig::TIMEOUT;
+
+/// How many requests may wait for the test.
 const MAX_KEPT: usize = 1024;
 
 pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
-    received: mpsc::Receiver<Received>,
+    received: mpsc::Receiver<ReceivedRequest>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedRequest {
     head: String,
     body: Vec<u8>,
 }
 
 impl Receiver {
-    /// Answers the nth request with the status that `answer` says.
+    /// Answers the nth request with the status `answer(n)`.
     pub(crate) async fn new(answer: impl Fn(usize) -> u16 + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -44,10 +45,10 @@ impl Receiver {
         format!("http://{}/hook?from=muster", self.address)
     }
 
-    pub(crate) async fn next(&mut self) -> Received {
-        tokio::time::timeout(Duration::from_secs(20), self.received.recv())
+    pub(crate) async fn next(&mut self) -> ReceivedRequest {
+        tokio::time::timeout(TIMEOUT, self.received.recv())
             .await
-            .expect("a delivery within 20 s")
+            .expect("a delivery")
             .unwrap()
     }
 
@@ -61,13 +62,13 @@ impl Receiver {
         reasons
     }
 
-    /// Whether nothing has come beyond what was taken.
+    /// Whether no request waits.
     pub(crate) fn is_empty(&mut self) -> bool {
         self.received.try_recv().is_err()
     }
 }
 
-async fn serve(mut stream: TcpStream, status: u16) -> Received {
+async fn serve(mut stream: TcpStream, status: u16) -> ReceivedRequest {
     let mut bytes = Vec::new();
     let end = loop {
         assert_ne!(stream.read_buf(&mut bytes).await.unwrap(), 0);
@@ -76,7 +77,7 @@ async fn serve(mut stream: TcpStream, status: u16) -> Received {
         }
     };
     let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-    let mut received = Received {
+    let mut received = ReceivedRequest {
         head,
         body: bytes[end + 4..].to_vec(),
     };
@@ -89,7 +90,7 @@ async fn serve(mut stream: TcpStream, status: u16) -> Received {
     received
 }
 
-impl Received {
+impl ReceivedRequest {
     pub(crate) fn request_line(&self) -> &str {
         self.head.lines().next().unwrap()
     }
@@ -110,7 +111,7 @@ impl Received {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// Whether whoever knows the secret sent this.
+    /// Whether the sender knows the secret.
     pub(crate) fn is_signed_with(&self, secret: &str) -> bool {
         let signature = self.header("x-muster-signature");
         let hex = signature.strip_prefix("sha256=").unwrap();

@@ -1,4 +1,4 @@
-//! A real router on a loopback port over a real store, a client that writes bytes, and an agent made of frames.
+//! The server on a loopback port with a real store, a client that writes bytes, and an agent made of frames.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,7 +7,8 @@ use control::{Clock, Control, ControlError, FirstKeys, Session};
 use model::event::Event;
 use model::{Code, Flag, Host, OpId, Outcome, Status, UnixMillis};
 use serde_json::{Value, json};
-use server::http::listen::{HttpDoor, HttpListener};
+use server::Config;
+use server::http::listen::{HttpListener, HttpListenerSettings};
 use server::http::{HttpState, Readiness};
 use store::Store;
 use tempfile::TempDir;
@@ -19,6 +20,14 @@ use wire::{Command, DownKind, EventFrame, Hello, ProcessStatus, Report, ResultFr
 pub(crate) const APP: &str = "demo";
 pub(crate) const SECRET: &str = "demo-secret-0123456789";
 pub(crate) const JOIN: &str = "join-me-0123456789";
+/// The headers of a request by the app and its user alice.
+pub(crate) const HEADERS: [(&str, &str); 3] = [
+    ("X-Bkapi-App-Code", APP),
+    ("X-Bkapi-App-Secret", SECRET),
+    ("X-Bkapi-User-Name", "alice"),
+];
+/// How long a test waits for what has to happen.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Rig {
     pub(crate) control: Control,
@@ -28,7 +37,7 @@ pub(crate) struct Rig {
     _dir: TempDir,
 }
 
-/// An HTTP answer.
+/// An HTTP response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -51,11 +60,14 @@ impl Answer {
 
 impl Rig {
     pub(crate) async fn new() -> Self {
-        Self::with(HttpDoor::default(), |state| state).await
+        Self::with(HttpListenerSettings::default(), |state| state).await
     }
 
-    /// With another door, or other bounds.
-    pub(crate) async fn with(door: HttpDoor, bounded: impl FnOnce(HttpState) -> HttpState) -> Self {
+    /// With other settings, or other limits.
+    pub(crate) async fn with(
+        settings: HttpListenerSettings,
+        limit: impl FnOnce(HttpState) -> HttpState,
+    ) -> Self {
         let dir = TempDir::new().unwrap();
         let url = format!("sqlite:{}/muster.db", dir.path().display());
         let store = Store::open(&url).await.unwrap();
@@ -71,11 +83,11 @@ impl Rig {
         let ready = Readiness::default();
         let state =
             HttpState::new(control.clone(), "9.9.9", ready.clone(), stopped).with_ca([7; 32]);
-        let state = bounded(state);
+        let state = limit(state);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let listener = HttpListener::new(listener, door).unwrap();
-        // It is never told to stop, so that tests see what requests under way are told.
+        let listener = HttpListener::new(listener, settings).unwrap();
+        // The listener goes on after a stop, so that tests see how requests under way end.
         let (open, opened) = watch::channel(false);
         tokio::spawn(async move {
             listener.run(state, opened).await;
@@ -90,7 +102,7 @@ impl Rig {
         }
     }
 
-    /// Sends one request as it stands and reads the answer to its end.
+    /// Sends one request and reads the response to its end.
     pub(crate) async fn send(
         &self,
         method: &str,
@@ -104,7 +116,7 @@ impl Rig {
         parse(&bytes)
     }
 
-    /// Sends a request and leaves the answer in the stream.
+    /// Sends a request and leaves the response in the stream.
     pub(crate) async fn open(
         &self,
         method: &str,
@@ -132,7 +144,7 @@ impl Rig {
         stream
     }
 
-    /// A request of the GSE family with credentials in the body: the envelope, which always comes with 200.
+    /// Sends a request of the GSE family with credentials in the body: the envelope, whose status is always 200.
     pub(crate) async fn gse(&self, method: &str, path: &str, body: Value) -> Value {
         let mut body = body;
         body["bk_app_code"] = json!(APP);
@@ -157,26 +169,21 @@ impl Rig {
             .await
     }
 
-    /// `data` of a good answer.
+    /// `data` of a successful response.
     pub(crate) async fn esb_ok(&self, name: &str, body: Value) -> Value {
         let envelope = self.esb(name, body).await;
         assert_eq!(envelope["code"], json!(0), "{envelope}");
         envelope["data"].clone()
     }
 
-    /// A request of the native API: status and body.
+    /// Sends a native request: status and body.
     pub(crate) async fn native(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
-        let headers = [
-            ("X-Bkapi-App-Code", APP),
-            ("X-Bkapi-App-Secret", SECRET),
-            ("X-Bkapi-User-Name", "alice"),
-        ];
         let body = match body {
             Value::Null => String::new(),
             body => body.to_string(),
         };
         let path = format!("/api/v1{path}");
-        let answer = self.send(method, &path, &headers, body.as_bytes()).await;
+        let answer = self.send(method, &path, &HEADERS, body.as_bytes()).await;
         match answer.body.is_empty() {
             true => (answer.status, Value::Null),
             false => (answer.status, answer.json()),
@@ -193,7 +200,7 @@ impl Rig {
 pub(crate) async fn attach(control: &Control, host: &str) -> Agent {
     let host: Host = host.parse().unwrap();
     match control.enrol(JOIN, host, None, None).await {
-        // One that was here before has its certificate.
+        // A host that enrolled before has its certificate.
         Ok(_) | Err(ControlError::HostInUse(_)) => {}
         Err(error) => panic!("{host} is not enrolled: {error}"),
     }
@@ -211,16 +218,15 @@ pub(crate) async fn attach(control: &Control, host: &str) -> Agent {
     Agent(control.attach(host, &hello).unwrap())
 }
 
-/// The server's side of one agent's connection, driven by hand.
+/// The server's side of one agent's session, driven by the test.
 pub(crate) struct Agent(pub(crate) Session);
 
 impl Agent {
-    /// Waits for a command and ends it.
+    /// Waits for a command and sends its result.
     pub(crate) async fn ends_next(&self, outcome: impl Fn(OpId) -> Outcome) {
         let command = self.next_command().await;
-        let id: OpId = command.op.unwrap().into();
-        let frame = ResultFrame::new(id, &outcome(id));
-        self.0.take(frame.into()).await.unwrap();
+        let id = command.op.unwrap().into();
+        self.ends(&command, outcome(id)).await;
     }
 
     pub(crate) async fn ends_well(&self, flag: Flag, managed: bool) {
@@ -232,12 +238,12 @@ impl Agent {
         self.ends_next(outcome).await;
     }
 
-    /// Waits for as many commands, which may come together.
+    /// Waits for `n` commands.
     pub(crate) async fn commands(&self, n: usize) -> Vec<Command> {
         let mut commands = Vec::new();
         while commands.len() < n {
-            let frames = tokio::time::timeout(Duration::from_secs(20), self.0.next());
-            let frames = frames.await.expect("a command within 20 s");
+            let frames = tokio::time::timeout(TIMEOUT, self.0.next());
+            let frames = frames.await.expect("a command");
             commands.extend(frames.into_iter().filter_map(|frame| match frame.kind {
                 Some(DownKind::Command(command)) => Some(command),
                 _ => None,
@@ -253,17 +259,10 @@ impl Agent {
     }
 
     pub(crate) async fn next_command(&self) -> Command {
-        loop {
-            let frames = tokio::time::timeout(Duration::from_secs(20), self.0.next());
-            for frame in frames.await.expect("a command within 20 s") {
-                if let Some(DownKind::Command(command)) = frame.kind {
-                    return command;
-                }
-            }
-        }
+        self.commands(1).await.remove(0)
     }
 
-    pub(crate) async fn happens(&self, seq: u64, event: &Event) {
+    pub(crate) async fn sends_event(&self, seq: u64, event: &Event) {
         let frame = EventFrame::new(seq, event);
         self.0.take(frame.into()).await.unwrap();
     }
@@ -271,6 +270,42 @@ impl Agent {
     pub(crate) async fn reports(&self, name: &str, status: Status) {
         let statuses = vec![ProcessStatus::new(&name.parse().unwrap(), &status)];
         self.0.take(Report { statuses }.into()).await.unwrap();
+    }
+}
+
+/// Reads until the text holds all of `parts`.
+pub(crate) async fn read_until(stream: &mut TcpStream, parts: &[&str]) -> String {
+    let mut text = String::new();
+    let reading = async {
+        let mut buffer = [0; 4096];
+        while !parts.iter().all(|part| text.contains(part)) {
+            let n = stream.read(&mut buffer).await.unwrap();
+            assert_ne!(n, 0, "the stream ended after {text}");
+            text += &String::from_utf8_lossy(&buffer[..n]);
+        }
+    };
+    let in_time = tokio::time::timeout(TIMEOUT, reading).await.is_ok();
+    assert!(in_time, "{parts:?} did not come, but {text}");
+    text
+}
+
+/// The configuration of a whole server in a folder of its own.
+pub(crate) fn config(folder: &TempDir) -> Config {
+    let loopback = "127.0.0.1:0".parse().unwrap();
+    Config {
+        data: folder.path().to_owned(),
+        http: loopback,
+        agents: loopback,
+        agent_listener: server::AgentListenerSettings::default(),
+        http_listener: HttpListenerSettings::default(),
+        outgoing_ca: None,
+        store_url: None,
+        bus: Vec::new(),
+        bus_ca: None,
+        app_code: None,
+        app_secret: None,
+        join_token: Some(JOIN.into()),
+        cmdb: None,
     }
 }
 

@@ -1,21 +1,19 @@
-//! Who may do what: every operation of the OpenAPI document, with every role. A new operation has to be added here.
-
-use std::time::Duration;
+//! Permissions: every operation of the OpenAPI document with every role. A new operation has to be added here.
 
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
 use crate::gsekit::business::{Business, document};
-use crate::rig::{example, spec, target};
+use crate::rig::{HEADERS, example, spec, target};
 
 const SECRET: &str = "secret-0123456789";
-/// What the envelope says to an app that may not.
+/// The code of the envelope for an app without permission.
 const APP_NOT_ALLOWED: i64 = 1_306_403;
 
-/// The least that an operation takes.
+/// The permission that an operation needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Needs {
-    /// Anybody's, without credentials.
+    /// Open to all, without credentials.
     Nothing,
     View,
     Operate,
@@ -51,7 +49,7 @@ impl Operation {
         self.path.starts_with("/api/v1/")
     }
 
-    /// What it is called in every dialect.
+    /// Its name in every dialect.
     fn name(&self) -> &str {
         if self.is_native() {
             return &self.id;
@@ -149,12 +147,12 @@ impl Operation {
             | "list_audit" | "export_audit" | "revoke_host" | "drain" | "stop_draining" => {
                 Needs::Manage
             }
-            other => panic!("say here who may call {other}"),
+            other => panic!("add the permission of {other} here"),
         }
     }
 
-    /// The path with something that is there in each of its places.
-    fn place(&self, world: &World) -> String {
+    /// The path with existing objects for its parameters.
+    fn path(&self, world: &World) -> String {
         let id = match self.path.split('/').nth(3) {
             Some("jobs") => world.job.clone(),
             Some("tasks") => world.task.clone(),
@@ -179,7 +177,7 @@ impl Operation {
         ] {
             path = path.replace(hole, value);
         }
-        assert!(!path.contains('{'), "{path}: say what stands there");
+        assert!(!path.contains('{'), "{path}: add the parameter here");
         match self.name() {
             "list_groups" => path + "?host=10.0.0.2",
             "list_view" => path + "?business=2",
@@ -188,7 +186,7 @@ impl Operation {
         }
     }
 
-    /// A body that is right, so that nothing but the role is in the way.
+    /// A valid body, so that only the role can be a reason to refuse it.
     fn body(&self, world: &World) -> Value {
         let agents = json!({"hosts": [{"ip": "10.0.0.2", "bk_cloud_id": 0}], "agent_id_list": ["agent-two"]});
         let named = |name: &str, mut body: Value| {
@@ -276,7 +274,7 @@ impl Operation {
     }
 }
 
-/// What is there to be called with.
+/// A server with an object of every kind, and an app for every role.
 struct World {
     business: Business,
     task: String,
@@ -285,16 +283,17 @@ struct World {
     version: String,
 }
 
-/// What came back within a moment: nothing, when something goes on.
 #[derive(Debug)]
-struct Said {
+struct OperationResponse {
     is_refused: bool,
     text: String,
 }
 
 impl World {
     async fn new() -> Self {
-        let business = Business::new().await;
+        let mut business = Business::new().await;
+        // Without agents, live questions are answered at once.
+        business.agents.clear();
         let rig = &business.rig;
         rig.esb_ok("register_proc_info", example()).await;
         let mut operate = target();
@@ -331,92 +330,100 @@ impl World {
         }
     }
 
-    async fn ask(&self, app: &str, operation: &Operation) -> Said {
+    async fn call(&self, app: &str, operation: &Operation) -> OperationResponse {
         let headers = [
             ("X-Bkapi-App-Code", app),
             ("X-Bkapi-App-Secret", SECRET),
             ("X-Bkapi-User-Name", "eve"),
         ];
         let body = operation.body(self).to_string();
-        let path = operation.place(self);
+        let path = operation.path(self);
         let opening = self
             .business
             .rig
             .open(&operation.method, &path, &headers, body.as_bytes());
         let mut stream = opening.await;
         let mut bytes = Vec::new();
-        // Streams, and agents that are asked, say nothing more for a long time.
-        let reading = stream.read_to_end(&mut bytes);
-        let _ = tokio::time::timeout(Duration::from_millis(1500), reading).await;
+        // A stream of events has no end.
+        while !contains(&bytes, b"text/event-stream") || !contains(&bytes, b"\n\n") {
+            if stream.read_buf(&mut bytes).await.unwrap() == 0 {
+                break;
+            }
+        }
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let is_refused = match operation.is_native() {
             true => text.starts_with("HTTP/1.1 403 "),
             false => text.contains(&format!("\"code\":{APP_NOT_ALLOWED}")),
         };
-        Said { is_refused, text }
+        OperationResponse { is_refused, text }
     }
 }
 
-/// Asks for every operation that is not open to all; what is wrong about the answers, in words.
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// Calls every operation that needs a role; returns the wrong responses.
 async fn wrong(
     app: &str,
-    asked: impl Fn(Needs) -> bool,
-    is_wrong: impl Fn(&Operation, &Said) -> bool,
+    is_called: impl Fn(Needs) -> bool,
+    is_wrong: impl Fn(&Operation, &OperationResponse) -> bool,
 ) -> Vec<String> {
     let world = World::new().await;
     let mut operations = Operation::all();
-    operations.retain(|operation| operation.needs() > Needs::Nothing && asked(operation.needs()));
-    // What is deleted is not there for the others.
+    operations
+        .retain(|operation| operation.needs() > Needs::Nothing && is_called(operation.needs()));
+    // Deletions last, because other operations need the objects.
     operations.sort_by_key(|operation| operation.method == "DELETE");
     let mut wrong = Vec::new();
     for operation in operations {
-        let said = world.ask(app, &operation).await;
-        if is_wrong(&operation, &said) {
-            wrong.push(format!("{operation:?}: {said:?}"));
+        let response = world.call(app, &operation).await;
+        if is_wrong(&operation, &response) {
+            wrong.push(format!("{operation:?}: {response:?}"));
         }
     }
     wrong
 }
 
 #[tokio::test]
-async fn whoever_has_no_role_is_refused_everywhere() {
-    let wrong = wrong("nobody", |_| true, |_, said| !said.is_refused).await;
+async fn an_app_without_a_role_is_refused_everywhere() {
+    let wrong = wrong("nobody", |_| true, |_, response| !response.is_refused).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[tokio::test]
-async fn a_viewer_sees_and_changes_nothing() {
-    let is_wrong = |operation: &Operation, said: &Said| {
-        said.is_refused != (operation.needs() > Needs::View)
-            || said.text.contains("password = hidden")
+async fn a_viewer_reads_and_changes_nothing() {
+    let is_wrong = |operation: &Operation, response: &OperationResponse| {
+        response.is_refused != (operation.needs() > Needs::View)
+            || response.text.contains("password = hidden")
     };
     let wrong = wrong("viewer", |_| true, is_wrong).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[tokio::test]
-async fn an_operator_manages_nobody() {
-    let is_wrong = |operation: &Operation, said: &Said| {
-        said.is_refused != (operation.needs() > Needs::Operate)
+async fn an_operator_manages_no_access() {
+    let is_wrong = |operation: &Operation, response: &OperationResponse| {
+        response.is_refused != (operation.needs() > Needs::Operate)
     };
     let wrong = wrong("operator", |needs| needs > Needs::View, is_wrong).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[tokio::test]
-async fn an_operator_of_another_namespace_and_business_sees_and_does_nothing_here() {
-    let is_wrong = |operation: &Operation, said: &Said| {
-        // What is not refused is a list of what the caller may see, or about hosts, which all share.
+async fn an_operator_of_another_namespace_and_business_is_refused() {
+    let is_wrong = |operation: &Operation, response: &OperationResponse| {
+        // Not refused are lists, which show what the caller may see, and hosts, which all share.
         let of_others = ["proc-test", "GSEKIT_BIZ_2", "nginx", "game", "paas"];
-        let tells = of_others.iter().any(|text| said.text.contains(text));
-        !said.is_refused && (operation.needs() > Needs::View || tells)
+        let leaks = of_others.iter().any(|text| response.text.contains(text));
+        !response.is_refused && (operation.needs() > Needs::View || leaks)
     };
     let wrong = wrong("elsewhere", |_| true, is_wrong).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[tokio::test]
-async fn roles_are_given_listed_and_taken_back() {
+async fn roles_are_granted_listed_and_revoked() {
     let world = World::new().await;
     let rig = &world.business.rig;
     let body = json!({"role": "operator", "namespaces": ["gse", "gse"], "businesses": [2]});
@@ -485,12 +492,12 @@ async fn roles_are_given_listed_and_taken_back() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_on_the_trail_and_the_trail_is_exported() {
+async fn refusals_are_audited_and_the_audit_trail_is_exported() {
     let world = World::new().await;
     let rig = &world.business.rig;
     let operations = Operation::all();
     let create = operations.iter().find(|o| o.id == "create_app").unwrap();
-    assert!(world.ask("viewer", create).await.is_refused);
+    assert!(world.call("viewer", create).await.is_refused);
     let refused = loop {
         let (status, trail) = rig
             .native("GET", "/audit?action=refused&app=viewer", Value::Null)
@@ -505,14 +512,9 @@ async fn a_refusal_is_on_the_trail_and_the_trail_is_exported() {
         (&refused["user"], &refused["from"]),
         (&json!("eve"), &json!("127.0.0.1"))
     );
-    let headers = [
-        ("X-Bkapi-App-Code", crate::rig::APP),
-        ("X-Bkapi-App-Secret", crate::rig::SECRET),
-        ("X-Bkapi-User-Name", "alice"),
-    ];
     let export = |query: &str| {
         let path = format!("/api/v1/audit/export?{query}");
-        async move { rig.send("GET", &path, &headers, b"").await }
+        async move { rig.send("GET", &path, &HEADERS, b"").await }
     };
     let lines = export("action=app.create&since=1h").await;
     assert_eq!(lines.header("content-type"), Some("application/x-ndjson"));
@@ -539,8 +541,8 @@ async fn a_refusal_is_on_the_trail_and_the_trail_is_exported() {
     assert_eq!(export("format=xml").await.status, 400);
     let nothing = export("until=1000").await;
     assert_eq!((nothing.status, nothing.body.len()), (200, 0));
-    // Whoever compresses asks once more after the end.
-    let packed = [&headers[..], &[("accept-encoding", "gzip")]].concat();
+    // Compression polls the body once more after its end.
+    let packed = [&HEADERS[..], &[("accept-encoding", "gzip")]].concat();
     let packed = rig.send("GET", "/api/v1/audit/export", &packed, b"").await;
     assert_eq!(packed.header("content-encoding"), Some("gzip"));
     assert!(packed.body.len() > 20, "{} bytes", packed.body.len());

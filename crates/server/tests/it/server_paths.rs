@@ -1,11 +1,11 @@
-//! Health, readiness, metrics, and what all paths share: request ids, compression, unknown paths.
+//! Health, readiness, metrics, request ids, compression, unknown paths.
 
 use serde_json::json;
 
 use crate::rig::{Rig, target};
 
 #[tokio::test]
-async fn readiness_says_what_is_waited_for() {
+async fn readiness_names_the_parts_that_are_not_ready() {
     let rig = Rig::new().await;
     let health = rig.send("GET", "/healthz", &[], b"").await;
     assert_eq!(
@@ -47,15 +47,15 @@ async fn metrics_count_every_dialect() {
 }
 
 #[tokio::test]
-async fn request_ids_are_echoed_or_made() {
+async fn request_ids_are_echoed_or_created() {
     let rig = Rig::new().await;
     for path in ["/healthz", "/v2/gse/nothing", "/nothing"] {
-        let given = rig
+        let echoed = rig
             .send("GET", path, &[("X-Bkapi-Request-Id", "abc")], b"")
             .await;
-        assert_eq!(given.header("x-bkapi-request-id"), Some("abc"));
-        let made = rig.send("GET", path, &[], b"").await;
-        assert_eq!(made.header("x-bkapi-request-id").unwrap().len(), 32);
+        assert_eq!(echoed.header("x-bkapi-request-id"), Some("abc"));
+        let created = rig.send("GET", path, &[], b"").await;
+        assert_eq!(created.header("x-bkapi-request-id").unwrap().len(), 32);
     }
 }
 
@@ -75,7 +75,7 @@ async fn unknown_paths_and_methods_of_the_native_api_have_ordinary_codes() {
 }
 
 #[tokio::test]
-async fn large_answers_are_compressed_for_those_who_ask() {
+async fn large_responses_are_compressed_on_request() {
     let rig = Rig::new().await;
     let plain = rig.send("GET", "/openapi.json", &[], b"").await;
     assert_eq!(plain.header("content-encoding"), None);

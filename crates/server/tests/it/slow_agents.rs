@@ -1,4 +1,4 @@
-//! Agents that do not read, do not write, or write too much: slowed, then dropped, and no burden to anybody else.
+//! Agents that do not read, do not write, or write too much: backpressure, then a disconnect, and no delay for others.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use wire::{Codec, Down, DownKind, Hello, Report, Up};
 
 use crate::rig::{JOIN, Rig, spec};
 
-const DEAF: &str = "0:10.0.0.7";
-/// What a connection holds on its way, as little as it takes to fill it.
-const ROOM: usize = 4096;
+const HOST: &str = "0:10.0.0.7";
+/// The buffer of a connection: small, so that it fills up.
+const BUFFER: usize = 4096;
 
 fn bytes_of(frame: impl Into<Up>) -> Vec<u8> {
     let mut bytes = bytes::BytesMut::new();
@@ -25,10 +25,10 @@ fn bytes_of(frame: impl Into<Up>) -> Vec<u8> {
     bytes.to_vec()
 }
 
-/// A connection of [`DEAF`] that has said hello, and the server's side of it.
+/// A connection of [`HOST`] that has sent its hello, and the server's task.
 async fn connection(rig: &Rig) -> (DuplexStream, JoinHandle<Result<(), ConnectionError>>) {
-    let host: Host = DEAF.parse().unwrap();
-    let (mut near, far) = duplex(ROOM);
+    let host: Host = HOST.parse().unwrap();
+    let (mut near, far) = duplex(BUFFER);
     let (control, stop) = (rig.control.clone(), rig.stop.subscribe());
     let serving = tokio::spawn(async move { serve(&control, far, host, stop).await });
     let hello = Hello {
@@ -41,7 +41,7 @@ async fn connection(rig: &Rig) -> (DuplexStream, JoinHandle<Result<(), Connectio
     (near, serving)
 }
 
-/// Registers more than a connection holds.
+/// Registers more than the buffer of a connection holds.
 async fn register(rig: &Rig) {
     for n in 0..10 {
         let body = json!({
@@ -54,7 +54,7 @@ async fn register(rig: &Rig) {
 }
 
 fn is_up(rig: &Rig) -> bool {
-    let host: Host = DEAF.parse().unwrap();
+    let host: Host = HOST.parse().unwrap();
     let fleet = rig.control.fleet();
     let id = fleet.host_id(&host).unwrap();
     fleet.host(id).unwrap().link.is_up()
@@ -67,13 +67,13 @@ async fn until_up(rig: &Rig) {
 }
 
 #[tokio::test]
-async fn an_agent_that_does_not_read_is_dropped_and_holds_nobody_up() {
+async fn an_agent_that_does_not_read_is_disconnected_and_delays_no_other() {
     let rig = Rig::new().await;
-    let host: Host = DEAF.parse().unwrap();
+    let host: Host = HOST.parse().unwrap();
     rig.control.enrol(JOIN, host, None, None).await.unwrap();
     let good = rig.agent("0:10.0.0.8").await;
     register(&rig).await;
-    let (deaf, serving) = connection(&rig).await;
+    let (unread, serving) = connection(&rig).await;
     until_up(&rig).await;
 
     let operate = json!({
@@ -92,18 +92,18 @@ async fn an_agent_that_does_not_read_is_dropped_and_holds_nobody_up() {
     };
     assert_eq!(result["0:0:10.0.0.7:gse:proc-3"]["error_code"], 115);
 
-    // From here on nothing but clocks is waited for.
+    // From here on the test waits for timers only.
     tokio::time::pause();
     let ended = serving.await.unwrap();
     assert!(matches!(ended, Err(ConnectionError::TooSlow)), "{ended:?}");
     assert!(!is_up(&rig));
-    drop(deaf);
+    drop(unread);
 }
 
 #[tokio::test]
-async fn an_agent_that_falls_silent_is_dropped() {
+async fn a_silent_agent_is_disconnected() {
     let rig = Rig::new().await;
-    let host: Host = DEAF.parse().unwrap();
+    let host: Host = HOST.parse().unwrap();
     rig.control.enrol(JOIN, host, None, None).await.unwrap();
     let (_silent, serving) = connection(&rig).await;
     until_up(&rig).await;
@@ -113,16 +113,16 @@ async fn an_agent_that_falls_silent_is_dropped() {
     assert!(!is_up(&rig));
 }
 
-/// Answers wait in no queue: as long as they are not read, nothing more is taken in.
+/// Responses wait in no queue: the server reads nothing more until they are read.
 #[tokio::test]
-async fn an_agent_that_writes_and_does_not_read_is_slowed() {
+async fn an_agent_that_writes_and_does_not_read_gets_backpressure() {
     let rig = Rig::new().await;
-    let host: Host = DEAF.parse().unwrap();
+    let host: Host = HOST.parse().unwrap();
     rig.control.enrol(JOIN, host, None, None).await.unwrap();
     register(&rig).await;
     let (flood, serving) = connection(&rig).await;
     until_up(&rig).await;
-    let (mut deaf_half, mut flood) = tokio::io::split(flood);
+    let (mut unread, mut flood) = tokio::io::split(flood);
     let heartbeat = bytes_of(Report::default());
     let mut n_taken = 0;
     let flooding = async {
@@ -135,8 +135,8 @@ async fn an_agent_that_writes_and_does_not_read_is_slowed() {
     assert!(stuck.is_err(), "it was stopped");
     assert!(n_taken <= 64 * 1024, "{n_taken} bytes were taken in");
 
-    // As soon as it reads again, all goes on.
-    tokio::spawn(async move { tokio::io::copy(&mut deaf_half, &mut tokio::io::sink()).await });
+    // When it reads again, the session goes on.
+    tokio::spawn(async move { tokio::io::copy(&mut unread, &mut tokio::io::sink()).await });
     let written = flood.write_all(&heartbeat);
     let written = tokio::time::timeout(Duration::from_secs(20), written).await;
     written.expect("there is room again").unwrap();
@@ -155,27 +155,27 @@ fn report(pid: i32) -> Report {
     }
 }
 
-/// When the server said something, for as long as the connection lasts.
-async fn times_heard(half: ReadHalf<DuplexStream>) -> Vec<Instant> {
+/// When frames of the server arrived, until the connection ends.
+async fn frame_times(half: ReadHalf<DuplexStream>) -> Vec<Instant> {
     let mut frames = FramedRead::new(half, Codec::<Down, Up>::new());
-    let mut heard = vec![Instant::now()];
+    let mut times = vec![Instant::now()];
     while let Some(Ok(_)) = frames.next().await {
-        heard.push(Instant::now());
+        times.push(Instant::now());
     }
-    heard
+    times
 }
 
-fn longest_silence(mut heard: Vec<Instant>) -> Duration {
-    heard.push(Instant::now());
-    let silences = heard.windows(2).map(|pair| pair[1] - pair[0]);
+fn longest_silence(mut times: Vec<Instant>) -> Duration {
+    times.push(Instant::now());
+    let silences = times.windows(2).map(|pair| pair[1] - pair[0]);
     silences.max().unwrap()
 }
 
 /// Agents of earlier versions send no heartbeat while they report.
 #[tokio::test]
-async fn an_agent_that_only_reports_hears_that_the_server_lives() {
+async fn an_agent_that_only_reports_gets_keepalives() {
     let rig = Rig::new().await;
-    let host: Host = DEAF.parse().unwrap();
+    let host: Host = HOST.parse().unwrap();
     rig.control.enrol(JOIN, host, None, None).await.unwrap();
     let (near, serving) = connection(&rig).await;
     until_up(&rig).await;
@@ -189,16 +189,16 @@ async fn an_agent_that_only_reports_hears_that_the_server_lives() {
         }
         serving.abort();
     };
-    let (heard, ()) = tokio::join!(times_heard(read), reporting);
+    let (times, ()) = tokio::join!(frame_times(read), reporting);
     assert_eq!(began.elapsed().as_secs(), 300);
-    let longest = longest_silence(heard).as_secs();
+    let longest = longest_silence(times).as_secs();
     assert!(longest < wire::SILENCE_SECS - 5, "silent for {longest} s");
 }
 
 #[tokio::test]
-async fn a_long_frame_that_arrives_slowly_is_a_sign_of_life_and_answered() {
+async fn a_slow_frame_is_a_sign_of_life_and_gets_keepalives() {
     let rig = Rig::new().await;
-    let host: Host = DEAF.parse().unwrap();
+    let host: Host = HOST.parse().unwrap();
     rig.control.enrol(JOIN, host, None, None).await.unwrap();
     let (near, serving) = connection(&rig).await;
     until_up(&rig).await;
@@ -213,16 +213,16 @@ async fn a_long_frame_that_arrives_slowly_is_a_sign_of_life_and_answered() {
         assert!(is_up(&rig), "it was dropped in the middle of a frame");
         serving.abort();
     };
-    let (heard, ()) = tokio::join!(times_heard(read), uploading);
-    let longest = longest_silence(heard).as_secs();
+    let (times, ()) = tokio::join!(frame_times(read), uploading);
+    let longest = longest_silence(times).as_secs();
     assert!(longest < wire::SILENCE_SECS, "silent for {longest} s");
 }
 
-/// It takes minutes over what it is told, and reads some of it all the time.
+/// The agent takes minutes for one batch of frames, and reads some of it all the time.
 #[tokio::test]
-async fn an_agent_that_reads_slowly_hears_everything() {
+async fn an_agent_that_reads_slowly_gets_every_frame() {
     let rig = Rig::new().await;
-    let host: Host = DEAF.parse().unwrap();
+    let host: Host = HOST.parse().unwrap();
     rig.control.enrol(JOIN, host, None, None).await.unwrap();
     register(&rig).await;
     let (near, serving) = connection(&rig).await;
@@ -263,23 +263,23 @@ async fn an_agent_that_reads_slowly_hears_everything() {
     serving.abort();
 }
 
-/// The store takes nothing, so that events wait. The agent must not take that for a dead server.
+/// The store accepts nothing, so events wait. The agent must not take that for a dead server.
 #[tokio::test]
-async fn an_agent_whose_events_wait_for_the_store_hears_that_the_server_lives() {
+async fn an_agent_whose_events_wait_for_the_store_gets_keepalives() {
     let dir = tempfile::TempDir::new().unwrap();
     let url = format!("sqlite:{}/muster.db", dir.path().display());
     let store = store::Store::open(&url).await.unwrap();
     let clock = control::Clock::new(|| model::UnixMillis(1_800_000_000_000));
-    // Nothing is recorded as long as the background is not run.
+    // Without the background task the recorder commits nothing.
     let (control, _background) = control::Control::alone(store, clock).await.unwrap();
     let fixed = control::FirstKeys {
         join_token: Some(JOIN.into()),
         ..Default::default()
     };
     control.ensure_first_keys(fixed).await.unwrap();
-    let host: Host = DEAF.parse().unwrap();
+    let host: Host = HOST.parse().unwrap();
     control.enrol(JOIN, host, None, None).await.unwrap();
-    let (near, far) = duplex(ROOM);
+    let (near, far) = duplex(BUFFER);
     let (_stop, stopped) = tokio::sync::watch::channel(false);
     let serving = {
         let control = control.clone();
@@ -314,7 +314,7 @@ async fn an_agent_whose_events_wait_for_the_store_hears_that_the_server_lives() 
         assert!(!serving.is_finished(), "it was dropped");
         serving.abort();
     };
-    let (heard, ()) = tokio::join!(times_heard(read), flooding);
-    let longest = longest_silence(heard).as_secs();
+    let (times, ()) = tokio::join!(frame_times(read), flooding);
+    let longest = longest_silence(times).as_secs();
     assert!(longest < wire::SILENCE_SECS - 5, "silent for {longest} s");
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::rig::{Rig, example};
 
 #[tokio::test]
-async fn agents_are_alive_gone_or_unknown() {
+async fn agents_are_running_disconnected_or_unknown() {
     let rig = Rig::new().await;
     let _up = rig.agent("0:10.0.0.1").await;
     drop(rig.agent("0:10.0.0.2").await);
@@ -60,7 +60,7 @@ async fn agents_are_alive_gone_or_unknown() {
 }
 
 #[tokio::test]
-async fn none_known_has_a_code_of_its_own() {
+async fn a_request_without_any_known_agent_has_its_own_code() {
     let rig = Rig::new().await;
     let envelope = rig
         .gse(
@@ -71,7 +71,7 @@ async fn none_known_has_a_code_of_its_own() {
         .await;
     assert_eq!(envelope["code"], 1_011_003);
     let hosts = json!({"hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 0}]});
-    // v1 callers index their map without looking at the code.
+    // v1 callers index the map without checking the code.
     let envelope = rig.esb("get_agent_status", hosts).await;
     assert_eq!(
         envelope["data"]["0:10.0.0.1"]["bk_agent_alive"], 0,

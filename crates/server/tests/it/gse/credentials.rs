@@ -1,4 +1,4 @@
-//! Who may call: where credentials may stand, and what each lack of them is answered.
+//! Credentials: where callers put them, and the code for each kind of missing one.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn with(fields: Value) -> Value {
 }
 
 #[tokio::test]
-async fn each_lack_has_its_code() {
+async fn each_missing_credential_has_its_code() {
     let rig = Rig::new().await;
     let (status, created) = rig
         .native(
@@ -64,7 +64,7 @@ async fn each_lack_has_its_code() {
 }
 
 #[tokio::test]
-async fn a_login_is_good_for_an_app_that_may_not_name_users() {
+async fn an_app_that_may_not_name_users_needs_a_login() {
     let rig = Rig::new().await;
     let (_, created) = rig
         .native(
@@ -92,7 +92,7 @@ async fn a_login_is_good_for_an_app_that_may_not_name_users() {
     let own = json!({"bk_app_code": "plain", "bk_app_secret": created["secret"], "bk_token": login["bk_token"],
         "meta": {"namespace": "own", "name": "p"}});
     assert_eq!(code(&rig, with(own.clone())).await, 0);
-    // Another app's namespace is closed, to reads as to writes.
+    // The app may neither read nor write another namespace.
     let mut foreign = with(own);
     foreign["meta"]["namespace"] = json!("gse");
     assert_eq!(code(&rig, foreign.clone()).await, 1_306_403);
@@ -116,7 +116,7 @@ fn with_page(mut body: Value) -> Value {
 }
 
 #[tokio::test]
-async fn credentials_may_stand_in_headers_query_and_cookie() {
+async fn credentials_are_read_from_headers_query_and_cookie() {
     let rig = Rig::new().await;
     let body = target().to_string();
     let all =
@@ -160,7 +160,7 @@ async fn credentials_may_stand_in_headers_query_and_cookie() {
 }
 
 #[tokio::test]
-async fn a_rate_limit_is_told_with_its_own_code() {
+async fn a_rate_limit_has_its_own_code() {
     let rig = Rig::new().await;
     let app = json!({"code": "slow", "secret": "slow-secret-0123456789", "trusted": true, "rate_limit": 1});
     let (status, answer) = rig.native("POST", "/apps", app).await;

@@ -193,7 +193,7 @@ async fn each_error_row_names_its_field() {
 }
 
 #[tokio::test]
-async fn an_unknown_task_has_a_code_of_its_own() {
+async fn an_unknown_task_has_its_own_code() {
     let rig = Rig::new().await;
     let body = json!({"task_id": "GSETASK:0000000000000001"});
     for name in [
@@ -207,7 +207,7 @@ async fn an_unknown_task_has_a_code_of_its_own() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_still_answered_in_the_envelope() {
+async fn an_invalid_request_is_answered_in_the_envelope() {
     let rig = Rig::new().await;
     let path = "/api/c/compapi/v2/gse/get_proc_status/";
     for (body, message) in [
@@ -259,7 +259,7 @@ async fn a_body_over_the_limit_is_refused_in_the_envelope() {
 }
 
 #[tokio::test]
-async fn any_content_type_and_any_slash_will_do() {
+async fn content_type_and_trailing_slash_do_not_matter() {
     let rig = Rig::new().await;
     let mut body = target();
     body["bk_app_code"] = json!(APP);

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::rig::Rig;
 
 #[tokio::test]
-async fn groups_are_kept_per_namespace_and_host() {
+async fn groups_are_stored_per_namespace_and_host() {
     let rig = Rig::new().await;
     let hosts = json!([{"ip": "10.0.0.1", "bk_cloud_id": 1, "bk_supplier_id": 2}]);
     let group = json!({"id": "gse", "resource": {"cpu_pool_limit": 20.0, "mem_pool_limit": 30.0,

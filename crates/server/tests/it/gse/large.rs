@@ -1,6 +1,4 @@
-//! Requests as large as real clients send them.
-
-use std::time::Instant;
+//! Requests with as many targets as real clients send.
 
 use serde_json::{Value, json};
 
@@ -27,9 +25,7 @@ async fn thirty_thousand_targets_fit_in_one_request() {
     );
 
     body.as_object_mut().unwrap().remove("spec");
-    let began = Instant::now();
     let status = rig.esb_ok("get_proc_status", body.clone()).await;
-    println!("status of 30,000 hosts: {:?}", began.elapsed());
     assert_eq!(status["proc_infos"].as_array().unwrap().len(), 30_000);
 
     body["op_type"] = json!(0);

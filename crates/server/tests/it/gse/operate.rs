@@ -1,4 +1,4 @@
-//! operate_proc, _v2, _multi, and reading how they went.
+//! operate_proc, _v2, _multi, and their results.
 
 use model::operation::{CommandRun, ProcessInspection};
 use model::status::Exit;
@@ -25,7 +25,7 @@ fn content(entry: &Value) -> Value {
     serde_json::from_str(entry["content"].as_str().unwrap()).unwrap()
 }
 
-/// Polls until nothing is 115 any more.
+/// Polls until no target is 115 (running).
 async fn ended(rig: &Rig, task: &Value) -> Value {
     let id = task["task_id"].as_str().unwrap();
     let (status, view) = rig
@@ -40,7 +40,7 @@ async fn ended(rig: &Rig, task: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_start_is_115_until_its_agent_says_how_it_went() {
+async fn a_start_is_115_until_its_agent_sends_the_result() {
     let rig = Rig::new().await;
     let agent = rig.agent("1:10.0.0.1").await;
     rig.esb_ok("register_proc_info", example()).await;
@@ -85,7 +85,7 @@ async fn a_start_is_115_until_its_agent_says_how_it_went() {
 }
 
 #[tokio::test]
-async fn a_query_answers_what_strict_clients_want() {
+async fn a_query_has_the_types_that_strict_clients_need() {
     let rig = Rig::new().await;
     let agent = rig.agent("1:10.0.0.1").await;
     rig.esb_ok("register_proc_info", example()).await;
@@ -120,7 +120,7 @@ async fn a_query_answers_what_strict_clients_want() {
 }
 
 #[tokio::test]
-async fn no_agent_is_117_at_once_and_no_registration_851() {
+async fn a_disconnected_agent_is_117_at_once_and_an_unregistered_process_851() {
     let rig = Rig::new().await;
     rig.agent("0:10.0.0.2").await;
     rig.esb_ok("register_proc_info", example()).await;
@@ -201,7 +201,7 @@ async fn a_multi_request_is_one_task_in_every_dialect() {
 }
 
 #[tokio::test]
-async fn a_task_state_sorts_agents_by_how_they_fared() {
+async fn a_task_state_lists_agents_by_outcome() {
     let rig = Rig::new().await;
     let agent = rig.agent("0:10.0.0.1").await;
     let body = json!({"meta": {"namespace": "gse", "name": "p"}, "op_type": 0, "spec": spec(),
@@ -286,7 +286,7 @@ async fn each_dialect_has_the_keys_of_its_form() {
 }
 
 #[tokio::test]
-async fn a_look_with_part_of_a_spec_stores_nothing() {
+async fn a_query_with_a_partial_spec_stores_nothing() {
     let rig = Rig::new().await;
     let agent = rig.agent("0:10.0.0.1").await;
     let body = json!({"meta": {"namespace": "gse", "name": "p"}, "op_type": 2,
@@ -317,7 +317,7 @@ async fn a_look_with_part_of_a_spec_stores_nothing() {
 }
 
 #[tokio::test]
-async fn an_unusable_spec_among_many_fails_its_own_keys_and_the_others_proceed() {
+async fn an_unusable_spec_fails_its_own_keys_only() {
     for path in [
         "/v2/gse/operate_proc_multi/",
         "/procapi/v2/proc/multioperate",

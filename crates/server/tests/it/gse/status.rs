@@ -28,7 +28,7 @@ async fn a_row_has_every_documented_field_with_its_type() {
     agent.reports("gse/proc-test", running()).await;
     let mut data = rig.esb_ok("get_proc_status", target()).await;
     let row = &mut data["proc_infos"][0];
-    // Times of the server's own clock, and an id that enrolling gave.
+    // Times of the server's clock, and the id from the enrolment.
     for field in ["register_time", "report_time"] {
         assert!(row[field].take().as_i64().unwrap() > 1_600_000_000);
     }
@@ -45,7 +45,7 @@ async fn a_row_has_every_documented_field_with_its_type() {
 }
 
 #[tokio::test]
-async fn every_host_that_was_asked_for_has_a_row_in_order() {
+async fn every_requested_host_has_a_row_in_order() {
     let rig = Rig::new().await;
     rig.esb_ok("register_proc_info", example()).await;
     let body = json!({"meta": {"namespace": "gse", "name": "proc-test"}, "hosts": [
@@ -99,7 +99,7 @@ async fn every_host_that_was_asked_for_has_a_row_in_order() {
 }
 
 #[tokio::test]
-async fn agents_are_found_by_their_id_and_echoed_as_asked() {
+async fn agents_are_found_by_their_id_and_echoed_as_requested() {
     let rig = Rig::new().await;
     rig.esb_ok("register_proc_info", example()).await;
     let upgraded = rig
@@ -136,7 +136,7 @@ async fn agents_are_found_by_their_id_and_echoed_as_asked() {
         by_address["data"]["proc_infos"][0]["bk_agent_id"],
         "1:10.0.0.1"
     );
-    // Whoever names the host learns the id.
+    // A request by host shows the id.
     let by_host = rig.esb_ok("get_proc_status", target()).await;
     assert_eq!(by_host["proc_infos"][0]["bk_agent_id"], "0200000a");
 }
@@ -177,7 +177,7 @@ async fn a_namespace_is_synced_by_pages_with_the_exact_count() {
 }
 
 #[tokio::test]
-async fn a_process_of_which_nothing_was_heard_has_status_0_in_every_dialect() {
+async fn an_unreported_process_has_status_0_in_every_dialect() {
     let rig = Rig::new().await;
     rig.esb_ok("register_proc_info", example()).await;
     let page = json!({"meta": {"namespace": "gse"}, "page": {"start": 0, "limit": 10}});
@@ -207,7 +207,7 @@ async fn a_process_of_which_nothing_was_heard_has_status_0_in_every_dialect() {
 }
 
 #[tokio::test]
-async fn sync_echoes_the_supplier_that_was_registered() {
+async fn sync_echoes_the_registered_supplier() {
     let rig = Rig::new().await;
     let supplier_of = async |rig: &Rig| {
         let page = json!({"meta": {"namespace": "gse"}, "page": {"start": 0, "limit": 10}});
@@ -217,7 +217,7 @@ async fn sync_echoes_the_supplier_that_was_registered() {
     };
     rig.esb_ok("register_proc_info", example()).await;
     assert_eq!(supplier_of(&rig).await, 2);
-    // Enrolling, and callers who give none, leave it as it is.
+    // Enrolment, and callers without one, do not change it.
     let _agent = rig.agent("1:10.0.0.1").await;
     let mut without = example();
     without["hosts"] = json!([{"ip": "10.0.0.1", "bk_cloud_id": 1}]);
@@ -227,7 +227,7 @@ async fn sync_echoes_the_supplier_that_was_registered() {
     other["hosts"][0]["bk_supplier_id"] = json!("7");
     rig.esb_ok("register_proc_info", other.clone()).await;
     assert_eq!(supplier_of(&rig).await, 7);
-    // What is refused changes nothing.
+    // A refused request changes nothing.
     other["hosts"][0]["bk_supplier_id"] = json!(8);
     other["spec"]["identity"]["setup_path"] = json!("/elsewhere");
     let data = rig.esb_ok("register_proc_info", other).await;

@@ -1,4 +1,4 @@
-//! A small business with every kind of process in it, and agents that said how they are.
+//! A small business with every kind of process, and agents that have reported.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) const PROCESS_STATUS: &str = "/v2/gsekit/api/process/process_status/"
 /// | 46 | 管控平台 (5, formal) | gse_agent (21) | gse_agent | 0:127.0.0.1 | 1 | running | yes |
 /// | 47 | 管控平台 | nginx (22) | nginx | 0:10.0.0.2 | 2, one stopped | stopped | no |
 /// | 48 | 管控平台 | nginx | redis | 0:10.0.0.2 | 1 | running | no |
-/// | 49 | PaaS平台 (6, formal) | paas (23) | paas | 1:10.0.0.3 | 1 | never heard of | no |
+/// | 49 | PaaS平台 (6, formal) | paas (23) | paas | 1:10.0.0.3 | 1 | never reported | no |
 /// | 50 | 测试 (7, test) | nginx (24) | nginx | 0:10.0.0.4 | 1 | stopped | yes |
 pub(crate) fn document() -> Value {
     let process = |id: u32, name: &str, proc_num: u32| {
@@ -48,7 +48,7 @@ pub(crate) fn document() -> Value {
     })
 }
 
-/// The business with its agents; they stay connected for as long as they are kept.
+/// The business with its connected agents.
 pub(crate) struct Business {
     pub(crate) rig: Rig,
     pub(crate) agents: Vec<Agent>,
@@ -79,16 +79,16 @@ impl Business {
             agents[agent].reports(&name, status).await;
         }
         let business = Self { rig, agents };
-        // Who is managed is recorded a moment after it was reported.
+        // The managed flag is committed a moment after the report.
         let managed = json!({"scope": {"bk_set_env": 0}, "is_auto": true});
         while business.ids(managed.clone()).await != [46, 50] {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
         business
     }
 
-    /// The whole envelope of process_status for business 2, the first page unless the body says otherwise.
-    pub(crate) async fn asked(&self, body: Value) -> Value {
+    /// The envelope of process_status for business 2, by default the first page.
+    pub(crate) async fn process_status(&self, body: Value) -> Value {
         let mut whole = json!({"bk_biz_id": 2, "page": 1, "pagesize": 100});
         for (key, value) in body.as_object().unwrap() {
             whole[key] = value.clone();
@@ -96,16 +96,16 @@ impl Business {
         self.rig.gse("POST", PROCESS_STATUS, whole).await
     }
 
-    /// `data` of a good answer.
-    pub(crate) async fn asked_ok(&self, body: Value) -> Value {
-        let envelope = self.asked(body).await;
+    /// `data` of a successful process_status.
+    pub(crate) async fn process_status_ok(&self, body: Value) -> Value {
+        let envelope = self.process_status(body).await;
         assert_eq!(envelope["code"], 0, "{envelope}");
         envelope["data"].clone()
     }
 
-    /// The ids of a page, which is as long as its count says.
+    /// The ids of a page that holds all rows.
     pub(crate) async fn ids(&self, body: Value) -> Vec<u64> {
-        let data = self.asked_ok(body.clone()).await;
+        let data = self.process_status_ok(body.clone()).await;
         let ids = ids_of(&data);
         assert_eq!(data["count"], ids.len(), "{body}");
         ids

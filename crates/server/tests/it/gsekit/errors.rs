@@ -1,4 +1,4 @@
-//! What is wrong is said with HTTP 200, a code and the field.
+//! Errors have HTTP 200, a code and the field.
 
 use serde_json::{Value, json};
 
@@ -346,7 +346,7 @@ async fn each_error_row_names_its_field() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_and_a_wrong_method_are_said_to_be_so() {
+async fn invalid_json_and_a_wrong_method_are_refused() {
     let rig = Rig::new().await;
     let envelope = rig.bare("POST", PROCESS_STATUS, "{\"scope\": {},}").await;
     assert_eq!(envelope["code"], 4_100_001);

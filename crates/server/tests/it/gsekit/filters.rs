@@ -33,7 +33,7 @@ fn expression(extra: Value) -> Value {
 async fn every_filter_alone() {
     let business = Business::new().await;
     for (body, expected) in [
-        // The environment: formal unless said otherwise.
+        // The environment: formal by default.
         (json!({"scope": {}}), vec![46, 47, 48, 49]),
         (json!({"scope": {"bk_set_env": null}}), vec![46, 47, 48, 49]),
         (json!({"scope": {"bk_set_env": "3"}}), vec![46, 47, 48, 49]),
@@ -142,7 +142,7 @@ async fn every_filter_alone() {
             vec![47, 48],
         ),
         (all(json!({"searches": [" "]})), vec![46, 47, 48, 49, 50]),
-        // What nobody knows is ignored.
+        // Unknown fields are ignored.
         (
             all(json!({"no_request": true, "x": {"y": []}})),
             vec![46, 47, 48, 49, 50],
@@ -189,10 +189,10 @@ async fn filters_together() {
 }
 
 #[tokio::test]
-async fn other_businesses_are_other_businesses() {
+async fn a_business_shows_its_own_processes_only() {
     let business = Business::new().await;
     let data = business
-        .asked_ok(json!({"bk_biz_id": "3", "scope": {}}))
+        .process_status_ok(json!({"bk_biz_id": "3", "scope": {}}))
         .await;
     assert_eq!(data, json!({"count": 0, "list": []}));
 }

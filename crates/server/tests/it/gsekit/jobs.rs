@@ -14,8 +14,8 @@ async fn create(business: &Business, body: Value) -> u64 {
     envelope["data"]["job_id"].as_u64().unwrap()
 }
 
-/// Waits until the job is over.
-async fn over(business: &Business, id: u64) {
+/// Waits until the job has ended.
+async fn wait_for_end(business: &Business, id: u64) {
     loop {
         let path = format!("/jobs/{id}?wait=20s");
         let (status, job) = business.rig.native("GET", &path, Value::Null).await;
@@ -27,7 +27,7 @@ async fn over(business: &Business, id: u64) {
 }
 
 #[tokio::test]
-async fn a_job_runs_on_every_instance_and_tells_of_each() {
+async fn a_job_runs_on_every_instance_and_shows_each() {
     let business = Business::new().await;
     let body = json!({"bk_biz_id": "2", "job_object": "process", "job_action": "stop",
         "scope": {"bk_set_env": "3", "bk_process_ids": [47]}, "extra_data": {"isolation": "host", "unknown": 1}});
@@ -41,7 +41,7 @@ async fn a_job_runs_on_every_instance_and_tells_of_each() {
         let outcome = Outcome::plain(code, message, UnixMillis(1_700_000_000_000));
         agent.ends(command, outcome).await;
     }
-    over(&business, id).await;
+    wait_for_end(&business, id).await;
 
     let data = business
         .rig
@@ -119,7 +119,7 @@ async fn a_job_runs_on_every_instance_and_tells_of_each() {
 }
 
 #[tokio::test]
-async fn a_job_by_expression_shows_it() {
+async fn a_job_by_expression_shows_the_expression() {
     let business = Business::new().await;
     let body = json!({"bk_biz_id": 2, "job_object": "process", "job_action": "set_auto",
         "expression_scope": {"bk_set_env": 0, "bk_set_name": "管控*", "bk_process_name": "redis"}});
@@ -127,7 +127,7 @@ async fn a_job_by_expression_shows_it() {
     business.agents[1]
         .ends_well(model::Flag::Running, true)
         .await;
-    over(&business, id).await;
+    wait_for_end(&business, id).await;
     let envelope = business
         .rig
         .gse("POST", STATUS, json!({"job_id": id}))

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::business::Business;
 
 #[tokio::test]
-async fn every_form_of_a_path_is_the_same() {
+async fn every_form_of_a_path_is_routed() {
     let business = Business::new().await;
     for path in [
         "/api/c/compapi/v2/gsekit/api/process/process_status/",
@@ -64,7 +64,7 @@ async fn an_overview_counts_one_business_or_all() {
 }
 
 #[tokio::test]
-async fn an_expression_is_matched_as_one_text() {
+async fn an_expression_matches_the_whole_text() {
     let business = Business::new().await;
     let envelope = business
         .rig

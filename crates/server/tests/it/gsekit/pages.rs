@@ -5,7 +5,7 @@ use serde_json::json;
 use super::business::{Business, document, ids_of, import};
 
 #[tokio::test]
-async fn pages_are_cut_in_order_and_one_past_the_end_is_empty_with_the_true_count() {
+async fn pages_are_in_order_and_one_past_the_end_is_empty_with_the_exact_count() {
     let business = Business::new().await;
     for (page, pagesize, expected) in [
         (json!(1), json!(2), vec![46, 47]),
@@ -18,7 +18,7 @@ async fn pages_are_cut_in_order_and_one_past_the_end_is_empty_with_the_true_coun
         (json!(1), json!(100_000), vec![46, 47, 48, 49, 50]),
     ] {
         let body = json!({"scope": {"bk_set_env": 0}, "page": page, "pagesize": pagesize});
-        let data = business.asked_ok(body.clone()).await;
+        let data = business.process_status_ok(body.clone()).await;
         assert_eq!(
             (ids_of(&data), &data["count"]),
             (expected, &json!(5)),
@@ -28,14 +28,14 @@ async fn pages_are_cut_in_order_and_one_past_the_end_is_empty_with_the_true_coun
 }
 
 #[tokio::test]
-async fn rows_that_come_and_go_between_pages_leave_the_order_of_the_others() {
+async fn added_and_deleted_rows_do_not_reorder_the_others() {
     let business = Business::new().await;
     let page = async |page: u32| {
         let body = json!({"scope": {"bk_set_env": 0}, "page": page, "pagesize": 2});
-        ids_of(&business.asked_ok(body).await)
+        ids_of(&business.process_status_ok(body).await)
     };
     assert_eq!(page(1).await, [46, 47]);
-    // A process with a higher id appears, and one that nobody ran goes.
+    // A process with a higher id is added, and one that never ran is deleted.
     let mut changed = document();
     let paas = &mut changed["sets"][1]["modules"][0]["service_instances"][0]["processes"];
     paas[0]["bk_process_id"] = json!(60);
@@ -47,7 +47,7 @@ async fn rows_that_come_and_go_between_pages_leave_the_order_of_the_others() {
 }
 
 #[tokio::test]
-async fn an_ordering_is_followed_and_ties_are_broken_by_id() {
+async fn rows_are_sorted_and_ties_broken_by_id() {
     let business = Business::new().await;
     for (ordering, expected) in [
         ("bk_process_id", [46, 47, 48, 49, 50]),
@@ -64,5 +64,5 @@ async fn an_ordering_is_followed_and_ties_are_broken_by_id() {
     }
     let body =
         json!({"scope": {"bk_set_env": 0}, "ordering": "-bk_process_id", "page": 2, "pagesize": 2});
-    assert_eq!(ids_of(&business.asked_ok(body).await), [48, 47]);
+    assert_eq!(ids_of(&business.process_status_ok(body).await), [48, 47]);
 }

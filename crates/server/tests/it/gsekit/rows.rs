@@ -1,4 +1,4 @@
-//! process_status: what a row holds.
+//! process_status: the fields of a row.
 
 use serde_json::json;
 
@@ -36,10 +36,10 @@ async fn a_row_has_the_keys_of_the_document_in_its_order() {
 }
 
 #[tokio::test]
-async fn instances_are_in_order_and_a_process_runs_when_all_of_them_do() {
+async fn a_process_runs_when_all_its_instances_run() {
     let business = Business::new().await;
     let data = business
-        .asked_ok(json!({"scope": {"bk_process_ids": [47]}}))
+        .process_status_ok(json!({"scope": {"bk_process_ids": [47]}}))
         .await;
     let row = &data["list"][0];
     assert_eq!(
@@ -58,14 +58,14 @@ async fn instances_are_in_order_and_a_process_runs_when_all_of_them_do() {
         (&json!("fd00::2"), &json!("agent-two"))
     );
     let data = business
-        .asked_ok(json!({"scope": {"bk_process_ids": [49]}}))
+        .process_status_ok(json!({"scope": {"bk_process_ids": [49]}}))
         .await;
     assert_eq!(data["list"][0]["process_status"], 0);
     assert_eq!(data["list"][0]["bk_cloud_name"], "北京");
 }
 
 #[tokio::test]
-async fn an_area_that_nobody_named_has_no_name() {
+async fn an_unnamed_cloud_area_has_no_name() {
     let business = Business::new().await;
     let mut other = super::business::document();
     other["bk_biz_id"] = json!(3);
@@ -73,17 +73,17 @@ async fn an_area_that_nobody_named_has_no_name() {
         "processes": [{"bk_process_name": "p", "work_path": "/opt", "pid_file": "p", "user": "root"}]}]}]);
     super::business::import(&business.rig, &other).await;
     let data = business
-        .asked_ok(json!({"bk_biz_id": 3, "scope": {}}))
+        .process_status_ok(json!({"bk_biz_id": 3, "scope": {}}))
         .await;
     assert_eq!(data["list"][0]["bk_cloud_name"], json!(null));
     assert_eq!(data["list"][0]["bk_service_name"], "10.9.9.9_m");
 }
 
 #[tokio::test]
-async fn fields_reduce_the_rows() {
+async fn fields_select_the_keys_of_rows() {
     let business = Business::new().await;
     let ask = |fields: serde_json::Value| {
-        business.asked_ok(json!({"scope": {"bk_process_ids": [46]}, "fields": fields}))
+        business.process_status_ok(json!({"scope": {"bk_process_ids": [46]}, "fields": fields}))
     };
     assert_eq!(
         ask(json!(["process_status", "bk_process_id", "nothing"])).await["list"],
@@ -116,7 +116,9 @@ async fn templates_show_where_they_are_bound() {
         assert_eq!(status, 200, "{answer}");
     }
     let data = business
-        .asked_ok(json!({"scope": {"bk_module_ids": [22]}, "fields": ["config_templates"]}))
+        .process_status_ok(
+            json!({"scope": {"bk_module_ids": [22]}, "fields": ["config_templates"]}),
+        )
         .await;
     assert_eq!(
         data["list"],

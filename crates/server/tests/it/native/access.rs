@@ -65,7 +65,7 @@ async fn a_login_alone_is_enough_and_ends_with_logout() {
     ] {
         let answer = rig.send("GET", "/api/v1/processes", &headers, b"").await;
         assert_eq!(answer.status, 200);
-        // A person is no administrator.
+        // A user without a role is no administrator.
         let answer = rig.send("GET", "/api/v1/apps", &headers, b"").await;
         assert_eq!(answer.status, 403);
     }
@@ -84,7 +84,7 @@ async fn a_login_alone_is_enough_and_ends_with_logout() {
 }
 
 #[tokio::test]
-async fn without_credentials_nothing_is_said() {
+async fn requests_without_credentials_are_refused() {
     let rig = Rig::new().await;
     for path in [
         "/processes",

@@ -1,4 +1,4 @@
-//! Text that hosts send, and pages of it, have an end.
+//! Limits on texts from agents, and on pages.
 
 use model::bounds::{MAX_HOSTNAME, MAX_MESSAGE, MAX_VERSION};
 use model::event::{Event, EventKind};
@@ -8,7 +8,7 @@ use wire::Hello;
 
 use crate::rig::{JOIN, Rig, example};
 
-/// Megabytes that would steer a terminal.
+/// Megabytes of terminal control sequences.
 fn hostile() -> String {
     "\u{1b}[2J\u{202e}".repeat(500_000)
 }
@@ -21,7 +21,7 @@ fn check(shown: &Value, max: usize) {
 }
 
 #[tokio::test]
-async fn what_a_host_says_is_bounded_in_every_list() {
+async fn texts_of_agents_are_limited_in_every_list() {
     let rig = Rig::new().await;
     let agent = rig.agent("1:10.0.0.1").await;
     rig.esb_ok("register_proc_info", example()).await;
@@ -46,7 +46,7 @@ async fn what_a_host_says_is_bounded_in_every_list() {
         exit: None,
         report_id: 0,
     };
-    agent.happens(1, &event).await;
+    agent.sends_event(1, &event).await;
     let events = loop {
         let (_, list) = rig.native("GET", "/events", Value::Null).await;
         if list["events"] != json!([]) {
@@ -54,7 +54,6 @@ async fn what_a_host_says_is_bounded_in_every_list() {
         }
     };
     check(&events["events"][0]["reason"], MAX_MESSAGE);
-    // The newest events are in /watch and webhooks as they are here.
     let host = "1:10.0.0.2".parse().unwrap();
     rig.control.enrol(JOIN, host, None, None).await.unwrap();
     let hello = Hello {
@@ -75,7 +74,7 @@ async fn what_a_host_says_is_bounded_in_every_list() {
 }
 
 #[tokio::test]
-async fn a_page_is_bounded_in_bytes_and_goes_on_where_it_ended() {
+async fn a_page_is_limited_in_bytes_and_the_next_one_goes_on() {
     let rig = Rig::new().await;
     let labels: serde_json::Map<String, Value> = (0..64)
         .map(|n| (format!("{n:01000}"), json!("x".repeat(1024))))
@@ -103,7 +102,7 @@ async fn a_page_is_bounded_in_bytes_and_goes_on_where_it_ended() {
         }
         assert_eq!((start, pages), (100, 2), "{path}");
     }
-    // A GSE client asks for every row of its page, and gets it.
+    // A GSE client gets every row of its page.
     let page = json!({"meta": {"namespace": "gse"}, "page": {"start": 0, "limit": 1000}});
     let data = rig.esb_ok("sync_proc_status", page).await;
     assert_eq!(data["proc_infos"].as_array().unwrap().len(), 100);

@@ -1,13 +1,13 @@
-//! What pages of other origins can make a browser do: nothing that changes something.
+//! Cross-site request forgery: pages of other origins cannot change anything.
 
 use serde_json::{Value, json};
-use server::{HttpDoor, Origin};
+use server::{HttpListenerSettings, Origin};
 
 use crate::rig::{APP, Answer, Rig, SECRET, example, target};
 
 const USER: &str = r#"{"name":"mallory","password":"correct horse","grants":[{"role":"admin"}]}"#;
 
-/// The cookie of an admin who is logged in.
+/// Creates an admin and logs in; returns the cookie.
 async fn admin(rig: &Rig) -> String {
     let user = json!({"name": "root", "password": "correct horse", "grants": [{"role": "admin"}]});
     let (status, answer) = rig.native("POST", "/users", user).await;
@@ -34,7 +34,7 @@ async fn a_foreign_page_cannot_act_with_a_cookie() {
     let rig = Rig::new().await;
     let cookie = admin(&rig).await;
     let before = users(&rig).await;
-    // The host that the rig names is `muster`.
+    // The rig's `Host` header is `muster`.
     for said in [
         ("Origin", "http://muster:8080"),
         ("Origin", "http://evil.muster"),
@@ -57,7 +57,7 @@ async fn a_foreign_page_cannot_act_with_a_cookie() {
             assert!(message.starts_with("origin: "), "{message}");
         }
     }
-    // A login in a foreign page's name is one, too.
+    // A foreign page cannot log in either.
     let login = json!({"username": "root", "password": "correct horse"}).to_string();
     let foreign = [("Origin", "http://evil.test")];
     assert_eq!(
@@ -83,7 +83,7 @@ async fn a_cookie_alone_needs_an_origin_to_change_something() {
     assert_eq!(answer.status, 403);
     let message = answer.json()["error"]["message"].to_string();
     assert!(message.contains("Authorization: Bearer"), "{message}");
-    // Reading changes nothing, and a page of another origin cannot see the answer.
+    // Reading changes nothing, and a page of another origin cannot see the response.
     let answer = rig.send("GET", "/api/v1/users", &[cookie], b"").await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("access-control-allow-origin"), None);
@@ -103,7 +103,7 @@ async fn other_credentials_need_no_origin() {
     let bearer = format!("Bearer {}", cookie.split_once('=').unwrap().1);
     let foreign = ("Origin", "http://elsewhere.test");
     let headers = [("Authorization", bearer.as_str()), foreign];
-    // No browser adds this header by itself, so the page itself knows the token.
+    // No browser adds this header by itself.
     assert_eq!(
         post(&rig, "/api/v1/tokens", &headers, "{}").await.status,
         201
@@ -111,18 +111,18 @@ async fn other_credentials_need_no_origin() {
 }
 
 #[tokio::test]
-async fn an_origin_that_the_operator_allows_is_own() {
-    let door = HttpDoor {
+async fn a_configured_origin_is_allowed() {
+    let settings = HttpListenerSettings {
         origins: vec![Origin::parse("https://muster.example.com").unwrap()],
-        ..HttpDoor::default()
+        ..HttpListenerSettings::default()
     };
-    let rig = Rig::with(door, |state| state).await;
+    let rig = Rig::with(settings, |state| state).await;
     admin(&rig).await;
     let said = ("Origin", "https://muster.example.com");
     let login = json!({"username": "root", "password": "correct horse"}).to_string();
     let answer = post(&rig, "/api/v1/login", &[said], &login).await;
     assert_eq!(answer.status, 200);
-    // The proxy has TLS, so the cookie is for TLS alone.
+    // The proxy terminates TLS, so the cookie is for TLS only.
     let cookie = answer.header("set-cookie").unwrap();
     assert!(cookie.starts_with("__Host-muster_session="), "{cookie}");
     assert!(
@@ -164,7 +164,7 @@ async fn a_body_that_is_not_json_is_refused() {
         post(&rig, "/api/v1/users", &headers, USER).await.status,
         201
     );
-    // Without a body there is nothing to say about it.
+    // Without a body the content type does not matter.
     let headers = [app[0], app[1], user, ("Content-Type", "text/plain")];
     let answer = rig.send("GET", "/api/v1/users", &headers, b"").await;
     assert_eq!(answer.status, 200);
@@ -189,12 +189,12 @@ async fn a_foreign_page_cannot_use_a_cookie_in_the_dialects_of_gse() {
     assert_eq!(answer.json()["code"], 1_306_402, "{}", answer.json());
     let (_, processes) = rig.native("GET", "/processes", Value::Null).await;
     assert_eq!(processes["count"], 0);
-    // A cookie alone is no app; the cookie of the native API is none here.
+    // A cookie alone names no app; the cookie of the native API does not count here.
     let bare = target().to_string();
     let own = [("Cookie", cookie.as_str()), ("Origin", "http://muster")];
     let answer = post(&rig, path, &own, &bare).await;
     assert_eq!(answer.json()["code"], 1_306_406);
-    // An SDK passes the cookie of its user on, and sends no origin.
+    // An SDK passes on its user's cookie without an origin.
     let answer = post(&rig, path, &own[..1], &body).await;
     assert_eq!(answer.json()["code"], 0, "{}", answer.json());
 }

@@ -17,7 +17,7 @@ fn event(name: &str, kind: EventKind, at: i64, exit: Option<Exit>) -> Event {
     }
 }
 
-/// Lists until `n` events are on record.
+/// Lists until there are `n` events.
 async fn listed(rig: &Rig, query: &str, n: usize) -> Value {
     let mut changed = rig.control.deliveries_changed();
     loop {
@@ -45,12 +45,12 @@ async fn events_are_listed_filtered_and_paged() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.unwrap().as_millis() as i64;
     let old = now - 7_200_000;
-    one.happens(1, &event("web/a", exit, old, Some(Exit::Code(3))))
+    one.sends_event(1, &event("web/a", exit, old, Some(Exit::Code(3))))
         .await;
-    two.happens(1, &event("web/b", EventKind::ConfigDrift, now - 2000, None))
+    two.sends_event(1, &event("web/b", EventKind::ConfigDrift, now - 2000, None))
         .await;
     let killed = event("db/a", exit, now - 1000, Some(Exit::Signal(9)));
-    one.happens(2, &killed).await;
+    one.sends_event(2, &killed).await;
 
     let all = listed(&rig, "", 3).await;
     assert_eq!(all["next"], Value::Null);
@@ -67,7 +67,7 @@ async fn events_are_listed_filtered_and_paged() {
         (&Value::Null, &json!(9))
     );
     let of = |row: &Value| row["reason"].as_str().unwrap().to_owned();
-    for (query, wanted) in [
+    for (query, expected) in [
         ("namespace=web", vec![of(drift), of(exited)]),
         (
             "namespace=web,db&kind=process_exit",
@@ -79,8 +79,8 @@ async fn events_are_listed_filtered_and_paged() {
         ("since=1h", vec![of(killed), of(drift)]),
         ("until=1h", vec![of(exited)]),
     ] {
-        let list = listed(&rig, query, wanted.len()).await;
-        assert_eq!(reasons(&list), wanted, "{query}");
+        let list = listed(&rig, query, expected.len()).await;
+        assert_eq!(reasons(&list), expected, "{query}");
     }
     let until = format!("since={old}&until={}", old + 1);
     assert_eq!(reasons(&listed(&rig, &until, 1).await), [of(exited)]);

@@ -4,8 +4,7 @@ use model::{Code, Flag, Outcome, UnixMillis};
 use serde_json::{Value, json};
 
 use crate::gsekit::business::Business;
-use crate::native::watch::read_until;
-use crate::rig::{APP, SECRET};
+use crate::rig::{HEADERS, read_until};
 
 async fn create(business: &Business, body: Value) -> u64 {
     let (status, answer) = business.rig.native("POST", "/jobs", body).await;
@@ -20,8 +19,8 @@ async fn show(business: &Business, id: u64, query: &str) -> Value {
     answer
 }
 
-/// Shows it once it is over.
-async fn over(business: &Business, id: u64) -> Value {
+/// Waits until the job has ended; shows it.
+async fn wait_for_end(business: &Business, id: u64) -> Value {
     loop {
         let job = show(business, id, "?wait=20s").await;
         if job["ended_at"] != 0 {
@@ -31,15 +30,10 @@ async fn over(business: &Business, id: u64) -> Value {
 }
 
 #[tokio::test]
-async fn a_job_is_begun_watched_retried_and_listed() {
+async fn a_job_is_created_watched_retried_and_listed() {
     let business = Business::new().await;
-    let headers = [
-        ("X-Bkapi-App-Code", APP),
-        ("X-Bkapi-App-Secret", SECRET),
-        ("X-Bkapi-User-Name", "alice"),
-    ];
     let path = "/api/v1/watch?kinds=job";
-    let mut watch = business.rig.open("GET", path, &headers, b"").await;
+    let mut watch = business.rig.open("GET", path, &HEADERS, b"").await;
     read_until(&mut watch, &[": watching"]).await;
 
     let body =
@@ -57,7 +51,7 @@ async fn a_job_is_begun_watched_retried_and_listed() {
     assert_eq!(moved["status"], "running");
     let outcome = Outcome::plain(Code::ALREADY_RUNNING, "it runs", UnixMillis(5));
     agent.ends(&commands[1], outcome).await;
-    let job = over(&business, id).await;
+    let job = wait_for_end(&business, id).await;
     assert_eq!(
         (&job["status"], &job["user"], &job["business"]),
         (&json!("failed"), &json!("alice"), &json!(2))
@@ -82,7 +76,7 @@ async fn a_job_is_begun_watched_retried_and_listed() {
     let (status, answer) = business.rig.native("POST", &path, ordinals).await;
     assert_eq!((status, &answer["tasks"]), (202, &json!(1)), "{answer}");
     agent.ends_well(Flag::Running, false).await;
-    assert_eq!(over(&business, id).await["status"], "succeeded");
+    assert_eq!(wait_for_end(&business, id).await["status"], "succeeded");
     let (status, answer) = business.rig.native("POST", &path, Value::Null).await;
     assert_eq!(
         (status, &answer["error"]["code"]),
@@ -115,7 +109,7 @@ async fn a_job_is_begun_watched_retried_and_listed() {
         json!({"business": 2, "action": "reload", "scope": {"ids": [49]}}),
     )
     .await;
-    over(&business, second).await;
+    wait_for_end(&business, second).await;
     for (query, expected) in [
         ("", vec![second, id]),
         ("?limit=1", vec![second]),
@@ -140,7 +134,7 @@ async fn a_job_is_begun_watched_retried_and_listed() {
 }
 
 #[tokio::test]
-async fn a_cancelled_job_begins_nothing_more() {
+async fn a_cancelled_job_starts_no_more_tasks() {
     let business = Business::new().await;
     let body = json!({"business": 2, "action": "stop", "scope": {"modules": [22]}, "options": {"batch_size": 1}});
     let id = create(&business, body).await;
@@ -148,7 +142,7 @@ async fn a_cancelled_job_begins_nothing_more() {
     let (status, answer) = business.rig.native("POST", &path, Value::Null).await;
     assert_eq!(status, 202, "{answer}");
     business.agents[1].ends_well(Flag::Stopped, false).await;
-    let job = over(&business, id).await;
+    let job = wait_for_end(&business, id).await;
     assert_eq!(
         (&job["status"], &job["cancelled_by"]),
         (&json!("failed"), &json!("alice"))
@@ -160,7 +154,7 @@ async fn a_cancelled_job_begins_nothing_more() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_job_is_named() {
+async fn errors_in_a_job_name_their_field() {
     let business = Business::new().await;
     for (body, field) in [
         (json!({"action": "start", "scope": {}}), "business"),

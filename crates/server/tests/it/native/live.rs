@@ -1,18 +1,15 @@
-//! What a host's agent answers by itself: logs, and what it holds.
-
-use std::time::Duration;
+//! Live questions to agents: logs, and held processes.
 
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use wire::{DownKind, Output, Question};
 
-use crate::rig::{APP, Agent, Rig, SECRET, spec};
+use crate::rig::{Agent, HEADERS, Rig, TIMEOUT, read_until, spec};
 
-const HEADERS: [(&str, &str); 4] = [
-    ("X-Bkapi-App-Code", APP),
-    ("X-Bkapi-App-Secret", SECRET),
-    ("X-Bkapi-User-Name", "alice"),
+const GZIP_HEADERS: [(&str, &str); 4] = [
+    HEADERS[0],
+    HEADERS[1],
+    HEADERS[2],
     ("Accept-Encoding", "gzip"),
 ];
 
@@ -20,8 +17,8 @@ impl Agent {
     /// Waits for a live question.
     async fn next_ask(&self) -> (u64, Question) {
         loop {
-            let frames = tokio::time::timeout(Duration::from_secs(20), self.0.next());
-            for frame in frames.await.expect("a question within 20 s") {
+            let frames = tokio::time::timeout(TIMEOUT, self.0.next());
+            for frame in frames.await.expect("a question") {
                 if let Some(DownKind::Ask(ask)) = frame.kind {
                     return (ask.id, ask.question().unwrap());
                 }
@@ -49,25 +46,10 @@ async fn rig() -> (Rig, Agent) {
     (rig, agent)
 }
 
-async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
-    let mut text = String::new();
-    let reading = async {
-        let mut buffer = [0; 4096];
-        while !text.contains(wanted) {
-            let n = stream.read(&mut buffer).await.unwrap();
-            assert_ne!(n, 0, "the stream ended after {text}");
-            text += &String::from_utf8_lossy(&buffer[..n]);
-        }
-    };
-    let in_time = tokio::time::timeout(Duration::from_secs(20), reading).await;
-    assert!(in_time.is_ok(), "{wanted} did not come, but {text}");
-    text
-}
-
-/// Follows the log, and answers the first chunk.
+/// Follows a log and sends the first chunk.
 async fn follow(rig: &Rig, agent: &Agent) -> (TcpStream, u64) {
     let path = "/api/v1/processes/gse/web/logs?host=10.0.0.1&tail=5&follow=true";
-    let stream = rig.open("GET", path, &HEADERS, b"").await;
+    let stream = rig.open("GET", path, &GZIP_HEADERS, b"").await;
     let (id, question) = agent.next_ask().await;
     let Question::Logs(logs) = question else {
         panic!("{question:?}");
@@ -81,37 +63,37 @@ async fn follow(rig: &Rig, agent: &Agent) -> (TcpStream, u64) {
 async fn logs_are_plain_text_line_by_line() {
     let (rig, agent) = rig().await;
     let (mut stream, id) = follow(&rig, &agent).await;
-    let head = read_until(&mut stream, "one\n").await;
+    let head = read_until(&mut stream, &["one\n"]).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     assert!(head.contains("content-type: text/plain"), "{head}");
-    // Nothing is kept back to be compressed.
+    // Compression does not hold chunks back.
     agent.says(id, b"two", false).await;
-    read_until(&mut stream, "two").await;
+    read_until(&mut stream, &["two"]).await;
     drop(agent);
-    let word = "\nmuster: the agent of host 0:10.0.0.1 disconnected; the output ends here\n";
-    read_until(&mut stream, word).await;
+    let last_line = "\nmuster: the agent of host 0:10.0.0.1 disconnected; the output ends here\n";
+    read_until(&mut stream, &[last_line]).await;
 }
 
 #[tokio::test]
-async fn a_reader_that_hangs_up_is_told_to_the_agent() {
+async fn a_disconnected_reader_cancels_the_question() {
     let (rig, agent) = rig().await;
     let (mut stream, id) = follow(&rig, &agent).await;
-    read_until(&mut stream, "one\n").await;
+    read_until(&mut stream, &["one\n"]).await;
     drop(stream);
     assert_eq!(agent.next_ask().await, (id, Question::Cancel));
 }
 
 #[tokio::test]
-async fn a_server_that_stops_ends_its_logs_with_a_word() {
+async fn a_stopping_server_ends_logs_with_a_message() {
     let (rig, agent) = rig().await;
     let (mut stream, _) = follow(&rig, &agent).await;
-    read_until(&mut stream, "one\n").await;
+    read_until(&mut stream, &["one\n"]).await;
     rig.stop.send_replace(true);
-    read_until(&mut stream, "muster: the server is stopping").await;
+    read_until(&mut stream, &["muster: the server is stopping"]).await;
 }
 
 #[tokio::test]
-async fn what_cannot_be_shown_has_a_status_and_a_reason() {
+async fn a_question_that_cannot_be_answered_has_a_status_and_a_reason() {
     let (rig, agent) = rig().await;
     let get = async |path: &str| {
         let (status, body) = rig.native("GET", path, Value::Null).await;
@@ -144,7 +126,7 @@ async fn what_cannot_be_shown_has_a_status_and_a_reason() {
 }
 
 #[tokio::test]
-async fn what_is_held_stands_beside_what_is_wanted() {
+async fn held_processes_are_compared_with_desired_ones() {
     let (rig, agent) = rig().await;
     let report = json!({
         "processes": [{"process": "gse/old", "incarnation": 1, "definition_hash": 255, "flag": 1, "managed": true,

@@ -78,7 +78,7 @@ async fn a_process_is_registered_shown_updated_and_unregistered() {
 }
 
 #[tokio::test]
-async fn a_spec_that_is_shown_can_be_registered_as_it_is() {
+async fn a_shown_spec_can_be_registered_again() {
     let rig = Rig::new().await;
     let path = "/processes/gse/web";
     let mut body = body(json!(["10.0.0.1"]));
@@ -255,7 +255,7 @@ async fn bad_requests_name_their_field() {
 }
 
 #[tokio::test]
-async fn hosts_are_listed_shown_and_given_ids() {
+async fn hosts_are_listed_shown_and_get_agent_ids() {
     let rig = Rig::new().await;
     let _agent = rig.agent("0:10.0.0.1").await;
     rig.native(

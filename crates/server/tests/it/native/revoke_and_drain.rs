@@ -1,4 +1,4 @@
-//! /api/v1/hosts/{host}/revoke, /drain, and tokens that are good for so many joins.
+//! /api/v1/hosts/{host}/revoke, /drain, and the uses of join tokens.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::rig::{JOIN, Rig};
 const HOST: &str = "0:10.0.0.1";
 
 #[tokio::test]
-async fn a_host_is_revoked_once_and_the_audit_trail_says_by_whom() {
+async fn a_revoked_host_is_audited_and_not_revoked_again() {
     let rig = Rig::new().await;
     let host = HOST.parse().unwrap();
     let joined = rig.control.enrol(JOIN, host, None, None).await;
@@ -38,7 +38,7 @@ async fn a_host_is_revoked_once_and_the_audit_trail_says_by_whom() {
 }
 
 #[tokio::test]
-async fn the_only_server_cannot_be_drained_and_one_that_drains_is_not_ready() {
+async fn a_single_server_cannot_be_drained_and_a_draining_one_is_not_ready() {
     let rig = Rig::new().await;
     let (status, refused) = rig.native("POST", "/drain", Value::Null).await;
     assert_eq!(
@@ -59,7 +59,7 @@ async fn the_only_server_cannot_be_drained_and_one_that_drains_is_not_ready() {
 }
 
 #[tokio::test]
-async fn a_token_says_how_many_may_still_join() {
+async fn a_token_shows_its_remaining_uses() {
     let rig = Rig::new().await;
     let (status, _) = rig.native("POST", "/tokens", json!({"uses": 0})).await;
     assert_eq!(status, 400);
@@ -76,7 +76,7 @@ async fn a_token_says_how_many_may_still_join() {
 }
 
 #[tokio::test]
-async fn a_token_says_whether_it_replaces_agents() {
+async fn a_token_shows_whether_it_replaces_agents() {
     let rig = Rig::new().await;
     let body = json!({"host": HOST, "uses": 1, "replace": true});
     let (status, created) = rig.native("POST", "/tokens", body).await;

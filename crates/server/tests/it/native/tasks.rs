@@ -1,4 +1,4 @@
-//! /api/v1/tasks and what makes them.
+//! /api/v1/tasks, and the operations that create them.
 
 use std::time::{Duration, Instant};
 
@@ -92,7 +92,7 @@ async fn a_long_poll_answers_when_the_task_ends() {
 }
 
 #[tokio::test]
-async fn a_wait_that_is_over_answers_what_there_is() {
+async fn a_long_poll_answers_at_its_timeout_and_when_the_server_stops() {
     let rig = Rig::new().await;
     let _agent = rig.agent("0:10.0.0.1").await;
     let id = start(
@@ -106,19 +106,20 @@ async fn a_wait_that_is_over_answers_what_there_is() {
         .await;
     assert_eq!(view["state"], "running");
     assert!(began.elapsed() >= Duration::from_millis(300));
-    // A server that stops does not make anybody wait.
+    // A stopping server ends the wait.
     let path = format!("/tasks/{id}?wait=60s");
     let stopping = async {
         tokio::time::sleep(Duration::from_millis(100)).await;
         rig.stop.send_replace(true);
     };
-    let ((), (status, _)) = tokio::join!(stopping, rig.native("GET", &path, Value::Null));
+    let both = async { tokio::join!(stopping, rig.native("GET", &path, Value::Null)) };
+    let both = tokio::time::timeout(Duration::from_secs(55), both).await;
+    let ((), (status, _)) = both.expect("an answer before the wait of 60 s is over");
     assert_eq!(status, 200);
-    assert!(began.elapsed() < Duration::from_secs(20));
 }
 
 #[tokio::test]
-async fn all_means_every_host_where_it_is_registered() {
+async fn all_means_every_host_with_the_process() {
     let rig = Rig::new().await;
     let (status, answer) = rig
         .native(

@@ -1,4 +1,4 @@
-//! /api/v1/businesses/{id}/templates, and the files that are made of them.
+//! /api/v1/businesses/{id}/templates, and the files generated from them.
 
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ async fn a_template_from_its_draft_to_a_generated_file() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_template_is_named() {
+async fn errors_in_a_template_name_their_field() {
     let business = Business::new().await;
     let rig = &business.rig;
     let body = |extra: Value| {

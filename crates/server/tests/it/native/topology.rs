@@ -6,7 +6,7 @@ use crate::gsekit::business::{Business, document, import};
 use crate::rig::Rig;
 
 #[tokio::test]
-async fn a_document_is_put_shown_and_put_again_without_a_change() {
+async fn importing_a_shown_document_changes_nothing() {
     let rig = Rig::new().await;
     let (status, dry) = rig
         .native("PUT", "/businesses/2/topology?dry_run=true", document())
@@ -87,7 +87,7 @@ async fn a_document_is_put_shown_and_put_again_without_a_change() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_document_is_named() {
+async fn errors_in_a_document_name_their_field() {
     let rig = Rig::new().await;
     for (body, field) in [
         (json!({"bk_biz_id": 3}), "bk_biz_id"),

@@ -102,7 +102,7 @@ async fn a_bad_query_names_its_parameter() {
 }
 
 #[tokio::test]
-async fn an_expression_is_explained_part_by_part() {
+async fn an_expression_is_explained_by_part() {
     let business = Business::new().await;
     let body = json!({"business": 2, "expression": "*平台.nginx.*.[nginx, redis].[0:1]"});
     let (status, answer) = business

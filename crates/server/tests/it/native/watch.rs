@@ -1,48 +1,22 @@
 //! /api/v1/watch.
 
-use std::time::Duration;
-
 use model::{State, Status};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
 
-use crate::rig::{APP, Rig, SECRET, spec};
-
-/// Reads until the text holds all of `wanted`.
-pub(crate) async fn read_until(stream: &mut TcpStream, wanted: &[&str]) -> String {
-    let mut text = String::new();
-    let reading = async {
-        let mut buffer = [0; 4096];
-        while !wanted.iter().all(|part| text.contains(part)) {
-            let n = stream.read(&mut buffer).await.unwrap();
-            assert_ne!(n, 0, "the stream ended after {text}");
-            text += &String::from_utf8_lossy(&buffer[..n]);
-        }
-    };
-    let in_time = tokio::time::timeout(Duration::from_secs(20), reading)
-        .await
-        .is_ok();
-    assert!(in_time, "{wanted:?} did not come, but {text}");
-    text
-}
+use crate::rig::{HEADERS, Rig, TIMEOUT, read_until, spec};
 
 #[tokio::test]
-async fn watchers_are_told_of_statuses_tasks_and_agents() {
+async fn a_watch_streams_statuses_tasks_and_agents() {
     let rig = Rig::new().await;
-    let headers = [
-        ("X-Bkapi-App-Code", APP),
-        ("X-Bkapi-App-Secret", SECRET),
-        ("X-Bkapi-User-Name", "alice"),
-    ];
-    let mut all = rig.open("GET", "/api/v1/watch", &headers, b"").await;
+    let mut all = rig.open("GET", "/api/v1/watch", &HEADERS, b"").await;
     let head = read_until(&mut all, &[": watching"]).await;
     assert!(head.contains("content-type: text/event-stream"));
     let mut other = rig
         .open(
             "GET",
             "/api/v1/watch?namespace=other&kinds=status,task",
-            &headers,
+            &HEADERS,
             b"",
         )
         .await;
@@ -86,6 +60,6 @@ async fn watchers_are_told_of_statuses_tasks_and_agents() {
     // A server that stops ends its watches.
     rig.stop.send_replace(true);
     let mut rest = Vec::new();
-    let ending = tokio::time::timeout(Duration::from_secs(20), all.read_to_end(&mut rest));
+    let ending = tokio::time::timeout(TIMEOUT, all.read_to_end(&mut rest));
     ending.await.expect("the watch ends").unwrap();
 }

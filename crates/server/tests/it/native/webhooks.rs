@@ -1,4 +1,4 @@
-//! /api/v1/webhooks, and the events that reach them: signed, in order, again after a failure, across a restart.
+//! /api/v1/webhooks, and their deliveries: signed, in order, retried after a failure, across a restart.
 
 use model::access::Caller;
 use model::event::{Event, EventKind};
@@ -6,14 +6,14 @@ use model::status::Exit;
 use model::webhook::{Webhook, WebhookUrl};
 use model::{Namespace, UnixMillis};
 use serde_json::{Value, json};
-use server::{Config, Running};
+use server::Running;
 use tempfile::TempDir;
 
 use crate::receiver::Receiver;
-use crate::rig::{Agent, JOIN, Rig, attach};
+use crate::rig::{Agent, Rig, attach, config};
 
 #[tokio::test]
-async fn webhooks_are_created_listed_tried_and_deleted() {
+async fn webhooks_are_created_listed_tested_and_deleted() {
     let rig = Rig::new().await;
     let mut receiver = Receiver::new(|n| [204, 500][n]).await;
     let body = json!({"url": receiver.url(), "namespaces": ["web"], "kinds": ["process_exit"]});
@@ -84,26 +84,8 @@ async fn each_bad_field_of_a_webhook_is_named() {
     }
 }
 
-/// A whole server on a folder of its own.
 async fn start(folder: &TempDir) -> Running {
-    let loopback = "127.0.0.1:0".parse().unwrap();
-    server::start(Config {
-        data: folder.path().to_owned(),
-        http: loopback,
-        agents: loopback,
-        door: server::DoorSettings::default(),
-        http_door: server::HttpDoor::default(),
-        outgoing_ca: None,
-        store_url: None,
-        bus: Vec::new(),
-        bus_ca: None,
-        app_code: None,
-        app_secret: None,
-        join_token: Some(JOIN.into()),
-        cmdb: None,
-    })
-    .await
-    .unwrap()
+    server::start(config(folder)).await.unwrap()
 }
 
 async fn webhook(running: &Running, url: &str, namespace: Option<&str>) -> Webhook {
@@ -116,7 +98,7 @@ async fn webhook(running: &Running, url: &str, namespace: Option<&str>) -> Webho
         .unwrap()
 }
 
-async fn happen(agent: &Agent, seq: std::ops::Range<u64>, name: &str) {
+async fn send_events(agent: &Agent, seq: std::ops::Range<u64>, name: &str) {
     for seq in seq {
         let event = Event {
             at: UnixMillis(1_700_000_000_000),
@@ -126,7 +108,7 @@ async fn happen(agent: &Agent, seq: std::ops::Range<u64>, name: &str) {
             exit: Some(Exit::Code(1)),
             report_id: 0,
         };
-        agent.happens(seq, &event).await;
+        agent.sends_event(seq, &event).await;
     }
 }
 
@@ -135,7 +117,7 @@ fn numbers(range: std::ops::Range<u64>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn events_come_in_order_again_after_a_failure_and_past_a_dead_webhook() {
+async fn events_are_delivered_in_order_retried_and_not_delayed_by_another_webhook() {
     let folder = TempDir::new().unwrap();
     let running = start(&folder).await;
     let mut flaky = Receiver::new(|n| if n < 2 { 500 } else { 200 }).await;
@@ -145,9 +127,9 @@ async fn events_come_in_order_again_after_a_failure_and_past_a_dead_webhook() {
     webhook(&running, &narrow.url(), Some("db")).await;
 
     let agent = attach(&running.control, "0:10.0.0.1").await;
-    happen(&agent, 1..251, "web/a").await;
-    happen(&agent, 251..252, "db/a").await;
-    // The first one is refused twice, and nothing overtakes it.
+    send_events(&agent, 1..251, "web/a").await;
+    send_events(&agent, 251..252, "db/a").await;
+    // The receiver refuses the first one twice, and no event overtakes it.
     let first = flaky.next().await;
     assert!(first.is_signed_with(&hook.secret));
     assert_eq!(first.json()["process"], "web/a");
@@ -168,16 +150,16 @@ async fn events_come_in_order_again_after_a_failure_and_past_a_dead_webhook() {
 }
 
 #[tokio::test]
-async fn a_restart_goes_on_where_it_was() {
+async fn deliveries_go_on_after_a_restart() {
     let folder = TempDir::new().unwrap();
     let running = start(&folder).await;
-    // Says no to the third event until the server is started again.
+    // Refuses the third event until the server is started again.
     let mut receiver = Receiver::new(|n| if n == 2 { 503 } else { 200 }).await;
     webhook(&running, &receiver.url(), None).await;
     let agent = attach(&running.control, "0:10.0.0.1").await;
-    happen(&agent, 1..3, "web/a").await;
+    send_events(&agent, 1..3, "web/a").await;
     assert_eq!(receiver.reasons(2).await, ["1", "2"]);
-    happen(&agent, 3..5, "web/a").await;
+    send_events(&agent, 3..5, "web/a").await;
     assert_eq!(receiver.reasons(1).await, ["3"]);
     running.stop().await;
     drop(agent);
@@ -185,7 +167,7 @@ async fn a_restart_goes_on_where_it_was() {
     let running = start(&folder).await;
     assert_eq!(receiver.reasons(2).await, ["3", "4"]);
     let agent = attach(&running.control, "0:10.0.0.1").await;
-    happen(&agent, 5..6, "web/a").await;
+    send_events(&agent, 5..6, "web/a").await;
     assert_eq!(receiver.reasons(1).await, ["5"]);
     running.stop().await;
     assert!(receiver.is_empty());
