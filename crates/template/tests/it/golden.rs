@@ -1,4 +1,4 @@
-//! What Python's Mako rendered, byte for byte. `tests/golden/make.py` made the files.
+//! Compares with the output of Python's Mako, byte for byte. `tests/golden/make.py` generates the files.
 
 use std::path::Path;
 
@@ -15,17 +15,17 @@ impl Includes for Folder {
 
 fn context(folder: &Path) -> Context {
     let text = std::fs::read_to_string(folder.join("context.json")).unwrap();
-    let mut given: std::collections::HashMap<String, Map<String, Value>> =
+    let mut json: std::collections::HashMap<String, Map<String, Value>> =
         serde_json::from_str(&text).unwrap();
-    let mut context = Context::from(given.remove("variables").unwrap());
-    for (name, value) in given.remove("objects").unwrap() {
+    let mut context = Context::from(json.remove("variables").unwrap());
+    for (name, value) in json.remove("objects").unwrap() {
         context.insert_object(name, value);
     }
     context
 }
 
 #[test]
-fn every_golden_template_renders_as_mako_rendered_it() {
+fn golden_templates_render_like_mako() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let (context, includes) = (context(&folder), Folder(folder.join("includes")));
     let mut compared = 0;
@@ -37,13 +37,13 @@ fn every_golden_template_renders_as_mako_rendered_it() {
         }
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).unwrap();
-        let wanted = std::fs::read_to_string(path.with_extension("out")).unwrap();
+        let expected = std::fs::read_to_string(path.with_extension("out")).unwrap();
         let rendered = Template::parse(&name, &text)
             .and_then(|template| template.render(&context, &Limits::default(), &includes));
         compared += 1;
         match rendered {
-            Ok(rendered) if rendered == wanted => {}
-            Ok(rendered) => different.push(first_difference(&name, &wanted, &rendered)),
+            Ok(rendered) if rendered == expected => {}
+            Ok(rendered) => different.push(first_difference(&name, &expected, &rendered)),
             Err(error) => different.push(error.to_string()),
         }
     }
@@ -54,22 +54,22 @@ fn every_golden_template_renders_as_mako_rendered_it() {
     );
 }
 
-fn first_difference(name: &str, wanted: &str, rendered: &str) -> String {
-    let mut lines = wanted.split('\n').zip(rendered.split('\n')).enumerate();
-    let found = lines.find(|(_, (wanted, rendered))| wanted != rendered);
+fn first_difference(name: &str, expected: &str, rendered: &str) -> String {
+    let mut lines = expected.split('\n').zip(rendered.split('\n')).enumerate();
+    let found = lines.find(|(_, (expected, rendered))| expected != rendered);
     match found {
-        Some((at, (wanted, rendered))) => {
+        Some((at, (expected, rendered))) => {
             format!(
-                "{name} output line {}: {wanted:?} became {rendered:?}",
+                "{name} output line {}: expected {expected:?}, rendered {rendered:?}",
                 at + 1
             )
         }
-        None => format!("{name}: one output goes on where the other ends"),
+        None => format!("{name}: one output is longer than the other"),
     }
 }
 
 #[test]
-fn the_example_of_the_guide_is_rendered() {
+fn the_example_of_the_guide_renders() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let guide = std::fs::read_to_string(root.join("../../docs/guides/templates.md")).unwrap();
     let (_, example) = guide.split_once("```mako\n").unwrap();

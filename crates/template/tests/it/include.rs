@@ -1,4 +1,4 @@
-//! `# Ginclude`: names, lines, rings and bounds. What included text becomes is in the golden files.
+//! `# Ginclude`: names, lines, cycles and limits. The golden files test how included text renders.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ fn an_error_in_an_included_template_has_its_name_and_line() {
 }
 
 #[test]
-fn an_error_behind_an_include_has_the_line_of_its_own_template() {
+fn an_error_after_an_include_has_the_line_of_its_own_template() {
     let includes = texts([("part", "1\n2\n3\n4")]);
     let text = "a\n# Ginclude \"part\"\n\n\nb\n${1 / 0}\n";
     let error = error(text, &includes, &Limits::default());
@@ -52,7 +52,7 @@ fn a_syntax_error_in_an_included_template_has_its_name_and_line() {
 }
 
 #[test]
-fn an_include_that_nobody_has_is_an_error_on_its_line() {
+fn an_unknown_include_is_an_error_on_its_line() {
     let error = error("a\n# Ginclude \"gone\"\n", &texts([]), &Limits::default());
     assert_eq!(error.kind, ErrorKind::Include);
     assert_eq!(
@@ -62,7 +62,7 @@ fn an_include_that_nobody_has_is_an_error_on_its_line() {
 }
 
 #[test]
-fn templates_that_include_each_other_are_an_error() {
+fn include_cycles_are_an_error() {
     let includes = texts([("a", "\n# Ginclude \"b\"\n"), ("b", "# Ginclude 'a'\n")]);
     let found = error("# Ginclude \"a\"\n", &includes, &Limits::default());
     assert_eq!(
@@ -74,7 +74,7 @@ fn templates_that_include_each_other_are_an_error() {
 }
 
 #[test]
-fn includes_may_be_as_deep_as_the_limit() {
+fn includes_may_be_nested_up_to_the_limit() {
     let includes = texts([
         ("1", "# Ginclude \"2\""),
         ("2", "# Ginclude \"3\""),
@@ -91,8 +91,8 @@ fn includes_may_be_as_deep_as_the_limit() {
 }
 
 #[test]
-fn includes_cannot_blow_the_text_up() {
-    // Ten lines that include ten lines each, seven levels deep: ten million copies.
+fn exponential_includes_are_refused() {
+    // Ten includes of ten includes each, seven levels deep: ten million copies.
     let ten = |name: &str| format!("# Ginclude \"{name}\"\n").repeat(10);
     let includes = texts([
         ("1", &*ten("2")),

@@ -1,4 +1,4 @@
-//! Nothing a template does takes longer, becomes larger or goes deeper than its limits.
+//! Limits of time, memory, output and nesting.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use template::{Context, ErrorKind, Limits, NoIncludes};
 
 use crate::{problem, render, render_within};
 
-/// Far beyond every limit, so that a template that is not stopped is noticed.
+/// Far beyond every limit, so that a template that ignores its limits is noticed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Renders with small limits and says what stopped it.
+/// Renders with small limits and returns the kind of the error.
 #[track_caller]
 fn stopped(text: &str) -> ErrorKind {
     let limits = Limits {
@@ -31,7 +31,7 @@ fn stopped(text: &str) -> ErrorKind {
 }
 
 #[test]
-fn loops_end_at_the_deadline() {
+fn loops_stop_at_the_deadline() {
     for text in [
         "% for i in range(10**12):\n% endfor\n",
         "<%\nfor i in range(10**6):\n    for j in range(10**6):\n        pass\n%>",
@@ -56,7 +56,7 @@ fn loops_end_at_the_deadline() {
 }
 
 #[test]
-fn values_cannot_become_larger_than_the_memory_limit() {
+fn values_stay_within_the_memory_limit() {
     for text in [
         "${'x' * 10**9}",
         "${len('x' * 10**18)}",
@@ -89,7 +89,7 @@ fn values_cannot_become_larger_than_the_memory_limit() {
 }
 
 #[test]
-fn the_output_cannot_become_larger_than_its_limit() {
+fn the_output_stays_within_its_limit() {
     let limits = Limits {
         output_bytes: 1000,
         ..Limits::default()
@@ -113,7 +113,7 @@ fn the_output_cannot_become_larger_than_its_limit() {
 }
 
 #[test]
-fn a_template_cannot_be_larger_than_its_limit() {
+fn a_template_text_stays_within_its_limit() {
     let limits = Limits {
         source_bytes: 100,
         ..Limits::default()
@@ -153,7 +153,7 @@ fn a_template_can_be_shared_between_threads() {
 }
 
 #[test]
-fn numbers_cannot_become_larger_than_they_can_be_held() {
+fn ints_beyond_128_bits_are_refused() {
     for text in [
         "${10 ** 100}",
         "${2 ** 10**9}",
@@ -167,7 +167,7 @@ fn numbers_cannot_become_larger_than_they_can_be_held() {
 }
 
 #[test]
-fn calls_and_values_cannot_be_nested_too_deeply() {
+fn the_nesting_of_calls_and_values_is_limited() {
     for text in [
         "<%\ndef f(n):\n    return f(n + 1)\n%>${f(0)}",
         "<%def name=\"f()\">${f()}</%def>${f()}",
@@ -195,8 +195,8 @@ fn calls_and_values_cannot_be_nested_too_deeply() {
 }
 
 #[test]
-fn long_chains_of_values_are_taken_apart_without_recursion() {
-    // Each list is put into the one before, so that no list knows how deep it is.
+fn long_chains_of_values_are_dropped_without_recursion() {
+    // Each list is appended to the previous one after that was created, so no list has a large depth.
     let text = "<%\nfirst = []\nlast = first\nfor i in range(50000):\n    new = []\n    last.append(new)\n    last = new\nfirst = None\n%>done";
     let limits = Limits {
         deadline: PATIENCE,
@@ -234,7 +234,7 @@ fn deeply_nested_source_is_refused_instead_of_overflowing_the_stack() {
 }
 
 #[test]
-fn a_stack_of_usual_size_is_enough_to_parse() {
+fn a_stack_of_1_mib_is_enough_to_parse() {
     let text = format!("${{{}1{}}}", "[(".repeat(19), ",)]".repeat(19));
     let small = std::thread::Builder::new().stack_size(1 << 20);
     let parsed = small.spawn(move || render(&text, &Context::new())).unwrap();
@@ -242,8 +242,8 @@ fn a_stack_of_usual_size_is_enough_to_parse() {
 }
 
 #[test]
-fn what_a_template_dropped_can_be_used_again() {
-    // Makes far more than the limit altogether, and never much at a time.
+fn dropped_values_release_their_memory() {
+    // Allocates far more than the limit in total, but little at a time.
     let text = "<%\nfor i in range(2000):\n    s = 'x' * 100000\n    l = [s] * 100\n%>${len(s)}";
     let limits = Limits {
         deadline: PATIENCE,

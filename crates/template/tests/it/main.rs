@@ -1,4 +1,4 @@
-//! Templates from the outside.
+//! Tests of the public API.
 
 #![expect(clippy::unwrap_used, reason = "a test that fails says so by panicking")]
 
@@ -24,7 +24,7 @@ fn render_within(
     Template::parse("test.conf", text)?.render(context, limits, includes)
 }
 
-/// The kind and line of the error that a template must have.
+/// The kind and line of the error of a template that must fail.
 #[track_caller]
 fn problem(text: &str) -> (ErrorKind, u32) {
     match render(text, &Context::new()) {

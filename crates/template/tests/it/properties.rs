@@ -1,4 +1,4 @@
-//! What holds for any text.
+//! Properties of any text.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -15,9 +15,9 @@ fn context() -> Context {
     context
 }
 
-/// Pieces of templates, so that random texts reach every corner of the language.
-fn pieces() -> impl Strategy<Value = String> {
-    let piece = prop::sample::select(vec![
+/// Concatenates fragments of templates, so that random texts use the whole language.
+fn fragments() -> impl Strategy<Value = String> {
+    let fragment = prop::sample::select(vec![
         "${",
         "}",
         "<%",
@@ -124,7 +124,7 @@ fn pieces() -> impl Strategy<Value = String> {
         "?",
         "`",
     ]);
-    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    prop::collection::vec(fragment, 0..40).prop_map(|fragments| fragments.concat())
 }
 
 proptest! {
@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn any_sequence_of_pieces_is_rendered_or_refused(text in pieces()) {
+    fn any_sequence_of_fragments_is_rendered_or_refused(text in fragments()) {
         if let Err(error) = render(&text, &context()) {
             let lines = u32::try_from(text.matches('\n').count()).unwrap() + 1;
             prop_assert!(error.line >= 1 && error.line <= lines, "{error} in {text:?}");
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn any_value_inside_of_braces_is_rendered_or_refused(text in "[a-z0-9_\\[\\](){}'\"%.,:+*/<>=! -]{0,40}") {
+    fn any_expression_is_rendered_or_refused(text in "[a-z0-9_\\[\\](){}'\"%.,:+*/<>=! -]{0,40}") {
         let rendered = render(&format!("${{{text}}}"), &context());
         if let Err(error) = rendered {
             prop_assert!(error.message != "rendering ended unexpectedly", "{text:?}");
@@ -153,24 +153,24 @@ proptest! {
     }
 
     #[test]
-    fn text_without_mako_in_it_is_rendered_as_it_is(text in "([a-zA-Z0-9 \t.,;:=(){}\\[\\]|&'\"*+<>é中-]{0,30}\n){0,10}") {
+    fn text_without_mako_is_rendered_unchanged(text in "([a-zA-Z0-9 \t.,;:=(){}\\[\\]|&'\"*+<>é中-]{0,30}\n){0,10}") {
         prop_assert_eq!(render(&text, &Context::new()).unwrap(), text);
     }
 
     #[test]
-    fn the_same_template_and_context_make_the_same_text(text in pieces()) {
+    fn rendering_is_deterministic(text in fragments()) {
         prop_assert_eq!(render(&text, &context()), render(&text, &context()));
     }
 
     #[test]
-    fn a_string_of_the_context_comes_out_as_it_went_in(value in any::<String>()) {
+    fn a_string_variable_is_rendered_unchanged(value in any::<String>()) {
         let mut context = Context::new();
         context.insert("value", value.as_str());
         prop_assert_eq!(render("${value}", &context).unwrap(), value);
     }
 
     #[test]
-    fn whole_numbers_and_floats_read_back(int in any::<i64>(), float in any::<f64>()) {
+    fn rendered_numbers_parse_to_the_same_value(int in any::<i64>(), float in any::<f64>()) {
         let mut context = Context::new();
         context.insert("i", int);
         context.insert("f", json!(float));

@@ -1,4 +1,4 @@
-//! What templates may not do, and where the errors say it is.
+//! Refused templates: kind and line of their errors.
 
 use serde_json::json;
 use template::{Context, ErrorKind, Template};
@@ -128,7 +128,7 @@ fn broken_templates_are_refused_with_their_line() {
 }
 
 #[test]
-fn a_variable_that_nobody_set_is_an_error_on_its_line() {
+fn an_undefined_variable_is_an_error_on_its_line() {
     for (text, line) in [
         ("a\nb ${port}\n", 2),
         ("\n% if port:\n% endif\n", 2),
@@ -160,7 +160,7 @@ fn the_message_names_template_line_and_variable() {
 }
 
 #[test]
-fn what_fails_in_python_fails_here_with_its_line() {
+fn expressions_that_fail_in_python_fail_with_their_line() {
     let mut context = Context::new();
     context.insert("n", 1);
     context.insert("s", "text");
@@ -218,7 +218,7 @@ fn what_fails_in_python_fails_here_with_its_line() {
 }
 
 #[test]
-fn what_would_come_out_differently_is_an_error() {
+fn expressions_that_would_render_differently_are_refused() {
     for text in [
         "${{3, 1, 2}}",
         "% for x in {3, 1}:\n% endfor\n",
