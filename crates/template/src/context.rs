@@ -1,22 +1,22 @@
-//! The variables a template may read.
+//! The variables that a template may read.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Variables by their names. A template goes through the fields of a map in the order that `serde_json` keeps, which is by name.
+/// Variables by name. Templates iterate over the fields of a map in the order of `serde_json`, which is by name.
 ///
-/// Maps are dicts. Inside of an object they have their fields as attributes too, so that `this.attrib` is `this['attrib']`; where a
-/// field has the name of a method of dicts, as `items`, the attribute is the method. The names `loop`, `context`, `capture` and
-/// `STOP_RENDERING` are Mako's own: variables with these names are never read.
+/// Maps are dicts. The maps of an object also have their fields as attributes: `this.attrib` is `this['attrib']`. If a field has
+/// the name of a dict method, such as `items`, the attribute is the method. Mako reserves `loop`, `context`, `capture` and
+/// `STOP_RENDERING`: variables with these names are ignored.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
-    variables: BTreeMap<String, (Value, Maps)>,
+    variables: BTreeMap<String, (Value, MapKind)>,
 }
 
-/// What a map is to the template.
+/// How a template accesses maps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Maps {
+pub(crate) enum MapKind {
     Dicts,
     Objects,
 }
@@ -29,17 +29,17 @@ impl Context {
 
     /// Sets a variable whose maps are dicts.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) {
-        let value = (value.into(), Maps::Dicts);
+        let value = (value.into(), MapKind::Dicts);
         self.variables.insert(name.into(), value);
     }
 
     /// Sets a variable whose maps, at every depth, are objects.
     pub fn insert_object(&mut self, name: impl Into<String>, value: impl Into<Value>) {
-        let value = (value.into(), Maps::Objects);
+        let value = (value.into(), MapKind::Objects);
         self.variables.insert(name.into(), value);
     }
 
-    pub(crate) fn variable(&self, name: &str) -> Option<(&Value, Maps)> {
+    pub(crate) fn variable(&self, name: &str) -> Option<(&Value, MapKind)> {
         let (value, maps) = self.variables.get(name)?;
         Some((value, *maps))
     }

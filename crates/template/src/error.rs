@@ -1,33 +1,33 @@
-//! What can be wrong with a template, and where.
+//! Errors of templates, with template name and line.
 
 use std::fmt;
 
-/// Why a template was not rendered, by what its author or caller can do about it.
+/// Why a template was not rendered, by what its author or caller can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The text is not a template.
+    /// The text is not a valid template.
     Syntax,
-    /// A variable that nobody set was read.
+    /// The template reads a variable that is not set.
     Undefined,
-    /// The template wants something that templates may not do.
+    /// The template uses something that is not available in templates.
     Forbidden,
-    /// An expression failed, as `1 / 0` does.
+    /// An expression failed, such as `1 / 0`.
     Failed,
     /// An included template does not exist, or includes itself.
     Include,
     /// The deadline passed.
     TooLong,
-    /// The output, the text or the values in between are larger than the limits allow.
+    /// The output, the template text or intermediate values exceed the limits.
     TooLarge,
-    /// Calls, values or includes are nested more deeply than the limits allow.
+    /// The nesting of calls, values or includes exceeds the limits.
     TooDeep,
 }
 
-/// An error, the template in which it is, and its line.
+/// An error with its template and line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError {
     pub kind: ErrorKind,
-    /// The name of the template whose text is wrong: the one given to `parse`, or an included one.
+    /// The template that contains the error: the parsed one, or an included one.
     pub template: String,
     /// From 1.
     pub line: u32,
@@ -42,7 +42,16 @@ impl fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
-/// An error on its way out, which learns its line where it is known.
+pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;
+
+/// Formats a [`Problem`] of kind `Failed`.
+macro_rules! failed {
+    ($($message:tt)+) => {
+        crate::error::Problem::failed(format!($($message)+))
+    };
+}
+
+/// An error without its template. Its line is set where it is known.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     pub(crate) kind: ErrorKind,
@@ -71,7 +80,7 @@ impl Problem {
         Problem::new(ErrorKind::Failed, message)
     }
 
-    /// Sets the line, unless a more exact one is known already.
+    /// Sets the line unless a more exact one is already set.
     pub(crate) fn at(mut self, line: u32) -> Problem {
         self.line.get_or_insert(line);
         self

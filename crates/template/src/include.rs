@@ -1,16 +1,16 @@
-//! `# Ginclude "name"`: the text of another template takes the place of the line, before anything else is read.
+//! `# Ginclude "name"`: replaces the line by the text of another template, before the template is parsed.
 
 use crate::error::{ErrorKind, Problem, TemplateError};
 use crate::limits::Limits;
 use crate::text::is_space;
 
-/// Where included templates come from.
+/// The source of included templates.
 pub trait Includes {
-    /// The text of the template with this name, if there is one.
+    /// The text of the template with this name, if it exists.
     fn text(&self, name: &str) -> Option<String>;
 }
 
-/// For templates that include nothing.
+/// Has no templates.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoIncludes;
 
@@ -20,12 +20,12 @@ impl Includes for NoIncludes {
     }
 }
 
-/// A text, and where each of its lines came from.
+/// A template text, and the origin of each of its lines.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) text: String,
     names: Vec<String>,
-    /// By line: the template's place in `names`, and the line there.
+    /// By line: index into `names`, and line in that template.
     origins: Vec<Option<(usize, u32)>>,
 }
 
@@ -35,7 +35,7 @@ impl Source {
         &self.names[0]
     }
 
-    /// Makes an error of a problem, with the name and line of the template that has it.
+    /// Adds the name and line of the template that contains the problem.
     pub(crate) fn error(&self, problem: Problem) -> TemplateError {
         let line = problem.line.unwrap_or(1);
         let at = usize::try_from(line)
@@ -52,19 +52,19 @@ impl Source {
     }
 }
 
-/// Whether a text includes others.
+/// Whether a text includes other templates.
 pub(crate) fn includes_any(text: &str) -> bool {
     next_include(text, 0).is_some()
 }
 
-/// What is said of a text that is larger than `Limits::source_bytes`.
+/// The problem that a text exceeds `Limits::source_bytes`.
 pub(crate) fn too_large(limits: &Limits) -> Problem {
     let most = limits.source_bytes;
     let message = format!("the template and what it includes are larger than {most} bytes");
     Problem::new(ErrorKind::TooLarge, message)
 }
 
-/// A text as it is.
+/// A text without includes.
 pub(crate) fn alone(name: &str, text: &str) -> Source {
     Source {
         text: text.to_owned(),
@@ -73,7 +73,7 @@ pub(crate) fn alone(name: &str, text: &str) -> Source {
     }
 }
 
-/// A text with everything in place that it includes.
+/// Replaces all include lines.
 pub(crate) fn expand(
     name: &str,
     text: &str,
@@ -94,31 +94,31 @@ pub(crate) fn expand(
     Ok(expander.source)
 }
 
-/// How many includes there may be altogether.
+/// The most includes of one template, nested ones included.
 const MAX_INCLUDES: usize = 1000;
 
 struct Expander<'a> {
     includes: &'a dyn Includes,
     limits: &'a Limits,
-    /// Names of the templates that are being read, the innermost last.
+    /// Names of the open templates, the innermost last.
     open: Vec<String>,
     source: Source,
 }
 
 impl Expander<'_> {
     fn template(&mut self, name: &str, text: &str) -> Result<(), TemplateError> {
-        let place = self.source.names.len();
+        let template = self.source.names.len();
         self.source.names.push(name.to_owned());
         self.open.push(name.to_owned());
         let mut at = 0;
         let mut line = 1;
         while let Some(include) = next_include(text, at) {
-            line = self.push(place, line, &text[at..include.begin], name)?;
+            line = self.push(template, line, &text[at..include.begin], name)?;
             self.included(name, line, include.name)?;
             line += count_lines(&text[include.begin..include.end]);
             at = include.end;
         }
-        self.push(place, line, &text[at..], name)?;
+        self.push(template, line, &text[at..], name)?;
         self.open.pop();
         Ok(())
     }
@@ -153,10 +153,10 @@ impl Expander<'_> {
         self.template(name, &text)
     }
 
-    /// Adds text of a template, and returns the line on which it ended.
+    /// Appends text of a template and returns the line where it ends.
     fn push(
         &mut self,
-        place: usize,
+        template: usize,
         mut line: u32,
         text: &str,
         name: &str,
@@ -172,7 +172,7 @@ impl Expander<'_> {
         }
         for part in text.split_inclusive('\n') {
             if let Some(last) = self.source.origins.last_mut() {
-                last.get_or_insert((place, line));
+                last.get_or_insert((template, line));
             }
             if part.ends_with('\n') {
                 line += 1;
@@ -194,7 +194,7 @@ struct Include<'a> {
     name: &'a str,
 }
 
-/// Finds the next line that includes something: `# Ginclude "name"`, with either quote.
+/// Finds the next `# Ginclude "name"` line, with either quote.
 fn next_include(text: &str, from: usize) -> Option<Include<'_>> {
     let mut at = from;
     while let Some(found) = text[at..].find('#') {
@@ -222,7 +222,7 @@ fn read_include(text: &str, begin: usize) -> Option<Include<'_>> {
     let behind = &inside[length + 1..];
     let rest = behind.trim_start_matches(is_space);
     let blanks = &behind[..behind.len() - rest.len()];
-    // Blank lines below belong to the line, but for the last line end.
+    // The line includes following blank lines, without the last line end.
     let taken = if rest.is_empty() {
         blanks.len()
     } else {

@@ -1,9 +1,9 @@
-//! Mako templates to text, as Python's Mako would write it, without Python.
+//! Renders Mako templates byte for byte like Python's Mako, without Python.
 //!
-//! The path of a template: `include` puts other templates in place of `# Ginclude` lines; `mako` cuts the text into what is written and
-//! what is Python, by the rules of Mako's own lexer; `python` parses the Python; `run` executes the tree, under `Limits`. There is no
-//! I/O, no clock, no chance in it: the same template and context always make the same text. What templates may not do, and what would
-//! come out differently from Mako, is an error with its line.
+//! The path of a template: `include` replaces `# Ginclude` lines; `mako` splits the text into literal text and Python, by the rules of
+//! Mako's lexer; `python` parses the Python; `run` interprets the tree within `Limits`. Rendering does no I/O and is deterministic: the
+//! same template and context give the same text. Constructs that templates may not use, or that would render differently from Mako, are
+//! errors with their line.
 //!
 //! ```
 //! use template::{Context, Limits, NoIncludes, Template};
@@ -15,8 +15,10 @@
 //! # Ok::<(), template::TemplateError>(())
 //! ```
 
-mod context;
+#[macro_use]
 mod error;
+
+mod context;
 mod include;
 mod limits;
 mod mako;
@@ -30,21 +32,21 @@ pub use include::{Includes, NoIncludes};
 pub use limits::Limits;
 
 use include::Source;
-use mako::Page;
+use mako::ParsedTemplate;
 
-/// A template whose text was read. It can be rendered any number of times, from any thread.
+/// A parsed template. It can be rendered any number of times, from any thread.
 #[derive(Debug)]
 pub struct Template {
     source: Source,
-    page: Page,
+    page: ParsedTemplate,
     includes: bool,
 }
 
 impl Template {
-    /// Reads a template. Errors call it by this name.
+    /// Parses a template. Errors contain its name.
     ///
     /// # Errors
-    /// `Syntax` and `Forbidden`, with the line. A template that includes others must be whole by itself: what it opens it closes.
+    /// `Syntax` and `Forbidden`, with the line. A template with includes must be valid without them: it closes every block that it opens.
     pub fn parse(name: &str, text: &str) -> Result<Template, TemplateError> {
         let source = include::alone(name, text);
         let page = mako::parse(text).map_err(|problem| source.error(problem))?;
@@ -55,13 +57,13 @@ impl Template {
         })
     }
 
-    /// Writes the text for these variables.
+    /// Renders the template with these variables.
     ///
-    /// This computes for as long as the deadline allows: call it where blocking is allowed. `includes` is asked before anything is
-    /// computed, and only for templates that are named in a `# Ginclude` line.
+    /// Computes until the deadline, so call it where blocking is allowed. Asks `includes` before rendering starts, and only for templates
+    /// that a `# Ginclude` line names.
     ///
     /// # Errors
-    /// All kinds; the error names the template, this one or an included one, and the line there.
+    /// All kinds, with the template (this one or an included one) and the line.
     pub fn render(
         &self,
         context: &Context,

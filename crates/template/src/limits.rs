@@ -1,21 +1,21 @@
-//! How much a template may use. Nobody's template can hold the server up.
+//! Limits of one rendering, so that no template can block the server or exhaust its memory.
 
 use std::time::Duration;
 
-/// The bounds of one rendering.
+/// The limits of one rendering.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// How long it may take.
+    /// The longest time.
     pub deadline: Duration,
-    /// How large the rendered text may be.
+    /// The largest rendered text.
     pub output_bytes: usize,
-    /// How large the template may be, with everything that it includes.
+    /// The largest template text, includes included.
     pub source_bytes: usize,
-    /// How much its values may use at a time, roughly.
+    /// The most memory of its values at a time (estimated).
     pub memory_bytes: usize,
-    /// How deeply functions may call each other.
+    /// The deepest nesting of function calls.
     pub call_depth: u32,
-    /// How deeply templates may include each other.
+    /// The deepest nesting of includes.
     pub include_depth: u32,
 }
 

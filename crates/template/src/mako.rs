@@ -1,9 +1,9 @@
-//! Mako as far as templates need it: text to a tree of what is written, with the Python in it parsed.
+//! Parses the supported part of Mako into a tree of nodes with parsed Python.
 
 mod dedent;
 mod output;
 mod parse;
-mod scan;
+mod segment;
 mod tag;
 
 use std::collections::{HashMap, HashSet};
@@ -13,11 +13,11 @@ use crate::python::ast::{Expr, Name, Param, Stmt, Target};
 
 pub(crate) use parse::parse;
 
-/// A whole template.
+/// A parsed template.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct ParsedTemplate {
     pub(crate) body: Vec<Node>,
-    /// Names that the body gives values to: they are never read from the context.
+    /// Names that the body assigns: they are never read from the context.
     pub(crate) locals: HashSet<Name>,
     pub(crate) defs: HashMap<Name, Arc<Def>>,
 }
@@ -64,7 +64,7 @@ pub(crate) enum Filter {
 #[derive(Debug)]
 pub(crate) struct Code {
     pub(crate) block: Vec<Stmt>,
-    /// What the block gives values to, which defs see from then on.
+    /// Names that the block assigns. Defs see them after the block.
     pub(crate) names: HashSet<Name>,
 }
 

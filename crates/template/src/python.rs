@@ -1,7 +1,10 @@
-//! Python as far as templates need it: text to tree. What is left out is refused here, with its line.
+//! Parses the supported part of Python into a tree. Refuses the rest with its line.
+//!
+//! `mako` calls the functions of this module for each segment of Python. They bound nesting, because evaluating and dropping a tree is
+//! recursive. See `docs/decisions/0013` for why this is not a parser from a registry.
 
 pub(crate) mod ast;
-mod display;
+mod atom;
 mod expression;
 mod format_string;
 mod function;
@@ -17,19 +20,19 @@ use ast::{Expr, Name, Param, Stmt, Target};
 use parser::Parser;
 use token::Layout;
 
-use crate::error::Problem;
+use crate::error::Result;
 
-/// The value inside of `${ }`: one expression over any number of lines.
-pub(crate) fn value(source: &str, line: u32) -> Result<Expr, Problem> {
-    let mut parser = Parser::new(source, line, Layout::Inside)?;
+/// Parses the value of `${ }`: one expression over any number of lines.
+pub(crate) fn value(source: &str, line: u32) -> Result<Expr> {
+    let mut parser = Parser::new(source, line, Layout::Expression)?;
     let value = parser.expression()?;
     parser.end()?;
     Ok(value)
 }
 
-/// Expressions with commas between them.
-pub(crate) fn values(source: &str, line: u32) -> Result<Vec<Expr>, Problem> {
-    let mut parser = Parser::new(source, line, Layout::Inside)?;
+/// Parses expressions separated by commas.
+pub(crate) fn values(source: &str, line: u32) -> Result<Vec<Expr>> {
+    let mut parser = Parser::new(source, line, Layout::Expression)?;
     let mut found = Vec::new();
     while !parser.at_end() {
         found.push(parser.expression()?);
@@ -41,34 +44,34 @@ pub(crate) fn values(source: &str, line: u32) -> Result<Vec<Expr>, Problem> {
     Ok(found)
 }
 
-/// What is between `if` or `elif` and the end of a control line, with its colon.
-pub(crate) fn condition(source: &str, line: u32) -> Result<Expr, Problem> {
-    let mut parser = Parser::new(source, line, Layout::Lines)?;
+/// Parses the text after `if` or `elif` in a control line, with its colon.
+pub(crate) fn condition(source: &str, line: u32) -> Result<Expr> {
+    let mut parser = Parser::new(source, line, Layout::Statements)?;
     let value = parser.expression()?;
     parser.control_line_end()?;
     Ok(value)
 }
 
-/// What is between `for` and the end of a control line, with its colon.
-pub(crate) fn iteration(source: &str, line: u32) -> Result<(Target, Expr), Problem> {
-    let mut parser = Parser::new(source, line, Layout::Lines)?;
+/// Parses the text after `for` in a control line, with its colon.
+pub(crate) fn iteration(source: &str, line: u32) -> Result<(Target, Expr)> {
+    let mut parser = Parser::new(source, line, Layout::Statements)?;
     let target = parser.for_target()?;
-    parser.expect_word("in")?;
+    parser.expect("in")?;
     let iterable = parser.expression_or_tuple()?;
     parser.control_line_end()?;
     Ok((target, iterable))
 }
 
-/// The statements of a `<% %>` block.
-pub(crate) fn block(source: &str, line: u32, inside_loop: bool) -> Result<Vec<Stmt>, Problem> {
-    let mut parser = Parser::new(source, line, Layout::Lines)?;
+/// Parses the statements of a `<% %>` block.
+pub(crate) fn block(source: &str, line: u32, inside_loop: bool) -> Result<Vec<Stmt>> {
+    let mut parser = Parser::new(source, line, Layout::Statements)?;
     parser.set_inside_loop(inside_loop);
     parser.file()
 }
 
-/// `name(parameters)`, as `<%def>` has it.
-pub(crate) fn signature(source: &str, line: u32) -> Result<(Name, Vec<Param>), Problem> {
-    let mut parser = Parser::new(source, line, Layout::Inside)?;
+/// Parses `name(parameters)` of `<%def>`.
+pub(crate) fn signature(source: &str, line: u32) -> Result<(Name, Vec<Param>)> {
+    let mut parser = Parser::new(source, line, Layout::Expression)?;
     let name = parser.new_name()?;
     parser.expect("(")?;
     let params = parser.params(")")?;

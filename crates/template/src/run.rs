@@ -1,8 +1,10 @@
-//! Runs a template's tree. Everything that is made or repeated goes through the meter.
+//! Interprets the tree of a template. The meter counts all work and all memory.
+//!
+//! `Interpreter` has one `impl` block per file: statements, expressions, operators, methods, formats.
 
+mod allocate;
 mod assign;
 mod attribute;
-mod brace;
 mod builtin;
 mod builtin_call;
 mod call;
@@ -14,20 +16,21 @@ mod dict_method;
 mod evaluate;
 mod execute;
 mod filter;
+mod format_spec;
 mod index;
 mod iterate;
 mod list_method;
-mod make;
 mod meter;
+mod method;
+mod nodes;
 mod number;
-mod operate;
-mod page;
-mod percent;
+mod operators;
+mod percent_format;
+mod repr;
 mod scope;
-mod show;
 mod sort;
-mod spec;
 mod split;
+mod str_format;
 mod str_method;
 mod str_test;
 mod value;
@@ -36,122 +39,122 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use meter::{Held, Meter};
+use meter::{Meter, Reservation};
 use scope::{Frame, Owner, Scope};
 use value::Value;
 
 use crate::context::Context;
-use crate::error::{ErrorKind, Problem};
+use crate::error::{ErrorKind, Problem, Result};
 use crate::limits::Limits;
-use crate::mako::Page;
+use crate::mako::ParsedTemplate;
 use crate::python::ast::Name;
 
-/// Enough for everything that `MAX_EVALUATION_DEPTH` allows, in a build without optimisation too. Only what is used of it is backed by memory.
+/// Enough stack for `MAX_EVALUATION_DEPTH`, also in a build without optimisation. The kernel backs only the used part with memory.
 const STACK_BYTES: usize = 64 << 20;
-/// How deeply expressions, statements and calls may be nested altogether.
+/// The deepest nesting of expressions, statements and calls together.
 const MAX_EVALUATION_DEPTH: u32 = 1500;
 
-/// What a scope is taken to use.
+/// The estimated memory of a scope.
 const SCOPE_BYTES: usize = 512;
 
-pub(crate) fn run(page: &Page, context: &Context, limits: &Limits) -> Result<String, Problem> {
+pub(crate) fn run(page: &ParsedTemplate, context: &Context, limits: &Limits) -> Result<String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("template".into())
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || Machine::new(page, context, limits).run());
+            .spawn_scoped(scope, || Interpreter::new(page, context, limits).run());
         let result = thread.map(|thread| thread.join());
         match result {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(Problem::failed("rendering ended unexpectedly")),
-            Err(error) => Err(Problem::failed(format!(
-                "rendering could not begin: {error}"
-            ))),
+            Err(error) => Err(failed!("rendering could not begin: {error}")),
         }
     })
 }
 
-pub(crate) struct Machine<'a> {
-    page: &'a Page,
+pub(crate) struct Interpreter<'a> {
+    page: &'a ParsedTemplate,
     context: &'a Context,
     limits: &'a Limits,
     meter: Rc<Meter>,
-    /// Variables of the context that were read: each is made once, so that changes to it stay.
-    given: RefCell<HashMap<Name, Value>>,
-    /// What blocks of the body gave values to, for the defs.
+    /// Context variables that were read. Each is converted once, so that changes to it persist.
+    variables: RefCell<HashMap<Name, Value>>,
+    /// Names that blocks of the body assigned, for the defs.
     exported: RefCell<HashMap<Name, Value>>,
-    /// The text so far, and those of defs that are being captured.
+    /// The rendered text, followed by the texts of active `capture` calls.
     outputs: RefCell<Vec<String>>,
-    /// What may be part of a ring, to be taken apart at the end.
-    kept: RefCell<Vec<Kept>>,
+    /// Objects that may be part of a reference cycle; emptied at the end.
+    possible_cycles: RefCell<Vec<PossibleCycle>>,
     depth: Cell<u32>,
     calls: Cell<u32>,
 }
 
-enum Kept {
+enum PossibleCycle {
     List(Rc<value::List>),
     Dict(Rc<dict::Dict>),
     Scope(
         Rc<Scope>,
-        #[expect(dead_code, reason = "gives its bytes back when it is dropped")] Held,
+        #[expect(dead_code, reason = "releases its memory when dropped")] Reservation,
     ),
 }
 
-impl<'a> Machine<'a> {
-    fn new(page: &'a Page, context: &'a Context, limits: &'a Limits) -> Machine<'a> {
-        Machine {
+impl<'a> Interpreter<'a> {
+    fn new(page: &'a ParsedTemplate, context: &'a Context, limits: &'a Limits) -> Interpreter<'a> {
+        Interpreter {
             page,
             context,
             limits,
             meter: Rc::new(Meter::new(limits)),
-            given: RefCell::default(),
+            variables: RefCell::default(),
             exported: RefCell::default(),
             outputs: RefCell::new(vec![String::new()]),
-            kept: RefCell::default(),
+            possible_cycles: RefCell::default(),
             depth: Cell::new(0),
             calls: Cell::new(0),
         }
     }
 
-    fn run(self) -> Result<String, Problem> {
-        let scope = Scope::new(Owner::Page, None, Frame::new(false));
+    fn run(self) -> Result<String> {
+        let scope = Scope::new(Owner::Body, None, Frame::new(false));
         let result = self.nodes(&self.page.body, &scope);
         let flow = result.map(|_| ());
         drop(scope.names.take());
-        self.take_apart();
+        self.break_cycles();
         flow.map(|()| self.outputs.borrow_mut().pop().unwrap_or_default())
     }
 
-    /// Empties what may be part of a ring, which would never be freed otherwise.
-    fn take_apart(&self) {
+    /// Empties objects that may be part of a reference cycle, which would leak otherwise.
+    fn break_cycles(&self) {
         drop(self.exported.take());
-        drop(self.given.take());
-        let kept = std::mem::take(&mut *self.kept.borrow_mut());
-        for kept in &kept {
-            match kept {
-                Kept::List(list) => drop(list.items.take()),
-                Kept::Dict(dict) => drop(dict.pairs.take()),
-                Kept::Scope(scope, _) => drop(scope.names.take()),
+        drop(self.variables.take());
+        let cycles = std::mem::take(&mut *self.possible_cycles.borrow_mut());
+        for object in &cycles {
+            match object {
+                PossibleCycle::List(list) => drop(list.items.take()),
+                PossibleCycle::Dict(dict) => drop(dict.pairs.take()),
+                PossibleCycle::Scope(scope, _) => drop(scope.names.take()),
             }
         }
     }
 
-    /// Holds a scope that a function remembers until the end.
-    fn keep_scope(&self, scope: &Rc<Scope>) -> Result<(), Problem> {
+    /// Tracks the scope of a closure and its parents as possible cycles.
+    fn track_scope(&self, scope: &Rc<Scope>) -> Result<()> {
         let mut scope = Some(Rc::clone(scope));
         while let Some(each) = scope {
-            if each.kept.replace(true) {
+            if each.is_tracked.replace(true) {
                 break;
             }
             scope = each.parent.clone();
-            let held = Held::new(&self.meter, SCOPE_BYTES)?;
-            self.kept.borrow_mut().push(Kept::Scope(each, held));
+            let reserved = Reservation::new(&self.meter, SCOPE_BYTES)?;
+            self.possible_cycles
+                .borrow_mut()
+                .push(PossibleCycle::Scope(each, reserved));
         }
         Ok(())
     }
 
-    /// Runs one level deeper, if there may be one more.
-    fn deeper<T>(&self, work: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
+    /// Runs `work` one level deeper, up to `MAX_EVALUATION_DEPTH`.
+    fn deeper<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let depth = self.depth.get();
         if depth >= MAX_EVALUATION_DEPTH {
             return Err(Problem::new(
@@ -165,7 +168,7 @@ impl<'a> Machine<'a> {
         result
     }
 
-    fn write(&self, text: &str) -> Result<(), Problem> {
+    fn write(&self, text: &str) -> Result<()> {
         self.meter.step_bytes(text.len())?;
         let mut outputs = self.outputs.borrow_mut();
         let total: usize = outputs.iter().map(String::len).sum();

@@ -1,11 +1,11 @@
-//! What Python and Rust see differently in text.
+//! Text functions where Python differs from Rust.
 
-/// Python's idea of white space has four separators more than Unicode's.
+/// Python's white space has four separators more than Unicode's.
 pub(crate) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
 
-/// Replaces tabs by blanks up to the next column that `size` divides.
+/// Replaces each tab by blanks up to the next multiple of `size`.
 pub(crate) fn expand_tabs(text: &str, size: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut column = 0;

@@ -1,6 +1,6 @@
-//! Takes the margin off a `<% %>` block, as Mako does before Python sees it.
+//! Removes the indentation of a `<% %>` block, as Mako does before Python parses it.
 
-/// Removes the indentation of the first line of code from all lines. Lines stay where they are.
+/// Removes the indentation of the first line of code from all lines. Line numbers stay the same.
 pub(crate) fn dedent(source: &str) -> String {
     let mut state = Continued::default();
     let mut margin: Option<String> = None;
@@ -24,7 +24,7 @@ pub(crate) fn dedent(source: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether a line goes on from the one above: behind a backslash, or inside of a long string.
+/// Whether a line continues the previous one: after a backslash, or inside a triple-quoted string.
 #[derive(Default)]
 struct Continued {
     backslash: bool,

@@ -1,11 +1,11 @@
-//! `${value | filters}`: the value and what it goes through.
+//! Parses `${value | filters}`.
 
 use super::{Filter, Output};
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 use crate::python;
 use crate::python::ast::{Expr, ExprKind};
 
-pub(super) fn output(line: u32, source: &str, filters: &str) -> Result<Output, Problem> {
+pub(super) fn output(line: u32, source: &str, filters: &str) -> Result<Output> {
     let value = if source.trim().is_empty() {
         None
     } else {
@@ -24,7 +24,7 @@ pub(super) fn output(line: u32, source: &str, filters: &str) -> Result<Output, P
         found.push(Filter::Str);
     }
     for filter in named {
-        found.extend(read_filter(filter)?);
+        found.extend(parse_filter(filter)?);
     }
     Ok(Output {
         line,
@@ -37,7 +37,7 @@ fn is_name(value: &Expr, wanted: &str) -> bool {
     matches!(&value.kind, ExprKind::Name(name) if &**name == wanted)
 }
 
-fn read_filter(filter: Expr) -> Result<Option<Filter>, Problem> {
+fn parse_filter(filter: Expr) -> Result<Option<Filter>> {
     let line = filter.line;
     if let ExprKind::Attribute(owner, _) = &filter.kind
         && is_name(owner, "decode")
@@ -45,7 +45,7 @@ fn read_filter(filter: Expr) -> Result<Option<Filter>, Problem> {
         return Ok(Some(Filter::Decode));
     }
     let ExprKind::Name(name) = &filter.kind else {
-        // Mako puts the brackets of the call behind the filter as it is written: "a or b" would become "a or b(value)".
+        // Mako appends the call to the filter text: "a or b" would become "a or b(value)".
         return match &filter.kind {
             ExprKind::Attribute(..) => Ok(Some(Filter::Call(filter))),
             ExprKind::Call(callee, _)

@@ -1,108 +1,111 @@
-//! Pieces to a tree: control lines and tags find their ends.
+//! Builds the tree from segments: matches control lines and tags with their ends.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::dedent::dedent;
 use super::output::output;
-use super::scan::{Piece, Placed, pieces};
+use super::segment::{PlacedSegment, Segment, segments};
 use super::tag::Tag;
-use super::{Code, Def, For, Node, Page};
-use crate::error::Problem;
+use super::{Code, Def, For, Node, ParsedTemplate};
+use crate::error::{Problem, Result};
 use crate::python::ast::{Expr, ExprKind, Name};
 use crate::python::{self, assigned_by, assigned_to};
 
-/// How deeply control lines may be nested.
+/// The deepest nesting of control lines.
 const MAX_NESTING: usize = 40;
-/// Tags of Mako that reach outside of the template.
+/// Mako tags that access other templates.
 const REFUSED_TAGS: [&str; 6] = ["include", "inherit", "namespace", "page", "block", "call"];
 
-pub(crate) fn parse(text: &str) -> Result<Page, Problem> {
-    let mut builder = Builder {
-        pieces: pieces(text)?.into_iter().peekable(),
+pub(crate) fn parse(text: &str) -> Result<ParsedTemplate> {
+    let mut builder = TreeBuilder {
+        segments: segments(text)?.into_iter().peekable(),
         open: Vec::new(),
         locals: HashSet::new(),
         defs: HashMap::new(),
     };
     let body = builder.nodes()?;
-    if let Some(Placed { line, piece }) = builder.pieces.next() {
-        return Err(unopened(line, &piece));
+    if let Some(PlacedSegment { line, segment }) = builder.segments.next() {
+        return Err(unopened(line, &segment));
     }
-    Ok(Page {
+    Ok(ParsedTemplate {
         body,
         locals: builder.locals,
         defs: builder.defs,
     })
 }
 
-fn unopened(line: u32, piece: &Piece<'_>) -> Problem {
-    let what = match piece {
-        Piece::Control(text) => format!("\"% {}\" without what it belongs to", text.trim_end()),
-        Piece::TagEnd(keyword) => format!("</%{keyword}> without its <%{keyword}>"),
-        Piece::Text(_)
-        | Piece::Percent { .. }
-        | Piece::Expression { .. }
-        | Piece::Code { .. }
-        | Piece::Tag(_) => "unexpected".to_owned(),
+fn unopened(line: u32, segment: &Segment<'_>) -> Problem {
+    let what = match segment {
+        Segment::Control(text) => format!(
+            "\"% {}\" without the control line that it belongs to",
+            text.trim_end()
+        ),
+        Segment::TagEnd(keyword) => format!("</%{keyword}> without its <%{keyword}>"),
+        Segment::Text(_)
+        | Segment::EscapedPercent { .. }
+        | Segment::Expression { .. }
+        | Segment::Code { .. }
+        | Segment::Tag(_) => "unexpected".to_owned(),
     };
     Problem::syntax(line, what)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum OpenBlock {
     If,
     For,
     Def,
 }
 
-struct Builder<'a> {
-    pieces: std::iter::Peekable<std::vec::IntoIter<Placed<'a>>>,
-    open: Vec<Open>,
-    /// Names the body or the def being read gives values to.
+struct TreeBuilder<'a> {
+    segments: std::iter::Peekable<std::vec::IntoIter<PlacedSegment<'a>>>,
+    open: Vec<OpenBlock>,
+    /// Names that the current body or def assigns.
     locals: HashSet<Name>,
     defs: HashMap<Name, Arc<Def>>,
 }
 
-impl Builder<'_> {
-    /// Reads up to a control line or end tag that belongs to what is open, which stays.
-    fn nodes(&mut self) -> Result<Vec<Node>, Problem> {
+impl TreeBuilder<'_> {
+    /// Parses nodes up to, and without, a control line or end tag that belongs to an open block.
+    fn nodes(&mut self) -> Result<Vec<Node>> {
         let mut nodes = Vec::new();
-        while let Some(Placed { line, piece }) = self.pieces.peek() {
+        while let Some(PlacedSegment { line, segment }) = self.segments.peek() {
             let line = *line;
-            match piece {
-                Piece::Control(text) if !begins_block(text) => {
+            match segment {
+                Segment::Control(text) if !begins_block(text) => {
                     if matches!(keyword(text), "") {
                         return Err(Problem::syntax(
                             line,
-                            "\"%\" at the begin of a line that is no control line: write \"%%\" for a percent sign",
+                            "\"%\" at the start of a line that is no control line: write \"%%\" for a percent sign",
                         ));
                     }
                     return Ok(nodes);
                 }
-                Piece::TagEnd(_) => return Ok(nodes),
+                Segment::TagEnd(_) => return Ok(nodes),
                 _ => {}
             }
-            let Some(Placed { piece, .. }) = self.pieces.next() else {
+            let Some(PlacedSegment { segment, .. }) = self.segments.next() else {
                 break;
             };
-            match piece {
-                Piece::Text(text) => nodes.push(Node::Text(text.to_owned())),
-                Piece::Percent { blanks, more } => {
+            match segment {
+                Segment::Text(text) => nodes.push(Node::Text(text.to_owned())),
+                Segment::EscapedPercent { blanks, more } => {
                     nodes.push(Node::Text(format!("{blanks}%{more}")));
                 }
-                Piece::Expression { source, filters } => {
+                Segment::Expression { source, filters } => {
                     nodes.push(Node::Output(output(line, source, filters)?));
                 }
-                Piece::Code { source, module } => nodes.push(self.code(line, source, module)?),
-                Piece::Control(text) => nodes.push(self.control(line, text)?),
-                Piece::Tag(tag) => self.tag(line, &tag)?,
-                Piece::TagEnd(_) => {}
+                Segment::Code { source, module } => nodes.push(self.code(line, source, module)?),
+                Segment::Control(text) => nodes.push(self.control(line, text)?),
+                Segment::Tag(tag) => self.tag(line, &tag)?,
+                Segment::TagEnd(_) => {}
             }
         }
         Ok(nodes)
     }
 
-    fn code(&mut self, line: u32, source: &str, module: bool) -> Result<Node, Problem> {
+    fn code(&mut self, line: u32, source: &str, module: bool) -> Result<Node> {
         if module {
             return Err(Problem::forbidden(
                 line,
@@ -111,8 +114,8 @@ impl Builder<'_> {
         }
         let innermost = self.open.iter().rev();
         let inside_loop = innermost
-            .take_while(|open| **open != Open::Def)
-            .any(|open| *open == Open::For);
+            .take_while(|open| **open != OpenBlock::Def)
+            .any(|open| *open == OpenBlock::For);
         let block = python::block(&dedent(source), line, inside_loop)?;
         let mut names = HashSet::new();
         assigned_by(&block, &mut names);
@@ -120,7 +123,7 @@ impl Builder<'_> {
         Ok(Node::Code(Code { block, names }))
     }
 
-    fn control(&mut self, line: u32, text: &str) -> Result<Node, Problem> {
+    fn control(&mut self, line: u32, text: &str) -> Result<Node> {
         if self.open.len() >= MAX_NESTING {
             return Err(Problem::syntax(
                 line,
@@ -141,11 +144,11 @@ impl Builder<'_> {
         }
     }
 
-    fn if_lines(&mut self, line: u32, text: &str) -> Result<Node, Problem> {
-        self.open.push(Open::If);
+    fn if_lines(&mut self, line: u32, text: &str) -> Result<Node> {
+        self.open.push(OpenBlock::If);
         let mut branches = Vec::new();
         let mut otherwise = None;
-        let mut condition = Some(python::condition(behind_keyword(text), line)?);
+        let mut condition = Some(python::condition(after_keyword(text), line)?);
         loop {
             let nodes = self.nodes()?;
             match condition.take() {
@@ -156,7 +159,7 @@ impl Builder<'_> {
             match keyword(text) {
                 "endif" => break,
                 "elif" if otherwise.is_none() => {
-                    condition = Some(python::condition(behind_keyword(text), at)?);
+                    condition = Some(python::condition(after_keyword(text), at)?);
                 }
                 "else" if otherwise.is_none() => check_else(text, at)?,
                 _ => return Err(misplaced(at, text, "if", line)),
@@ -166,17 +169,17 @@ impl Builder<'_> {
         Ok(Node::If(branches, otherwise.unwrap_or_default()))
     }
 
-    fn for_lines(&mut self, line: u32, text: &str) -> Result<Node, Problem> {
-        let (target, iterable) = python::iteration(behind_keyword(text), line)?;
+    fn for_lines(&mut self, line: u32, text: &str) -> Result<Node> {
+        let (target, iterable) = python::iteration(after_keyword(text), line)?;
         assigned_to(&target, &mut self.locals);
-        self.open.push(Open::For);
+        self.open.push(OpenBlock::For);
         let body = self.nodes()?;
         self.open.pop();
         let mut otherwise = Vec::new();
         let (mut at, mut text) = self.next_control(line, "for")?;
         if keyword(text) == "else" {
             check_else(text, at)?;
-            self.open.push(Open::If);
+            self.open.push(OpenBlock::If);
             otherwise = self.nodes()?;
             self.open.pop();
             (at, text) = self.next_control(line, "for")?;
@@ -193,13 +196,13 @@ impl Builder<'_> {
         })))
     }
 
-    fn next_control(&mut self, line: u32, word: &str) -> Result<(u32, &str), Problem> {
-        match self.pieces.next() {
-            Some(Placed {
+    fn next_control(&mut self, line: u32, word: &str) -> Result<(u32, &str)> {
+        match self.segments.next() {
+            Some(PlacedSegment {
                 line,
-                piece: Piece::Control(text),
+                segment: Segment::Control(text),
             }) => Ok((line, text)),
-            Some(Placed { line, piece }) => Err(unopened(line, &piece)),
+            Some(PlacedSegment { line, segment }) => Err(unopened(line, &segment)),
             None => Err(Problem::syntax(
                 line,
                 format!("\"% {word}\" without its \"% end{word}\""),
@@ -207,11 +210,11 @@ impl Builder<'_> {
         }
     }
 
-    fn tag(&mut self, line: u32, tag: &Tag) -> Result<(), Problem> {
+    fn tag(&mut self, line: u32, tag: &Tag) -> Result<()> {
         let keyword = tag.keyword.as_str();
         match keyword {
             "def" => self.def(line, tag),
-            // <%text/>: nothing inside.
+            // <%text/> without content.
             "text" => Ok(()),
             _ if REFUSED_TAGS.contains(&keyword) || keyword.contains(':') => Err(
                 Problem::forbidden(line, format!("<%{keyword}> is not available in templates")),
@@ -223,8 +226,8 @@ impl Builder<'_> {
         }
     }
 
-    fn def(&mut self, line: u32, tag: &Tag) -> Result<(), Problem> {
-        if self.open.contains(&Open::Def) {
+    fn def(&mut self, line: u32, tag: &Tag) -> Result<()> {
+        if self.open.contains(&OpenBlock::Def) {
             return Err(Problem::forbidden(
                 line,
                 "a <%def> inside of a <%def> is not available in templates",
@@ -265,15 +268,15 @@ impl Builder<'_> {
         let outside = std::mem::take(&mut self.locals);
         let mut body = Vec::new();
         if !tag.closed {
-            self.open.push(Open::Def);
+            self.open.push(OpenBlock::Def);
             body = self.nodes()?;
             self.open.pop();
-            match self.pieces.next() {
-                Some(Placed {
-                    piece: Piece::TagEnd("def"),
+            match self.segments.next() {
+                Some(PlacedSegment {
+                    segment: Segment::TagEnd("def"),
                     ..
                 }) => {}
-                Some(Placed { line, piece }) => return Err(unopened(line, &piece)),
+                Some(PlacedSegment { line, segment }) => return Err(unopened(line, &segment)),
                 None => return Err(Problem::syntax(line, "<%def> without its </%def>")),
             }
         }
@@ -290,7 +293,7 @@ impl Builder<'_> {
     }
 }
 
-/// The word a control line begins with.
+/// The first word of a control line.
 fn keyword(text: &str) -> &str {
     let end = text
         .find(|c: char| c != '_' && !c.is_alphanumeric())
@@ -298,21 +301,20 @@ fn keyword(text: &str) -> &str {
     &text[..end]
 }
 
-/// Whether a control line opens something, rather than going on with what is open.
+/// Whether a control line opens a block instead of continuing or closing one.
 fn begins_block(text: &str) -> bool {
     let word = keyword(text);
-    let goes_on =
+    let continues =
         matches!(word, "" | "else" | "elif") || (word.starts_with("end") && word.len() > 3);
-    !goes_on
+    !continues
 }
 
-fn behind_keyword(text: &str) -> &str {
-    // The keyword, and the blanks behind it: the rest is not indented then.
+fn after_keyword(text: &str) -> &str {
     text[keyword(text).len()..].trim_start_matches([' ', '\t'])
 }
 
-fn check_else(text: &str, line: u32) -> Result<(), Problem> {
-    let rest = behind_keyword(text).trim_end();
+fn check_else(text: &str, line: u32) -> Result<()> {
+    let rest = after_keyword(text).trim_end();
     let after = rest.strip_prefix(':').map(str::trim_start);
     match after {
         Some(after) if after.is_empty() || after.starts_with('#') => Ok(()),

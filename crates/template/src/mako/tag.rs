@@ -1,4 +1,4 @@
-//! `<%keyword attribute="value">`.
+//! Parses `<%keyword attribute="value">`.
 
 #[derive(Debug)]
 pub(crate) struct Tag {
@@ -8,7 +8,7 @@ pub(crate) struct Tag {
     pub(crate) closed: bool,
 }
 
-/// Reads a tag that the text begins with, and says how long it is. None if this is a block of Python.
+/// Parses the tag at the start of the text, and returns its length. None for a block of Python.
 pub(crate) fn read(text: &str) -> Option<(Tag, usize)> {
     let inside = text.strip_prefix("<%")?;
     let is_keyword = |c: char| c == '_' || c == '.' || c == ':' || c.is_alphanumeric();

@@ -1,4 +1,4 @@
-//! The part of Python that templates speak, as a tree.
+//! The tree of the supported part of Python.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ pub(crate) type Name = Arc<str>;
 #[derive(Debug)]
 pub(crate) struct Expr {
     pub(crate) line: u32,
-    /// How deep the tree below is: evaluating and dropping are recursive, so it is bounded.
+    /// The depth of the tree, which is bounded because evaluating and dropping are recursive.
     pub(crate) depth: u16,
     pub(crate) kind: ExprKind,
 }
@@ -55,14 +55,14 @@ pub(crate) enum FormatPart {
 /// An element of a list, tuple or set: `x` or `*x`.
 #[derive(Debug)]
 pub(crate) enum Item {
-    One(Expr),
-    All(Expr),
+    Value(Expr),
+    Unpacked(Expr),
 }
 
 #[derive(Debug)]
 pub(crate) enum DictItem {
     Pair(Expr, Expr),
-    All(Expr),
+    Unpacked(Expr),
 }
 
 #[derive(Debug)]
@@ -73,7 +73,7 @@ pub(crate) struct Conditional {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Makes {
+pub(crate) enum ComprehensionKind {
     List,
     Set,
     Dict,
@@ -82,7 +82,7 @@ pub(crate) enum Makes {
 
 #[derive(Debug)]
 pub(crate) struct Comprehension {
-    pub(crate) makes: Makes,
+    pub(crate) kind: ComprehensionKind,
     /// The element, or the key of a dict.
     pub(crate) element: Expr,
     /// The value of a dict.
@@ -154,26 +154,26 @@ pub(crate) enum CompareOp {
 
 #[derive(Debug)]
 pub(crate) enum Arg {
-    One(Expr),
-    Named(Name, Expr),
-    All(Expr),
-    AllNamed(Expr),
+    Positional(Expr),
+    Keyword(Name, Expr),
+    Unpacked(Expr),
+    UnpackedKeywords(Expr),
 }
 
-/// What is assigned to.
+/// The left side of an assignment.
 #[derive(Debug)]
 pub(crate) enum Target {
     Name(Name),
     Index(Expr, Expr),
-    Many(Vec<Target>),
+    Tuple(Vec<Target>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ParamKind {
-    Plain,
-    NamedOnly,
-    Rest,
-    NamedRest,
+    Positional,
+    KeywordOnly,
+    VarPositional,
+    VarKeyword,
 }
 
 #[derive(Debug)]
@@ -187,7 +187,7 @@ pub(crate) struct Param {
 pub(crate) struct Function {
     pub(crate) name: Name,
     pub(crate) params: Vec<Param>,
-    /// Names that belong to a call: the parameters and what the body assigns.
+    /// The local names: parameters and names that the body assigns.
     pub(crate) locals: HashSet<Name>,
     pub(crate) body: Body,
 }
@@ -208,7 +208,7 @@ pub(crate) struct Stmt {
 pub(crate) enum StmtKind {
     Value(Expr),
     Assign(Vec<Target>, Expr),
-    Change(Target, BinaryOp, Expr),
+    AugmentedAssign(Target, BinaryOp, Expr),
     Delete(Vec<Target>),
     If(Vec<(Expr, Vec<Stmt>)>, Vec<Stmt>),
     For(Box<ForStmt>),

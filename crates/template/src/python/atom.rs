@@ -15,20 +15,16 @@ impl Parser {
             Token::Op("(") => return self.nested(Parser::in_parentheses),
             Token::Op("[") => return self.nested(Parser::in_brackets),
             Token::Op("{") => return self.nested(Parser::in_braces),
-            Token::Op("...") => return Err(self.refused("\"...\" is not available in templates")),
-            Token::Name(name) => match &*name {
-                "None" => ExprKind::None,
-                "True" => ExprKind::Bool(true),
-                "False" => ExprKind::Bool(false),
-                "await" | "yield" => {
-                    return Err(self.refused(format!("\"{name}\" is not available in templates")));
-                }
-                word if Parser::is_keyword(word) => return Err(self.unexpected("a value")),
-                word => {
-                    self.checked_name(word)?;
-                    ExprKind::Name(name)
-                }
-            },
+            Token::Op("None") => ExprKind::None,
+            Token::Op("True") => ExprKind::Bool(true),
+            Token::Op("False") => ExprKind::Bool(false),
+            Token::Op(word @ ("..." | "await" | "yield")) => {
+                return Err(self.refused(format!("\"{word}\" is not available in templates")));
+            }
+            Token::Name(name) => {
+                self.checked_name(&name)?;
+                ExprKind::Name(name)
+            }
             Token::Op(_) | Token::Newline | Token::Indent | Token::Dedent | Token::End => {
                 return Err(self.unexpected("a value"));
             }
@@ -79,13 +75,13 @@ impl Parser {
         }
         let first = self.item()?;
         let first = match first {
-            Item::Value(element) if at_argument && self.sees_word("for") => {
+            Item::Value(element) if at_argument && self.sees("for") => {
                 let value =
                     self.comprehension(line, ComprehensionKind::Generator, element, None)?;
                 self.expect(")")?;
                 return Ok(value);
             }
-            _ if self.sees_word("for") => {
+            _ if self.sees("for") => {
                 return Err(self.refused(
                     "a generator may only be the argument of a call: write a list, [... for ...]",
                 ));
@@ -103,7 +99,7 @@ impl Parser {
         let mut items = Vec::new();
         while !self.sees("]") {
             let item = self.item()?;
-            if self.sees_word("for") {
+            if self.sees("for") {
                 let Item::Value(element) = item else {
                     return Err(self.wrong("\"*\" cannot be repeated by \"for\""));
                 };
@@ -137,7 +133,7 @@ impl Parser {
         let first = match first {
             Item::Value(key) if self.eat(":") => {
                 let value = self.expression()?;
-                if self.sees_word("for") {
+                if self.sees("for") {
                     let made =
                         self.comprehension(line, ComprehensionKind::Dict, key, Some(value))?;
                     self.expect("}")?;
@@ -148,7 +144,7 @@ impl Parser {
                 }
                 return self.dict(line, vec![DictItem::Pair(key, value)]);
             }
-            Item::Value(element) if self.sees_word("for") => {
+            Item::Value(element) if self.sees("for") => {
                 let made = self.comprehension(line, ComprehensionKind::Set, element, None)?;
                 self.expect("}")?;
                 return Ok(made);
@@ -199,13 +195,13 @@ impl Parser {
             .max(value.as_ref().map_or(0, |value| value.depth));
         let mut clauses = Vec::new();
         loop {
-            if self.eat_word("for") {
+            if self.eat("for") {
                 let target = self.for_target()?;
-                self.expect_word("in")?;
+                self.expect("in")?;
                 let iterable = self.disjunction()?;
                 below = below.max(iterable.depth);
                 clauses.push(Clause::For(target, iterable));
-            } else if self.eat_word("if") {
+            } else if self.eat("if") {
                 let condition = self.disjunction()?;
                 below = below.max(condition.depth);
                 clauses.push(Clause::If(condition));

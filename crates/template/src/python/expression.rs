@@ -1,36 +1,38 @@
-//! Expressions, from conditions down to single values.
+//! Parses expressions, from conditionals down to primaries.
 
-use super::ast::{Arg, BinaryOp, CompareOp, Conditional, Expr, ExprKind, Makes, UnaryOp};
+use super::ast::{
+    Arg, BinaryOp, CompareOp, ComprehensionKind, Conditional, Expr, ExprKind, UnaryOp,
+};
 use super::parser::Parser;
 use super::token::Token;
-use crate::error::Problem;
+use crate::error::Result;
 
 impl Parser {
-    pub(crate) fn expression(&mut self) -> Result<Expr, Problem> {
+    pub(crate) fn expression(&mut self) -> Result<Expr> {
         self.nested(Parser::conditional)
     }
 
-    /// `a` or `a, b`, where Python allows a tuple without brackets.
-    pub(crate) fn expression_or_tuple(&mut self) -> Result<Expr, Problem> {
+    /// Parses `a` or `a, b`, where Python allows a tuple without brackets.
+    pub(crate) fn expression_or_tuple(&mut self) -> Result<Expr> {
         let line = self.line();
         let first = self.item()?;
         self.tuple_after(line, first)
     }
 
-    fn conditional(&mut self) -> Result<Expr, Problem> {
-        if self.sees_word("lambda") {
+    fn conditional(&mut self) -> Result<Expr> {
+        if self.sees("lambda") {
             return self.lambda();
         }
         let line = self.line();
-        let then = self.any_of()?;
+        let then = self.disjunction()?;
         if matches!(self.peek(), Token::Op(":=")) {
             return Err(self.refused("\":=\" is not available in templates"));
         }
-        if !self.eat_word("if") {
+        if !self.eat("if") {
             return Ok(then);
         }
-        let condition = self.any_of()?;
-        self.expect_word("else")?;
+        let condition = self.disjunction()?;
+        self.expect("else")?;
         let otherwise = self.expression()?;
         let below = then.depth.max(condition.depth).max(otherwise.depth);
         let parts = Conditional {
@@ -41,43 +43,43 @@ impl Parser {
         self.node(line, below, ExprKind::Conditional(Box::new(parts)))
     }
 
-    pub(super) fn any_of(&mut self) -> Result<Expr, Problem> {
-        self.chain("or", Parser::all_of, ExprKind::Or)
+    pub(super) fn disjunction(&mut self) -> Result<Expr> {
+        self.chain("or", Parser::conjunction, ExprKind::Or)
     }
 
-    fn all_of(&mut self) -> Result<Expr, Problem> {
+    fn conjunction(&mut self) -> Result<Expr> {
         self.chain("and", Parser::negation, ExprKind::And)
     }
 
     fn chain(
         &mut self,
         word: &str,
-        part: fn(&mut Parser) -> Result<Expr, Problem>,
+        part: fn(&mut Parser) -> Result<Expr>,
         make: fn(Vec<Expr>) -> ExprKind,
-    ) -> Result<Expr, Problem> {
+    ) -> Result<Expr> {
         let line = self.line();
         let first = part(self)?;
-        if !self.sees_word(word) {
+        if !self.sees(word) {
             return Ok(first);
         }
         let mut parts = vec![first];
-        while self.eat_word(word) {
+        while self.eat(word) {
             parts.push(part(self)?);
         }
         let below = parts.iter().map(|part| part.depth).max().unwrap_or(0);
         self.node(line, below, make(parts))
     }
 
-    fn negation(&mut self) -> Result<Expr, Problem> {
+    fn negation(&mut self) -> Result<Expr> {
         let line = self.line();
-        if !self.eat_word("not") {
+        if !self.eat("not") {
             return self.comparison();
         }
         let inner = self.nested(Parser::negation)?;
         self.node(line, inner.depth, ExprKind::Not(Box::new(inner)))
     }
 
-    fn comparison(&mut self) -> Result<Expr, Problem> {
+    fn comparison(&mut self) -> Result<Expr> {
         let line = self.line();
         let first = self.binary(0)?;
         let mut rest = Vec::new();
@@ -100,19 +102,16 @@ impl Parser {
             Token::Op("<=") => CompareOp::LessOrEqual,
             Token::Op(">") => CompareOp::Greater,
             Token::Op(">=") => CompareOp::GreaterOrEqual,
-            Token::Name(word) if &**word == "in" => CompareOp::In,
-            Token::Name(word) if &**word == "is" => {
+            Token::Op("in") => CompareOp::In,
+            Token::Op("is") => {
                 self.next();
-                return Some(if self.eat_word("not") {
+                return Some(if self.eat("not") {
                     CompareOp::IsNot
                 } else {
                     CompareOp::Is
                 });
             }
-            Token::Name(word) if &**word == "not" => {
-                if !matches!(self.peek_second(), Token::Name(second) if &**second == "in") {
-                    return None;
-                }
+            Token::Op("not") if *self.peek_second() == Token::Op("in") => {
                 self.next();
                 CompareOp::NotIn
             }
@@ -122,16 +121,16 @@ impl Parser {
         Some(op)
     }
 
-    /// Operators between two values that bind at least as tightly as `level`.
-    fn binary(&mut self, level: u8) -> Result<Expr, Problem> {
+    /// Parses binary operators with at least this precedence.
+    fn binary(&mut self, level: u8) -> Result<Expr> {
         let line = self.line();
         let mut left = self.unary()?;
-        while let Some((its_level, op)) = self.binary_op()? {
-            if its_level < level {
+        while let Some((op_level, op)) = self.binary_op()? {
+            if op_level < level {
                 break;
             }
             self.next();
-            let right = self.binary(its_level + 1)?;
+            let right = self.binary(op_level + 1)?;
             let below = left.depth.max(right.depth);
             let kind = ExprKind::Binary(op, Box::new(left), Box::new(right));
             left = self.node(line, below, kind)?;
@@ -139,7 +138,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn binary_op(&self) -> Result<Option<(u8, BinaryOp)>, Problem> {
+    fn binary_op(&self) -> Result<Option<(u8, BinaryOp)>> {
         let Token::Op(sign) = self.peek() else {
             return Ok(None);
         };
@@ -160,7 +159,7 @@ impl Parser {
         }))
     }
 
-    fn unary(&mut self) -> Result<Expr, Problem> {
+    fn unary(&mut self) -> Result<Expr> {
         let line = self.line();
         let op = match self.peek() {
             Token::Op("+") => UnaryOp::Plus,
@@ -173,7 +172,7 @@ impl Parser {
         self.node(line, inner.depth, ExprKind::Unary(op, Box::new(inner)))
     }
 
-    fn power(&mut self) -> Result<Expr, Problem> {
+    fn power(&mut self) -> Result<Expr> {
         let line = self.line();
         let base = self.primary()?;
         if !self.eat("**") {
@@ -185,8 +184,8 @@ impl Parser {
         self.node(line, below, kind)
     }
 
-    /// A value and what follows it: calls, attributes, indexes.
-    fn primary(&mut self) -> Result<Expr, Problem> {
+    /// Parses an atom with its calls, attributes and indexes.
+    fn primary(&mut self) -> Result<Expr> {
         let mut value = self.atom()?;
         loop {
             let line = self.line();
@@ -202,9 +201,6 @@ impl Parser {
                 let Token::Name(name) = self.peek().clone() else {
                     return Err(self.unexpected("a name"));
                 };
-                if Parser::is_keyword(&name) {
-                    return Err(self.unexpected("a name"));
-                }
                 self.checked_name(&name)?;
                 self.next();
                 let below = value.depth;
@@ -215,7 +211,7 @@ impl Parser {
         }
     }
 
-    fn subscript(&mut self, line: u32, value: Expr) -> Result<Expr, Problem> {
+    fn subscript(&mut self, line: u32, value: Expr) -> Result<Expr> {
         let mut parts = [None, None, None];
         let mut colons = 0;
         while !self.sees("]") {
@@ -249,39 +245,40 @@ impl Parser {
         self.node(line, below, kind)
     }
 
-    fn args(&mut self) -> Result<Vec<Arg>, Problem> {
+    fn args(&mut self) -> Result<Vec<Arg>> {
         let mut args = Vec::new();
         let mut named = false;
         while !self.sees(")") {
             let line = self.line();
             if self.eat("**") {
                 named = true;
-                args.push(Arg::AllNamed(self.expression()?));
+                args.push(Arg::UnpackedKeywords(self.expression()?));
             } else if self.eat("*") {
-                args.push(Arg::All(self.expression()?));
+                args.push(Arg::Unpacked(self.expression()?));
             } else if let (Token::Name(name), Token::Op("=")) =
                 (self.peek().clone(), self.peek_second().clone())
             {
                 self.next();
                 self.next();
                 named = true;
-                args.push(Arg::Named(name, self.expression()?));
+                args.push(Arg::Keyword(name, self.expression()?));
             } else {
                 self.at_argument = self.sees("(");
                 let value = self.expression()?;
-                if self.sees_word("for") {
-                    // The only place for a generator: nobody can see that it is run at once.
-                    let value = self.comprehension(line, Makes::Generator, value, None)?;
+                if self.sees("for") {
+                    // Generators are evaluated eagerly, which is not observable in an argument.
+                    let value =
+                        self.comprehension(line, ComprehensionKind::Generator, value, None)?;
                     if !args.is_empty() || !self.sees(")") {
                         return Err(self.wrong("a generator among other arguments needs brackets"));
                     }
-                    args.push(Arg::One(value));
+                    args.push(Arg::Positional(value));
                     break;
                 }
                 if named {
                     return Err(self.wrong("an argument without a name after one with a name"));
                 }
-                args.push(Arg::One(value));
+                args.push(Arg::Positional(value));
             }
             if !self.eat(",") {
                 break;
@@ -293,8 +290,9 @@ impl Parser {
 
 fn arg_depth(arg: &Arg) -> u16 {
     match arg {
-        Arg::One(value) | Arg::Named(_, value) | Arg::All(value) | Arg::AllNamed(value) => {
-            value.depth
-        }
+        Arg::Positional(value)
+        | Arg::Keyword(_, value)
+        | Arg::Unpacked(value)
+        | Arg::UnpackedKeywords(value) => value.depth,
     }
 }

@@ -1,14 +1,14 @@
-//! Strings beside each other, and f-strings.
+//! Parses adjacent strings and f-strings.
 
 use super::ast::{Expr, ExprKind, FormatPart};
 use super::parser::Parser;
 use super::token::{Layout, Token};
 use super::{ast, literal};
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 
 impl Parser {
-    /// One string, or several beside each other, which Python joins.
-    pub(super) fn strings(&mut self) -> Result<Expr, Problem> {
+    /// Parses one string, or several adjacent ones, which Python joins.
+    pub(super) fn strings(&mut self) -> Result<Expr> {
         let line = self.line();
         let mut parts: Vec<FormatPart> = Vec::new();
         let mut formatted = false;
@@ -47,7 +47,7 @@ struct FormatReader {
 }
 
 impl FormatReader {
-    fn parts(&self, source: &str, level: u32) -> Result<Vec<FormatPart>, Problem> {
+    fn parts(&self, source: &str, level: u32) -> Result<Vec<FormatPart>> {
         let mut parts = Vec::new();
         let mut text = String::new();
         let mut rest = source;
@@ -55,7 +55,7 @@ impl FormatReader {
             text.push_str(&rest[..at]);
             let brace = &rest[at..=at];
             let after = &rest[at + 1..];
-            // Inside of a format specification `}}` is not an escape.
+            // Inside a format specification `}}` is not an escape.
             if after.starts_with(brace) && level == 0 {
                 text.push_str(brace);
                 rest = &after[1..];
@@ -74,7 +74,7 @@ impl FormatReader {
         Ok(parts)
     }
 
-    fn text(&self, text: &mut String) -> Result<Option<FormatPart>, Problem> {
+    fn text(&self, text: &mut String) -> Result<Option<FormatPart>> {
         let text = std::mem::take(text);
         if text.is_empty() {
             return Ok(None);
@@ -86,8 +86,8 @@ impl FormatReader {
         Ok(Some(FormatPart::Text(text)))
     }
 
-    /// Reads what follows a "{" up to and with its "}".
-    fn field(&self, source: &str, level: u32) -> Result<(FormatPart, usize), Problem> {
+    /// Parses a field after its "{", up to and with its "}".
+    fn field(&self, source: &str, level: u32) -> Result<(FormatPart, usize)> {
         if level > 1 {
             return Err(self.wrong("an f-string nested too deeply"));
         }
@@ -105,7 +105,7 @@ impl FormatReader {
         if inside.contains('\\') {
             return Err(self.wrong("a backslash inside of the braces of an f-string"));
         }
-        let mut parser = Parser::new(inside, self.line, Layout::Inside)?;
+        let mut parser = Parser::new(inside, self.line, Layout::Expression)?;
         let value = parser.expression_or_tuple()?;
         parser.end()?;
 
@@ -143,8 +143,8 @@ impl FormatReader {
         Ok((field, at + 1))
     }
 
-    /// Where the value ends: at a "!", ":" or "}" outside of brackets and strings.
-    fn value_length(&self, source: &str) -> Result<usize, Problem> {
+    /// The length of the value: up to a "!", ":" or "}" outside of brackets and strings.
+    fn value_length(&self, source: &str) -> Result<usize> {
         let mut open = 0u32;
         let mut at = 0;
         while let Some(c) = source[at..].chars().next() {
@@ -177,7 +177,7 @@ impl FormatReader {
     }
 }
 
-/// A specification reaches to the brace that closes its field; fields in it have braces of their own.
+/// The length of a specification: up to the brace that closes its field.
 fn spec_length(source: &str) -> usize {
     let mut open = 0;
     for (at, c) in source.char_indices() {

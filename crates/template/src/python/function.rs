@@ -1,19 +1,19 @@
-//! Lambdas, and the parameters of functions.
+//! Parses lambdas and parameters.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::ast::{Body, Expr, ExprKind, Function, Name, Param, ParamKind};
 use super::parser::Parser;
-use crate::error::Problem;
+use crate::error::Result;
 
-/// How many parameters a function may have.
+/// The most parameters of a function.
 const MAX_PARAMS: usize = 255;
 
 impl Parser {
-    pub(super) fn lambda(&mut self) -> Result<Expr, Problem> {
+    pub(super) fn lambda(&mut self) -> Result<Expr> {
         let line = self.line();
-        self.expect_word("lambda")?;
+        self.expect("lambda")?;
         let params = self.params(":")?;
         self.expect(":")?;
         let value = self.expression()?;
@@ -23,34 +23,34 @@ impl Parser {
             params,
             body: Body::Value(value),
         };
-        // The body is evaluated by a call, which counts its own depth.
+        // A call evaluates the body and counts its depth.
         self.node(line, 0, ExprKind::Lambda(Arc::new(function)))
     }
 
-    /// Parameters up to the closing sign, which stays.
-    pub(crate) fn params(&mut self, close: &str) -> Result<Vec<Param>, Problem> {
+    /// Parses parameters up to, and without, the closing sign.
+    pub(crate) fn params(&mut self, close: &str) -> Result<Vec<Param>> {
         let mut params: Vec<Param> = Vec::new();
-        let mut kind = ParamKind::Plain;
+        let mut kind = ParamKind::Positional;
         while !self.sees(close) {
             if self.sees("/") {
                 return Err(self.refused("\"/\" among parameters is not available in templates"));
             }
             let param = if self.eat("**") {
-                self.param(ParamKind::NamedRest)?
+                self.param(ParamKind::VarKeyword)?
             } else if self.eat("*") {
-                if kind == ParamKind::NamedOnly {
+                if kind == ParamKind::KeywordOnly {
                     return Err(self.wrong("\"*\" twice among parameters"));
                 }
-                kind = ParamKind::NamedOnly;
+                kind = ParamKind::KeywordOnly;
                 if self.eat(",") {
                     continue;
                 }
-                self.param(ParamKind::Rest)?
+                self.param(ParamKind::VarPositional)?
             } else {
                 let mut param = self.param(kind)?;
                 if self.eat("=") {
                     param.default = Some(self.expression()?);
-                } else if kind == ParamKind::Plain
+                } else if kind == ParamKind::Positional
                     && params.last().is_some_and(|before| before.default.is_some())
                 {
                     return Err(
@@ -65,7 +65,7 @@ impl Parser {
             if params.len() >= MAX_PARAMS {
                 return Err(self.wrong(format!("more than {MAX_PARAMS} parameters")));
             }
-            let last = param.kind == ParamKind::NamedRest;
+            let last = param.kind == ParamKind::VarKeyword;
             params.push(param);
             if !self.eat(",") || last {
                 break;
@@ -74,7 +74,7 @@ impl Parser {
         Ok(params)
     }
 
-    fn param(&mut self, kind: ParamKind) -> Result<Param, Problem> {
+    fn param(&mut self, kind: ParamKind) -> Result<Param> {
         Ok(Param {
             name: self.new_name()?,
             kind,

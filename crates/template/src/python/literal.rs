@@ -1,8 +1,8 @@
-//! The insides of Python's strings and numbers.
+//! Decodes string and number literals.
 
 use super::token::Token;
 
-/// The length of a string's inside, up to its closing quote. None if there is none.
+/// The length of a string body, up to its closing quote. None without closing quote.
 pub(crate) fn length(body: &str, quote: &str) -> Option<usize> {
     let bytes = body.as_bytes();
     let mut at = 0;
@@ -17,7 +17,7 @@ pub(crate) fn length(body: &str, quote: &str) -> Option<usize> {
     None
 }
 
-/// Resolves escapes as Python does: an unknown one stays as it is.
+/// Resolves escapes as Python does: unknown ones stay as they are.
 pub(crate) fn unescape(text: &str) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -75,7 +75,7 @@ fn code(chars: &mut impl Iterator<Item = char>, digits: u32) -> Result<char, Str
     char::from_u32(value).ok_or_else(|| "an escape that is no character".to_owned())
 }
 
-/// How far a number reaches in a text that begins with one.
+/// The length of the number at the start of the text.
 pub(crate) fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let lower = |at: usize| bytes.get(at).map(u8::to_ascii_lowercase);

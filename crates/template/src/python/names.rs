@@ -1,4 +1,4 @@
-//! Which names a piece of Python gives values to. They are local to their function, as in Python.
+//! Collects the names that statements assign. They are local to their function, as in Python.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ pub(crate) fn assigned_by(block: &[Stmt], names: &mut HashSet<Name>) {
                     assigned_to(target, names);
                 }
             }
-            StmtKind::Change(target, _, _) => assigned_to(target, names),
+            StmtKind::AugmentedAssign(target, _, _) => assigned_to(target, names),
             StmtKind::If(branches, otherwise) => {
                 for (_, body) in branches {
                     assigned_by(body, names);
@@ -42,7 +42,7 @@ pub(crate) fn assigned_to(target: &Target, names: &mut HashSet<Name>) {
             names.insert(name.clone());
         }
         Target::Index(..) => {}
-        Target::Many(targets) => {
+        Target::Tuple(targets) => {
             for target in targets {
                 assigned_to(target, names);
             }

@@ -1,35 +1,28 @@
-//! The reader of tokens that all parts of the parser share.
+//! The token cursor that all parts of the parser share.
 
 use super::ast::{Expr, ExprKind, Name};
-use super::token::{Layout, Placed, Token, tokens};
-use crate::error::Problem;
+use super::token::{Layout, PlacedToken, Token, tokens};
+use crate::error::{Problem, Result};
 
-/// How deeply brackets and blocks may be nested: parsing is recursive.
+/// The deepest nesting of brackets and blocks, because parsing is recursive.
 const MAX_NESTING: u32 = 80;
-/// How deep a tree may become, which long chains of operators make too.
+/// The deepest tree. Long chains of operators are deep, too.
 const MAX_DEPTH: u16 = 200;
 
-/// Words that are no names.
-const KEYWORDS: [&str; 35] = [
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
-    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
-    "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
-    "with", "yield",
-];
-/// Names that Mako keeps for itself: nothing is assigned to them.
-const RESERVED: [&str; 4] = ["context", "loop", "UNDEFINED", "STOP_RENDERING"];
+/// Names that Mako reserves: templates cannot assign them.
+pub(super) const RESERVED: [&str; 4] = ["context", "loop", "UNDEFINED", "STOP_RENDERING"];
 
 pub(crate) struct Parser {
-    tokens: Vec<Placed>,
+    tokens: Vec<PlacedToken>,
     at: usize,
     nesting: u32,
     pub(super) inside_loop: bool,
-    /// Whether the next bracket is an argument of a call by itself, which may be a generator.
+    /// Whether the next parenthesis is a call argument of its own, which may be a generator.
     pub(super) at_argument: bool,
 }
 
 impl Parser {
-    pub(crate) fn new(source: &str, line: u32, layout: Layout) -> Result<Parser, Problem> {
+    pub(crate) fn new(source: &str, line: u32, layout: Layout) -> Result<Parser> {
         Ok(Parser {
             tokens: tokens(source, line, layout)?,
             at: 0,
@@ -56,7 +49,7 @@ impl Parser {
         self.tokens[self.at].line
     }
 
-    /// Takes a token; the last one, the end, is never passed.
+    /// Takes a token, except the end token.
     pub(super) fn next(&mut self) -> Token {
         let token = self.tokens[self.at].token.clone();
         if self.at + 1 < self.tokens.len() {
@@ -73,10 +66,6 @@ impl Parser {
         matches!(self.peek(), Token::Op(found) if *found == op)
     }
 
-    pub(super) fn sees_word(&self, word: &str) -> bool {
-        matches!(self.peek(), Token::Name(found) if &**found == word)
-    }
-
     pub(crate) fn eat(&mut self, op: &str) -> bool {
         let found = self.sees(op);
         if found {
@@ -85,37 +74,22 @@ impl Parser {
         found
     }
 
-    pub(super) fn eat_word(&mut self, word: &str) -> bool {
-        let found = self.sees_word(word);
-        if found {
-            self.next();
-        }
-        found
-    }
-
-    pub(crate) fn expect(&mut self, op: &str) -> Result<(), Problem> {
+    pub(crate) fn expect(&mut self, op: &str) -> Result<()> {
         if self.eat(op) {
             return Ok(());
         }
         Err(self.unexpected(&format!("\"{op}\"")))
     }
 
-    pub(crate) fn expect_word(&mut self, word: &str) -> Result<(), Problem> {
-        if self.eat_word(word) {
-            return Ok(());
-        }
-        Err(self.unexpected(&format!("\"{word}\"")))
-    }
-
-    pub(crate) fn end(&mut self) -> Result<(), Problem> {
+    pub(crate) fn end(&mut self) -> Result<()> {
         if self.at_end() {
             return Ok(());
         }
         Err(self.unexpected("the end"))
     }
 
-    /// The colon of a control line, and nothing but a comment behind it.
-    pub(crate) fn control_line_end(&mut self) -> Result<(), Problem> {
+    /// Expects the colon of a control line, followed by at most a comment.
+    pub(crate) fn control_line_end(&mut self) -> Result<()> {
         self.expect(":")?;
         if *self.peek() == Token::Newline {
             self.next();
@@ -146,11 +120,8 @@ impl Parser {
         Problem::forbidden(self.line(), message)
     }
 
-    /// Runs one level deeper, if there may be one more.
-    pub(super) fn nested<T>(
-        &mut self,
-        read: impl FnOnce(&mut Parser) -> Result<T, Problem>,
-    ) -> Result<T, Problem> {
+    /// Parses one level deeper, up to `MAX_NESTING`.
+    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Parser) -> Result<T>) -> Result<T> {
         if self.nesting >= MAX_NESTING {
             return Err(self.wrong(format!("nested more than {MAX_NESTING} levels deep")));
         }
@@ -160,8 +131,8 @@ impl Parser {
         result
     }
 
-    /// An expression node over children of the given depth.
-    pub(super) fn node(&self, line: u32, below: u16, kind: ExprKind) -> Result<Expr, Problem> {
+    /// Makes an expression node over children of this depth.
+    pub(super) fn node(&self, line: u32, below: u16, kind: ExprKind) -> Result<Expr> {
         if below >= MAX_DEPTH {
             return Err(Problem::syntax(
                 line,
@@ -175,12 +146,8 @@ impl Parser {
         })
     }
 
-    pub(super) fn is_keyword(word: &str) -> bool {
-        KEYWORDS.contains(&word)
-    }
-
-    /// A name that is read.
-    pub(super) fn checked_name(&self, name: &str) -> Result<(), Problem> {
+    /// Checks a name that is read.
+    pub(super) fn checked_name(&self, name: &str) -> Result<()> {
         if name.starts_with("__") {
             return Err(self.refused(format!(
                 "names that begin with two underscores are not available in templates: {name}"
@@ -189,14 +156,11 @@ impl Parser {
         Ok(())
     }
 
-    /// A name that is given a value.
-    pub(crate) fn new_name(&mut self) -> Result<Name, Problem> {
+    /// Parses a name that is assigned.
+    pub(crate) fn new_name(&mut self) -> Result<Name> {
         let Token::Name(name) = self.peek().clone() else {
             return Err(self.unexpected("a name"));
         };
-        if Parser::is_keyword(&name) {
-            return Err(self.unexpected("a name"));
-        }
         self.checked_name(&name)?;
         if RESERVED.contains(&&*name) {
             return Err(self.wrong(format!("\"{name}\" is a reserved name")));

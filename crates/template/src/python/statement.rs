@@ -1,13 +1,13 @@
-//! Statements of `<% %>` blocks.
+//! Parses the statements of `<% %>` blocks.
 
 use std::sync::Arc;
 
 use super::ast::{BinaryOp, Body, Expr, ExprKind, ForStmt, Function, Item, Stmt, StmtKind, Target};
 use super::function::param_names;
 use super::names::assigned_by;
-use super::parser::Parser;
+use super::parser::{Parser, RESERVED};
 use super::token::Token;
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 
 const REFUSED: [&str; 13] = [
     "import", "from", "while", "try", "with", "class", "raise", "global", "nonlocal", "assert",
@@ -15,7 +15,7 @@ const REFUSED: [&str; 13] = [
 ];
 
 impl Parser {
-    pub(crate) fn file(&mut self) -> Result<Vec<Stmt>, Problem> {
+    pub(crate) fn file(&mut self) -> Result<Vec<Stmt>> {
         let mut stmts = Vec::new();
         while !self.at_end() {
             if *self.peek() == Token::Newline {
@@ -27,7 +27,7 @@ impl Parser {
         Ok(stmts)
     }
 
-    fn statement(&mut self, into: &mut Vec<Stmt>) -> Result<(), Problem> {
+    fn statement(&mut self, into: &mut Vec<Stmt>) -> Result<()> {
         let line = self.line();
         if *self.peek() == Token::Indent {
             return Err(self.wrong("this line is indented more than the one above"));
@@ -35,11 +35,11 @@ impl Parser {
         if self.sees("@") {
             return Err(self.refused("decorators are not available in templates"));
         }
-        let kind = if self.eat_word("if") {
+        let kind = if self.eat("if") {
             self.if_statement()?
-        } else if self.eat_word("for") {
+        } else if self.eat("for") {
             self.for_statement()?
-        } else if self.eat_word("def") {
+        } else if self.eat("def") {
             self.def_statement()?
         } else {
             return self.simple_statements(into);
@@ -48,16 +48,16 @@ impl Parser {
         Ok(())
     }
 
-    fn if_statement(&mut self) -> Result<StmtKind, Problem> {
+    fn if_statement(&mut self) -> Result<StmtKind> {
         let mut branches = Vec::new();
         let mut otherwise = Vec::new();
         let condition = self.expression()?;
         branches.push((condition, self.suite()?));
         loop {
-            if self.eat_word("elif") {
+            if self.eat("elif") {
                 let condition = self.expression()?;
                 branches.push((condition, self.suite()?));
-            } else if self.eat_word("else") {
+            } else if self.eat("else") {
                 otherwise = self.suite()?;
                 break;
             } else {
@@ -67,15 +67,15 @@ impl Parser {
         Ok(StmtKind::If(branches, otherwise))
     }
 
-    fn for_statement(&mut self) -> Result<StmtKind, Problem> {
+    fn for_statement(&mut self) -> Result<StmtKind> {
         let target = self.for_target()?;
-        self.expect_word("in")?;
+        self.expect("in")?;
         let iterable = self.expression_or_tuple()?;
         let outside = std::mem::replace(&mut self.inside_loop, true);
         let body = self.suite();
         self.inside_loop = outside;
         let body = body?;
-        let otherwise = if self.eat_word("else") {
+        let otherwise = if self.eat("else") {
             self.suite()?
         } else {
             Vec::new()
@@ -88,7 +88,7 @@ impl Parser {
         })))
     }
 
-    fn def_statement(&mut self) -> Result<StmtKind, Problem> {
+    fn def_statement(&mut self) -> Result<StmtKind> {
         let name = self.new_name()?;
         self.expect("(")?;
         let params = self.params(")")?;
@@ -110,8 +110,8 @@ impl Parser {
         })))
     }
 
-    /// The block behind a colon: on the same line, or indented below.
-    fn suite(&mut self) -> Result<Vec<Stmt>, Problem> {
+    /// Parses the block after a colon: on the same line, or indented below.
+    fn suite(&mut self) -> Result<Vec<Stmt>> {
         self.expect(":")?;
         let mut stmts = Vec::new();
         if *self.peek() != Token::Newline {
@@ -136,7 +136,7 @@ impl Parser {
         })
     }
 
-    fn simple_statements(&mut self, into: &mut Vec<Stmt>) -> Result<(), Problem> {
+    fn simple_statements(&mut self, into: &mut Vec<Stmt>) -> Result<()> {
         loop {
             let line = self.line();
             let kind = self.simple_statement()?;
@@ -152,12 +152,12 @@ impl Parser {
         }
     }
 
-    fn simple_statement(&mut self) -> Result<StmtKind, Problem> {
-        if let Token::Name(word) = self.peek().clone() {
-            if REFUSED.contains(&&*word) {
+    fn simple_statement(&mut self) -> Result<StmtKind> {
+        if let Token::Op(word) = *self.peek() {
+            if REFUSED.contains(&word) {
                 return Err(self.refused(format!("\"{word}\" is not available in templates")));
             }
-            match &*word {
+            match word {
                 "pass" => {
                     self.next();
                     return Ok(StmtKind::Pass);
@@ -167,7 +167,7 @@ impl Parser {
                         return Err(self.wrong(format!("\"{word}\" outside of a loop")));
                     }
                     self.next();
-                    return Ok(if &*word == "break" {
+                    return Ok(if word == "break" {
                         StmtKind::Break
                     } else {
                         StmtKind::Continue
@@ -193,15 +193,15 @@ impl Parser {
         self.assignment()
     }
 
-    fn assignment(&mut self) -> Result<StmtKind, Problem> {
+    fn assignment(&mut self) -> Result<StmtKind> {
         let value = self.expression_or_tuple()?;
-        if let Some(op) = self.change_op()? {
+        if let Some(op) = self.augmented_op()? {
             let target = self.target(value)?;
-            if matches!(target, Target::Many(_)) {
+            if matches!(target, Target::Tuple(_)) {
                 return Err(self.wrong("only one value can be changed at a time"));
             }
             let by = self.expression_or_tuple()?;
-            return Ok(StmtKind::Change(target, op, by));
+            return Ok(StmtKind::AugmentedAssign(target, op, by));
         }
         if self.sees(":") {
             return Err(self.refused("type annotations are not available in templates"));
@@ -218,7 +218,7 @@ impl Parser {
         Ok(StmtKind::Assign(targets, value))
     }
 
-    fn change_op(&mut self) -> Result<Option<BinaryOp>, Problem> {
+    fn augmented_op(&mut self) -> Result<Option<BinaryOp>> {
         let Token::Op(sign) = self.peek() else {
             return Ok(None);
         };
@@ -242,23 +242,23 @@ impl Parser {
         Ok(Some(op))
     }
 
-    /// What stands between `for` and `in`.
-    pub(crate) fn for_target(&mut self) -> Result<Target, Problem> {
+    /// Parses the targets between `for` and `in`.
+    pub(crate) fn for_target(&mut self) -> Result<Target> {
         let first = self.one_target()?;
         if !self.sees(",") {
             return Ok(first);
         }
         let mut targets = vec![first];
         while self.eat(",") {
-            if self.sees_word("in") || self.sees(")") || self.sees("]") {
+            if self.sees("in") || self.sees(")") || self.sees("]") {
                 break;
             }
             targets.push(self.one_target()?);
         }
-        Ok(Target::Many(targets))
+        Ok(Target::Tuple(targets))
     }
 
-    fn one_target(&mut self) -> Result<Target, Problem> {
+    fn one_target(&mut self) -> Result<Target> {
         for (open, close) in [("(", ")"), ("[", "]")] {
             if self.eat(open) {
                 let target = self.nested(Parser::for_target)?;
@@ -274,12 +274,12 @@ impl Parser {
         Ok(Target::Name(self.new_name()?))
     }
 
-    /// Reads an expression that was found in front of a "=" as what is assigned to.
-    fn target(&mut self, value: Expr) -> Result<Target, Problem> {
+    /// Converts the expression on the left of a "=" to a target.
+    fn target(&mut self, value: Expr) -> Result<Target> {
         let line = value.line;
         match value.kind {
             ExprKind::Name(name) => {
-                if matches!(&*name, "context" | "loop" | "UNDEFINED" | "STOP_RENDERING") {
+                if RESERVED.contains(&&*name) {
                     return Err(Problem::syntax(
                         line,
                         format!("\"{name}\" is a reserved name"),
@@ -292,14 +292,14 @@ impl Parser {
                 let mut targets = Vec::new();
                 for item in items {
                     match item {
-                        Item::One(value) => targets.push(self.target(value)?),
-                        Item::All(_) => {
+                        Item::Value(value) => targets.push(self.target(value)?),
+                        Item::Unpacked(_) => {
                             let message = "\"*\" in front of a name that is assigned to is not available in templates";
                             return Err(Problem::forbidden(line, message));
                         }
                     }
                 }
-                Ok(Target::Many(targets))
+                Ok(Target::Tuple(targets))
             }
             ExprKind::Attribute(..) => Err(Problem::forbidden(
                 line,

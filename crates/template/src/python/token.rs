@@ -1,21 +1,22 @@
-//! Python text to tokens.
+//! Splits Python text into tokens.
 
 use super::ast::Name;
 use super::literal;
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Token {
     Name(Name),
     Int(i128),
     Float(f64),
-    /// A string, its escapes resolved.
+    /// A string with resolved escapes.
     Text(String),
-    /// The inside of an f-string, its escapes as written if `raw`.
+    /// The body of an f-string; `raw` if its escapes are not resolved.
     Format {
         source: String,
         raw: bool,
     },
+    /// An operator or keyword.
     Op(&'static str),
     Newline,
     Indent,
@@ -24,18 +25,18 @@ pub(crate) enum Token {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedToken {
     pub(crate) token: Token,
     pub(crate) line: u32,
 }
 
-/// How line ends count.
+/// The meaning of line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// An expression inside of brackets: line ends are blanks.
-    Inside,
-    /// Statements: line ends and indentation matter.
-    Lines,
+    /// As inside brackets: line ends are blanks.
+    Expression,
+    /// Line ends and indentation are tokens.
+    Statements,
 }
 
 /// Longest first, so that `**=` is not read as `**`.
@@ -45,11 +46,14 @@ const OPERATORS: [&str; 48] = [
     "^", "~", "<", ">", "(", ")", "[", "]", "{", "}", ",", ":", ".", ";", "=", "!",
 ];
 
-pub(crate) fn tokens(
-    source: &str,
-    first_line: u32,
-    layout: Layout,
-) -> Result<Vec<Placed>, Problem> {
+const KEYWORDS: [&str; 35] = [
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
+    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
+    "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
+    "with", "yield",
+];
+
+pub(crate) fn tokens(source: &str, first_line: u32, layout: Layout) -> Result<Vec<PlacedToken>> {
     let mut reader = Reader {
         rest: source,
         line: first_line,
@@ -66,15 +70,15 @@ struct Reader<'a> {
     rest: &'a str,
     line: u32,
     layout: Layout,
-    /// Brackets that are open: line ends are blanks inside of them.
+    /// The number of open brackets: line ends inside them are blanks.
     open: u32,
     indents: Vec<usize>,
-    out: Vec<Placed>,
+    out: Vec<PlacedToken>,
 }
 
 impl<'a> Reader<'a> {
-    fn read(&mut self) -> Result<(), Problem> {
-        let mut at_line_start = self.layout == Layout::Lines;
+    fn read(&mut self) -> Result<()> {
+        let mut at_line_start = self.layout == Layout::Statements;
         loop {
             if at_line_start {
                 at_line_start = false;
@@ -92,7 +96,7 @@ impl<'a> Reader<'a> {
             match first {
                 ' ' | '\t' | '\x0c' => self.skip(1),
                 '\n' | '\r' => {
-                    let ends_statement = self.layout == Layout::Lines && self.open == 0;
+                    let ends_statement = self.layout == Layout::Statements && self.open == 0;
                     if ends_statement {
                         self.push(Token::Newline);
                     }
@@ -119,7 +123,7 @@ impl<'a> Reader<'a> {
                 _ => self.operator(first)?,
             }
         }
-        if self.layout == Layout::Lines {
+        if self.layout == Layout::Statements {
             self.push(Token::Newline);
             while self.indents.len() > 1 {
                 self.indents.pop();
@@ -130,8 +134,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads the blanks a line begins with. False if there is nothing but blanks and a comment in it.
-    fn indentation(&mut self) -> Result<bool, Problem> {
+    /// Parses the indentation of a line. False if the line is blank or a comment.
+    fn indentation(&mut self) -> Result<bool> {
         let mut column = 0;
         let mut length = 0;
         for c in self.rest.chars() {
@@ -175,7 +179,7 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    fn name(&mut self) -> Result<(), Problem> {
+    fn name(&mut self) -> Result<()> {
         let end = self
             .rest
             .find(|c: char| !is_name_part(c))
@@ -196,12 +200,16 @@ impl<'a> Reader<'a> {
         if !word.is_ascii() {
             return Err(self.wrong("names are made of ASCII letters, digits and _"));
         }
-        self.push(Token::Name(Name::from(word)));
+        let keyword = KEYWORDS.iter().find(|keyword| **keyword == word);
+        self.push(match keyword {
+            Some(keyword) => Token::Op(keyword),
+            None => Token::Name(Name::from(word)),
+        });
         self.skip(end);
         Ok(())
     }
 
-    fn string(&mut self, prefix: usize) -> Result<(), Problem> {
+    fn string(&mut self, prefix: usize) -> Result<()> {
         let marks = self.rest[..prefix].to_ascii_lowercase();
         let raw = marks.contains('r');
         let begin = &self.rest[prefix..];
@@ -233,7 +241,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn number(&mut self) -> Result<(), Problem> {
+    fn number(&mut self) -> Result<()> {
         let length = literal::number_length(self.rest);
         let text = &self.rest[..length];
         let token = literal::number(text).map_err(|message| self.wrong(message))?;
@@ -245,7 +253,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn operator(&mut self, first: char) -> Result<(), Problem> {
+    fn operator(&mut self, first: char) -> Result<()> {
         let Some(op) = OPERATORS.iter().find(|op| self.rest.starts_with(**op)) else {
             return Err(self.wrong(format!("unexpected {first:?}")));
         };
@@ -273,7 +281,7 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, token: Token) {
-        self.out.push(Placed {
+        self.out.push(PlacedToken {
             token,
             line: self.line,
         });

@@ -1,22 +1,17 @@
-//! Gives values to names and to places in containers.
+//! Assigns and deletes names and container items.
 
 use std::rc::Rc;
 
-use super::Machine;
+use super::Interpreter;
 use super::dict::Key;
 use super::index::position;
 use super::scope::Scope;
 use super::value::Value;
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 use crate::python::ast::{BinaryOp, Expr, Target};
 
-impl Machine<'_> {
-    pub(crate) fn assign(
-        &self,
-        target: &Target,
-        value: Value,
-        scope: &Rc<Scope>,
-    ) -> Result<(), Problem> {
+impl Interpreter<'_> {
+    pub(crate) fn assign(&self, target: &Target, value: Value, scope: &Rc<Scope>) -> Result<()> {
         match target {
             Target::Name(name) => {
                 scope.set(name, value);
@@ -27,14 +22,14 @@ impl Machine<'_> {
                 let index = self.evaluate(index, scope)?;
                 self.set_at(&container, index, value)
             }
-            Target::Many(targets) => {
+            Target::Tuple(targets) => {
                 let values = self.items(&value)?;
                 if values.len() != targets.len() {
-                    return Err(Problem::failed(format!(
-                        "{} values cannot be given to {} names",
+                    return Err(failed!(
+                        "{} values cannot be assigned to {} names",
                         values.len(),
                         targets.len()
-                    )));
+                    ));
                 }
                 for (target, value) in targets.iter().zip(values) {
                     self.assign(target, value, scope)?;
@@ -44,7 +39,7 @@ impl Machine<'_> {
         }
     }
 
-    fn set_at(&self, container: &Value, index: Value, value: Value) -> Result<(), Problem> {
+    fn set_at(&self, container: &Value, index: Value, value: Value) -> Result<()> {
         match container {
             Value::List(list) => {
                 let length = list.items.borrow().len();
@@ -52,26 +47,23 @@ impl Machine<'_> {
                 self.set_in_list(list, at, value)
             }
             Value::Dict(dict) => self.set_in_dict(dict, index, value),
-            other => Err(Problem::failed(format!(
-                "a value of type {} cannot be changed",
-                other.type_name()
-            ))),
+            other => Err(other.problem("cannot be changed")),
         }
     }
 
     /// `target op= by`.
-    pub(crate) fn change_target(
+    pub(crate) fn augmented_assign(
         &self,
         target: &Target,
         op: BinaryOp,
         by: &Expr,
         scope: &Rc<Scope>,
-    ) -> Result<(), Problem> {
+    ) -> Result<()> {
         match target {
             Target::Name(name) => {
                 let old = self.look_up(name, scope)?;
                 let by = self.evaluate(by, scope)?;
-                scope.set(name, self.change(op, &old, &by)?);
+                scope.set(name, self.augmented(op, &old, &by)?);
                 Ok(())
             }
             Target::Index(container, index) => {
@@ -79,22 +71,20 @@ impl Machine<'_> {
                 let index = self.evaluate(index, scope)?;
                 let old = self.index(&container, &index)?;
                 let by = self.evaluate(by, scope)?;
-                let new = self.change(op, &old, &by)?;
+                let new = self.augmented(op, &old, &by)?;
                 self.set_at(&container, index, new)
             }
-            Target::Many(_) => Err(Problem::failed("only one value can be changed at a time")),
+            Target::Tuple(_) => Err(Problem::failed("only one value can be changed at a time")),
         }
     }
 
-    pub(crate) fn delete(&self, target: &Target, scope: &Rc<Scope>) -> Result<(), Problem> {
+    pub(crate) fn delete(&self, target: &Target, scope: &Rc<Scope>) -> Result<()> {
         match target {
             Target::Name(name) => {
                 let old = scope.names.borrow_mut().remove(name);
                 match old {
                     Some(_) => Ok(()),
-                    None => Err(Problem::failed(format!(
-                        "variable \"{name}\" has no value to delete"
-                    ))),
+                    None => Err(failed!("variable \"{name}\" has no value to delete")),
                 }
             }
             Target::Index(container, index) => {
@@ -111,19 +101,14 @@ impl Machine<'_> {
                         let old = dict.pairs.borrow_mut().shift_remove(&key);
                         old.map(|(_, value)| value)
                     }
-                    other => {
-                        let name = other.type_name();
-                        return Err(Problem::failed(format!(
-                            "a value of type {name} cannot be changed"
-                        )));
-                    }
+                    other => return Err(other.problem("cannot be changed")),
                 };
                 match old {
                     Some(_) => Ok(()),
                     None => Err(self.no_key(&index)),
                 }
             }
-            Target::Many(targets) => {
+            Target::Tuple(targets) => {
                 for target in targets {
                     self.delete(target, scope)?;
                 }

@@ -1,22 +1,22 @@
-//! Names that are nobody's own, and attributes.
+//! Looks up global names and attributes.
 
 use std::rc::Rc;
 
-use super::Machine;
+use super::Interpreter;
 use super::builtin::{Builtin, REFUSED_NAMES};
 use super::call::Args;
 use super::dict::Dict;
-use super::index::int_of;
-use super::meter::Held;
+use super::meter::Reservation;
+use super::method::Method;
+use super::operators::as_int;
 use super::scope::{LoopState, Scope};
-use super::value::{Bound, Type, VALUE_BYTES, Value, too_deep};
-use super::{dict_method, list_method, str_method};
-use crate::error::{ErrorKind, Problem};
+use super::value::{BoundMethod, VALUE_BYTES, Value, too_deep};
+use crate::error::{ErrorKind, Problem, Result};
 use crate::python::ast::Name;
 
-impl Machine<'_> {
-    /// A name that no scope has a value for.
-    pub(crate) fn global(&self, name: &Name, scope: &Rc<Scope>) -> Result<Value, Problem> {
+impl Interpreter<'_> {
+    /// The value of a name that no scope defines.
+    pub(crate) fn global(&self, name: &Name, scope: &Rc<Scope>) -> Result<Value> {
         match &**name {
             "loop" => {
                 let innermost = scope.frame.loops.borrow().last().cloned();
@@ -25,7 +25,7 @@ impl Machine<'_> {
                     .ok_or_else(|| Problem::failed("\"loop\" outside of a \"% for\""));
             }
             "context" => return Ok(Value::Context),
-            "STOP_RENDERING" => return Ok(Value::fixed("")),
+            "STOP_RENDERING" => return Ok(Value::literal("")),
             "capture" => return Ok(Value::Builtin(Builtin::Capture)),
             _ => {}
         }
@@ -42,8 +42,8 @@ impl Machine<'_> {
         })
     }
 
-    fn variable_or_builtin(&self, name: &str) -> Result<Option<Value>, Problem> {
-        if let Some(value) = self.given(name)? {
+    fn variable_or_builtin(&self, name: &str) -> Result<Option<Value>> {
+        if let Some(value) = self.context_variable(name)? {
             return Ok(Some(value));
         }
         if let Some(builtin) = Builtin::named(name) {
@@ -57,71 +57,58 @@ impl Machine<'_> {
     }
 
     /// `context.get(name)`.
-    pub(crate) fn context_value(&self, name: &str) -> Result<Option<Value>, Problem> {
+    pub(crate) fn context_value(&self, name: &str) -> Result<Option<Value>> {
         if matches!(
             name,
             "loop" | "context" | "capture" | "caller" | "UNDEFINED"
         ) {
-            let message = format!("\"{name}\" is not available in templates by this way");
+            let message = format!("\"{name}\" is not available through the context");
             return Err(Problem::new(ErrorKind::Forbidden, message));
         }
         self.variable_or_builtin(name)
     }
 
-    pub(crate) fn attribute(&self, owner: &Value, name: &str) -> Result<Value, Problem> {
+    pub(crate) fn attribute(&self, owner: &Value, name: &str) -> Result<Value> {
         if let Value::Loop(state) = owner
             && let Some(value) = self.loop_attribute(state, name)?
         {
             return Ok(value);
         }
-        if let Some(method) = self.method_name(owner, name) {
+        if let Some(method) = owner.method(name) {
             if owner.depth() >= super::value::MAX_DEPTH {
                 return Err(too_deep());
             }
-            return Ok(Value::Method(Rc::new(Bound {
+            return Ok(Value::Method(Rc::new(BoundMethod {
                 owner: owner.clone(),
-                name: method,
-                held: Held::new(&self.meter, VALUE_BYTES)?,
+                method,
+                reserved: Reservation::new(&self.meter, VALUE_BYTES)?,
             })));
         }
         if let Value::Type(kind) = owner
-            && let Some(method) = type_method(*kind, name)
+            && let Some(method) = kind.method(name)
         {
             return Ok(Value::TypeMethod(*kind, method));
         }
         if let Some(value) = field(owner, name) {
             return Ok(value);
         }
-        Err(Problem::failed(format!(
-            "a value of type {} has no attribute \"{name}\"",
-            owner.type_name()
-        )))
+        Err(owner.problem(format_args!("has no attribute \"{name}\"")))
     }
 
-    /// Whether a value has an attribute, without taking it.
-    pub(crate) fn has_attribute(&self, owner: &Value, name: &str) -> Result<bool, Problem> {
+    /// Whether a value has an attribute.
+    pub(crate) fn has_attribute(&self, owner: &Value, name: &str) -> Result<bool> {
         if name.starts_with('_') {
             return Err(private_attribute(name));
         }
-        Ok(self.method_name(owner, name).is_some() || field(owner, name).is_some())
+        Ok(owner.method(name).is_some() || field(owner, name).is_some())
     }
 
-    /// The method of this name that a value has, if it has one.
-    pub(crate) fn method_name(&self, owner: &Value, name: &str) -> Option<&'static str> {
-        match owner {
-            Value::Loop(_) => (name == "cycle").then_some("cycle"),
-            Value::Context => ["get", "write"].into_iter().find(|method| *method == name),
-            other => type_method(other.type_of()?, name),
-        }
-    }
-
-    pub(crate) fn call_method(
-        &self,
-        owner: &Value,
-        name: &'static str,
-        args: Args,
-    ) -> Result<Value, Problem> {
+    pub(crate) fn call_method(&self, owner: &Value, method: Method, args: Args) -> Result<Value> {
         self.meter.step(1)?;
+        let name = method.name;
+        if let Some((least, most)) = method.counts {
+            args.check_count(name, least, most)?;
+        }
         match owner {
             Value::Str(text) => self.str_method(text, name, args),
             Value::List(list) => self.list_method(list, name, args),
@@ -129,42 +116,31 @@ impl Machine<'_> {
             Value::Dict(dict) => self.dict_method(dict, name, args),
             Value::Set(set) => self.set_method(set, name, &args),
             Value::Loop(state) => {
-                args.count("cycle", 1, usize::MAX)?;
-                let length = i128::try_from(args.plain.len()).unwrap_or(1);
+                let length = i128::try_from(args.positional.len()).unwrap_or(1);
                 let at = usize::try_from(state.index.get() % length).unwrap_or(0);
-                Ok(args.at(at).clone())
+                Ok(args.get(at).clone())
             }
             Value::Context => self.context_method(name, &args),
-            other => Err(Problem::failed(format!(
-                "a value of type {} has no method \"{name}\"",
-                other.type_name()
-            ))),
+            other => Err(other.problem(format_args!("has no method \"{name}\""))),
         }
     }
 
-    fn context_method(&self, name: &str, args: &Args) -> Result<Value, Problem> {
-        let text = match args.at(0) {
+    fn context_method(&self, name: &str, args: &Args) -> Result<Value> {
+        let text = match args.get(0) {
             Value::Str(text) => text.clone(),
-            other => {
-                let kind = other.type_name();
-                return Err(Problem::failed(format!(
-                    "context.{name}() takes a string, not a value of type {kind}"
-                )));
-            }
+            other => return Err(other.mismatch(format_args!("context.{name}() takes a string"))),
         };
         if name == "write" {
-            args.count("write", 1, 1)?;
             self.write(&text)?;
             return Ok(Value::None);
         }
-        args.count("get", 1, 2)?;
         Ok(match self.context_value(&text)? {
             Some(value) => value,
-            None => args.at(1).clone(),
+            None => args.get(1).clone(),
         })
     }
 
-    fn loop_attribute(&self, state: &LoopState, name: &str) -> Result<Option<Value>, Problem> {
+    fn loop_attribute(&self, state: &LoopState, name: &str) -> Result<Option<Value>> {
         let index = state.index.get();
         Ok(Some(match name {
             "index" => Value::Int(index),
@@ -178,33 +154,28 @@ impl Machine<'_> {
         }))
     }
 
-    fn loop_length(&self, state: &LoopState) -> Result<i128, Problem> {
+    fn loop_length(&self, state: &LoopState) -> Result<i128> {
         if let Some(length) = state.length.get() {
             return Ok(length);
         }
         let length = self.length(&state.iterable).ok_or_else(|| {
-            Problem::failed("this loop does not know its end: go through list(...) instead")
+            Problem::failed("the length of this iterable is unknown: loop over list(...) of it")
         })?;
         state.length.set(Some(length));
         Ok(length)
     }
 
-    /// `getattr` and the fields of `format`.
-    pub(crate) fn attribute_by_text(&self, owner: &Value, name: &str) -> Result<Value, Problem> {
+    /// The attribute for `getattr` and for fields of `format`.
+    pub(crate) fn attribute_by_text(&self, owner: &Value, name: &str) -> Result<Value> {
         if name.starts_with('_') {
             return Err(private_attribute(name));
         }
         self.attribute(owner, name)
     }
 
-    /// The place an index stands for, as Python counts it.
-    pub(crate) fn small_int(&self, value: &Value, what: &str) -> Result<i128, Problem> {
-        int_of(value).ok_or_else(|| {
-            let name = value.type_name();
-            Problem::failed(format!(
-                "{what} is a whole number, not a value of type {name}"
-            ))
-        })
+    /// A whole number; `what` names it in the problem.
+    pub(crate) fn int_arg(&self, value: &Value, what: &str) -> Result<i128> {
+        as_int(value).ok_or_else(|| value.mismatch(format_args!("{what} is a whole number")))
     }
 }
 
@@ -212,18 +183,6 @@ fn private_attribute(name: &str) -> Problem {
     let message =
         format!("attributes that begin with an underscore are not available in templates: {name}");
     Problem::new(ErrorKind::Forbidden, message)
-}
-
-fn type_method(kind: Type, name: &str) -> Option<&'static str> {
-    let methods: &[&'static str] = match kind {
-        Type::Str => str_method::NAMES,
-        Type::List => list_method::NAMES,
-        Type::Tuple => list_method::TUPLE_NAMES,
-        Type::Dict => dict_method::NAMES,
-        Type::Set => dict_method::SET_NAMES,
-        Type::Int | Type::Float | Type::Bool | Type::Range => &[],
-    };
-    methods.iter().copied().find(|method| *method == name)
 }
 
 fn field(owner: &Value, name: &str) -> Option<Value> {

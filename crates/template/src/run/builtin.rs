@@ -1,14 +1,14 @@
-//! The functions that every template has.
+//! The built-in functions.
 
-use super::Machine;
+use super::Interpreter;
 use super::call::Args;
-use super::iterate::State;
+use super::iterate::IterState;
 use super::number::too_large;
 use super::value::{Type, Value};
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 use crate::python::ast::BinaryOp;
 
-/// Names of Python that reach outside, or whose answers differ from run to run.
+/// Python names that access the outside, or whose results differ between runs.
 pub(crate) const REFUSED_NAMES: &[&str] = &[
     "ascii",
     "breakpoint",
@@ -54,258 +54,185 @@ pub(crate) const REFUSED_NAMES: &[&str] = &[
     "TypeError",
 ];
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Builtin {
-    Abs,
-    All,
-    Any,
-    Bin,
-    Callable,
-    Capture,
-    Chr,
-    Divmod,
-    Enumerate,
-    Filter,
-    Format,
-    Getattr,
-    Hasattr,
-    Hex,
-    Isinstance,
-    Len,
-    Map,
-    Max,
-    Min,
-    Next,
-    Oct,
-    Ord,
-    Pow,
-    Repr,
-    Reversed,
-    Round,
-    Sorted,
-    Sum,
-    TypeOf,
-    Zip,
+/// Declares the built-in functions: variant, name, least and most positional arguments.
+macro_rules! builtins {
+    ($($variant:ident = $name:literal, $least:expr, $most:expr;)+) => {
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum Builtin {
+            $($variant,)+
+        }
+
+        impl Builtin {
+            fn by_name(name: &str) -> Option<Builtin> {
+                match name {
+                    $($name => Some(Builtin::$variant),)+
+                    _ => None,
+                }
+            }
+
+            fn signature(self) -> (&'static str, usize, usize) {
+                match self {
+                    $(Builtin::$variant => ($name, $least, $most),)+
+                }
+            }
+        }
+    };
+}
+
+builtins! {
+    Abs = "abs", 1, 1;
+    All = "all", 1, 1;
+    Any = "any", 1, 1;
+    Bin = "bin", 1, 1;
+    Callable = "callable", 1, 1;
+    Capture = "capture", 1, usize::MAX;
+    Chr = "chr", 1, 1;
+    Divmod = "divmod", 2, 2;
+    Enumerate = "enumerate", 1, 2;
+    Filter = "filter", 2, 2;
+    Format = "format", 1, 2;
+    Getattr = "getattr", 2, 3;
+    Hasattr = "hasattr", 2, 2;
+    Hex = "hex", 1, 1;
+    Isinstance = "isinstance", 2, 2;
+    Len = "len", 1, 1;
+    Map = "map", 2, 8;
+    Max = "max", 1, usize::MAX;
+    Min = "min", 1, usize::MAX;
+    Next = "next", 1, 2;
+    Oct = "oct", 1, 1;
+    Ord = "ord", 1, 1;
+    Pow = "pow", 2, 2;
+    Repr = "repr", 1, 1;
+    Reversed = "reversed", 1, 1;
+    Round = "round", 1, 2;
+    Sorted = "sorted", 1, 1;
+    Sum = "sum", 1, 2;
+    TypeOf = "type", 1, 1;
+    Zip = "zip", 0, 20;
 }
 
 impl Builtin {
+    /// The function or type with this name. `capture` is a name of Mako, not of Python.
     pub(crate) fn named(name: &str) -> Option<Value> {
-        let kind = match name {
-            "str" => Some(Type::Str),
-            "int" => Some(Type::Int),
-            "float" => Some(Type::Float),
-            "bool" => Some(Type::Bool),
-            "list" => Some(Type::List),
-            "tuple" => Some(Type::Tuple),
-            "dict" => Some(Type::Dict),
-            "set" => Some(Type::Set),
-            "range" => Some(Type::Range),
-            _ => None,
-        };
-        if let Some(kind) = kind {
-            return Some(Value::Type(kind));
-        }
-        Some(Value::Builtin(match name {
-            "abs" => Builtin::Abs,
-            "all" => Builtin::All,
-            "any" => Builtin::Any,
-            "bin" => Builtin::Bin,
-            "callable" => Builtin::Callable,
-            "chr" => Builtin::Chr,
-            "divmod" => Builtin::Divmod,
-            "enumerate" => Builtin::Enumerate,
-            "filter" => Builtin::Filter,
-            "format" => Builtin::Format,
-            "getattr" => Builtin::Getattr,
-            "hasattr" => Builtin::Hasattr,
-            "hex" => Builtin::Hex,
-            "isinstance" => Builtin::Isinstance,
-            "len" => Builtin::Len,
-            "map" => Builtin::Map,
-            "max" => Builtin::Max,
-            "min" => Builtin::Min,
-            "next" => Builtin::Next,
-            "oct" => Builtin::Oct,
-            "ord" => Builtin::Ord,
-            "pow" => Builtin::Pow,
-            "repr" => Builtin::Repr,
-            "reversed" => Builtin::Reversed,
-            "round" => Builtin::Round,
-            "sorted" => Builtin::Sorted,
-            "sum" => Builtin::Sum,
-            "type" => Builtin::TypeOf,
-            "zip" => Builtin::Zip,
-            _ => return None,
-        }))
+        let builtin = Builtin::by_name(name).filter(|builtin| *builtin != Builtin::Capture);
+        let kind = Type::ALL.into_iter().find(|kind| kind.name() == name);
+        builtin.map(Value::Builtin).or(kind.map(Value::Type))
     }
 }
 
-impl Machine<'_> {
-    pub(crate) fn call_builtin(&self, builtin: Builtin, mut args: Args) -> Result<Value, Problem> {
+impl Interpreter<'_> {
+    pub(crate) fn call_builtin(&self, builtin: Builtin, mut args: Args) -> Result<Value> {
+        let (name, least, most) = builtin.signature();
         match builtin {
-            Builtin::Abs => {
-                args.count("abs", 1, 1)?;
-                match args.at(0) {
-                    Value::Float(value) => Ok(Value::Float(value.abs())),
-                    other => {
-                        let int = self.small_int(other, "what abs() takes")?;
-                        int.checked_abs().map(Value::Int).ok_or_else(too_large)
-                    }
-                }
-            }
-            Builtin::All => self.any_or_all(&args, "all", false),
-            Builtin::Any => self.any_or_all(&args, "any", true),
-            Builtin::Bin => self.digits(&args, "bin", 'b'),
-            Builtin::Hex => self.digits(&args, "hex", 'x'),
-            Builtin::Oct => self.digits(&args, "oct", 'o'),
-            Builtin::Callable => {
-                args.count("callable", 1, 1)?;
-                Ok(Value::Bool(matches!(
-                    args.at(0),
-                    Value::Function(_)
-                        | Value::Def(_)
-                        | Value::Builtin(_)
-                        | Value::Type(_)
-                        | Value::Method(_)
-                        | Value::TypeMethod(..)
-                )))
-            }
+            Builtin::Enumerate | Builtin::Sum => args.fill_positional(&["iterable", "start"]),
+            Builtin::Round => args.fill_positional(&["number", "ndigits"]),
+            _ => {}
+        }
+        let has_keywords = matches!(
+            builtin,
+            Builtin::Capture | Builtin::Max | Builtin::Min | Builtin::Sorted
+        );
+        if !has_keywords {
+            args.check_count(name, least, most)?;
+        }
+        match builtin {
             Builtin::Capture => self.capture(args),
+            Builtin::Max | Builtin::Min => self.extreme(args, name),
+            Builtin::Sorted => self.sorted(args),
+            Builtin::Abs => match args.get(0) {
+                Value::Float(value) => Ok(Value::Float(value.abs())),
+                other => {
+                    let int = self.int_arg(other, "the argument of abs()")?;
+                    int.checked_abs().map(Value::Int).ok_or_else(too_large)
+                }
+            },
+            Builtin::All => self.any_or_all(&args, false),
+            Builtin::Any => self.any_or_all(&args, true),
+            Builtin::Bin => self.digits(&args, 'b'),
+            Builtin::Hex => self.digits(&args, 'x'),
+            Builtin::Oct => self.digits(&args, 'o'),
+            Builtin::Callable => Ok(Value::Bool(matches!(
+                args.get(0),
+                Value::Function(_)
+                    | Value::Def(_)
+                    | Value::Builtin(_)
+                    | Value::Type(_)
+                    | Value::Method(_)
+                    | Value::TypeMethod(..)
+            ))),
             Builtin::Chr => {
-                args.count("chr", 1, 1)?;
-                let int = self.small_int(args.at(0), "what chr() takes")?;
+                let int = self.int_arg(args.get(0), "the argument of chr()")?;
                 let c = u32::try_from(int).ok().and_then(char::from_u32);
-                self.text(
-                    c.ok_or_else(|| Problem::failed(format!("{int} is no character")))?
-                        .to_string(),
-                )
+                let c = c.ok_or_else(|| failed!("{int} is no character"))?;
+                self.text(c.to_string())
             }
             Builtin::Divmod => {
-                args.count("divmod", 2, 2)?;
-                let quotient = self.binary(BinaryOp::FloorDivide, args.at(0), args.at(1))?;
-                let rest = self.binary(BinaryOp::Modulo, args.at(0), args.at(1))?;
+                let quotient = self.binary(BinaryOp::FloorDivide, args.get(0), args.get(1))?;
+                let rest = self.binary(BinaryOp::Modulo, args.get(0), args.get(1))?;
                 self.tuple(vec![quotient, rest])
             }
             Builtin::Enumerate => {
-                args.place(&["iterable", "start"]);
-                args.count("enumerate", 1, 2)?;
-                let start = match args.plain.get(1) {
-                    Some(start) => self.small_int(start, "the start of enumerate()")?,
+                let start = match args.positional.get(1) {
+                    Some(start) => self.int_arg(start, "the start of enumerate()")?,
                     None => 0,
                 };
-                let inner = self.iter(args.at(0))?;
-                Ok(Value::Iter(self.new_iter(State::Enumerate(inner, start))?))
+                self.iterator(IterState::Enumerate(self.iter(args.get(0))?, start))
             }
             Builtin::Filter => {
-                args.count("filter", 2, 2)?;
-                let inner = self.iter(args.at(1))?;
-                Ok(Value::Iter(
-                    self.new_iter(State::Filter(args.at(0).clone(), inner))?,
-                ))
+                let inner = self.iter(args.get(1))?;
+                self.iterator(IterState::Filter(args.get(0).clone(), inner))
             }
             Builtin::Format => {
-                args.count("format", 1, 2)?;
-                let text = match args.plain.get(1) {
-                    None => self.show(args.at(0))?,
-                    Some(Value::Str(spec)) => self.format_value(args.at(0), spec)?,
+                let text = match args.positional.get(1) {
+                    None => self.display(args.get(0))?,
+                    Some(Value::Str(spec)) => self.format_value(args.get(0), spec)?,
                     Some(_) => return Err(Problem::failed("a format is a string")),
                 };
                 self.text(text)
             }
             Builtin::Getattr | Builtin::Hasattr => self.attribute_function(builtin, &args),
-            Builtin::Isinstance => {
-                args.count("isinstance", 2, 2)?;
-                self.is_instance(args.at(0), args.at(1)).map(Value::Bool)
-            }
+            Builtin::Isinstance => self.is_instance(args.get(0), args.get(1)).map(Value::Bool),
             Builtin::Len => {
-                args.count("len", 1, 1)?;
-                let length = self.length(args.at(0));
-                length.map(Value::Int).ok_or_else(|| {
-                    Problem::failed(format!(
-                        "a value of type {} has no length",
-                        args.at(0).type_name()
-                    ))
-                })
+                let length = self.length(args.get(0));
+                length
+                    .map(Value::Int)
+                    .ok_or_else(|| args.get(0).problem("has no length"))
             }
             Builtin::Map => {
-                args.count("map", 2, 8)?;
-                let function = args.plain.remove(0);
-                let inner: Result<Vec<_>, _> =
-                    args.plain.iter().map(|value| self.iter(value)).collect();
-                Ok(Value::Iter(self.new_iter(State::Map(function, inner?))?))
+                let function = args.positional.remove(0);
+                self.iterator(IterState::Map(function, self.iters(&args.positional)?))
             }
-            Builtin::Max => self.extreme(args, "max"),
-            Builtin::Min => self.extreme(args, "min"),
             Builtin::Next => {
-                args.count("next", 1, 2)?;
-                let Value::Iter(iter) = args.at(0) else {
+                let Value::Iter(iter) = args.get(0) else {
                     return Err(Problem::failed("next() takes an iterator"));
                 };
-                match (self.next(iter)?, args.plain.get(1)) {
+                match (self.next(iter)?, args.positional.get(1)) {
                     (Some(value), _) => Ok(value),
                     (None, Some(default)) => Ok(default.clone()),
                     (None, None) => Err(Problem::failed("next() found nothing more")),
                 }
             }
-            Builtin::Ord => {
-                args.count("ord", 1, 1)?;
-                match args.at(0) {
-                    Value::Str(text) if text.chars().count() == 1 => {
-                        let c = text.chars().next().unwrap_or_default();
-                        Ok(Value::Int(i128::from(u32::from(c))))
-                    }
-                    _ => Err(Problem::failed("ord() takes one character")),
+            Builtin::Ord => match args.get(0) {
+                Value::Str(text) if text.chars().count() == 1 => {
+                    let c = text.chars().next().unwrap_or_default();
+                    Ok(Value::Int(i128::from(u32::from(c))))
                 }
-            }
-            Builtin::Pow => {
-                args.count("pow", 2, 2)?;
-                self.binary(BinaryOp::Power, args.at(0), args.at(1))
-            }
-            Builtin::Repr => {
-                args.count("repr", 1, 1)?;
-                self.text(self.repr(args.at(0))?)
-            }
+                _ => Err(Problem::failed("ord() takes one character")),
+            },
+            Builtin::Pow => self.binary(BinaryOp::Power, args.get(0), args.get(1)),
+            Builtin::Repr => self.text(self.repr(args.get(0))?),
             Builtin::Reversed => self.reversed(&args),
-            Builtin::Round => {
-                args.place(&["number", "ndigits"]);
-                args.count("round", 1, 2)?;
-                self.round(args.at(0), args.plain.get(1))
-            }
-            Builtin::Sorted => {
-                let key = args.take_named("key").unwrap_or(Value::None);
-                let reverse = args
-                    .take_named("reverse")
-                    .is_some_and(|value| self.truth(&value));
-                args.count("sorted", 1, 1)?;
-                let values = self.items_any_order(args.at(0))?;
-                // Values that are equal in order but not the same would come out in the set's order.
-                if matches!(args.at(0), Value::Set(_)) && !matches!(key, Value::None) {
-                    return Err(Problem::failed(
-                        "the order of a set is not defined: sort it without a key first",
-                    ));
-                }
-                self.list(self.sort(values, &key, reverse)?)
-            }
-            Builtin::Sum => {
-                args.place(&["iterable", "start"]);
-                args.count("sum", 1, 2)?;
-                self.sum(&args)
-            }
+            Builtin::Round => self.round(args.get(0), args.positional.get(1)),
+            Builtin::Sum => self.sum(&args),
             Builtin::TypeOf => {
-                args.count("type", 1, 1)?;
-                args.at(0).type_of().map(Value::Type).ok_or_else(|| {
-                    Problem::failed(format!(
-                        "type() of a value of type {} is not available in templates",
-                        args.at(0).type_name()
-                    ))
+                let kind = args.get(0).type_of().map(Value::Type);
+                kind.ok_or_else(|| {
+                    let name = args.get(0).type_name();
+                    failed!("type() of a value of type {name} is not available in templates")
                 })
             }
-            Builtin::Zip => {
-                args.count("zip", 0, 20)?;
-                let inner: Result<Vec<_>, _> =
-                    args.plain.iter().map(|value| self.iter(value)).collect();
-                Ok(Value::Iter(self.new_iter(State::Zip(inner?))?))
-            }
+            Builtin::Zip => self.iterator(IterState::Zip(self.iters(&args.positional)?)),
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use super::Machine;
+use super::Interpreter;
 use super::dict::Key;
 use super::value::{MAX_DEPTH, Value, too_deep};
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 use crate::python::ast::CompareOp;
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     pub(crate) fn truth(&self, value: &Value) -> bool {
         match value {
             Value::None => false,
@@ -21,12 +21,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(crate) fn compare(
-        &self,
-        op: CompareOp,
-        left: &Value,
-        right: &Value,
-    ) -> Result<bool, Problem> {
+    pub(crate) fn compare(&self, op: CompareOp, left: &Value, right: &Value) -> Result<bool> {
         match op {
             CompareOp::Equal => self.equal(left, right),
             CompareOp::NotEqual => Ok(!self.equal(left, right)?),
@@ -41,11 +36,11 @@ impl Machine<'_> {
         }
     }
 
-    pub(crate) fn equal(&self, left: &Value, right: &Value) -> Result<bool, Problem> {
+    pub(crate) fn equal(&self, left: &Value, right: &Value) -> Result<bool> {
         self.equal_at(left, right, 0)
     }
 
-    fn equal_at(&self, left: &Value, right: &Value, depth: u16) -> Result<bool, Problem> {
+    fn equal_at(&self, left: &Value, right: &Value, depth: u16) -> Result<bool> {
         self.meter.step(1)?;
         if depth > MAX_DEPTH {
             return Err(too_deep());
@@ -106,7 +101,7 @@ impl Machine<'_> {
         })
     }
 
-    fn all_equal(&self, left: &[Value], right: &[Value], depth: u16) -> Result<bool, Problem> {
+    fn all_equal(&self, left: &[Value], right: &[Value], depth: u16) -> Result<bool> {
         if left.len() != right.len() {
             return Ok(false);
         }
@@ -124,7 +119,7 @@ impl Machine<'_> {
         right: &Value,
         sign: &str,
         wanted: fn(Ordering) -> bool,
-    ) -> Result<bool, Problem> {
+    ) -> Result<bool> {
         if let (Value::Set(a), Value::Set(b)) = (left, right) {
             let (a, b) = (a.keys(), b.keys());
             return Ok(match sign {
@@ -144,7 +139,7 @@ impl Machine<'_> {
         right: &Value,
         sign: &str,
         depth: u16,
-    ) -> Result<Option<Ordering>, Problem> {
+    ) -> Result<Option<Ordering>> {
         self.meter.step(1)?;
         if depth > MAX_DEPTH {
             return Err(too_deep());
@@ -161,11 +156,11 @@ impl Machine<'_> {
                 self.order_all(&a.items.borrow(), &b.items.borrow(), sign, depth)
             }
             (Value::Tuple(a), Value::Tuple(b)) => self.order_all(&a.items, &b.items, sign, depth),
-            _ => Err(Problem::failed(format!(
+            _ => Err(failed!(
                 "\"{sign}\" does not work between {} and {}",
                 left.type_name(),
                 right.type_name()
-            ))),
+            )),
         }
     }
 
@@ -175,7 +170,7 @@ impl Machine<'_> {
         right: &[Value],
         sign: &str,
         depth: u16,
-    ) -> Result<Option<Ordering>, Problem> {
+    ) -> Result<Option<Ordering>> {
         for (a, b) in left.iter().zip(right) {
             if !self.equal_at(a, b, depth + 1)? {
                 return self.order(a, b, sign, depth + 1);
@@ -184,14 +179,11 @@ impl Machine<'_> {
         Ok(Some(left.len().cmp(&right.len())))
     }
 
-    pub(crate) fn contains(&self, container: &Value, wanted: &Value) -> Result<bool, Problem> {
+    pub(crate) fn contains(&self, container: &Value, wanted: &Value) -> Result<bool> {
         match container {
             Value::Str(text) => {
                 let Value::Str(part) = wanted else {
-                    let name = wanted.type_name();
-                    return Err(Problem::failed(format!(
-                        "only a string can be in a string, not a value of type {name}"
-                    )));
+                    return Err(wanted.mismatch("only a string can be in a string"));
                 };
                 self.meter.step_bytes(text.len())?;
                 Ok(text.contains(&**part))
@@ -211,8 +203,8 @@ impl Machine<'_> {
     }
 }
 
-/// `is`, for what is the same in every Python: None, True, False, and values that are not copied.
-fn is_same(left: &Value, right: &Value) -> Result<bool, Problem> {
+/// `is`, for values whose identity is the same in every Python: None, bools, containers, types.
+fn is_same(left: &Value, right: &Value) -> Result<bool> {
     Ok(match (left, right) {
         (Value::None, Value::None) => true,
         (Value::None, _) | (_, Value::None) => false,
@@ -230,7 +222,7 @@ fn is_same(left: &Value, right: &Value) -> Result<bool, Problem> {
     })
 }
 
-/// The order of two numbers; None if one of them is no number, `Some(None)` if one is nan.
+/// The order of two numbers; None if one of them is no number, `Some(None)` if one is NaN.
 fn number_order(left: &Value, right: &Value) -> Option<Option<Ordering>> {
     Some(match (number(left)?, number(right)?) {
         (Number::Int(a), Number::Int(b)) => Some(a.cmp(&b)),
@@ -254,7 +246,7 @@ fn number(value: &Value) -> Option<Number> {
     }
 }
 
-/// Compares without rounding the whole number.
+/// Compares without rounding the int.
 fn int_to_float(int: i128, float: f64) -> Option<Ordering> {
     if float.is_nan() {
         return None;

@@ -1,34 +1,31 @@
-//! Changes lists, dicts and sets.
+//! Modifies lists, dicts and sets.
 
 use std::rc::Rc;
 
 use super::dict::{Dict, Key, PAIR_BYTES, Set};
 use super::value::{List, MAX_DEPTH, SLOT_BYTES, VALUE_BYTES, Value, too_deep};
-use super::{Kept, Machine};
-use crate::error::Problem;
+use super::{Interpreter, PossibleCycle};
+use crate::error::Result;
 use crate::python::ast::BinaryOp;
 
-impl Machine<'_> {
-    /// Called before a value goes into a list that exists already: only so can rings come about.
-    fn enters_list(&self, list: &Rc<List>, value: &Value) -> Result<(), Problem> {
-        if value.holds_others() {
-            if !list.kept.replace(true) {
-                list.held.grow(VALUE_BYTES)?;
-                self.kept.borrow_mut().push(Kept::List(Rc::clone(list)));
+impl Interpreter<'_> {
+    /// Called before a value is added to an existing list, which is the only way to create a reference cycle.
+    fn before_insert(&self, list: &Rc<List>, value: &Value) -> Result<()> {
+        if value.is_container() {
+            if !list.is_tracked.replace(true) {
+                list.reserved.grow(VALUE_BYTES)?;
+                self.possible_cycles
+                    .borrow_mut()
+                    .push(PossibleCycle::List(Rc::clone(list)));
             }
-            list.depth.set(list.depth.get().max(deeper_than(value)?));
+            list.depth.set(list.depth.get().max(depth_with(value)?));
         }
         Ok(())
     }
 
-    pub(crate) fn insert_in_list(
-        &self,
-        list: &Rc<List>,
-        at: usize,
-        value: Value,
-    ) -> Result<(), Problem> {
-        self.enters_list(list, &value)?;
-        list.held.grow(SLOT_BYTES)?;
+    pub(crate) fn insert_in_list(&self, list: &Rc<List>, at: usize, value: Value) -> Result<()> {
+        self.before_insert(list, &value)?;
+        list.reserved.grow(SLOT_BYTES)?;
         let mut items = list.items.borrow_mut();
         self.meter
             .step((items.len() - at.min(items.len())) as u64 / 64)?;
@@ -37,22 +34,17 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(crate) fn extend_list(&self, list: &Rc<List>, more: Vec<Value>) -> Result<(), Problem> {
+    pub(crate) fn extend_list(&self, list: &Rc<List>, more: Vec<Value>) -> Result<()> {
         for value in &more {
-            self.enters_list(list, value)?;
+            self.before_insert(list, value)?;
         }
-        list.held.grow(more.len() * SLOT_BYTES)?;
+        list.reserved.grow(more.len() * SLOT_BYTES)?;
         list.items.borrow_mut().extend(more);
         Ok(())
     }
 
-    pub(crate) fn set_in_list(
-        &self,
-        list: &Rc<List>,
-        at: usize,
-        value: Value,
-    ) -> Result<(), Problem> {
-        self.enters_list(list, &value)?;
+    pub(crate) fn set_in_list(&self, list: &Rc<List>, at: usize, value: Value) -> Result<()> {
+        self.before_insert(list, &value)?;
         let old = match list.items.borrow_mut().get_mut(at) {
             Some(place) => std::mem::replace(place, value),
             None => value,
@@ -61,27 +53,22 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(crate) fn set_in_dict(
-        &self,
-        dict: &Rc<Dict>,
-        key: Value,
-        value: Value,
-    ) -> Result<(), Problem> {
+    pub(crate) fn set_in_dict(&self, dict: &Rc<Dict>, key: Value, value: Value) -> Result<()> {
         self.meter.step(1)?;
-        if value.holds_others() {
-            // A dict that nobody else knows yet is being made: it cannot be inside of the value.
+        if value.is_container() {
+            // A dict with one reference is still being built: the value cannot contain it.
             if Rc::strong_count(dict) > 1 {
-                self.keep_dict(dict);
+                self.track_dict(dict);
             }
-            dict.depth.set(dict.depth.get().max(deeper_than(&value)?));
+            dict.depth.set(dict.depth.get().max(depth_with(&value)?));
         }
-        let looked_up = Key::of(&key)?;
+        let lookup_key = Key::of(&key)?;
         let mut pairs = dict.pairs.borrow_mut();
-        let old = match pairs.get_mut(&looked_up) {
+        let old = match pairs.get_mut(&lookup_key) {
             Some((_, place)) => Some(std::mem::replace(place, value)),
             None => {
-                dict.held.grow(PAIR_BYTES)?;
-                pairs.insert(looked_up, (key, value));
+                dict.reserved.grow(PAIR_BYTES)?;
+                pairs.insert(lookup_key, (key, value));
                 None
             }
         };
@@ -90,19 +77,21 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn keep_dict(&self, dict: &Rc<Dict>) {
-        if !dict.kept.replace(true) {
-            self.kept.borrow_mut().push(Kept::Dict(Rc::clone(dict)));
+    fn track_dict(&self, dict: &Rc<Dict>) {
+        if !dict.is_tracked.replace(true) {
+            self.possible_cycles
+                .borrow_mut()
+                .push(PossibleCycle::Dict(Rc::clone(dict)));
         }
     }
 
-    pub(crate) fn copy_dict(&self, dict: &Rc<Dict>) -> Result<Rc<Dict>, Problem> {
+    pub(crate) fn copy_dict(&self, dict: &Rc<Dict>) -> Result<Rc<Dict>> {
         let copy = self.empty_dict(dict.object)?;
         self.update_dict(&copy, dict)?;
         Ok(copy)
     }
 
-    pub(crate) fn update_dict(&self, dict: &Rc<Dict>, more: &Rc<Dict>) -> Result<(), Problem> {
+    pub(crate) fn update_dict(&self, dict: &Rc<Dict>, more: &Rc<Dict>) -> Result<()> {
         let pairs: Vec<(Value, Value)> = more.pairs.borrow().values().cloned().collect();
         for (key, value) in pairs {
             self.set_in_dict(dict, key, value)?;
@@ -111,12 +100,7 @@ impl Machine<'_> {
     }
 
     /// `|`, `&`, `-` and `^` between sets.
-    pub(crate) fn combine_sets(
-        &self,
-        op: BinaryOp,
-        a: &Set,
-        b: &Set,
-    ) -> Result<Option<Value>, Problem> {
+    pub(crate) fn combine_sets(&self, op: BinaryOp, a: &Set, b: &Set) -> Result<Option<Value>> {
         let (left, right) = (a.items.borrow().clone(), b.items.borrow().clone());
         self.meter.step((left.len() + right.len()) as u64)?;
         let values: Vec<Value> = match op {
@@ -145,7 +129,7 @@ impl Machine<'_> {
     }
 }
 
-fn deeper_than(value: &Value) -> Result<u16, Problem> {
+fn depth_with(value: &Value) -> Result<u16> {
     let depth = value.depth() + 1;
     if depth > MAX_DEPTH {
         return Err(too_deep());

@@ -1,4 +1,4 @@
-//! Dicts and sets, in the order in which things were put in.
+//! Dicts and sets, in insertion order.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
@@ -6,16 +6,16 @@ use std::rc::Rc;
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::meter::Held;
+use super::meter::Reservation;
 use super::value::{Str, Value};
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 
-/// What a pair of a dict is taken to use.
+/// The estimated memory of a dict item.
 pub(crate) const PAIR_BYTES: usize = 192;
-/// How many values a tuple may have that is a key.
+/// The most values of a tuple that is a key.
 const MAX_KEY_PARTS: usize = 1000;
 
-/// A value that can be looked up by. Equal numbers are equal keys, whatever their types, as in Python.
+/// A hashable value. Equal numbers are equal keys regardless of their types, as in Python.
 #[derive(Clone)]
 pub(crate) enum Key {
     None,
@@ -53,12 +53,12 @@ impl Hash for Key {
 }
 
 impl Key {
-    pub(crate) fn of(value: &Value) -> Result<Key, Problem> {
+    pub(crate) fn of(value: &Value) -> Result<Key> {
         let mut parts = 0;
         Key::counted(value, &mut parts)
     }
 
-    fn counted(value: &Value, parts: &mut usize) -> Result<Key, Problem> {
+    fn counted(value: &Value, parts: &mut usize) -> Result<Key> {
         *parts += 1;
         if *parts > MAX_KEY_PARTS {
             return Err(Problem::failed("this tuple is too large for a key"));
@@ -70,23 +70,18 @@ impl Key {
             Value::Float(value) => Key::of_float(*value)?,
             Value::Str(text) => Key::Str(text.clone()),
             Value::Tuple(tuple) => {
-                let keys: Result<Vec<Key>, Problem> = tuple
+                let keys: Result<Vec<Key>> = tuple
                     .items
                     .iter()
                     .map(|item| Key::counted(item, parts))
                     .collect();
                 Key::Tuple(keys?.into())
             }
-            other => {
-                let name = other.type_name();
-                return Err(Problem::failed(format!(
-                    "a value of type {name} cannot be a key"
-                )));
-            }
+            other => return Err(other.problem("cannot be a key")),
         })
     }
 
-    fn of_float(value: f64) -> Result<Key, Problem> {
+    fn of_float(value: f64) -> Result<Key> {
         if value.is_nan() {
             return Err(Problem::failed("nan cannot be a key"));
         }
@@ -102,12 +97,12 @@ impl Key {
 }
 
 pub(crate) struct Dict {
-    /// By key: the key as it was first given, and the value.
+    /// By key: the original key object, and the value.
     pub(crate) pairs: RefCell<IndexMap<Key, (Value, Value)>>,
-    pub(crate) held: Held,
+    pub(crate) reserved: Reservation,
     pub(crate) depth: Cell<u16>,
-    pub(crate) kept: Cell<bool>,
-    /// Whether fields are attributes too.
+    pub(crate) is_tracked: Cell<bool>,
+    /// Whether fields are also attributes.
     pub(crate) object: bool,
 }
 
@@ -117,7 +112,7 @@ impl Dict {
     }
 
     pub(crate) fn field(&self, name: &str) -> Option<Value> {
-        self.get(&Key::Str(Str::Fixed(name.into())))
+        self.get(&Key::Str(Str::Literal(name.into())))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -130,10 +125,10 @@ impl Dict {
     }
 }
 
-/// A set. Its order is nobody's business: in Python it differs from run to run.
+/// A set. Templates cannot observe its order, because in Python it differs between runs.
 pub(crate) struct Set {
     pub(crate) items: RefCell<IndexMap<Key, Value>>,
-    pub(crate) held: Held,
+    pub(crate) reserved: Reservation,
 }
 
 impl Set {

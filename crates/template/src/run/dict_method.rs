@@ -1,84 +1,46 @@
-//! What dicts and sets can do.
+//! Methods of dicts and sets.
 
 use std::rc::Rc;
 
-use super::Machine;
+use super::Interpreter;
 use super::call::Args;
 use super::dict::{Dict, Key, Set};
 use super::value::{Value, View};
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 use crate::python::ast::BinaryOp;
 
-pub(crate) const NAMES: &[&str] = &[
-    "clear",
-    "copy",
-    "get",
-    "items",
-    "keys",
-    "pop",
-    "popitem",
-    "setdefault",
-    "update",
-    "values",
-];
-pub(crate) const SET_NAMES: &[&str] = &[
-    "add",
-    "clear",
-    "copy",
-    "difference",
-    "discard",
-    "intersection",
-    "isdisjoint",
-    "issubset",
-    "issuperset",
-    "remove",
-    "symmetric_difference",
-    "union",
-    "update",
-];
-
-impl Machine<'_> {
+impl Interpreter<'_> {
     pub(crate) fn dict_method(
         &self,
         dict: &Rc<Dict>,
         name: &'static str,
         mut args: Args,
-    ) -> Result<Value, Problem> {
+    ) -> Result<Value> {
         match name {
-            "keys" | "values" | "items" => {
-                args.count(name, 0, 0)?;
-                let view = match name {
-                    "keys" => View::Keys,
-                    "values" => View::Values,
-                    _ => View::Items,
-                };
-                Ok(Value::View(Rc::clone(dict), view))
-            }
+            "keys" => Ok(Value::View(Rc::clone(dict), View::Keys)),
+            "values" => Ok(Value::View(Rc::clone(dict), View::Values)),
+            "items" => Ok(Value::View(Rc::clone(dict), View::Items)),
             "get" => {
-                args.count(name, 1, 2)?;
-                let found = dict.get(&Key::of(args.at(0))?);
-                Ok(found.unwrap_or_else(|| args.at(1).clone()))
+                let found = dict.get(&Key::of(args.get(0))?);
+                Ok(found.unwrap_or_else(|| args.get(1).clone()))
             }
             "setdefault" => {
-                args.count(name, 1, 2)?;
-                if let Some(value) = dict.get(&Key::of(args.at(0))?) {
+                if let Some(value) = dict.get(&Key::of(args.get(0))?) {
                     return Ok(value);
                 }
-                let value = args.at(1).clone();
-                self.set_in_dict(dict, args.plain.remove(0), value.clone())?;
+                let value = args.get(1).clone();
+                self.set_in_dict(dict, args.positional.remove(0), value.clone())?;
                 Ok(value)
             }
             "pop" => {
-                args.count(name, 1, 2)?;
-                let found = dict.pairs.borrow_mut().shift_remove(&Key::of(args.at(0))?);
-                match (found, args.plain.get(1)) {
+                let found = dict.pairs.borrow_mut().shift_remove(&Key::of(args.get(0))?);
+                match (found, args.positional.get(1)) {
                     (Some((_, value)), _) => Ok(value),
                     (None, Some(default)) => Ok(default.clone()),
-                    (None, None) => Err(self.no_key(args.at(0))),
+                    (None, None) => Err(self.no_key(args.get(0))),
                 }
             }
             "popitem" => {
-                args.count(name, 0, 0)?;
                 let last = dict.pairs.borrow_mut().pop();
                 match last {
                     Some((_, (key, value))) => self.tuple(vec![key, value]),
@@ -86,30 +48,37 @@ impl Machine<'_> {
                 }
             }
             "update" => {
-                let named = std::mem::take(&mut args.named);
-                args.count(name, 0, 1)?;
-                if let Some(from) = args.plain.first() {
-                    self.fill_dict(dict, from)?;
-                }
-                for (name, value) in named {
-                    self.set_in_dict(dict, Value::fixed(&name), value)?;
-                }
+                self.update_from_args(dict, name, args)?;
                 Ok(Value::None)
             }
-            "copy" => {
-                args.count(name, 0, 0)?;
-                Ok(Value::Dict(self.copy_dict(dict)?))
-            }
+            "copy" => self.copy_dict(dict).map(Value::Dict),
             _ => {
-                args.count(name, 0, 0)?;
                 drop(dict.pairs.take());
                 Ok(Value::None)
             }
         }
     }
 
-    /// Pairs from another dict, or from anything that has pairs in it.
-    pub(crate) fn fill_dict(&self, dict: &Rc<Dict>, from: &Value) -> Result<(), Problem> {
+    /// `dict.update(pairs, **keywords)`.
+    pub(crate) fn update_from_args(
+        &self,
+        dict: &Rc<Dict>,
+        name: &str,
+        mut args: Args,
+    ) -> Result<()> {
+        let keywords = std::mem::take(&mut args.keywords);
+        args.check_count(name, 0, 1)?;
+        if let Some(from) = args.positional.first() {
+            self.fill_dict(dict, from)?;
+        }
+        for (name, value) in keywords {
+            self.set_in_dict(dict, Value::literal(&name), value)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the pairs of a dict, or of an iterable of pairs.
+    fn fill_dict(&self, dict: &Rc<Dict>, from: &Value) -> Result<()> {
         if let Value::Dict(more) = from {
             return self.update_dict(dict, more);
         }
@@ -129,32 +98,26 @@ impl Machine<'_> {
         set: &Rc<Set>,
         name: &'static str,
         args: &Args,
-    ) -> Result<Value, Problem> {
+    ) -> Result<Value> {
         match name {
             "add" => {
-                args.count(name, 1, 1)?;
-                self.add_to_set(set, args.at(0).clone())?;
+                self.add_to_set(set, args.get(0).clone())?;
                 Ok(Value::None)
             }
             "discard" | "remove" => {
-                args.count(name, 1, 1)?;
-                let old = set.items.borrow_mut().shift_remove(&Key::of(args.at(0))?);
+                let old = set.items.borrow_mut().shift_remove(&Key::of(args.get(0))?);
                 if old.is_none() && name == "remove" {
-                    return Err(self.no_key(args.at(0)));
+                    return Err(self.no_key(args.get(0)));
                 }
                 Ok(Value::None)
             }
             "clear" => {
-                args.count(name, 0, 0)?;
                 drop(set.items.take());
                 Ok(Value::None)
             }
-            "copy" => {
-                args.count(name, 0, 0)?;
-                self.set_of(set.values())
-            }
+            "copy" => self.set_of(set.values()),
             "update" => {
-                for more in &args.plain {
+                for more in &args.positional {
                     for value in self.items_any_order(more)? {
                         self.add_to_set(set, value)?;
                     }
@@ -162,25 +125,24 @@ impl Machine<'_> {
                 Ok(Value::None)
             }
             "issubset" | "issuperset" | "isdisjoint" => {
-                args.count(name, 1, 1)?;
                 let mut other = Vec::new();
-                for value in self.items_any_order(args.at(0))? {
+                for value in self.items_any_order(args.get(0))? {
                     other.push(Key::of(&value)?);
                 }
-                let mine = set.keys();
+                let own = set.keys();
                 let other: indexmap::IndexSet<Key> = other.into_iter().collect();
                 Ok(Value::Bool(match name {
-                    "issubset" => mine.is_subset(&other),
-                    "issuperset" => other.is_subset(&mine),
-                    _ => mine.is_disjoint(&other),
+                    "issubset" => own.is_subset(&other),
+                    "issuperset" => other.is_subset(&own),
+                    _ => own.is_disjoint(&other),
                 }))
             }
-            _ => self.combined(set, name, args),
+            _ => self.set_operation(set, name, args),
         }
     }
 
-    /// `union` and its like, with any number of others.
-    fn combined(&self, set: &Rc<Set>, name: &str, args: &Args) -> Result<Value, Problem> {
+    /// `union` and similar methods, with any number of other sets.
+    fn set_operation(&self, set: &Rc<Set>, name: &str, args: &Args) -> Result<Value> {
         let op = match name {
             "union" => BinaryOp::Or,
             "intersection" => BinaryOp::And,
@@ -188,7 +150,7 @@ impl Machine<'_> {
             _ => BinaryOp::Xor,
         };
         let mut result = self.set_of(set.values())?;
-        for other in &args.plain {
+        for other in &args.positional {
             let other = self.set_of(self.items_any_order(other)?)?;
             result = self.binary(op, &result, &other)?;
         }

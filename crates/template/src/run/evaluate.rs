@@ -1,22 +1,23 @@
-//! Expressions to values.
+//! Evaluates expressions.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Machine;
+use super::Interpreter;
 use super::builtin::Builtin;
 use super::call::Args;
-use super::iterate::State;
-use super::meter::{Build, Held};
+use super::iterate::IterState;
+use super::meter::{BoundedText, Reservation};
 use super::scope::{Owner, Scope};
 use super::value::{Closure, SLOT_BYTES, Str, VALUE_BYTES, Value, depth_over};
-use crate::error::{ErrorKind, Problem};
+use crate::error::{ErrorKind, Problem, Result};
 use crate::python::ast::{
-    Arg, Clause, Comprehension, DictItem, Expr, ExprKind, FormatPart, Function, Item, Makes, Name,
+    Arg, Clause, Comprehension, ComprehensionKind, DictItem, Expr, ExprKind, FormatPart, Function,
+    Item, Name,
 };
 
-impl Machine<'_> {
-    pub(crate) fn evaluate(&self, expr: &Expr, scope: &Rc<Scope>) -> Result<Value, Problem> {
+impl Interpreter<'_> {
+    pub(crate) fn evaluate(&self, expr: &Expr, scope: &Rc<Scope>) -> Result<Value> {
         self.meter
             .step(1)
             .map_err(|problem| problem.at(expr.line))?;
@@ -25,14 +26,14 @@ impl Machine<'_> {
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Int(value) => Ok(Value::Int(*value)),
             ExprKind::Float(value) => Ok(Value::Float(*value)),
-            ExprKind::Text(text) => Ok(Value::Str(Str::Fixed(Arc::clone(text)))),
+            ExprKind::Text(text) => Ok(Value::Str(Str::Literal(Arc::clone(text)))),
             ExprKind::Name(name) => self.look_up(name, scope),
             _ => self.deeper(|| self.evaluate_compound(expr, scope)),
         };
         result.map_err(|problem| problem.at(expr.line))
     }
 
-    fn evaluate_compound(&self, expr: &Expr, scope: &Rc<Scope>) -> Result<Value, Problem> {
+    fn evaluate_compound(&self, expr: &Expr, scope: &Rc<Scope>) -> Result<Value> {
         match &expr.kind {
             ExprKind::Format(parts) => {
                 let text = self.format_string(parts, scope)?;
@@ -100,14 +101,14 @@ impl Machine<'_> {
         }
     }
 
-    pub(crate) fn look_up(&self, name: &Name, scope: &Rc<Scope>) -> Result<Value, Problem> {
+    pub(crate) fn look_up(&self, name: &Name, scope: &Rc<Scope>) -> Result<Value> {
         let mut next = Some(scope);
         while let Some(each) = next {
             if let Some(value) = each.names.borrow().get(name) {
                 return Ok(value.clone());
             }
             let local = match &each.owner {
-                Owner::Page => self.page.locals.contains(name),
+                Owner::Body => self.page.locals.contains(name),
                 Owner::Def(def) => def.locals.contains(name),
                 Owner::Function(function) => function.locals.contains(name),
                 Owner::Comprehension => false,
@@ -123,12 +124,7 @@ impl Machine<'_> {
         self.global(name, scope)
     }
 
-    fn first_that(
-        &self,
-        parts: &[Expr],
-        scope: &Rc<Scope>,
-        wanted: bool,
-    ) -> Result<Value, Problem> {
+    fn first_that(&self, parts: &[Expr], scope: &Rc<Scope>, wanted: bool) -> Result<Value> {
         let mut value = Value::None;
         for part in parts {
             value = self.evaluate(part, scope)?;
@@ -139,13 +135,13 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    fn all_items(&self, items: &[Item], scope: &Rc<Scope>) -> Result<Vec<Value>, Problem> {
-        let room = Held::new(&self.meter, 0)?;
+    fn all_items(&self, items: &[Item], scope: &Rc<Scope>) -> Result<Vec<Value>> {
+        let room = Reservation::new(&self.meter, 0)?;
         let mut values = Vec::with_capacity(items.len());
         for item in items {
             match item {
-                Item::One(value) => values.push(self.evaluate(value, scope)?),
-                Item::All(value) => {
+                Item::Value(value) => values.push(self.evaluate(value, scope)?),
+                Item::Unpacked(value) => {
                     let more = self.items(&self.evaluate(value, scope)?)?;
                     room.grow(more.len() * SLOT_BYTES)?;
                     values.extend(more);
@@ -155,7 +151,7 @@ impl Machine<'_> {
         Ok(values)
     }
 
-    fn dict_display(&self, items: &[DictItem], scope: &Rc<Scope>) -> Result<Value, Problem> {
+    fn dict_display(&self, items: &[DictItem], scope: &Rc<Scope>) -> Result<Value> {
         let dict = self.empty_dict(false)?;
         for item in items {
             match item {
@@ -164,26 +160,17 @@ impl Machine<'_> {
                     let value = self.evaluate(value, scope)?;
                     self.set_in_dict(&dict, key, value)?;
                 }
-                DictItem::All(value) => match self.evaluate(value, scope)? {
+                DictItem::Unpacked(value) => match self.evaluate(value, scope)? {
                     Value::Dict(more) => self.update_dict(&dict, &more)?,
-                    other => {
-                        let name = other.type_name();
-                        return Err(Problem::failed(format!(
-                            "\"**\" takes a dict, not a value of type {name}"
-                        )));
-                    }
+                    other => return Err(other.mismatch("\"**\" takes a dict")),
                 },
             }
         }
         Ok(Value::Dict(dict))
     }
 
-    /// A function with the scope it was made in.
-    pub(crate) fn closure(
-        &self,
-        function: &Arc<Function>,
-        scope: &Rc<Scope>,
-    ) -> Result<Value, Problem> {
+    /// A function with the scope of its definition.
+    pub(crate) fn closure(&self, function: &Arc<Function>, scope: &Rc<Scope>) -> Result<Value> {
         let mut defaults = Vec::new();
         for param in &function.params {
             defaults.push(match &param.default {
@@ -191,21 +178,21 @@ impl Machine<'_> {
                 None => None,
             });
         }
-        self.keep_scope(scope)?;
+        self.track_scope(scope)?;
         Ok(Value::Function(Rc::new(Closure {
             function: Arc::clone(function),
             depth: depth_over(defaults.iter().flatten())?,
             defaults,
             scope: Rc::clone(scope),
-            held: Held::new(&self.meter, VALUE_BYTES)?,
+            reserved: Reservation::new(&self.meter, VALUE_BYTES)?,
         })))
     }
 
-    fn comprehension(&self, made: &Comprehension, scope: &Rc<Scope>) -> Result<Value, Problem> {
+    fn comprehension(&self, made: &Comprehension, scope: &Rc<Scope>) -> Result<Value> {
         let inner = scope.inside();
-        match made.makes {
-            Makes::List | Makes::Generator => {
-                let room = Held::new(&self.meter, 0)?;
+        match made.kind {
+            ComprehensionKind::List | ComprehensionKind::Set | ComprehensionKind::Generator => {
+                let room = Reservation::new(&self.meter, 0)?;
                 let mut values = Vec::new();
                 self.clauses(&made.clauses, scope, &inner, &mut || {
                     room.grow(SLOT_BYTES)?;
@@ -213,24 +200,15 @@ impl Machine<'_> {
                     Ok(())
                 })?;
                 drop(room);
-                if made.makes == Makes::Generator {
-                    return Ok(Value::Iter(
-                        self.new_iter(State::Values(values.into_iter()))?,
-                    ));
+                match made.kind {
+                    ComprehensionKind::Set => self.set_of(values),
+                    ComprehensionKind::Generator => {
+                        self.iterator(IterState::Values(values.into_iter()))
+                    }
+                    _ => self.list(values),
                 }
-                self.list(values)
             }
-            Makes::Set => {
-                let mut values = Vec::new();
-                let room = Held::new(&self.meter, 0)?;
-                self.clauses(&made.clauses, scope, &inner, &mut || {
-                    room.grow(SLOT_BYTES)?;
-                    values.push(self.evaluate(&made.element, &inner)?);
-                    Ok(())
-                })?;
-                self.set_of(values)
-            }
-            Makes::Dict => {
+            ComprehensionKind::Dict => {
                 let dict = self.empty_dict(false)?;
                 self.clauses(&made.clauses, scope, &inner, &mut || {
                     let key = self.evaluate(&made.element, &inner)?;
@@ -245,14 +223,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Runs `found` for each round of the loops. The first loop's iterable belongs to the scope outside, as in Python.
+    /// Calls `found` for each iteration of the loops. The iterable of the first loop is evaluated in the outer scope, as in Python.
     fn clauses(
         &self,
         clauses: &[Clause],
         outside: &Rc<Scope>,
         inner: &Rc<Scope>,
-        found: &mut dyn FnMut() -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
+        found: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
         match clauses {
             [] => found(),
             [Clause::If(condition), rest @ ..] => {
@@ -272,16 +250,11 @@ impl Machine<'_> {
         }
     }
 
-    fn call_expression(
-        &self,
-        callee: &Expr,
-        args: &[Arg],
-        scope: &Rc<Scope>,
-    ) -> Result<Value, Problem> {
+    fn call_expression(&self, callee: &Expr, args: &[Arg], scope: &Rc<Scope>) -> Result<Value> {
         if let ExprKind::Attribute(owner, name) = &callee.kind {
             let owner = self.evaluate(owner, scope)?;
-            // Methods are called without making a value of them first.
-            if let Some(method) = self.method_name(&owner, name) {
+            // Calls the method without allocating a bound method.
+            if let Some(method) = owner.method(name) {
                 let args = self.args(args, scope)?;
                 return self.call_method(&owner, method, args);
             }
@@ -290,37 +263,37 @@ impl Machine<'_> {
             return self.call(&callee, args);
         }
         let callee = self.evaluate(callee, scope)?;
-        // Those that may end early see a generator run as far as they look. All others go through it to its end.
+        // These functions may stop early, so their generator is evaluated lazily. All others consume it to its end.
         let may_end_early = matches!(
             callee,
             Value::Builtin(Builtin::Any | Builtin::All | Builtin::Next)
         );
         if may_end_early
-            && let Some(Arg::One(first)) = args.first()
+            && let Some(Arg::Positional(first)) = args.first()
             && let ExprKind::Comprehension(made) = &first.kind
-            && made.makes == Makes::Generator
+            && made.kind == ComprehensionKind::Generator
         {
             let mut rest = self.args(&args[1..], scope)?;
-            rest.plain.insert(0, self.generator(made, scope)?);
+            rest.positional.insert(0, self.generator(made, scope)?);
             return self.call(&callee, rest);
         }
         let args = self.args(args, scope)?;
         self.call(&callee, args)
     }
 
-    fn args(&self, args: &[Arg], scope: &Rc<Scope>) -> Result<Args, Problem> {
-        let mut made = Args::plain(Vec::new());
+    fn args(&self, args: &[Arg], scope: &Rc<Scope>) -> Result<Args> {
+        let mut made = Args::positional(Vec::new());
         for arg in args {
             match arg {
-                Arg::One(value) => made.plain.push(self.evaluate(value, scope)?),
-                Arg::Named(name, value) => {
-                    made.named
+                Arg::Positional(value) => made.positional.push(self.evaluate(value, scope)?),
+                Arg::Keyword(name, value) => {
+                    made.keywords
                         .push((name.clone(), self.evaluate(value, scope)?));
                 }
-                Arg::All(value) => made
-                    .plain
+                Arg::Unpacked(value) => made
+                    .positional
                     .extend(self.items(&self.evaluate(value, scope)?)?),
-                Arg::AllNamed(value) => {
+                Arg::UnpackedKeywords(value) => {
                     let Value::Dict(dict) = self.evaluate(value, scope)? else {
                         return Err(Problem::failed("\"**\" takes a dict"));
                     };
@@ -328,7 +301,7 @@ impl Machine<'_> {
                         let Value::Str(name) = key else {
                             return Err(Problem::failed("names of arguments are strings"));
                         };
-                        made.named.push((Name::from(&**name), value.clone()));
+                        made.keywords.push((Name::from(&**name), value.clone()));
                     }
                 }
             }
@@ -336,8 +309,8 @@ impl Machine<'_> {
         Ok(made)
     }
 
-    fn format_string(&self, parts: &[FormatPart], scope: &Rc<Scope>) -> Result<String, Problem> {
-        let mut out = Build::new(&self.meter);
+    fn format_string(&self, parts: &[FormatPart], scope: &Rc<Scope>) -> Result<String> {
+        let mut out = BoundedText::new(&self.meter);
         for part in parts {
             match part {
                 FormatPart::Text(text) => out.push(text)?,
@@ -352,6 +325,6 @@ impl Machine<'_> {
                 }
             }
         }
-        Ok(out.done())
+        Ok(out.finish())
     }
 }

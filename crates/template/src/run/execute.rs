@@ -1,11 +1,11 @@
-//! Runs statements.
+//! Executes statements.
 
 use std::rc::Rc;
 
-use super::Machine;
+use super::Interpreter;
 use super::scope::Scope;
 use super::value::Value;
-use crate::error::Problem;
+use crate::error::Result;
 use crate::python::ast::{ForStmt, Stmt, StmtKind};
 
 /// How a block ended.
@@ -16,8 +16,8 @@ pub(crate) enum Flow {
     Return(Value),
 }
 
-impl Machine<'_> {
-    pub(crate) fn block(&self, block: &[Stmt], scope: &Rc<Scope>) -> Result<Flow, Problem> {
+impl Interpreter<'_> {
+    pub(crate) fn block(&self, block: &[Stmt], scope: &Rc<Scope>) -> Result<Flow> {
         for stmt in block {
             self.meter
                 .step(1)
@@ -31,7 +31,7 @@ impl Machine<'_> {
         Ok(Flow::Next)
     }
 
-    fn statement(&self, stmt: &Stmt, scope: &Rc<Scope>) -> Result<Flow, Problem> {
+    fn statement(&self, stmt: &Stmt, scope: &Rc<Scope>) -> Result<Flow> {
         match &stmt.kind {
             StmtKind::Value(value) => {
                 self.evaluate(value, scope)?;
@@ -42,7 +42,9 @@ impl Machine<'_> {
                     self.assign(target, value.clone(), scope)?;
                 }
             }
-            StmtKind::Change(target, op, by) => self.change_target(target, *op, by, scope)?,
+            StmtKind::AugmentedAssign(target, op, by) => {
+                self.augmented_assign(target, *op, by, scope)?
+            }
             StmtKind::Delete(targets) => {
                 for target in targets {
                     self.delete(target, scope)?;
@@ -74,7 +76,7 @@ impl Machine<'_> {
         Ok(Flow::Next)
     }
 
-    fn for_statement(&self, each: &ForStmt, scope: &Rc<Scope>) -> Result<Flow, Problem> {
+    fn for_statement(&self, each: &ForStmt, scope: &Rc<Scope>) -> Result<Flow> {
         let iter = self.iter(&self.evaluate(&each.iterable, scope)?)?;
         while let Some(value) = self.next(&iter)? {
             self.assign(&each.target, value, scope)?;

@@ -1,37 +1,37 @@
-//! `${value | filter}`.
+//! Renders `${value | filter}`.
 
 use std::rc::Rc;
 
-use super::Machine;
+use super::Interpreter;
 use super::call::Args;
 use super::scope::Scope;
 use super::value::Value;
-use crate::error::{ErrorKind, Problem};
+use crate::error::{ErrorKind, Problem, Result};
 use crate::mako::{Filter, Output};
 
-impl Machine<'_> {
-    pub(crate) fn output(&self, output: &Output, scope: &Rc<Scope>) -> Result<(), Problem> {
+impl Interpreter<'_> {
+    pub(crate) fn output(&self, output: &Output, scope: &Rc<Scope>) -> Result<()> {
         let mut value = match &output.value {
             Some(value) => self.evaluate(value, scope)?,
-            None => Value::fixed(""),
+            None => Value::literal(""),
         };
-        // What "h" returned is marked as safe, and is not escaped a second time.
+        // "h" returns safe markup, which is not escaped a second time.
         let mut safe = false;
         for filter in &output.filters {
             value = match filter {
                 Filter::Str => match value {
                     Value::Str(text) => Value::Str(text),
-                    other => self.text(self.show(&other)?)?,
+                    other => self.text(self.display(&other)?)?,
                 },
                 Filter::Html if safe => value,
-                Filter::Html => self.text(escape(&self.show(&value)?))?,
+                Filter::Html => self.text(escape(&self.display(&value)?))?,
                 Filter::Xml => self.text(escape(self.filtered_text(&value, "x")?))?,
                 Filter::Url => self.text(url(self.filtered_text(&value, "u")?))?,
                 Filter::Trim => {
                     let text = self.filtered_text(&value, "trim")?;
                     self.text(text.trim_matches(crate::text::is_space).to_owned())?
                 }
-                Filter::Decode => self.text(self.show(&value)?)?,
+                Filter::Decode => self.text(self.display(&value)?)?,
                 Filter::Call(function) => {
                     if safe {
                         return Err(Problem::new(
@@ -40,7 +40,7 @@ impl Machine<'_> {
                         ));
                     }
                     let function = self.evaluate(function, scope)?;
-                    self.call(&function, Args::plain(vec![value]))?
+                    self.call(&function, Args::positional(vec![value]))?
                 }
             };
             safe = match filter {
@@ -51,23 +51,17 @@ impl Machine<'_> {
         }
         match &value {
             Value::Str(text) => self.write(text),
-            other => Err(Problem::failed(format!(
-                "only strings can be written, not a value of type {}",
-                other.type_name()
-            ))),
+            other => Err(other.mismatch("only strings can be written")),
         }
     }
 
-    fn filtered_text<'v>(&self, value: &'v Value, filter: &str) -> Result<&'v str, Problem> {
+    fn filtered_text<'v>(&self, value: &'v Value, filter: &str) -> Result<&'v str> {
         match value {
             Value::Str(text) => {
                 self.meter.fits(text.len().saturating_mul(5))?;
                 Ok(text)
             }
-            other => Err(Problem::failed(format!(
-                "filter \"{filter}\" takes a string, not a value of type {}",
-                other.type_name()
-            ))),
+            other => Err(other.mismatch(format_args!("filter \"{filter}\" takes a string"))),
         }
     }
 }

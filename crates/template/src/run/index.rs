@@ -1,39 +1,36 @@
-//! `x[i]` and `x[a:b:c]`.
+//! Evaluates `x[i]` and `x[a:b:c]`.
 
-use super::Machine;
+use super::Interpreter;
 use super::dict::Key;
-use super::operate::as_int;
+use super::operators::as_int;
 use super::value::{Range, Value};
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 
-pub(crate) fn int_of(value: &Value) -> Option<i128> {
-    as_int(value)
-}
-
-/// The place an index stands for: negative ones count from the end.
-pub(crate) fn position(index: &Value, length: usize, what: &str) -> Result<usize, Problem> {
-    let Some(at) = int_of(index) else {
-        let name = index.type_name();
-        return Err(Problem::failed(format!(
-            "an index of a {what} is a whole number, not a value of type {name}"
-        )));
+/// Resolves an index; negative ones count from the end.
+pub(crate) fn position(index: &Value, length: usize, what: &str) -> Result<usize> {
+    let Some(at) = as_int(index) else {
+        return Err(index.mismatch(format_args!("an index of a {what} is a whole number")));
     };
     let length = i128::try_from(length).unwrap_or(i128::MAX);
-    let place = if at < 0 {
-        at.saturating_add(length)
-    } else {
-        at
-    };
-    if place < 0 || place >= length {
-        return Err(Problem::failed(format!(
-            "there is no place {at} in a {what} of length {length}"
-        )));
+    let resolved = from_start(at, length);
+    if resolved < 0 || resolved >= length {
+        return Err(failed!(
+            "index {at} is out of range for a {what} of length {length}"
+        ));
     }
-    Ok(usize::try_from(place).unwrap_or(usize::MAX))
+    Ok(usize::try_from(resolved).unwrap_or(usize::MAX))
 }
 
-impl Machine<'_> {
-    pub(crate) fn index(&self, container: &Value, index: &Value) -> Result<Value, Problem> {
+/// Counts a negative index from the start instead of the end.
+pub(crate) fn from_start(index: i128, length: i128) -> i128 {
+    match index < 0 {
+        true => index.saturating_add(length),
+        false => index,
+    }
+}
+
+impl Interpreter<'_> {
+    pub(crate) fn index(&self, container: &Value, index: &Value) -> Result<Value> {
         match container {
             Value::List(list) => {
                 let items = list.items.borrow();
@@ -65,30 +62,20 @@ impl Machine<'_> {
                 };
                 self.context_value(name)?.ok_or_else(|| self.no_key(index))
             }
-            other => Err(Problem::failed(format!(
-                "a value of type {} has no places",
-                other.type_name()
-            ))),
+            other => Err(other.problem("cannot be indexed")),
         }
     }
 
     pub(crate) fn no_key(&self, key: &Value) -> Problem {
         match self.repr(key) {
-            Ok(text) => Problem::failed(format!("there is no key {}", shortened(&text))),
+            Ok(text) => failed!("there is no key {}", shortened(&text)),
             Err(problem) => problem,
         }
     }
 
-    pub(crate) fn slice(
-        &self,
-        container: &Value,
-        bounds: &[Option<Value>; 3],
-    ) -> Result<Value, Problem> {
+    pub(crate) fn slice(&self, container: &Value, bounds: &[Option<Value>; 3]) -> Result<Value> {
         let Some(length) = self.length(container) else {
-            let name = container.type_name();
-            return Err(Problem::failed(format!(
-                "a value of type {name} cannot be sliced"
-            )));
+            return Err(container.problem("cannot be sliced"));
         };
         let range = slice_range(bounds, length)?;
         match container {
@@ -110,21 +97,18 @@ impl Machine<'_> {
                     return self.text(text);
                 }
                 let chars: Vec<char> = text.chars().collect();
-                let text: String = places(range).map(|at| chars[at]).collect();
+                let text: String = indexes(range).map(|at| chars[at]).collect();
                 self.text(text)
             }
             Value::Range(inner) => {
-                let at = |place: i128| inner.start + place * inner.step;
+                let at = |resolved: i128| inner.start + resolved * inner.step;
                 Ok(Value::Range(std::rc::Rc::new(Range {
                     start: at(range.start),
                     stop: at(range.stop),
                     step: inner.step.saturating_mul(range.step),
                 })))
             }
-            other => Err(Problem::failed(format!(
-                "a value of type {} cannot be sliced",
-                other.type_name()
-            ))),
+            other => Err(other.problem("cannot be sliced")),
         }
     }
 }
@@ -137,17 +121,15 @@ fn shortened(text: &str) -> String {
     short
 }
 
-/// The places a slice stands for, all of them inside.
-fn slice_range(bounds: &[Option<Value>; 3], length: i128) -> Result<Range, Problem> {
+/// Resolves a slice to a range of valid indexes.
+fn slice_range(bounds: &[Option<Value>; 3], length: i128) -> Result<Range> {
     let mut numbers = [None; 3];
     for (number, bound) in numbers.iter_mut().zip(bounds) {
         *number = match bound {
             None | Some(Value::None) => None,
-            Some(value) => Some(int_of(value).ok_or_else(|| {
+            Some(value) => Some(as_int(value).ok_or_else(|| {
                 let name = value.type_name();
-                Problem::failed(format!(
-                    "a slice is made of whole numbers, not of a value of type {name}"
-                ))
+                failed!("a slice is made of whole numbers, not of a value of type {name}")
             })?),
         };
     }
@@ -156,21 +138,14 @@ fn slice_range(bounds: &[Option<Value>; 3], length: i128) -> Result<Range, Probl
     if step == 0 {
         return Err(Problem::failed("the step of a slice cannot be 0"));
     }
-    // A step that is larger than everything takes one, as all larger ones do.
+    // A step beyond the length selects one item, whatever its size.
     let step = step.clamp(-length - 1, length + 1);
     let (low, high) = if step > 0 {
         (0, length)
     } else {
         (-1, length - 1)
     };
-    let inside = |bound: i128| {
-        let place = if bound < 0 {
-            bound.saturating_add(length)
-        } else {
-            bound
-        };
-        place.clamp(low, high)
-    };
+    let inside = |bound: i128| from_start(bound, length).clamp(low, high);
     let (first, last) = if step > 0 { (low, high) } else { (high, low) };
     Ok(Range {
         start: start.map_or(first, inside),
@@ -179,10 +154,10 @@ fn slice_range(bounds: &[Option<Value>; 3], length: i128) -> Result<Range, Probl
     })
 }
 
-fn places(range: Range) -> impl Iterator<Item = usize> {
+fn indexes(range: Range) -> impl Iterator<Item = usize> {
     (0..range.len()).map(move |at| usize::try_from(range.start + at * range.step).unwrap_or(0))
 }
 
 fn picked(items: &[Value], range: Range) -> Vec<Value> {
-    places(range).map(|at| items[at].clone()).collect()
+    indexes(range).map(|at| items[at].clone()).collect()
 }

@@ -1,28 +1,28 @@
-//! Going through values one by one, as lazily as Python does.
+//! Iterators, as lazy as in Python.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Machine;
+use super::Interpreter;
 use super::call::Args;
 use super::dict::Dict;
-use super::meter::Held;
+use super::meter::Reservation;
 use super::scope::Scope;
 use super::value::{Range, SLOT_BYTES, Str, VALUE_BYTES, Value, View, depth_over};
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 use crate::python::ast::{Clause, Comprehension};
 
-/// A position in something.
+/// An iterator.
 pub(crate) struct Iter {
-    pub(crate) state: RefCell<State>,
+    pub(crate) state: RefCell<IterState>,
     pub(crate) depth: u16,
-    #[expect(dead_code, reason = "gives its bytes back when it is dropped")]
-    pub(crate) held: Held,
+    #[expect(dead_code, reason = "releases its memory when dropped")]
+    pub(crate) reserved: Reservation,
 }
 
-pub(crate) enum State {
-    /// A list or tuple: what is appended on the way is seen.
+pub(crate) enum IterState {
+    /// A list or tuple: sees items that are appended during iteration.
     Items(Value, usize),
     Backwards(Value, usize),
     Chars(Str, usize),
@@ -41,96 +41,101 @@ pub(crate) enum State {
     Generator(Box<Generator>),
 }
 
-/// A generator that was begun. It is never kept: only functions get one that give it back when they are done.
+/// A running generator. It never outlives a call: only `any`, `all` and `next` receive one.
 pub(crate) struct Generator {
     made: Arc<Comprehension>,
     scope: Rc<Scope>,
-    /// The loops that are running, by the places of their clauses.
+    /// The running loops, by the index of their clause.
     loops: Vec<(usize, Rc<Iter>)>,
 }
 
-impl Machine<'_> {
-    pub(crate) fn new_iter(&self, state: State) -> Result<Rc<Iter>, Problem> {
+impl Interpreter<'_> {
+    pub(crate) fn new_iter(&self, state: IterState) -> Result<Rc<Iter>> {
         let depth = match &state {
-            State::Items(value, _) | State::Backwards(value, _) => {
+            IterState::Items(value, _) | IterState::Backwards(value, _) => {
                 depth_over(std::iter::once(value))?
             }
-            State::Dict { dict, .. } => dict.depth.get().saturating_add(1),
-            State::Values(values) => depth_over(values.as_slice().iter())?,
-            State::Enumerate(inner, _) => over(&[Rc::clone(inner)])?,
-            State::Zip(inner) => over(inner)?,
-            State::Map(function, inner) => over(inner)?.max(depth_over(std::iter::once(function))?),
-            State::Filter(function, inner) => {
+            IterState::Dict { dict, .. } => dict.depth.get().saturating_add(1),
+            IterState::Values(values) => depth_over(values.as_slice().iter())?,
+            IterState::Enumerate(inner, _) => over(&[Rc::clone(inner)])?,
+            IterState::Zip(inner) => over(inner)?,
+            IterState::Map(function, inner) => {
+                over(inner)?.max(depth_over(std::iter::once(function))?)
+            }
+            IterState::Filter(function, inner) => {
                 let inner = over(&[Rc::clone(inner)])?;
                 inner.max(depth_over(std::iter::once(function))?)
             }
-            State::Chars(..) | State::Range(..) | State::Generator(_) => 1,
+            IterState::Chars(..) | IterState::Range(..) | IterState::Generator(_) => 1,
         };
         Ok(Rc::new(Iter {
             state: RefCell::new(state),
             depth,
-            held: Held::new(&self.meter, VALUE_BYTES)?,
+            reserved: Reservation::new(&self.meter, VALUE_BYTES)?,
         }))
     }
 
+    pub(crate) fn iterator(&self, state: IterState) -> Result<Value> {
+        self.new_iter(state).map(Value::Iter)
+    }
+
+    pub(crate) fn iters(&self, values: &[Value]) -> Result<Vec<Rc<Iter>>> {
+        values.iter().map(|value| self.iter(value)).collect()
+    }
+
     /// `iter(value)`.
-    pub(crate) fn iter(&self, value: &Value) -> Result<Rc<Iter>, Problem> {
+    pub(crate) fn iter(&self, value: &Value) -> Result<Rc<Iter>> {
         let state = match value {
             Value::Iter(iter) => return Ok(Rc::clone(iter)),
-            Value::List(_) | Value::Tuple(_) => State::Items(value.clone(), 0),
-            Value::Str(text) => State::Chars(text.clone(), 0),
-            Value::Range(range) => State::Range(**range, 0),
+            Value::List(_) | Value::Tuple(_) => IterState::Items(value.clone(), 0),
+            Value::Str(text) => IterState::Chars(text.clone(), 0),
+            Value::Range(range) => IterState::Range(**range, 0),
             Value::Dict(dict) => dict_state(dict, View::Keys),
             Value::View(dict, view) => dict_state(dict, *view),
             Value::Set(_) => {
                 return Err(Problem::failed(
-                    "the order of a set is not defined: go through sorted(...) of it",
+                    "the order of a set is not defined: iterate over sorted(...) of it",
                 ));
             }
-            other => {
-                let name = other.type_name();
-                return Err(Problem::failed(format!(
-                    "a value of type {name} cannot be gone through"
-                )));
-            }
+            other => return Err(other.problem("cannot be iterated")),
         };
         self.new_iter(state)
     }
 
-    /// Like `iter`, for those to whom order does not matter.
-    pub(crate) fn iter_any_order(&self, value: &Value) -> Result<Rc<Iter>, Problem> {
+    /// Like `iter`, for callers that do not depend on the order.
+    pub(crate) fn iter_any_order(&self, value: &Value) -> Result<Rc<Iter>> {
         match value {
-            Value::Set(set) => self.new_iter(State::Values(set.values().into_iter())),
+            Value::Set(set) => self.new_iter(IterState::Values(set.values().into_iter())),
             other => self.iter(other),
         }
     }
 
-    pub(crate) fn next(&self, iter: &Iter) -> Result<Option<Value>, Problem> {
+    pub(crate) fn next(&self, iter: &Iter) -> Result<Option<Value>> {
         self.meter.step(1)?;
         let Ok(mut state) = iter.state.try_borrow_mut() else {
-            return Err(Problem::failed("an iterator that goes through itself"));
+            return Err(Problem::failed("an iterator that iterates over itself"));
         };
         Ok(match &mut *state {
-            State::Items(value, at) => {
+            IterState::Items(value, at) => {
                 let found = item_at(value, *at);
                 *at += 1;
                 found
             }
-            State::Backwards(value, left) => {
+            IterState::Backwards(value, left) => {
                 if *left == 0 {
                     return Ok(None);
                 }
                 *left -= 1;
                 item_at(value, *left)
             }
-            State::Chars(text, at) => match text[*at..].chars().next() {
+            IterState::Chars(text, at) => match text[*at..].chars().next() {
                 Some(c) => {
                     *at += c.len_utf8();
                     Some(self.text(c.to_string())?)
                 }
                 None => None,
             },
-            State::Range(range, at) => {
+            IterState::Range(range, at) => {
                 if *at >= range.len() {
                     return Ok(None);
                 }
@@ -138,16 +143,14 @@ impl Machine<'_> {
                 *at += 1;
                 Some(Value::Int(value))
             }
-            State::Dict {
+            IterState::Dict {
                 dict,
                 view,
                 at,
                 length,
             } => {
                 if dict.len() != *length {
-                    return Err(Problem::failed(
-                        "a dict was changed while it was gone through",
-                    ));
+                    return Err(Problem::failed("a dict was changed during iteration"));
                 }
                 let Some((key, value)) = dict.pair_at(*at) else {
                     return Ok(None);
@@ -159,9 +162,9 @@ impl Machine<'_> {
                     View::Items => self.tuple(vec![key, value])?,
                 })
             }
-            State::Values(values) => values.next(),
-            State::Generator(generator) => self.next_generated(generator)?,
-            State::Enumerate(inner, count) => match self.next(inner)? {
+            IterState::Values(values) => values.next(),
+            IterState::Generator(generator) => self.next_generated(generator)?,
+            IterState::Enumerate(inner, count) => match self.next(inner)? {
                 Some(value) => {
                     let number = Value::Int(*count);
                     *count += 1;
@@ -169,22 +172,22 @@ impl Machine<'_> {
                 }
                 None => None,
             },
-            State::Zip(inner) => match self.next_of_each(inner)? {
+            IterState::Zip(inner) => match self.next_of_each(inner)? {
                 Some(values) => Some(self.tuple(values)?),
                 None => None,
             },
-            State::Map(function, inner) => match self.next_of_each(inner)? {
-                Some(values) => Some(self.call(function, Args::plain(values))?),
+            IterState::Map(function, inner) => match self.next_of_each(inner)? {
+                Some(values) => Some(self.call(function, Args::positional(values))?),
                 None => None,
             },
-            State::Filter(function, inner) => loop {
+            IterState::Filter(function, inner) => loop {
                 let Some(value) = self.next(inner)? else {
                     break None;
                 };
                 let wanted = match &*function {
                     Value::None => self.truth(&value),
                     function => {
-                        let args = Args::plain(vec![value.clone()]);
+                        let args = Args::positional(vec![value.clone()]);
                         self.truth(&self.call(function, args)?)
                     }
                 };
@@ -195,12 +198,8 @@ impl Machine<'_> {
         })
     }
 
-    /// A generator at its begin. Its first iterable is evaluated at once, as in Python.
-    pub(crate) fn generator(
-        &self,
-        made: &Arc<Comprehension>,
-        scope: &Rc<Scope>,
-    ) -> Result<Value, Problem> {
+    /// Starts a generator. Its first iterable is evaluated immediately, as in Python.
+    pub(crate) fn generator(&self, made: &Arc<Comprehension>, scope: &Rc<Scope>) -> Result<Value> {
         let mut loops = Vec::new();
         if let Some(Clause::For(_, iterable)) = made.clauses.first() {
             loops.push((0, self.iter(&self.evaluate(iterable, scope)?)?));
@@ -210,11 +209,10 @@ impl Machine<'_> {
             scope: scope.inside(),
             loops,
         };
-        let state = State::Generator(Box::new(generator));
-        Ok(Value::Iter(self.new_iter(state)?))
+        self.iterator(IterState::Generator(Box::new(generator)))
     }
 
-    fn next_generated(&self, generator: &mut Generator) -> Result<Option<Value>, Problem> {
+    fn next_generated(&self, generator: &mut Generator) -> Result<Option<Value>> {
         let Generator { made, scope, loops } = generator;
         while let Some((at, iter)) = loops.last() {
             let Some(value) = self.next(iter)? else {
@@ -245,7 +243,7 @@ impl Machine<'_> {
         Ok(None)
     }
 
-    fn next_of_each(&self, iters: &[Rc<Iter>]) -> Result<Option<Vec<Value>>, Problem> {
+    fn next_of_each(&self, iters: &[Rc<Iter>]) -> Result<Option<Vec<Value>>> {
         let mut values = Vec::with_capacity(iters.len());
         for iter in iters {
             match self.next(iter)? {
@@ -256,9 +254,9 @@ impl Machine<'_> {
         Ok((!values.is_empty()).then_some(values))
     }
 
-    /// All that is left, as long as there is room for it.
-    pub(crate) fn collect(&self, iter: &Iter) -> Result<Vec<Value>, Problem> {
-        let room = Held::new(&self.meter, 0)?;
+    /// Collects the remaining values within the memory limit.
+    pub(crate) fn collect(&self, iter: &Iter) -> Result<Vec<Value>> {
+        let room = Reservation::new(&self.meter, 0)?;
         let mut values = Vec::new();
         while let Some(value) = self.next(iter)? {
             room.grow(SLOT_BYTES)?;
@@ -267,11 +265,11 @@ impl Machine<'_> {
         Ok(values)
     }
 
-    pub(crate) fn items(&self, value: &Value) -> Result<Vec<Value>, Problem> {
+    pub(crate) fn items(&self, value: &Value) -> Result<Vec<Value>> {
         self.collect(&*self.iter(value)?)
     }
 
-    pub(crate) fn items_any_order(&self, value: &Value) -> Result<Vec<Value>, Problem> {
+    pub(crate) fn items_any_order(&self, value: &Value) -> Result<Vec<Value>> {
         self.collect(&*self.iter_any_order(value)?)
     }
 
@@ -290,13 +288,13 @@ impl Machine<'_> {
     }
 }
 
-fn over(iters: &[Rc<Iter>]) -> Result<u16, Problem> {
+fn over(iters: &[Rc<Iter>]) -> Result<u16> {
     let iters: Vec<Value> = iters.iter().cloned().map(Value::Iter).collect();
     depth_over(iters.iter())
 }
 
-fn dict_state(dict: &Rc<Dict>, view: View) -> State {
-    State::Dict {
+fn dict_state(dict: &Rc<Dict>, view: View) -> IterState {
+    IterState::Dict {
         dict: Rc::clone(dict),
         view,
         at: 0,

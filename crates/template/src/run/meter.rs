@@ -1,14 +1,14 @@
-//! Counts what a rendering uses, and ends it when that is too much.
+//! Counts the work and memory of a rendering, and fails when a limit is exceeded.
 
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::error::{ErrorKind, Problem};
+use crate::error::{ErrorKind, Problem, Result};
 use crate::limits::Limits;
 
-/// How many steps are taken between two looks at the clock.
-const STEPS_PER_LOOK: u64 = 1000;
+/// How many steps are taken between two reads of the clock.
+const STEPS_PER_CLOCK_READ: u64 = 1000;
 
 #[derive(Debug)]
 pub(crate) struct Meter {
@@ -31,10 +31,10 @@ impl Meter {
         }
     }
 
-    /// Every piece of work goes through here, large ones with their size.
-    pub(crate) fn step(&self, work: u64) -> Result<(), Problem> {
+    /// Counts one step of work, plus `work` for large ones.
+    pub(crate) fn step(&self, work: u64) -> Result<()> {
         let steps = self.steps.get() + work + 1;
-        if steps < STEPS_PER_LOOK {
+        if steps < STEPS_PER_CLOCK_READ {
             self.steps.set(steps);
             return Ok(());
         }
@@ -48,13 +48,13 @@ impl Meter {
         ))
     }
 
-    /// Work on so many bytes.
-    pub(crate) fn step_bytes(&self, bytes: usize) -> Result<(), Problem> {
+    /// Counts work on this many bytes.
+    pub(crate) fn step_bytes(&self, bytes: usize) -> Result<()> {
         self.step(bytes as u64 / 64)
     }
 
-    /// Fails if so many more bytes would be too many.
-    pub(crate) fn fits(&self, bytes: usize) -> Result<(), Problem> {
+    /// Fails if this many more bytes exceed the limit.
+    pub(crate) fn fits(&self, bytes: usize) -> Result<()> {
         if bytes <= self.most.saturating_sub(self.used.get()) {
             return Ok(());
         }
@@ -68,24 +68,24 @@ impl Meter {
     }
 }
 
-/// Memory in use by one value, given back when it goes.
+/// Memory that is reserved for one value, and released on drop.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct Reservation {
     meter: Rc<Meter>,
     bytes: Cell<usize>,
 }
 
-impl Held {
-    pub(crate) fn new(meter: &Rc<Meter>, bytes: usize) -> Result<Held, Problem> {
-        let held = Held {
+impl Reservation {
+    pub(crate) fn new(meter: &Rc<Meter>, bytes: usize) -> Result<Reservation> {
+        let reserved = Reservation {
             meter: Rc::clone(meter),
             bytes: Cell::new(0),
         };
-        held.grow(bytes)?;
-        Ok(held)
+        reserved.grow(bytes)?;
+        Ok(reserved)
     }
 
-    pub(crate) fn grow(&self, bytes: usize) -> Result<(), Problem> {
+    pub(crate) fn grow(&self, bytes: usize) -> Result<()> {
         self.meter.fits(bytes)?;
         self.meter.used.set(self.meter.used.get() + bytes);
         self.bytes.set(self.bytes.get() + bytes);
@@ -93,36 +93,36 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
         let used = self.meter.used.get().saturating_sub(self.bytes.get());
         self.meter.used.set(used);
     }
 }
 
-/// A text in the making, which cannot become larger than there is room.
-pub(crate) struct Build<'a> {
+/// A text under construction that stays within the memory limit.
+pub(crate) struct BoundedText<'a> {
     meter: &'a Meter,
     text: String,
 }
 
-impl<'a> Build<'a> {
-    pub(crate) fn new(meter: &'a Meter) -> Build<'a> {
-        Build {
+impl<'a> BoundedText<'a> {
+    pub(crate) fn new(meter: &'a Meter) -> BoundedText<'a> {
+        BoundedText {
             meter,
             text: String::new(),
         }
     }
 
-    pub(crate) fn push(&mut self, text: &str) -> Result<(), Problem> {
+    pub(crate) fn push(&mut self, text: &str) -> Result<()> {
         self.meter.step_bytes(text.len())?;
         self.meter.fits(self.text.len() + text.len())?;
         self.text.push_str(text);
         Ok(())
     }
 
-    /// The same character many times, as padding is.
-    pub(crate) fn fill(&mut self, c: char, count: usize) -> Result<(), Problem> {
+    /// Appends a character `count` times.
+    pub(crate) fn fill(&mut self, c: char, count: usize) -> Result<()> {
         let bytes = count.saturating_mul(c.len_utf8());
         self.meter.step_bytes(bytes)?;
         self.meter.fits(self.text.len().saturating_add(bytes))?;
@@ -130,7 +130,7 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    pub(crate) fn done(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 }

@@ -1,9 +1,9 @@
-//! Numbers as Python writes and reads them.
+//! Formats and parses numbers like Python.
 
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 
-/// The shortest text that reads back as the same number, in Python's form.
-pub(crate) fn show_float(value: f64) -> String {
+/// The shortest text that parses to the same number, in Python's format.
+pub(crate) fn display_float(value: f64) -> String {
     if value.is_nan() {
         return "nan".into();
     }
@@ -25,17 +25,17 @@ pub(crate) fn show_float(value: f64) -> String {
             plain + ".0"
         };
     }
-    format!("{mantissa}e{}", show_exponent(exponent))
+    format!("{mantissa}e{}", display_exponent(exponent))
 }
 
-/// An exponent has a sign and two digits at least.
-pub(crate) fn show_exponent(exponent: i32) -> String {
+/// An exponent with sign and at least two digits.
+pub(crate) fn display_exponent(exponent: i32) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{sign}{:02}", exponent.unsigned_abs())
 }
 
 /// `int(text, radix)`.
-pub(crate) fn read_int(text: &str, radix: u32) -> Option<i128> {
+pub(crate) fn parse_int(text: &str, radix: u32) -> Option<i128> {
     let trimmed = text.trim_matches(crate::text::is_space);
     let (negative, digits) = match trimmed.strip_prefix(['-', '+']) {
         Some(rest) => (trimmed.starts_with('-'), rest),
@@ -78,7 +78,7 @@ pub(crate) fn read_int(text: &str, radix: u32) -> Option<i128> {
 }
 
 /// `float(text)`.
-pub(crate) fn read_float(text: &str) -> Option<f64> {
+pub(crate) fn parse_float(text: &str) -> Option<f64> {
     let trimmed = text.trim_matches(crate::text::is_space);
     let lower = trimmed.to_ascii_lowercase();
     let unsigned = lower.strip_prefix(['-', '+']).unwrap_or(&lower);
@@ -101,13 +101,10 @@ pub(crate) fn read_float(text: &str) -> Option<f64> {
     lower.replace('_', "").parse().ok()
 }
 
-/// The whole number below, which must not be too large.
-pub(crate) fn float_to_int(value: f64) -> Result<i128, Problem> {
+/// Truncates a float.
+pub(crate) fn float_to_int(value: f64) -> Result<i128> {
     if value.is_nan() || value.is_infinite() {
-        return Err(Problem::failed(format!(
-            "{} is not a whole number",
-            show_float(value)
-        )));
+        return Err(failed!("{} is not a whole number", display_float(value)));
     }
     if value.abs() >= 1e38 {
         return Err(too_large());
@@ -119,7 +116,6 @@ pub(crate) fn float_to_int(value: f64) -> Result<i128, Problem> {
     Ok(value.trunc() as i128)
 }
 
-/// A whole number as a float, if it does not lose digits that Python would round differently.
 #[expect(
     clippy::cast_precision_loss,
     reason = "rounds to the nearest, as Python does"

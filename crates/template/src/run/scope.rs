@@ -1,4 +1,4 @@
-//! Where names have their values.
+//! Scopes: the values of names.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -15,30 +15,30 @@ pub(crate) struct Scope {
     pub(crate) owner: Owner,
     pub(crate) parent: Option<Rc<Scope>>,
     pub(crate) frame: Rc<Frame>,
-    /// Whether the machine holds it until the end, because a function remembers it.
-    pub(crate) kept: Cell<bool>,
+    /// Whether it is tracked as a possible cycle, because a closure refers to it.
+    pub(crate) is_tracked: Cell<bool>,
 }
 
-/// Who decides which names belong to a scope.
+/// The construct that decides which names are local to a scope.
 pub(crate) enum Owner {
-    Page,
+    Body,
     Def(Arc<Def>),
     Function(Arc<Function>),
     Comprehension,
 }
 
-/// What a scope has in common with those of functions inside of it.
+/// State that a scope shares with the scopes of functions defined in it.
 pub(crate) struct Frame {
-    /// The `% for` loops that are running, the innermost last.
+    /// The running `% for` loops, the innermost last.
     pub(crate) loops: RefCell<Vec<Rc<LoopState>>>,
-    /// Defs see what the body's blocks gave values to.
+    /// Defs see names that blocks of the body assigned.
     pub(crate) inside_def: bool,
 }
 
-/// What `loop` is inside of `% for`.
+/// The value of `loop` inside `% for`.
 pub(crate) struct LoopState {
     pub(crate) index: Cell<i128>,
-    /// What the loop goes through, whose length is asked for when it is needed.
+    /// The iterable of the loop; its length is computed on demand.
     pub(crate) iterable: Value,
     pub(crate) length: Cell<Option<i128>>,
     pub(crate) depth: u16,
@@ -52,7 +52,7 @@ impl Scope {
             owner,
             parent,
             frame,
-            kept: Cell::new(false),
+            is_tracked: Cell::new(false),
         })
     }
 
@@ -62,9 +62,9 @@ impl Scope {
     }
 
     pub(crate) fn set(&self, name: &Name, value: Value) {
-        let before = self.names.borrow_mut().insert(Name::clone(name), value);
-        // The old value goes after the borrow: it may hold a function that holds this scope.
-        drop(before);
+        let old = self.names.borrow_mut().insert(Name::clone(name), value);
+        // Drops the old value after the borrow ends: it may contain a closure over this scope.
+        drop(old);
     }
 }
 

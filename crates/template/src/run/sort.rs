@@ -1,29 +1,29 @@
-//! Sorting: stable, by "less than" alone, and able to fail in the middle.
+//! A stable merge sort by "less than", whose comparisons may fail.
 
 use std::cmp::Ordering;
 
-use super::Machine;
+use super::Interpreter;
 use super::call::Args;
 use super::value::Value;
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 
-impl Machine<'_> {
-    /// Sorts as `sorted(values, key=…, reverse=…)` does.
+impl Interpreter<'_> {
+    /// Sorts like `sorted(values, key=…, reverse=…)`.
     pub(crate) fn sort(
         &self,
         values: Vec<Value>,
         key: &Value,
         reverse: bool,
-    ) -> Result<Vec<Value>, Problem> {
+    ) -> Result<Vec<Value>> {
         let mut keyed = Vec::with_capacity(values.len());
         for value in values {
             let key = match key {
                 Value::None => value.clone(),
-                function => self.call(function, Args::plain(vec![value.clone()]))?,
+                function => self.call(function, Args::positional(vec![value.clone()]))?,
             };
             keyed.push((key, value));
         }
-        // Equal values keep their order, backwards too: so turn round before and after.
+        // Reversing before and after the sort keeps the order of equal values.
         if reverse {
             keyed.reverse();
         }
@@ -34,7 +34,7 @@ impl Machine<'_> {
         Ok(sorted.into_iter().map(|(_, value)| value).collect())
     }
 
-    fn merge_sort(&self, mut values: Vec<(Value, Value)>) -> Result<Vec<(Value, Value)>, Problem> {
+    fn merge_sort(&self, mut values: Vec<(Value, Value)>) -> Result<Vec<(Value, Value)>> {
         if values.len() < 2 {
             return Ok(values);
         }
@@ -57,7 +57,7 @@ impl Machine<'_> {
     }
 
     /// `a < b`, for values that have an order.
-    pub(crate) fn less(&self, a: &Value, b: &Value) -> Result<bool, Problem> {
+    pub(crate) fn less(&self, a: &Value, b: &Value) -> Result<bool> {
         if let (Value::Set(_), Value::Set(_)) = (a, b) {
             return Err(Problem::failed("sets have no order"));
         }

@@ -1,41 +1,38 @@
-//! Takes strings apart.
+//! Splits strings.
 
-use super::Machine;
+use super::Interpreter;
 use super::call::Args;
 use super::value::Value;
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 use crate::text::is_space;
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     /// `split` and `rsplit`, at a separator or at white space.
-    pub(crate) fn split(
-        &self,
-        text: &str,
-        from_right: bool,
-        args: &Args,
-    ) -> Result<Value, Problem> {
-        let most = match args.plain.get(1) {
+    pub(crate) fn split(&self, text: &str, from_right: bool, args: &Args) -> Result<Value> {
+        let most = match args.positional.get(1) {
             Some(most) => {
-                usize::try_from(self.small_int(most, "the number of splits")?).unwrap_or(usize::MAX)
+                usize::try_from(self.int_arg(most, "the number of splits")?).unwrap_or(usize::MAX)
             }
             None => usize::MAX,
         };
-        let separator = match args.plain.first() {
+        let separator = match args.positional.first() {
             None | Some(Value::None) => None,
             Some(_) => Some(self.text_arg(args, 0, "split")?),
         };
-        let pieces = most.saturating_add(1);
+        let n_parts = most.saturating_add(1);
         match separator {
-            Some("") => Err(Problem::failed("split() at nothing")),
+            Some("") => Err(Problem::failed(
+                "split() takes a separator that is not empty",
+            )),
             Some(separator) if from_right => {
-                self.room_for_pieces(text.matches(separator).count().min(most))?;
-                let mut parts: Vec<&str> = text.rsplitn(pieces, separator).collect();
+                self.reserve_parts(text.matches(separator).count().min(most))?;
+                let mut parts: Vec<&str> = text.rsplitn(n_parts, separator).collect();
                 parts.reverse();
                 self.texts(parts.into_iter())
             }
-            Some(separator) => self.texts(text.splitn(pieces, separator)),
+            Some(separator) => self.texts(text.splitn(n_parts, separator)),
             None if from_right => {
-                self.room_for_pieces(text.split(is_space).count().min(most))?;
+                self.reserve_parts(text.split(is_space).count().min(most))?;
                 let mut parts: Vec<&str> = words_from_right(text, most).collect();
                 parts.reverse();
                 self.texts(parts.into_iter())
@@ -44,19 +41,16 @@ impl Machine<'_> {
         }
     }
 
-    fn room_for_pieces(&self, count: usize) -> Result<(), Problem> {
+    fn reserve_parts(&self, count: usize) -> Result<()> {
         self.meter.fits(count.saturating_mul(size_of::<&str>()))
     }
 
-    /// What is in front of a part, the part, and what is behind.
-    pub(crate) fn partition(
-        &self,
-        text: &str,
-        part: &str,
-        from_right: bool,
-    ) -> Result<Value, Problem> {
+    /// The text before a part, the part, and the text after it.
+    pub(crate) fn partition(&self, text: &str, part: &str, from_right: bool) -> Result<Value> {
         if part.is_empty() {
-            return Err(Problem::failed("partition() at nothing"));
+            return Err(Problem::failed(
+                "partition() takes a separator that is not empty",
+            ));
         }
         let found = if from_right {
             text.rsplit_once(part)
@@ -113,7 +107,7 @@ fn words_from_right(text: &str, most: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Lines, by all the line ends that Python knows.
+/// Splits at all line ends of Python.
 pub(crate) fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -129,7 +123,7 @@ pub(crate) fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first line ends, and where the next begins.
+/// The end of the first line, and the start of the next.
 fn line_end(text: &str) -> Option<(usize, usize)> {
     let ends = |c: char| {
         matches!(

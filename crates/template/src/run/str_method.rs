@@ -1,126 +1,79 @@
-//! What strings can do.
+//! Methods of strings.
 
-use super::Machine;
+use super::Interpreter;
 use super::call::Args;
-use super::meter::Build;
+use super::index::from_start;
+use super::meter::BoundedText;
 use super::value::{Str, Value};
-use crate::error::Problem;
+use crate::error::Result;
 use crate::text::{expand_tabs, is_space};
 
-pub(crate) const NAMES: &[&str] = &[
-    "capitalize",
-    "casefold",
-    "center",
-    "count",
-    "endswith",
-    "expandtabs",
-    "find",
-    "format",
-    "index",
-    "isalnum",
-    "isalpha",
-    "isascii",
-    "isdecimal",
-    "isdigit",
-    "islower",
-    "isnumeric",
-    "isspace",
-    "isupper",
-    "join",
-    "ljust",
-    "lower",
-    "lstrip",
-    "partition",
-    "removeprefix",
-    "removesuffix",
-    "replace",
-    "rfind",
-    "rindex",
-    "rjust",
-    "rpartition",
-    "rsplit",
-    "rstrip",
-    "split",
-    "splitlines",
-    "startswith",
-    "strip",
-    "swapcase",
-    "title",
-    "upper",
-    "zfill",
-];
-
-impl Machine<'_> {
+impl Interpreter<'_> {
     pub(crate) fn str_method(
         &self,
         text: &Str,
         name: &'static str,
         mut args: Args,
-    ) -> Result<Value, Problem> {
+    ) -> Result<Value> {
         self.meter.step_bytes(text.len())?;
         match name {
             "format" => {
                 let made = self.brace_format(text, &args)?;
                 self.text(made)
             }
-            "join" => {
-                args.count(name, 1, 1)?;
-                self.join_texts(text, args.at(0))
-            }
+            "join" => self.join_texts(text, args.get(0)),
             "split" | "rsplit" => {
-                args.place(&["sep", "maxsplit"]);
-                if let Some(most) = args.take_named("maxsplit") {
-                    args.plain.push(Value::None);
-                    args.plain.push(most);
+                args.fill_positional(&["sep", "maxsplit"]);
+                if let Some(most) = args.take_keyword("maxsplit") {
+                    args.positional.push(Value::None);
+                    args.positional.push(most);
                 }
-                args.count(name, 0, 2)?;
+                args.check_count(name, 0, 2)?;
                 self.split(text, name == "rsplit", &args)
             }
             "splitlines" => {
-                args.place(&["keepends"]);
-                args.count(name, 0, 1)?;
-                let keep = args.plain.first().is_some_and(|value| self.truth(value));
+                args.fill_positional(&["keepends"]);
+                args.check_count(name, 0, 1)?;
+                let keep = args
+                    .positional
+                    .first()
+                    .is_some_and(|value| self.truth(value));
                 self.texts(super::split::lines(text, keep))
             }
             "partition" | "rpartition" => {
-                args.count(name, 1, 1)?;
                 self.partition(text, self.text_arg(&args, 0, name)?, name == "rpartition")
             }
-            "upper" => self.cased(text, name, &args, |text| text.to_uppercase()),
-            "lower" => self.cased(text, name, &args, |text| text.to_lowercase()),
-            "casefold" if text.is_ascii() => {
-                self.cased(text, name, &args, |text| text.to_lowercase())
-            }
+            "upper" => self.cased(text, str::to_uppercase),
+            "lower" => self.cased(text, str::to_lowercase),
+            "casefold" if text.is_ascii() => self.cased(text, str::to_lowercase),
             "capitalize" | "title" | "swapcase" if text.is_ascii() => {
-                self.cased(text, name, &args, |text| recased(text, name))
+                self.cased(text, |text| recased(text, name))
             }
-            "capitalize" | "title" | "swapcase" | "casefold" => Err(Problem::failed(format!(
-                "{name}() works with ASCII alone in templates"
-            ))),
+            "capitalize" | "title" | "swapcase" | "casefold" => {
+                Err(failed!("{name}() works with ASCII alone in templates"))
+            }
             "strip" | "lstrip" | "rstrip" => self.stripped(text, name, &args),
             "startswith" | "endswith" => {
-                args.count(name, 1, 3)?;
-                let (part, _) = self.part_of(text, &args, 1)?;
-                self.begins_or_ends(part, args.at(0), name).map(Value::Bool)
+                let (part, _) = self.substring(text, &args, 1)?;
+                self.begins_or_ends(part, args.get(0), name)
+                    .map(Value::Bool)
             }
             "find" | "rfind" | "index" | "rindex" | "count" => self.found(text, name, &args),
             "replace" => self.replaced(text, &args),
             "removeprefix" => {
-                args.count(name, 1, 1)?;
                 let part = self.text_arg(&args, 0, name)?;
                 self.text(text.strip_prefix(part).unwrap_or(text).to_owned())
             }
             "removesuffix" => {
-                args.count(name, 1, 1)?;
                 let part = self.text_arg(&args, 0, name)?;
                 self.text(text.strip_suffix(part).unwrap_or(text).to_owned())
             }
-            "center" | "ljust" | "rjust" | "zfill" => self.widened(text, name, &args),
+            "center" | "ljust" | "rjust" | "zfill" => self.justified(text, name, &args),
             "expandtabs" => {
-                args.place(&["tabsize"]);
-                args.count(name, 0, 1)?;
-                let size = match args.plain.first() {
-                    Some(size) => self.small_int(size, "the size of tabs")?,
+                args.fill_positional(&["tabsize"]);
+                args.check_count(name, 0, 1)?;
+                let size = match args.positional.first() {
+                    Some(size) => self.int_arg(size, "the size of tabs")?,
                     None => 8,
                 };
                 let size = usize::try_from(size).unwrap_or(0);
@@ -129,10 +82,7 @@ impl Machine<'_> {
                     .fits(text.len().saturating_add(tabs.saturating_mul(size)))?;
                 self.text(expand_tabs(text, size))
             }
-            _ => {
-                args.count(name, 0, 0)?;
-                super::str_test::test(text, name).map(Value::Bool)
-            }
+            _ => super::str_test::test(text, name).map(Value::Bool),
         }
     }
 
@@ -141,38 +91,26 @@ impl Machine<'_> {
         args: &'v Args,
         at: usize,
         function: &str,
-    ) -> Result<&'v str, Problem> {
-        match args.at(at) {
+    ) -> Result<&'v str> {
+        match args.get(at) {
             Value::Str(text) => Ok(text),
-            other => Err(Problem::failed(format!(
-                "{function}() takes a string, not a value of type {}",
-                other.type_name()
-            ))),
+            other => Err(other.mismatch(format_args!("{function}() takes a string"))),
         }
     }
 
-    fn cased(
-        &self,
-        text: &str,
-        name: &str,
-        args: &Args,
-        change: impl Fn(&str) -> String,
-    ) -> Result<Value, Problem> {
-        args.count(name, 0, 0)?;
+    fn cased(&self, text: &str, change: impl Fn(&str) -> String) -> Result<Value> {
         self.meter.fits(text.len().saturating_mul(3))?;
         self.text(change(text))
     }
 
-    fn join_texts(&self, between: &str, parts: &Value) -> Result<Value, Problem> {
-        let mut out = Build::new(&self.meter);
+    fn join_texts(&self, between: &str, parts: &Value) -> Result<Value> {
+        let mut out = BoundedText::new(&self.meter);
         let iter = self.iter(parts)?;
         let mut first = true;
         while let Some(part) = self.next(&iter)? {
             let Value::Str(part) = part else {
                 let name = part.type_name();
-                return Err(Problem::failed(format!(
-                    "join() takes strings, not values of type {name}"
-                )));
+                return Err(failed!("join() takes strings, not values of type {name}"));
             };
             if !first {
                 out.push(between)?;
@@ -180,12 +118,11 @@ impl Machine<'_> {
             first = false;
             out.push(&part)?;
         }
-        self.text(out.done())
+        self.text(out.finish())
     }
 
-    fn stripped(&self, text: &str, name: &str, args: &Args) -> Result<Value, Problem> {
-        args.count(name, 0, 1)?;
-        let set = match args.plain.first() {
+    fn stripped(&self, text: &str, name: &str, args: &Args) -> Result<Value> {
+        let set = match args.positional.first() {
             None | Some(Value::None) => None,
             Some(_) => Some(self.text_arg(args, 0, name)?),
         };
@@ -200,12 +137,7 @@ impl Machine<'_> {
         self.text(text.to_owned())
     }
 
-    fn begins_or_ends(
-        &self,
-        text: Option<&str>,
-        wanted: &Value,
-        name: &str,
-    ) -> Result<bool, Problem> {
+    fn begins_or_ends(&self, text: Option<&str>, wanted: &Value, name: &str) -> Result<bool> {
         match wanted {
             Value::Str(part) => Ok(text.is_some_and(|text| {
                 if name == "startswith" {
@@ -225,54 +157,48 @@ impl Machine<'_> {
                 }
                 Ok(false)
             }
-            other => Err(Problem::failed(format!(
-                "{name}() takes a string or a tuple of strings, not a value of type {}",
-                other.type_name()
+            other => Err(other.mismatch(format_args!(
+                "{name}() takes a string or a tuple of strings"
             ))),
         }
     }
 
-    /// The part of a text between two places given as arguments, and where it begins. None if it ends before it begins.
-    fn part_of<'t>(
+    /// The substring between two optional index arguments, and its start. None if the end precedes the start.
+    fn substring<'t>(
         &self,
         text: &'t str,
         args: &Args,
         at: usize,
-    ) -> Result<(Option<&'t str>, usize), Problem> {
-        if args.plain.len() <= at {
+    ) -> Result<(Option<&'t str>, usize)> {
+        if args.positional.len() <= at {
             return Ok((Some(text), 0));
         }
         let length = i128::try_from(text.chars().count()).unwrap_or(i128::MAX);
-        let place = |value: Option<&Value>, default: i128| -> Result<i128, Problem> {
-            let place = match value {
+        let index = |value: Option<&Value>, default: i128| -> Result<i128> {
+            let index = match value {
                 None | Some(Value::None) => return Ok(default),
-                Some(value) => self.small_int(value, "a place in a string")?,
+                Some(value) => self.int_arg(value, "an index of a string")?,
             };
-            Ok(if place < 0 {
-                place.saturating_add(length).max(0)
-            } else {
-                place
-            })
+            Ok(from_start(index, length).max(0))
         };
-        let begin = place(args.plain.get(at), 0)?;
-        let end = place(args.plain.get(at + 1), length)?.min(length);
+        let begin = index(args.positional.get(at), 0)?;
+        let end = index(args.positional.get(at + 1), length)?.min(length);
         if begin > end {
             return Ok((None, 0));
         }
-        let offset = |place: i128| {
-            let place = usize::try_from(place).unwrap_or(usize::MAX);
+        let offset = |index: i128| {
+            let index = usize::try_from(index).unwrap_or(usize::MAX);
             text.char_indices()
-                .nth(place)
+                .nth(index)
                 .map_or(text.len(), |(offset, _)| offset)
         };
         let first = usize::try_from(begin).unwrap_or(usize::MAX);
         Ok((Some(&text[offset(begin)..offset(end)]), first))
     }
 
-    fn found(&self, text: &str, name: &str, args: &Args) -> Result<Value, Problem> {
-        args.count(name, 1, 3)?;
+    fn found(&self, text: &str, name: &str, args: &Args) -> Result<Value> {
         let wanted = self.text_arg(args, 0, name)?;
-        let (part, begin) = self.part_of(text, args, 1)?;
+        let (part, begin) = self.substring(text, args, 1)?;
         if name == "count" {
             let count = match part {
                 None => 0,
@@ -290,24 +216,23 @@ impl Machine<'_> {
             offset.map(|offset| part[..offset].chars().count() + begin)
         });
         match offset {
-            Some(place) => Ok(Value::Int(i128::try_from(place).unwrap_or(i128::MAX))),
+            Some(index) => Ok(Value::Int(i128::try_from(index).unwrap_or(i128::MAX))),
             None if name.ends_with("find") => Ok(Value::Int(-1)),
-            None => Err(Problem::failed(format!("{name}() did not find the string"))),
+            None => Err(failed!("{name}() did not find the string")),
         }
     }
 
-    fn replaced(&self, text: &str, args: &Args) -> Result<Value, Problem> {
-        args.count("replace", 2, 3)?;
+    fn replaced(&self, text: &str, args: &Args) -> Result<Value> {
         let (old, new) = (
             self.text_arg(args, 0, "replace")?,
             self.text_arg(args, 1, "replace")?,
         );
-        let most = match args.plain.get(2) {
-            Some(most) => usize::try_from(self.small_int(most, "the number of replacements")?)
+        let most = match args.positional.get(2) {
+            Some(most) => usize::try_from(self.int_arg(most, "the number of replacements")?)
                 .unwrap_or(usize::MAX),
             None => usize::MAX,
         };
-        let mut out = Build::new(&self.meter);
+        let mut out = BoundedText::new(&self.meter);
         let mut at = 0;
         for (offset, _) in text.match_indices(old).take(most) {
             out.push(&text[at..offset])?;
@@ -315,12 +240,11 @@ impl Machine<'_> {
             at = offset + old.len();
         }
         out.push(&text[at..])?;
-        self.text(out.done())
+        self.text(out.finish())
     }
 
-    fn widened(&self, text: &str, name: &str, args: &Args) -> Result<Value, Problem> {
-        args.count(name, 1, if name == "zfill" { 1 } else { 2 })?;
-        let width = usize::try_from(self.small_int(args.at(0), "a width")?).unwrap_or(0);
+    fn justified(&self, text: &str, name: &str, args: &Args) -> Result<Value> {
+        let width = usize::try_from(self.int_arg(args.get(0), "a width")?).unwrap_or(0);
         if name == "zfill" {
             let (sign, digits) = match text.strip_prefix(['+', '-']) {
                 Some(digits) => (&text[..1], digits),
@@ -328,7 +252,7 @@ impl Machine<'_> {
             };
             return self.text(self.padded(sign, digits, width, '0', '=')?);
         }
-        let fill = match args.plain.get(1) {
+        let fill = match args.positional.get(1) {
             None => ' ',
             Some(_) => {
                 let fill = self.text_arg(args, 1, name)?;
@@ -336,9 +260,7 @@ impl Machine<'_> {
                 match (chars.next(), chars.next()) {
                     (Some(fill), None) => fill,
                     _ => {
-                        return Err(Problem::failed(format!(
-                            "{name}() fills with one character"
-                        )));
+                        return Err(failed!("{name}() fills with one character"));
                     }
                 }
             }
@@ -351,19 +273,19 @@ impl Machine<'_> {
         self.text(made)
     }
 
-    /// Python's center() puts the odd one to the left if the width is odd.
-    fn centered(&self, text: &str, width: usize, fill: char) -> Result<String, Problem> {
+    /// Like Python's center(): an odd blank goes to the left if the width is odd.
+    fn centered(&self, text: &str, width: usize, fill: char) -> Result<String> {
         let missing = width.saturating_sub(text.chars().count());
         let left = missing / 2 + (missing & width & 1);
-        let mut out = Build::new(&self.meter);
+        let mut out = BoundedText::new(&self.meter);
         out.fill(fill, left)?;
         out.push(text)?;
         out.fill(fill, missing - left)?;
-        Ok(out.done())
+        Ok(out.finish())
     }
 }
 
-/// Upper and lower case by position, for ASCII.
+/// `capitalize`, `title` and `swapcase` for ASCII.
 fn recased(text: &str, name: &str) -> String {
     let mut inside_word = false;
     let mut first = true;

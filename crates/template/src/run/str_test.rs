@@ -1,10 +1,10 @@
-//! `isdigit()` and its like.
+//! `isdigit()` and similar tests.
 
-use crate::error::Problem;
+use crate::error::Result;
 use crate::text::is_space;
 
-/// Python and Rust disagree about letters and digits beyond ASCII, so these work with ASCII, and with Chinese characters as letters.
-pub(crate) fn test(text: &str, name: &str) -> Result<bool, Problem> {
+/// Supports ASCII, and Chinese characters as letters. Beyond these Python and Rust classify characters differently.
+pub(crate) fn test(text: &str, name: &str) -> Result<bool> {
     match name {
         "isascii" => return Ok(text.is_ascii()),
         "isspace" => return Ok(!text.is_empty() && text.chars().all(is_space)),
@@ -12,9 +12,9 @@ pub(crate) fn test(text: &str, name: &str) -> Result<bool, Problem> {
     }
     let known = |c: char| c.is_ascii() || is_ideograph(c);
     if !text.chars().all(known) {
-        return Err(Problem::failed(format!(
+        return Err(failed!(
             "{name}() knows ASCII and Chinese characters alone in templates"
-        )));
+        ));
     }
     let all = |test: fn(char) -> bool| !text.is_empty() && text.chars().all(test);
     Ok(match name {
@@ -31,9 +31,7 @@ pub(crate) fn test(text: &str, name: &str) -> Result<bool, Problem> {
                 && !text.contains(|c: char| c.is_ascii_lowercase())
         }
         _ => {
-            return Err(Problem::failed(format!(
-                "{name}() works with ASCII alone in templates"
-            )));
+            return Err(failed!("{name}() works with ASCII alone in templates"));
         }
     })
 }

@@ -1,23 +1,25 @@
-//! The values of a running template.
+//! The values of the interpreter.
 
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::builtin::Builtin;
 use super::dict::{Dict, Set};
 use super::iterate::Iter;
-use super::meter::Held;
+use super::meter::Reservation;
+use super::method::Method;
 use super::scope::{LoopState, Scope};
-use crate::error::{ErrorKind, Problem};
+use crate::error::{ErrorKind, Problem, Result};
 use crate::mako::Def;
 use crate::python::ast::{Function, Name};
 
-/// How deeply values may be nested: showing, comparing and dropping them is recursive.
+/// The deepest nesting of values, because displaying, comparing and dropping them is recursive.
 pub(crate) const MAX_DEPTH: u16 = 100;
-/// What an element of a list is taken to use.
+/// The estimated memory of a list item.
 pub(crate) const SLOT_BYTES: usize = 48;
-/// What any value in its own allocation is taken to use.
+/// The estimated memory of an allocated value.
 pub(crate) const VALUE_BYTES: usize = 96;
 
 #[derive(Clone)]
@@ -38,23 +40,23 @@ pub(crate) enum Value {
     Def(Arc<Def>),
     Builtin(Builtin),
     Type(Type),
-    Method(Rc<Bound>),
-    TypeMethod(Type, &'static str),
+    Method(Rc<BoundMethod>),
+    TypeMethod(Type, Method),
     Loop(Rc<LoopState>),
     Context,
 }
 
-/// A string: from the template's text, or made by it.
+/// A string: a literal of the template, or computed.
 #[derive(Clone)]
 pub(crate) enum Str {
-    Fixed(Arc<str>),
-    Made(Rc<Made>),
+    Literal(Arc<str>),
+    Computed(Rc<ComputedText>),
 }
 
-pub(crate) struct Made {
+pub(crate) struct ComputedText {
     pub(crate) text: Box<str>,
-    #[expect(dead_code, reason = "gives its bytes back when it is dropped")]
-    pub(crate) held: Held,
+    #[expect(dead_code, reason = "releases its memory when dropped")]
+    pub(crate) reserved: Reservation,
 }
 
 impl std::ops::Deref for Str {
@@ -62,24 +64,24 @@ impl std::ops::Deref for Str {
 
     fn deref(&self) -> &str {
         match self {
-            Str::Fixed(text) => text,
-            Str::Made(made) => &made.text,
+            Str::Literal(text) => text,
+            Str::Computed(made) => &made.text,
         }
     }
 }
 
 pub(crate) struct List {
     pub(crate) items: RefCell<Vec<Value>>,
-    pub(crate) held: Held,
+    pub(crate) reserved: Reservation,
     pub(crate) depth: Cell<u16>,
-    /// Whether the machine holds it until the end, because it may be part of a ring.
-    pub(crate) kept: Cell<bool>,
+    /// Whether it is tracked as a possible cycle.
+    pub(crate) is_tracked: Cell<bool>,
 }
 
 pub(crate) struct Tuple {
     pub(crate) items: Vec<Value>,
-    #[expect(dead_code, reason = "gives its bytes back when it is dropped")]
-    pub(crate) held: Held,
+    #[expect(dead_code, reason = "releases its memory when dropped")]
+    pub(crate) reserved: Reservation,
     pub(crate) depth: u16,
 }
 
@@ -111,22 +113,22 @@ pub(crate) enum View {
     Items,
 }
 
-/// A function of the template, with what it remembers.
+/// A function of the template, with its defaults and scope.
 pub(crate) struct Closure {
     pub(crate) function: Arc<Function>,
     pub(crate) defaults: Vec<Option<Value>>,
     pub(crate) scope: Rc<Scope>,
     pub(crate) depth: u16,
-    #[expect(dead_code, reason = "gives its bytes back when it is dropped")]
-    pub(crate) held: Held,
+    #[expect(dead_code, reason = "releases its memory when dropped")]
+    pub(crate) reserved: Reservation,
 }
 
-/// A method with its owner, as `names.append` is.
-pub(crate) struct Bound {
+/// A method with its owner, such as `names.append`.
+pub(crate) struct BoundMethod {
     pub(crate) owner: Value,
-    pub(crate) name: &'static str,
-    #[expect(dead_code, reason = "gives its bytes back when it is dropped")]
-    pub(crate) held: Held,
+    pub(crate) method: Method,
+    #[expect(dead_code, reason = "releases its memory when dropped")]
+    pub(crate) reserved: Reservation,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -143,6 +145,18 @@ pub(crate) enum Type {
 }
 
 impl Type {
+    pub(crate) const ALL: [Type; 9] = [
+        Type::Str,
+        Type::Int,
+        Type::Float,
+        Type::Bool,
+        Type::List,
+        Type::Tuple,
+        Type::Dict,
+        Type::Set,
+        Type::Range,
+    ];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Type::Str => "str",
@@ -175,7 +189,7 @@ impl Value {
         }
     }
 
-    /// The type, for values whose type templates can name.
+    /// The type, if templates can name it.
     pub(crate) fn type_of(&self) -> Option<Type> {
         match self {
             Value::Bool(_) => Some(Type::Bool),
@@ -187,21 +201,11 @@ impl Value {
             Value::Dict(_) => Some(Type::Dict),
             Value::Set(_) => Some(Type::Set),
             Value::Range(_) => Some(Type::Range),
-            Value::None
-            | Value::View(..)
-            | Value::Iter(_)
-            | Value::Function(_)
-            | Value::Def(_)
-            | Value::Builtin(_)
-            | Value::Type(_)
-            | Value::Method(_)
-            | Value::TypeMethod(..)
-            | Value::Loop(_)
-            | Value::Context => None,
+            _ => None,
         }
     }
 
-    /// How deeply nested it was when it was made.
+    /// The nesting depth.
     pub(crate) fn depth(&self) -> u16 {
         match self {
             Value::List(list) => list.depth.get(),
@@ -226,18 +230,28 @@ impl Value {
         }
     }
 
-    /// Whether it holds other values.
-    pub(crate) fn holds_others(&self) -> bool {
+    /// Whether it contains other values.
+    pub(crate) fn is_container(&self) -> bool {
         self.depth() > 0
     }
 
-    pub(crate) fn fixed(text: &str) -> Value {
-        Value::Str(Str::Fixed(Name::from(text)))
+    /// The problem that this value cannot be used as `what` says.
+    pub(crate) fn problem(&self, what: impl fmt::Display) -> Problem {
+        failed!("a value of type {} {what}", self.type_name())
+    }
+
+    /// The problem that another type is `wanted`.
+    pub(crate) fn mismatch(&self, wanted: impl fmt::Display) -> Problem {
+        failed!("{wanted}, not a value of type {}", self.type_name())
+    }
+
+    pub(crate) fn literal(text: &str) -> Value {
+        Value::Str(Str::Literal(Name::from(text)))
     }
 }
 
-/// The depth of something that holds these values.
-pub(crate) fn depth_over<'a>(values: impl Iterator<Item = &'a Value>) -> Result<u16, Problem> {
+/// The depth of a container of these values.
+pub(crate) fn depth_over<'a>(values: impl Iterator<Item = &'a Value>) -> Result<u16> {
     let depth = values.map(Value::depth).max().unwrap_or(0) + 1;
     if depth > MAX_DEPTH {
         return Err(too_deep());
