@@ -1,4 +1,4 @@
-//! Renders templates given as JSON lines `{"text", "variables", "objects", "includes"}` on stdin, one JSON answer per line: `{"text"}` or
+//! Renders templates from JSON lines `{"text", "variables", "objects", "includes"}` on stdin, with one JSON answer per line: `{"text"}` or
 //! `{"kind", "error"}`. `tests/golden/fuzz.py` compares the answers with Mako's.
 
 #![expect(
@@ -22,22 +22,22 @@ impl Includes for Texts {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for line in std::io::stdin().lock().lines() {
-        let mut given: Map<String, Value> = serde_json::from_str(&line?)?;
-        let text = given
+        let mut request: Map<String, Value> = serde_json::from_str(&line?)?;
+        let text = request
             .get("text")
             .and_then(Value::as_str)
             .unwrap_or_default()
             .to_owned();
         let mut context = Context::new();
-        if let Some(Value::Object(variables)) = given.remove("variables") {
+        if let Some(Value::Object(variables)) = request.remove("variables") {
             context = variables.into();
         }
-        if let Some(Value::Object(objects)) = given.remove("objects") {
+        if let Some(Value::Object(objects)) = request.remove("objects") {
             for (name, value) in objects {
                 context.insert_object(name, value);
             }
         }
-        let includes = given.remove("includes").map(serde_json::from_value);
+        let includes = request.remove("includes").map(serde_json::from_value);
         let includes = Texts(includes.transpose()?.unwrap_or_default());
         let result = Template::parse("t", &text)
             .and_then(|template| template.render(&context, &Limits::default(), &includes));

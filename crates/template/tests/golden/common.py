@@ -1,15 +1,15 @@
-"""What the makers of golden files and the fuzzer share: templates as Python's Mako renders them."""
+"""Renders templates with Python's Mako, for make.py and fuzz.py."""
 
 import re
 
 from mako.template import Template
 
-# The form of a line that includes another template, as the original product has it.
+# An include line, as in the original product.
 INCLUDE = re.compile(r"""^#\s*Ginclude\s+["'](?P<name>[^"']*)["']\s*$""", re.M)
 
 
 class Object(dict):
-    """A map whose fields are attributes too."""
+    """A map whose fields are also attributes."""
 
     def __getattr__(self, name):
         try:
@@ -35,7 +35,7 @@ def include(text, includes):
 
 
 def render(text, variables, made_objects, includes, strict=False):
-    """The text that Mako makes of a template. Undefined variables are always errors if `strict`, as they are in ours."""
+    """Renders a template with Mako. With `strict`, undefined variables are always errors, as in the template crate."""
     context = dict(variables)
     context.update({name: objects(value) for name, value in made_objects.items()})
     return Template(include(text, includes), strict_undefined=strict).render(**context)

@@ -4,9 +4,9 @@
     cargo build --release -p template --example render
     python crates/template/tests/golden/fuzz.py target/release/examples/render 20000 1
 
-The arguments are the program, how many templates, the seed, and what templates are: `grammar` (the default), `pieces` of syntax in any order,
-or `mutants` of the golden templates. What is reported: texts that differ, and templates that Mako refuses and
-we render. Templates that we refuse and Mako renders are counted by their reason.
+Arguments: the program, the number of templates, the seed, and the kind of templates: `grammar` (the default), `pieces` of syntax in any
+order, or `mutants` of the golden templates. Reports texts that differ, and templates that Mako refuses and the program renders. Counts
+templates that the program refuses and Mako renders, by reason.
 """
 
 import collections
@@ -197,7 +197,7 @@ class Maker:
         return out
 
     def pieces(self):
-        """Pieces of syntax in any order: what the lexers make of lines, blanks and ends."""
+        """Pieces of syntax in any order, to compare the lexers."""
         many = ["${a}", "${s}", "${ num | h }", "${'}'}", "${ {'a': 1}['a'] }", "<% w = 1 %>", "<%\n  w = 2\n%>", "% if a:\n", "% if e:\n", "% elif t:\n", "% else:\n",
                 "% endif\n", "% endif\n", "% for x in xs:\n", "% endfor\n", "% endfor\n", "  % if a:\n", "\t% endif\n", "%% x", "%%", "%%%", "\n%%", "##", "## c\n", "  ## c\n",
                 "## c\\\n", "#", "\\\n", "\\\r\n", "\\", "\n", "\n", "\r\n", "\r", " ", "  ", "\t", "x", "text\n", "<%doc>d</%doc>", "<%doc>\n% if\n</%doc>\n", "<%text>${x}</%text>",
@@ -205,7 +205,7 @@ class Maker:
                 "<%def name='m(p)'>\n${p}\n</%def>", "${m(1)}", "% if a: # c\n", "% for i in range(2): #c\n", "${loop.index}", "<% break %>", "<% continue %>", "${\na\n}",
                 "${[i\nfor i in xs]}", "${a # c\n}", "${''' ' '''}", "<% w = '%>' %>", "${w}", "<% # it's\n w = 3 %>", "%if a:\n", "%endif\n", "% if a :\n", "% endif # c\n", "\x0b", "é"]
         found = "".join(self.r.choice(many) for _ in range(self.r.randrange(1, 12)))
-        # Close what was opened, more often than chance would.
+        # Close open blocks more often than by chance.
         for word in ["if", "for"]:
             missing = found.count(f"% {word} ") + found.count(f"%{word} ") - found.count(f"end{word}")
             if missing > 0 and self.r.random() < 0.8:
@@ -223,7 +223,7 @@ class Maker:
 
 
 def mutant(r, texts):
-    """A golden template with a few parts taken out, put in, doubled or exchanged."""
+    """A golden template with a few parts removed, inserted, doubled or exchanged."""
     text = r.choice(texts)
     begin = r.randrange(len(text))
     text = text[begin : begin + 400] if r.random() < 0.5 else text

@@ -1,9 +1,9 @@
-"""Makes the golden files: what Python's Mako renders. Run by hand after a change to the cases, with Mako 1.4 or later:
+"""Generates the golden files with Python's Mako. Run by hand after a change to the cases, with Mako 1.4 or later:
 
     pip install mako
     python crates/template/tests/golden/make.py
 
-Each `cases/NAME.mako` is rendered with `context.json` and the templates in `includes/` into `cases/NAME.out`.
+Renders each `cases/NAME.mako` with `context.json` and the templates in `includes/` into `cases/NAME.out`.
 """
 
 import json
