@@ -13,7 +13,7 @@ pub mod odd;
 pub mod program;
 pub mod sim;
 pub mod soak;
-pub mod wait;
 
 pub use api::Api;
 pub use cluster::{Agent, Cluster, Network, Replicas, Setup};
+pub use testing::{precondition, wait};

@@ -55,15 +55,12 @@ fn the_files_secret_is_not_told_to_another_server() {
         json!({"error": {"code": "unauthenticated", "message": "no"}}),
     );
     let command = muster(&["ps", "--url", &foreign.url]);
-    // The data directory is found by default, not named: as an ordinary user or as root the place differs.
-    let data = match rustix::process::geteuid().is_root() {
-        true => return, // Root's default is /var/lib/muster, which is not the test's to write.
-        false => command.home().join(".local/share/muster"),
-    };
+    // The data directory is found by default, not named. Root's default is /var/lib/muster, which the test must not write.
+    let data = command.home().join(".local/share/muster");
     std::fs::create_dir_all(&data).unwrap();
     let saved = "url = \"http://127.0.0.1:7100\"\napp_code = \"a\"\napp_secret = \"s\"\n";
     std::fs::write(data.join("cli.toml"), saved).unwrap();
-    let ran = command.env("MUSTER_DATA", "").run();
+    let ran = command.env("MUSTER_DATA", "").as_ordinary_user().run();
     assert_eq!(ran.code, 3);
     assert!(
         ran.stderr

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 /// What one run of the command said, and how it ended.
 #[derive(Debug)]
@@ -75,6 +75,27 @@ impl Muster {
     pub(crate) fn in_home(mut self) -> Self {
         let home = self.home.path().to_owned();
         self.command.current_dir(home);
+        self
+    }
+
+    /// Runs as a user other than root. A test that runs as root keeps the capability to reach the program and the files.
+    pub(crate) fn as_ordinary_user(mut self) -> Self {
+        if geteuid().is_root() {
+            let mut wrapped = Command::new("setpriv");
+            wrapped
+                .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+                .args(["--inh-caps=+dac_override", "--ambient-caps=+dac_override"])
+                .arg("--")
+                .arg(self.command.get_program())
+                .args(self.command.get_args())
+                .env_clear()
+                .envs(
+                    self.command
+                        .get_envs()
+                        .filter_map(|(name, value)| Some((name, value?))),
+                );
+            self.command = wrapped;
+        }
         self
     }
 

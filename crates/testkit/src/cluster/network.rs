@@ -31,22 +31,19 @@ enum Link {
 }
 
 impl Network {
-    /// None where this user or this machine may not have networks of its own; says so.
-    pub fn make() -> Option<Self> {
+    /// Fails where this user or this machine may not make network namespaces.
+    pub fn make() -> Result<Self, String> {
         let holder = Command::new("unshare")
             .args(["--net", "cat"])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn();
         let network = Self {
-            holder: holder.ok()?,
+            holder: holder.map_err(|error| format!("unshare: {error}"))?,
             number: Port::take().unwrap(),
         };
-        let made = network.connect();
-        if let Err(why) = &made {
-            println!("skipped: no network of its own can be made here: {why}");
-        }
-        made.is_ok().then_some(network)
+        network.connect()?;
+        Ok(network)
     }
 
     fn connect(&self) -> Result<(), String> {

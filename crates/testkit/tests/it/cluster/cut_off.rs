@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use testkit::{Network, Replicas, Setup, wait};
+use testkit::{Network, Replicas, Setup, precondition, wait};
 
 use super::tasks::Daemons;
 use super::writes::{NOT_AVAILABLE, shows, write};
@@ -15,11 +15,13 @@ const AT_MOST: Duration = Duration::from_secs(15);
 
 #[test]
 fn a_replica_that_is_cut_off_loses_nothing_and_is_one_of_them_again() {
-    let Some(network) = Network::make() else {
+    let network = Network::make();
+    let missing = format!("a network namespace: {:?}", network.as_ref().err());
+    if !precondition::is_met(network.is_ok(), &missing) {
         return;
-    };
+    }
     let mut cluster = Replicas::prepare(Setup {
-        network: Some(network),
+        network: network.ok(),
         ..Setup::default()
     });
     let (others, lonely) = ([0, 1], 2);
