@@ -2,10 +2,10 @@
 
 use model::Op;
 use supervisor::host::How;
+use testing::Random;
 
 use crate::link::Weather;
 use crate::program;
-use crate::random::Random;
 use crate::world::{N_HOSTS, N_PROCESSES, World};
 
 #[derive(Debug, Clone, Copy)]

@@ -5,12 +5,12 @@ use std::time::Duration;
 use control::{Asked, Control, ControlError, Mode, Operate, Place, Registration, With};
 use model::access::Caller;
 use model::{Code, Host, Labels, Op, Spec};
+use testing::Random;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 
 use crate::brake::Brake;
 use crate::program;
-use crate::random::Random;
 use crate::world::{Belief, N_HOSTS, N_PROCESSES, World, hosts};
 
 /// How long the store is waited for when the server is to be killed while it works.

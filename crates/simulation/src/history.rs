@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use supervisor::host::Killed;
 use tempfile::TempDir;
+use testing::Random;
 use tokio::task::LocalSet;
 use tokio::time::sleep;
 
@@ -104,12 +105,18 @@ fn simulate<T>(
     Err(Box::new(Failure { seed, wrong, diary }))
 }
 
+/// Mostly short, sometimes long.
+pub(crate) fn pause(random: &mut Random) -> Duration {
+    let most = random.weighted(&[(3, 1), (4, 60), (4, 1_000), (3, 6_000), (1, 50_000)]);
+    random.millis_below(most)
+}
+
 async fn history(world: &mut World) -> Result<Summary, String> {
     world.begin().await;
     let n_actions = 5 + world.random.below(30);
     for _ in 0..n_actions {
         world.act().await;
-        sleep(world.random.pause()).await;
+        sleep(pause(&mut world.random)).await;
         world.mind().await;
         world.check_always().await?;
     }

@@ -24,7 +24,6 @@ mod diary;
 mod history;
 mod link;
 mod program;
-mod random;
 mod replicas;
 mod server_side;
 mod servers;

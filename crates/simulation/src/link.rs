@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use model::Host;
+use testing::Random;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, spawn_local};
@@ -16,7 +17,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 use wire::{Codec, Down, Up, UpKind};
 
 use crate::diary::Diary;
-use crate::random::Random;
 use crate::servers::Doors;
 
 /// Bytes on their way between two ends.

@@ -2,8 +2,7 @@
 
 use model::spec::{AutoType, Commands, Identity, Policy};
 use model::{FullName, Spec};
-
-use crate::random::Random;
+use testing::Random;
 
 /// How often one that can run is tried: it is never given up.
 const MANY: u32 = 100_000;

@@ -9,12 +9,13 @@ use control::{Asked, Clock, Control, Mode, Place, Registration};
 use model::access::Caller;
 use model::{Labels, UnixMillis};
 use store::Store;
+use testing::Random;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use crate::brake::Brake;
+use crate::history::pause;
 use crate::program;
-use crate::random::Random;
 use crate::server_side::{open_store, write_template};
 use crate::world::{N_HOSTS, N_PROCESSES, hosts};
 
@@ -58,7 +59,7 @@ pub(crate) async fn converge(seed: u64, dir: &Path, brake: &Brake) -> Result<(),
             false => control.unregister(&Caller::system(), &name, places).await,
         };
         changed.map_err(|error| error.to_string())?;
-        sleep(random.pause()).await;
+        sleep(pause(&mut random)).await;
     }
     sleep(QUIET).await;
     let shown: Vec<BTreeSet<String>> = replicas.iter().map(shown).collect();

@@ -12,13 +12,13 @@ use bus::{Bus, LocalHub, ReplicaId};
 use control::{Background, Clock, Control, FirstKeys};
 use model::{Host, UnixMillis};
 use store::Store;
+use testing::Random;
 use tokio::io::DuplexStream;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet, spawn_local};
 use tokio::time::Instant;
 
 use crate::brake::Brake;
-use crate::random::Random;
 
 const JOIN_TOKEN: &str = "join-me";
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use control::Control;
 use model::{Host, UnixMillis};
 use store::Store;
+use testing::Random;
 use tokio::io::DuplexStream;
 
 use crate::brake::Brake;
-use crate::random::Random;
 use crate::server_side::{Company, Door, Hub, ServerSide, write_template};
 
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use model::{Code, Host, Op, OpId, TaskId, UnixMillis};
+use testing::Random;
 use tokio::time::sleep;
 
 use crate::action::{Action, Trouble, weather};
@@ -12,7 +13,6 @@ use crate::agent_side::AgentSide;
 use crate::brake::Brake;
 use crate::diary::Diary;
 use crate::link::{Link, Weather};
-use crate::random::Random;
 use crate::servers::Servers;
 
 /// Any moment will do.

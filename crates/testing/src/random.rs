@@ -23,9 +23,16 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to below `end`, which is not 0.
-    pub fn below(&mut self, end: usize) -> usize {
-        (self.number() % end as u64) as usize
+    /// From 0 to below `end`, which must be positive.
+    pub fn below<N: TryInto<u64> + TryFrom<u64>>(&mut self, end: N) -> N {
+        let end = end.try_into().ok().expect("the end is not negative");
+        let number = N::try_from(self.number() % end);
+        number.ok().expect("a number below the end fits its type")
+    }
+
+    /// Each number below `end` with a probability of one third.
+    pub fn subset(&mut self, end: u32) -> Vec<u32> {
+        (0..end).filter(|_| self.one_in(3)).collect()
     }
 
     pub fn byte(&mut self) -> u8 {
@@ -42,7 +49,7 @@ impl Random {
         self.below(1000) < times
     }
 
-    pub fn one_in(&mut self, n: usize) -> bool {
+    pub fn one_in(&mut self, n: u32) -> bool {
         self.below(n) == 0
     }
 
@@ -56,7 +63,7 @@ impl Random {
 
     /// One of several, each as likely as its weight says.
     pub fn weighted<T: Copy>(&mut self, choices: &[(usize, T)]) -> T {
-        let mut at = self.below(choices.iter().map(|(weight, _)| weight).sum());
+        let mut at = self.below(choices.iter().map(|(weight, _)| weight).sum::<usize>());
         for (weight, choice) in choices {
             if at < *weight {
                 return *choice;

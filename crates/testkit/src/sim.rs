@@ -12,7 +12,6 @@ mod open_files;
 mod operations;
 mod options;
 mod processes;
-mod random;
 mod register;
 mod session;
 mod shared;

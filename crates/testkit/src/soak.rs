@@ -7,7 +7,6 @@ mod busy;
 mod check;
 mod live;
 mod process;
-mod random;
 mod servers;
 mod usage;
 mod world;

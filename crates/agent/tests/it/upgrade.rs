@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use agent::image::RunFile;
 use futures_util::{SinkExt, StreamExt};
 use model::{Code, Op, Outcome, State};
+use testing::wait::until_async as until;
 use wire::down::NameRef;
 use wire::{Ack, Command, Desired, DesiredProcess, UpKind};
 
@@ -224,14 +225,6 @@ fn copy_of_the_agent(to: &Path) {
 fn said(output: &Output) -> String {
     let text = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8(text).unwrap()
-}
-
-async fn until(what: &str, condition: impl Fn() -> bool) {
-    let since = Instant::now();
-    while !condition() {
-        assert!(since.elapsed() < PATIENCE, "{what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
 }
 
 #[tokio::test]

@@ -30,15 +30,6 @@ async fn three(urls: [String; 3]) -> [Bus; 3] {
     replicas
 }
 
-/// Waits for the condition.
-async fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain: {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
 /// Waits for this message; answers how often something was lost before.
 async fn hear(subscription: &mut bus::Subscription, from: &Bus, message: &Message) -> usize {
     let mut n_lagged = 0;

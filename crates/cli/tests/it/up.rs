@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use testing::wait::until;
 
 use crate::command::Ran;
 
@@ -107,14 +108,6 @@ fn agent_pid(home: &Path) -> Option<Pid> {
 
 fn is_alive(pid: Pid) -> bool {
     test_kill_process(pid).is_ok()
-}
-
-fn until(what: &str, condition: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !condition() {
-        assert!(started.elapsed() < PATIENCE, "not within a minute: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// Ends what a test that failed half-way would leave behind.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use control::{ControlError, NewJoinToken};
 use model::{AgentId, Host};
+use testing::wait::until_async as until;
 use wire::DownKind;
 
-use crate::replicas::until;
 use crate::rig::{Agent, Rig};
 
 const HOST: &str = "10.0.0.1";

@@ -5,6 +5,7 @@ use std::time::Duration;
 use control::{Certificate, ControlError, FirstKeys, Issued, NewJoinToken};
 use model::access::Caller;
 use model::{Host, UnixMillis};
+use testing::wait::until_async as until;
 use wire::{Bye, DownKind, Move};
 
 use crate::rig::{Agent, Rig, START, hello};
@@ -42,16 +43,6 @@ async fn is_asked_to_move(agent: &Agent) -> Option<String> {
         DownKind::Move(Move { reason }) => Some(reason),
         _ => None,
     })
-}
-
-async fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let waiting = async {
-        while !condition() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let waited = tokio::time::timeout(Duration::from_secs(30), waiting).await;
-    assert!(waited.is_ok(), "waited in vain: {what}");
 }
 
 #[tokio::test]

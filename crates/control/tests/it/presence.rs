@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use control::Mode;
 use model::State;
+use testing::wait::until_async as until;
 use wire::DownKind;
 
-use crate::replicas::{HOST, host, is_up, pair_with_agent, report, running, state, until};
+use crate::replicas::{HOST, host, is_up, pair_with_agent, report, running, state};
 use crate::rig::Rig;
 
 #[tokio::test]

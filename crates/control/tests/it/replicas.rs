@@ -4,21 +4,12 @@ use std::time::Duration;
 
 use control::{Happening, LogsOf, Mode};
 use model::{Flag, Host, Op, State};
+use testing::wait::until_async as until;
 use wire::{EventFrame, Output, ProcessStatus, Report};
 
 use crate::rig::{Rig, full};
 
 pub(crate) const HOST: &str = "10.0.0.1";
-
-pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let waiting = async {
-        while !condition() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let waited = tokio::time::timeout(Duration::from_secs(30), waiting).await;
-    assert!(waited.is_ok(), "waited in vain: {what}");
-}
 
 async fn shows(rig: &Rig, n_processes: usize) {
     let there = || rig.control.fleet().n_processes() == n_processes;

@@ -8,6 +8,7 @@ use model::topology::{
     ServiceFacts, SetEnv, SetFacts, SourceRow,
 };
 use model::{Flag, State, Status};
+use testing::wait::until_async as until;
 use wire::{ProcessStatus, Report};
 
 use crate::rig::{Agent, Rig, full};
@@ -277,7 +278,10 @@ async fn what_vanishes_is_shown_while_it_runs_and_goes_when_it_has_stopped() {
     assert!(!rig.control.fleet().view().has_vanished(BkProcessId(2)));
     import(&rig, facts(&["10.0.0.3"], &program("gse_agent", 1))).await;
     reports(&agent, "GSEKIT_BIZ_2/gse_agent_1", State::Stopped).await;
-    until(|| rig.control.fleet().view().process(BkProcessId(2)).is_none()).await;
+    until("it is forgotten", || {
+        rig.control.fleet().view().process(BkProcessId(2)).is_none()
+    })
+    .await;
     assert_eq!(instances(&rig).len(), 1);
     assert!(rig.control.fleet().view().surplus().is_empty());
 }
@@ -301,7 +305,7 @@ async fn more_instances_come_at_once_and_fewer_when_they_have_stopped() {
     };
     assert_eq!(names(&rig), [1, 3]);
     reports(&agent, "GSEKIT_BIZ_2/gse_agent_3", State::Stopped).await;
-    until(|| names(&rig) == [1]).await;
+    until("it is tidied", || names(&rig) == [1]).await;
     import(&rig, facts(&["10.0.0.1"], &program("gse_agent", 4))).await;
     assert_eq!(names(&rig), [1, 2, 3, 4]);
 }
@@ -425,14 +429,4 @@ async fn an_expression_selects_what_was_imported() {
         ..everything()
     };
     assert_eq!(rig.control.fleet().view_page(&filter, 0, 10).count, 5);
-}
-
-async fn until(mut condition: impl FnMut() -> bool) {
-    for _ in 0..400 {
-        if condition() {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("waited in vain");
 }

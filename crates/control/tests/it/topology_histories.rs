@@ -11,6 +11,8 @@ use model::topology::{
     split_instance_name,
 };
 use model::{AgentId, State, Status};
+use testing::Random;
+use testing::wait::until_async as until;
 use wire::{ProcessStatus, Report};
 
 use crate::rig::{Agent, Rig};
@@ -22,33 +24,17 @@ const NAMED: BusinessId = BusinessId(3);
 const ALIASES: [&str; 3] = ["login", "zone", "chat"];
 const N_HOSTS: u32 = 4;
 
-/// The same numbers for the same seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u32) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as u32 % n
-    }
-
-    fn one_in(&mut self, n: u32) -> bool {
-        self.below(n) == 0
-    }
-}
-
 /// The address of each host, and whether its agent is known.
 type Hosts = BTreeMap<u32, (u32, bool)>;
 
 /// Two hosts may come to have one address.
-fn change_hosts(hosts: &mut Hosts, dice: &mut Dice) {
-    let host = dice.below(N_HOSTS);
-    let address = match dice.one_in(3) {
-        true => dice.below(N_HOSTS),
+fn change_hosts(hosts: &mut Hosts, random: &mut Random) {
+    let host = random.below(N_HOSTS);
+    let address = match random.one_in(3) {
+        true => random.below(N_HOSTS),
         false => host,
     };
-    hosts.insert(host, (address, dice.one_in(2)));
+    hosts.insert(host, (address, random.one_in(2)));
 }
 
 /// A business in the making: each thing is in one of a few places.
@@ -76,21 +62,21 @@ impl Source {
         }
     }
 
-    fn change(&mut self, dice: &mut Dice) {
-        self.modules.insert(dice.below(3), dice.below(2));
-        let place = (dice.below(3), dice.below(N_HOSTS));
-        self.services.insert(dice.below(4), place);
-        for _ in 0..dice.below(4) {
+    fn change(&mut self, random: &mut Random) {
+        self.modules.insert(random.below(3), random.below(2));
+        let place = (random.below(3), random.below(N_HOSTS));
+        self.services.insert(random.below(4), place);
+        for _ in 0..random.below(4) {
             let process = (
-                dice.below(4),
-                dice.below(ALIASES.len() as u32),
-                dice.below(3) + 1,
-                dice.one_in(8),
+                random.below(4),
+                random.below(ALIASES.len() as u32),
+                random.below(3) + 1,
+                random.one_in(8),
             );
-            self.processes.insert(dice.below(6), process);
+            self.processes.insert(random.below(6), process);
         }
-        if dice.one_in(2) {
-            self.processes.remove(&dice.below(6));
+        if random.one_in(2) {
+            self.processes.remove(&random.below(6));
         }
     }
 
@@ -314,8 +300,8 @@ fn shown(fleet: &Fleet) -> Vec<String> {
 }
 
 /// An agent tells of one of its processes that it runs, or that it does not.
-async fn something_happens(rig: &Rig, agents: &HashMap<u32, Agent>, dice: &mut Dice) {
-    let host = dice.below(N_HOSTS);
+async fn something_happens(rig: &Rig, agents: &HashMap<u32, Agent>, random: &mut Random) {
+    let host = random.below(N_HOSTS);
     let name = {
         let fleet = rig.control.fleet();
         let id = fleet.host_id(&ip(host).parse().unwrap()).unwrap();
@@ -325,11 +311,11 @@ async fn something_happens(rig: &Rig, agents: &HashMap<u32, Agent>, dice: &mut D
             .collect();
         match names.is_empty() {
             true => return,
-            false => names[dice.below(names.len() as u32) as usize].clone(),
+            false => names[random.below(names.len())].clone(),
         }
     };
     let status = Status {
-        state: match dice.one_in(3) {
+        state: match random.one_in(3) {
             true => State::Stopped,
             false => State::Running,
         },
@@ -356,13 +342,7 @@ async fn tidied(rig: &Rig, at: &str) {
         };
         !every_row(&fleet).iter().any(is_left)
     };
-    for _ in 0..2000 {
-        if is_tidy() {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("{at}: what has stopped stays");
+    until(&format!("{at}: what has stopped is forgotten"), is_tidy).await;
 }
 
 async fn agents_of(rig: &Rig) -> HashMap<u32, Agent> {
@@ -374,22 +354,22 @@ async fn agents_of(rig: &Rig) -> HashMap<u32, Agent> {
 }
 
 async fn history(seed: u64, n_steps: u32) {
-    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut random = Random::new(seed);
     let mut rig = Rig::new().await;
     let mut agents = agents_of(&rig).await;
     let mut hosts: Hosts = (0..N_HOSTS).map(|host| (host, (host, false))).collect();
     let mut sources = [(NUMBERED, Source::full()), (NAMED, Source::full())];
     for step in 0..n_steps {
         let at = format!("seed {seed} step {step}");
-        for _ in 0..dice.below(8) {
-            something_happens(&rig, &agents, &mut dice).await;
+        for _ in 0..random.below(8) {
+            something_happens(&rig, &agents, &mut random).await;
         }
         tidied(&rig, &at).await;
-        if dice.one_in(2) {
-            change_hosts(&mut hosts, &mut dice);
+        if random.one_in(2) {
+            change_hosts(&mut hosts, &mut random);
         }
         if step > 0 {
-            sources[dice.below(2) as usize].1.change(&mut dice);
+            sources[random.below(2)].1.change(&mut random);
         }
         for (business, source) in &sources {
             let facts = source.facts(*business, &hosts);
@@ -402,7 +382,7 @@ async fn history(seed: u64, n_steps: u32) {
             assert_eq!(after, before, "{at}: something was written");
         }
         check(&rig.control.fleet(), seed, step);
-        if dice.one_in(10) {
+        if random.one_in(10) {
             let before = shown(&rig.control.fleet());
             drop(agents);
             rig = rig.restarted().await;

@@ -3,20 +3,21 @@
 use model::UnixMillis;
 use model::change::{Changes, Revision};
 use store::{AuditPage, CopyError, CopyStep, EventPage, JobPage, Loaded, Store};
+use testing::Random;
 
 use crate::place::Place;
-use crate::random::{Dice, random_changes};
+use crate::random::random_changes;
 use crate::some;
 
 /// Some of everything, with traces of what is no more.
 async fn populate(store: &Store) {
-    let mut dice = Dice::new(7);
+    let mut random = Random::new(7);
     let mut head = store
         .commit(Revision(0), &some::everything())
         .await
         .unwrap();
     for n in 1..30 {
-        let mut changes = random_changes(&mut dice, n);
+        let mut changes = random_changes(&mut random, n);
         changes.audit = vec![some::audit(n)];
         changes.events = (0..4).map(|host| some::event(host, n.into())).collect();
         head = store.commit(head, &changes).await.unwrap();

@@ -7,109 +7,114 @@ use model::job::{JobStatus, JobTaskRow};
 use model::topology::{
     BkHostId, BkProcessId, BusinessId, ModuleId, ProgramId, ServiceId, SetId, TopologyChanges,
 };
+use testing::Random;
 
 use crate::some;
 
 /// A task of its own each time, ends for some of the last ones, and anything else.
-pub fn random_changes(dice: &mut Dice, n: u32) -> Changes {
-    let n_targets = dice.below(4);
+pub fn random_changes(random: &mut Random, n: u32) -> Changes {
+    let n_targets = random.below(4);
     Changes {
-        hosts: dice.some(5).into_iter().map(some::host).collect(),
-        names: dice.some(5).into_iter().map(some::name).collect(),
-        definitions: dice.some(6).into_iter().map(some::definition).collect(),
-        definitions_gone: dice.some(6).into_iter().map(DefinitionId).collect(),
-        processes: dice
+        hosts: random.subset(5).into_iter().map(some::host).collect(),
+        names: random.subset(5).into_iter().map(some::name).collect(),
+        definitions: random.subset(6).into_iter().map(some::definition).collect(),
+        definitions_gone: random.subset(6).into_iter().map(DefinitionId).collect(),
+        processes: random
             .some(40)
             .into_iter()
             .map(|n| {
                 let mut process = some::process(n);
-                process.incarnation = Revision(u64::from(dice.below(1000)));
+                process.incarnation = Revision(u64::from(random.below(1000)));
                 process
             })
             .collect(),
-        processes_gone: dice.some(40).into_iter().map(ProcessId).collect(),
-        groups: dice
+        processes_gone: random.subset(40).into_iter().map(ProcessId).collect(),
+        groups: random
             .some(3)
             .into_iter()
-            .map(|host| some::groups(host, dice.below(3)))
+            .map(|host| some::groups(host, random.below(3)))
             .collect(),
         tasks: vec![some::task(n)],
         targets: (0..n_targets).map(|o| some::target(n, o)).collect(),
-        outcomes: dice
+        outcomes: random
             .some(20)
             .into_iter()
             .map(|back| {
                 let task = n.saturating_sub(back);
-                some::outcome(task, dice.below(4), Code(dice.below(2) as i32))
+                some::outcome(task, random.below(4), Code(random.below(2) as i32))
             })
             .collect(),
-        apps: dice.some(4).into_iter().map(some::app).collect(),
-        apps_gone: dice
+        apps: random.subset(4).into_iter().map(some::app).collect(),
+        apps_gone: random
             .some(4)
             .into_iter()
             .map(|n| some::app(n).code)
             .collect(),
-        users: dice.some(4).into_iter().map(some::user).collect(),
-        users_gone: dice
+        users: random.subset(4).into_iter().map(some::user).collect(),
+        users_gone: random
             .some(4)
             .into_iter()
             .map(|n| some::user(n).name)
             .collect(),
-        logins: dice.some(4).into_iter().map(some::login).collect(),
-        logins_gone: dice.some(4).into_iter().map(|n| [n as u8; 32]).collect(),
-        join_tokens: dice.some(4).into_iter().map(some::join_token).collect(),
-        join_tokens_gone: dice
+        logins: random.subset(4).into_iter().map(some::login).collect(),
+        logins_gone: random
+            .subset(4)
+            .into_iter()
+            .map(|n| [n as u8; 32])
+            .collect(),
+        join_tokens: random.subset(4).into_iter().map(some::join_token).collect(),
+        join_tokens_gone: random
             .some(4)
             .into_iter()
             .map(|n| some::join_token(n).id)
             .collect(),
-        webhooks: dice.some(4).into_iter().map(some::webhook).collect(),
-        webhooks_gone: dice
+        webhooks: random.subset(4).into_iter().map(some::webhook).collect(),
+        webhooks_gone: random
             .some(4)
             .into_iter()
             .map(|n| some::webhook(n).id)
             .collect(),
-        topology: random_topology(dice),
-        jobs: dice
+        topology: random_topology(random),
+        jobs: random
             .some(5)
             .into_iter()
-            .map(|n| some::job(n, random_status(dice)))
+            .map(|n| some::job(n, random_status(random)))
             .collect(),
-        job_tasks: random_job_tasks(dice),
-        templates: random_templates(dice),
+        job_tasks: random_job_tasks(random),
+        templates: random_templates(random),
         ..Changes::default()
     }
 }
 
-fn random_topology(dice: &mut Dice) -> TopologyChanges {
+fn random_topology(random: &mut Random) -> TopologyChanges {
     TopologyChanges {
-        businesses: dice.some(3).into_iter().map(some::business).collect(),
-        businesses_gone: dice.some(3).into_iter().map(BusinessId).collect(),
-        clouds: dice.some(3).into_iter().map(some::cloud).collect(),
-        sets: dice.some(4).into_iter().map(some::set).collect(),
-        sets_gone: dice.some(4).into_iter().map(SetId).collect(),
-        modules: dice.some(4).into_iter().map(some::module).collect(),
-        modules_gone: dice.some(4).into_iter().map(ModuleId).collect(),
-        machines: dice.some(4).into_iter().map(some::machine).collect(),
-        machines_gone: dice.some(4).into_iter().map(BkHostId).collect(),
-        services: dice.some(20).into_iter().map(some::service).collect(),
-        services_gone: dice.some(20).into_iter().map(ServiceId).collect(),
-        programs: dice.some(4).into_iter().map(some::program).collect(),
-        programs_gone: dice.some(4).into_iter().map(ProgramId).collect(),
-        processes: dice
+        businesses: random.subset(3).into_iter().map(some::business).collect(),
+        businesses_gone: random.subset(3).into_iter().map(BusinessId).collect(),
+        clouds: random.subset(3).into_iter().map(some::cloud).collect(),
+        sets: random.subset(4).into_iter().map(some::set).collect(),
+        sets_gone: random.subset(4).into_iter().map(SetId).collect(),
+        modules: random.subset(4).into_iter().map(some::module).collect(),
+        modules_gone: random.subset(4).into_iter().map(ModuleId).collect(),
+        machines: random.subset(4).into_iter().map(some::machine).collect(),
+        machines_gone: random.subset(4).into_iter().map(BkHostId).collect(),
+        services: random.subset(20).into_iter().map(some::service).collect(),
+        services_gone: random.subset(20).into_iter().map(ServiceId).collect(),
+        programs: random.subset(4).into_iter().map(some::program).collect(),
+        programs_gone: random.subset(4).into_iter().map(ProgramId).collect(),
+        processes: random
             .some(20)
             .into_iter()
             .map(|n| {
                 let mut process = some::view_process(n);
-                process.ordinal = dice.below(1000);
+                process.ordinal = random.below(1000);
                 process
             })
             .collect(),
-        processes_gone: dice.some(20).into_iter().map(BkProcessId).collect(),
+        processes_gone: random.subset(20).into_iter().map(BkProcessId).collect(),
     }
 }
 
-fn random_status(dice: &mut Dice) -> JobStatus {
+fn random_status(random: &mut Random) -> JobStatus {
     let all = [
         JobStatus::Pending,
         JobStatus::Running,
@@ -117,57 +122,36 @@ fn random_status(dice: &mut Dice) -> JobStatus {
         JobStatus::Failed,
         JobStatus::Ignored,
     ];
-    all[dice.below(5) as usize]
+    all[random.below(5) as usize]
 }
 
 /// Some of them of jobs that are over, or not there.
-fn random_job_tasks(dice: &mut Dice) -> Vec<JobTaskRow> {
+fn random_job_tasks(random: &mut Random) -> Vec<JobTaskRow> {
     let mut tasks = Vec::new();
-    for job in dice.some(6) {
-        for ordinal in dice.some(4) {
+    for job in random.subset(6) {
+        for ordinal in random.subset(4) {
             let mut task = some::job_task(job, ordinal);
-            task.status = random_status(dice);
+            task.status = random_status(random);
             tasks.push(task);
         }
     }
     tasks
 }
 
-fn random_templates(dice: &mut Dice) -> TemplateChanges {
+fn random_templates(random: &mut Random) -> TemplateChanges {
     TemplateChanges {
-        templates: dice.some(3).into_iter().map(some::template).collect(),
-        templates_gone: dice.some(3).into_iter().map(TemplateId).collect(),
-        versions: dice.some(4).into_iter().map(some::version).collect(),
-        versions_gone: dice.some(4).into_iter().map(VersionId).collect(),
-        files: dice
+        templates: random.subset(3).into_iter().map(some::template).collect(),
+        templates_gone: random.subset(3).into_iter().map(TemplateId).collect(),
+        versions: random.subset(4).into_iter().map(some::version).collect(),
+        versions_gone: random.subset(4).into_iter().map(VersionId).collect(),
+        files: random
             .some(8)
             .into_iter()
             .map(|n| {
-                let mut content = || (dice.below(2) == 0).then(|| dice.below(4));
+                let mut content = || (random.below(2) == 0).then(|| random.below(4));
                 some::config_file(n, content(), content())
             })
             .collect(),
-        contents: dice.some(4).into_iter().map(some::content).collect(),
-    }
-}
-
-/// The same throws every time.
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub fn below(&mut self, bound: u32) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as u32 % bound
-    }
-
-    /// Each number below the bound with a chance of one in three, in no order that matters.
-    pub fn some(&mut self, bound: u32) -> Vec<u32> {
-        (0..bound).filter(|_| self.below(3) == 0).collect()
+        contents: random.subset(4).into_iter().map(some::content).collect(),
     }
 }

@@ -12,13 +12,13 @@ use model::event::{Event, EventKind};
 use model::status::Exit;
 use model::{AgentId, Host, UnixMillis};
 use rustls::ClientConfig;
+use testing::Random;
 use tokio::time::{Instant, sleep, sleep_until};
 use wire::{Ack, Command, Desired, EventFrame, Hello, Up, version};
 
 use super::SimError;
 use super::operations::Operations;
 use super::processes::Processes;
-use super::random::Random;
 use super::session::{Ended, OpenError, Opening, talk};
 use super::shared::Shared;
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use model::operation::CommandRun;
 use model::status::Exit;
 use model::{Code, Flag, FullName, Op, OpId, Outcome, UnixMillis};
+use testing::Random;
 use tokio::time::Instant;
 use wire::up::OpRef;
 use wire::{Command, ResultFrame};
 
 use super::names::Names;
 use super::processes::Processes;
-use super::random::Random;
 use super::shared::Shared;
 use super::{Chance, Span};
 

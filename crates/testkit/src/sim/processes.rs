@@ -6,11 +6,11 @@ use std::time::Duration;
 use model::digest::{definition_hash, held_hash};
 use model::{FullName, Op};
 use prost::Message;
+use testing::Random;
 use tokio::time::Instant;
 use wire::{Desired, DesiredProcess, ProcessStatus, Report};
 
 use super::names::Names;
-use super::random::Random;
 
 /// How long a change waits for others, as in a real agent.
 const STATE_WAITS: Duration = Duration::from_millis(5);
@@ -56,7 +56,7 @@ impl Processes {
     }
 
     pub(super) fn any(&self, random: &mut Random) -> Option<Arc<FullName>> {
-        let at = random.below(self.held.len());
+        let at = random.below(self.held.len().max(1));
         self.held.get(at).map(|held| held.name.clone())
     }
 
@@ -225,7 +225,7 @@ impl Held {
     fn status(&self, now_ms: i64, random: &mut Random) -> ProcessStatus {
         let is_up = self.pid > 0;
         let figure = |most: u64, random: &mut Random| match is_up {
-            true => random.next() % most,
+            true => random.below(most),
             false => 0,
         };
         ProcessStatus {

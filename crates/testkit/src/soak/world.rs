@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use testing::Random;
 
 use super::live::{self, Live};
 use super::process::{Asked, Op, Process};
-use super::random::Random;
 use super::servers::Servers;
 use super::usage::Usage;
 use super::{Plan, Summary};

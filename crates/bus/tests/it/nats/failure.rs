@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use bus::{Bus, BusError, MAX_LAG, Message, REQUEST_TIMEOUT, Received, ReplicaId};
 use engines::{Nats, NatsCluster};
+use testing::wait::until_async as until;
 use tokio::sync::watch::{self, Receiver};
 
-use super::{hear, join, until};
+use super::{hear, join};
 use crate::conformance::{committed, meet, respond};
 
 #[tokio::test]

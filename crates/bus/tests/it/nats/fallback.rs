@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use bus::{Bus, BusError, Message, NatsOptions, Received, ReplicaId, Subscription};
 use engines::Nats;
+use testing::wait::until_async as until;
 
-use super::{PATIENCE, until};
+use super::PATIENCE;
 use crate::conformance::{committed, respond};
 use crate::post_office::PostOffice;
 

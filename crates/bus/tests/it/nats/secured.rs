@@ -2,8 +2,9 @@
 
 use bus::{Bus, NatsError, NatsOptions, Received, ReplicaId};
 use engines::Nats;
+use testing::wait::until_async as until;
 
-use super::{join, until};
+use super::join;
 use crate::conformance::{committed, meet};
 
 #[tokio::test]

@@ -3,11 +3,12 @@
 use model::change::{Changes, DefinitionId, Revision};
 use model::{Code, UnixMillis};
 use store::StoreError;
+use testing::Random;
 
 use super::commit::all_gone;
 use crate::picture::Picture;
 use crate::place::Place;
-use crate::random::{Dice, random_changes};
+use crate::random::random_changes;
 use crate::some;
 
 pub async fn a_follower_is_told_everything_that_is_new_and_nothing_else(place: &Place) {
@@ -111,11 +112,11 @@ fn check_one_state(changes: &Changes, revision: Revision) {
 
 pub async fn changes_folded_onto_an_earlier_load_equal_a_fresh_load(place: &Place) {
     let store = place.open().await;
-    let mut dice = Dice::new(0x5eed);
+    let mut random = Random::new(0x5eed);
     let mut expected = Picture::default();
     let mut earlier = vec![(Revision(0), Picture::default())];
     for n in 0..150 {
-        let changes = random_changes(&mut dice, n as u32);
+        let changes = random_changes(&mut random, n as u32);
         let revision = store.commit(Revision(n), &changes).await.unwrap();
         let changes = known_outcomes_only(&store, changes).await;
         expected.fold(&with_all_tasks(&store, changes).await);
@@ -128,7 +129,7 @@ pub async fn changes_folded_onto_an_earlier_load_equal_a_fresh_load(place: &Plac
             "after {revision}: {fresh:#?}\n{expected:#?}"
         );
 
-        let (since, picture) = &earlier[dice.below(earlier.len() as u32) as usize];
+        let (since, picture) = &earlier[random.below(earlier.len())];
         let mut folded = picture.clone();
         let (head, changes) = store.changes_since(*since).await.unwrap();
         folded.fold(&changes);
