@@ -9,6 +9,7 @@
 
 pub mod api;
 pub mod cluster;
+pub mod fake_agent;
 pub mod odd;
 pub mod program;
 pub mod sim;
@@ -16,4 +17,5 @@ pub mod soak;
 
 pub use api::Api;
 pub use cluster::{Agent, Cluster, Network, Replicas, Setup};
+pub use fake_agent::FakeAgent;
 pub use testing::{precondition, wait};

@@ -5,10 +5,11 @@ use std::time::Duration;
 use control::{ControlError, FileOnHost, Mode};
 use model::Host;
 use model::config_file::{DesiredFile, FileLookup, FileMetadata, MAX_BYTES, WrittenFile};
+use testkit::FakeAgent;
 use wire::ask::{Question, ReadFile, WriteFile};
 use wire::{DownKind, Output};
 
-use crate::rig::{Agent, Rig};
+use crate::rig::Rig;
 
 const HOST: &str = "10.0.0.1";
 const PATH: &str = "/etc/app.conf";
@@ -17,7 +18,7 @@ fn host() -> Host {
     HOST.parse().unwrap()
 }
 
-async fn rig() -> (Rig, Agent) {
+async fn rig() -> (Rig, FakeAgent) {
     let rig = Rig::new().await;
     rig.register("ns/p", &[HOST], "./a", Mode::Register).await;
     let agent = rig.agent(HOST).await;
@@ -43,20 +44,6 @@ fn written() -> WrittenFile {
         unchanged: false,
         previous_md5: None,
         backup_path: None,
-    }
-}
-
-impl Agent {
-    /// Says that it has begun, then everything at once.
-    pub(crate) async fn does(&self, id: u64, bytes: Vec<u8>) {
-        self.says_chunk(id, "").await;
-        self.says(Output {
-            id,
-            chunk: bytes,
-            last: true,
-            ..Output::default()
-        })
-        .await;
     }
 }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 use control::{ControlError, NewJoinToken};
 use model::{AgentId, Host};
 use testing::wait::until_async as until;
+use testkit::FakeAgent;
 use wire::DownKind;
 
-use crate::rig::{Agent, Rig};
+use crate::rig::Rig;
 
 const HOST: &str = "10.0.0.1";
 const TEN_MINUTES: Duration = Duration::from_secs(600);
@@ -39,7 +40,7 @@ async fn replacing_token(rig: &Rig) -> String {
 }
 
 /// Why the server ends the session.
-async fn bye(agent: &Agent) -> String {
+async fn bye(agent: &FakeAgent) -> String {
     loop {
         for kind in agent.hears().await {
             if let DownKind::Bye(bye) = kind {

@@ -6,10 +6,11 @@ use model::event::{Event, EventKind};
 use model::status::Exit;
 use model::webhook::{Webhook, WebhookUrl};
 use model::{Namespace, UnixMillis};
+use testkit::FakeAgent;
 use wire::{DownKind, EventFrame};
 
 use crate::access::{operator_of, trail};
-use crate::rig::{Agent, Rig, START, full};
+use crate::rig::{Rig, START, full};
 
 fn event(name: &str, kind: EventKind, at: i64) -> Event {
     Event {
@@ -23,7 +24,7 @@ fn event(name: &str, kind: EventKind, at: i64) -> Event {
 }
 
 /// Sends events, numbered from `first`, and waits until all of them are on record.
-async fn happen(rig: &Rig, agent: &Agent, first: u64, events: &[Event]) {
+async fn happen(rig: &Rig, agent: &FakeAgent, first: u64, events: &[Event]) {
     let count = || async {
         let filter = EventFilter {
             limit: 1000,
@@ -282,7 +283,7 @@ async fn an_event_that_is_sent_again_is_acknowledged_and_not_told_or_counted_aga
 }
 
 /// Listens until the server says that it has every event up to this number.
-async fn acknowledged(agent: &Agent, through: u64) {
+async fn acknowledged(agent: &FakeAgent, through: u64) {
     loop {
         for kind in agent.hears().await {
             if let DownKind::Ack(ack) = kind

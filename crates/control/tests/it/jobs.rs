@@ -7,15 +7,16 @@ use model::job::{JobAction, JobId, JobOptions, JobStatus};
 use model::scope::{Scope, Selection};
 use model::topology::{BusinessId, Origin};
 use model::{Code, Outcome, UnixMillis};
+use testkit::fake_agent::{FakeAgent, op_of};
 use wire::DownKind;
 
-use crate::rig::{Agent, Rig, op_of};
+use crate::rig::Rig;
 use crate::topology::{facts, process, program};
 
 const BUSINESS: BusinessId = BusinessId(2);
 
 /// Two hosts with `first` of priority 1 and `second` of priority 2 on each, and their agents.
-async fn two_hosts(rig: &Rig) -> Vec<Agent> {
+async fn two_hosts(rig: &Rig) -> Vec<FakeAgent> {
     let with = |alias: &str, priority| model::topology::Program {
         priority: Some(priority),
         ..program(alias, 1)
@@ -46,7 +47,7 @@ async fn create(rig: &Rig, action: JobAction, options: JobOptions) -> JobId {
 }
 
 /// Answers every command that comes until nothing at all does; the names in the order in which they were asked for.
-async fn answer_all(agents: &[Agent], code: impl Fn(&str) -> Code) -> Vec<String> {
+async fn answer_all(agents: &[FakeAgent], code: impl Fn(&str) -> Code) -> Vec<String> {
     let mut asked = Vec::new();
     loop {
         let mut quiet = true;
@@ -286,7 +287,7 @@ async fn a_process_without_a_command_fails_alone() {
 async fn a_host_without_its_agent_fails_its_own_tasks() {
     let rig = Rig::new().await;
     let agents = two_hosts(&rig).await;
-    let [first, second] = <[Agent; 2]>::try_from(agents).ok().unwrap();
+    let [first, second] = <[FakeAgent; 2]>::try_from(agents).ok().unwrap();
     drop(second);
     let options = JobOptions {
         isolation: model::job::Isolation::Host,

@@ -6,9 +6,10 @@ use control::{Certificate, ControlError, FirstKeys, Issued, NewJoinToken};
 use model::access::Caller;
 use model::{Host, UnixMillis};
 use testing::wait::until_async as until;
+use testkit::FakeAgent;
 use wire::{Bye, DownKind, Move};
 
-use crate::rig::{Agent, Rig, START, hello};
+use crate::rig::{Rig, START, hello};
 
 const HOST: &str = "0:10.0.0.1";
 
@@ -24,7 +25,7 @@ fn issued(at: i64) -> Certificate {
 }
 
 /// The goodbye that an agent hears, if any.
-async fn bye(agent: &Agent) -> Option<Bye> {
+async fn bye(agent: &FakeAgent) -> Option<Bye> {
     let heard = agent.hears().await;
     heard.into_iter().find_map(|frame| match frame {
         DownKind::Bye(bye) => Some(bye),
@@ -37,7 +38,7 @@ async fn bye(agent: &Agent) -> Option<Bye> {
     })
 }
 
-async fn is_asked_to_move(agent: &Agent) -> Option<String> {
+async fn is_asked_to_move(agent: &FakeAgent) -> Option<String> {
     let heard = agent.hears().await;
     heard.into_iter().find_map(|frame| match frame {
         DownKind::Move(Move { reason }) => Some(reason),

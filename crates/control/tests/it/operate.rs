@@ -5,8 +5,9 @@ use std::time::Duration;
 use control::{ControlError, Mode, Operate, With};
 use model::spec::Probe;
 use model::{Code, Flag, Labels, Op, Outcome, UnixMillis};
+use testkit::fake_agent::op_of;
 
-use crate::rig::{Rig, START, asked, full, op_of, spec};
+use crate::rig::{Rig, START, asked, full, spec};
 
 #[tokio::test]
 async fn what_cannot_begin_ends_at_once() {

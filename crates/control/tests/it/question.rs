@@ -6,14 +6,15 @@ use control::{ControlError, LogsOf, Mode};
 use model::access::Caller;
 use model::held::{ForeignProcess, HeldProcess, HeldReport};
 use model::{Code, Flag, Op, Outcome, UnixMillis};
+use testkit::fake_agent::{FakeAgent, op_of};
 use wire::ask::{Question, WINDOW};
 use wire::{DownKind, Output};
 
-use crate::rig::{Agent, Rig, full, op_of};
+use crate::rig::{Rig, full};
 
 const HOST: &str = "10.0.0.1";
 
-async fn rig() -> (Rig, Agent) {
+async fn rig() -> (Rig, FakeAgent) {
     let rig = Rig::new().await;
     rig.register("ns/p", &[HOST], "./a", Mode::Register).await;
     let agent = rig.agent(HOST).await;
@@ -30,39 +31,8 @@ fn logs_of(name: &str) -> LogsOf {
     }
 }
 
-impl Agent {
-    /// The next question, with its id.
-    pub(crate) async fn is_asked(&self) -> (u64, Question) {
-        let asking = async {
-            loop {
-                for frame in self.session.next().await {
-                    if let Some(DownKind::Ask(ask)) = frame.kind {
-                        return (ask.id, ask.question().unwrap());
-                    }
-                }
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(20), asking)
-            .await
-            .expect("a question within 20 s")
-    }
-
-    pub(crate) async fn says(&self, output: Output) {
-        self.session.take(output.into()).await.unwrap();
-    }
-
-    pub(crate) async fn says_chunk(&self, id: u64, chunk: &str) {
-        let output = Output {
-            id,
-            chunk: chunk.into(),
-            ..Output::default()
-        };
-        self.says(output).await;
-    }
-}
-
 /// Asks and answers the first chunk.
-async fn stream(rig: &Rig, agent: &Agent) -> (u64, control::AnswerStream) {
+async fn stream(rig: &Rig, agent: &FakeAgent) -> (u64, control::AnswerStream) {
     let asking = rig.control.logs(&rig.caller, logs_of("ns/p"));
     let answering = async {
         let (id, question) = agent.is_asked().await;

@@ -51,7 +51,7 @@ pub(crate) fn report(statuses: Vec<ProcessStatus>) -> wire::Up {
 }
 
 /// Two replicas, and an agent of the first that the second knows of.
-pub(crate) async fn pair_with_agent() -> (Rig, Rig, crate::rig::Agent) {
+pub(crate) async fn pair_with_agent() -> (Rig, Rig, testkit::FakeAgent) {
     let (one, two) = Rig::pair().await;
     one.register("ns/p", &[HOST], "./a", Mode::Register).await;
     let agent = one.agent(HOST).await;
@@ -190,7 +190,7 @@ async fn a_question_is_answered_by_an_agent_that_another_replica_holds() {
     let answers = async {
         let (id, _) = agent.is_asked().await;
         for n in 0..20 {
-            agent.says_chunk(id, &format!("{n};")).await;
+            agent.says_chunk(id, format!("{n};")).await;
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         let last = Output {

@@ -5,22 +5,18 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use bus::{Bus, LocalHub, ReplicaId};
-use control::{
-    Asked, Clock, Control, ControlError, FirstKeys, Mode, Operate, Place, Registration, Session,
-    With,
-};
+use control::{Asked, Clock, Control, FirstKeys, Mode, Operate, Place, Registration, With};
 use model::access::Caller;
 use model::change::Changes;
 use model::spec::RawSpec;
 use model::spec::raw::SpecRules;
-use model::{
-    AgentId, Code, Flag, FullName, Host, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis,
-};
+use model::{AgentId, Code, Flag, FullName, Host, Labels, Op, Spec, TaskId, UnixMillis};
 use store::Store;
 use tempfile::TempDir;
+use testkit::FakeAgent;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use wire::{Command, Desired, DownKind, Hello, ResultFrame};
+use wire::Hello;
 
 pub(crate) const START: i64 = 1_800_000_000_000;
 
@@ -191,43 +187,37 @@ impl Rig {
     }
 
     /// Enrols a host and connects its agent, which holds nothing.
-    pub(crate) async fn agent(&self, host: &str) -> Agent {
+    pub(crate) async fn agent(&self, host: &str) -> FakeAgent {
         self.enrolled(host, None).await
     }
 
     /// The same with an id that others may know it by.
-    pub(crate) async fn agent_with_id(&self, host: &str, id: AgentId) -> Agent {
+    pub(crate) async fn agent_with_id(&self, host: &str, id: AgentId) -> FakeAgent {
         self.enrolled(host, Some(id)).await
     }
 
-    async fn enrolled(&self, host: &str, id: Option<AgentId>) -> Agent {
+    async fn enrolled(&self, host: &str, id: Option<AgentId>) -> FakeAgent {
         let fixed = FirstKeys {
             join_token: Some("join-me".into()),
             ..Default::default()
         };
         self.control.ensure_first_keys(fixed).await.unwrap();
         let host: Host = host.parse().unwrap();
-        match self.control.enrol("join-me", host, id, None).await {
-            // One that was here before has its certificate.
-            Ok(_) | Err(ControlError::HostInUse(_)) => {}
-            Err(error) => panic!("{host} is not enrolled: {error}"),
-        }
+        FakeAgent::enrol(&self.control, "join-me", host, id).await;
         self.connect(host, 0)
     }
 
-    pub(crate) fn connect(&self, host: Host, held_digest: u64) -> Agent {
+    pub(crate) fn connect(&self, host: Host, held_digest: u64) -> FakeAgent {
         self.connect_as(host, held_digest, 0)
     }
 
     /// The same, as the connection of this number.
-    pub(crate) fn connect_as(&self, host: Host, held_digest: u64, session: u64) -> Agent {
+    pub(crate) fn connect_as(&self, host: Host, held_digest: u64, session: u64) -> FakeAgent {
         let hello = Hello {
             session,
             ..hello(host, held_digest)
         };
-        Agent {
-            session: self.control.attach(host, &hello).unwrap(),
-        }
+        FakeAgent::connect(&self.control, host, &hello)
     }
 
     pub(crate) fn flag_and_managed(&self, name: &str, host: &str) -> (Flag, bool) {
@@ -242,76 +232,9 @@ impl Rig {
 
 pub(crate) fn hello(host: Host, held_digest: u64) -> Hello {
     Hello {
-        oldest: 1,
-        newest: 1,
-        cloud: host.cloud,
-        ip: host.ip.to_string(),
         held_digest,
-        ..Default::default()
+        ..FakeAgent::hello(host)
     }
-}
-
-/// The server's side of one agent's connection, driven by hand.
-pub(crate) struct Agent {
-    pub(crate) session: Session,
-}
-
-impl Agent {
-    /// What the server says next; nothing, if it has nothing to say within a moment.
-    pub(crate) async fn hears(&self) -> Vec<DownKind> {
-        match tokio::time::timeout(Duration::from_millis(200), self.session.next()).await {
-            Ok(frames) => frames.into_iter().filter_map(|frame| frame.kind).collect(),
-            Err(_) => Vec::new(),
-        }
-    }
-
-    pub(crate) async fn hears_commands(&self) -> Vec<Command> {
-        let command = |kind| match kind {
-            DownKind::Command(command) => Some(command),
-            _ => None,
-        };
-        self.hears().await.into_iter().filter_map(command).collect()
-    }
-
-    /// What it is told of processes, leaving out what is only about groups.
-    pub(crate) async fn hears_processes(&self) -> Vec<Desired> {
-        let mut desired = self.hears_desired().await;
-        desired.retain(|desired| desired.groups.is_empty());
-        desired
-    }
-
-    pub(crate) async fn hears_desired(&self) -> Vec<Desired> {
-        let desired = |kind| match kind {
-            DownKind::Desired(desired) => Some(desired),
-            _ => None,
-        };
-        self.hears().await.into_iter().filter_map(desired).collect()
-    }
-
-    pub(crate) async fn answers(&self, op: OpId, outcome: Outcome) {
-        self.session
-            .take(ResultFrame::new(op, &outcome).into())
-            .await
-            .unwrap();
-    }
-
-    pub(crate) async fn answers_ok(
-        &self,
-        command: &Command,
-        flag: Option<Flag>,
-        managed: Option<bool>,
-    ) {
-        let outcome = Outcome {
-            flag,
-            managed,
-            ..Outcome::plain(Code::OK, "success", UnixMillis(1))
-        };
-        self.answers(op_of(command), outcome).await;
-    }
-}
-
-pub(crate) fn op_of(command: &Command) -> OpId {
-    command.op.unwrap().into()
 }
 
 pub(crate) fn full(name: &str) -> FullName {

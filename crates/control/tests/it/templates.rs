@@ -11,10 +11,11 @@ use model::job::{AfterRelease, JobAction, JobId, JobOptions, JobStatus};
 use model::scope::{Scope, Selection};
 use model::topology::{BkProcessId, BusinessId, Origin};
 use model::{Code, Outcome, UnixMillis};
+use testkit::fake_agent::{FakeAgent, op_of};
 use wire::DownKind;
 use wire::ask::Question;
 
-use crate::rig::{Agent, Rig, op_of};
+use crate::rig::Rig;
 use crate::topology::{facts, program};
 
 const BUSINESS: BusinessId = BusinessId(2);
@@ -68,7 +69,7 @@ impl Disk {
 }
 
 /// One host with two instances, an agent, and a template that is bound and active.
-async fn rig(text: &str) -> (Rig, Agent, TemplateId) {
+async fn rig(text: &str) -> (Rig, FakeAgent, TemplateId) {
     let rig = Rig::new().await;
     let mut one = facts(&["10.0.0.1"], &program("zone", 2));
     one.variables.insert("region".into(), "sz".into());
@@ -127,7 +128,7 @@ async fn create(rig: &Rig, action: JobAction, options: JobOptions) -> JobId {
 }
 
 /// Carries a job to its end with an agent that does what it is told.
-async fn run(rig: &Rig, agent: &Agent, disk: &Disk, id: JobId) -> JobView {
+async fn run(rig: &Rig, agent: &FakeAgent, disk: &Disk, id: JobId) -> JobView {
     let serve = async {
         loop {
             for heard in agent.hears().await {

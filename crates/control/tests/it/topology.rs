@@ -9,9 +9,10 @@ use model::topology::{
 };
 use model::{Flag, State, Status};
 use testing::wait::until_async as until;
+use testkit::FakeAgent;
 use wire::{ProcessStatus, Report};
 
-use crate::rig::{Agent, Rig, full};
+use crate::rig::{Rig, full};
 
 const BUSINESS: BusinessId = BusinessId(2);
 
@@ -120,7 +121,7 @@ fn instances(rig: &Rig) -> Vec<String> {
     shown
 }
 
-async fn reports(agent: &Agent, name: &str, state: State) {
+async fn reports(agent: &FakeAgent, name: &str, state: State) {
     let status = Status {
         state,
         flag: Some(Flag::Running),

@@ -13,9 +13,10 @@ use model::topology::{
 use model::{AgentId, State, Status};
 use testing::Random;
 use testing::wait::until_async as until;
+use testkit::FakeAgent;
 use wire::{ProcessStatus, Report};
 
-use crate::rig::{Agent, Rig};
+use crate::rig::Rig;
 
 /// Numbers everything itself, as a CMDB does.
 const NUMBERED: BusinessId = BusinessId(2);
@@ -300,7 +301,7 @@ fn shown(fleet: &Fleet) -> Vec<String> {
 }
 
 /// An agent tells of one of its processes that it runs, or that it does not.
-async fn something_happens(rig: &Rig, agents: &HashMap<u32, Agent>, random: &mut Random) {
+async fn something_happens(rig: &Rig, agents: &HashMap<u32, FakeAgent>, random: &mut Random) {
     let host = random.below(N_HOSTS);
     let name = {
         let fleet = rig.control.fleet();
@@ -345,7 +346,7 @@ async fn tidied(rig: &Rig, at: &str) {
     until(&format!("{at}: what has stopped is forgotten"), is_tidy).await;
 }
 
-async fn agents_of(rig: &Rig) -> HashMap<u32, Agent> {
+async fn agents_of(rig: &Rig) -> HashMap<u32, FakeAgent> {
     let mut agents = HashMap::new();
     for host in 0..N_HOSTS {
         agents.insert(host, rig.agent_with_id(&ip(host), agent_id(host)).await);

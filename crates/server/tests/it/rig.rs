@@ -1,21 +1,19 @@
 //! The server on a loopback port with a real store, a client that writes bytes, and an agent made of frames.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
-use control::{Clock, Control, ControlError, FirstKeys, Session};
-use model::event::Event;
-use model::{Code, Flag, Host, OpId, Outcome, Status, UnixMillis};
+use control::{Clock, Control, FirstKeys};
+use model::Host;
 use serde_json::{Value, json};
 use server::Config;
 use server::http::listen::{HttpListener, HttpListenerSettings};
 use server::http::{HttpState, Readiness};
 use store::Store;
 use tempfile::TempDir;
+use testkit::FakeAgent;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use wire::{Command, DownKind, EventFrame, Hello, ProcessStatus, Report, ResultFrame};
 
 pub(crate) const APP: &str = "demo";
 pub(crate) const SECRET: &str = "demo-secret-0123456789";
@@ -191,86 +189,16 @@ impl Rig {
     }
 
     /// Enrols a host and connects its agent.
-    pub(crate) async fn agent(&self, host: &str) -> Agent {
+    pub(crate) async fn agent(&self, host: &str) -> FakeAgent {
         attach(&self.control, host).await
     }
 }
 
 /// Enrols a host with a server that knows [`JOIN`], and connects its agent.
-pub(crate) async fn attach(control: &Control, host: &str) -> Agent {
+pub(crate) async fn attach(control: &Control, host: &str) -> FakeAgent {
     let host: Host = host.parse().unwrap();
-    match control.enrol(JOIN, host, None, None).await {
-        // A host that enrolled before has its certificate.
-        Ok(_) | Err(ControlError::HostInUse(_)) => {}
-        Err(error) => panic!("{host} is not enrolled: {error}"),
-    }
-    let hello = Hello {
-        oldest: 1,
-        newest: 1,
-        agent_version: "1.2.3".into(),
-        cloud: host.cloud,
-        ip: host.ip.to_string(),
-        hostname: "box".into(),
-        root: true,
-        cores: 2,
-        ..Default::default()
-    };
-    Agent(control.attach(host, &hello).unwrap())
-}
-
-/// The server's side of one agent's session, driven by the test.
-pub(crate) struct Agent(pub(crate) Session);
-
-impl Agent {
-    /// Waits for a command and sends its result.
-    pub(crate) async fn ends_next(&self, outcome: impl Fn(OpId) -> Outcome) {
-        let command = self.next_command().await;
-        let id = command.op.unwrap().into();
-        self.ends(&command, outcome(id)).await;
-    }
-
-    pub(crate) async fn ends_well(&self, flag: Flag, managed: bool) {
-        let outcome = |_| Outcome {
-            flag: Some(flag),
-            managed: Some(managed),
-            ..Outcome::plain(Code::OK, "success", UnixMillis(1_700_000_000_000))
-        };
-        self.ends_next(outcome).await;
-    }
-
-    /// Waits for `n` commands.
-    pub(crate) async fn commands(&self, n: usize) -> Vec<Command> {
-        let mut commands = Vec::new();
-        while commands.len() < n {
-            let frames = tokio::time::timeout(TIMEOUT, self.0.next());
-            let frames = frames.await.expect("a command");
-            commands.extend(frames.into_iter().filter_map(|frame| match frame.kind {
-                Some(DownKind::Command(command)) => Some(command),
-                _ => None,
-            }));
-        }
-        commands
-    }
-
-    pub(crate) async fn ends(&self, command: &Command, outcome: Outcome) {
-        let id: OpId = command.op.unwrap().into();
-        let frame = ResultFrame::new(id, &outcome);
-        self.0.take(frame.into()).await.unwrap();
-    }
-
-    pub(crate) async fn next_command(&self) -> Command {
-        self.commands(1).await.remove(0)
-    }
-
-    pub(crate) async fn sends_event(&self, seq: u64, event: &Event) {
-        let frame = EventFrame::new(seq, event);
-        self.0.take(frame.into()).await.unwrap();
-    }
-
-    pub(crate) async fn reports(&self, name: &str, status: Status) {
-        let statuses = vec![ProcessStatus::new(&name.parse().unwrap(), &status)];
-        self.0.take(Report { statuses }.into()).await.unwrap();
-    }
+    FakeAgent::enrol(control, JOIN, host, None).await;
+    FakeAgent::connect(control, host, &FakeAgent::hello(host))
 }
 
 /// Reads until the text holds all of `parts`.

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use model::{Flag, State, Status};
 use serde_json::{Value, json};
+use testkit::FakeAgent;
 
-use crate::rig::{Agent, Rig};
+use crate::rig::Rig;
 
 pub(crate) const PROCESS_STATUS: &str = "/v2/gsekit/api/process/process_status/";
 
@@ -51,7 +52,7 @@ pub(crate) fn document() -> Value {
 /// The business with its connected agents.
 pub(crate) struct Business {
     pub(crate) rig: Rig,
-    pub(crate) agents: Vec<Agent>,
+    pub(crate) agents: Vec<FakeAgent>,
 }
 
 impl Business {

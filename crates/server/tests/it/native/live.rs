@@ -1,10 +1,11 @@
 //! Live questions to agents: logs, and held processes.
 
 use serde_json::{Value, json};
+use testkit::FakeAgent;
 use tokio::net::TcpStream;
-use wire::{DownKind, Output, Question};
+use wire::Question;
 
-use crate::rig::{Agent, HEADERS, Rig, TIMEOUT, read_until, spec};
+use crate::rig::{HEADERS, Rig, read_until, spec};
 
 const GZIP_HEADERS: [(&str, &str); 4] = [
     HEADERS[0],
@@ -13,31 +14,7 @@ const GZIP_HEADERS: [(&str, &str); 4] = [
     ("Accept-Encoding", "gzip"),
 ];
 
-impl Agent {
-    /// Waits for a live question.
-    async fn next_ask(&self) -> (u64, Question) {
-        loop {
-            let frames = tokio::time::timeout(TIMEOUT, self.0.next());
-            for frame in frames.await.expect("a question") {
-                if let Some(DownKind::Ask(ask)) = frame.kind {
-                    return (ask.id, ask.question().unwrap());
-                }
-            }
-        }
-    }
-
-    async fn says(&self, id: u64, chunk: &[u8], last: bool) {
-        let output = Output {
-            id,
-            chunk: chunk.to_vec(),
-            last,
-            ..Output::default()
-        };
-        self.0.take(output.into()).await.unwrap();
-    }
-}
-
-async fn rig() -> (Rig, Agent) {
+async fn rig() -> (Rig, FakeAgent) {
     let rig = Rig::new().await;
     let agent = rig.agent("0:10.0.0.1").await;
     let body = json!({"hosts": ["10.0.0.1"], "spec": spec()});
@@ -47,15 +24,15 @@ async fn rig() -> (Rig, Agent) {
 }
 
 /// Follows a log and sends the first chunk.
-async fn follow(rig: &Rig, agent: &Agent) -> (TcpStream, u64) {
+async fn follow(rig: &Rig, agent: &FakeAgent) -> (TcpStream, u64) {
     let path = "/api/v1/processes/gse/web/logs?host=10.0.0.1&tail=5&follow=true";
     let stream = rig.open("GET", path, &GZIP_HEADERS, b"").await;
-    let (id, question) = agent.next_ask().await;
+    let (id, question) = agent.is_asked().await;
     let Question::Logs(logs) = question else {
         panic!("{question:?}");
     };
     assert_eq!((logs.tail_lines, logs.follow), (5, true));
-    agent.says(id, b"one\n", false).await;
+    agent.says_chunk(id, b"one\n").await;
     (stream, id)
 }
 
@@ -67,7 +44,7 @@ async fn logs_are_plain_text_line_by_line() {
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     assert!(head.contains("content-type: text/plain"), "{head}");
     // Compression does not hold chunks back.
-    agent.says(id, b"two", false).await;
+    agent.says_chunk(id, b"two").await;
     read_until(&mut stream, &["two"]).await;
     drop(agent);
     let last_line = "\nmuster: the agent of host 0:10.0.0.1 disconnected; the output ends here\n";
@@ -80,7 +57,7 @@ async fn a_disconnected_reader_cancels_the_question() {
     let (mut stream, id) = follow(&rig, &agent).await;
     read_until(&mut stream, &["one\n"]).await;
     drop(stream);
-    assert_eq!(agent.next_ask().await, (id, Question::Cancel));
+    assert_eq!(agent.is_asked().await, (id, Question::Cancel));
 }
 
 #[tokio::test]
@@ -134,9 +111,9 @@ async fn held_processes_are_compared_with_desired_ones() {
         "foreign": [{"process": "gse/web", "pid_path": "/w.pid", "pid": 9, "program": "sleep", "user": "root"}],
     });
     let answering = async {
-        let (id, question) = agent.next_ask().await;
+        let (id, question) = agent.is_asked().await;
         assert_eq!(question, Question::Held {});
-        agent.says(id, report.to_string().as_bytes(), true).await;
+        agent.says_last(id, report.to_string()).await;
     };
     let asking = rig.native("GET", "/hosts/0:10.0.0.1/held", Value::Null);
     let ((status, body), ()) = tokio::join!(asking, answering);

@@ -8,9 +8,10 @@ use model::{Namespace, UnixMillis};
 use serde_json::{Value, json};
 use server::Running;
 use tempfile::TempDir;
+use testkit::FakeAgent;
 
 use crate::receiver::Receiver;
-use crate::rig::{Agent, Rig, attach, config};
+use crate::rig::{Rig, attach, config};
 
 #[tokio::test]
 async fn webhooks_are_created_listed_tested_and_deleted() {
@@ -98,7 +99,7 @@ async fn webhook(running: &Running, url: &str, namespace: Option<&str>) -> Webho
         .unwrap()
 }
 
-async fn send_events(agent: &Agent, seq: std::ops::Range<u64>, name: &str) {
+async fn send_events(agent: &FakeAgent, seq: std::ops::Range<u64>, name: &str) {
     for seq in seq {
         let event = Event {
             at: UnixMillis(1_700_000_000_000),

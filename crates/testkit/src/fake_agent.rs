@@ -1,0 +1,196 @@
+//! The agent's end of a connection to a [`Control`], driven frame by frame: tests of `control` and `server` decide what the
+//! agent receives and sends, and when.
+
+use std::time::Duration;
+
+use control::{Control, ControlError, Session};
+use model::event::Event;
+use model::{AgentId, Code, Flag, Host, OpId, Outcome, Status, UnixMillis};
+use testing::wait::PATIENCE;
+use wire::{
+    Command, Desired, DownKind, EventFrame, Hello, Output, ProcessStatus, Question, Report,
+    ResultFrame, Up,
+};
+
+/// How long [`FakeAgent::hears`] waits before it takes the server to be silent.
+const SILENCE: Duration = Duration::from_millis(200);
+
+pub struct FakeAgent {
+    pub session: Session,
+}
+
+impl FakeAgent {
+    /// Enrols a host with this join token, unless it is enrolled.
+    pub async fn enrol(control: &Control, token: &str, host: Host, id: Option<AgentId>) {
+        match control.enrol(token, host, id, None).await {
+            Ok(_) | Err(ControlError::HostInUse(_)) => {}
+            Err(error) => panic!("{host} is not enrolled: {error}"),
+        }
+    }
+
+    /// Connects as an enrolled host.
+    pub fn connect(control: &Control, host: Host, hello: &Hello) -> Self {
+        Self {
+            session: control.attach(host, hello).unwrap(),
+        }
+    }
+
+    /// The hello of a host that holds nothing.
+    pub fn hello(host: Host) -> Hello {
+        Hello {
+            oldest: 1,
+            newest: 1,
+            agent_version: "1.2.3".into(),
+            cloud: host.cloud,
+            ip: host.ip.to_string(),
+            hostname: "box".into(),
+            root: true,
+            cores: 2,
+            ..Hello::default()
+        }
+    }
+
+    /// The next frames of the server; none if it stays silent.
+    pub async fn hears(&self) -> Vec<DownKind> {
+        match tokio::time::timeout(SILENCE, self.session.next()).await {
+            Ok(frames) => frames.into_iter().filter_map(|frame| frame.kind).collect(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    async fn hears_only<T>(&self, pick: impl Fn(DownKind) -> Option<T>) -> Vec<T> {
+        self.hears().await.into_iter().filter_map(pick).collect()
+    }
+
+    pub async fn hears_commands(&self) -> Vec<Command> {
+        self.hears_only(command).await
+    }
+
+    /// What should run, without frames that are only about groups.
+    pub async fn hears_processes(&self) -> Vec<Desired> {
+        let mut desired = self.hears_desired().await;
+        desired.retain(|desired| desired.groups.is_empty());
+        desired
+    }
+
+    pub async fn hears_desired(&self) -> Vec<Desired> {
+        let desired = |kind| match kind {
+            DownKind::Desired(desired) => Some(desired),
+            _ => None,
+        };
+        self.hears_only(desired).await
+    }
+
+    /// Waits for `n` frames of a kind, which may come together.
+    async fn receives<T>(&self, n: usize, pick: impl Fn(DownKind) -> Option<T>) -> Vec<T> {
+        let mut received = Vec::new();
+        while received.len() < n {
+            let frames = tokio::time::timeout(PATIENCE, self.session.next()).await;
+            let frames = frames.expect("the server sends what the test waits for");
+            received.extend(frames.into_iter().filter_map(|frame| pick(frame.kind?)));
+        }
+        received
+    }
+
+    pub async fn commands(&self, n: usize) -> Vec<Command> {
+        self.receives(n, command).await
+    }
+
+    pub async fn next_command(&self) -> Command {
+        self.commands(1).await.remove(0)
+    }
+
+    /// The next live question, with its id.
+    pub async fn is_asked(&self) -> (u64, Question) {
+        let question = |kind| match kind {
+            DownKind::Ask(ask) => Some((ask.id, ask.question().unwrap())),
+            _ => None,
+        };
+        self.receives(1, question).await.remove(0)
+    }
+
+    pub async fn sends(&self, frame: impl Into<Up>) {
+        self.session.take(frame.into()).await.unwrap();
+    }
+
+    pub async fn answers(&self, op: OpId, outcome: Outcome) {
+        self.sends(ResultFrame::new(op, &outcome)).await;
+    }
+
+    pub async fn answers_ok(&self, command: &Command, flag: Option<Flag>, managed: Option<bool>) {
+        let outcome = Outcome {
+            flag,
+            managed,
+            ..Outcome::plain(Code::OK, "success", UnixMillis(1_700_000_000_000))
+        };
+        self.answers(op_of(command), outcome).await;
+    }
+
+    pub async fn ends(&self, command: &Command, outcome: Outcome) {
+        self.answers(op_of(command), outcome).await;
+    }
+
+    /// Waits for a command and ends it.
+    pub async fn ends_next(&self, outcome: impl Fn(OpId) -> Outcome) {
+        let id = op_of(&self.next_command().await);
+        self.answers(id, outcome(id)).await;
+    }
+
+    pub async fn ends_well(&self, flag: Flag, managed: bool) {
+        let command = self.next_command().await;
+        self.answers_ok(&command, Some(flag), Some(managed)).await;
+    }
+
+    pub async fn says(&self, output: Output) {
+        self.sends(output).await;
+    }
+
+    /// One chunk of an answer that goes on.
+    pub async fn says_chunk(&self, id: u64, chunk: impl Into<Vec<u8>>) {
+        let chunk = chunk.into();
+        self.sends(Output {
+            id,
+            chunk,
+            ..Output::default()
+        })
+        .await;
+    }
+
+    /// The last chunk of an answer.
+    pub async fn says_last(&self, id: u64, chunk: impl Into<Vec<u8>>) {
+        let chunk = chunk.into();
+        self.sends(Output {
+            id,
+            chunk,
+            last: true,
+            ..Output::default()
+        })
+        .await;
+    }
+
+    /// Says that it has begun, then everything at once.
+    pub async fn does(&self, id: u64, bytes: Vec<u8>) {
+        self.says_chunk(id, "").await;
+        self.says_last(id, bytes).await;
+    }
+
+    pub async fn sends_event(&self, seq: u64, event: &Event) {
+        self.sends(EventFrame::new(seq, event)).await;
+    }
+
+    pub async fn reports(&self, name: &str, status: Status) {
+        let statuses = vec![ProcessStatus::new(&name.parse().unwrap(), &status)];
+        self.sends(Report { statuses }).await;
+    }
+}
+
+fn command(kind: DownKind) -> Option<Command> {
+    match kind {
+        DownKind::Command(command) => Some(command),
+        _ => None,
+    }
+}
+
+pub fn op_of(command: &Command) -> OpId {
+    command.op.unwrap().into()
+}
