@@ -1,7 +1,7 @@
-//! Answers to live questions: what is held, what processes write, and what became of files.
+//! Answers to the server's live questions: held processes, process output, configuration files.
 //!
-//! Belongs to one connection and ends with it. Output goes out last of all, a chunk at a time and one question after the
-//! other, and never more than a window ahead of its reader: what the reader has not taken stays in its file.
+//! Belongs to one connection and ends with it. Output has the lowest priority: one chunk at a time, round robin over the
+//! questions, and never more than a window ahead of its reader.
 
 mod config_file;
 mod output;
@@ -18,61 +18,61 @@ use tokio::time::Instant;
 use wire::ask::{MAX_CHUNK, MAX_OPEN, Question, WINDOW};
 use wire::{Ask, Output};
 
-pub(crate) use config_file::Files;
-use config_file::Working;
-use output::Written;
+use config_file::FileTask;
+pub(crate) use config_file::HostFiles;
+use output::ProcessOutput;
 
-/// Every question that is open.
+/// The open questions of one connection.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    files: Files,
+    files: HostFiles,
     open: VecDeque<Answer>,
 }
 
 #[derive(Debug)]
 struct Answer {
     id: u64,
-    /// Chunks that may go out before the reader wants more.
+    /// Chunks that may be sent before the reader asks for more.
     credit: u32,
-    source: Source,
+    source: AnswerSource,
 }
 
 /// Where the chunks come from.
 #[derive(Debug)]
-enum Source {
-    /// The supervisor has not said yet.
+enum AnswerSource {
+    /// The supervisor has not answered yet.
     Held(oneshot::Receiver<HeldReport>),
-    /// Known whole; from here on it has to be sent.
-    Known(Vec<u8>, usize),
-    Written(Written),
+    /// The whole answer, and how much of it was sent.
+    Bytes(Vec<u8>, usize),
+    Output(ProcessOutput),
     /// A file is being written or read.
-    Working(Working),
+    File(FileTask),
     Refused(String),
 }
 
-/// What goes out next.
+/// What to send next for one question.
 #[derive(Debug, PartialEq, Eq)]
-enum Piece {
+enum NextChunk {
     Chunk(Vec<u8>),
     Last(Vec<u8>),
     Refused(String),
 }
 
 impl Answers {
-    pub(crate) fn new(files: Files) -> Self {
+    pub(crate) fn new(files: HostFiles) -> Self {
         Self {
             files,
             open: VecDeque::new(),
         }
     }
 
-    /// Takes a question, or a word about one. What has to be asked of the supervisor is given back.
+    /// Takes a question, or more credit or a cancellation for one. Returns the request to the supervisor, if any.
     pub(crate) fn take(&mut self, ask: &Ask) -> Option<Request> {
         let question = match ask.question() {
             Ok(question) => question,
             Err(invalid) => {
                 let reason = format!("this agent does not know the question: {invalid}");
-                self.push(ask.id, Source::Refused(reason));
+                self.push(ask.id, AnswerSource::Refused(reason));
                 return None;
             }
         };
@@ -93,7 +93,7 @@ impl Answers {
                 if self.open.len() >= MAX_OPEN =>
             {
                 let reason = "too many questions at once".to_owned();
-                self.push(ask.id, Source::Refused(reason));
+                self.push(ask.id, AnswerSource::Refused(reason));
                 None
             }
             Question::WriteFile(write) => {
@@ -108,19 +108,19 @@ impl Answers {
             }
             Question::Held {} => {
                 let (answer, report) = oneshot::channel();
-                self.push(ask.id, Source::Held(report));
+                self.push(ask.id, AnswerSource::Held(report));
                 Some(Request::Held(answer))
             }
             Question::Logs(logs) => {
-                let (written, request) = Written::new(logs);
-                self.push(ask.id, Source::Written(written));
+                let (output, request) = ProcessOutput::new(logs);
+                self.push(ask.id, AnswerSource::Output(output));
                 Some(request)
             }
         }
     }
 
-    /// Refusals may exceed the limit, but not without one.
-    fn push(&mut self, id: u64, source: Source) {
+    /// Refusals may exceed [`MAX_OPEN`], up to twice as many.
+    fn push(&mut self, id: u64, source: AnswerSource) {
         if self.open.len() < 2 * MAX_OPEN {
             self.open.push_back(Answer {
                 id,
@@ -130,7 +130,7 @@ impl Answers {
         }
     }
 
-    /// The next chunk of whoever's turn it is. What has to be asked of the supervisor goes to `ask`.
+    /// The next chunk, round robin. Requests to the supervisor go to `ask`.
     pub(crate) fn next(&mut self, now: Instant, mut ask: impl FnMut(Request)) -> Option<Output> {
         for _ in 0..self.open.len() {
             let mut answer = self.open.pop_front()?;
@@ -143,9 +143,9 @@ impl Answers {
                     self.open.push_back(answer);
                     continue;
                 }
-                Some(Piece::Chunk(chunk)) => (chunk, false, String::new()),
-                Some(Piece::Last(chunk)) => (chunk, true, String::new()),
-                Some(Piece::Refused(reason)) => (Vec::new(), true, reason),
+                Some(NextChunk::Chunk(chunk)) => (chunk, false, String::new()),
+                Some(NextChunk::Last(chunk)) => (chunk, true, String::new()),
+                Some(NextChunk::Refused(reason)) => (Vec::new(), true, reason),
             };
             let output = Output {
                 id: answer.id,
@@ -162,32 +162,35 @@ impl Answers {
         None
     }
 
-    /// When a file should be looked at again.
+    /// When to poll a followed file again.
     pub(crate) fn due(&self) -> Option<Instant> {
         let due = |answer: &Answer| match &answer.source {
-            Source::Written(written) if answer.credit > 0 => written.due(),
-            Source::Held(_)
-            | Source::Known(..)
-            | Source::Written(_)
-            | Source::Working(_)
-            | Source::Refused(_) => None,
+            AnswerSource::Output(written) if answer.credit > 0 => written.due(),
+            AnswerSource::Held(_)
+            | AnswerSource::Bytes(..)
+            | AnswerSource::Output(_)
+            | AnswerSource::File(_)
+            | AnswerSource::Refused(_) => None,
         };
         self.open.iter().filter_map(due).min()
     }
 
-    /// Whether something is being answered that has an end of its own, unlike what a process goes on to write.
+    /// Whether an answer is open that ends by itself, unlike followed output.
     pub(crate) fn is_busy(&self) -> bool {
         self.open.iter().any(|answer| match &answer.source {
-            Source::Held(_) | Source::Known(..) | Source::Working(_) | Source::Refused(_) => true,
-            Source::Written(_) => false,
+            AnswerSource::Held(_)
+            | AnswerSource::Bytes(..)
+            | AnswerSource::File(_)
+            | AnswerSource::Refused(_) => true,
+            AnswerSource::Output(_) => false,
         })
     }
 
-    /// Resolves when the supervisor has said something that was waited for. May be cancelled without loss.
-    pub(crate) async fn heard(&mut self) {
+    /// Resolves when a source has become ready. Cancel-safe.
+    pub(crate) async fn ready(&mut self) {
         poll_fn(|cx| {
             let mut answers = self.open.iter_mut();
-            match answers.any(|answer| answer.source.hear(cx)) {
+            match answers.any(|answer| answer.source.poll_ready(cx)) {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             }
@@ -196,27 +199,27 @@ impl Answers {
     }
 }
 
-impl Source {
-    fn next(&mut self, now: Instant, ask: impl FnMut(Request)) -> Option<Piece> {
+impl AnswerSource {
+    fn next(&mut self, now: Instant, ask: impl FnMut(Request)) -> Option<NextChunk> {
         match self {
             Self::Held(_) => None,
-            Self::Refused(reason) => Some(Piece::Refused(std::mem::take(reason))),
-            Self::Written(written) => written.next(now, ask),
-            Self::Working(working) => working.next(),
-            Self::Known(bytes, at) => {
+            Self::Refused(reason) => Some(NextChunk::Refused(std::mem::take(reason))),
+            Self::Output(written) => written.next(now, ask),
+            Self::File(working) => working.next(),
+            Self::Bytes(bytes, at) => {
                 let end = bytes.len().min(*at + MAX_CHUNK);
                 let chunk = bytes[*at..end].to_vec();
                 *at = end;
                 Some(match end == bytes.len() {
-                    true => Piece::Last(chunk),
-                    false => Piece::Chunk(chunk),
+                    true => NextChunk::Last(chunk),
+                    false => NextChunk::Chunk(chunk),
                 })
             }
         }
     }
 
-    /// True when the supervisor has said what was waited for.
-    fn hear(&mut self, cx: &mut Context<'_>) -> bool {
+    /// True when the awaited result has arrived.
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> bool {
         match self {
             Self::Held(report) => {
                 let Poll::Ready(report) = Pin::new(report).poll(cx) else {
@@ -224,24 +227,24 @@ impl Source {
                 };
                 let known = report.map(|report| serde_json::to_vec(&report));
                 *self = match known {
-                    Ok(Ok(bytes)) => Self::Known(bytes, 0),
+                    Ok(Ok(bytes)) => Self::Bytes(bytes, 0),
                     Ok(Err(error)) => Self::Refused(error.to_string()),
                     Err(_) => Self::Refused("the supervisor ended".to_owned()),
                 };
                 true
             }
-            Self::Written(written) => written.hear(cx),
-            Self::Working(working) => {
+            Self::Output(written) => written.poll_ready(cx),
+            Self::File(working) => {
                 let Poll::Ready(done) = working.poll(cx) else {
                     return false;
                 };
                 *self = match done {
-                    Ok(bytes) => Self::Known(bytes, 0),
+                    Ok(bytes) => Self::Bytes(bytes, 0),
                     Err(reason) => Self::Refused(reason),
                 };
                 true
             }
-            Self::Known(..) | Self::Refused(_) => false,
+            Self::Bytes(..) | Self::Refused(_) => false,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! When to try again. Full jitter, so that a fleet does not come back all at once; pure, so that chance is an argument.
+//! Exponential backoff with full jitter, so that a fleet does not reconnect all at once. Pure: the random number is an
+//! argument.
 
 use std::time::Duration;
 
@@ -6,23 +7,23 @@ use std::time::Duration;
 const MAX: Duration = Duration::from_secs(30);
 /// The first window after an attempt that failed.
 const FAILED: Duration = Duration::from_millis(500);
-/// The first window after a session: a server that restarts is back soon.
+/// The first window after a session: a restarting server is back soon.
 const LOST: Duration = Duration::from_secs(1);
-/// The window before the next of several servers is tried, the first time around: it is probably well.
+/// The window before the next of several servers is tried for the first time: it is probably up.
 const NEXT_SERVER: Duration = Duration::from_secs(1);
-/// A session this long was a good one: the server was well, and if it is gone it will be back.
+/// A session at least this long resets the window.
 const GOOD: Duration = Duration::from_secs(5);
-/// The least wait after a refusal that only a person can mend.
+/// The shortest delay after a permanent refusal.
 const REFUSED: Duration = Duration::from_secs(60);
 
-/// What the last attempt came to.
+/// How the last attempt to connect ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    /// No session came about.
+    /// No session began.
     Failed,
-    /// There was a session, and it ended after this time.
+    /// A session began, and ended after this time.
     Lost(Duration),
-    /// The server said that trying again is of no use for now.
+    /// The server refused permanently.
     Refused,
 }
 
@@ -30,23 +31,23 @@ pub enum Attempt {
 pub struct Backoff {
     /// Attempts without a session since the last session.
     failures: u32,
-    /// Sessions in a row that were not good ones.
+    /// Sessions in a row shorter than [`GOOD`].
     short_sessions: u32,
 }
 
 impl Backoff {
-    /// How long to wait before another server is tried that was not tried yet.
-    pub fn next_server(chance: f64) -> Duration {
-        NEXT_SERVER.mul_f64(chance)
+    /// The delay before a server that was not tried yet.
+    pub fn next_server(random_fraction: f64) -> Duration {
+        NEXT_SERVER.mul_f64(random_fraction)
     }
 
-    /// How long to wait now. `chance` lies in 0..1.
-    pub fn delay(&mut self, attempt: Attempt, chance: f64) -> Duration {
+    /// The delay before the next attempt. `random_fraction` is in 0..1.
+    pub fn delay(&mut self, attempt: Attempt, random_fraction: f64) -> Duration {
         match attempt {
             Attempt::Failed => {
                 let window = widened(FAILED, self.failures);
                 self.failures = self.failures.saturating_add(1);
-                window.mul_f64(chance)
+                window.mul_f64(random_fraction)
             }
             Attempt::Lost(lasted) => {
                 self.failures = 0;
@@ -55,9 +56,9 @@ impl Backoff {
                 }
                 let window = widened(LOST, self.short_sessions);
                 self.short_sessions = self.short_sessions.saturating_add(1);
-                window.mul_f64(chance)
+                window.mul_f64(random_fraction)
             }
-            Attempt::Refused => REFUSED + MAX.mul_f64(chance),
+            Attempt::Refused => REFUSED + MAX.mul_f64(random_fraction),
         }
     }
 }
@@ -66,8 +67,8 @@ fn widened(first: Duration, times: u32) -> Duration {
     first.saturating_mul(1 << times.min(16)).min(MAX)
 }
 
-/// A number in 0..1.
-pub fn chance() -> f64 {
+/// A random number in 0..1.
+pub fn random_fraction() -> f64 {
     use ring::rand::SecureRandom;
     let mut bytes = [0; 4];
     match ring::rand::SystemRandom::new().fill(&mut bytes) {
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_session_is_sought_again_within_a_second() {
+    fn a_lost_session_is_retried_within_a_second() {
         let mut backoff = Backoff::default();
         for _ in 0..20 {
             backoff.delay(Attempt::Failed, 0.5);
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_that_never_last_widen_the_window_until_one_does() {
+    fn short_sessions_widen_the_window_until_a_long_one() {
         let mut backoff = Backoff::default();
         let short = Attempt::Lost(Duration::from_secs(1));
         let waits: Vec<u64> = (0..6)
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_waits_a_minute_at_least() {
+    fn a_refusal_delays_a_minute_at_least() {
         assert!(Backoff::default().delay(Attempt::Refused, 0.0) >= Duration::from_secs(60));
     }
 }

@@ -1,7 +1,7 @@
-//! What an agent is told before it starts: flag, else environment variable, else file, else default.
+//! The agent's configuration: flag, else environment variable, else file, else default.
 //!
-//! Every value is text until it has been checked, so that one rule serves all three sources and a complaint can name the
-//! one that it came from. Nothing is opened here but the file itself.
+//! Every value is parsed from text, so that one rule serves all sources and an error can name its source. Opens nothing but
+//! the file.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -126,13 +126,13 @@ pub struct AgentArgs {
     pub print_config: bool,
 }
 
-/// A configuration in which every value is right.
+/// A valid configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentConfig {
-    /// At least one; each agent tries them in an order of its own.
+    /// At least one; each agent shuffles them.
     pub servers: Vec<ServerAddress>,
     pub data: PathBuf,
-    /// Needed for enrolment only: an enrolled agent knows who it is.
+    /// For enrolment only: the identity on disk has it afterwards.
     pub ip: Option<IpAddr>,
     pub cloud: Option<u32>,
     pub agent_id: Option<AgentId>,
@@ -148,7 +148,7 @@ pub struct AgentConfig {
     pub log_format: LogFormat,
 }
 
-/// A join token that does not show itself in logs.
+/// A join token that `Debug` does not print.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Join(pub JoinToken);
 
@@ -159,7 +159,7 @@ impl fmt::Debug for Join {
 }
 
 impl AgentConfig {
-    /// Settles every value. `env` answers for one variable of the environment.
+    /// Resolves every value. `env` reads an environment variable.
     pub fn resolve(
         args: &AgentArgs,
         env: impl Fn(&str) -> Option<String>,
@@ -194,7 +194,7 @@ impl AgentConfig {
         })
     }
 
-    /// The configuration as a file that would give it again, but for the secret.
+    /// The configuration as a TOML file, without the secret.
     pub fn to_toml(&self) -> String {
         let mut table = toml::Table::new();
         let servers = self.servers.iter().map(|s| s.to_string().into()).collect();
@@ -222,7 +222,7 @@ impl AgentConfig {
     }
 }
 
-/// The data directory alone, for those who look for an agent and do not run one.
+/// Resolves the data directory alone, for commands about a running agent.
 pub fn resolve_data(
     data: Option<&str>,
     config: Option<&str>,
@@ -244,7 +244,7 @@ fn parse_data(text: &str) -> Result<PathBuf, Invalid> {
     }
 }
 
-/// A cloud area as people type it.
+/// Parses a cloud area id.
 pub fn parse_cloud(text: &str) -> Result<u32, Invalid> {
     text.trim()
         .parse()

@@ -1,4 +1,4 @@
-//! From an address to a TLS connection that speaks our protocol.
+//! Opens a TLS connection to a server and checks its protocol (ALPN).
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio_rustls::client::TlsStream;
 use crate::config::ServerAddress;
 use crate::tls;
 
-/// How long a server may take to accept, and again to shake hands.
+/// Limit for the TCP connection, and again for the TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +28,7 @@ pub enum ConnectError {
         server: ServerAddress,
         source: io::Error,
     },
-    #[error("{server} does not speak {protocol}: is it the address for agents?")]
+    #[error("{server} does not keep_connected {protocol}: is it the address for agents?")]
     Protocol {
         server: ServerAddress,
         protocol: String,
@@ -36,7 +36,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// Whether the server showed another CA than the join token names.
+    /// Whether the server presented another CA than the join token names.
     pub(crate) fn is_wrong_ca(&self) -> bool {
         let Self::Tls { source, .. } = self else {
             return false;
@@ -47,7 +47,7 @@ impl ConnectError {
     }
 }
 
-/// One attempt to reach one server.
+/// Tries one server once.
 pub async fn connect(
     server: &ServerAddress,
     config: &Arc<ClientConfig>,

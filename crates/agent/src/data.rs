@@ -1,4 +1,4 @@
-//! The data directory: private to the agent, used by one agent at a time, its files replaced whole or not at all.
+//! The data directory: readable by its owner only, locked by one agent at a time; files are replaced atomically.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
@@ -19,11 +19,11 @@ pub enum DataError {
     InUse { path: PathBuf, holder: String },
 }
 
-/// A data directory that nobody else uses while this value lives.
+/// A data directory, locked while this value lives.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    /// Holds the lock; the kernel releases it with the last descriptor, however the agent ends.
+    /// The kernel releases the lock with the last descriptor, however the agent ends.
     _lock: File,
 }
 
@@ -38,7 +38,7 @@ impl DataDir {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 let mut holder = String::new();
-                let _unreadable = (&lock).take(20).read_to_string(&mut holder);
+                let _ = (&lock).take(20).read_to_string(&mut holder);
                 return Err(DataError::InUse {
                     path: path.into(),
                     holder: holder.trim().to_owned(),
@@ -58,7 +58,7 @@ impl DataDir {
         &self.path
     }
 
-    /// The file's text, or none where there is no such file.
+    /// The file's text, or `None` if it does not exist.
     pub fn read(&self, name: &str) -> io::Result<Option<String>> {
         match std::fs::read_to_string(self.path.join(name)) {
             Ok(text) => Ok(Some(text)),
@@ -67,22 +67,23 @@ impl DataDir {
         }
     }
 
-    /// Replaces the file durably: after a crash it holds the old text or the new one. Only its owner may read it.
+    /// Replaces the file atomically and durably. Only its owner may read it.
     pub fn replace(&self, name: &str, text: &str) -> io::Result<()> {
-        self.write_aside(name, text)?.sync_all()?;
-        self.put_in_place(name)?;
+        self.write_new(name, text)?.sync_all()?;
+        self.rename_new(name)?;
         File::open(&self.path)?.sync_all()
     }
 
-    /// Replaces a file that matters only while this agent lives: whole for every reader, and without waiting for the disk.
-    pub fn note(&self, name: &str, text: &str) -> io::Result<()> {
-        self.write_aside(name, text)?;
-        self.put_in_place(name)
+    /// Replaces the file atomically but without fsync: for files that matter only while this agent runs.
+    pub fn replace_unsynced(&self, name: &str, text: &str) -> io::Result<()> {
+        self.write_new(name, text)?;
+        self.rename_new(name)
     }
 
-    fn write_aside(&self, name: &str, text: &str) -> io::Result<File> {
+    fn write_new(&self, name: &str, text: &str) -> io::Result<File> {
         let new = self.path.join(format!("{name}.new"));
-        let _left_by_a_crash = std::fs::remove_file(&new);
+        // A crash may have left one.
+        let _ = std::fs::remove_file(&new);
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -92,7 +93,7 @@ impl DataDir {
         Ok(file)
     }
 
-    fn put_in_place(&self, name: &str) -> io::Result<()> {
+    fn rename_new(&self, name: &str) -> io::Result<()> {
         std::fs::rename(self.path.join(format!("{name}.new")), self.path.join(name))
     }
 }
@@ -110,7 +111,8 @@ fn create(path: &Path) -> io::Result<File> {
         .open(path.join(LOCK))
 }
 
-/// The journal says what the agent runs, as whom: another user's directory would let them have it run by a root agent.
+/// The journal says what the agent executes, and as which user: with another user's directory, that user could execute
+/// anything through a root agent.
 fn check_owner(path: &Path) -> io::Result<()> {
     let owner = std::fs::metadata(path)?.uid();
     let me = rustix::process::geteuid().as_raw();

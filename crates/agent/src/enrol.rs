@@ -1,4 +1,4 @@
-//! Enrolment: the join token for a certificate, once in an agent's life; and the certificate for the next one, ever after.
+//! Enrolment: exchanges the join token for a certificate once, and a certificate for the next one ever after.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::connect::{ConnectError, connect};
 use crate::identity::{self, Identity};
 use crate::tls::{self, TlsError};
 
-/// How long the server may take to sign.
+/// Limit for the server to sign.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
@@ -47,8 +47,8 @@ pub enum EnrolError {
 }
 
 impl EnrolError {
-    /// Whether it is of use to try again without anybody changing something.
-    pub fn is_passing(&self) -> bool {
+    /// Whether a retry may succeed without a change by the user.
+    pub fn is_transient(&self) -> bool {
         matches!(
             self,
             Self::Connect(_) | Self::Wire(_) | Self::NoAnswer | Self::NotYet(_)
@@ -56,7 +56,7 @@ impl EnrolError {
     }
 }
 
-/// One attempt. The secret is sent only to a server whose CA the token names, or to anyone where it names none.
+/// Tries once. Sends the secret only to a server with the CA that the token names; to any server if it names none.
 pub async fn enrol(
     server: &ServerAddress,
     token: &JoinToken,
@@ -64,21 +64,21 @@ pub async fn enrol(
     agent_id: Option<&AgentId>,
     key: &KeyPair,
 ) -> Result<Identity, EnrolError> {
-    let question = Enrol {
+    let enrol = Enrol {
         token: token.secret.clone(),
         cloud: host.cloud,
         ip: host.ip.to_string(),
         agent_id: agent_id.map(ToString::to_string).unwrap_or_default(),
-        csr_der: request(host, key)?,
+        csr_der: certificate_request(host, key)?,
     };
-    let (config, introduced) = tls::enrolment_config(token.ca_sha256)?;
+    let (config, verifier) = tls::enrolment_config(token.ca_sha256)?;
     let stream = connect(server, &config)
         .await
         .map_err(|error| match error.is_wrong_ca() {
             true => EnrolError::WrongCa(error),
             false => EnrolError::Connect(error),
         })?;
-    let ca = introduced
+    let ca = verifier
         .ca()
         .ok_or(EnrolError::BadAnswer("the server showed no CA"))?;
     if token.ca_sha256.is_none() {
@@ -88,38 +88,38 @@ pub async fn enrol(
         );
     }
 
-    let answer = ask(stream, question).await?;
+    let answer = ask(stream, enrol).await?;
     accept(answer, ca, host, key)
 }
 
-/// One attempt to get the next certificate, for a new key. The present certificate says who asks.
+/// Tries once to get the next certificate, for a new key, authenticated by the present one.
 pub async fn renew(
     server: &ServerAddress,
     identity: &Identity,
 ) -> Result<(Identity, KeyPair), EnrolError> {
     let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-    let question = Enrol {
-        csr_der: request(identity.host, &key)?,
-        ..question_of(identity)
+    let enrol = Enrol {
+        csr_der: certificate_request(identity.host, &key)?,
+        ..request_of(identity)
     };
     let stream = connect(server, &tls::renewal_config(identity)?).await?;
-    let answer = ask(stream, question).await?;
+    let answer = ask(stream, enrol).await?;
     let next = accept(answer, identity.ca.clone(), identity.host, &key)?;
     Ok((next, key))
 }
 
-/// Asks whether the server takes this certificate.
+/// Asks whether the server accepts this certificate.
 pub async fn confirm(server: &ServerAddress, identity: &Identity) -> Result<(), EnrolError> {
     let stream = connect(server, &tls::renewal_config(identity)?).await?;
-    let answer = ask(stream, question_of(identity)).await?;
+    let answer = ask(stream, request_of(identity)).await?;
     match answer.refused.is_empty() {
         true => Ok(()),
         false => Err(EnrolError::Refused(answer.refused)),
     }
 }
 
-/// A question of an agent that needs no token and, so far, no certificate.
-fn question_of(identity: &Identity) -> Enrol {
+/// A request without token and certificate request.
+fn request_of(identity: &Identity) -> Enrol {
     Enrol {
         token: String::new(),
         cloud: identity.host.cloud,
@@ -129,11 +129,11 @@ fn question_of(identity: &Identity) -> Enrol {
     }
 }
 
-async fn ask(stream: TlsStream<TcpStream>, question: Enrol) -> Result<Enrolled, EnrolError> {
+async fn ask(stream: TlsStream<TcpStream>, request: Enrol) -> Result<Enrolled, EnrolError> {
     let codec = wire::Codec::<Enrolled, Enrol>::with_limit(wire::enrol::MAX_FRAME);
     let mut framed = Framed::new(stream, codec);
     let conversation = async {
-        framed.send(question).await?;
+        framed.send(request).await?;
         framed.next().await.transpose()
     };
     timeout(ANSWER_TIMEOUT, conversation)
@@ -142,7 +142,7 @@ async fn ask(stream: TlsStream<TcpStream>, question: Enrol) -> Result<Enrolled, 
         .ok_or(EnrolError::NoAnswer)
 }
 
-/// Checks that the certificate is for us, and that it comes from the CA that the connection showed.
+/// Checks that the certificate is for this host and key, and that the CA is the one of the connection.
 fn accept(
     answer: Enrolled,
     ca: CertificateDer<'static>,
@@ -179,7 +179,7 @@ fn accept(
     })
 }
 
-fn request(host: Host, key: &KeyPair) -> Result<Vec<u8>, rcgen::Error> {
+fn certificate_request(host: Host, key: &KeyPair) -> Result<Vec<u8>, rcgen::Error> {
     let mut params = CertificateParams::default();
     params.distinguished_name = rcgen::DistinguishedName::new();
     let uri = wire::host::to_uri(&host);

@@ -1,4 +1,4 @@
-//! Why an agent stops.
+//! Errors that end an agent.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -8,11 +8,11 @@ use crate::config::ConfigError;
 use crate::data::DataError;
 use crate::enrol::EnrolError;
 use crate::identity::IdentityError;
-use crate::keeper::SupervisorGone;
+use crate::supervisor_link::SupervisorGone;
 use crate::tls::TlsError;
 
-/// What somebody has to mend before it is of use to start again.
-const MEND_FIRST: u8 = 2;
+/// Exit code of errors that a restart cannot cure: the user has to change something first.
+const USER_MUST_FIX: u8 = 2;
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -35,21 +35,22 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// Says the whole chain on standard error, once, and gives the exit code that goes with it.
+    /// Prints the error with its causes on standard error, and returns the exit code.
     pub fn print(&self) -> ExitCode {
         print(self);
         match self {
             Self::Config(_) | Self::Data(_) | Self::Identity(_) | Self::Enrol(_) => {
-                ExitCode::from(MEND_FIRST)
+                ExitCode::from(USER_MUST_FIX)
             }
             _ => ExitCode::FAILURE,
         }
     }
 }
 
-/// Says an error with its causes on standard error.
+/// Prints an error with its causes on standard error.
 pub fn print(error: &dyn Error) {
-    let _nobody_listens = writeln!(io::stderr(), "muster agent: {}", chain(error));
+    // A closed stderr is no reason to fail.
+    let _ = writeln!(io::stderr(), "muster agent: {}", chain(error));
 }
 
 /// An error with its causes, in one line.

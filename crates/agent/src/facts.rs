@@ -1,8 +1,8 @@
-//! What a hello tells about the machine.
+//! Facts about this host that the hello carries.
 
 /// Read once, at start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct HostFacts {
     pub root: bool,
     pub hostname: String,
     pub kernel: String,
@@ -10,7 +10,7 @@ pub struct Facts {
     pub memory_kib: u64,
 }
 
-impl Facts {
+impl HostFacts {
     pub fn read() -> Self {
         let uname = rustix::system::uname();
         Self {
@@ -27,7 +27,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Lines `cpu0 …`, `cpu1 …`: the whole machine, whatever part of it this process may use.
+/// Counts the lines `cpu0 …`, `cpu1 …`: all cores, also those that this process may not use.
 fn count_cores(stat: &str) -> u32 {
     let is_core = |line: &&str| {
         line.strip_prefix("cpu")
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_cores_and_memory() {
-        let facts = Facts::read();
+        let facts = HostFacts::read();
         assert!(facts.cores > 0 && facts.memory_kib > 0, "{facts:?}");
         assert!(!facts.hostname.is_empty() && !facts.kernel.is_empty());
     }

@@ -1,8 +1,8 @@
-//! Who this agent is: its key, the certificate that the server's CA signed for it, and that CA.
+//! The agent's identity on disk: its key, its certificate, and the CA that signed it.
 //!
-//! The key is made and stored before anything is sent, so that an enrolment cut off half-way is repeated with the same
-//! key. Certificate, CA, host and agent id are one file, so that they are there together or not at all. When key and
-//! certificate are replaced, the file of the key holds both keys for a moment, and the certificate says which one counts.
+//! The key is stored before anything is sent, so that an interrupted enrolment is repeated with the same key. Certificate,
+//! CA, host and agent id are one file, so that they are replaced atomically. While key and certificate are replaced, the
+//! key file holds both keys; the certificate decides which one counts.
 
 use std::io;
 
@@ -19,7 +19,7 @@ use crate::data::DataDir;
 
 const KEY_FILE: &str = "agent-key.pem";
 const IDENTITY_FILE: &str = "identity.toml";
-/// How much earlier than it was issued a certificate is valid that does not say when it was.
+/// How far `not_before` lies before the issue of a certificate that does not name its time of issue.
 const BACKDATED_MS: i64 = 2 * 24 * 3600 * 1000;
 
 #[derive(Debug, thiserror::Error)]
@@ -52,12 +52,12 @@ pub struct Identity {
     pub ca: CertificateDer<'static>,
 }
 
-/// What a data directory says, held against what the configuration asks.
+/// Whether the data directory holds an identity that fits the configuration.
 #[derive(Debug)]
-pub enum Standing {
+pub enum EnrolmentState {
     Enrolled(Identity),
-    /// To be enrolled as this host, with this key.
-    Stranger {
+    /// Must enrol as this host, with this key.
+    NotEnrolled {
         host: Host,
         key: KeyPair,
     },
@@ -72,25 +72,25 @@ struct Stored {
     ca: String,
 }
 
-/// Settles who this agent is. A key is made where there is none.
-pub fn settle(
+/// Loads the identity and compares it with the configuration. Makes a key if there is none.
+pub fn determine(
     data: &DataDir,
     config: &AgentConfig,
     now: UnixMillis,
-) -> Result<Standing, IdentityError> {
+) -> Result<EnrolmentState, IdentityError> {
     if let Some(identity) = load(data)? {
         identity.check(config)?;
         if !identity.has_expired(now) {
-            return Ok(Standing::Enrolled(identity));
+            return Ok(EnrolmentState::Enrolled(identity));
         }
         if config.join.is_none() {
             tracing::error!(
                 "the certificate has expired, or the clock is wrong: start the agent with --join TOKEN"
             );
-            return Ok(Standing::Enrolled(identity));
+            return Ok(EnrolmentState::Enrolled(identity));
         }
         tracing::warn!("the certificate has expired: joining again");
-        return Ok(Standing::Stranger {
+        return Ok(EnrolmentState::NotEnrolled {
             host: identity.host,
             key: make_key()?,
         });
@@ -99,14 +99,14 @@ pub fn settle(
         return Err(IdentityError::NoToken);
     }
     let ip = config.ip.ok_or(IdentityError::NoIp)?;
-    Ok(Standing::Stranger {
+    Ok(EnrolmentState::NotEnrolled {
         host: Host::new(config.cloud.unwrap_or(0), ip),
         key: load_or_make_key(data)?,
     })
 }
 
-/// Keeps an identity with its key, in the place of any other: after a crash there is the old one or the new one, whole.
-pub fn keep(data: &DataDir, identity: &Identity, key: &KeyPair) -> Result<(), IdentityError> {
+/// Replaces identity and key: after a crash either the old or the new pair is complete.
+pub fn save(data: &DataDir, identity: &Identity, key: &KeyPair) -> Result<(), IdentityError> {
     let new = key.serialize_pem();
     let old = data.read(KEY_FILE)?.unwrap_or_default();
     if old == new {
@@ -152,7 +152,7 @@ pub(crate) fn load(data: &DataDir) -> Result<Option<Identity>, IdentityError> {
 }
 
 impl Identity {
-    /// An enrolled agent speaks for one host only: asked to be another, it refuses.
+    /// Fails if the configuration names another host or agent id: an identity is for one host.
     fn check(&self, config: &AgentConfig) -> Result<(), IdentityError> {
         let asked = Host::new(
             config.cloud.unwrap_or(self.host.cloud),
@@ -172,10 +172,8 @@ impl Identity {
             _ => Ok(()),
         }
     }
-}
 
-impl Identity {
-    /// When the certificate was issued, and when it ends.
+    /// When the certificate was issued, and when it expires.
     pub fn life(&self) -> Option<(UnixMillis, UnixMillis)> {
         let (_, certificate) = X509Certificate::from_der(&self.certificate).ok()?;
         let validity = certificate.validity();
@@ -193,7 +191,7 @@ impl Identity {
     }
 }
 
-/// A key for a host that was enrolled before: not the one that it had.
+/// Makes a new key.
 pub(crate) fn make_key() -> Result<KeyPair, IdentityError> {
     Ok(KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(io::Error::other)?)
 }
@@ -217,7 +215,7 @@ fn load_or_make_key(data: &DataDir) -> Result<KeyPair, IdentityError> {
     Ok(key)
 }
 
-/// Mostly one; two when the agent was killed while it replaced one by the other.
+/// One key, or two if the agent was killed while it replaced them.
 fn load_keys(data: &DataDir) -> Result<Vec<KeyPair>, IdentityError> {
     let Some(text) = data.read(KEY_FILE)? else {
         return Ok(Vec::new());

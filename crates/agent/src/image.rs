@@ -1,7 +1,6 @@
-//! The program that runs as the agent: what it says about itself in `agent.run`, and how it makes way for the next one.
+//! The process image of the agent: its description in `agent.run`, and its replacement by `execve`.
 //!
-//! Another image takes over by `execve`: same pid, same arguments, same environment. The kernel keeps the children, so
-//! the next image still sees how each of them ends.
+//! `execve` keeps pid, arguments, environment and children, so the next image still gets the exit status of each child.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,29 +14,29 @@ use supervisor::ourselves::{hold_hangups, take_hangups};
 use tokio::sync::watch;
 
 use crate::data::DataDir;
-use crate::memory::SHRUNK_AT;
+use crate::memory::REEXEC_AT;
 
 /// Within the data directory.
 pub const RUN_FILE: &str = "agent.run";
-/// What the kernel says behind the path of a program that is no longer there.
+/// The kernel appends this to the path of a deleted executable.
 const DELETED: &[u8] = b" (deleted)";
 
-/// What `agent.run` holds. It is true of a living process only if that one has this pid and this start time.
+/// The content of `agent.run`. It describes a live process only if that has this pid and this start time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFile {
     pub pid: i32,
-    /// In ticks since the boot, as `/proc/PID/stat` has it. A new image does not change it.
+    /// In ticks since boot, as in `/proc/PID/stat`. `execve` does not change it.
     pub start_time: u64,
     /// `muster` or `muster-agent`.
     pub program: String,
     pub version: String,
-    /// The path that it was started from and will be started from again.
+    /// The path of the executable, which `execve` starts again.
     pub exe: PathBuf,
-    /// How often an agent has begun to supervise under this pid.
+    /// How many agents have begun to supervise under this pid.
     pub generation: u64,
-    /// Whether a server has welcomed it and is still there.
+    /// Whether the agent has a session.
     pub connected: bool,
-    /// Why the image that this one was to make way for could not be started.
+    /// EndReason the image that this one was to make way for could not be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec_error: Option<String>,
 }
@@ -49,7 +48,7 @@ impl RunFile {
     }
 }
 
-/// This very program.
+/// The executable of this process.
 #[derive(Debug)]
 pub(crate) struct Image {
     program: &'static str,
@@ -58,7 +57,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// To be asked early: the path is the one that the program has now.
+    /// Call it early: the path is resolved now.
     pub(crate) fn this(program: &'static str) -> io::Result<Self> {
         let pid = rustix::process::getpid();
         Ok(Self {
@@ -68,8 +67,8 @@ impl Image {
         })
     }
 
-    /// The first entry of this image, or of its next try after one that failed.
-    pub(crate) fn entry(&self, data: &DataDir, exec_error: Option<String>) -> RunFile {
+    /// The first `agent.run` of this image, or the one after a failed `execve`.
+    pub(crate) fn run_file(&self, data: &DataDir, exec_error: Option<String>) -> RunFile {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         let before = RunFile::read(data.path())
             .ok()
@@ -86,18 +85,17 @@ impl Image {
         }
     }
 
-    /// Becomes the program that is at our path now. Returns only when that cannot be started.
+    /// Executes the program at this image's path. Returns only if that fails.
     ///
-    /// A SIGHUP that arrives meanwhile waits for the next image, which may have been replaced again: unheard, it would end
-    /// an image that does not listen yet.
-    pub(crate) fn exec(&self, shrunk_at: Option<u64>) -> io::Error {
+    /// SIGHUP stays blocked until the next image handles it: its default action would kill an image without a handler.
+    pub(crate) fn exec(&self, reexec_at: Option<u64>) -> io::Error {
         let mut args = std::env::args_os();
         let mut command = Command::new(&self.exe);
         if let Some(name) = args.next() {
             command.arg0(name);
         }
-        if let Some(at) = shrunk_at {
-            command.env(SHRUNK_AT, at.to_string());
+        if let Some(at) = reexec_at {
+            command.env(REEXEC_AT, at.to_string());
         }
         hold_hangups();
         let error = command.args(args).exec();
@@ -106,13 +104,17 @@ impl Image {
     }
 }
 
-/// Keeps `agent.run` true for as long as it is awaited.
-pub(crate) async fn note(data: &DataDir, mut entry: RunFile, mut connected: watch::Receiver<bool>) {
+/// Keeps `agent.run` up to date for as long as it is polled.
+pub(crate) async fn keep_run_file(
+    data: &DataDir,
+    mut entry: RunFile,
+    mut connected: watch::Receiver<bool>,
+) {
     loop {
         entry.connected = *connected.borrow_and_update();
         let written = serde_json::to_string(&entry)
             .map_err(io::Error::from)
-            .and_then(|text| data.note(RUN_FILE, &text));
+            .and_then(|text| data.replace_unsynced(RUN_FILE, &text));
         if let Err(error) = written {
             tracing::warn!(%error, "cannot write {RUN_FILE}: upgrades will not find this agent");
         }
@@ -122,10 +124,10 @@ pub(crate) async fn note(data: &DataDir, mut entry: RunFile, mut connected: watc
     }
 }
 
-/// When a process started, in ticks since the boot.
+/// When a process started, in ticks since boot.
 pub(crate) fn start_time(pid: i32) -> io::Result<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // Its name may contain anything, but nothing behind it contains a parenthesis.
+    // The name may contain anything; no field after it contains a parenthesis.
     stat.rsplit_once(')')
         .and_then(|(_, rest)| rest.split_whitespace().nth(19)?.parse().ok())
         .ok_or_else(|| io::ErrorKind::InvalidData.into())
@@ -144,31 +146,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_is_known_after_the_file_was_replaced() {
+    fn the_path_of_a_replaced_executable_is_known() {
         let path = |text: &str| without_deleted(text.into());
         assert_eq!(path("/usr/bin/a (deleted)"), Path::new("/usr/bin/a"));
         assert_eq!(path("/usr/bin/a"), Path::new("/usr/bin/a"));
     }
 
     #[test]
-    fn each_beginning_under_one_pid_counts() {
+    fn each_start_under_one_pid_raises_the_generation() {
         let dir = tempfile::tempdir().unwrap();
         let data = DataDir::open(dir.path()).unwrap();
         let image = Image::this("muster-agent").unwrap();
         let put = |entry: &RunFile| {
-            data.note(RUN_FILE, &serde_json::to_string(entry).unwrap())
+            data.replace_unsynced(RUN_FILE, &serde_json::to_string(entry).unwrap())
                 .unwrap();
         };
-        let first = image.entry(&data, None);
+        let first = image.run_file(&data, None);
         assert_eq!(first.generation, 1);
         put(&first);
-        assert_eq!(image.entry(&data, None).generation, 2);
-        // Left by another process that had the same pid.
+        assert_eq!(image.run_file(&data, None).generation, 2);
+        // Written by an earlier process with the same pid.
         put(&RunFile {
             start_time: first.start_time + 1,
             generation: 7,
             ..first
         });
-        assert_eq!(image.entry(&data, None).generation, 1);
+        assert_eq!(image.run_file(&data, None).generation, 1);
     }
 }

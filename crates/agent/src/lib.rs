@@ -1,32 +1,34 @@
-//! The hand: one agent on one host, between its supervisor and the server.
+//! The agent of one host: connects its supervisor with the server.
 //!
-//! The path of a command: TLS connection ([`connect`]) → frame ([`session`]) → request ([`reconcile`]) → supervisor. The
-//! path of a status back: supervisor → notice → the latest of each process ([`report`]) → frame. Results and events go the
-//! same way through [`lane`], which keeps them until the server has them. [`hand::Hand`] holds all of it between two
-//! connections, and [`mod@run`] is the boot order. [`upgrade`] is the other side of [`image`]: it replaces a running agent. Nothing here knows SQL or HTTP, and nothing here touches a process.
+//! A command takes this path: TLS connection ([`connect`]) → frame ([`session`]) → request ([`reconcile`]) → supervisor. A
+//! status takes this path: supervisor → notice → latest status per process ([`report`]) → frame. Results and events go
+//! through [`ack_queue`], which keeps them until the server acknowledges them. [`state::AgentState`] holds all of it between
+//! two connections, [`mod@run`] is the boot order, and [`upgrade`] replaces the binary of a running agent ([`image`]).
+//!
+//! Nothing here knows SQL or HTTP, and nothing here touches a process.
 
+pub mod ack_queue;
 mod answer;
 pub mod backoff;
-pub mod choice;
 pub mod config;
 pub mod connect;
 pub mod data;
 pub mod enrol;
 pub mod error;
 pub mod facts;
-pub mod hand;
 pub mod identity;
 pub mod image;
-pub mod keeper;
-pub mod lane;
 pub mod log;
 mod memory;
 pub mod reconcile;
 pub mod renewal;
 pub mod report;
 pub mod run;
+pub mod server_order;
 pub mod session;
 pub mod sessions;
+pub mod state;
+pub mod supervisor_link;
 pub mod tls;
 pub mod upgrade;
 

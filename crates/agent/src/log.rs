@@ -1,4 +1,4 @@
-//! What the agent says about itself, on standard error.
+//! The process's log on standard error; `muster server` and `muster up` use it, too.
 
 use model::Invalid;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -6,7 +6,7 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Libraries that tell at each attempt what we tell once.
+/// Libraries that log each attempt; limited to warnings.
 const CHATTY: [&str; 2] = ["async_nats", "sqlx"];
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl LogFormat {
     }
 }
 
-/// Sends the process's log to standard error. Does nothing where a log is set up already.
+/// Sends the process's log to standard error. Does nothing if a log is set up already.
 pub fn init(level: LogLevel, format: LogFormat) {
     use std::io::IsTerminal;
     let log = fmt::layer()
@@ -101,7 +101,7 @@ pub fn init(level: LogLevel, format: LogFormat) {
         .with_default(level.filter())
         .with_targets(CHATTY.map(|target| (target, level.filter().min(LevelFilter::WARN))));
     let registry = tracing_subscriber::registry().with(targets);
-    let _already_set_up = match format {
+    let _ = match format {
         LogFormat::Text => registry.with(log.with_target(false)).try_init(),
         LogFormat::Json => registry.with(log.json().flatten_event(true)).try_init(),
     };

@@ -1,8 +1,8 @@
-//! The agent's own memory, watched by the agent itself: any limit that the kernel would keep is inherited by the processes
-//! that the agent starts (docs/decisions/0008).
+//! Limits the agent's own memory. The agent checks it itself, because its children would inherit a limit of the kernel
+//! (docs/decisions/0008).
 //!
-//! Over `memory_max`, free memory is given back to the host. Where that is not enough for some looks in a row, the agent
-//! becomes a fresh image of itself, as at SIGHUP: what it must know is in its journal.
+//! Over `memory_max` the agent returns free memory to the host. If that is not enough in several checks in a row, the agent
+//! executes itself anew, as at SIGHUP: the journal has its state.
 
 use std::io;
 use std::time::Duration;
@@ -12,135 +12,135 @@ use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::config::memory_text;
 
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// Looks over the limit before something is done about it.
-const IN_A_ROW: u32 = 3;
-/// The shortest time between two fresh images for the sake of memory, in seconds.
-const REST_SECS: u64 = 600;
-/// What makes a fresh image known to itself. Commands do not get it: their environment is made anew.
-pub(crate) const SHRUNK_AT: &str = "MUSTER_AGENT_SHRUNK_AT";
+const CHECK_EVERY: Duration = Duration::from_secs(5);
+/// Checks over the limit before the agent acts.
+const CHECKS_IN_A_ROW: u32 = 3;
+/// The shortest time between two executions for memory, in seconds.
+const MIN_INTERVAL_SECS: u64 = 600;
+/// Tells the next image when it was executed. Commands do not inherit it: their environment is built anew.
+pub(crate) const REEXEC_AT: &str = "MUSTER_AGENT_SHRUNK_AT";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum MemoryVerdict {
     Fine,
-    /// Too much, and a fresh image would not help, or comes too soon after the last.
-    Bear,
-    Shrink,
+    /// Over the limit, but another execution would not help, or would come too soon.
+    Tolerate,
+    Reexec,
 }
 
-/// Counts looks; knows no clock and no host.
+/// Decides by the figures of each check. Pure: no clock, no host.
 #[derive(Debug)]
-struct Judge {
+struct MemoryPolicy {
     max: u64,
     over: u32,
-    /// When the last fresh image began, in seconds since the boot.
-    shrunk_at: Option<u64>,
-    /// What that image used at its first look: less is not to be had.
+    /// When the agent last executed itself for memory, in seconds since boot.
+    reexec_at: Option<u64>,
+    /// What that image used at its first check: the minimum.
     needed: Option<u64>,
 }
 
-impl Judge {
-    fn look(&mut self, used: u64, now: u64) -> Verdict {
-        if self.shrunk_at.is_some() && self.needed.is_none() {
+impl MemoryPolicy {
+    fn check(&mut self, used: u64, now: u64) -> MemoryVerdict {
+        if self.reexec_at.is_some() && self.needed.is_none() {
             self.needed = Some(used);
         }
         if used <= self.max {
             self.over = 0;
-            return Verdict::Fine;
+            return MemoryVerdict::Fine;
         }
         self.over += 1;
-        let is_rested = |at: u64| now >= at.saturating_add(REST_SECS);
-        // It has to have grown, or the next image would be as large.
+        let is_long_ago = |at: u64| now >= at.saturating_add(MIN_INTERVAL_SECS);
+        // Without growth the next image would be as large.
         let has_grown = |needed: u64| used > needed.saturating_add(needed / 2);
-        if self.over >= IN_A_ROW
-            && self.shrunk_at.is_none_or(is_rested)
+        if self.over >= CHECKS_IN_A_ROW
+            && self.reexec_at.is_none_or(is_long_ago)
             && self.needed.is_none_or(has_grown)
         {
             self.over = 0;
-            (self.shrunk_at, self.needed) = (Some(now), None);
-            return Verdict::Shrink;
+            (self.reexec_at, self.needed) = (Some(now), None);
+            return MemoryVerdict::Reexec;
         }
-        Verdict::Bear
+        MemoryVerdict::Tolerate
     }
 }
 
 /// Watches the memory of this process.
 #[derive(Debug)]
 pub(crate) struct MemoryWatch {
-    judge: Judge,
-    looks: Option<Interval>,
-    is_said: bool,
+    policy: MemoryPolicy,
+    checks: Option<Interval>,
+    is_logged: bool,
 }
 
 impl MemoryWatch {
     pub(crate) fn new(max: u64) -> Self {
-        let shrunk_at = std::env::var(SHRUNK_AT).ok();
+        let reexec_at = std::env::var(REEXEC_AT).ok();
         Self {
-            judge: Judge {
+            policy: MemoryPolicy {
                 max,
                 over: 0,
-                shrunk_at: shrunk_at.and_then(|at| at.parse().ok()),
+                reexec_at: reexec_at.and_then(|at| at.parse().ok()),
                 needed: None,
             },
-            looks: None,
-            is_said: false,
+            checks: None,
+            is_logged: false,
         }
     }
 
-    /// When the last fresh image began, for that image.
-    pub(crate) fn shrunk_at(&self) -> Option<u64> {
-        self.judge.shrunk_at
+    /// For [`REEXEC_AT`] of the next image.
+    pub(crate) fn reexec_at(&self) -> Option<u64> {
+        self.policy.reexec_at
     }
 
-    /// Returns when a fresh image is called for. May be cancelled without loss.
+    /// Returns when the agent should execute itself anew. Cancel-safe.
     pub(crate) async fn too_much(&mut self) {
         loop {
-            let looks = self.looks.get_or_insert_with(|| {
-                let first = tokio::time::Instant::now() + LOOK_EVERY;
-                let mut looks = tokio::time::interval_at(first, LOOK_EVERY);
-                looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-                looks
+            let checks = self.checks.get_or_insert_with(|| {
+                let first = tokio::time::Instant::now() + CHECK_EVERY;
+                let mut checks = tokio::time::interval_at(first, CHECK_EVERY);
+                checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+                checks
             });
-            looks.tick().await;
-            match self.look() {
-                Ok(Verdict::Fine) => self.is_said = false,
-                Ok(Verdict::Bear) => {}
-                Ok(Verdict::Shrink) => return,
+            checks.tick().await;
+            match self.check() {
+                Ok(MemoryVerdict::Fine) => self.is_logged = false,
+                Ok(MemoryVerdict::Tolerate) => {}
+                Ok(MemoryVerdict::Reexec) => return,
                 Err(error) => tracing::debug!(%error, "the agent cannot see its own memory"),
             }
         }
     }
 
-    fn look(&mut self) -> io::Result<Verdict> {
-        let max = self.judge.max;
+    fn check(&mut self) -> io::Result<MemoryVerdict> {
+        let max = self.policy.max;
         let mut used = resident()?;
         if used > max {
             give_memory_back();
             used = resident()?;
         }
-        let verdict = self.judge.look(used, uptime_secs()?);
+        let verdict = self.policy.check(used, uptime_secs()?);
         let (used, memory_max) = (memory_text(used), memory_text(max));
         match verdict {
-            Verdict::Shrink => tracing::warn!(
+            MemoryVerdict::Reexec => tracing::warn!(
                 used,
                 memory_max,
                 "the agent uses too much memory: it starts itself anew in place, every process is left as it is"
             ),
-            Verdict::Bear if self.judge.over >= IN_A_ROW && !self.is_said => {
-                self.is_said = true;
+            MemoryVerdict::Tolerate if self.policy.over >= CHECKS_IN_A_ROW && !self.is_logged => {
+                self.is_logged = true;
                 tracing::error!(
                     used,
                     memory_max,
                     "the agent uses too much memory although it started itself anew: raise memory_max, or have it hold less"
                 );
             }
-            Verdict::Bear | Verdict::Fine => {}
+            MemoryVerdict::Tolerate | MemoryVerdict::Fine => {}
         }
         Ok(verdict)
     }
 }
 
-/// Bytes of this process that are in memory.
+/// Resident bytes of this process.
 fn resident() -> io::Result<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm")?;
     let pages = statm.split_whitespace().nth(1);
@@ -161,49 +161,59 @@ fn uptime_secs() -> io::Result<u64> {
 mod tests {
     use super::*;
 
-    fn judge(shrunk_at: Option<u64>) -> Judge {
-        Judge {
+    fn policy(reexec_at: Option<u64>) -> MemoryPolicy {
+        MemoryPolicy {
             max: 100,
             over: 0,
-            shrunk_at,
+            reexec_at,
             needed: None,
         }
     }
 
     #[test]
-    fn only_looks_in_a_row_count() {
-        let mut judge = judge(None);
-        let verdicts = [101, 500, 100, 101, 101, 101].map(|used| judge.look(used, 50));
-        let (fine, bear) = (Verdict::Fine, Verdict::Bear);
-        assert_eq!(verdicts, [bear, bear, fine, bear, bear, Verdict::Shrink]);
+    fn only_checks_in_a_row_count() {
+        let mut policy = policy(None);
+        let verdicts = [101, 500, 100, 101, 101, 101].map(|used| policy.check(used, 50));
+        let (fine, tolerate) = (MemoryVerdict::Fine, MemoryVerdict::Tolerate);
+        assert_eq!(
+            verdicts,
+            [
+                tolerate,
+                tolerate,
+                fine,
+                tolerate,
+                tolerate,
+                MemoryVerdict::Reexec
+            ]
+        );
     }
 
     #[test]
-    fn a_fresh_image_is_not_followed_by_another_too_soon() {
-        let mut judge = judge(Some(1000));
-        assert_eq!(judge.look(50, 1005), Verdict::Fine);
+    fn two_executions_are_not_close_together() {
+        let mut policy = policy(Some(1000));
+        assert_eq!(policy.check(50, 1005), MemoryVerdict::Fine);
         for now in [1010, 1015, 1020, 1599] {
-            assert_eq!(judge.look(900, now), Verdict::Bear);
+            assert_eq!(policy.check(900, now), MemoryVerdict::Tolerate);
         }
-        assert_eq!(judge.look(900, 1600), Verdict::Shrink);
-        // Should that have failed, it is not tried again at once.
+        assert_eq!(policy.check(900, 1600), MemoryVerdict::Reexec);
+        // If execve fails, it is not retried at once.
         for now in [1605, 1610, 1615, 1620] {
-            assert_eq!(judge.look(900, now), Verdict::Bear);
+            assert_eq!(policy.check(900, now), MemoryVerdict::Tolerate);
         }
     }
 
     #[test]
-    fn what_a_fresh_image_needs_as_well_is_borne() {
-        let mut judge = judge(Some(1000));
+    fn memory_that_a_new_image_needs_is_tolerated() {
+        let mut policy = policy(Some(1000));
         for now in [1005, 1010, 1015, 9000, 9005, 9010] {
-            assert_eq!(judge.look(120, now), Verdict::Bear);
+            assert_eq!(policy.check(120, now), MemoryVerdict::Tolerate);
         }
-        assert_eq!(judge.look(180, 9015), Verdict::Bear);
-        assert_eq!(judge.look(181, 9020), Verdict::Shrink);
+        assert_eq!(policy.check(180, 9015), MemoryVerdict::Tolerate);
+        assert_eq!(policy.check(181, 9020), MemoryVerdict::Reexec);
     }
 
     #[test]
-    fn our_own_figures_are_sane() {
+    fn resident_memory_and_uptime_are_readable() {
         let mib = resident().unwrap() >> 20;
         assert!((1..4096).contains(&mib), "{mib}");
         assert!(uptime_secs().unwrap() > 0);

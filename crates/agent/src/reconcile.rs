@@ -1,6 +1,6 @@
-//! What the server wants held, as requests to the supervisor.
+//! Turns desired state and commands of the server into requests to the supervisor.
 //!
-//! Pure: frames in, requests out, in the order in which they must arrive. One bad entry costs itself only.
+//! Pure: frames in, requests out, in order. A bad entry is skipped and logged.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use supervisor::{Hold, Operation, Request};
 use wire::down::definition_hash;
 use wire::{Command, Desired, DesiredProcess};
 
-/// What the agent holds, as far as the server needs to know it.
+/// The processes that the agent holds, with the versions that the server compares.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct HeldProcesses {
     processes: HashMap<FullName, Registration>,
-    /// While a full list is coming in: what it has named so far.
+    /// The names of a full list so far, while it is arriving.
     named: Option<HashSet<FullName>>,
 }
 
@@ -24,7 +24,7 @@ struct Registration {
     definition_hash: u64,
 }
 
-impl Held {
+impl HeldProcesses {
     pub fn new(recovered: &[Hold]) -> Self {
         let registered = |hold: &Hold| {
             let registration = Registration {
@@ -51,21 +51,21 @@ impl Held {
         self.processes.is_empty()
     }
 
-    /// The summary that tells the server whether it needs to send anything.
+    /// The digest by which the server knows whether to send anything.
     pub fn digest(&self) -> u64 {
         wire::down::held_digest(
             self.processes
                 .iter()
-                .map(|(name, is)| (name, is.incarnation, is.definition_hash)),
+                .map(|(name, held)| (name, held.incarnation, held.definition_hash)),
         )
     }
 
-    /// A new connection: half a list of the old one is worth nothing.
+    /// Drops an incomplete full list, for a new connection.
     pub fn rewind(&mut self) {
         self.named = None;
     }
 
-    /// What the supervisor must do so that this frame is true.
+    /// The requests that make this frame true.
     pub fn apply(&mut self, frame: Desired) -> Vec<Request> {
         if frame.full && self.named.is_none() {
             self.named = Some(HashSet::new());
@@ -110,10 +110,10 @@ impl Held {
         requests
     }
 
-    /// None when it is held just so already.
+    /// `None` if the process is held in this version already.
     fn hold(&mut self, process: &DesiredProcess) -> Result<Option<Hold>, Invalid> {
         let name = process.full_name()?;
-        // Named is named, even when the rest of the entry is bad: what runs by the old spec is not forgotten for that.
+        // A bad entry still names its process: the process keeps its old spec and is not forgotten.
         if let Some(named) = &mut self.named {
             named.insert(name.clone());
         }
@@ -153,7 +153,7 @@ fn flag(number: u32) -> Result<Flag, Invalid> {
         .map_err(|rule| Invalid::new("flag", rule))
 }
 
-/// Reads a command. What cannot be an operation has ended already, and this is how.
+/// Parses a command; the error is the outcome of one that cannot be executed.
 pub fn operation(
     id: OpId,
     command: &Command,
@@ -183,13 +183,13 @@ pub fn operation(
         probe,
         deadline: match command.sent_ms {
             0 => clock.to_local(command.deadline_ms),
-            // A clock that was set since we connected does not matter.
+            // `sent_ms` makes the deadline independent of clock changes since the welcome.
             sent => ClockOffset::new(UnixMillis(sent), now).to_local(command.deadline_ms),
         },
     })
 }
 
-/// How far the server's clock is ahead of this host's. Deadlines are the server's.
+/// How far the server's clock is ahead of this host's. Deadlines are in server time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClockOffset {
     ahead_ms: i64,
@@ -204,7 +204,7 @@ impl ClockOffset {
         Self { ahead_ms }
     }
 
-    /// 0 means that there is none.
+    /// 0 means no deadline.
     fn to_local(self, server_ms: i64) -> UnixMillis {
         match server_ms {
             0 => UnixMillis(i64::MAX),

@@ -1,7 +1,7 @@
-//! The next certificate, before the present one ends. An agent proves who it is with the certificate that it has, so no
-//! token is needed; the key is a new one each time.
+//! Renews the agent's certificate before it expires. The present certificate authenticates the agent, so no token is needed;
+//! each renewal has a new key.
 //!
-//! The new certificate is used once, to ask whether it is good, before it takes the place of the present one on disk.
+//! The agent connects once with the new certificate before it replaces the present one on disk.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,24 +10,24 @@ use locks::Mutex;
 use model::UnixMillis;
 use rustls::ClientConfig;
 
-use crate::backoff::chance;
-use crate::choice::Choice;
+use crate::backoff::random_fraction;
 use crate::config::AgentConfig;
 use crate::data::DataDir;
 use crate::enrol::{EnrolError, confirm, renew};
 use crate::error::{AgentError, chain};
 use crate::identity::{self, Identity};
+use crate::server_order::ServerOrder;
 use crate::tls::{self, TlsError};
 
-/// A certificate is renewed at the latest when it is so old, however long it lives.
+/// A certificate is renewed at this age at the latest.
 const OLDEST: Duration = Duration::from_secs(60 * 24 * 3600);
-/// How often to look at the clock on the wall, which may be set.
-const LOOK_EVERY: Duration = Duration::from_secs(3600);
-/// How long to wait after the first failure; twice as long after each further one, up to the most.
+/// How often the wall clock is read, because it may be set.
+const CHECK_EVERY: Duration = Duration::from_secs(3600);
+/// The delay after the first failure; each further failure doubles it, up to the last.
 const FIRST_RETRY: Duration = Duration::from_secs(60);
 const LAST_RETRY: Duration = Duration::from_secs(3600);
 
-/// What connections are made with, by now.
+/// The TLS configuration of new connections, which renewals replace.
 #[derive(Debug)]
 pub(crate) struct Credentials(Mutex<Arc<ClientConfig>>);
 
@@ -47,17 +47,17 @@ impl Credentials {
     }
 }
 
-/// When a certificate should be renewed that was issued at one time and ends at another: after two thirds of its life, and
-/// agents that joined together do not come together. `chance` lies in 0..1.
-pub fn renew_at(issued: UnixMillis, until: UnixMillis, chance: f64) -> UnixMillis {
+/// When to renew a certificate: after two thirds of its life, with jitter, so that agents that joined together do not renew
+/// together. `random_fraction` is in 0..1.
+pub fn renew_at(issued: UnixMillis, until: UnixMillis, random_fraction: f64) -> UnixMillis {
     let life_ms = until.0.saturating_sub(issued.0).max(0);
     let oldest_ms = OLDEST.as_millis() as i64;
     let after_ms = (life_ms / 3 * 2).min(oldest_ms);
-    let jitter_ms = (after_ms as f64 / 10.0 * chance) as i64;
+    let jitter_ms = (after_ms as f64 / 10.0 * random_fraction) as i64;
     issued.plus_millis(after_ms - jitter_ms)
 }
 
-/// Renews whenever it is time, for as long as the agent lives.
+/// Renews the certificate whenever it is due. Returns only on an error.
 pub(crate) async fn keep_renewing(
     config: &AgentConfig,
     data: &DataDir,
@@ -65,20 +65,20 @@ pub(crate) async fn keep_renewing(
     credentials: &Credentials,
     clock: fn() -> UnixMillis,
 ) -> AgentError {
-    let mut choice = Choice::new(config.servers.len(), chance);
+    let mut order = ServerOrder::new(config.servers.len(), random_fraction);
     let mut n_failures = 0;
     let Some((issued, until)) = identity.life() else {
         return std::future::pending().await;
     };
-    let (mut due, mut until) = (renew_at(issued, until, chance()), until);
+    let (mut due, mut until) = (renew_at(issued, until, random_fraction()), until);
     loop {
         let wait_ms = due.0.saturating_sub(clock().0);
         if wait_ms > 0 {
             let wait = Duration::from_millis(wait_ms.unsigned_abs());
-            tokio::time::sleep(wait.min(LOOK_EVERY)).await;
+            tokio::time::sleep(wait.min(CHECK_EVERY)).await;
             continue;
         }
-        let server = &config.servers[choice.current()];
+        let server = &config.servers[order.current()];
         let attempt = async {
             let (next, key) = renew(server, &identity).await?;
             confirm(server, &next).await?;
@@ -86,7 +86,7 @@ pub(crate) async fn keep_renewing(
         };
         match attempt.await {
             Ok((next, key)) => {
-                if let Err(error) = identity::keep(data, &next, &key) {
+                if let Err(error) = identity::save(data, &next, &key) {
                     return error.into();
                 }
                 if let Err(error) = credentials.replace(&next) {
@@ -94,26 +94,26 @@ pub(crate) async fn keep_renewing(
                 }
                 if let Some((issued, ends)) = next.life() {
                     tracing::info!(until = ends.to_rfc3339(), "the certificate was renewed");
-                    (due, until) = (renew_at(issued, ends, chance()), ends);
+                    (due, until) = (renew_at(issued, ends, random_fraction()), ends);
                 }
                 identity = next;
                 n_failures = 0;
-                // Servers may give certificates that are due at once; that is no reason to ask without a pause.
+                // A server may issue certificates that are due at once: do not loop without a pause.
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
             Err(error) => {
-                choice.failed();
+                order.failed();
                 tracing::warn!(error = %chain(&error), until = until.to_rfc3339(), "the certificate is not renewed yet");
-                tokio::time::sleep(retry_in(n_failures, chance())).await;
+                tokio::time::sleep(retry_in(n_failures, random_fraction())).await;
                 n_failures += 1;
             }
         }
     }
 }
 
-fn retry_in(n_failures: u32, chance: f64) -> Duration {
+fn retry_in(n_failures: u32, random_fraction: f64) -> Duration {
     let window = FIRST_RETRY.saturating_mul(1 << n_failures.min(10));
-    window.min(LAST_RETRY).mul_f64(0.5 + chance / 2.0)
+    window.min(LAST_RETRY).mul_f64(0.5 + random_fraction / 2.0)
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
     const DAY: i64 = 24 * 3600 * 1000;
 
     #[test]
-    fn a_certificate_is_renewed_after_two_thirds_of_its_life_and_not_all_at_once() {
+    fn a_certificate_is_renewed_after_two_thirds_of_its_life_with_jitter() {
         let (issued, until) = (UnixMillis(DAY), UnixMillis(91 * DAY));
         assert_eq!(renew_at(issued, until, 0.0), UnixMillis(61 * DAY));
         assert_eq!(renew_at(issued, until, 1.0), UnixMillis(55 * DAY));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_lives_for_years_is_renewed_all_the_same() {
+    fn a_certificate_valid_for_years_is_renewed_after_60_days() {
         let until = UnixMillis(3650 * DAY);
         assert_eq!(renew_at(UnixMillis(0), until, 0.0), UnixMillis(60 * DAY));
     }

@@ -1,7 +1,7 @@
-//! The latest status of each process, and which of them the server has not heard yet.
+//! The latest status of each process, and which of them are not sent yet.
 //!
-//! Latest-wins: however long the server is away, one status per process is kept. A change of state goes out at once, so
-//! many at once go out together; usage figures may wait for company.
+//! Latest wins: one status per process is kept, however long the server is away. A state change is sent within
+//! milliseconds, usage figures within a second, so that several share a frame.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use prost::Message;
 use tokio::time::Instant;
 use wire::{ProcessStatus, Report};
 
-/// How long a change of state waits for others.
-const STATE_WAITS: Duration = Duration::from_millis(5);
-/// How long mere figures wait. How often they come is the supervisor's choice.
-const USAGE_WAITS: Duration = Duration::from_secs(1);
+/// How long a state change waits for others.
+const STATE_DELAY: Duration = Duration::from_millis(5);
+/// How long usage figures wait. The supervisor decides how often they come.
+const USAGE_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub struct Statuses {
     latest: HashMap<FullName, Latest>,
-    /// Names of those that are dirty, and perhaps of some that have been forgotten since.
+    /// Names of dirty statuses, and perhaps of some that were forgotten since.
     dirty: Vec<FullName>,
     due: Option<Instant>,
 }
@@ -33,14 +33,14 @@ struct Latest {
 impl Statuses {
     pub fn update(&mut self, name: FullName, status: Status, now: Instant) {
         let known = self.latest.get(&name);
-        let waits = match known.is_some_and(|known| same_but_for_usage(&known.status, &status)) {
-            true => USAGE_WAITS,
-            false => STATE_WAITS,
+        let delay = match known.is_some_and(|known| differs_only_in_usage(&known.status, &status)) {
+            true => USAGE_DELAY,
+            false => STATE_DELAY,
         };
         if !known.is_some_and(|known| known.dirty) {
             self.dirty.push(name.clone());
         }
-        let due = now + waits;
+        let due = now + delay;
         self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
         let dirty = true;
         self.latest.insert(name, Latest { status, dirty });
@@ -50,7 +50,7 @@ impl Statuses {
         self.latest.remove(name);
     }
 
-    /// A new connection: its server has heard nothing.
+    /// Makes every status dirty, for a new connection.
     pub fn rewind(&mut self, now: Instant) {
         self.dirty = self.latest.keys().cloned().collect();
         self.latest
@@ -59,12 +59,12 @@ impl Statuses {
         self.due = (!self.dirty.is_empty()).then_some(now);
     }
 
-    /// When the next report should go out, if there is anything to report.
+    /// When the next report is due, if there is one.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// As much as one frame carries; the rest stays due.
+    /// The statuses of one frame; the rest stays due.
     pub fn take(&mut self, budget: usize) -> Option<Report> {
         let mut report = Report::default();
         let mut size = 0;
@@ -87,8 +87,8 @@ impl Statuses {
     }
 }
 
-/// Whether nothing changed that anybody waits for.
-fn same_but_for_usage(old: &Status, new: &Status) -> bool {
+/// Whether only usage figures changed.
+fn differs_only_in_usage(old: &Status, new: &Status) -> bool {
     old.state == new.state
         && old.pid == new.pid
         && old.started_at == new.started_at
@@ -130,19 +130,19 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_state_is_due_at_once_and_figures_may_wait() {
+    fn a_state_change_is_due_before_usage_figures() {
         let (mut statuses, now) = (Statuses::default(), Instant::now());
         statuses.update(name(1), running(1.0), now);
-        assert_eq!(statuses.due(), Some(now + STATE_WAITS));
+        assert_eq!(statuses.due(), Some(now + STATE_DELAY));
         statuses.take(1000);
         statuses.update(name(1), running(2.0), now);
-        assert_eq!(statuses.due(), Some(now + USAGE_WAITS));
+        assert_eq!(statuses.due(), Some(now + USAGE_DELAY));
         statuses.update(name(1), Status::default(), now);
-        assert_eq!(statuses.due(), Some(now + STATE_WAITS));
+        assert_eq!(statuses.due(), Some(now + STATE_DELAY));
     }
 
     #[test]
-    fn a_long_report_is_cut_into_frames_and_complete() {
+    fn a_long_report_is_split_into_frames() {
         let (mut statuses, now) = (Statuses::default(), Instant::now());
         (0..100).for_each(|n| statuses.update(name(n), running(1.0), now));
         while statuses.take(200).is_some() {}

@@ -1,7 +1,7 @@
-//! The boot order, in one place: configuration → data directory → who we are → supervisor → enrolment → sessions.
+//! The boot order: configuration → data directory → identity → supervisor → enrolment → sessions.
 //!
-//! Everything runs on one thread, as parts of one future: a panic in any of them ends the agent, and starting again is
-//! the tested way on. Leaving touches no process.
+//! Everything runs on one thread as one future: a panic anywhere ends the agent, and a restart recovers. Stopping the agent
+//! touches no process.
 
 use std::io::Write;
 use std::time::Duration;
@@ -14,33 +14,33 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::backoff::{Attempt, Backoff, chance};
-use crate::choice::Choice;
+use crate::backoff::{Attempt, Backoff, random_fraction};
 use crate::config::{AgentArgs, AgentConfig};
 use crate::connect::connect;
 use crate::data::DataDir;
 use crate::enrol::{EnrolError, enrol};
 use crate::error::{AgentError, chain};
-use crate::facts::Facts;
-use crate::hand::Hand;
-use crate::identity::{self, Identity, IdentityError, Standing};
+use crate::facts::HostFacts;
+use crate::identity::{self, EnrolmentState, Identity, IdentityError};
 use crate::image::{self, Image};
-use crate::keeper::{Keeper, SupervisorGone};
 use crate::log;
 use crate::memory::MemoryWatch;
 use crate::renewal::{Credentials, keep_renewing};
-use crate::session::Speaker;
-use crate::sessions::{Parted, sessions, wait};
+use crate::server_order::ServerOrder;
+use crate::session::AgentInfo;
+use crate::sessions::{SessionsEnd, run_sessions, wait};
+use crate::state::AgentState;
+use crate::supervisor_link::{SupervisorGone, SupervisorLink};
 
 /// Within the data directory.
 const SUPERVISOR_DIR: &str = "supervisor";
-/// Requests and notices on their way, each.
+/// Capacity of the queues to and from the supervisor.
 const QUEUE: usize = 256;
-/// How long the supervisor may take to leave.
-const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Limit for the supervisor to stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 const OOM_SCORE_ADJ: &str = "-900";
 
-/// The whole of `muster-agent` and `muster agent`; `program` is which of the two.
+/// Implements `muster-agent` and `muster agent`; `program` is the name of the binary.
 pub fn command(program: &'static str, args: AgentArgs) -> Result<(), AgentError> {
     let config = AgentConfig::resolve(&args, |name| std::env::var(name).ok())?;
     if args.print_config {
@@ -51,39 +51,39 @@ pub fn command(program: &'static str, args: AgentArgs) -> Result<(), AgentError>
     run(program, config)
 }
 
-/// Runs an agent on this thread until SIGTERM or SIGINT. At SIGHUP it becomes the program that is at its path by then, and
-/// likewise when it uses too much memory.
+/// Runs an agent on this thread until SIGTERM or SIGINT. On SIGHUP, or when it uses too much memory, it executes the program
+/// at its path.
 pub fn run(program: &'static str, config: AgentConfig) -> Result<(), AgentError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // Only this thread hears SIGHUP, so that the next image hears what this one did not.
+        // Other threads block SIGHUP, so that one that arrives during `execve` stays pending for the next image.
         .on_thread_start(hold_hangups)
         .build()?;
     runtime.block_on(async {
         let mut signals = Signals::new()?;
-        // Held by the image before this one, until now that somebody listens.
+        // The previous image left SIGHUP blocked; the handler is installed now.
         take_hangups();
         let mut memory = MemoryWatch::new(config.memory_max);
         let image = Image::this(program)?;
         let mut exec_error = None;
         loop {
             let stop = CancellationToken::new();
-            let note = Some((&image, exec_error.take()));
-            let agent = live(config.clone(), stop.clone(), note);
+            let image_state = Some((&image, exec_error.take()));
+            let agent = run_agent(config.clone(), stop.clone(), image_state);
             tokio::pin!(agent);
-            let asked = tokio::select! {
+            let reason = tokio::select! {
                 result = &mut agent => return result,
-                asked = signals.recv() => asked,
-                () = memory.too_much() => Asked::ToMakeWay,
+                reason = signals.recv() => reason,
+                () = memory.too_much() => StopReason::Reexec,
             };
             stop.cancel();
             agent.await?;
-            // Whoever wants it gone meanwhile would not be heard by the next image.
-            if asked == Asked::ToLeave || signals.has_been_asked_to_leave().await {
+            // A SIGTERM of meanwhile would be lost with `execve`.
+            if reason == StopReason::Exit || signals.must_exit().await {
                 return Ok(());
             }
             tracing::info!("making way for the program that is at this one's path now");
-            let error = image.exec(memory.shrunk_at());
+            let error = image.exec(memory.reexec_at());
             tracing::error!(%error, "the new program cannot be started: this one goes on");
             exec_error = Some(error.to_string());
         }
@@ -91,9 +91,9 @@ pub fn run(program: &'static str, config: AgentConfig) -> Result<(), AgentError>
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    ToLeave,
-    ToMakeWay,
+enum StopReason {
+    Exit,
+    Reexec,
 }
 
 struct Signals {
@@ -111,16 +111,16 @@ impl Signals {
         })
     }
 
-    async fn recv(&mut self) -> Asked {
+    async fn recv(&mut self) -> StopReason {
         tokio::select! {
             biased;
-            _ = self.terminate.recv() => Asked::ToLeave,
-            _ = self.interrupt.recv() => Asked::ToLeave,
-            _ = self.hangup.recv() => Asked::ToMakeWay,
+            _ = self.terminate.recv() => StopReason::Exit,
+            _ = self.interrupt.recv() => StopReason::Exit,
+            _ = self.hangup.recv() => StopReason::Reexec,
         }
     }
 
-    async fn has_been_asked_to_leave(&mut self) -> bool {
+    async fn must_exit(&mut self) -> bool {
         tokio::task::yield_now().await;
         tokio::select! {
             biased;
@@ -133,178 +133,179 @@ impl Signals {
 
 /// Runs an agent until `stop`, which leaves every process running.
 ///
-/// Belongs on a thread of its own with a current-thread runtime: the supervisor takes thread-bound rights for moments.
+/// Needs a thread of its own with a current-thread runtime: the supervisor switches the credentials of its thread.
 pub async fn run_until(config: AgentConfig, stop: CancellationToken) -> Result<(), AgentError> {
-    Box::pin(live(config, stop, None)).await
+    Box::pin(run_agent(config, stop, None)).await
 }
 
-/// `note` is there when the whole program is this agent: then it can be replaced, and says so in its data directory.
-async fn live(
+/// `image` is set if the process is nothing but this agent: then the agent can be upgraded, and writes `agent.run`.
+async fn run_agent(
     config: AgentConfig,
     stop: CancellationToken,
-    note: Option<(&Image, Option<String>)>,
+    image: Option<(&Image, Option<String>)>,
 ) -> Result<(), AgentError> {
     let data = DataDir::open(&config.data)?;
-    let standing = identity::settle(&data, &config, crate::session::now())?;
+    let enrolment = identity::determine(&data, &config, crate::session::now())?;
     protect_from_oom();
 
     let options = Options {
-        // Of a program that is more than an agent, the agent does not know its own part.
-        cpu_max: note.is_some().then_some(config.cpu_max),
+        // In a process that is more than an agent, the agent cannot tell its own CPU time.
+        cpu_max: image.is_some().then_some(config.cpu_max),
         control_groups: config.cgroups,
         ..Options::default()
     };
     let (supervisor, recovered) = Supervisor::open(&data.path().join(SUPERVISOR_DIR), options)?;
     let (request_tx, requests) = mpsc::channel(QUEUE);
     let (notices, notice_rx) = mpsc::channel(QUEUE);
-    let mut hand = Hand::new(recovered, Keeper::new(request_tx, notice_rx))
+    let mut state = AgentState::new(recovered, SupervisorLink::new(request_tx, notice_rx))
         .with_release(config.release.clone());
 
-    let connected = hand.connected();
-    let noting = async {
-        match note {
+    let connected = state.connected();
+    let writing_run_file = async {
+        match image {
             Some((image, exec_error)) => {
-                image::note(&data, image.entry(&data, exec_error), connected).await;
+                let file = image.run_file(&data, exec_error);
+                image::keep_run_file(&data, file, connected).await;
             }
             None => std::future::pending().await,
         }
     };
-    let (stop_keeping, kept_until) = watch::channel(false);
-    let keeping = supervisor.run(requests, notices, kept_until);
-    let speaking = async {
-        speak(&config, &data, standing, &mut hand, &stop).await?;
+    let (stop_supervisor, supervisor_stopped) = watch::channel(false);
+    let supervising = supervisor.run(requests, notices, supervisor_stopped);
+    let connecting = async {
+        keep_connected(&config, &data, enrolment, &mut state, &stop).await?;
         tracing::info!(
-            held = hand.n_held(),
+            held = state.n_held(),
             "leaving; every process is left as it is"
         );
-        let _it_ended_already = stop_keeping.send(true);
-        // What it still says is in its journal, and heard at the next start.
-        let _in_vain = timeout(LEAVE_TIMEOUT, hand.attend()).await;
+        // Fails if the supervisor has ended.
+        let _ = stop_supervisor.send(true);
+        // Notices after the timeout are in the journal and are read at the next start.
+        let _ = timeout(STOP_TIMEOUT, state.serve_supervisor()).await;
         Ok::<_, AgentError>(())
     };
-    // Noted only once the supervisor is at work, which is what the note says.
-    let keeping = async {
-        tokio::pin!(keeping, noting);
+    // Written after the supervisor's first poll, because `agent.run` says that it supervises.
+    let supervising = async {
+        tokio::pin!(supervising, writing_run_file);
         tokio::select! {
             biased;
-            kept = &mut keeping => kept,
-            () = &mut noting => keeping.await,
+            ended = &mut supervising => ended,
+            () = &mut writing_run_file => supervising.await,
         }
     };
     tokio::select! {
         biased;
-        spoken = speaking => spoken,
-        kept = keeping => match (kept, stop.is_cancelled()) {
+        stopped = connecting => stopped,
+        ended = supervising => match (ended, stop.is_cancelled()) {
             (Ok(()), false) => Err(SupervisorGone.into()),
-            (kept, _) => Ok(kept?),
+            (ended, _) => Ok(ended?),
         },
     }
 }
 
-/// Everything between the supervisor and the server: enrolment where it is needed, then one session after the other, and
-/// the next certificate beside them.
-pub async fn speak(
+/// Keeps the agent connected until `stop`: enrols it if needed, runs sessions, and renews the certificate.
+pub async fn keep_connected(
     config: &AgentConfig,
     data: &DataDir,
-    standing: Standing,
-    hand: &mut Hand,
+    enrolment: EnrolmentState,
+    state: &mut AgentState,
     stop: &CancellationToken,
 ) -> Result<(), AgentError> {
-    let mut identity = match standing {
-        Standing::Enrolled(identity) => identity,
-        Standing::Stranger { host, key } => {
+    let mut identity = match enrolment {
+        EnrolmentState::Enrolled(identity) => identity,
+        EnrolmentState::NotEnrolled { host, key } => {
             let enrolment = Enrolment {
                 config,
                 data,
                 host,
                 key,
             };
-            match enrolment.run(hand, stop).await? {
+            match enrolment.run(state, stop).await? {
                 Some(identity) => identity,
                 None => return Ok(()),
             }
         }
     };
     loop {
-        match speak_as(identity, config, data, hand, stop).await? {
-            Parted::Leaving => return Ok(()),
-            Parted::MustJoin => {}
+        match keep_connected_as(identity, config, data, state, stop).await? {
+            SessionsEnd::Stopping => return Ok(()),
+            SessionsEnd::MustJoin => {}
         }
-        let Some(joined) = join_again(config, data, hand, stop).await? else {
+        let Some(joined) = join_again(config, data, state, stop).await? else {
             return Ok(());
         };
         identity = joined;
     }
 }
 
-/// One session after the other, with one identity and what it is renewed to.
-async fn speak_as(
+/// Runs sessions with one identity, and its renewals.
+async fn keep_connected_as(
     identity: Identity,
     config: &AgentConfig,
     data: &DataDir,
-    hand: &mut Hand,
+    state: &mut AgentState,
     stop: &CancellationToken,
-) -> Result<Parted, AgentError> {
+) -> Result<SessionsEnd, AgentError> {
     let credentials = Credentials::new(&identity)?;
-    let speaker = Speaker {
+    let info = AgentInfo {
         host: identity.host,
         agent_id: identity.agent_id.clone(),
-        facts: Facts::read(),
+        facts: HostFacts::read(),
         clock: crate::session::now,
     };
-    tracing::info!(host = %speaker.host, agent_id = %speaker.agent_id, held = hand.n_held(), "agent runs");
+    tracing::info!(host = %info.host, agent_id = %info.agent_id, held = state.n_held(), "agent runs");
 
-    let talking = sessions(
+    let running = run_sessions(
         config.servers.len(),
         async |server| connect(&config.servers[server], &credentials.tls()).await,
-        chance,
-        &speaker,
-        hand,
+        random_fraction,
+        &info,
+        state,
         stop,
     );
-    let renewing = keep_renewing(config, data, identity, &credentials, speaker.clock);
+    let renewing = keep_renewing(config, data, identity, &credentials, info.clock);
     tokio::select! {
-        parted = talking => parted,
-        // In a box, because it sleeps for weeks.
+        ended = running => ended,
+        // Boxed: it sleeps for weeks.
         failed = Box::pin(renewing) => Err(failed),
     }
 }
 
-/// The server does not take the certificate any more. With a token that it takes the agent joins again, with a new key;
-/// without one it goes on as it is, and asks from time to time. None when the agent is leaving.
+/// Enrols again, with a new key, when the server does not accept the certificate any more. Without a valid token it waits
+/// and keeps the old identity. `None` when the agent is stopping.
 async fn join_again(
     config: &AgentConfig,
     data: &DataDir,
-    hand: &mut Hand,
+    state: &mut AgentState,
     stop: &CancellationToken,
 ) -> Result<Option<Identity>, AgentError> {
     let known = identity::load(data)?.ok_or(IdentityError::NoToken)?;
     if let Some(token) = &config.join {
         let key = identity::make_key()?;
-        let choice = Choice::new(config.servers.len(), chance);
-        let server = &config.servers[choice.current()];
+        let order = ServerOrder::new(config.servers.len(), random_fraction);
+        let server = &config.servers[order.current()];
         let enrolled = tokio::select! {
-            gone = hand.attend() => return Err(gone.into()),
+            gone = state.serve_supervisor() => return Err(gone.into()),
             () = stop.cancelled() => return Ok(None),
             enrolled = enrol(server, &token.0, known.host, Some(&known.agent_id), &key) => enrolled,
         };
         match enrolled {
             Ok(identity) => {
-                identity::keep(data, &identity, &key)?;
+                identity::save(data, &identity, &key)?;
                 tracing::info!(host = %identity.host, agent_id = %identity.agent_id, "joined again");
                 return Ok(Some(identity));
             }
             Err(error) => tracing::error!(error = %chain(&error), "not joined again"),
         }
     }
-    let delay = Backoff::default().delay(Attempt::Refused, chance());
-    match wait(delay, hand, stop).await?.is_leaving() {
+    let delay = Backoff::default().delay(Attempt::Refused, random_fraction());
+    match wait(delay, state, stop).await?.is_stopping() {
         true => Ok(None),
         false => Ok(Some(known)),
     }
 }
 
-/// Getting a certificate, however long the server is away.
+/// The first enrolment, retried until it succeeds or is refused.
 struct Enrolment<'a> {
     config: &'a AgentConfig,
     data: &'a DataDir,
@@ -313,47 +314,47 @@ struct Enrolment<'a> {
 }
 
 impl Enrolment<'_> {
-    /// None when the agent is leaving.
+    /// `None` when the agent is stopping.
     async fn run(
         &self,
-        hand: &mut Hand,
+        state: &mut AgentState,
         stop: &CancellationToken,
     ) -> Result<Option<Identity>, AgentError> {
         let token = self.config.join.as_ref().ok_or(IdentityError::NoToken)?;
         let agent_id = self.config.agent_id.as_ref();
         let mut backoff = Backoff::default();
-        let mut choice = Choice::new(self.config.servers.len(), chance);
+        let mut order = ServerOrder::new(self.config.servers.len(), random_fraction);
         loop {
-            let server = &self.config.servers[choice.current()];
+            let server = &self.config.servers[order.current()];
             let enrolled = tokio::select! {
-                gone = hand.attend() => return Err(gone.into()),
+                gone = state.serve_supervisor() => return Err(gone.into()),
                 () = stop.cancelled() => return Ok(None),
                 enrolled = enrol(server, &token.0, self.host, agent_id, &self.key) => enrolled,
             };
             let error = match enrolled {
                 Ok(identity) => {
-                    identity::keep(self.data, &identity, &self.key)?;
+                    identity::save(self.data, &identity, &self.key)?;
                     tracing::info!(host = %identity.host, agent_id = %identity.agent_id, "enrolled");
                     return Ok(Some(identity));
                 }
-                Err(error) if !error.is_passing() => return Err(error.into()),
+                Err(error) if !error.is_transient() => return Err(error.into()),
                 Err(error) => error,
             };
-            let delay = match (&error, choice.failed()) {
-                // Every server says the same.
-                (EnrolError::NotYet(_), _) => backoff.delay(Attempt::Refused, chance()),
-                (_, true) => Backoff::next_server(chance()),
-                (_, false) => backoff.delay(Attempt::Failed, chance()),
+            let delay = match (&error, order.failed()) {
+                // All servers give the same answer.
+                (EnrolError::NotYet(_), _) => backoff.delay(Attempt::Refused, random_fraction()),
+                (_, true) => Backoff::next_server(random_fraction()),
+                (_, false) => backoff.delay(Attempt::Failed, random_fraction()),
             };
             tracing::warn!(error = %chain(&error), retry_in_secs = delay.as_secs(), "not enrolled yet: trying again");
-            if wait(delay, hand, stop).await?.is_leaving() {
+            if wait(delay, state, stop).await?.is_stopping() {
                 return Ok(None);
             }
         }
     }
 }
 
-/// When memory runs out the keeper of all processes should go last. Its children start neutral again.
+/// Makes the out-of-memory killer choose the agent last. Its children reset their score.
 fn protect_from_oom() {
     if rustix::process::geteuid().is_root()
         && let Err(error) = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_ADJ)

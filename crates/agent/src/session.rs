@@ -1,10 +1,10 @@
-//! One connection: hello, welcome, then both lanes until one side ends it, or until another server has taken over.
+//! One session: hello, welcome, then frames both ways until one side ends it.
 //!
-//! Generic over the stream, so that tests need no sockets. Nothing here waits for one thing only: reading, writing and
-//! the supervisor go on beside each other, so that a slow server never holds up a process.
+//! Generic over the stream, so that tests need no sockets. Reading, writing and the supervisor run concurrently, so that a
+//! slow server never delays a process.
 //!
-//! A server may ask the agent to move. Then the next server is greeted while this session goes on, and takes its place
-//! once it has welcomed the agent: in between there is no moment without a server.
+//! A server may ask the agent to move. The agent then connects to another server while the session goes on, and switches
+//! over once that one has welcomed it, so that it is connected all the time.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -17,55 +17,55 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use wire::{Down, DownKind, Report, WireError};
 
-mod greeting;
+mod hello;
 mod timed_read;
 mod writer;
 
-pub(crate) use greeting::Numbers;
-pub use greeting::{Greeted, Introduction, greet};
+pub(crate) use hello::ConnectionNumbers;
+pub use hello::{HelloTemplate, WelcomedConnection, say_hello};
 
 use crate::answer::Answers;
-use crate::facts::Facts;
-use crate::hand::Hand;
-use crate::keeper::SupervisorGone;
-use greeting::{Reader, Welcomed};
+use crate::facts::HostFacts;
+use crate::state::AgentState;
+use crate::supervisor_link::SupervisorGone;
+use hello::{Reader, WelcomeInfo};
 use writer::Writer;
 
 const HEARTBEAT: Duration = Duration::from_secs(wire::HEARTBEAT_SECS);
 const SILENCE: Duration = Duration::from_secs(wire::SILENCE_SECS);
-/// How long saying goodbye may take.
+/// Limit for closing a connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a move may take; after that the agent stays.
+/// Limit for finding another server; after that the agent stays.
 const MOVE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long the next server may take to welcome the agent when the present one has let go of it.
+/// Limit for the next server's welcome once the present connection has ended.
 const NEXT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a server that has welcomed the agent waits while answers to the present one are under way.
+/// How long a switch-over waits for answers to the present server.
 const ANSWERS_FIRST: Duration = Duration::from_secs(5);
 
-/// Who speaks.
+/// What the hello says about this agent, and its clock.
 #[derive(Debug, Clone)]
-pub struct Speaker {
+pub struct AgentInfo {
     pub host: Host,
     pub agent_id: AgentId,
-    pub facts: Facts,
-    /// The host's clock on the wall.
+    pub facts: HostFacts,
+    /// The host's wall clock.
     pub clock: fn() -> UnixMillis,
 }
 
 /// How a session ended.
 #[derive(Debug)]
-pub struct Ended {
-    pub why: Why,
-    /// The server that it was with in the end, by its place in the list.
+pub struct SessionEnd {
+    pub reason: EndReason,
+    /// The last server, by its index in the configuration.
     pub server: usize,
-    /// How long it lasted after the welcome; none when there was no welcome.
+    /// How long it lasted after the welcome, if there was one.
     pub lasted: Option<Duration>,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum Why {
-    #[error("the agent is leaving")]
-    Leaving,
+pub enum EndReason {
+    #[error("the agent is stopping")]
+    Stopping,
     #[error("the server closed the connection")]
     Closed,
     #[error("the server has been silent for {} s", SILENCE.as_secs())]
@@ -84,177 +84,178 @@ pub enum Why {
     NoWelcome,
 }
 
-/// Talks until the connection ends, one way or another. `elsewhere` greets another server than the one given, if it can.
-pub async fn talk<S>(
+/// Runs one session to its end. `connect_elsewhere` connects to another server than the given one, if it can.
+pub async fn run_session<S>(
     stream: S,
     server: usize,
-    speaker: &Speaker,
-    hand: &mut Hand,
+    info: &AgentInfo,
+    state: &mut AgentState,
     stop: &CancellationToken,
-    elsewhere: &impl AsyncFn(usize, Introduction) -> Option<Greeted<S>>,
-) -> Result<Ended, SupervisorGone>
+    connect_elsewhere: &impl AsyncFn(usize, HelloTemplate) -> Option<WelcomedConnection<S>>,
+) -> Result<SessionEnd, SupervisorGone>
 where
     S: AsyncRead + AsyncWrite,
 {
-    let introduction = Introduction::new(speaker, hand);
-    let greeted = tokio::select! {
-        gone = hand.attend() => return Err(gone),
-        () = stop.cancelled() => Err(Why::Leaving),
-        greeted = greet(stream, server, &introduction) => greeted,
+    let template = HelloTemplate::new(info, state);
+    let connection = tokio::select! {
+        gone = state.serve_supervisor() => return Err(gone),
+        () = stop.cancelled() => Err(EndReason::Stopping),
+        connection = say_hello(stream, server, &template) => connection,
     };
-    let greeted = match greeted {
-        Ok(greeted) => greeted,
-        Err(why) => {
-            return Ok(Ended {
-                why,
+    let connection = match connection {
+        Ok(connection) => connection,
+        Err(reason) => {
+            return Ok(SessionEnd {
+                reason,
                 server,
                 lasted: None,
             });
         }
     };
-    let answers = Answers::new(hand.files());
+    let answers = Answers::new(state.files());
     let mut session = Session {
-        hand,
-        speaker,
+        state,
+        info,
         server,
-        reader: greeted.reader,
-        writer: greeted.writer,
+        reader: connection.reader,
+        writer: connection.writer,
         answers,
-        heard_at: Instant::now(),
+        frame_at: Instant::now(),
         heartbeat_at: Instant::now() + HEARTBEAT,
-        welcomed: greeted.welcomed,
+        welcomed: connection.welcomed,
         is_asked_to_move: false,
         next: None,
-        parting: None,
+        closing: None,
     };
-    let why = match session.begin() {
-        Ok(()) => session.run(stop, elsewhere).await?,
+    let reason = match session.begin() {
+        Ok(()) => session.run(stop, connect_elsewhere).await?,
         Err(error) => error.into(),
     };
-    session.hand.parted();
-    let _gone_already = timeout(CLOSE_TIMEOUT, session.writer.close()).await;
-    Ok(Ended {
-        why,
+    session.state.set_disconnected();
+    // The server may be gone.
+    let _ = timeout(CLOSE_TIMEOUT, session.writer.close()).await;
+    Ok(SessionEnd {
+        reason,
         server: session.server,
         lasted: Some(session.welcomed.since.elapsed()),
     })
 }
 
 struct Session<'a, S> {
-    hand: &'a mut Hand,
-    speaker: &'a Speaker,
+    state: &'a mut AgentState,
+    info: &'a AgentInfo,
     server: usize,
     reader: Reader<S>,
     writer: Writer<WriteHalf<S>>,
     answers: Answers,
-    /// When the last frame arrived, or when the agent last had no time to read one.
-    heard_at: Instant,
-    /// When the next heartbeat is due. The server answers heartbeats only, so no other traffic postpones one: an agent
-    /// that reports all the time would otherwise hear nothing and take the server for dead.
+    /// When the last frame arrived, or when the agent was last too busy to read one.
+    frame_at: Instant,
+    /// When the next heartbeat is due. Other traffic does not postpone it: the server answers heartbeats only, and the agent
+    /// would otherwise take it for dead.
     heartbeat_at: Instant,
-    welcomed: Welcomed,
+    welcomed: WelcomeInfo,
     is_asked_to_move: bool,
-    /// Another server that has welcomed the agent, and since when it waits.
-    next: Option<(Greeted<S>, Instant)>,
-    /// The connection that this one took over from, until it is closed or this time has come.
-    parting: Option<(Writer<WriteHalf<S>>, Instant)>,
+    /// A server that has welcomed the agent and waits to take over, and since when.
+    next: Option<(WelcomedConnection<S>, Instant)>,
+    /// The connection before the switch-over, until it is closed or the time is up.
+    closing: Option<(Writer<WriteHalf<S>>, Instant)>,
 }
 
 impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
     async fn run(
         &mut self,
         stop: &CancellationToken,
-        elsewhere: &impl AsyncFn(usize, Introduction) -> Option<Greeted<S>>,
-    ) -> Result<Why, SupervisorGone> {
-        // In a box, because most sessions never move.
-        let seek = |from, introduction| {
-            let seeking = timeout(MOVE_TIMEOUT, elsewhere(from, introduction));
-            Box::pin(seeking.map(|found| found.ok().flatten())).fuse()
+        connect_elsewhere: &impl AsyncFn(usize, HelloTemplate) -> Option<WelcomedConnection<S>>,
+    ) -> Result<EndReason, SupervisorGone> {
+        // Boxed: most sessions never move.
+        let search_from = |from, template| {
+            let search = timeout(MOVE_TIMEOUT, connect_elsewhere(from, template));
+            Box::pin(search.map(|found| found.ok().flatten())).fuse()
         };
-        let mut seeking = pin!(Fuse::terminated());
+        let mut search = pin!(Fuse::terminated());
         loop {
             if let Err(error) = self.take_over().and_then(|()| self.fill(Instant::now())) {
                 return Ok(error.into());
             }
-            if seeking.is_terminated() && self.wants_to_move() {
-                let introduction = Introduction::new(self.speaker, self.hand);
-                seeking.set(seek(self.server, introduction));
+            if search.is_terminated() && self.wants_to_move() {
+                let template = HelloTemplate::new(self.info, self.state);
+                search.set(search_from(self.server, template));
             }
             let wake_at = self.wake_at();
             let went_on = tokio::select! {
-                () = stop.cancelled() => return Ok(Why::Leaving),
-                turn = self.hand.turn() => {
-                    turn?;
+                () = stop.cancelled() => return Ok(EndReason::Stopping),
+                exchanged = self.state.exchange() => {
+                    exchanged?;
                     Ok(())
                 }
-                // A server that asks faster than the supervisor takes has to wait.
-                frame = self.reader.next(), if self.hand.is_idle() => {
-                    self.heard_at = Instant::now();
+                // Backpressure: read no further frame before the supervisor has taken the requests of the last.
+                frame = self.reader.next(), if self.state.is_idle() => {
+                    self.frame_at = Instant::now();
                     self.take(frame)
                 }
                 written = self.writer.progress(), if self.writer.is_busy() => match written {
                     Ok(()) => Ok(()),
-                    Err(error) => Err(self.last_words().await.unwrap_or(Why::Wire(error.into()))),
+                    Err(error) => Err(self.pending_bye().await.unwrap_or(EndReason::Wire(error.into()))),
                 },
-                found = &mut seeking => {
-                    self.found(found);
+                found = &mut search => {
+                    self.set_next(found);
                     Ok(())
                 }
-                () = close(&mut self.parting) => {
-                    self.parting = None;
+                () = close(&mut self.closing) => {
+                    self.closing = None;
                     Ok(())
                 }
-                () = self.answers.heard() => Ok(()),
+                () = self.answers.ready() => Ok(()),
                 () = sleep_until(wake_at) => Ok(()),
             };
-            if !self.hand.is_idle() {
-                self.heard_at = Instant::now();
+            if !self.state.is_idle() {
+                self.frame_at = Instant::now();
             }
             let silence = match self.heard_at().elapsed() >= SILENCE {
-                true => Err(Why::Silent),
+                true => Err(EndReason::Silent),
                 false => Ok(()),
             };
-            let Err(why) = went_on.and(silence) else {
+            let Err(reason) = went_on.and(silence) else {
                 continue;
             };
-            // A server that is left may let go first: the next one has said so before it said welcome.
-            if !seeking.is_terminated() {
+            // The present server may close first, because the next one tells it before it sends the welcome.
+            if !search.is_terminated() {
                 tokio::select! {
-                    () = stop.cancelled() => return Ok(Why::Leaving),
-                    gone = self.hand.attend() => return Err(gone),
-                    found = timeout(NEXT_TIMEOUT, &mut seeking) => self.found(found.ok().flatten()),
+                    () = stop.cancelled() => return Ok(EndReason::Stopping),
+                    gone = self.state.serve_supervisor() => return Err(gone),
+                    found = timeout(NEXT_TIMEOUT, &mut search) => self.set_next(found.ok().flatten()),
                 }
             }
             if !self.has_fresh_next() {
-                return Ok(why);
+                return Ok(reason);
             }
-            self.answers = Answers::new(self.hand.files());
+            self.answers = Answers::new(self.state.files());
             self.writer.abandon();
         }
     }
 
-    /// What a session begins with, on a connection that was just welcomed.
+    /// Begins a session on a new connection.
     fn begin(&mut self) -> Result<(), WireError> {
-        self.hand.rewind();
-        self.hand.welcomed();
+        self.state.rewind();
+        self.state.set_connected();
         self.heartbeat_at = Instant::now() + HEARTBEAT;
-        // With nothing to report the first report is empty, and says just that.
-        match self.hand.due() {
+        // The first report may be empty: it says that there is nothing to report.
+        match self.state.due() {
             Some(_) => Ok(()),
             None => self.writer.queue(Report::default().into()),
         }
     }
 
-    /// What came of the search for another server.
-    fn found(&mut self, found: Option<Greeted<S>>) {
+    /// Takes the result of the search for another server.
+    fn set_next(&mut self, found: Option<WelcomedConnection<S>>) {
         if found.is_none() {
             tracing::warn!("no other server takes this agent: it stays where it is");
         }
-        self.next = found.map(|greeted| (greeted, Instant::now()));
+        self.next = found.map(|connection| (connection, Instant::now()));
     }
 
-    /// Whether another server has to be sought. One that knows the wrong things is kept until there is a better one, so
-    /// that nobody takes the agent for gone.
+    /// Whether to search for another server. A next server with a stale digest is kept until a fresh one replaces it, so that
+    /// the agent does not count as disconnected.
     fn wants_to_move(&mut self) -> bool {
         match &self.next {
             Some(_) => !self.has_fresh_next(),
@@ -262,15 +263,15 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
         }
     }
 
-    /// Whether the next server is there and was told what is still true. Otherwise the present one has changed what we
-    /// hold since then, and the next would never know.
+    /// Whether there is a next server whose digest is still right. If the present server has changed the held processes since
+    /// that hello, the next one would not know.
     fn has_fresh_next(&self) -> bool {
-        let digest = self.hand.held_digest();
+        let digest = self.state.held_digest();
         let next = self.next.as_ref();
-        next.is_some_and(|(next, _)| next.said_digest == digest)
+        next.is_some_and(|(next, _)| next.sent_digest == digest)
     }
 
-    /// Lets the next server take over, if there is one and the present one has its answers.
+    /// Switches to the next server, if there is one and the present one has its answers.
     fn take_over(&mut self) -> Result<(), WireError> {
         let is_busy = self.answers.is_busy() || self.writer.is_busy();
         let is_fresh = self.has_fresh_next();
@@ -283,21 +284,21 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
         self.is_asked_to_move = false;
         tracing::info!("another server takes over");
         let writer = std::mem::replace(&mut self.writer, next.writer);
-        self.parting = Some((writer, Instant::now() + CLOSE_TIMEOUT));
+        self.closing = Some((writer, Instant::now() + CLOSE_TIMEOUT));
         self.reader = next.reader;
         self.server = next.server;
         self.welcomed = next.welcomed;
-        self.answers = Answers::new(self.hand.files());
-        self.heard_at = Instant::now();
+        self.answers = Answers::new(self.state.files());
+        self.frame_at = Instant::now();
         self.begin()
     }
 
-    /// A server that hears nothing any more may have said why before.
-    async fn last_words(&mut self) -> Option<Why> {
+    /// After a write error: the bye that the server may have sent before it closed.
+    async fn pending_bye(&mut self) -> Option<EndReason> {
         let listen = async {
             while let Some(Ok(frame)) = self.reader.next().await {
-                if let Err(why) = self.take(Some(Ok(frame))) {
-                    return Some(why);
+                if let Err(reason) = self.take(Some(Ok(frame))) {
+                    return Some(reason);
                 }
             }
             None
@@ -305,25 +306,24 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
         timeout(CLOSE_TIMEOUT, listen).await.ok().flatten()
     }
 
-    /// When the server last gave a sign of life: a part of a long frame is one.
+    /// When the last byte arrived: a part of a long frame is a sign of life.
     fn heard_at(&self) -> Instant {
-        self.heard_at.max(self.reader.get_ref().read_at())
+        self.frame_at.max(self.reader.get_ref().read_at())
     }
 
-    /// Queues what should be sent now, as much as there is room for. The heartbeat goes first, because reports and output
-    /// may take all the room there is.
+    /// Queues what is due, as far as there is room. The heartbeat goes first, because reports and output may take all room.
     fn fill(&mut self, now: Instant) -> Result<(), WireError> {
         if now >= self.heartbeat_at && self.writer.has_room() {
             self.writer.queue(Report::default().into())?;
             self.heartbeat_at = now + HEARTBEAT;
         }
         while self.writer.has_room()
-            && let Some(frame) = self.hand.next_frame(now)
+            && let Some(frame) = self.state.next_frame(now)
         {
             self.writer.queue(frame)?;
         }
         while self.writer.has_room()
-            && let Some(output) = self.answers.next(now, |request| self.hand.ask(request))
+            && let Some(output) = self.answers.next(now, |request| self.state.submit(request))
         {
             self.writer.queue(output.into())?;
         }
@@ -338,48 +338,48 @@ impl<S: AsyncRead + AsyncWrite> Session<'_, S> {
             return silent_at;
         }
         let heartbeat_at = self.heartbeat_at;
-        let report_at = self.hand.due().unwrap_or(heartbeat_at);
+        let report_at = self.state.due().unwrap_or(heartbeat_at);
         let look_at = self.answers.due().unwrap_or(heartbeat_at);
         silent_at.min(heartbeat_at).min(report_at).min(look_at)
     }
 
-    fn take(&mut self, frame: Option<Result<Down, WireError>>) -> Result<(), Why> {
-        let frame = frame.ok_or(Why::Closed)??;
+    fn take(&mut self, frame: Option<Result<Down, WireError>>) -> Result<(), EndReason> {
+        let frame = frame.ok_or(EndReason::Closed)??;
         match frame.kind {
-            Some(DownKind::Desired(desired)) => self.hand.desired(desired),
+            Some(DownKind::Desired(desired)) => self.state.desired(desired),
             Some(DownKind::Command(command)) => {
-                let now = (self.speaker.clock)();
-                self.hand.command(&command, self.welcomed.clock, now);
+                let now = (self.info.clock)();
+                self.state.command(&command, self.welcomed.clock, now);
             }
-            Some(DownKind::Ack(ack)) => self.hand.acknowledge(ack),
+            Some(DownKind::Ack(ack)) => self.state.acknowledge(ack),
             Some(DownKind::Bye(bye)) => return Err(bye.into()),
             Some(DownKind::Ask(ask)) => {
                 if let Some(request) = self.answers.take(&ask) {
-                    self.hand.ask(request);
+                    self.state.submit(request);
                 }
             }
             Some(DownKind::Move(asked)) => {
                 tracing::info!(reason = asked.reason, "the server asks the agent to move");
                 self.is_asked_to_move = true;
             }
-            // A newer server may say more than we understand.
+            // A frame of a newer server.
             Some(DownKind::Welcome(_)) | None => {}
         }
         Ok(())
     }
 }
 
-/// Ends a connection that another took over from; what it had is the other's by now.
-async fn close<W: AsyncWrite + Unpin>(parting: &mut Option<(Writer<W>, Instant)>) {
-    match parting {
+/// Closes the connection before the switch-over.
+async fn close<W: AsyncWrite + Unpin>(closing: &mut Option<(Writer<W>, Instant)>) {
+    match closing {
         Some((writer, until)) => {
-            let _gone_already = timeout_at(*until, writer.close()).await;
+            let _ = timeout_at(*until, writer.close()).await;
         }
         None => std::future::pending().await,
     }
 }
 
-impl From<wire::Bye> for Why {
+impl From<wire::Bye> for EndReason {
     fn from(bye: wire::Bye) -> Self {
         Self::Bye {
             reason: bye.reason,

@@ -1,6 +1,6 @@
-//! One session after the other, for as long as the agent lives.
+//! Runs one session after the other, with backoff, until the agent stops.
 //!
-//! Where a connection comes from, and chance, are arguments: tests and the simulation have their own.
+//! The connector and the random numbers are arguments, for tests and the simulation.
 
 use std::time::Duration;
 
@@ -9,54 +9,57 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Attempt, Backoff};
-use crate::choice::Choice;
 use crate::error::{AgentError, chain};
-use crate::hand::Hand;
-use crate::session::{Ended, Greeted, Introduction, Speaker, Why, greet, talk};
+use crate::server_order::ServerOrder;
+use crate::session::{
+    AgentInfo, EndReason, HelloTemplate, SessionEnd, WelcomedConnection, run_session, say_hello,
+};
+use crate::state::AgentState;
 
-/// How long one server may take to welcome an agent that moves, before the next is asked.
-const GREETED_WITHIN: Duration = Duration::from_secs(10);
+/// Limit for the welcome of one server before the next is tried, when the agent moves.
+const WELCOME_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why there are no more sessions.
+/// Why no further session follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Parted {
-    Leaving,
-    /// The certificate is of no use any more.
+pub enum SessionsEnd {
+    Stopping,
+    /// The server does not accept the certificate any more.
     MustJoin,
 }
 
-/// Connects, talks, waits and connects again, until `stop`. `connect` takes one of `n_servers`, counted from 0.
-pub async fn sessions<S, E>(
+/// Connects, runs a session, waits and connects again, until `stop`. `connect` takes a server's index below `n_servers`.
+pub async fn run_sessions<S, E>(
     n_servers: usize,
     connect: impl AsyncFn(usize) -> Result<S, E>,
-    chance: impl Fn() -> f64,
-    speaker: &Speaker,
-    hand: &mut Hand,
+    random_fraction: impl Fn() -> f64,
+    info: &AgentInfo,
+    state: &mut AgentState,
     stop: &CancellationToken,
-) -> Result<Parted, AgentError>
+) -> Result<SessionsEnd, AgentError>
 where
     S: AsyncRead + AsyncWrite,
     E: std::error::Error,
 {
     let mut backoff = Backoff::default();
-    let mut choice = Choice::new(n_servers, &chance);
+    let mut order = ServerOrder::new(n_servers, &random_fraction);
     loop {
-        let server = choice.current();
+        let server = order.current();
         let connected = tokio::select! {
-            gone = hand.attend() => return Err(gone.into()),
-            () = stop.cancelled() => return Ok(Parted::Leaving),
+            gone = state.serve_supervisor() => return Err(gone.into()),
+            () = stop.cancelled() => return Ok(SessionsEnd::Stopping),
             connected = connect(server) => connected,
         };
         let attempt = match connected {
             Ok(stream) => {
-                let elsewhere = async |from, introduction| {
-                    let others = choice.others(from, &chance);
-                    first_to_welcome(&others, &connect, &introduction).await
+                let connect_elsewhere = async |from, template| {
+                    let others = order.others(from, &random_fraction);
+                    first_to_welcome(&others, &connect, &template).await
                 };
-                let ended = talk(stream, server, speaker, hand, stop, &elsewhere).await?;
-                match judge(&ended) {
+                let ended =
+                    run_session(stream, server, info, state, stop, &connect_elsewhere).await?;
+                match next_attempt(&ended) {
                     Ok(attempt @ Attempt::Lost(_)) => {
-                        choice.lost(ended.server);
+                        order.lost(ended.server);
                         attempt
                     }
                     Ok(attempt) => attempt,
@@ -69,29 +72,29 @@ where
             }
         };
         let delay = match attempt {
-            Attempt::Failed if choice.failed() => Backoff::next_server(chance()),
+            Attempt::Failed if order.failed() => Backoff::next_server(random_fraction()),
             Attempt::Refused => {
-                choice.failed();
-                backoff.delay(attempt, chance())
+                order.failed();
+                backoff.delay(attempt, random_fraction())
             }
-            Attempt::Failed | Attempt::Lost(_) => backoff.delay(attempt, chance()),
+            Attempt::Failed | Attempt::Lost(_) => backoff.delay(attempt, random_fraction()),
         };
         tracing::debug!(
             delay_ms = delay.as_millis() as u64,
             "waiting before the next try"
         );
-        if wait(delay, hand, stop).await?.is_leaving() {
-            return Ok(Parted::Leaving);
+        if wait(delay, state, stop).await?.is_stopping() {
+            return Ok(SessionsEnd::Stopping);
         }
     }
 }
 
-/// Goes through the servers until one of them welcomes the agent.
+/// Tries the servers in order until one welcomes the agent.
 async fn first_to_welcome<S, E>(
     servers: &[usize],
     connect: &impl AsyncFn(usize) -> Result<S, E>,
-    introduction: &Introduction,
-) -> Option<Greeted<S>>
+    template: &HelloTemplate,
+) -> Option<WelcomedConnection<S>>
 where
     S: AsyncRead + AsyncWrite,
     E: std::error::Error,
@@ -101,61 +104,61 @@ where
             let stream = connect(server)
                 .await
                 .map_err(|error| tracing::debug!(error = %chain(&error), "not to be reached"))?;
-            greet(stream, server, introduction)
+            say_hello(stream, server, template)
                 .await
-                .map_err(|why| tracing::debug!(error = %chain(&why), "not welcome"))
+                .map_err(|reason| tracing::debug!(error = %chain(&reason), "not welcome"))
         };
-        if let Ok(Ok(greeted)) = timeout(GREETED_WITHIN, attempt).await {
-            return Some(greeted);
+        if let Ok(Ok(connection)) = timeout(WELCOME_TIMEOUT, attempt).await {
+            return Some(connection);
         }
     }
     None
 }
 
-/// Says how a session ended and what that means for the next one, if there is to be one.
-fn judge(ended: &Ended) -> Result<Attempt, Parted> {
-    let Ended { why, lasted, .. } = ended;
-    match why {
-        Why::Leaving => return Err(Parted::Leaving),
-        Why::Bye {
+/// Logs how a session ended, and returns the attempt for the backoff, or why there is no next session.
+fn next_attempt(ended: &SessionEnd) -> Result<Attempt, SessionsEnd> {
+    let SessionEnd { reason, lasted, .. } = ended;
+    match reason {
+        EndReason::Stopping => return Err(SessionsEnd::Stopping),
+        EndReason::Bye {
             reason,
             permanent: true,
             rejoin,
         } => {
             tracing::error!(
                 reason,
-                "the server will not have this agent until somebody changes something; processes go on as they are"
+                "the server refuses this agent until something changes there; processes go on as they are"
             );
             return match rejoin {
-                true => Err(Parted::MustJoin),
+                true => Err(SessionsEnd::MustJoin),
                 false => Ok(Attempt::Refused),
             };
         }
-        _ => tracing::warn!(error = %chain(why), "session ended; processes go on as they are"),
+        _ => tracing::warn!(error = %chain(reason), "session ended; processes go on as they are"),
     }
     Ok(lasted.map_or(Attempt::Failed, Attempt::Lost))
 }
 
-pub(crate) enum Waited {
-    Through,
-    Leaving,
+pub(crate) enum WaitEnd {
+    Elapsed,
+    Stopping,
 }
 
-impl Waited {
-    pub(crate) fn is_leaving(&self) -> bool {
-        matches!(self, Self::Leaving)
+impl WaitEnd {
+    pub(crate) fn is_stopping(&self) -> bool {
+        matches!(self, Self::Stopping)
     }
 }
 
-/// Lets time pass while the supervisor is served.
+/// Waits, and serves the supervisor meanwhile.
 pub(crate) async fn wait(
     delay: Duration,
-    hand: &mut Hand,
+    state: &mut AgentState,
     stop: &CancellationToken,
-) -> Result<Waited, AgentError> {
+) -> Result<WaitEnd, AgentError> {
     tokio::select! {
-        gone = hand.attend() => Err(gone.into()),
-        () = stop.cancelled() => Ok(Waited::Leaving),
-        () = tokio::time::sleep(delay) => Ok(Waited::Through),
+        gone = state.serve_supervisor() => Err(gone.into()),
+        () = stop.cancelled() => Ok(WaitEnd::Stopping),
+        () = tokio::time::sleep(delay) => Ok(WaitEnd::Elapsed),
     }
 }

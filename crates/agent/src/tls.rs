@@ -1,4 +1,4 @@
-//! Whom the agent trusts: before enrolment the CA that the join token names, afterwards that CA alone.
+//! TLS configurations. For enrolment the agent trusts the CA that the join token names, afterwards that CA alone.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::identity::Identity;
 
-/// Resumption tickets kept: an agent talks to one server.
+/// Resumption tickets kept: an agent has one session at a time.
 const MAX_TICKETS: usize = 2;
 
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ const MAX_TICKETS: usize = 2;
 )]
 pub struct TlsError(#[from] rustls::Error);
 
-/// For sessions: certificates both ways.
+/// For sessions: mutual TLS.
 pub fn session_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError> {
     let mut config = mutual_config(identity)?;
     config.alpn_protocols = vec![wire::ALPN.to_vec()];
@@ -29,7 +29,7 @@ pub fn session_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError
     Ok(Arc::new(config))
 }
 
-/// For the next certificate: the present one is shown anew each time.
+/// For renewals: mutual TLS without resumption, so that each connection presents the certificate.
 pub(crate) fn renewal_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError> {
     let mut config = mutual_config(identity)?;
     config.alpn_protocols = vec![wire::enrol::ALPN.to_vec()];
@@ -46,12 +46,12 @@ fn mutual_config(identity: &Identity) -> Result<ClientConfig, TlsError> {
         .with_client_auth_cert(vec![identity.certificate.clone()], identity.key.clone_key())?)
 }
 
-/// For enrolment: the agent has no certificate yet and knows the server by the fingerprint of its CA, if at all.
+/// For enrolment: the agent has no certificate yet, and verifies the fingerprint of the server's CA if the token has one.
 pub(crate) fn enrolment_config(
     ca_sha256: Option<[u8; 32]>,
-) -> Result<(Arc<ClientConfig>, Arc<Introduced>), TlsError> {
+) -> Result<(Arc<ClientConfig>, Arc<EnrolmentVerifier>), TlsError> {
     let provider = provider();
-    let introduced = Arc::new(Introduced {
+    let verifier = Arc::new(EnrolmentVerifier {
         ca_sha256,
         provider: Arc::clone(&provider),
         ca: Mutex::new(None),
@@ -59,14 +59,14 @@ pub(crate) fn enrolment_config(
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::clone(&introduced) as Arc<dyn ServerCertVerifier>)
+        .with_custom_certificate_verifier(Arc::clone(&verifier) as Arc<dyn ServerCertVerifier>)
         .with_no_client_auth();
     config.alpn_protocols = vec![wire::enrol::ALPN.to_vec()];
     config.resumption = Resumption::disabled();
-    Ok((Arc::new(config), introduced))
+    Ok((Arc::new(config), verifier))
 }
 
-/// The name that every server's certificate carries, wherever it listens.
+/// The name in every server's certificate, whatever its address.
 pub(crate) fn server_name() -> ServerName<'static> {
     ServerName::try_from(wire::enrol::SERVER_NAME).expect("the constant is a DNS name")
 }
@@ -80,16 +80,16 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// Accepts a server whose chain shows a CA with the right fingerprint, and whose own certificate that CA signed. Without
-/// a fingerprint any CA will do, and is remembered. TLS sends nothing of ours before this has said yes.
+/// Accepts a server whose chain contains the CA with the right fingerprint, and whose certificate that CA signed. Without a
+/// fingerprint it accepts any CA (trust on first use). TLS sends no application data before that.
 #[derive(Debug)]
-pub(crate) struct Introduced {
+pub(crate) struct EnrolmentVerifier {
     ca_sha256: Option<[u8; 32]>,
     provider: Arc<CryptoProvider>,
     ca: Mutex<Option<CertificateDer<'static>>>,
 }
 
-impl Introduced {
+impl EnrolmentVerifier {
     /// The CA of the server that was accepted last.
     pub(crate) fn ca(&self) -> Option<CertificateDer<'static>> {
         self.ca.lock().clone()
@@ -107,10 +107,10 @@ impl Introduced {
     }
 }
 
-/// How a refusal by fingerprint is told from other trouble.
+/// The error text by which [`crate::connect::ConnectError::is_wrong_ca`] recognises a wrong fingerprint.
 pub(crate) const WRONG_CA: &str = "the server shows no CA with the fingerprint of the join token";
 
-impl ServerCertVerifier for Introduced {
+impl ServerCertVerifier for EnrolmentVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -1,9 +1,9 @@
-//! `upgrade`: another binary for a running agent, in place. Its pid, its children and their exit codes stay.
+//! `upgrade`: replaces the binary of a running agent in place. It keeps its pid, its children and their exit codes.
 //!
-//! 1. find the agent by its data directory, and hold it by a pidfd;
-//! 2. check the new binary, put it beside the old one, keep the old one as `EXE.old`, rename (`binary`);
-//! 3. SIGHUP: the agent becomes what is at its path ([`crate::image`]);
-//! 4. wait until it supervises again, and is connected if it was; else put the old binary back.
+//! 1. find the agent by its data directory, and open a pidfd;
+//! 2. check a copy of the new binary, keep the old one as `EXE.old`, rename (`binary`);
+//! 3. SIGHUP: the agent executes the program at its path ([`crate::image`]);
+//! 4. wait until it supervises again, and is connected if it was; else restore the old binary.
 //!
 //! Nothing here touches a managed process, nor the journal.
 
@@ -23,10 +23,10 @@ mod binary;
 
 use crate::config::{self, ConfigError};
 use crate::image::{RUN_FILE, RunFile, start_time};
-use binary::{Named, Swap};
+use binary::{BinaryVersion, Swap};
 
-/// Between two looks at what the agent says of itself; its end is seen at once.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often `agent.run` is read; the pidfd shows the agent's end at once.
+const POLL_EVERY: Duration = Duration::from_millis(20);
 
 /// Shown below `--help`.
 pub const EXAMPLES: &str = "\
@@ -55,7 +55,7 @@ pub struct UpgradeArgs {
     pub timeout: Duration,
 }
 
-/// What was done.
+/// The result of an upgrade.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Upgraded {
     pub pid: i32,
@@ -81,7 +81,7 @@ impl std::fmt::Display for Upgraded {
     }
 }
 
-/// By what the user can do about it.
+/// Grouped by what the user can do.
 #[derive(Debug, thiserror::Error)]
 pub enum UpgradeError {
     #[error(transparent)]
@@ -105,7 +105,7 @@ pub enum UpgradeError {
 }
 
 impl UpgradeError {
-    /// As the exit codes of `muster` are.
+    /// The exit code, as `muster` defines them.
     pub fn code(&self) -> u8 {
         match self {
             Self::Tell { .. } | Self::Failed { .. } | Self::Swap { .. } => 1,
@@ -121,14 +121,14 @@ pub fn upgrade(
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<Upgraded, UpgradeError> {
     let data = config::resolve_data(args.data.as_deref(), args.config.as_deref(), env)?;
-    let agent = Running::find(&data)?;
+    let agent = RunningAgent::find(&data)?;
     let exe = &agent.before.exe;
     let program = &agent.before.program;
     let swap = match &args.binary {
         Some(new) => Some(Swap::make(new, exe, agent.before.pid, program)?),
         None => {
-            Named::of(exe)
-                .and_then(|named| named.must_be(program))
+            BinaryVersion::of(exe)
+                .and_then(|version| version.must_be(program))
                 .map_err(|why| UpgradeError::Refused {
                     path: exe.clone(),
                     why,
@@ -137,7 +137,7 @@ pub fn upgrade(
         }
     };
     let old = swap.as_ref().map(|swap| swap.old().to_owned());
-    if let Err(source) = agent.tell() {
+    if let Err(source) = agent.signal() {
         let then = agent.put_back(swap).unwrap_or_else(|said| said);
         let pid = agent.before.pid;
         return Err(UpgradeError::Tell { pid, then, source });
@@ -155,19 +155,19 @@ pub fn upgrade(
     }
 }
 
-/// An agent that is alive, and cannot be mistaken for another.
-struct Running {
+/// A live agent, identified by its pidfd.
+struct RunningAgent {
     data: PathBuf,
     before: RunFile,
     pidfd: OwnedFd,
 }
 
-/// What `agent.run` names is executed, replaced and signalled with the rights of who upgrades: only their own file, or
-/// root's for root, may say what that is.
+/// `agent.run` names a binary and a pid that are executed, replaced and signalled with the caller's privileges: directory
+/// and file must belong to the caller.
 fn check_owner(data: &Path) -> Result<(), String> {
     let me = rustix::process::geteuid().as_raw();
     for path in [data.to_owned(), data.join(RUN_FILE)] {
-        // One that is missing is told by who reads it.
+        // A missing file is reported where it is read.
         let owner = std::fs::metadata(&path).map_or(me, |found| found.uid());
         if owner != me {
             let path = path.display();
@@ -179,15 +179,15 @@ fn check_owner(data: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Why there is no new image at work.
-enum Lost {
+/// Why no new agent supervises.
+enum NoNewAgent {
     /// The old image goes on.
     NotExecuted(String),
     Ended,
     TimedOut,
 }
 
-impl Running {
+impl RunningAgent {
     fn find(data: &Path) -> Result<Self, UpgradeError> {
         let not_running = |why: String| UpgradeError::NotRunning {
             data: data.into(),
@@ -208,12 +208,12 @@ impl Running {
             Err(Errno::SRCH) => return Err(gone()),
             opened => opened.map_err(|error| looked(error.into()))?,
         };
-        // The pidfd holds the number: what is read now is about the process that will get the signal.
+        // The pid cannot be reused while the pidfd is open: `/proc` now shows the process that will get the signal.
         if start_time(pid).ok() != Some(before.start_time) || has_ended(&pidfd, Duration::ZERO) {
             return Err(gone());
         }
         let running = std::fs::read_link(format!("/proc/{pid}/exe")).map_err(looked)?;
-        // As it was, deleted, or moved aside.
+        // The path may have a suffix: deleted, or moved aside.
         let is_ours = |path: &Path| {
             let expected = before.exe.as_os_str().as_bytes();
             path.as_os_str().as_bytes().starts_with(expected)
@@ -239,24 +239,24 @@ impl Running {
         })
     }
 
-    fn tell(&self) -> io::Result<()> {
+    fn signal(&self) -> io::Result<()> {
         Ok(pidfd_send_signal(&self.pidfd, Signal::HUP)?)
     }
 
-    /// Waits for an agent that began after `before`, and for its connection if there was one.
-    fn wait(&self, before: &RunFile, patience: Duration) -> Result<RunFile, Lost> {
+    /// Waits for a later generation than `before`, and for its connection if there was one.
+    fn wait(&self, before: &RunFile, patience: Duration) -> Result<RunFile, NoNewAgent> {
         let since = Instant::now();
         let mut at_work = None;
         loop {
-            if has_ended(&self.pidfd, LOOK_EVERY) {
-                return Err(Lost::Ended);
+            if has_ended(&self.pidfd, POLL_EVERY) {
+                return Err(NoNewAgent::Ended);
             }
             let next = RunFile::read(&self.data)
                 .ok()
                 .filter(|now| now.pid == before.pid && now.generation > before.generation);
             if let Some(now) = next {
                 if let Some(error) = now.exec_error {
-                    return Err(Lost::NotExecuted(error));
+                    return Err(NoNewAgent::NotExecuted(error));
                 }
                 if now.connected || !self.before.connected {
                     return Ok(now);
@@ -264,34 +264,39 @@ impl Running {
                 at_work = Some(now);
             }
             if since.elapsed() >= patience {
-                return at_work.ok_or(Lost::TimedOut);
+                return at_work.ok_or(NoNewAgent::TimedOut);
             }
         }
     }
 
-    /// Puts the old binary back, and says what became of the agent.
-    fn back_to_old(&self, swap: Option<Swap>, lost: Lost, patience: Duration) -> UpgradeError {
+    /// Restores the old binary, and tells what happened to the agent.
+    fn back_to_old(
+        &self,
+        swap: Option<Swap>,
+        lost: NoNewAgent,
+        patience: Duration,
+    ) -> UpgradeError {
         let restored = self.put_back(swap);
         match lost {
-            Lost::NotExecuted(error) => UpgradeError::Failed {
+            NoNewAgent::NotExecuted(error) => UpgradeError::Failed {
                 what: format!("the agent cannot start the new binary ({error}) and goes on"),
                 then: restored.unwrap_or_else(|said| said),
             },
-            Lost::Ended => UpgradeError::Failed {
+            NoNewAgent::Ended => UpgradeError::Failed {
                 what: "the agent ended as the new binary".into(),
                 then: match restored {
                     Ok(said) => format!("{said}: start it, unless its service manager does"),
                     Err(said) => said,
                 },
             },
-            Lost::TimedOut => UpgradeError::TimedOut {
+            NoNewAgent::TimedOut => UpgradeError::TimedOut {
                 after: patience,
-                then: restored.map_or_else(|said| said, |said| self.retell(&said, patience)),
+                then: restored.map_or_else(|said| said, |said| self.restart_old(&said, patience)),
             },
         }
     }
 
-    /// What is at the agent's path from now on; an error when that is not what it ran before.
+    /// Restores the binary. Says what is at the agent's path now; an error if that is not the old binary.
     fn put_back(&self, swap: Option<Swap>) -> Result<String, String> {
         let old = &self.before.version;
         let exe = self.before.exe.display();
@@ -302,17 +307,17 @@ impl Running {
         }
     }
 
-    /// Has an agent that hangs start the old binary.
-    fn retell(&self, restored: &str, patience: Duration) -> String {
+    /// Makes a hanging agent execute the old binary.
+    fn restart_old(&self, restored: &str, patience: Duration) -> String {
         let now = RunFile::read(&self.data).unwrap_or_else(|_| self.before.clone());
-        match self.tell().map(|()| self.wait(&now, patience)) {
+        match self.signal().map(|()| self.wait(&now, patience)) {
             Ok(Ok(_)) => format!("{restored} and the agent runs it"),
             _ => format!("{restored}, but the agent does not run it: restart the agent"),
         }
     }
 }
 
-/// Waits for the end of a process, for a while.
+/// Whether a process ends within this time.
 fn has_ended(pidfd: &OwnedFd, patience: Duration) -> bool {
     let patience = Timespec::try_from(patience).unwrap_or_default();
     let mut fds = [PollFd::new(pidfd, PollFlags::IN)];
@@ -349,9 +354,9 @@ mod tests {
     }
 
     #[test]
-    fn what_another_process_left_is_not_an_agent() {
+    fn a_run_file_of_another_process_is_not_an_agent() {
         let dir = tempfile::tempdir().unwrap();
-        let error = Running::find(dir.path()).err().unwrap();
+        let error = RunningAgent::find(dir.path()).err().unwrap();
         assert_eq!(error.code(), 4, "{error}");
         let pid = i32::try_from(std::process::id()).unwrap();
         let ours = RunFile {
@@ -367,7 +372,7 @@ mod tests {
         let found = |entry: &RunFile| {
             let text = serde_json::to_string(entry).unwrap();
             std::fs::write(dir.path().join(RUN_FILE), text).unwrap();
-            Running::find(dir.path())
+            RunningAgent::find(dir.path())
                 .map(|_| ())
                 .map_err(|e| e.to_string())
         };
@@ -385,13 +390,13 @@ mod tests {
     }
 
     #[test]
-    fn root_does_not_upgrade_what_another_user_says_is_an_agent() {
+    fn root_does_not_trust_a_run_file_of_another_user() {
         assert!(rustix::process::geteuid().is_root(), "this test needs root");
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(RUN_FILE), "{}").unwrap();
         for path in [dir.path().join(RUN_FILE), dir.path().to_owned()] {
             std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
-            let error = Running::find(dir.path()).err().unwrap();
+            let error = RunningAgent::find(dir.path()).err().unwrap();
             assert_eq!(error.code(), 4, "{error}");
             let said = format!("{} belongs to user 65534", path.display());
             assert!(error.to_string().contains(&said), "{error}");

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent::facts::Facts;
-use agent::hand::Hand;
-use agent::keeper::Keeper;
-use agent::session::Speaker;
-use agent::sessions::sessions;
+use agent::facts::HostFacts;
+use agent::session::AgentInfo;
+use agent::sessions::run_sessions;
+use agent::state::AgentState;
+use agent::supervisor_link::SupervisorLink;
 use model::{AgentId, Host, UnixMillis};
 use supervisor::host;
 use supervisor::trace::{self, Trace};
@@ -164,21 +164,21 @@ async fn live(address: Host, dir: PathBuf, link: Link, stop: CancellationToken) 
     let (supervisor, recovered) = opened.expect("the journal opens");
     let (request_tx, requests) = mpsc::channel(QUEUE);
     let (notices, notice_rx) = mpsc::channel(QUEUE);
-    let mut hand = Hand::new(recovered, Keeper::new(request_tx, notice_rx));
+    let mut state = AgentState::new(recovered, SupervisorLink::new(request_tx, notice_rx));
     let (stop_keeping, kept_until) = watch::channel(false);
     let keeping = supervisor.run(requests, notices, kept_until);
-    let speaker = Speaker {
+    let info = AgentInfo {
         host: address,
         agent_id: AgentId::parse("a-1").expect("a good id"),
-        facts: Facts::default(),
+        facts: HostFacts::default(),
         clock: host::wall_clock,
     };
     let speaking = async {
         let connect = async |_| link.connect().await;
-        let spoken = sessions(1, connect, || link.chance(), &speaker, &mut hand, &stop).await;
+        let spoken = run_sessions(1, connect, || link.chance(), &info, &mut state, &stop).await;
         spoken.expect("the supervisor goes on");
         let _it_ended_already = stop_keeping.send(true);
-        let _in_vain = timeout(LEAVE_TIMEOUT, hand.attend()).await;
+        let _in_vain = timeout(LEAVE_TIMEOUT, state.serve_supervisor()).await;
     };
     tokio::select! {
         biased;

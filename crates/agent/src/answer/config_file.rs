@@ -1,5 +1,5 @@
-//! Files that the server wants written or read. The work is done beside the session, because a disk can be slow; that it
-//! has begun is told at once, so that a server can tell a slow disk from an agent that knows no such question.
+//! Writes and reads configuration files for the server, on blocking threads, because a disk can be slow. An empty first
+//! chunk says that the work has begun, so that the server can tell a slow disk from an agent without this question.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use wire::ask::{ReadFile, WriteFile};
 
-use super::{Piece, Source};
+use super::{AnswerSource, NextChunk};
 
-/// How many files are worked on at a time, whoever asked and whether they still wait.
+/// Limit of concurrent file operations, also of cancelled questions.
 const AT_A_TIME: usize = 8;
 
-/// The files of this host, as far as a server may have them. Clones share it.
+/// The files of this host that the server may access. Clones share the limit.
 #[derive(Debug, Clone)]
-pub(crate) struct Files {
+pub(crate) struct HostFiles {
     files: Arc<ConfigFiles>,
     room: Arc<Semaphore>,
 }
 
-type Done = Result<Vec<u8>, String>;
+type FileResult = Result<Vec<u8>, String>;
 
-impl Files {
+impl HostFiles {
     pub(crate) fn new(allowed: Allowed) -> Self {
         Self {
             files: Arc::new(ConfigFiles::new(allowed)),
@@ -33,7 +33,7 @@ impl Files {
         }
     }
 
-    pub(super) fn write(&self, write: WriteFile) -> Source {
+    pub(super) fn write(&self, write: WriteFile) -> AnswerSource {
         self.begin(move |files| {
             let WriteFile { file, content } = write;
             let written = files.write(&file, &content).map_err(|error| {
@@ -47,7 +47,7 @@ impl Files {
         })
     }
 
-    pub(super) fn read(&self, read: ReadFile) -> Source {
+    pub(super) fn read(&self, read: ReadFile) -> AnswerSource {
         self.begin(move |files| {
             let found = files
                 .read(&read.path, read.max_bytes)
@@ -63,15 +63,18 @@ impl Files {
         })
     }
 
-    fn begin(&self, work: impl FnOnce(&ConfigFiles) -> Done + Send + 'static) -> Source {
+    fn begin(
+        &self,
+        work: impl FnOnce(&ConfigFiles) -> FileResult + Send + 'static,
+    ) -> AnswerSource {
         let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() else {
             let reason = format!(
                 "this host is at work on {AT_A_TIME} files already, and they take long: try again later"
             );
-            return Source::Refused(reason);
+            return AnswerSource::Refused(reason);
         };
         let files = Arc::clone(&self.files);
-        Source::Working(Working {
+        AnswerSource::File(FileTask {
             has_begun: false,
             work: tokio::task::spawn_blocking(move || {
                 let done = work(&files);
@@ -82,20 +85,20 @@ impl Files {
     }
 }
 
-/// Work on one file.
+/// One file operation on a blocking thread.
 #[derive(Debug)]
-pub(super) struct Working {
+pub(super) struct FileTask {
     has_begun: bool,
-    work: JoinHandle<Done>,
+    work: JoinHandle<FileResult>,
 }
 
-impl Working {
-    pub(super) fn next(&mut self) -> Option<Piece> {
+impl FileTask {
+    pub(super) fn next(&mut self) -> Option<NextChunk> {
         let has_begun = std::mem::replace(&mut self.has_begun, true);
-        (!has_begun).then(|| Piece::Chunk(Vec::new()))
+        (!has_begun).then(|| NextChunk::Chunk(Vec::new()))
     }
 
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Done> {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<FileResult> {
         Pin::new(&mut self.work).poll(cx).map(|done| {
             let failed = |error| Err(format!("the agent failed at this file: {error}"));
             done.unwrap_or_else(failed)

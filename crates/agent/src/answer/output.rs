@@ -1,7 +1,7 @@
-//! What a process writes, as an answer: the last lines of its file, and on as it grows.
+//! Streams the output of a process: the last lines of its log file, then new lines as they are written.
 //!
 //! ```text
-//!   Opening ──► Open ──► Resting ──► Open     looked at every 250 ms
+//!   Opening ──► Open ──► Resting ──► Open     polled every 250 ms
 //!      ▲                    │ the file is gone: another run may have another
 //!      └───── Waiting ◄─────┘
 //! ```
@@ -15,15 +15,15 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use wire::ask::{Logs, MAX_CHUNK};
 
-use super::Piece;
+use super::NextChunk;
 
-/// How often a file that is followed is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often a followed file is polled.
+const POLL_EVERY: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct ProcessOutput {
     logs: Logs,
-    /// The reader has been told that there is an answer.
+    /// Whether the reader has got a first chunk, perhaps an empty one.
     has_begun: bool,
     state: State,
 }
@@ -32,23 +32,23 @@ pub(super) struct Written {
 enum State {
     Opening(oneshot::Receiver<Result<Log, NoLog>>),
     Open(Log),
-    /// All of it was sent; it is looked at again then.
+    /// Sent to its end; polled again at this time.
     Resting(Log, Instant),
-    /// There is no file now; it is asked for again then.
+    /// No file; requested again at this time.
     Waiting(Instant),
     Refused(String),
 }
 
-impl Written {
-    /// The supervisor has to be asked for the file.
+impl ProcessOutput {
+    /// Also returns the request that opens the file.
     pub(super) fn new(logs: Logs) -> (Self, Request) {
         let (state, request) = open(&logs, logs.tail_lines);
-        let written = Self {
+        let output = Self {
             logs,
             has_begun: false,
             state,
         };
-        (written, request)
+        (output, request)
     }
 
     pub(super) fn due(&self) -> Option<Instant> {
@@ -58,7 +58,7 @@ impl Written {
         }
     }
 
-    pub(super) fn hear(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(super) fn poll_ready(&mut self, cx: &mut Context<'_>) -> bool {
         let State::Opening(log) = &mut self.state else {
             return false;
         };
@@ -67,9 +67,9 @@ impl Written {
         };
         self.state = match log {
             Ok(Ok(log)) => State::Open(log),
-            // It may begin to write any time.
+            // The process may begin to write any time.
             Ok(Err(NoLog::Nothing(_))) if self.logs.follow => {
-                State::Waiting(Instant::now() + LOOK_EVERY)
+                State::Waiting(Instant::now() + POLL_EVERY)
             }
             Ok(Err(no_log)) => State::Refused(no_log.to_string()),
             Err(_) => State::Refused("the supervisor ended".to_owned()),
@@ -77,23 +77,23 @@ impl Written {
         true
     }
 
-    pub(super) fn next(&mut self, now: Instant, mut ask: impl FnMut(Request)) -> Option<Piece> {
+    pub(super) fn next(&mut self, now: Instant, mut ask: impl FnMut(Request)) -> Option<NextChunk> {
         let state = std::mem::replace(&mut self.state, State::Waiting(now));
         let piece = match state {
             State::Open(log) => self.read(log, now),
             State::Resting(mut log, at) if at <= now => match log.turn() {
                 Ok(Turn::Same | Turn::Anew) => self.read(log, now),
                 Ok(Turn::Gone) => None,
-                Err(error) => Some(Piece::Refused(error.to_string())),
+                Err(error) => Some(NextChunk::Refused(error.to_string())),
             },
             State::Waiting(at) if at <= now => {
-                // Whatever comes now is new, so it is wanted from its beginning.
+                // A new file is read from its beginning.
                 let (state, request) = open(&self.logs, u32::MAX);
                 self.state = state;
                 ask(request);
                 None
             }
-            State::Refused(reason) => Some(Piece::Refused(reason)),
+            State::Refused(reason) => Some(NextChunk::Refused(reason)),
             State::Opening(_) | State::Resting(..) | State::Waiting(_) => {
                 self.state = state;
                 None
@@ -102,22 +102,22 @@ impl Written {
         let is_waiting = matches!(self.state, State::Resting(..) | State::Waiting(_));
         if piece.is_none() && !self.has_begun && is_waiting {
             self.has_begun = true;
-            return Some(Piece::Chunk(Vec::new()));
+            return Some(NextChunk::Chunk(Vec::new()));
         }
         self.has_begun |= piece.is_some();
         piece
     }
 
-    fn read(&mut self, mut log: Log, now: Instant) -> Option<Piece> {
+    fn read(&mut self, mut log: Log, now: Instant) -> Option<NextChunk> {
         match log.read(MAX_CHUNK) {
-            Err(error) => Some(Piece::Refused(error.to_string())),
+            Err(error) => Some(NextChunk::Refused(error.to_string())),
             Ok(bytes) if !bytes.is_empty() => {
                 self.state = State::Open(log);
-                Some(Piece::Chunk(bytes))
+                Some(NextChunk::Chunk(bytes))
             }
-            Ok(_) if !self.logs.follow => Some(Piece::Last(Vec::new())),
+            Ok(_) if !self.logs.follow => Some(NextChunk::Last(Vec::new())),
             Ok(_) => {
-                self.state = State::Resting(log, now + LOOK_EVERY);
+                self.state = State::Resting(log, now + POLL_EVERY);
                 None
             }
         }

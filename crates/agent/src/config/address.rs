@@ -1,4 +1,4 @@
-//! Where a server listens: a name or an address, and a port.
+//! A server's address: name or IP, and port.
 
 use std::fmt;
 
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_with_the_rule() {
+    fn a_bad_address_is_refused_with_the_rule() {
         for text in [
             "",
             "host",

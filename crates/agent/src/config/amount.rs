@@ -1,4 +1,4 @@
-//! How much of its host an agent may use: bytes, and percent of one core.
+//! Limits of the agent's own memory and CPU.
 
 use model::Invalid;
 
@@ -8,7 +8,7 @@ const GIB: u64 = 1024 * MIB;
 
 pub(super) const DEFAULT_MEMORY: u64 = 256 * MIB;
 pub(super) const DEFAULT_CPU: u32 = 50;
-/// Less than any agent needs.
+/// No agent runs with less.
 const MIN_MEMORY: u64 = 4 * MIB;
 const MAX_MEMORY: u64 = 1024 * GIB;
 /// An agent works on one core.
@@ -38,7 +38,7 @@ pub(super) fn parse_memory(text: &str) -> Result<u64, Invalid> {
         .ok_or_else(wrong)
 }
 
-/// As [`parse_memory`] reads it.
+/// Formats bytes as [`parse_memory`] reads them.
 pub(crate) fn memory_text(bytes: u64) -> String {
     match bytes.is_multiple_of(MIB) {
         true => format!("{}MiB", bytes / MIB),

@@ -1,6 +1,6 @@
-//! The places that a setting may come from: flag, else environment variable, else file; complaints name the place.
+//! The sources of a setting: flag, else environment variable, else file. Errors name the source.
 //!
-//! `muster server` and `muster up` take their settings through here, too, so that all of them behave alike.
+//! `muster server` and `muster up` use it, too.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// No source has it.
+    /// A required setting that no source has.
     pub fn missing(key: Key) -> Self {
         Self::Bad {
             place: format!(
@@ -52,7 +52,7 @@ impl ConfigError {
     }
 }
 
-/// Environment and file, ready to be asked.
+/// The environment and the opened file.
 pub struct Sources<'a> {
     env: &'a dyn Fn(&str) -> Option<String>,
     file: Option<File>,
@@ -69,12 +69,12 @@ impl std::fmt::Debug for Sources<'_> {
 
 struct File {
     path: PathBuf,
-    /// The tables that are ours, the most specific first; the top of the file comes last.
+    /// The sections to read, the most specific first; the top level comes last.
     tables: Vec<toml::Table>,
 }
 
 impl<'a> Sources<'a> {
-    /// `sections` are the tables of the file that are read beside its top, `keys` all that may stand there.
+    /// `sections` are the tables read beside the top level, `keys` the allowed keys.
     pub fn open(
         flag: Option<&str>,
         env: &'a dyn Fn(&str) -> Option<String>,
@@ -94,7 +94,7 @@ impl<'a> Sources<'a> {
         Ok(Self { env, file })
     }
 
-    /// The first source that has this setting, checked by `parse`. An empty variable counts as absent.
+    /// Parses the setting from the first source that has it. An empty variable counts as absent.
     pub fn pick<T>(
         &self,
         key: Key,
@@ -130,7 +130,7 @@ impl File {
         let mut top: toml::Table = text.parse().map_err(|e: toml::de::Error| {
             let start = e.span().map_or(0, |span| span.start);
             let line = 1 + text.get(..start).unwrap_or_default().matches('\n').count();
-            // Only the message: the error's own text would quote the line, which may hold a secret.
+            // Only the message: the whole error quotes the line, which may contain a secret.
             ConfigError::Bad {
                 place: format!("{} line {line}", path.display()),
                 rule: format!("is no TOML: {}", e.message()),
@@ -142,7 +142,7 @@ impl File {
                 tables.push(table.clone());
             }
         }
-        // Other tables belong to others; beside a table of ours, so does the rest of the file.
+        // Other tables belong to other programs; so does the top level if there is a section of ours.
         top.retain(|_, value| !value.is_table());
         let n_ours = tables.len().max(1);
         tables.push(top);
@@ -183,7 +183,7 @@ fn read(path: &Path) -> std::io::Result<String> {
     }
 }
 
-/// A value of the file as it would be written in a flag.
+/// Formats a value of the file as a flag.
 fn to_text(value: &toml::Value) -> Result<String, String> {
     match value {
         toml::Value::String(text) => Ok(text.clone()),

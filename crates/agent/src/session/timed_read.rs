@@ -1,5 +1,5 @@
-//! A read half that remembers when its last bytes arrived. A long frame on a slow network takes minutes, and each of its
-//! bytes shows that the server lives.
+//! A read half that records when bytes last arrived: a long frame on a slow network takes minutes, and each byte is a sign
+//! of life.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! The sending half of a session: frames wait in a small buffer and go out while other things happen.
+//! The sending half of a session: frames wait in a small buffer and are written concurrently with everything else.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio_util::codec::Encoder;
 use wire::{Codec, Down, Up, WireError};
 
-/// With this much waiting, further frames stay where they are. One frame may exceed it.
+/// Buffered bytes from which on no further frame is queued. One frame may exceed it.
 const ROOM: usize = 64 * 1024;
 
 #[derive(Debug)]
@@ -42,12 +42,12 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         !self.is_flushed
     }
 
-    /// Writes some of what waits. May be cancelled without loss.
+    /// Writes some of the buffer. Cancel-safe.
     pub(super) async fn progress(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() {
             self.half.flush().await?;
             self.is_flushed = true;
-            // An agent stays small between two long reports.
+            // Frees the memory of a long report.
             self.buffer = BytesMut::new();
             return Ok(());
         }
@@ -57,13 +57,13 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         }
     }
 
-    /// Gives up what waits: the connection is gone.
+    /// Drops the buffer: the connection is lost.
     pub(super) fn abandon(&mut self) {
         self.buffer = BytesMut::new();
         self.is_flushed = true;
     }
 
-    /// Tells the peer that nothing more will come. What still waits is sent on the next connection.
+    /// Shuts the stream down. Unwritten frames are sent on the next connection.
     pub(super) async fn close(&mut self) -> io::Result<()> {
         self.half.shutdown().await
     }

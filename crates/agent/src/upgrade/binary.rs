@@ -1,7 +1,7 @@
-//! The files of an upgrade: the binary that comes, the one that goes, and the way back.
+//! The files of an upgrade: the new binary, the old one, and the rollback.
 //!
-//! The path of the agent's binary always names a whole, working one: the new one is written and checked beside it and
-//! then renamed over it.
+//! The agent's path always names a complete, working binary: the new one is copied and checked beside it, then renamed
+//! over it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -14,20 +14,20 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::{UpgradeError, has_ended};
 
-/// How long a binary may take to say its version.
+/// Limit for `--version`.
 const VERSION_PATIENCE: Duration = Duration::from_secs(10);
-/// More than a version takes.
+/// Bytes read of the output of `--version`.
 const MAX_VERSION: usize = 1024;
 
-/// What a binary says that it is.
+/// What `--version` of a binary prints.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct BinaryVersion {
     program: String,
     version: String,
 }
 
-impl Named {
-    /// Asks it; the error is a reason not to use it.
+impl BinaryVersion {
+    /// Runs `--version`; the error says why the binary cannot be used.
     pub(super) fn of(binary: &Path) -> Result<Self, String> {
         let failed = |error: io::Error| format!("it cannot be run: {error}");
         let mut child = Command::new(binary)
@@ -40,7 +40,8 @@ impl Named {
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
         let in_time = pidfd.map(|pidfd| has_ended(&pidfd, VERSION_PATIENCE));
         if in_time != Ok(true) {
-            let _ended_just_now = child.kill();
+            // It may have ended just now.
+            let _ = child.kill();
         }
         let status = child.wait().map_err(failed)?;
         match in_time {
@@ -72,7 +73,7 @@ impl Named {
             })
     }
 
-    /// `muster` takes other arguments than `muster-agent`.
+    /// Fails for another program: `muster` takes other arguments than `muster-agent`.
     pub(super) fn must_be(&self, program: &str) -> Result<(), String> {
         match self.program == program {
             true => Ok(()),
@@ -92,7 +93,7 @@ pub(super) struct Swap {
 }
 
 impl Swap {
-    /// Puts `new` at `exe`, and keeps what process `pid` runs beside it.
+    /// Puts `new` at `exe`, and keeps the binary that process `pid` runs as `EXE.old`.
     pub(super) fn make(
         new: &Path,
         exe: &Path,
@@ -122,10 +123,10 @@ impl Swap {
         }
         let staged = beside(exe, "new");
         copy(new, &staged, &like).map_err(failed(&staged))?;
-        // What is checked is what will run.
-        let checked = Named::of(&staged).and_then(|named| named.must_be(program));
+        // Checks the copy that will run.
+        let checked = BinaryVersion::of(&staged).and_then(|version| version.must_be(program));
         if let Err(why) = checked {
-            let _best_effort = std::fs::remove_file(&staged);
+            let _ = std::fs::remove_file(&staged);
             return Err(refused(why));
         }
         let old = beside(exe, "old");
@@ -135,7 +136,7 @@ impl Swap {
             .and_then(|()| rename(&staged, exe));
         if swapped.is_err() {
             for left in [&staged, &kept] {
-                let _best_effort = std::fs::remove_file(left);
+                let _ = std::fs::remove_file(left);
             }
         }
         swapped.map_err(failed(exe))?;
@@ -149,7 +150,7 @@ impl Swap {
         &self.old
     }
 
-    /// Puts the old one back.
+    /// Restores the old binary.
     pub(super) fn undo(self) -> io::Result<()> {
         rename(&self.old, &self.exe)
     }
@@ -162,7 +163,7 @@ fn beside(exe: &Path, suffix: &str) -> PathBuf {
     path.into()
 }
 
-/// Copies durably; the copy has the mode and the owner of `like`.
+/// Copies with fsync; the copy gets mode and owner of `like`.
 fn copy(from: &Path, to: &Path, like: &std::fs::Metadata) -> io::Result<()> {
     match std::fs::remove_file(to) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -174,7 +175,7 @@ fn copy(from: &Path, to: &Path, like: &std::fs::Metadata) -> io::Result<()> {
         .mode(0o700)
         .open(to)?;
     io::copy(&mut File::open(from)?, &mut file)?;
-    // The owner first: a change of owner takes away set-id bits.
+    // The owner first: chown clears set-id bits.
     let mine = file.metadata()?;
     if (mine.uid(), mine.gid()) != (like.uid(), like.gid()) {
         std::os::unix::fs::fchown(&file, Some(like.uid()), Some(like.gid()))?;
@@ -197,15 +198,15 @@ mod tests {
 
     #[test]
     fn a_version_is_a_name_and_a_number() {
-        let named = Named::parse("muster-agent 1.2.3\n").unwrap();
-        assert_eq!(named.must_be("muster-agent"), Ok(()));
-        let why = named.must_be("muster").unwrap_err();
+        let version = BinaryVersion::parse("muster-agent 1.2.3\n").unwrap();
+        assert_eq!(version.must_be("muster-agent"), Ok(()));
+        let why = version.must_be("muster").unwrap_err();
         assert_eq!(
             why,
             "it is muster-agent 1.2.3, and the agent runs as muster"
         );
         for other in ["", "muster", "hello world", "1.2.3"] {
-            assert_eq!(Named::parse(other), None, "{other}");
+            assert_eq!(BinaryVersion::parse(other), None, "{other}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Live questions, with a server that is a script.
+//! Live questions of a scripted server.
 
 use std::io::Write;
 
@@ -7,9 +7,9 @@ use supervisor::{LogWanted, NoLog, Recovered, Request, Until};
 use wire::ask::{Ask, Logs, Question, WINDOW};
 use wire::{Output, UpKind};
 
-use crate::bench::{Keep, Server, hand, name, receive, send, session, welcome};
+use crate::fixture::{FakeSupervisor, Server, name, receive, send, session, state, welcome};
 
-/// The next output; reports in between are signs of life.
+/// The next output; heartbeats in between are skipped.
 pub(crate) async fn output(server: &mut Server) -> Output {
     loop {
         match receive(server).await {
@@ -20,8 +20,8 @@ pub(crate) async fn output(server: &mut Server) -> Output {
     }
 }
 
-async fn answer_logs(keep: &mut Keep, no_log: NoLog) -> LogWanted {
-    let Some(Request::Logs(wanted, answer)) = keep.requests.recv().await else {
+async fn answer_logs(supervisor: &mut FakeSupervisor, no_log: NoLog) -> LogWanted {
+    let Some(Request::Logs(wanted, answer)) = supervisor.requests.recv().await else {
         panic!("not asked for a log");
     };
     answer.send(Err(no_log)).unwrap();
@@ -37,8 +37,8 @@ fn logs(follow: bool) -> Question {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_held_is_answered_by_the_supervisor_in_chunks() {
-    let (mut hand, mut keep) = hand(Recovered::default(), 64);
+async fn the_supervisor_answers_what_is_held_in_chunks() {
+    let (mut state, mut supervisor) = state(Recovered::default(), 64);
     let held = model::held::HeldProcess {
         process: name("n/a"),
         incarnation: 1,
@@ -53,10 +53,10 @@ async fn what_is_held_is_answered_by_the_supervisor_in_chunks() {
         processes: vec![held],
         foreign: Vec::new(),
     };
-    let (_, read) = session(&mut hand, 4096, async |mut server| {
+    let (_, read) = session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         send(&mut server, Ask::new(9, &Question::Held {})).await;
-        let Some(Request::Held(answer)) = keep.requests.recv().await else {
+        let Some(Request::Held(answer)) = supervisor.requests.recv().await else {
             panic!("not asked");
         };
         answer.send(report.clone()).unwrap();
@@ -77,12 +77,12 @@ async fn what_is_held_is_answered_by_the_supervisor_in_chunks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_is_told_and_a_question_that_is_not_known_is_refused() {
-    let (mut hand, mut keep) = hand(Recovered::default(), 64);
-    session(&mut hand, 4096, async |mut server| {
+async fn a_refusal_is_passed_on_and_an_unknown_question_refused() {
+    let (mut state, mut supervisor) = state(Recovered::default(), 64);
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         send(&mut server, Ask::new(1, &logs(false))).await;
-        let wanted = answer_logs(&mut keep, NoLog::NotHeld(name("n/a"))).await;
+        let wanted = answer_logs(&mut supervisor, NoLog::NotHeld(name("n/a"))).await;
         assert_eq!((wanted.tail_lines, wanted.until), (7, Until::Now));
         let refused = output(&mut server).await;
         assert!(refused.last);
@@ -101,18 +101,18 @@ async fn a_refusal_is_told_and_a_question_that_is_not_known_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_follows_is_answered_at_once_and_waits_for_output_to_come() {
-    let (mut hand, mut keep) = hand(Recovered::default(), 64);
-    session(&mut hand, 4096, async |mut server| {
+async fn a_follower_gets_an_empty_chunk_at_once_and_waits_for_output() {
+    let (mut state, mut supervisor) = state(Recovered::default(), 64);
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         send(&mut server, Ask::new(1, &logs(true))).await;
-        answer_logs(&mut keep, NoLog::Nothing("nothing yet".into())).await;
+        answer_logs(&mut supervisor, NoLog::Nothing("nothing yet".into())).await;
         let first = output(&mut server).await;
         assert_eq!((first.chunk.len(), first.last), (0, false));
-        // Asked again and again, from the beginning of whatever comes.
-        let wanted = answer_logs(&mut keep, NoLog::Nothing("nothing yet".into())).await;
+        // Requested again and again, from the beginning of a new file.
+        let wanted = answer_logs(&mut supervisor, NoLog::Nothing("nothing yet".into())).await;
         assert_eq!(wanted.tail_lines, u32::MAX);
-        answer_logs(&mut keep, NoLog::NotHeld(name("n/a"))).await;
+        answer_logs(&mut supervisor, NoLog::NotHeld(name("n/a"))).await;
         let gone = output(&mut server).await;
         assert_eq!((gone.last, gone.refused.is_empty()), (true, false));
     })
@@ -121,16 +121,16 @@ async fn whoever_follows_is_answered_at_once_and_waits_for_output_to_come() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_question_is_forgotten() {
-    let (mut hand, mut keep) = hand(Recovered::default(), 64);
-    session(&mut hand, 4096, async |mut server| {
+    let (mut state, mut supervisor) = state(Recovered::default(), 64);
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         send(&mut server, Ask::new(1, &Question::Held {})).await;
-        let Some(Request::Held(answer)) = keep.requests.recv().await else {
+        let Some(Request::Held(answer)) = supervisor.requests.recv().await else {
             panic!("not asked");
         };
         send(&mut server, Ask::new(1, &Question::Cancel)).await;
         send(&mut server, Ask::new(2, &Question::Held {})).await;
-        let Some(Request::Held(second)) = keep.requests.recv().await else {
+        let Some(Request::Held(second)) = supervisor.requests.recv().await else {
             panic!("not asked");
         };
         assert!(answer.send(HeldReport::default()).is_err());
@@ -140,7 +140,7 @@ async fn a_cancelled_question_is_forgotten() {
     .await;
 }
 
-/// A real supervisor opens a real file: only it can.
+/// Only a real supervisor can open the file.
 #[tokio::test]
 async fn no_more_than_a_window_is_sent_ahead_of_the_reader() {
     let dir = tempfile::tempdir().unwrap();
@@ -151,21 +151,21 @@ async fn no_more_than_a_window_is_sent_ahead_of_the_reader() {
         file.write_all(&[[b'x'; 1023].as_slice(), b"\n"].concat())
             .unwrap();
     }
-    let mut spec = crate::bench::spec();
+    let mut spec = crate::fixture::spec();
     spec.identity.log_path = log.to_str().unwrap().to_owned();
-    spec.identity.user = user_name();
-    let mut hold = crate::bench::recovered("n/a", 1);
+    spec.identity.user = crate::binary::user_name();
+    let mut hold = crate::fixture::recovered("n/a", 1);
     hold.spec = std::sync::Arc::new(spec);
 
     let (supervisor, recovered) =
-        supervisor::Supervisor::open(&dir.path().join("keep"), Default::default()).unwrap();
+        supervisor::Supervisor::open(&dir.path().join("supervisor"), Default::default()).unwrap();
     let (requests, taken) = tokio::sync::mpsc::channel(16);
     let (told, notices) = tokio::sync::mpsc::channel(16);
     requests.send(Request::Hold(hold)).await.unwrap();
-    let keeper = agent::keeper::Keeper::new(requests, notices);
-    let mut hand = agent::hand::Hand::new(recovered, keeper);
+    let link = agent::supervisor_link::SupervisorLink::new(requests, notices);
+    let mut state = agent::state::AgentState::new(recovered, link);
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let talking = session(&mut hand, 4096, async |mut server| {
+    let asking = session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         let all = Question::Logs(Logs {
             process: name("n/a"),
@@ -177,7 +177,7 @@ async fn no_more_than_a_window_is_sent_ahead_of_the_reader() {
         for _ in 0..WINDOW {
             bytes += output(&mut server).await.chunk.len();
         }
-        // Another question is answered meanwhile: nothing more of the first stands before it.
+        // The second answer comes next, so no further chunk of the first was sent.
         send(&mut server, Ask::new(2, &Question::Held {})).await;
         assert_eq!(output(&mut server).await.id, 2);
         loop {
@@ -191,14 +191,6 @@ async fn no_more_than_a_window_is_sent_ahead_of_the_reader() {
         assert_eq!(bytes as u64, n_chunks * 64 * 1024);
         stop.send(true).unwrap();
     });
-    let (kept, _) = tokio::join!(supervisor.run(taken, told, stopped), talking);
+    let (kept, _) = tokio::join!(supervisor.run(taken, told, stopped), asking);
     kept.unwrap();
-}
-
-fn user_name() -> String {
-    let output = std::process::Command::new("id")
-        .arg("-un")
-        .output()
-        .unwrap();
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }

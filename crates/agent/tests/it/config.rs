@@ -1,4 +1,4 @@
-//! Where settings come from, and how bad ones are refused.
+//! The sources of settings, and errors about bad ones.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ fn with_server() -> AgentArgs {
 }
 
 #[test]
-fn a_flag_wins_over_the_environment_that_over_the_file_that_over_the_default() {
+fn flag_wins_over_environment_over_file_over_default() {
     let (_dir, path) = file(
         "server = ['10.0.0.1:1', '[::1]:2']\nip = '1.1.1.1'\ncloud_id = 1\nagent_id = 'file'\nlog = 'warn'\n",
     );
@@ -56,7 +56,7 @@ fn a_flag_wins_over_the_environment_that_over_the_file_that_over_the_default() {
 }
 
 #[test]
-fn releases_are_bounded_to_folders_or_off_altogether() {
+fn releases_are_limited_to_folders_or_off() {
     let allowed = |env: &[(&str, &str)]| resolve(&with_server(), env).unwrap().release;
     let folders = ("MUSTER_RELEASE_PATHS", "/srv, /etc/app");
     let below = supervisor::Allowed::Below(vec!["/srv".into(), "/etc/app".into()]);
@@ -73,7 +73,7 @@ fn a_table_agent_wins_over_the_top_of_a_shared_file() {
     assert_eq!(config.log.as_str(), "warn");
 }
 
-/// The complaint about these arguments, given beside a good server.
+/// The error about these arguments.
 fn complaint(change: impl FnOnce(&mut AgentArgs)) -> String {
     let mut args = with_server();
     change(&mut args);
@@ -91,7 +91,7 @@ fn complaint_about_file(text: &str) -> String {
 }
 
 #[test]
-fn a_bad_value_names_its_place_and_the_rule() {
+fn an_error_names_the_source_and_the_rule() {
     let some = |text: &str| Some(text.to_owned());
     for (complaint, place, rule) in [
         (complaint(|a| a.server.clear()), "--server", "is required"),
@@ -185,7 +185,7 @@ fn a_bad_value_names_its_place_and_the_rule() {
 }
 
 #[test]
-fn secrets_are_neither_printed_nor_shown_in_complaints() {
+fn secrets_are_neither_printed_nor_part_of_errors() {
     let args = AgentArgs {
         join: Some("hushhush".into()),
         ..with_server()

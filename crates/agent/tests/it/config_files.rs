@@ -1,11 +1,11 @@
-//! Files for a server that is a script: real ones, through a session.
+//! Configuration files that a scripted server writes and reads, through a session.
 
 use model::config_file::{DesiredFile, FileLookup, FileMetadata, WrittenFile};
 use supervisor::{Allowed, Recovered};
 use wire::ask::{Ask, Question, ReadFile, WriteFile};
 
 use crate::answer::output;
-use crate::bench::{Server, hand, send, session, welcome};
+use crate::fixture::{Server, send, session, state, welcome};
 
 fn write(path: &str, content: &str, md5: &str) -> Question {
     let id = |flag| {
@@ -32,7 +32,7 @@ fn read(path: &str) -> Question {
     })
 }
 
-/// Everything that is said to one question, or why nothing is.
+/// The whole answer to one question, or the refusal.
 async fn answer(server: &mut Server, id: u64, question: &Question) -> Result<Vec<u8>, String> {
     send(server, Ask::new(id, question)).await;
     let mut bytes = Vec::new();
@@ -55,10 +55,10 @@ async fn a_file_is_written_and_read_back_in_chunks() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("etc/app.conf").display().to_string();
     let content = "line\r\n".repeat(60_000);
-    let (mut hand, _keep) = hand(Recovered::default(), 64);
-    session(&mut hand, 4096, async |mut server| {
+    let (mut state, _supervisor) = state(Recovered::default(), 64);
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
-        // What arrives damaged is refused with the md5 that it has.
+        // Content with another md5 is refused; the refusal names the right one.
         let error = answer(&mut server, 1, &write(&path, &content, "")).await;
         let error = error.unwrap_err();
         let md5 = error.split("has the md5 ").nth(1).unwrap()[..32].to_owned();
@@ -82,11 +82,11 @@ async fn a_file_is_written_and_read_back_in_chunks() {
 }
 
 #[tokio::test]
-async fn that_it_has_begun_is_told_before_it_is_done() {
+async fn an_empty_chunk_says_that_the_work_has_begun() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("app.conf").display().to_string();
-    let (mut hand, _keep) = hand(Recovered::default(), 64);
-    session(&mut hand, 4096, async |mut server| {
+    let (mut state, _supervisor) = state(Recovered::default(), 64);
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         send(&mut server, Ask::new(1, &write(&path, "", ""))).await;
         let first = output(&mut server).await;
@@ -98,10 +98,10 @@ async fn that_it_has_begun_is_told_before_it_is_done() {
 }
 
 #[tokio::test]
-async fn a_host_that_allows_no_releases_says_so() {
-    let (hand, _keep) = hand(Recovered::default(), 64);
-    let mut hand = hand.with_release(Allowed::Nowhere);
-    session(&mut hand, 4096, async |mut server| {
+async fn a_host_with_release_off_refuses() {
+    let (state, _supervisor) = state(Recovered::default(), 64);
+    let mut state = state.with_release(Allowed::Nowhere);
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         for question in [write("/tmp/x", "", ""), read("/etc/passwd")] {
             let error = answer(&mut server, 1, &question).await.unwrap_err();

@@ -1,8 +1,8 @@
-//! Whatever happens to connections, every result and event arrives, and none again once it is acknowledged.
+//! Every result and event arrives over any history of connections, and never again after its acknowledgement.
 
 use std::collections::BTreeSet;
 
-use agent::hand::MAX_EVENTS;
+use agent::state::MAX_EVENTS;
 use futures_util::SinkExt;
 use model::event::{Event, EventKind};
 use model::{OpId, UnixMillis};
@@ -10,18 +10,18 @@ use proptest::prelude::{Just, Strategy, prop, prop_oneof, proptest};
 use supervisor::{Notice, Recovered, Request};
 use wire::{Ack, UpKind};
 
-use crate::bench::{Keep, Server, hand, name, op, outcome, receive, session, welcome};
+use crate::fixture::{FakeSupervisor, Server, name, op, outcome, receive, session, state, welcome};
 
 const ROOM: usize = 256;
 
-/// What happens on one connection.
+/// One step on one connection.
 #[derive(Debug, Clone)]
 enum Step {
-    /// An operation ends, and something happens by itself.
+    /// An operation ends, and an event happens.
     News,
     /// The server reads a frame.
     Read,
-    /// The server acknowledges all that it has.
+    /// The server acknowledges everything it has received.
     Acknowledge,
 }
 
@@ -47,17 +47,18 @@ struct World {
     made: u64,
     results: BTreeSet<u64>,
     events: BTreeSet<u64>,
-    /// What the supervisor was told to forget.
+    /// Results that the supervisor was told to forget.
     forgotten: BTreeSet<u64>,
     events_forgotten: u64,
 }
 
 impl World {
-    async fn news(&mut self, keep: &Keep) {
+    async fn news(&mut self, supervisor: &FakeSupervisor) {
         self.made += 1;
         let ended = Notice::Ended(op(self.made), outcome(self.made));
-        keep.notices.send(ended).await.unwrap();
-        keep.notices
+        supervisor.notices.send(ended).await.unwrap();
+        supervisor
+            .notices
             .send(Notice::Event(self.made, event()))
             .await
             .unwrap();
@@ -93,8 +94,8 @@ impl World {
             results: self.results.iter().map(|n| op(*n).into()).collect(),
             events_through: self.events.last().copied().unwrap_or(0),
         };
-        // The agent may have gone by now, and will hear it another time.
-        let _gone = server.send(ack.into()).await;
+        // The agent may have disconnected; the next connection acknowledges again.
+        let _ = server.send(ack.into()).await;
     }
 
     fn forget(&mut self, request: Request) {
@@ -109,14 +110,14 @@ impl World {
 }
 
 async fn play(connections: Vec<Vec<Step>>) {
-    let (mut hand, mut keep) = hand(Recovered::default(), ROOM);
+    let (mut state, mut supervisor) = state(Recovered::default(), ROOM);
     let mut world = World::default();
     for steps in connections {
-        session(&mut hand, 512, async |mut server| {
+        session(&mut state, 512, async |mut server| {
             welcome(&mut server).await;
             for step in steps {
                 match step {
-                    Step::News => world.news(&keep).await,
+                    Step::News => world.news(&supervisor).await,
                     Step::Read => {
                         let Some(frame) = receive(&mut server).await else {
                             return;
@@ -128,12 +129,12 @@ async fn play(connections: Vec<Vec<Step>>) {
             }
         })
         .await;
-        // What was acknowledged on a connection that was lost may be sent again; what the supervisor forgot may not.
-        while let Ok(request) = keep.requests.try_recv() {
+        // An acknowledgement may be lost with its connection; what the supervisor forgot must not be sent again.
+        while let Ok(request) = supervisor.requests.try_recv() {
             world.forget(request);
         }
     }
-    session(&mut hand, 512, async |mut server| {
+    session(&mut state, 512, async |mut server| {
         welcome(&mut server).await;
         let all = world.made as usize;
         while world.results.len() < all || world.events.len() < all {
@@ -142,12 +143,12 @@ async fn play(connections: Vec<Vec<Step>>) {
         }
         world.acknowledge(&mut server).await;
         while world.events_forgotten < world.made {
-            let request = keep.requests.recv().await.unwrap();
+            let request = supervisor.requests.recv().await.unwrap();
             world.forget(request);
         }
     })
     .await;
-    session(&mut hand, 512, async |mut server| {
+    session(&mut state, 512, async |mut server| {
         assert!(welcome(&mut server).await.held_ops.is_empty());
     })
     .await;
@@ -155,7 +156,7 @@ async fn play(connections: Vec<Vec<Step>>) {
 
 proptest! {
     #[test]
-    fn every_result_arrives_and_none_again_once_it_is_acknowledged(connections in connections()) {
+    fn every_result_arrives_and_never_again_after_its_acknowledgement(connections in connections()) {
         tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -166,27 +167,27 @@ proptest! {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_for_too_long_misses_the_oldest_events_and_no_result() {
+async fn a_long_absence_drops_the_oldest_events_and_no_result() {
     let n_events = MAX_EVENTS as u64;
     let recovered = Recovered {
         results: (1..=100).map(|n| (op(n), outcome(n))).collect(),
         events: (1..=n_events).map(|seq| (seq, event())).collect(),
         ..Recovered::default()
     };
-    let (mut hand, mut keep) = hand(recovered, ROOM);
+    let (mut state, mut supervisor) = state(recovered, ROOM);
     let one_too_many = Notice::Event(n_events + 1, event());
-    keep.notices.send(one_too_many).await.unwrap();
-    hand.turn().await.unwrap();
-    // Out of the journal, too.
-    hand.turn().await.unwrap();
-    let asked = keep.requests.try_recv().unwrap();
+    supervisor.notices.send(one_too_many).await.unwrap();
+    state.exchange().await.unwrap();
+    // The journal drops them, too.
+    state.exchange().await.unwrap();
+    let asked = supervisor.requests.try_recv().unwrap();
     let Request::AcknowledgeEvents(dropped) = asked else {
         panic!("{asked:?}");
     };
     assert!(dropped > 0 && dropped < n_events / 10, "{dropped}");
 
     let (mut results, mut events) = (0, Vec::new());
-    while let Some(frame) = hand.next_frame(tokio::time::Instant::now()) {
+    while let Some(frame) = state.next_frame(tokio::time::Instant::now()) {
         match frame.kind.unwrap() {
             UpKind::Result(_) => results += 1,
             UpKind::Event(event) => events.push(event.seq),

@@ -1,11 +1,11 @@
-//! Who an agent is, whom it trusts, and what it does about it, over real TLS.
+//! Identity, trust and enrolment, over real TLS.
 
 use std::path::Path;
 
 use agent::config::{Join, ServerAddress};
 use agent::data::DataDir;
-use agent::identity::{self, IdentityError, Standing};
-use agent::run::speak;
+use agent::identity::{self, EnrolmentState, IdentityError};
+use agent::run::keep_connected;
 use agent::{AgentConfig, AgentError};
 use futures_util::{SinkExt, StreamExt};
 use model::UnixMillis;
@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use wire::enrol::{Enrolled, JoinToken};
 use wire::{Ack, Bye, UpKind};
 
-use crate::bench::{hand, host, name, op, outcome, recovered, running};
-use crate::peer::{Ca, Peer, SECRET};
+use crate::fake_server::{Ca, FakeServer, SECRET};
+use crate::fixture::{host, name, op, outcome, recovered, running, state};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -36,17 +36,17 @@ pub(crate) fn config(data: &Path, server: &str, join: Option<JoinToken>) -> Agen
     }
 }
 
-/// Runs an agent over stand-in queues until the script ends or the agent does.
+/// Runs an agent with a fake supervisor until the script or the agent ends.
 pub(crate) async fn agent<T>(
     config: &AgentConfig,
     script: impl Future<Output = T>,
 ) -> Result<T, AgentError> {
     let data = DataDir::open(&config.data)?;
-    let standing = identity::settle(&data, config, NOW)?;
-    let (mut hand, _keep) = hand(Recovered::default(), 8);
+    let enrolment = identity::determine(&data, config, NOW)?;
+    let (mut state, _supervisor) = state(Recovered::default(), 8);
     let stop = CancellationToken::new();
     tokio::select! {
-        ended = speak(config, &data, standing, &mut hand, &stop) => {
+        ended = keep_connected(config, &data, enrolment, &mut state, &stop) => {
             ended?;
             panic!("an agent ends only with an error");
         }
@@ -55,14 +55,14 @@ pub(crate) async fn agent<T>(
 }
 
 #[tokio::test]
-async fn an_agent_enrols_once_and_then_speaks_for_its_host() {
+async fn an_agent_enrols_once() {
     let dir = tempfile::tempdir().unwrap();
     let ca = Ca::new();
-    let peer = Peer::start(&ca).await;
-    let first = config(dir.path(), &peer.address(), Some(ca.token()));
+    let server = FakeServer::start(&ca).await;
+    let first = config(dir.path(), &server.address(), Some(ca.token()));
     let (enrol, certified, hello) = agent(&first, async {
-        let enrol = peer.enrol(&ca).await;
-        let (_, certified, hello) = peer.welcome().await;
+        let enrol = server.enrol(&ca).await;
+        let (_, certified, hello) = server.welcome().await;
         (enrol, certified, hello)
     })
     .await
@@ -73,23 +73,23 @@ async fn an_agent_enrols_once_and_then_speaks_for_its_host() {
     assert_eq!(hello.agent_id, "chosen-by-server");
 
     // Later it needs neither token nor address.
-    let mut later = config(dir.path(), &peer.address(), None);
+    let mut later = config(dir.path(), &server.address(), None);
     (later.ip, later.cloud) = (None, None);
-    let hello = agent(&later, async { peer.welcome().await.2 })
+    let hello = agent(&later, async { server.welcome().await.2 })
         .await
         .unwrap();
     assert_eq!((hello.cloud, hello.ip.as_str()), (3, "10.0.0.7"));
 }
 
 #[tokio::test]
-async fn a_server_with_another_ca_does_not_learn_the_secret() {
+async fn a_server_with_another_ca_does_not_get_the_secret() {
     let dir = tempfile::tempdir().unwrap();
     let (ours, theirs) = (Ca::new(), Ca::new());
-    let peer = Peer::start(&theirs).await;
-    let config = config(dir.path(), &peer.address(), Some(ours.token()));
+    let server = FakeServer::start(&theirs).await;
+    let config = config(dir.path(), &server.address(), Some(ours.token()));
     let error = agent(&config, async {
-        // The handshake fails on the agent's side, before it has sent anything of its own.
-        if peer.accept().await.is_err() {
+        // The agent aborts the handshake before it sends application data.
+        if server.accept().await.is_err() {
             std::future::pending::<()>().await;
         }
     })
@@ -99,44 +99,44 @@ async fn a_server_with_another_ca_does_not_learn_the_secret() {
 }
 
 #[tokio::test]
-async fn a_ca_that_is_shown_but_did_not_sign_is_not_enough() {
-    // The impostor shows the right CA beside a certificate that its own CA signed.
+async fn a_presented_ca_must_have_signed_the_certificate() {
+    // The impostor presents the right CA beside a certificate that its own CA signed.
     let dir = tempfile::tempdir().unwrap();
     let (ours, theirs) = (Ca::new(), Ca::new());
-    let impostor = Peer::start_showing(&theirs, &ours).await;
+    let impostor = FakeServer::start_showing(&theirs, &ours).await;
     let config = config(dir.path(), &impostor.address(), Some(ours.token()));
-    let learnt = agent(&config, async { impostor.accept().await.is_ok() }).await;
-    assert!(!learnt.unwrap());
+    let connected = agent(&config, async { impostor.accept().await.is_ok() }).await;
+    assert!(!connected.unwrap());
 }
 
 #[tokio::test]
-async fn without_a_fingerprint_the_first_server_is_trusted_and_no_other_afterwards() {
+async fn without_a_fingerprint_the_first_ca_is_pinned() {
     let dir = tempfile::tempdir().unwrap();
     let (ours, theirs) = (Ca::new(), Ca::new());
-    let peer = Peer::start(&ours).await;
+    let server = FakeServer::start(&ours).await;
     let bare = JoinToken {
         secret: SECRET.into(),
         ca_sha256: None,
     };
-    let first = config(dir.path(), &peer.address(), Some(bare));
+    let first = config(dir.path(), &server.address(), Some(bare));
     agent(&first, async {
-        peer.enrol(&ours).await;
-        peer.welcome().await;
+        server.enrol(&ours).await;
+        server.welcome().await;
     })
     .await
     .unwrap();
 
-    let other = Peer::start(&theirs).await;
+    let other = FakeServer::start(&theirs).await;
     let later = config(dir.path(), &other.address(), None);
     let accepted = agent(&later, async { other.accept().await.is_ok() }).await;
     assert!(!accepted.unwrap());
 }
 
-/// Makes an answer wrong.
+/// Makes a response wrong.
 type Spoil<'a> = &'a dyn Fn(&mut Enrolled);
 
 #[tokio::test]
-async fn an_answer_that_is_not_for_this_agent_is_refused() {
+async fn a_response_that_is_not_for_this_agent_is_refused() {
     let (ca, theirs) = (Ca::new(), Ca::new());
     let cases: [(&str, Spoil); 4] = [
         ("no such token", &|answer| {
@@ -152,10 +152,10 @@ async fn an_answer_that_is_not_for_this_agent_is_refused() {
     ];
     for (words, spoil) in cases {
         let dir = tempfile::tempdir().unwrap();
-        let peer = Peer::start(&ca).await;
-        let config = config(dir.path(), &peer.address(), Some(ca.token()));
+        let server = FakeServer::start(&ca).await;
+        let config = config(dir.path(), &server.address(), Some(ca.token()));
         let error = agent(&config, async {
-            let (mut connection, question) = peer.accept_enrolment().await;
+            let (mut connection, question) = server.accept_enrolment().await;
             let mut answer = ca.sign(&question);
             spoil(&mut answer);
             connection.send(answer).await.unwrap();
@@ -178,14 +178,14 @@ fn some_request() -> wire::enrol::Enrol {
 }
 
 #[tokio::test]
-async fn an_enrolled_directory_is_no_other_host() {
+async fn an_enrolled_directory_is_refused_for_another_host() {
     let dir = tempfile::tempdir().unwrap();
     let ca = Ca::new();
-    let peer = Peer::start(&ca).await;
-    let enrolled = config(dir.path(), &peer.address(), Some(ca.token()));
+    let server = FakeServer::start(&ca).await;
+    let enrolled = config(dir.path(), &server.address(), Some(ca.token()));
     agent(&enrolled, async {
-        peer.enrol(&ca).await;
-        peer.welcome().await;
+        server.enrol(&ca).await;
+        server.welcome().await;
     })
     .await
     .unwrap();
@@ -199,7 +199,7 @@ async fn an_enrolled_directory_is_no_other_host() {
         let mut other = enrolled.clone();
         change(&mut other);
         let data = DataDir::open(dir.path()).unwrap();
-        let error = identity::settle(&data, &other, NOW).unwrap_err();
+        let error = identity::determine(&data, &other, NOW).unwrap_err();
         assert!(matches!(error, IdentityError::Other { .. }), "{error}");
         let text = error.to_string();
         assert!(
@@ -210,50 +210,50 @@ async fn an_enrolled_directory_is_no_other_host() {
 }
 
 #[tokio::test]
-async fn without_token_or_address_a_stranger_is_told_what_to_give() {
+async fn enrolment_without_token_or_address_says_what_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let data = DataDir::open(dir.path()).unwrap();
     let mut config = config(dir.path(), "h:1", None);
-    let error = identity::settle(&data, &config, NOW)
+    let error = identity::determine(&data, &config, NOW)
         .unwrap_err()
         .to_string();
     assert!(error.contains("--join"), "{error}");
     config.join = Some(Join(Ca::new().token()));
     config.ip = None;
-    let error = identity::settle(&data, &config, NOW)
+    let error = identity::determine(&data, &config, NOW)
         .unwrap_err()
         .to_string();
     assert!(error.contains("--ip"), "{error}");
 }
 
 #[tokio::test]
-async fn an_enrolment_cut_off_is_repeated_with_the_same_key() {
+async fn an_interrupted_enrolment_is_repeated_with_the_same_key() {
     let dir = tempfile::tempdir().unwrap();
     let ca = Ca::new();
-    let peer = Peer::start(&ca).await;
-    let config = config(dir.path(), &peer.address(), Some(ca.token()));
+    let server = FakeServer::start(&ca).await;
+    let config = config(dir.path(), &server.address(), Some(ca.token()));
     let key = || {
         let data = DataDir::open(dir.path()).unwrap();
-        match identity::settle(&data, &config, NOW).unwrap() {
-            Standing::Stranger { key, .. } => key.serialize_der(),
+        match identity::determine(&data, &config, NOW).unwrap() {
+            EnrolmentState::NotEnrolled { key, .. } => key.serialize_der(),
             other => panic!("{other:?}"),
         }
     };
     let before = key();
-    agent(&config, async { drop(peer.accept_enrolment().await) })
+    agent(&config, async { drop(server.accept_enrolment().await) })
         .await
         .unwrap();
     assert_eq!(key(), before);
 }
 
 #[tokio::test]
-async fn an_agent_whose_host_is_in_use_asks_again() {
+async fn an_agent_whose_host_is_in_use_retries() {
     let dir = tempfile::tempdir().unwrap();
     let ca = Ca::new();
-    let peer = Peer::start(&ca).await;
-    let config = config(dir.path(), &peer.address(), Some(ca.token()));
+    let server = FakeServer::start(&ca).await;
+    let config = config(dir.path(), &server.address(), Some(ca.token()));
     let asked_again = agent(&config, async {
-        let (mut connection, first) = peer.accept_enrolment().await;
+        let (mut connection, first) = server.accept_enrolment().await;
         let answer = Enrolled {
             refused: "host 3:10.0.0.7 has an agent that is connected".into(),
             retry: true,
@@ -261,10 +261,10 @@ async fn an_agent_whose_host_is_in_use_asks_again() {
         };
         connection.send(answer).await.unwrap();
         while connection.next().await.is_some() {}
-        // From here on time passes as soon as the agent waits.
+        // From here on time is simulated.
         tokio::time::pause();
         let began = tokio::time::Instant::now();
-        let (_, second) = peer.accept_enrolment().await;
+        let (_, second) = server.accept_enrolment().await;
         assert_eq!(first.token, second.token);
         began.elapsed()
     });
@@ -276,12 +276,12 @@ async fn an_agent_whose_host_is_in_use_asks_again() {
 async fn the_supervisor_is_served_while_there_is_no_server() {
     let dir = tempfile::tempdir().unwrap();
     let ca = Ca::new();
-    let address = Peer::start(&ca).await.address();
+    let address = FakeServer::start(&ca).await.address();
     let config = config(dir.path(), &address, Some(ca.token()));
     let data = DataDir::open(&config.data).unwrap();
-    let standing = identity::settle(&data, &config, NOW).unwrap();
+    let enrolment = identity::determine(&data, &config, NOW).unwrap();
     let held = vec![recovered("gse/p", 1)];
-    let (mut hand, keep) = hand(
+    let (mut state, supervisor) = state(
         Recovered {
             held,
             ..Recovered::default()
@@ -292,17 +292,18 @@ async fn the_supervisor_is_served_while_there_is_no_server() {
     let script = async {
         for pid in 0..100 {
             let status = Notice::Status(name("gse/p"), running(pid));
-            keep.notices.send(status).await.unwrap();
+            supervisor.notices.send(status).await.unwrap();
         }
-        keep.notices
+        supervisor
+            .notices
             .send(Notice::Ended(op(1), outcome(1)))
             .await
             .unwrap();
-        // Only now a server comes, goes, and comes back.
-        let peer = Peer::start_at(&ca, &address).await;
-        peer.enrol(&ca).await;
-        drop(peer.welcome().await);
-        let (mut session, _, hello) = peer.welcome().await;
+        // Only now a server starts; it disconnects once.
+        let server = FakeServer::start_at(&ca, &address).await;
+        server.enrol(&ca).await;
+        drop(server.welcome().await);
+        let (mut session, _, hello) = server.welcome().await;
         assert_eq!(hello.held_ops.len(), 1);
         let mut seen = Vec::new();
         while seen.len() < 2 {
@@ -316,23 +317,26 @@ async fn the_supervisor_is_served_while_there_is_no_server() {
         assert_eq!(seen, ["pid 99", "result 1"]);
         stop.cancel();
     };
-    let (ended, ()) = tokio::join!(speak(&config, &data, standing, &mut hand, &stop), script);
+    let (ended, ()) = tokio::join!(
+        keep_connected(&config, &data, enrolment, &mut state, &stop),
+        script
+    );
     ended.unwrap();
 }
 
 #[tokio::test]
-async fn a_refused_agent_waits_long_and_still_leaves_at_once() {
+async fn a_refused_agent_stops_without_waiting() {
     let dir = tempfile::tempdir().unwrap();
     let ca = Ca::new();
-    let peer = Peer::start(&ca).await;
-    let config = config(dir.path(), &peer.address(), Some(ca.token()));
+    let server = FakeServer::start(&ca).await;
+    let config = config(dir.path(), &server.address(), Some(ca.token()));
     let data = DataDir::open(&config.data).unwrap();
-    let standing = identity::settle(&data, &config, NOW).unwrap();
-    let (mut hand, _keep) = hand(Recovered::default(), 1);
+    let enrolment = identity::determine(&data, &config, NOW).unwrap();
+    let (mut state, _supervisor) = state(Recovered::default(), 1);
     let stop = CancellationToken::new();
     let script = async {
-        peer.enrol(&ca).await;
-        let (mut session, ..) = peer.welcome().await;
+        server.enrol(&ca).await;
+        let (mut session, ..) = server.welcome().await;
         let bye = Bye {
             reason: "revoked".into(),
             permanent: true,
@@ -342,6 +346,9 @@ async fn a_refused_agent_waits_long_and_still_leaves_at_once() {
         while session.next().await.is_some_and(|frame| frame.is_ok()) {}
         stop.cancel();
     };
-    let (ended, ()) = tokio::join!(speak(&config, &data, standing, &mut hand, &stop), script);
+    let (ended, ()) = tokio::join!(
+        keep_connected(&config, &data, enrolment, &mut state, &stop),
+        script
+    );
     ended.unwrap();
 }

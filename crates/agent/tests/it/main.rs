@@ -1,20 +1,17 @@
 //! The agent against a scripted server, over in-memory streams and over real TLS.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on says where it stopped"
-)]
+#![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
 mod answer;
-mod bench;
+mod binary;
 mod config;
 mod config_files;
 mod delivery;
 mod enrolment;
+mod fake_server;
+mod fixture;
 mod moving;
-mod peer;
 mod reconcile;
 mod renewal;
 mod session;
 mod upgrade;
-mod whole;

@@ -1,13 +1,13 @@
-//! What the server wants held, against what the supervisor is asked.
+//! Desired state of the server, and the requests to the supervisor.
 
-use agent::reconcile::{ClockOffset, Held, operation};
+use agent::reconcile::{ClockOffset, HeldProcesses, operation};
 use model::group::{Pool, ProcessGroup};
 use model::{Code, Namespace, Op, UnixMillis};
 use supervisor::Request;
 use wire::Desired;
 use wire::down::{GroupSet, NameRef};
 
-use crate::bench::{command, desired, name, op, recovered};
+use crate::fixture::{command, desired, name, op, recovered};
 
 fn full(names: &[&str], last: bool) -> Desired {
     Desired {
@@ -44,8 +44,8 @@ fn shown(requests: &[Request]) -> Vec<String> {
 }
 
 #[test]
-fn a_full_list_over_several_frames_forgets_only_what_none_of_them_names() {
-    let mut held = Held::new(&[
+fn a_full_list_over_several_frames_forgets_what_no_frame_names() {
+    let mut held = HeldProcesses::new(&[
         recovered("n/a", 1),
         recovered("n/b", 1),
         recovered("n/old", 1),
@@ -57,8 +57,8 @@ fn a_full_list_over_several_frames_forgets_only_what_none_of_them_names() {
 }
 
 #[test]
-fn half_a_full_list_forgets_nothing() {
-    let mut held = Held::new(&[recovered("n/a", 1), recovered("n/b", 1)]);
+fn an_incomplete_full_list_forgets_nothing() {
+    let mut held = HeldProcesses::new(&[recovered("n/a", 1), recovered("n/b", 1)]);
     held.apply(full(&["n/a"], false));
     held.rewind();
     assert_eq!(shown(&held.apply(full(&["n/a", "n/b"], true))), [""; 0]);
@@ -66,14 +66,14 @@ fn half_a_full_list_forgets_nothing() {
 
 #[test]
 fn an_empty_full_list_forgets_everything() {
-    let mut held = Held::new(&[recovered("n/a", 1)]);
+    let mut held = HeldProcesses::new(&[recovered("n/a", 1)]);
     assert_eq!(shown(&held.apply(full(&[], true))), ["-n/a"]);
     assert_eq!(held.digest(), 0);
 }
 
 #[test]
 fn increments_hold_and_forget_by_name() {
-    let mut held = Held::default();
+    let mut held = HeldProcesses::default();
     assert_eq!(
         shown(&held.apply(increment(&["n/a", "n/b"], &[]))),
         ["+n/a", "+n/b"]
@@ -85,8 +85,8 @@ fn increments_hold_and_forget_by_name() {
 }
 
 #[test]
-fn what_is_held_just_so_is_not_asked_for_again_but_a_new_spec_or_incarnation_is() {
-    let mut held = Held::new(&[recovered("n/a", 1)]);
+fn only_a_new_spec_or_incarnation_is_held_again() {
+    let mut held = HeldProcesses::new(&[recovered("n/a", 1)]);
     assert_eq!(shown(&held.apply(increment(&["n/a"], &[]))), [""; 0]);
 
     let mut respecced = increment(&["n/a"], &[]);
@@ -104,8 +104,8 @@ fn what_is_held_just_so_is_not_asked_for_again_but_a_new_spec_or_incarnation_is(
 }
 
 #[test]
-fn a_bad_entry_costs_itself_only_and_forgets_nothing() {
-    let mut held = Held::new(&[recovered("n/a", 1), recovered("n/b", 1)]);
+fn a_bad_entry_is_skipped_and_forgets_nothing() {
+    let mut held = HeldProcesses::new(&[recovered("n/a", 1), recovered("n/b", 1)]);
     let mut list = full(&["n/a", "n/b", "n/c", "n/d"], true);
     list.processes[0].spec_json = "{".into();
     list.processes[0].incarnation = 2;
@@ -117,10 +117,10 @@ fn a_bad_entry_costs_itself_only_and_forgets_nothing() {
 }
 
 #[test]
-fn the_digest_is_the_one_that_the_server_computes() {
-    let mut held = Held::default();
+fn the_digest_is_independent_of_the_order() {
+    let mut held = HeldProcesses::default();
     held.apply(increment(&["n/a", "n/b"], &[]));
-    let again = Held::new(&[recovered("n/b", 1), recovered("n/a", 1)]);
+    let again = HeldProcesses::new(&[recovered("n/b", 1), recovered("n/a", 1)]);
     assert_ne!(held.digest(), 0);
     assert_eq!(held.digest(), again.digest());
 }
@@ -173,9 +173,9 @@ fn deadlines_are_read_by_the_servers_clock() {
 }
 
 #[test]
-fn a_clock_that_was_set_since_the_connection_was_made_moves_no_deadline() {
+fn setting_the_clock_moves_no_deadline() {
     let mut command = command(op(1), 0);
-    // Ten seconds are left, by whatever clock.
+    // Ten seconds are left on any clock.
     (command.sent_ms, command.deadline_ms) = (9_000_000, 9_010_000);
     let clock = ClockOffset::new(UnixMillis(5_000), UnixMillis(1_000));
     let operation = operation(op(1), &command, clock, UnixMillis(70)).unwrap();
@@ -183,7 +183,7 @@ fn a_clock_that_was_set_since_the_connection_was_made_moves_no_deadline() {
 }
 
 #[test]
-fn process_groups_are_passed_on_and_bad_ones_cost_themselves_only() {
+fn process_groups_are_passed_on_and_bad_ones_skipped() {
     let namespace = Namespace::parse("n").unwrap();
     let groups = vec![ProcessGroup {
         id: "web".into(),
@@ -201,7 +201,7 @@ fn process_groups_are_passed_on_and_bad_ones_cost_themselves_only() {
         groups: vec![bad, GroupSet::new(&namespace, &groups), none],
         ..Desired::default()
     };
-    let passed: Vec<_> = Held::default()
+    let passed: Vec<_> = HeldProcesses::default()
         .apply(frame)
         .into_iter()
         .map(|request| match request {
@@ -223,7 +223,7 @@ fn a_process_is_held_with_its_labels() {
         processes: vec![process],
         ..Desired::default()
     };
-    let requests = Held::default().apply(frame);
+    let requests = HeldProcesses::default().apply(frame);
     let [Request::Hold(hold)] = requests.as_slice() else {
         panic!("{requests:?}")
     };

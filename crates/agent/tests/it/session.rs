@@ -1,8 +1,8 @@
-//! One connection after the other, with a server that is a script.
+//! Sessions with a scripted server.
 
 use std::time::Duration;
 
-use agent::session::Why;
+use agent::session::EndReason;
 use model::{Code, FullName, OpId};
 use supervisor::{Notice, Recovered, Request};
 use tokio::io::AsyncWriteExt;
@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use tokio_util::codec::Encoder;
 use wire::{Ack, Bye, Codec, Desired, Down, Report, Up, UpKind, Welcome};
 
-use crate::bench::{
-    Server, command, desired, hand, name, op, outcome, receive, recovered, running, send, session,
+use crate::fixture::{
+    Server, command, desired, name, op, outcome, receive, recovered, running, send, session, state,
     welcome,
 };
 
@@ -25,8 +25,8 @@ async fn report(server: &mut Server) -> Report {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hello_says_who_speaks_and_what_is_held() {
-    let (mut hand, _keep) = hand(
+async fn a_hello_names_the_agent_and_what_it_holds() {
+    let (mut state, _supervisor) = state(
         Recovered {
             held: vec![recovered("n/a", 7)],
             under_way: vec![op(1)],
@@ -35,8 +35,8 @@ async fn a_hello_says_who_speaks_and_what_is_held() {
         },
         ROOM,
     );
-    let digest = hand.held_digest();
-    let (_, hello) = session(&mut hand, 4096, async |mut server| {
+    let digest = state.held_digest();
+    let (_, hello) = session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await
     })
     .await;
@@ -52,10 +52,10 @@ async fn a_hello_says_who_speaks_and_what_is_held() {
 
 #[tokio::test(start_paused = true)]
 async fn each_connection_has_a_higher_number_than_the_one_before() {
-    let (mut hand, _keep) = hand(Recovered::default(), ROOM);
+    let (mut state, _supervisor) = state(Recovered::default(), ROOM);
     let mut numbers = Vec::new();
     for _ in 0..3 {
-        let (_, hello) = session(&mut hand, 4096, async |mut server| {
+        let (_, hello) = session(&mut state, 4096, async |mut server| {
             welcome(&mut server).await
         })
         .await;
@@ -69,7 +69,7 @@ async fn each_connection_has_a_higher_number_than_the_one_before() {
 #[tokio::test(start_paused = true)]
 async fn the_first_report_of_each_connection_names_every_process_held() {
     let held = (0..5).map(|n| recovered(&format!("n/p{n}"), 1)).collect();
-    let (mut hand, keep) = hand(
+    let (mut state, supervisor) = state(
         Recovered {
             held,
             ..Recovered::default()
@@ -78,11 +78,11 @@ async fn the_first_report_of_each_connection_names_every_process_held() {
     );
     for n in 0..5 {
         let status = Notice::Status(name(&format!("n/p{n}")), running(n));
-        keep.notices.send(status).await.unwrap();
-        hand.turn().await.unwrap();
+        supervisor.notices.send(status).await.unwrap();
+        state.exchange().await.unwrap();
     }
     for _ in 0..2 {
-        let (_, report) = session(&mut hand, 4096, async |mut server| {
+        let (_, report) = session(&mut state, 4096, async |mut server| {
             welcome(&mut server).await;
             report(&mut server).await
         })
@@ -92,22 +92,22 @@ async fn the_first_report_of_each_connection_names_every_process_held() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_of_state_come_at_once_and_together() {
+async fn state_changes_are_reported_at_once_and_together() {
     let held = vec![recovered("n/a", 1), recovered("n/b", 1)];
-    let (mut hand, keep) = hand(
+    let (mut state, supervisor) = state(
         Recovered {
             held,
             ..Recovered::default()
         },
         ROOM,
     );
-    session(&mut hand, 4096, async |mut server| {
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         assert_eq!(report(&mut server).await, Report::default());
         let began = Instant::now();
         for n in ["n/a", "n/b", "n/forgotten"] {
             let notice = Notice::Status(name(n), running(1));
-            keep.notices.send(notice).await.unwrap();
+            supervisor.notices.send(notice).await.unwrap();
         }
         assert_eq!(report(&mut server).await.statuses.len(), 2);
         assert!(began.elapsed() < Duration::from_millis(50));
@@ -117,8 +117,8 @@ async fn changes_of_state_come_at_once_and_together() {
 
 #[tokio::test(start_paused = true)]
 async fn a_command_reaches_the_supervisor_after_the_hold_that_came_before_it() {
-    let (mut hand, mut keep) = hand(Recovered::default(), ROOM);
-    session(&mut hand, 4096, async |mut server| {
+    let (mut state, mut supervisor) = state(Recovered::default(), ROOM);
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         let list = Desired {
             processes: vec![desired("gse/p", 1)],
@@ -127,14 +127,17 @@ async fn a_command_reaches_the_supervisor_after_the_hold_that_came_before_it() {
         send(&mut server, list).await;
         send(&mut server, command(op(1), 0)).await;
         send(&mut server, command(op(1), 0)).await;
-        assert!(matches!(keep.requests.recv().await, Some(Request::Hold(_))));
-        let Some(Request::Operate(operation)) = keep.requests.recv().await else {
+        assert!(matches!(
+            supervisor.requests.recv().await,
+            Some(Request::Hold(_))
+        ));
+        let Some(Request::Operate(operation)) = supervisor.requests.recv().await else {
             panic!("no operation");
         };
         assert_eq!(operation.id, op(1));
         // The repeated command is not passed on.
         send(&mut server, command(op(2), 0)).await;
-        let Some(Request::Operate(operation)) = keep.requests.recv().await else {
+        let Some(Request::Operate(operation)) = supervisor.requests.recv().await else {
             panic!("no operation");
         };
         assert_eq!(operation.id, op(2));
@@ -144,8 +147,8 @@ async fn a_command_reaches_the_supervisor_after_the_hold_that_came_before_it() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unknown_op_type_ends_with_832_and_nothing_is_done() {
-    let (mut hand, mut keep) = hand(Recovered::default(), ROOM);
-    session(&mut hand, 4096, async |mut server| {
+    let (mut state, mut supervisor) = state(Recovered::default(), ROOM);
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         report(&mut server).await;
         send(&mut server, command(op(1), 5)).await;
@@ -156,25 +159,26 @@ async fn an_unknown_op_type_ends_with_832_and_nothing_is_done() {
         assert_eq!(result.outcome().unwrap().code, Code::UNKNOWN_OP);
     })
     .await;
-    assert!(keep.requests.try_recv().is_err());
+    assert!(supervisor.requests.try_recv().is_err());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_result_never_overtakes_the_status_that_it_led_to() {
     let held = vec![recovered("gse/p", 1)];
-    let (mut hand, keep) = hand(
+    let (mut state, supervisor) = state(
         Recovered {
             held,
             ..Recovered::default()
         },
         ROOM,
     );
-    session(&mut hand, 4096, async |mut server| {
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         report(&mut server).await;
         let status = Notice::Status(name("gse/p"), running(1));
-        keep.notices.send(status).await.unwrap();
-        keep.notices
+        supervisor.notices.send(status).await.unwrap();
+        supervisor
+            .notices
             .send(Notice::Ended(op(1), outcome(1)))
             .await
             .unwrap();
@@ -190,14 +194,14 @@ async fn a_result_never_overtakes_the_status_that_it_led_to() {
 #[tokio::test(start_paused = true)]
 async fn a_result_asked_for_again_is_sent_again_until_it_is_acknowledged() {
     let results = vec![(op(1), outcome(1))];
-    let (mut hand, mut keep) = hand(
+    let (mut state, mut supervisor) = state(
         Recovered {
             results,
             ..Recovered::default()
         },
         ROOM,
     );
-    session(&mut hand, 4096, async |mut server| {
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         report(&mut server).await;
         assert!(matches!(
@@ -214,7 +218,7 @@ async fn a_result_asked_for_again_is_sent_again_until_it_is_acknowledged() {
             events_through: 0,
         };
         send(&mut server, ack).await;
-        let Some(Request::AcknowledgeResults(ids)) = keep.requests.recv().await else {
+        let Some(Request::AcknowledgeResults(ids)) = supervisor.requests.recv().await else {
             panic!("no acknowledgement");
         };
         assert_eq!(ids, [op(1)]);
@@ -223,9 +227,9 @@ async fn a_result_asked_for_again_is_sent_again_until_it_is_acknowledged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_with_nothing_to_say_says_so_every_10_seconds() {
-    let (mut hand, _keep) = hand(Recovered::default(), ROOM);
-    session(&mut hand, 4096, async |mut server| {
+async fn an_idle_agent_sends_a_heartbeat_every_10_seconds() {
+    let (mut state, _supervisor) = state(Recovered::default(), ROOM);
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         let began = Instant::now();
         for n in 0..10 {
@@ -237,18 +241,18 @@ async fn an_agent_with_nothing_to_say_says_so_every_10_seconds() {
     .await;
 }
 
-/// The server answers only heartbeats, as servers of earlier versions do.
+/// The server answers heartbeats only, as earlier versions do.
 #[tokio::test(start_paused = true)]
-async fn a_busy_agent_stays_with_a_quiet_server() {
+async fn a_busy_agent_keeps_its_session_with_a_quiet_server() {
     let held = vec![recovered("n/a", 1)];
-    let (mut hand, keep) = hand(
+    let (mut state, supervisor) = state(
         Recovered {
             held,
             ..Recovered::default()
         },
         ROOM,
     );
-    let (ended, n_statuses) = session(&mut hand, 4096, async |mut server| {
+    let (ended, n_statuses) = session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         let (began, mut pid, mut n_statuses) = (Instant::now(), 0, 0);
         let mut next_change = tokio::time::interval(Duration::from_secs(3));
@@ -257,7 +261,7 @@ async fn a_busy_agent_stays_with_a_quiet_server() {
                 _ = next_change.tick() => {
                     pid += 1;
                     let notice = Notice::Status(name("n/a"), running(pid));
-                    keep.notices.send(notice).await.unwrap();
+                    supervisor.notices.send(notice).await.unwrap();
                 }
                 heard = receive(&mut server) => match heard {
                     Some(UpKind::Report(report)) if report.statuses.is_empty() => {
@@ -272,21 +276,21 @@ async fn a_busy_agent_stays_with_a_quiet_server() {
         (began.elapsed().as_secs(), n_statuses)
     })
     .await;
-    assert_eq!(n_statuses.0, 600, "the session ended: {:?}", ended.why);
+    assert_eq!(n_statuses.0, 600, "the session ended: {:?}", ended.reason);
     assert!(n_statuses.1 >= 190, "{} statuses", n_statuses.1);
 }
 
-/// It hears a lot and has nothing to say: the server must not take it for dead.
+/// The server must not take it for dead.
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_hears_something_all_the_time_still_sends_heartbeats() {
-    let (mut hand, _keep) = hand(Recovered::default(), ROOM);
-    session(&mut hand, 4096, async |mut server| {
+async fn an_agent_that_receives_frames_all_the_time_sends_heartbeats() {
+    let (mut state, _supervisor) = state(Recovered::default(), ROOM);
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         let (began, mut n_reports) = (Instant::now(), 0);
-        let mut word = tokio::time::interval(Duration::from_secs(1));
+        let mut next_frame = tokio::time::interval(Duration::from_secs(1));
         while began.elapsed() < Duration::from_secs(100) {
             tokio::select! {
-                _ = word.tick() => send(&mut server, Ack::default()).await,
+                _ = next_frame.tick() => send(&mut server, Ack::default()).await,
                 heard = receive(&mut server) => {
                     assert!(matches!(heard, Some(UpKind::Report(_))), "{heard:?}");
                     n_reports += 1;
@@ -300,8 +304,8 @@ async fn an_agent_that_hears_something_all_the_time_still_sends_heartbeats() {
 
 #[tokio::test(start_paused = true)]
 async fn a_long_frame_that_arrives_slowly_is_a_sign_of_life() {
-    let (mut hand, mut keep) = hand(Recovered::default(), ROOM);
-    let (ended, took) = session(&mut hand, 4096, async |mut server| {
+    let (mut state, mut supervisor) = state(Recovered::default(), ROOM);
+    let (ended, took) = session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         let long = Desired {
             processes: vec![desired("gse/p", 1)],
@@ -318,61 +322,73 @@ async fn a_long_frame_that_arrives_slowly_is_a_sign_of_life() {
                 break;
             }
         }
-        let held = tokio::time::timeout(Duration::from_secs(5), keep.requests.recv()).await;
+        let held = tokio::time::timeout(Duration::from_secs(5), supervisor.requests.recv()).await;
         assert!(matches!(held, Ok(Some(Request::Hold(_)))), "{held:?}");
         began.elapsed().as_secs()
     })
     .await;
-    assert!(took > 5 * wire::SILENCE_SECS, "{took} s: {:?}", ended.why);
+    assert!(
+        took > 5 * wire::SILENCE_SECS,
+        "{took} s: {:?}",
+        ended.reason
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_server_is_left() {
+async fn a_silent_server_ends_the_session() {
     for says_welcome in [true, false] {
-        let (mut hand, _keep) = hand(Recovered::default(), ROOM);
+        let (mut state, _supervisor) = state(Recovered::default(), ROOM);
         let began = Instant::now();
-        let (ended, ()) = session(&mut hand, 4096, async |mut server| {
+        let (ended, ()) = session(&mut state, 4096, async |mut server| {
             if says_welcome {
                 welcome(&mut server).await;
             }
             while receive(&mut server).await.is_some() {}
         })
         .await;
-        assert!(matches!(ended.why, Why::Silent), "{:?}", ended.why);
+        assert!(
+            matches!(ended.reason, EndReason::Silent),
+            "{:?}",
+            ended.reason
+        );
         assert_eq!(ended.lasted.is_some(), says_welcome);
         assert_eq!(began.elapsed().as_secs(), wire::SILENCE_SECS);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_reads_nothing_does_not_hold_up_the_supervisor() {
+async fn a_server_that_reads_nothing_does_not_block_the_supervisor() {
     let names: Vec<String> = (0..200).map(|n| format!("n/p{n}")).collect();
     let held = names.iter().map(|name| recovered(name, 1)).collect();
-    let (mut hand, keep) = hand(
+    let (mut state, supervisor) = state(
         Recovered {
             held,
             ..Recovered::default()
         },
         1,
     );
-    let (ended, _server) = session(&mut hand, 256, async |mut server| {
+    let (ended, _server) = session(&mut state, 256, async |mut server| {
         welcome(&mut server).await;
         for round in 0..20 {
             for n in &names {
                 let status = Notice::Status(n.parse::<FullName>().unwrap(), running(round));
-                keep.notices.send(status).await.unwrap();
+                supervisor.notices.send(status).await.unwrap();
             }
         }
         server
     })
     .await;
-    assert!(matches!(ended.why, Why::Silent), "{:?}", ended.why);
+    assert!(
+        matches!(ended.reason, EndReason::Silent),
+        "{:?}",
+        ended.reason
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn full_queues_on_both_sides_do_not_lock_up() {
-    let (mut hand, mut keep) = hand(Recovered::default(), 1);
-    session(&mut hand, 1 << 20, async |mut server| {
+async fn full_queues_on_both_sides_do_not_deadlock() {
+    let (mut state, mut supervisor) = state(Recovered::default(), 1);
+    session(&mut state, 1 << 20, async |mut server| {
         welcome(&mut server).await;
         let processes: Vec<_> = (0..500).map(|n| desired(&format!("n/p{n}"), 1)).collect();
         let list = Desired {
@@ -383,13 +399,13 @@ async fn full_queues_on_both_sides_do_not_lock_up() {
         };
         send(&mut server, list).await;
         for _ in 0..500 {
-            let Some(Request::Hold(hold)) = keep.requests.recv().await else {
+            let Some(Request::Hold(hold)) = supervisor.requests.recv().await else {
                 panic!("no hold");
             };
-            // A supervisor that reports before it takes the next request, more than the queue has room for.
+            // More notices than the queue has room for, before the next request is taken.
             for pid in 0..3 {
                 let status = Notice::Status(hold.name.clone(), running(pid));
-                keep.notices.send(status).await.unwrap();
+                supervisor.notices.send(status).await.unwrap();
             }
         }
         let mut reported = 0;
@@ -401,9 +417,9 @@ async fn full_queues_on_both_sides_do_not_lock_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_asks_faster_than_the_supervisor_takes_has_to_wait() {
-    let (mut hand, mut keep) = hand(Recovered::default(), 1);
-    session(&mut hand, 4096, async |mut server| {
+async fn commands_faster_than_the_supervisor_cause_backpressure() {
+    let (mut state, mut supervisor) = state(Recovered::default(), 1);
+    session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         let mut asked = 0;
         let flood = async {
@@ -416,7 +432,7 @@ async fn a_server_that_asks_faster_than_the_supervisor_takes_has_to_wait() {
         assert!(flooded.is_err());
         assert!(asked < 1000, "{asked} commands were read and not taken");
         for n in 1..=asked {
-            let Some(Request::Operate(operation)) = keep.requests.recv().await else {
+            let Some(Request::Operate(operation)) = supervisor.requests.recv().await else {
                 panic!("no operation");
             };
             assert_eq!(operation.id, op(n));
@@ -426,10 +442,10 @@ async fn a_server_that_asks_faster_than_the_supervisor_takes_has_to_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_goodbye_is_told_with_its_reason() {
+async fn a_bye_ends_the_session_with_its_reason() {
     for before_welcome in [true, false] {
-        let (mut hand, _keep) = hand(Recovered::default(), ROOM);
-        let (ended, ()) = session(&mut hand, 4096, async |mut server| {
+        let (mut state, _supervisor) = state(Recovered::default(), ROOM);
+        let (ended, ()) = session(&mut state, 4096, async |mut server| {
             if !before_welcome {
                 welcome(&mut server).await;
             }
@@ -441,22 +457,22 @@ async fn a_goodbye_is_told_with_its_reason() {
             send(&mut server, bye).await;
         })
         .await;
-        let Why::Bye {
+        let EndReason::Bye {
             reason,
             permanent: true,
             rejoin: false,
-        } = ended.why
+        } = ended.reason
         else {
-            panic!("{:?}", ended.why);
+            panic!("{:?}", ended.reason);
         };
         assert_eq!(reason, "revoked");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_chooses_an_unknown_version_or_skips_the_welcome_is_left() {
-    let (mut hand, _keep) = hand(Recovered::default(), ROOM);
-    let (ended, ()) = session(&mut hand, 4096, async |mut server| {
+async fn an_unknown_version_or_a_missing_welcome_ends_the_session() {
+    let (mut state, _supervisor) = state(Recovered::default(), ROOM);
+    let (ended, ()) = session(&mut state, 4096, async |mut server| {
         let welcome = Welcome {
             version: 9,
             ..Welcome::default()
@@ -464,17 +480,28 @@ async fn a_server_that_chooses_an_unknown_version_or_skips_the_welcome_is_left()
         send(&mut server, welcome).await;
     })
     .await;
-    assert!(matches!(ended.why, Why::Version(9)), "{:?}", ended.why);
-    let (ended, ()) = session(&mut hand, 4096, async |mut server| {
+    assert!(
+        matches!(ended.reason, EndReason::Version(9)),
+        "{:?}",
+        ended.reason
+    );
+    let (ended, ()) = session(&mut state, 4096, async |mut server| {
         send(&mut server, Ack::default()).await;
     })
     .await;
-    assert!(matches!(ended.why, Why::NoWelcome), "{:?}", ended.why);
+    assert!(
+        matches!(ended.reason, EndReason::NoWelcome),
+        "{:?}",
+        ended.reason
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_whose_supervisor_is_gone_ends() {
-    let (mut hand, keep) = hand(Recovered::default(), ROOM);
-    drop(keep);
-    assert_eq!(hand.attend().await, agent::keeper::SupervisorGone);
+async fn an_agent_ends_with_its_supervisor() {
+    let (mut state, supervisor) = state(Recovered::default(), ROOM);
+    drop(supervisor);
+    assert_eq!(
+        state.serve_supervisor().await,
+        agent::supervisor_link::SupervisorGone
+    );
 }

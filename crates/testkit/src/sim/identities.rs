@@ -117,7 +117,7 @@ async fn enrol_one(options: Arc<Options>, host: Host) -> Result<Identity, String
             Ok(identity) => return Ok(identity),
             Err(error) => error,
         };
-        if !error.is_passing() || tries.next().is_none() {
+        if !error.is_transient() || tries.next().is_none() {
             return Err(whole(&error));
         }
         tokio::time::sleep(backoff.delay(Attempt::Failed, backoff::chance())).await;

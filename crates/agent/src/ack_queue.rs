@@ -1,15 +1,15 @@
-//! What must arrive: kept in order until the server has it, and sent again on every connection until then.
+//! A queue whose items stay until the server acknowledges them, and are sent again on every new connection until then.
 
 use std::collections::VecDeque;
 
-/// One queue of keyed items. Those in front have been sent on this connection, the rest wait.
+/// Keyed items in order: those sent on this connection, then those that wait.
 #[derive(Debug)]
-pub struct Lane<K, V> {
+pub struct AckQueue<K, V> {
     sent: VecDeque<(K, V)>,
     waiting: VecDeque<(K, V)>,
 }
 
-impl<K, V> Default for Lane<K, V> {
+impl<K, V> Default for AckQueue<K, V> {
     fn default() -> Self {
         Self {
             sent: VecDeque::new(),
@@ -18,7 +18,7 @@ impl<K, V> Default for Lane<K, V> {
     }
 }
 
-impl<K: PartialEq, V> Lane<K, V> {
+impl<K: PartialEq, V> AckQueue<K, V> {
     pub fn push(&mut self, key: K, value: V) {
         self.waiting.push_back((key, value));
     }
@@ -40,20 +40,20 @@ impl<K: PartialEq, V> Lane<K, V> {
         self.sent.iter().chain(&self.waiting).map(|(key, _)| key)
     }
 
-    /// The next one to send. It stays here until it is acknowledged.
+    /// The next item to send. It stays in the queue until it is acknowledged.
     pub fn next_to_send(&mut self) -> Option<&(K, V)> {
         let item = self.waiting.pop_front()?;
         self.sent.push_back(item);
         self.sent.back()
     }
 
-    /// A new connection: everything waits again, in the old order.
+    /// Makes everything wait again, in the old order, for a new connection.
     pub fn rewind(&mut self) {
         self.sent.append(&mut self.waiting);
         std::mem::swap(&mut self.sent, &mut self.waiting);
     }
 
-    /// The server asked again for one that was sent already.
+    /// Sends an item again that the server asked for again.
     pub fn send_again(&mut self, key: &K) {
         if let Some(at) = self.sent.iter().position(|(k, _)| k == key)
             && let Some(item) = self.sent.remove(at)
@@ -62,7 +62,7 @@ impl<K: PartialEq, V> Lane<K, V> {
         }
     }
 
-    /// Lets go of those that the server has, and returns them.
+    /// Removes the acknowledged items and returns their keys.
     pub fn acknowledge(&mut self, mut has: impl FnMut(&K) -> bool) -> Vec<K> {
         let mut acknowledged = Vec::new();
         for queue in [&mut self.sent, &mut self.waiting] {
@@ -76,7 +76,8 @@ impl<K: PartialEq, V> Lane<K, V> {
         acknowledged
     }
 
-    /// As [`Self::acknowledge`], where keys rise in the order of sending: looks no further than it must. Returns the last.
+    /// As [`Self::acknowledge`] where keys rise in the order of sending: stops at the first that is not acknowledged.
+    /// Returns the last key removed.
     pub fn acknowledge_first(&mut self, mut has: impl FnMut(&K) -> bool) -> Option<K> {
         let mut last = None;
         for queue in [&mut self.sent, &mut self.waiting] {
@@ -90,7 +91,7 @@ impl<K: PartialEq, V> Lane<K, V> {
         last
     }
 
-    /// Gives up the oldest.
+    /// Removes the oldest item and returns its key.
     pub fn drop_oldest(&mut self) -> Option<K> {
         let (key, _) = self.sent.pop_front().or_else(|| self.waiting.pop_front())?;
         Some(key)
@@ -101,42 +102,42 @@ impl<K: PartialEq, V> Lane<K, V> {
 mod tests {
     use super::*;
 
-    fn sent(lane: &mut Lane<u32, ()>) -> Vec<u32> {
-        std::iter::from_fn(|| lane.next_to_send().map(|(key, ())| *key)).collect()
+    fn sent(queue: &mut AckQueue<u32, ()>) -> Vec<u32> {
+        std::iter::from_fn(|| queue.next_to_send().map(|(key, ())| *key)).collect()
     }
 
     #[test]
-    fn a_new_connection_repeats_in_order_what_is_not_acknowledged() {
-        let mut lane = Lane::default();
-        (1..=4).for_each(|n| lane.push(n, ()));
-        assert_eq!(sent(&mut lane), [1, 2, 3, 4]);
-        lane.push(5, ());
-        assert_eq!(lane.acknowledge(|n| [2, 3, 9].contains(n)), [2, 3]);
-        lane.rewind();
-        assert_eq!(sent(&mut lane), [1, 4, 5]);
-        assert!(sent(&mut lane).is_empty());
+    fn a_new_connection_sends_unacknowledged_items_again_in_order() {
+        let mut queue = AckQueue::default();
+        (1..=4).for_each(|n| queue.push(n, ()));
+        assert_eq!(sent(&mut queue), [1, 2, 3, 4]);
+        queue.push(5, ());
+        assert_eq!(queue.acknowledge(|n| [2, 3, 9].contains(n)), [2, 3]);
+        queue.rewind();
+        assert_eq!(sent(&mut queue), [1, 4, 5]);
+        assert!(sent(&mut queue).is_empty());
     }
 
     #[test]
-    fn the_first_are_let_go_whether_sent_on_this_connection_or_not() {
-        let mut lane = Lane::default();
-        (1..=5).for_each(|n| lane.push(n, ()));
-        lane.next_to_send();
-        lane.next_to_send();
-        assert_eq!(lane.acknowledge_first(|n| *n <= 1), Some(1));
-        assert_eq!(lane.acknowledge_first(|n| *n <= 1), None);
-        assert_eq!(lane.acknowledge_first(|n| *n <= 4), Some(4));
-        assert_eq!(sent(&mut lane), [5]);
+    fn items_are_acknowledged_whether_sent_on_this_connection_or_not() {
+        let mut queue = AckQueue::default();
+        (1..=5).for_each(|n| queue.push(n, ()));
+        queue.next_to_send();
+        queue.next_to_send();
+        assert_eq!(queue.acknowledge_first(|n| *n <= 1), Some(1));
+        assert_eq!(queue.acknowledge_first(|n| *n <= 1), None);
+        assert_eq!(queue.acknowledge_first(|n| *n <= 4), Some(4));
+        assert_eq!(sent(&mut queue), [5]);
     }
 
     #[test]
-    fn what_is_asked_for_again_is_sent_again() {
-        let mut lane = Lane::default();
-        (1..=3).for_each(|n| lane.push(n, ()));
-        sent(&mut lane);
-        lane.send_again(&2);
-        lane.send_again(&7);
-        assert_eq!(sent(&mut lane), [2]);
-        assert_eq!(lane.len(), 3);
+    fn an_item_asked_for_again_is_sent_again() {
+        let mut queue = AckQueue::default();
+        (1..=3).for_each(|n| queue.push(n, ()));
+        sent(&mut queue);
+        queue.send_again(&2);
+        queue.send_again(&7);
+        assert_eq!(sent(&mut queue), [2]);
+        assert_eq!(queue.len(), 3);
     }
 }

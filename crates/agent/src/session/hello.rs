@@ -1,5 +1,5 @@
-//! How a connection begins: hello, and the server's answer. Needs nothing of the hand but what the hello says, so that an
-//! agent can greet its next server while it still talks to the present one.
+//! How a connection begins: hello and welcome. Borrows the agent's state only to build the hello, so that an
+//! agent can connect to its next server while its session goes on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,15 +13,15 @@ use wire::{Codec, Down, DownKind, Hello, Up, Welcome, WireError, version};
 
 use super::timed_read::TimedRead;
 use super::writer::Writer;
-use super::{SILENCE, Speaker, Why};
-use crate::hand::Hand;
+use super::{AgentInfo, EndReason, SILENCE};
 use crate::reconcile::ClockOffset;
+use crate::state::AgentState;
 
-/// The numbers of an agent's connections: each is above every earlier one, also over a restart as far as the clock goes on.
+/// Numbers connections: each number is above all earlier ones, also after a restart unless the clock was set back.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Numbers(Arc<AtomicU64>);
+pub(crate) struct ConnectionNumbers(Arc<AtomicU64>);
 
-impl Numbers {
+impl ConnectionNumbers {
     fn next(&self, now: UnixMillis) -> u64 {
         let by_clock = u64::try_from(now.0).unwrap_or(0);
         let above = |last: u64| by_clock.max(last + 1);
@@ -33,36 +33,36 @@ impl Numbers {
     }
 }
 
-/// What an agent says first, for as many connections as it takes.
+/// The hello for any number of connections; each gets its own number.
 #[derive(Debug)]
-pub struct Introduction {
+pub struct HelloTemplate {
     hello: Hello,
-    numbers: Numbers,
+    numbers: ConnectionNumbers,
     clock: fn() -> UnixMillis,
 }
 
-impl Introduction {
-    pub(super) fn new(speaker: &Speaker, hand: &Hand) -> Self {
+impl HelloTemplate {
+    pub(super) fn new(info: &AgentInfo, state: &AgentState) -> Self {
         let hello = Hello {
             oldest: version::OLDEST,
             newest: version::NEWEST,
             agent_version: env!("CARGO_PKG_VERSION").to_owned(),
-            cloud: speaker.host.cloud,
-            ip: speaker.host.ip.to_string(),
-            agent_id: speaker.agent_id.to_string(),
-            held_digest: hand.held_digest(),
-            held_ops: hand.held_ops(),
-            root: speaker.facts.root,
-            hostname: speaker.facts.hostname.clone(),
-            kernel: speaker.facts.kernel.clone(),
-            cores: speaker.facts.cores,
-            memory_kib: speaker.facts.memory_kib,
+            cloud: info.host.cloud,
+            ip: info.host.ip.to_string(),
+            agent_id: info.agent_id.to_string(),
+            held_digest: state.held_digest(),
+            held_ops: state.held_ops(),
+            root: info.facts.root,
+            hostname: info.facts.hostname.clone(),
+            kernel: info.facts.kernel.clone(),
+            cores: info.facts.cores,
+            memory_kib: info.facts.memory_kib,
             session: 0,
         };
         Self {
             hello,
-            numbers: hand.numbers(),
-            clock: speaker.clock,
+            numbers: state.connection_numbers(),
+            clock: info.clock,
         }
     }
 
@@ -76,48 +76,48 @@ impl Introduction {
 
 pub(super) type Reader<S> = FramedRead<TimedRead<ReadHalf<S>>, Codec<Down, Up>>;
 
-/// A connection that has been welcomed.
+/// A connection after the welcome.
 #[derive(Debug)]
-pub struct Greeted<S> {
-    /// Which server it is, by its place in the list.
+pub struct WelcomedConnection<S> {
+    /// The server's index in the configuration.
     pub(super) server: usize,
     pub(super) reader: Reader<S>,
     pub(super) writer: Writer<WriteHalf<S>>,
-    pub(super) welcomed: Welcomed,
-    /// What the server was told that the agent holds.
-    pub(super) said_digest: u64,
+    pub(super) welcomed: WelcomeInfo,
+    /// The digest of held processes in the hello.
+    pub(super) sent_digest: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Welcomed {
+pub(super) struct WelcomeInfo {
     pub(super) since: Instant,
     pub(super) clock: ClockOffset,
 }
 
-/// Says hello and waits for the welcome.
-pub async fn greet<S: AsyncRead + AsyncWrite>(
+/// Sends the hello and waits for the welcome.
+pub async fn say_hello<S: AsyncRead + AsyncWrite>(
     stream: S,
     server: usize,
-    introduction: &Introduction,
-) -> Result<Greeted<S>, Why> {
+    template: &HelloTemplate,
+) -> Result<WelcomedConnection<S>, EndReason> {
     let (read, write) = tokio::io::split(stream);
     let mut reader: Reader<S> = FramedRead::new(TimedRead::new(read), Codec::new());
     let mut writer = Writer::new(write);
-    let hello = introduction.hello();
-    let said_digest = hello.held_digest;
+    let hello = template.hello();
+    let sent_digest = hello.held_digest;
     let exchange = async {
         writer.queue(hello.into())?;
         let written = flush(&mut writer).await;
-        // A server that does not listen may have said why before.
+        // A server that stopped reading may have sent a bye before.
         match (reader.next().await, written) {
             (Some(Ok(frame)), _) => Ok(frame),
-            (Some(Err(_)) | None, Err(error)) => Err(Why::Wire(error)),
-            (Some(Err(error)), Ok(())) => Err(Why::Wire(error)),
-            (None, Ok(())) => Err(Why::Closed),
+            (Some(Err(_)) | None, Err(error)) => Err(EndReason::Wire(error)),
+            (Some(Err(error)), Ok(())) => Err(EndReason::Wire(error)),
+            (None, Ok(())) => Err(EndReason::Closed),
         }
     };
     let answer = timeout(SILENCE, exchange).await;
-    let welcome = match answer.unwrap_or(Err(Why::Silent))?.kind {
+    let welcome = match answer.unwrap_or(Err(EndReason::Silent))?.kind {
         Some(DownKind::Welcome(welcome)) => welcome,
         Some(DownKind::Bye(bye)) => return Err(bye.into()),
         Some(
@@ -127,7 +127,7 @@ pub async fn greet<S: AsyncRead + AsyncWrite>(
             | DownKind::Ask(_)
             | DownKind::Move(_),
         )
-        | None => return Err(Why::NoWelcome),
+        | None => return Err(EndReason::NoWelcome),
     };
     let Welcome {
         version,
@@ -135,18 +135,18 @@ pub async fn greet<S: AsyncRead + AsyncWrite>(
         server_version,
     } = welcome;
     if !(version::OLDEST..=version::NEWEST).contains(&version) {
-        return Err(Why::Version(version));
+        return Err(EndReason::Version(version));
     }
     tracing::info!(server_version, "session begins");
-    Ok(Greeted {
+    Ok(WelcomedConnection {
         server,
         reader,
         writer,
-        welcomed: Welcomed {
+        welcomed: WelcomeInfo {
             since: Instant::now(),
-            clock: ClockOffset::new(UnixMillis(server_time_ms), (introduction.clock)()),
+            clock: ClockOffset::new(UnixMillis(server_time_ms), (template.clock)()),
         },
-        said_digest,
+        sent_digest,
     })
 }
 

@@ -1,27 +1,27 @@
-//! The agent's end of the two queues to and from the supervisor.
+//! The agent's end of the two bounded queues to and from the supervisor.
 //!
-//! Both queues are bounded, so neither side may wait for room without listening at the same time. Requests therefore
-//! wait here, in order, and go out while notices come in.
+//! A side that waited for room without receiving would deadlock, so requests wait here, in order, and go out while notices
+//! come in.
 
 use std::collections::VecDeque;
 
 use supervisor::{Notice, Request};
 use tokio::sync::mpsc;
 
-/// The supervisor ended, which it never does by itself.
+/// The supervisor ended, which it does only after a failure.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the supervisor ended")]
 pub struct SupervisorGone;
 
 #[derive(Debug)]
-pub struct Keeper {
+pub struct SupervisorLink {
     requests: mpsc::Sender<Request>,
     notices: mpsc::Receiver<Notice>,
-    /// As much as one frame of the server asks for: the next is read when these are gone.
+    /// At most the requests of one frame: the session reads the next frame when this is empty.
     pending: VecDeque<Request>,
 }
 
-impl Keeper {
+impl SupervisorLink {
     pub fn new(requests: mpsc::Sender<Request>, notices: mpsc::Receiver<Notice>) -> Self {
         Self {
             requests,
@@ -30,17 +30,17 @@ impl Keeper {
         }
     }
 
-    pub fn ask(&mut self, request: Request) {
+    pub fn submit(&mut self, request: Request) {
         self.pending.push_back(request);
     }
 
-    /// Whether the supervisor has taken everything.
+    /// Whether the supervisor has taken every request.
     pub fn is_idle(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Passes one request on, or waits for one notice. May be cancelled without loss.
-    pub async fn turn(&mut self) -> Result<Option<Notice>, SupervisorGone> {
+    /// Sends one request, or waits for one notice. Cancel-safe.
+    pub async fn exchange(&mut self) -> Result<Option<Notice>, SupervisorGone> {
         tokio::select! {
             permit = self.requests.reserve(), if !self.pending.is_empty() => {
                 let permit = permit.map_err(|_| SupervisorGone)?;

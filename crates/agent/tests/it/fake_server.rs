@@ -1,4 +1,4 @@
-//! A server made of little more than a CA and a socket.
+//! A server of a CA and a listener, driven by the test.
 
 use std::io;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl Ca {
         self.sign_at(enrol, UnixMillis(1_800_000_000_000))
     }
 
-    /// A certificate that says that it was issued at this time.
+    /// A certificate issued at this time.
     pub(crate) fn sign_at(&self, enrol: &Enrol, issued: UnixMillis) -> Enrolled {
         let request = CertificateSigningRequestParams::from_der(&enrol.csr_der[..].into());
         let mut request = request.unwrap();
@@ -75,7 +75,7 @@ impl Ca {
         }
     }
 
-    /// `shown` goes beside the server's certificate, whoever signed it.
+    /// Presents the CA `shown` beside the server's certificate.
     fn server_config(&self, shown: &Self) -> ServerConfig {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let key = KeyPair::generate().unwrap();
@@ -102,15 +102,15 @@ impl Ca {
     }
 }
 
-pub(crate) struct Peer {
+pub(crate) struct FakeServer {
     listener: TcpListener,
     acceptor: TlsAcceptor,
 }
 
-pub(crate) type Enrolling = Framed<TlsStream<TcpStream>, Codec<Enrol, Enrolled>>;
-pub(crate) type Talking = Framed<TlsStream<TcpStream>, Codec<Up, Down>>;
+pub(crate) type EnrolmentFrames = Framed<TlsStream<TcpStream>, Codec<Enrol, Enrolled>>;
+pub(crate) type SessionFrames = Framed<TlsStream<TcpStream>, Codec<Up, Down>>;
 
-impl Peer {
+impl FakeServer {
     pub(crate) async fn start(ca: &Ca) -> Self {
         Self::start_at(ca, "127.0.0.1:0").await
     }
@@ -122,7 +122,7 @@ impl Peer {
         }
     }
 
-    /// An impostor: its certificate is signed by one CA, and it shows another.
+    /// An impostor: its certificate is signed by one CA, and it presents another.
     pub(crate) async fn start_showing(signer: &Ca, shown: &Ca) -> Self {
         Self {
             listener: TcpListener::bind("127.0.0.1:0").await.unwrap(),
@@ -139,8 +139,8 @@ impl Peer {
         self.acceptor.accept(stream).await
     }
 
-    /// A connection for enrolment, and the question.
-    pub(crate) async fn accept_enrolment(&self) -> (Enrolling, Enrol) {
+    /// Accepts a connection for enrolment, and its request.
+    pub(crate) async fn accept_enrolment(&self) -> (EnrolmentFrames, Enrol) {
         let stream = self.accept().await.unwrap();
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(wire::enrol::ALPN));
         assert!(stream.get_ref().1.peer_certificates().is_none());
@@ -155,13 +155,13 @@ impl Peer {
         question
     }
 
-    /// A session, welcomed: for which host the certificate is, and the hello.
-    pub(crate) async fn welcome(&self) -> (Talking, Host, Hello) {
+    /// Welcomes a session: its frames, the host of the certificate, the hello.
+    pub(crate) async fn welcome(&self) -> (SessionFrames, Host, Hello) {
         self.try_to_welcome().await.expect("no hello")
     }
 
-    /// None when the agent was gone before it was welcomed.
-    pub(crate) async fn try_to_welcome(&self) -> Option<(Talking, Host, Hello)> {
+    /// `None` if the agent disconnected before the welcome.
+    pub(crate) async fn try_to_welcome(&self) -> Option<(SessionFrames, Host, Hello)> {
         let stream = self.accept().await.ok()?;
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(wire::ALPN));
         let host = host_of(&stream.get_ref().1.peer_certificates().unwrap()[0]);

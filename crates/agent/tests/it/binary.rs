@@ -1,37 +1,44 @@
-//! The binary itself, with real processes, against a scripted server.
+//! The agent's binary, with real processes, against a fake server.
 
 use std::path::Path;
 use std::process::{Child, Command as Program, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use model::{Code, Op, Outcome, State};
+use testing::wait::until_async as until;
 use wire::down::NameRef;
 use wire::{Ack, Command, Desired, DesiredProcess, UpKind};
 
-use crate::bench::{desired, name, op, spec};
-use crate::peer::{Ca, Peer, Talking};
+use crate::fake_server::{Ca, FakeServer, SessionFrames};
+use crate::fixture::{desired, name, op, spec};
 
 const NAME: &str = "gse/p";
-/// How long anything may take before a test gives up on it.
+/// How long a test waits for anything.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// An agent as its own program; what it leaves running is ended with the test.
+/// An agent process, killed at the end of the test.
 pub(crate) struct Agent {
     pub(crate) child: Child,
 }
 
 impl Agent {
-    fn start(data: &Path, peer: &Peer, ca: &Ca) -> Self {
+    fn start(data: &Path, server: &FakeServer, ca: &Ca) -> Self {
         let exe = Path::new(env!("CARGO_BIN_EXE_muster-agent"));
-        Self::start_as(exe, data, peer, ca, &[])
+        Self::start_as(exe, data, server, ca, &[])
     }
 
-    pub(crate) fn start_as(exe: &Path, data: &Path, peer: &Peer, ca: &Ca, args: &[&str]) -> Self {
+    pub(crate) fn start_as(
+        exe: &Path,
+        data: &Path,
+        server: &FakeServer,
+        ca: &Ca,
+        args: &[&str],
+    ) -> Self {
         let child = Program::new(exe)
             .args([
                 "--server",
-                &peer.address(),
+                &server.address(),
                 "--ip",
                 "10.0.0.7",
                 "--cloud-id",
@@ -46,7 +53,7 @@ impl Agent {
         Self { child }
     }
 
-    /// Memory that is its own, not the pages of its binary.
+    /// Anonymous resident memory.
     fn private_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("RssAnon:"));
@@ -62,16 +69,16 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        let _ended_already = self.child.kill();
-        let _reaped = self.child.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
-/// The process under test, ended with the test whatever happens.
+/// The managed process, killed at the end of the test.
 pub(crate) struct Sleeper(pub(crate) i32);
 
 impl Sleeper {
-    /// A zombie that nobody has reaped yet is not alive.
+    /// A zombie counts as exited.
     pub(crate) fn is_alive(&self) -> bool {
         std::fs::read_to_string(format!("/proc/{}/stat", self.0))
             .is_ok_and(|stat| !stat.contains(") Z "))
@@ -83,12 +90,12 @@ impl Drop for Sleeper {
         if self.is_alive()
             && let Some(pid) = rustix::process::Pid::from_raw(self.0)
         {
-            let _ended_already = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
     }
 }
 
-/// A foreground program of the user who runs the tests.
+/// A foreground program, run as the user of the tests.
 fn sleeper(dir: &Path) -> DesiredProcess {
     let mut spec = spec();
     spec.identity.user = user_name();
@@ -107,15 +114,15 @@ pub(crate) fn user_name() -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// What the server has heard so far.
+/// What the server has received so far.
 struct Session {
-    frames: Talking,
+    frames: SessionFrames,
     state: State,
     pid: i32,
 }
 
 impl Session {
-    fn new(frames: Talking) -> Self {
+    fn new(frames: SessionFrames) -> Self {
         Self {
             frames,
             state: State::Unknown,
@@ -134,11 +141,11 @@ impl Session {
         self.result(number).await
     }
 
-    /// Listens until this operation has ended, and acknowledges every result: one whose acknowledgement died with the
-    /// agent comes again.
+    /// Receives until this operation has ended. Acknowledges every result: one whose acknowledgement was lost with the agent
+    /// is sent again.
     async fn result(&mut self, number: u64) -> Outcome {
         loop {
-            if let UpKind::Result(result) = self.hear().await {
+            if let UpKind::Result(result) = self.receive_next().await {
                 let ack = Ack {
                     results: result.op.into_iter().collect(),
                     events_through: 0,
@@ -151,13 +158,13 @@ impl Session {
         }
     }
 
-    async fn status(&mut self, wanted: State) {
-        while self.state != wanted {
-            self.hear().await;
+    async fn status(&mut self, expected: State) {
+        while self.state != expected {
+            self.receive_next().await;
         }
     }
 
-    async fn hear(&mut self) -> UpKind {
+    async fn receive_next(&mut self) -> UpKind {
         let frame = tokio::time::timeout(PATIENCE, self.frames.next()).await;
         let kind = frame.unwrap().unwrap().unwrap().kind.unwrap();
         if let UpKind::Report(report) = &kind {
@@ -173,15 +180,15 @@ impl Session {
 }
 
 #[tokio::test]
-async fn a_process_outlives_every_end_of_its_agent_and_is_known_again() {
+async fn a_process_survives_its_agent_and_is_adopted_again() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     let ca = Ca::new();
-    let peer = Peer::start(&ca).await;
+    let server = FakeServer::start(&ca).await;
 
-    let agent = Agent::start(&data, &peer, &ca);
-    peer.enrol(&ca).await;
-    let (frames, _, hello) = peer.welcome().await;
+    let agent = Agent::start(&data, &server, &ca);
+    server.enrol(&ca).await;
+    let (frames, _, hello) = server.welcome().await;
     assert_eq!(hello.held_digest, 0);
     let mut session = Session::new(frames);
     let process = sleeper(dir.path());
@@ -199,12 +206,12 @@ async fn a_process_outlives_every_end_of_its_agent_and_is_known_again() {
     let sleeper = Sleeper(session.pid);
     assert!(sleeper.is_alive());
 
-    // Killed, and started again.
+    // Kill and restart the agent.
     agent.signal(rustix::process::Signal::KILL);
     drop(agent);
     assert!(sleeper.is_alive());
-    let mut agent = Agent::start(&data, &peer, &ca);
-    let (frames, _, hello) = peer.welcome().await;
+    let mut agent = Agent::start(&data, &server, &ca);
+    let (frames, _, hello) = server.welcome().await;
     let hash = wire::down::definition_hash(&process.spec_json, &process.labels_json);
     assert_eq!(
         hello.held_digest,
@@ -216,21 +223,14 @@ async fn a_process_outlives_every_end_of_its_agent_and_is_known_again() {
 
     assert!(agent.private_kib() < 8 * 1024, "an agent is small");
 
-    // Asked to leave.
+    // Stop the agent by SIGTERM.
     agent.signal(rustix::process::Signal::TERM);
-    let asked_at = Instant::now();
-    let status = loop {
-        if let Some(status) = agent.child.try_wait().unwrap() {
-            break status;
-        }
-        assert!(asked_at.elapsed() < PATIENCE);
-        tokio::task::yield_now().await;
-    };
+    let status = until("its end", || agent.child.try_wait().unwrap()).await;
     assert!(status.success(), "{status}");
     assert!(sleeper.is_alive());
 
-    let _agent = Agent::start(&data, &peer, &ca);
-    let mut session = Session::new(peer.welcome().await.0);
+    let _agent = Agent::start(&data, &server, &ca);
+    let mut session = Session::new(server.welcome().await.0);
     session.status(State::Running).await;
     let stopped = session.operate(2, Op::Stop).await;
     assert_eq!(stopped.code, Code::OK, "{stopped:?}");
@@ -243,10 +243,10 @@ async fn an_operation_under_way_when_the_agent_is_killed_ends_once() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     let ca = Ca::new();
-    let peer = Peer::start(&ca).await;
-    let agent = Agent::start(&data, &peer, &ca);
-    peer.enrol(&ca).await;
-    let mut session = Session::new(peer.welcome().await.0);
+    let server = FakeServer::start(&ca).await;
+    let agent = Agent::start(&data, &server, &ca);
+    server.enrol(&ca).await;
+    let mut session = Session::new(server.welcome().await.0);
     let mut process = sleeper(dir.path());
     // Each execution leaves a line.
     let start = "echo begun >>begun; exec sleep 1000";
@@ -267,19 +267,15 @@ async fn an_operation_under_way_when_the_agent_is_killed_ends_once() {
     };
     session.frames.send(command.clone().into()).await.unwrap();
     let begun = dir.path().join("begun");
-    let waiting_since = Instant::now();
-    while !begun.exists() {
-        assert!(waiting_since.elapsed() < PATIENCE);
-        tokio::task::yield_now().await;
-    }
+    until("the start command to run", || begun.exists()).await;
     agent.signal(rustix::process::Signal::KILL);
     drop(agent);
 
-    let _agent = Agent::start(&data, &peer, &ca);
-    let (frames, _, hello) = peer.welcome().await;
+    let _agent = Agent::start(&data, &server, &ca);
+    let (frames, _, hello) = server.welcome().await;
     assert_eq!(hello.held_ops, [op(1).into()]);
     let mut session = Session::new(frames);
-    // A server that did not look at the hello sends it again.
+    // A server that ignores the hello sends it again.
     session.frames.send(command.into()).await.unwrap();
     let outcome = session.result(1).await;
     assert_eq!(outcome.code, Code::OK, "{outcome:?}");

@@ -1,12 +1,12 @@
-//! An agent's hand with plain queues where the supervisor would be, and frames to talk to it.
+//! An agent's state with queues in place of the supervisor, and the server's end of an in-memory connection.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::facts::Facts;
-use agent::hand::Hand;
-use agent::keeper::Keeper;
-use agent::session::{Ended, Speaker, talk};
+use agent::facts::HostFacts;
+use agent::session::{AgentInfo, SessionEnd, run_session};
+use agent::state::AgentState;
+use agent::supervisor_link::SupervisorLink;
 use futures_util::{SinkExt, StreamExt};
 use model::spec::{Commands, Identity, Limits, Policy, WarnReport};
 use model::{Code, FullName, Host, OpId, Outcome, Spec, State, Status, TaskId, UnixMillis};
@@ -18,38 +18,38 @@ use tokio_util::sync::CancellationToken;
 use wire::down::NameRef;
 use wire::{Codec, Command, DesiredProcess, Down, Hello, Up, UpKind, Welcome};
 
-/// More than any session takes; time is simulated.
+/// In simulated time.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// What stands in for the supervisor.
-pub(crate) struct Keep {
+/// The supervisor's ends of the queues.
+pub(crate) struct FakeSupervisor {
     pub(crate) requests: mpsc::Receiver<Request>,
     pub(crate) notices: mpsc::Sender<Notice>,
 }
 
-pub(crate) fn hand(recovered: Recovered, room: usize) -> (Hand, Keep) {
+pub(crate) fn state(recovered: Recovered, room: usize) -> (AgentState, FakeSupervisor) {
     let (request_tx, requests) = mpsc::channel(room);
     let (notices, notice_rx) = mpsc::channel(room);
-    let hand = Hand::new(recovered, Keeper::new(request_tx, notice_rx));
-    (hand, Keep { requests, notices })
+    let state = AgentState::new(recovered, SupervisorLink::new(request_tx, notice_rx));
+    (state, FakeSupervisor { requests, notices })
 }
 
 /// The server's end of an in-memory connection.
 pub(crate) type Server = Framed<DuplexStream, Codec<Up, Down>>;
 
-/// Runs one session of `hand` against `script`; the session ends when the script drops its end or by itself.
+/// Runs one session against `script`; it ends by itself, or when the script drops its end.
 pub(crate) async fn session<T>(
-    hand: &mut Hand,
+    state: &mut AgentState,
     buffer: usize,
     script: impl AsyncFnOnce(Server) -> T,
-) -> (Ended, T) {
+) -> (SessionEnd, T) {
     let (near, far) = tokio::io::duplex(buffer);
     let stop = CancellationToken::new();
-    let speaker = speaker();
+    let info = info();
     let nowhere = async |_, _| None;
     let both = async {
         tokio::join!(
-            talk(near, 0, &speaker, hand, &stop, &nowhere),
+            run_session(near, 0, &info, state, &stop, &nowhere),
             script(Framed::new(far, Codec::new()))
         )
     };
@@ -57,11 +57,11 @@ pub(crate) async fn session<T>(
     (ended.unwrap(), value)
 }
 
-pub(crate) fn speaker() -> Speaker {
-    Speaker {
+pub(crate) fn info() -> AgentInfo {
+    AgentInfo {
         host: host(),
         agent_id: model::AgentId::parse("a-1").unwrap(),
-        facts: Facts {
+        facts: HostFacts {
             root: true,
             hostname: "box".into(),
             kernel: "6.1".into(),
@@ -76,7 +76,7 @@ pub(crate) fn host() -> Host {
     "3:10.0.0.7".parse().unwrap()
 }
 
-/// Reads the hello and answers it.
+/// Reads the hello and sends the welcome.
 pub(crate) async fn welcome(server: &mut Server) -> Hello {
     let Some(UpKind::Hello(hello)) = receive(server).await else {
         panic!("the first frame is no hello");
@@ -155,7 +155,7 @@ pub(crate) fn desired(full_name: &str, incarnation: u64) -> DesiredProcess {
     }
 }
 
-/// The same process as the journal would give it back.
+/// The same process as recovered from the journal.
 pub(crate) fn recovered(full_name: &str, incarnation: u64) -> Hold {
     let process = desired(full_name, incarnation);
     Hold {

@@ -1,6 +1,6 @@
-//! Everything that an agent knows between two connections: what it holds, how it is, what the server has not heard yet.
+//! What an agent keeps between two connections: the processes it holds, their statuses, unacknowledged results and events.
 //!
-//! One owner, no locks: the session borrows it while there is one, and the wait for the next session otherwise.
+//! One owner, no locks: the session borrows it, and so does the wait for the next session.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -12,69 +12,69 @@ use tokio::time::Instant;
 use wire::up::OpRef;
 use wire::{Ack, Command, Desired, EventFrame, ResultFrame, Up};
 
-use crate::answer::Files;
-use crate::keeper::{Keeper, SupervisorGone};
-use crate::lane::Lane;
-use crate::reconcile::{self, ClockOffset, Held};
+use crate::ack_queue::AckQueue;
+use crate::answer::HostFiles;
+use crate::reconcile::{self, ClockOffset, HeldProcesses};
 use crate::report::Statuses;
-use crate::session::Numbers;
+use crate::session::ConnectionNumbers;
+use crate::supervisor_link::{SupervisorGone, SupervisorLink};
 
-/// Operations taken and not acknowledged, at most. A server that never acknowledges gets no further.
+/// Limit of unacknowledged operations. Further commands are not taken until the server acknowledges results.
 pub const MAX_OPERATIONS: usize = 20_000;
-/// Events kept for a server that is away: a day of twenty processes that each die every minute. Beyond this the oldest go,
-/// this many at a time.
+/// Limit of unacknowledged events: a day of twenty processes that each die every minute. Beyond it the oldest
+/// [`DROPPED_EVENTS`] are dropped.
 pub const MAX_EVENTS: usize = 50_000;
 const DROPPED_EVENTS: usize = 1_000;
-/// Acknowledged operations that are remembered, the newest of them.
+/// How many of the last acknowledged operations are remembered.
 const MAX_ACKNOWLEDGED: usize = 4_096;
 
 #[derive(Debug)]
-pub struct Hand {
-    keeper: Keeper,
-    held: Held,
+pub struct AgentState {
+    supervisor: SupervisorLink,
+    held: HeldProcesses,
     statuses: Statuses,
     under_way: HashSet<OpId>,
-    results: Lane<OpId, Outcome>,
-    events: Lane<u64, Event>,
+    results: AckQueue<OpId, Outcome>,
+    events: AckQueue<u64, Event>,
     last_event: u64,
-    numbers: Numbers,
-    /// Operations that a server has acknowledged last. Another server may not have heard of it yet, and ask again.
+    numbers: ConnectionNumbers,
+    /// Operations acknowledged last. Another server may not know it yet and send them again.
     acknowledged: VecDeque<OpId>,
     connected: watch::Sender<bool>,
-    files: Files,
+    files: HostFiles,
 }
 
-impl Hand {
-    pub fn new(recovered: Recovered, keeper: Keeper) -> Self {
-        let mut hand = Self {
-            keeper,
-            held: Held::new(&recovered.held),
+impl AgentState {
+    pub fn new(recovered: Recovered, supervisor: SupervisorLink) -> Self {
+        let mut state = Self {
+            supervisor,
+            held: HeldProcesses::new(&recovered.held),
             statuses: Statuses::default(),
             under_way: recovered.under_way.into_iter().collect(),
-            results: Lane::default(),
-            events: Lane::default(),
+            results: AckQueue::default(),
+            events: AckQueue::default(),
             last_event: 0,
-            numbers: Numbers::default(),
+            numbers: ConnectionNumbers::default(),
             acknowledged: VecDeque::new(),
             connected: watch::Sender::new(false),
-            files: Files::new(Allowed::default()),
+            files: HostFiles::new(Allowed::default()),
         };
         for (id, outcome) in recovered.results {
-            hand.end(id, outcome);
+            state.end(id, outcome);
         }
         for (seq, event) in recovered.events {
-            hand.happened(seq, event);
+            state.happened(seq, event);
         }
-        hand
+        state
     }
 
-    /// Bounds where a server may write files.
+    /// Sets where the server may write files.
     pub fn with_release(mut self, allowed: Allowed) -> Self {
-        self.files = Files::new(allowed);
+        self.files = HostFiles::new(allowed);
         self
     }
 
-    pub(crate) fn files(&self) -> Files {
+    pub(crate) fn files(&self) -> HostFiles {
         self.files.clone()
     }
 
@@ -82,20 +82,20 @@ impl Hand {
         self.held.len()
     }
 
-    /// Whether a server is there, now and whenever it changes.
+    /// Whether the agent is connected, now and at each change.
     pub fn connected(&self) -> watch::Receiver<bool> {
         self.connected.subscribe()
     }
 
-    pub(crate) fn welcomed(&self) {
+    pub(crate) fn set_connected(&self) {
         self.connected.send_replace(true);
     }
 
-    pub(crate) fn parted(&self) {
+    pub(crate) fn set_disconnected(&self) {
         self.connected.send_if_modified(std::mem::take);
     }
 
-    pub(crate) fn numbers(&self) -> Numbers {
+    pub(crate) fn connection_numbers(&self) -> ConnectionNumbers {
         self.numbers.clone()
     }
 
@@ -103,7 +103,7 @@ impl Hand {
         self.held.digest()
     }
 
-    /// Operations that the server need not send again.
+    /// Operations that the server does not need to send again.
     pub fn held_ops(&self) -> Vec<OpRef> {
         self.under_way
             .iter()
@@ -112,13 +112,13 @@ impl Hand {
             .collect()
     }
 
-    /// One exchange with the supervisor. May be cancelled without loss.
-    pub async fn turn(&mut self) -> Result<(), SupervisorGone> {
-        match self.keeper.turn().await? {
+    /// Exchanges one request or notice with the supervisor. Cancel-safe.
+    pub async fn exchange(&mut self) -> Result<(), SupervisorGone> {
+        match self.supervisor.exchange().await? {
             Some(Notice::Status(name, status)) if self.held.contains(&name) => {
                 self.statuses.update(name, status, Instant::now());
             }
-            // The last word about a process that was forgotten meanwhile.
+            // A late status of a process that was forgotten meanwhile.
             Some(Notice::Status(..)) => {}
             Some(Notice::Ended(id, outcome)) => self.end(id, outcome),
             Some(Notice::Event(seq, event)) => self.happened(seq, event),
@@ -127,26 +127,26 @@ impl Hand {
         Ok(())
     }
 
-    /// Serves the supervisor while there is nobody else to talk to. Returns only when it is gone.
-    pub async fn attend(&mut self) -> SupervisorGone {
+    /// Exchanges with the supervisor while nothing else happens. Returns only when the supervisor has ended.
+    pub async fn serve_supervisor(&mut self) -> SupervisorGone {
         loop {
-            if let Err(gone) = self.turn().await {
+            if let Err(gone) = self.exchange().await {
                 return gone;
             }
         }
     }
 
-    /// Whether the supervisor has taken everything that the server asked so far.
+    /// Whether the supervisor has taken every request so far.
     pub fn is_idle(&self) -> bool {
-        self.keeper.is_idle()
+        self.supervisor.is_idle()
     }
 
-    /// Asks the supervisor something that only this connection wants to know.
-    pub(crate) fn ask(&mut self, request: Request) {
-        self.keeper.ask(request);
+    /// Queues a request to the supervisor.
+    pub(crate) fn submit(&mut self, request: Request) {
+        self.supervisor.submit(request);
     }
 
-    /// A new connection: its server has heard nothing of what it did not acknowledge.
+    /// Prepares for a new connection: everything unacknowledged is sent again.
     pub fn rewind(&mut self) {
         self.held.rewind();
         self.statuses.rewind(Instant::now());
@@ -159,7 +159,7 @@ impl Hand {
             if let Request::Forget(name) = &request {
                 self.statuses.forget(name);
             }
-            self.keeper.ask(request);
+            self.supervisor.submit(request);
         }
     }
 
@@ -182,13 +182,13 @@ impl Hand {
         match reconcile::operation(id, command, clock, now) {
             Ok(operation) => {
                 self.under_way.insert(id);
-                self.keeper.ask(Request::Operate(operation));
+                self.supervisor.submit(Request::Operate(operation));
             }
             Err(outcome) => self.end(id, outcome),
         }
     }
 
-    /// The server has these: they need not be kept.
+    /// Drops what the server has stored.
     pub fn acknowledge(&mut self, ack: Ack) {
         if !ack.results.is_empty() {
             let has: HashSet<OpId> = ack.results.into_iter().map(OpId::from).collect();
@@ -197,21 +197,21 @@ impl Hand {
                 self.acknowledged.extend(&gone);
                 let too_many = self.acknowledged.len().saturating_sub(MAX_ACKNOWLEDGED);
                 self.acknowledged.drain(..too_many);
-                self.keeper.ask(Request::AcknowledgeResults(gone));
+                self.supervisor.submit(Request::AcknowledgeResults(gone));
             }
         }
         let through = ack.events_through;
         if let Some(last) = self.events.acknowledge_first(|seq| *seq <= through) {
-            self.keeper.ask(Request::AcknowledgeEvents(last));
+            self.supervisor.submit(Request::AcknowledgeEvents(last));
         }
     }
 
-    /// When there will be something to send that may still wait.
+    /// When the next report is due.
     pub fn due(&self) -> Option<Instant> {
         self.statuses.due()
     }
 
-    /// The next frame that should go out now. A result never overtakes the status that it led to.
+    /// The next frame to send now. Statuses go before results, so that a result never overtakes the status it led to.
     pub fn next_frame(&mut self, now: Instant) -> Option<Up> {
         let is_due = self.statuses.due().is_some_and(|due| due <= now);
         if (is_due || self.results.is_waiting())
@@ -243,13 +243,13 @@ impl Hand {
             let dropped = (0..DROPPED_EVENTS).map_while(|_| self.events.drop_oldest());
             if let Some(last) = dropped.last() {
                 tracing::warn!("dropped the oldest {DROPPED_EVENTS} events: the server is away");
-                self.keeper.ask(Request::AcknowledgeEvents(last));
+                self.supervisor.submit(Request::AcknowledgeEvents(last));
             }
         }
     }
 }
 
-/// An outcome that no frame can carry is sent without its output, rather than never.
+/// Drops the output of an outcome that is too large for a frame.
 fn result_frame(id: OpId, outcome: &Outcome) -> ResultFrame {
     let frame = ResultFrame::new(id, outcome);
     if frame.outcome_json.len() < wire::MAX_FRAME / 2 {
