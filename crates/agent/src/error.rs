@@ -54,7 +54,7 @@ pub fn print(error: &dyn Error) {
 }
 
 /// An error with its causes, in one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
+pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -29,7 +29,7 @@ use crate::facts::HostFacts;
 use crate::state::AgentState;
 use crate::supervisor_link::SupervisorGone;
 use hello::{Reader, WelcomeInfo};
-use writer::Writer;
+pub use writer::Writer;
 
 const HEARTBEAT: Duration = Duration::from_secs(wire::HEARTBEAT_SECS);
 const SILENCE: Duration = Duration::from_secs(wire::SILENCE_SECS);

@@ -1,4 +1,4 @@
-//! A client of the API as other programs write them: JSON in, JSON out.
+//! A client of the HTTP API: JSON in, JSON out.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl Api {
         )
     }
 
-    /// The same, and it must succeed; what is under `data`.
+    /// The same, which must succeed; returns `data`.
     #[track_caller]
     pub fn esb_ok(&self, name: &str, body: Value) -> Value {
         let answer = self.esb(name, body);
@@ -50,7 +50,7 @@ impl Api {
             .unwrap_or_else(|e| panic!("{path}: {e}"))
     }
 
-    /// Fails when nobody answers.
+    /// Fails without a response.
     pub fn try_post(&self, path: &str, body: &Value) -> Result<Value, String> {
         let sent = self
             .agent
@@ -66,7 +66,7 @@ impl Api {
         (status, serde_json::from_str(&text).unwrap_or(Value::Null))
     }
 
-    /// The same for what is no JSON.
+    /// The same for a body that is no JSON.
     pub fn native_text(&self, method: &str, path: &str, body: Option<Value>) -> (u16, String) {
         let request = ureq::http::Request::builder()
             .method(method)

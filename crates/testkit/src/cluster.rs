@@ -1,4 +1,4 @@
-//! Servers and agents, each a process of its own that can be killed and started again.
+//! Servers and agents as child processes that can be killed and restarted.
 
 mod agent;
 mod network;
@@ -22,7 +22,7 @@ use crate::wait;
 
 const JOIN_TOKEN: &str = "test-join-token";
 
-/// A server alone, with its data. Ends its process when dropped; so do agents.
+/// A single server with its data. Killed when dropped; so are agents.
 #[derive(Debug)]
 pub struct Cluster {
     dir: TempDir,
@@ -36,9 +36,9 @@ impl Cluster {
         let dir = TempDir::with_prefix("muster-test-").unwrap();
         let mut options = ServerOptions::alone(dir.path());
         let mut server = options.spawn();
-        // Where it is now, it stays.
+        // A restart uses the same ports.
         (options.http, options.agents) =
-            server::await_up(&mut server).expect("the server says where it is");
+            server::await_up(&mut server).expect("the server prints its addresses");
         Self {
             api: Api::new(options.http),
             dir,
@@ -70,7 +70,7 @@ impl Cluster {
         self.server.as_ref().map_or(0, Child::id)
     }
 
-    /// As if the power had gone.
+    /// By SIGKILL.
     pub fn kill_server(&mut self) {
         if let Some(mut server) = self.server.take() {
             server.kill().unwrap();
@@ -78,20 +78,20 @@ impl Cluster {
         }
     }
 
-    /// Starts it again where it was, on the same data.
+    /// Starts it again on the same ports and data.
     pub fn restart_server(&mut self) {
         self.kill_server();
         let mut server = self.options.spawn();
-        server::await_up(&mut server).expect("the server says where it is");
+        server::await_up(&mut server).expect("the server prints its addresses");
         self.server = Some(server);
     }
 
-    /// Starts an agent for a host and waits until the server knows it is there.
+    /// Starts an agent for a host and waits until the server shows it as connected.
     pub fn agent(&self, ip: &str) -> Agent {
         self.agent_under(ip, &[])
     }
 
-    /// The same by way of another program, which is given the agent's command line.
+    /// The same through a wrapper program, which gets the agent's command line.
     pub fn agent_under(&self, ip: &str, wrapper: &[&str]) -> Agent {
         let data = self.dir.path().join(format!("agent-{ip}"));
         let mut agent = Agent::new(ip, data, vec![self.agents()]);
@@ -113,7 +113,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Until a server says so.
+/// Waits until the server shows the agent as connected, or not.
 fn wait_for_agent(api: &Api, ip: &str, up: bool) {
     let body = serde_json::json!({"hosts": [{"ip": ip, "bk_cloud_id": 0}]});
     wait::until("the agent to come or go", || {
@@ -123,7 +123,7 @@ fn wait_for_agent(api: &Api, ip: &str, up: bool) {
     });
 }
 
-/// Ends whatever still runs in a folder of ours: an agent may have restarted a process that its test had just killed.
+/// Kills every process whose working directory is below `dir`: an agent may have restarted one that its test killed.
 fn end_all_in(dir: &Path) {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     for entry in entries {
@@ -134,7 +134,7 @@ fn end_all_in(dir: &Path) {
             .to_str()
             .and_then(|name| Pid::from_raw(name.parse().ok()?));
         if let (true, Some(pid)) = (is_ours, pid) {
-            // Gone already is fine.
+            // It may have exited.
             let _ = kill_process(pid, Signal::KILL);
         }
     }

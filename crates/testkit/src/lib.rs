@@ -1,10 +1,10 @@
-//! What tests of the whole are made of: a real server and real agents as processes of their own, on random ports and in
-//! temporary folders; a small HTTP client; a child program that misbehaves as told; and a simulated fleet for scale.
+//! Parts of end-to-end tests: real servers and agents as child processes on random ports and in temporary folders, an HTTP
+//! client, a fake agent, a child program with any behaviour a test needs, a soak, and a simulated fleet for scale.
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 #![allow(
     clippy::print_stdout,
-    reason = "what a failed test prints is shown with it"
+    reason = "libtest shows the output of failed tests"
 )]
 
 pub mod api;

@@ -1,4 +1,4 @@
-//! Where the odd child program is: it behaves as it is told (see `src/bin/odd.rs`).
+//! The odd child program, whose options determine its behaviour (see `src/bin/odd.rs`).
 
 use std::path::PathBuf;
 

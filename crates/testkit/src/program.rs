@@ -1,4 +1,4 @@
-//! Programs of this workspace, as built beside the test or program that runs.
+//! Binaries of this workspace, found beside the running test or program.
 
 use std::path::PathBuf;
 

@@ -1,11 +1,12 @@
-//! A simulated fleet: real identities, real TLS connections and real frames; only the processes are made up.
+//! A simulated fleet: real identities, TLS connections and frames; only the processes are simulated.
 //!
-//! The path of a command: frame ([`session`]) → an operation that takes as long as asked ([`operations`]) → the status
-//! that it led to ([`processes`]) → report and result. One task per agent holds all of that; what agents share is in
-//! [`shared`]. The binary `sim` is the same by command, and is told on its standard input what to do ([`console`]).
+//! A command takes this path: frame ([`session`]) → an operation with a configured duration ([`operations`]) → the status
+//! that it leads to ([`processes`]) → report and result. Each agent is one task; [`shared`] is what they share. The binary
+//! `sim` runs it, controlled by its standard input ([`console`]).
 
 mod agent;
 mod console;
+mod counters;
 mod identities;
 mod names;
 mod open_files;
@@ -15,7 +16,6 @@ mod processes;
 mod register;
 mod session;
 mod shared;
-mod tally;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,17 +50,17 @@ pub enum SimError {
     Register(String),
 }
 
-/// Enrols, connects, and behaves like a fleet until it is told to quit or its time is over.
+/// Enrols, connects, and simulates a fleet until `quit` or the end of the time.
 pub async fn run(options: Options) -> Result<(), SimError> {
     open_files::raise(options.agents)?;
-    let identities = identities::settle(&options).await?;
+    let identities = identities::load_or_enrol(&options).await?;
     if options.procs > 0 {
         register::register(&options).await?;
     }
     let duration = options.duration;
     let is_held = options.hold;
     let shared = Arc::new(Shared::new(options));
-    console::say("enrolled", &shared);
+    console::print_counters("enrolled", &shared);
     let agents = Agent::all(identities, &shared)?;
     let mut console = Console::new(shared.clone());
     if is_held && console.until_connect().await.is_quit() {
@@ -70,6 +70,6 @@ pub async fn run(options: Options) -> Result<(), SimError> {
         tokio::spawn(agent.run());
     }
     console.until_quit(duration.unwrap_or(Duration::MAX)).await;
-    console::say("end", &shared);
+    console::print_counters("end", &shared);
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! A soak: a real server or several, real agents and odd processes, and everything done to them at random that operators, crashes and
-//! the kernel do. In the end the world is left alone, and must be as the answers said.
+//! A soak: real servers, agents and odd processes, with random operations, updates and kills. At the end everything is left
+//! alone, and must be as the responses said.
 //!
-//! What is done comes from a seed; when it happens comes from the machine. A failure prints the seed and the last actions.
+//! The seed determines the actions, the machine their timing. A failure prints the seed and the last actions.
 
 mod busy;
 mod check;
-mod live;
+mod live_process;
 mod process;
 mod servers;
 mod usage;
@@ -22,29 +22,29 @@ const BETWEEN_PROGRESS: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub seed: u64,
-    /// How long things are done; becoming quiet and the checks come on top.
+    /// How long actions go on; the checks come on top.
     pub duration: Duration,
     pub n_agents: usize,
     pub n_processes: usize,
-    /// One is a server alone; several are one installation on PostgreSQL and NATS.
+    /// 1 is a single server on SQLite; more are replicas on PostgreSQL and NATS.
     pub n_replicas: usize,
-    /// How long busy agents are left alone with a quiet server in the end; none for zero.
+    /// How long busy agents are left alone with a quiet server at the end.
     pub quiet: Duration,
 }
 
-/// What was done and seen.
+/// Counters of a soak.
 #[derive(Debug, Default, Clone)]
 pub struct Summary {
     pub n_actions: u64,
     pub n_operations: u64,
-    /// Those that ended with 0.
+    /// Operations that ended with code 0.
     pub n_successes: u64,
-    /// Requests that nobody answered, or that were refused, because the server or its store was killed.
+    /// Requests without response, or refused, because the server or its store was killed.
     pub n_unanswered: u64,
     pub n_updates: u64,
     pub n_process_kills: u64,
-    /// Of these, those that must have an event each.
-    pub n_told_kills: u64,
+    /// Kills that must be reported by an event.
+    pub n_reported_kills: u64,
     pub n_agent_kills: u64,
     pub n_server_kills: u64,
     pub n_store_kills: u64,
@@ -55,15 +55,15 @@ pub struct Summary {
     pub agents: Usage,
 }
 
-/// Runs the whole of it, and panics on the first property that does not hold.
+/// Runs a soak, and panics on the first violated property.
 pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Summary {
     let mut world = World::new(plan);
     let started = Instant::now();
-    let mut told = started;
+    let mut printed_at = started;
     while started.elapsed() < plan.duration {
         world.step();
-        if told.elapsed() >= BETWEEN_PROGRESS {
-            told = Instant::now();
+        if printed_at.elapsed() >= BETWEEN_PROGRESS {
+            printed_at = Instant::now();
             progress(&format!(
                 "{} s: {}",
                 started.elapsed().as_secs(),
@@ -94,7 +94,7 @@ impl Summary {
     }
 }
 
-/// A table, one line each.
+/// A table with one line per counter.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = [
@@ -104,7 +104,7 @@ impl fmt::Display for Summary {
             ("requests unanswered", self.n_unanswered),
             ("specs updated", self.n_updates),
             ("processes killed", self.n_process_kills),
-            ("  each with an event", self.n_told_kills),
+            ("  each with an event", self.n_reported_kills),
             ("agents killed", self.n_agent_kills),
             ("servers killed", self.n_server_kills),
             ("PostgreSQL killed", self.n_store_kills),

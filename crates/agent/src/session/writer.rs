@@ -11,7 +11,7 @@ use wire::{Codec, Down, Up, WireError};
 const ROOM: usize = 64 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Writer<W> {
+pub struct Writer<W> {
     half: W,
     codec: Codec<Down, Up>,
     buffer: BytesMut,
@@ -19,7 +19,7 @@ pub(super) struct Writer<W> {
 }
 
 impl<W: AsyncWrite + Unpin> Writer<W> {
-    pub(super) fn new(half: W) -> Self {
+    pub fn new(half: W) -> Self {
         Self {
             half,
             codec: Codec::new(),
@@ -28,22 +28,22 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         }
     }
 
-    pub(super) fn queue(&mut self, frame: Up) -> Result<(), WireError> {
+    pub fn queue(&mut self, frame: Up) -> Result<(), WireError> {
         self.codec.encode(frame, &mut self.buffer)?;
         self.is_flushed = false;
         Ok(())
     }
 
-    pub(super) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         self.buffer.len() < ROOM
     }
 
-    pub(super) fn is_busy(&self) -> bool {
+    pub fn is_busy(&self) -> bool {
         !self.is_flushed
     }
 
     /// Writes some of the buffer. Cancel-safe.
-    pub(super) async fn progress(&mut self) -> io::Result<()> {
+    pub async fn progress(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() {
             self.half.flush().await?;
             self.is_flushed = true;
@@ -58,13 +58,13 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     }
 
     /// Drops the buffer: the connection is lost.
-    pub(super) fn abandon(&mut self) {
+    pub fn abandon(&mut self) {
         self.buffer = BytesMut::new();
         self.is_flushed = true;
     }
 
     /// Shuts the stream down. Unwritten frames are sent on the next connection.
-    pub(super) async fn close(&mut self) -> io::Result<()> {
+    pub async fn close(&mut self) -> io::Result<()> {
         self.half.shutdown().await
     }
 }

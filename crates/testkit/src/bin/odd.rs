@@ -1,30 +1,30 @@
-//! The odd child program: behaves as it is told, so that tests can have any process they need.
+//! The odd child program: its options give it any behaviour that a test needs.
 //!
-//! `odd OPTION…` does the options in order and then stays until it is told to go.
+//! `odd OPTION…` executes the options in order and then runs until a signal ends it.
 //!
 //! | option | does |
 //! |---|---|
-//! | `--exit CODE` | ends with this code instead of staying |
+//! | `--exit CODE` | exits with this code |
 //! | `--after MS` | waits before the next option |
 //! | `--print TEXT` | writes a line to standard output |
 //! | `--complain TEXT` | writes a line to standard error |
-//! | `--count FILE` | appends a line with its pid to a file: how often was it executed? |
-//! | `--report FILE` | writes what it sees: environment, descriptors, directory, ids, session, limits, umask |
-//! | `--pid-file FILE` | writes its pid into a file; `--pid-text TEXT` puts this behind it |
+//! | `--count FILE` | appends a line with its pid to a file, to count executions |
+//! | `--report FILE` | writes its environment, descriptors, directory, ids, session, limits, umask |
+//! | `--pid-file FILE` | writes its pid into a file; `--pid-text TEXT` appends this text |
 //! | `--wrong-pid FILE PID` | writes another pid into a file |
-//! | `--daemon` | goes to the background as daemons do; the options after it are done there |
-//! | `--await FILE` | waits until a file is there |
-//! | `--title TEXT` | names itself anew: its task name and its arguments |
-//! | `--exec PROGRAM` | becomes this program with what follows as its arguments, from a thread that is not its first |
-//! | `--become UID` | gives up its user for another |
-//! | `--group` | goes into a process group of its own |
+//! | `--daemon` | double-forks; the daemon executes the options after it |
+//! | `--await FILE` | waits until a file exists |
+//! | `--title TEXT` | changes its task name and its arguments |
+//! | `--exec PROGRAM` | executes this program with the rest as arguments, from a second thread |
+//! | `--become UID` | changes its user |
+//! | `--group` | creates a process group |
 //! | `--close-output` | closes standard output and standard error |
-//! | `--thread FILE` | writes the number of one of its threads into a file |
-//! | `--child FILE` | starts a child that writes its pid into a file and stays; nobody waits for its end |
-//! | `--ignore-term` | does not end on SIGTERM |
-//! | `--touch-on-hup FILE` | appends a line on SIGHUP instead of ending |
+//! | `--thread FILE` | writes the id of one of its threads into a file |
+//! | `--child FILE` | starts a child that writes its pid into a file and stays; it is never reaped |
+//! | `--ignore-term` | ignores SIGTERM |
+//! | `--touch-on-hup FILE` | appends a line on SIGHUP |
 //! | `--workers N` | starts N children that stay |
-//! | `--leak-child` | starts a child in a session of its own that stays |
+//! | `--leak-child` | starts a child in its own session that stays |
 //! | `--hold-mib N` | holds memory |
 //! | `--hold-fds N` | holds descriptors |
 //! | `--burn` | uses a whole core |
@@ -97,7 +97,7 @@ fn act(arguments: &mut Vec<String>) -> io::Result<u8> {
                     std::thread::sleep(Duration::from_millis(5));
                 }
             }
-            "--title" => rename_ourselves(&value()?)?,
+            "--title" => change_title(&value()?)?,
             "--exec" => {
                 let mut command = Command::new(value()?);
                 command.args(arguments.drain(..).rev());
@@ -119,15 +119,15 @@ fn act(arguments: &mut Vec<String>) -> io::Result<u8> {
                 let file = value()?;
                 std::thread::spawn(move || write_thread(&file));
             }
-            "--child" => kept.push(Box::new(again(&["--pid-file", &value()?]).spawn()?)),
+            "--child" => kept.push(Box::new(rerun(&["--pid-file", &value()?]).spawn()?)),
             "--ignore-term" => kept.push(Box::new(signals(&[libc::SIGTERM], None)?)),
             "--touch-on-hup" => kept.push(Box::new(signals(&[libc::SIGHUP], Some(value()?))?)),
             "--workers" => {
                 for _ in 0..number(&value()?)? {
-                    kept.push(Box::new(again(&["--stay"]).spawn()?));
+                    kept.push(Box::new(rerun(&["--stay"]).spawn()?));
                 }
             }
-            "--leak-child" => kept.push(Box::new(again(&["--second-fork"]).spawn()?)),
+            "--leak-child" => kept.push(Box::new(rerun(&["--second-fork"]).spawn()?)),
             "--hold-mib" => {
                 let bytes = number(&value()?)? as usize * 1024 * 1024;
                 kept.push(Box::new(vec![1_u8; bytes]));
@@ -170,7 +170,7 @@ fn append(path: &str, line: &str) -> io::Result<()> {
 }
 
 /// This program again, with other options.
-fn again(options: &[&str]) -> Command {
+fn rerun(options: &[&str]) -> Command {
     let program = std::env::args().next().unwrap_or_default();
     let mut command = Command::new(program);
     command.args(options);
@@ -179,10 +179,10 @@ fn again(options: &[&str]) -> Command {
 
 fn respawn(options: &[String]) -> io::Result<()> {
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    again(&options).stdin(Stdio::null()).spawn().map(drop)
+    rerun(&options).stdin(Stdio::null()).spawn().map(drop)
 }
 
-/// Takes signals in a thread that waits for them, before any other thread is there.
+/// Handles signals on a thread of its own, started before any other.
 fn signals(numbers: &[i32], touched: Option<String>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -234,13 +234,13 @@ fn report(path: &str) -> io::Result<()> {
             text.push_str(&format!("{name} {line}\n"));
         }
     }
-    // Whole or not at all.
+    // Atomically.
     let part = format!("{path}.part");
     fs::write(&part, text)?;
     fs::rename(&part, path)
 }
 
-/// The number of this thread, which stays.
+/// Writes the id of this thread, which stays.
 fn write_thread(path: &str) -> io::Result<()> {
     let link = fs::read_link("/proc/thread-self")?;
     let number = link.file_name().unwrap_or_default();
@@ -250,8 +250,8 @@ fn write_thread(path: &str) -> io::Result<()> {
     }
 }
 
-/// As `setproctitle` does it: where the arguments were, the title stands.
-fn rename_ourselves(title: &str) -> io::Result<()> {
+/// Overwrites the arguments, as `setproctitle` does.
+fn change_title(title: &str) -> io::Result<()> {
     fs::write("/proc/self/comm", title)?;
     let stat = fs::read_to_string("/proc/self/stat")?;
     let rest = stat.rsplit(')').next().unwrap_or_default();
@@ -259,9 +259,9 @@ fn rename_ourselves(title: &str) -> io::Result<()> {
         .split_whitespace()
         .map(|field| field.parse().unwrap_or(0))
         .collect();
-    // Fields 48 and 49 of the whole line, of which the first two are gone.
+    // Fields 48 and 49 of the line, without the first two.
     let (Some(begin), Some(end)) = (fields.get(45), fields.get(46)) else {
-        return Err(io::Error::other("where are the arguments?"));
+        return Err(io::Error::other("no arguments in /proc/self/stat"));
     };
     let mut text = title.as_bytes().to_vec();
     text.resize((end - begin) as usize, 0);
@@ -278,7 +278,7 @@ fn write_lines(per_second: u64) -> io::Result<()> {
             written += 1;
             lines.push_str(&format!("{written:09} {:x<89}\n", ""));
         }
-        // Whole lines at once, as programs do that keep their log in order.
+        // Whole lines per write, as loggers do.
         io::stdout().lock().write_all(lines.as_bytes())?;
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -1,8 +1,8 @@
-//! A simulated fleet by command: `sim --server ADDR --join TOKEN --agents 10000`. See `testkit::sim`.
+//! Runs a simulated fleet: `sim --server ADDR --join TOKEN --agents 10000`. See `testkit::sim`.
 
 #![allow(
     clippy::print_stderr,
-    reason = "a program for the terminal: answers on one stream, trouble on the other"
+    reason = "a program for the terminal: answers on stdout, errors on stderr"
 )]
 
 use std::process::ExitCode;

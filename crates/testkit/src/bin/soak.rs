@@ -1,4 +1,4 @@
-//! The soak by command: `soak --minutes 60 --seed 7 --agents 4 --processes 20 --replicas 3`. See `testkit::soak`.
+//! Runs a soak: `soak --minutes 60 --seed 7 --agents 4 --processes 20 --replicas 3`. See `testkit::soak`.
 
 #![allow(
     clippy::print_stdout,
@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use testkit::soak::{self, Plan};
 
-/// More than the silence after which either side takes the other for dead.
+/// More than the silence that ends a session.
 const QUIET: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {

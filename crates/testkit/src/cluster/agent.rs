@@ -1,4 +1,4 @@
-//! One agent as a process of its own.
+//! One agent as a child process.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -8,12 +8,12 @@ use std::process::{Child, Command, Stdio};
 use super::JOIN_TOKEN;
 use crate::{program, wait};
 
-/// One agent; its data stays when it is killed.
+/// One agent; a restart uses the same data.
 #[derive(Debug)]
 pub struct Agent {
     pub ip: String,
     pub(super) data: PathBuf,
-    /// Whom it may turn to.
+    /// The servers it may connect to.
     pub(super) servers: Vec<SocketAddr>,
     pub(super) wrapper: Vec<String>,
     pub(super) join_token: String,
@@ -21,7 +21,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// One that was not started yet.
+    /// An agent that is not started yet.
     pub(super) fn new(ip: &str, data: PathBuf, servers: Vec<SocketAddr>) -> Self {
         Self {
             ip: ip.to_owned(),
@@ -33,7 +33,7 @@ impl Agent {
         }
     }
 
-    /// That of its wrapper, if it has one.
+    /// The pid of its wrapper, if it has one.
     pub fn pid(&self) -> u32 {
         self.child.as_ref().map_or(0, Child::id)
     }
@@ -76,13 +76,13 @@ impl Agent {
         self.child = Some(child);
     }
 
-    /// Starts it anew with other servers to turn to.
+    /// Restarts it with other servers.
     pub fn restart_with(&mut self, servers: Vec<SocketAddr>) {
         self.servers = servers;
         self.restart();
     }
 
-    /// Waits until it has ended by itself; whether it ended well.
+    /// Waits until it has exited; whether it succeeded.
     pub fn wait(&mut self) -> bool {
         let child = self.child.as_mut().expect("an agent that runs");
         let ended = wait::until("the agent to end", || child.try_wait().unwrap());
@@ -90,7 +90,7 @@ impl Agent {
         ended.success()
     }
 
-    /// The servers that it has a connection to, as the kernel knows: one, or for a moment two while it moves.
+    /// The servers that it is connected to, by `/proc`: one, or two while it moves.
     pub fn connected_to(&self) -> Vec<SocketAddr> {
         let (pid, mut found) = (self.pid(), Vec::new());
         let sockets: Vec<String> = fs::read_dir(format!("/proc/{pid}/fd"))
@@ -116,7 +116,7 @@ impl Agent {
         found
     }
 
-    /// What it has logged so far, for a test that fails.
+    /// Its log so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.data.with_extension("log")).unwrap_or_default()
     }
@@ -131,7 +131,7 @@ impl Drop for Agent {
     }
 }
 
-/// As the kernel writes it: the address as a number of this machine, a colon, the port, both in hexadecimal.
+/// Parses an address of `/proc/net/tcp`: IP in native byte order, colon, port, in hexadecimal.
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let ip = u32::from_str_radix(ip, 16).ok()?.to_ne_bytes();

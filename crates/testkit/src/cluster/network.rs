@@ -1,7 +1,7 @@
-//! A network of its own for one replica, with two links to ours: one to the store, the bus and so the other replicas, which
-//! can be cut; and one to agents and clients, which stays.
+//! A network namespace for one replica, with two links to the host: the back link to store and bus, which can be cut, and
+//! the front link to agents and clients.
 //!
-//! A program that waits for us holds it, so it is gone when we are, for whatever reason.
+//! A child process that reads from a pipe holds the namespace, so it vanishes with the test, however that ends.
 
 use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ use engines::Port;
 
 use crate::wait;
 
-/// Addresses for trials like ours, which no real network has.
+/// Addresses reserved for benchmarks (RFC 2544).
 const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
 /// Two links of four addresses each.
 const N_ADDRESSES: u32 = 8;
@@ -19,7 +19,7 @@ const FIRST_PORT: u16 = 21_000;
 #[derive(Debug)]
 pub struct Network {
     holder: Child,
-    /// The number of a port that we took is a number that nobody else has.
+    /// A port number that is reserved for this test, used as a unique number.
     number: Port,
 }
 
@@ -49,9 +49,9 @@ impl Network {
     fn connect(&self) -> Result<(), String> {
         let pid = self.holder.id().to_string();
         let ours = std::fs::read_link("/proc/self/ns/net").map_err(|e| e.to_string())?;
-        wait::until("the network, or the end of its holder", || {
+        wait::until("the network namespace", || {
             let theirs = std::fs::read_link(format!("/proc/{pid}/ns/net"));
-            theirs.is_ok_and(|theirs| theirs != ours).then_some(())
+            theirs.is_ok_and(|theirs| theirs != ours)
         });
         for link in [Link::Back, Link::Front] {
             let (name, there) = (self.name(link), format!("{}-", self.name(link)));
@@ -77,24 +77,24 @@ impl Network {
         Ok(())
     }
 
-    /// Where a server inside can be reached by agents and clients.
+    /// The address of a server inside, for agents and clients.
     pub(super) fn front(&self) -> Ipv4Addr {
         self.inside(Link::Front)
     }
 
-    /// Where a server inside finds the store and the bus.
+    /// The address of store and bus, for a server inside.
     pub(super) fn back(&self) -> Ipv4Addr {
         self.outside(Link::Back)
     }
 
-    /// The words before a command that is to run inside.
+    /// The prefix of a command that runs inside.
     pub(super) fn wrapper(&self) -> Vec<String> {
         let pid = self.holder.id().to_string();
         let words = ["nsenter", "--target", &pid, "--net", "--"];
         words.map(str::to_owned).to_vec()
     }
 
-    /// From now on nothing reaches the store or the bus, nor comes from there; nobody is told.
+    /// Cuts the back link silently: packets to and from store and bus are lost.
     pub fn cut(&self) {
         run("ip", &["link", "set", &self.name(Link::Back), "down"]).unwrap();
     }

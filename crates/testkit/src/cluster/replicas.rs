@@ -1,4 +1,4 @@
-//! Several servers as one, on real PostgreSQL and NATS, with agents that know all of them.
+//! Several replicas on real PostgreSQL and NATS, with agents that know all of them.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -13,22 +13,22 @@ use super::{Agent, Network, end_all_in, wait_for_agent};
 use crate::api::Api;
 use crate::wait;
 
-/// What a failed test shows of each log.
+/// Lines of each log that a failed test prints.
 const SHOWN_LINES: usize = 120;
-/// Lets PostgreSQL be reached from the network of a replica.
-const ANYBODY: &str = "local all all trust\nhost all all all trust\n";
+/// Makes PostgreSQL reachable from the network namespace of a replica.
+const TRUST_ALL: &str = "local all all trust\nhost all all all trust\n";
 
-/// How it is set up.
+/// Options of a cluster.
 #[derive(Debug)]
 pub struct Setup {
     pub n_replicas: usize,
-    /// Without NATS they meet in the store.
+    /// With 0, replicas exchange messages through the store.
     pub n_nats: usize,
-    /// Whether PostgreSQL waits for the disk.
+    /// Whether PostgreSQL uses fsync.
     pub fsync: bool,
-    /// Whether replicas are told the first app and join token, instead of making them up.
+    /// Whether the first app and join token are fixed instead of random.
     pub fixed_keys: bool,
-    /// Where the last replica lives.
+    /// The network namespace of the last replica.
     pub network: Option<Network>,
 }
 
@@ -44,25 +44,25 @@ impl Default for Setup {
     }
 }
 
-/// All of it. Ends when dropped; agents end with themselves.
+/// A cluster, killed when dropped. Agents are separate values.
 #[derive(Debug)]
 pub struct Replicas {
-    /// First, as fields are dropped in this order.
+    /// First, because fields are dropped in this order.
     replicas: Vec<Replica>,
-    nodes: Nodes,
+    nats: NatsServers,
     pub postgres: Postgres,
     pub network: Option<Network>,
     dir: TempDir,
 }
 
 #[derive(Debug)]
-enum Nodes {
+enum NatsServers {
     None,
     One(Box<Nats>),
     Many(NatsCluster),
 }
 
-/// One of the servers. Its data and its addresses stay when it is killed.
+/// One replica. A restart uses the same data and addresses.
 #[derive(Debug)]
 pub struct Replica {
     options: ServerOptions,
@@ -72,7 +72,7 @@ pub struct Replica {
 }
 
 impl Replicas {
-    /// So many, with one NATS server; comes back when all are up.
+    /// Starts `n_replicas` with one NATS server, and waits until all are up.
     pub fn start(n_replicas: usize) -> Self {
         let setup = Setup {
             n_replicas,
@@ -87,31 +87,31 @@ impl Replicas {
         cluster
     }
 
-    /// PostgreSQL and NATS run, and no replica yet.
+    /// Starts PostgreSQL and NATS, and no replica.
     pub fn prepare(setup: Setup) -> Self {
         let dir = TempDir::with_prefix("muster-test-").unwrap();
-        let (postgres, nodes) = engines_for(&setup, dir.path());
+        let (postgres, nats) = engines_for(&setup, dir.path());
         let replicas = (0..setup.n_replicas).map(|n| {
             let network = setup.network.as_ref();
             let network = network.filter(|_| n + 1 == setup.n_replicas);
-            Replica::new(n, dir.path(), network, setup.fixed_keys, &postgres, &nodes)
+            Replica::new(n, dir.path(), network, setup.fixed_keys, &postgres, &nats)
         });
         Self {
             replicas: replicas.collect(),
-            nodes,
+            nats,
             postgres,
             network: setup.network,
             dir,
         }
     }
 
-    /// Starts those that are down, all at once.
+    /// Starts those that are down, concurrently.
     pub fn start_all(&mut self) {
         let down = (0..self.len()).filter(|n| self.pid(*n) == 0);
         self.start_these(&Vec::from_iter(down));
     }
 
-    /// Starts one where it was, with the data that it had.
+    /// Starts one on its ports and data.
     pub fn start_one(&mut self, n: usize) {
         self.start_these(&[n]);
     }
@@ -148,7 +148,7 @@ impl Replicas {
         self.replicas[n].options.http
     }
 
-    /// The folder that only this replica has.
+    /// The data directory of this replica.
     pub fn data(&self, n: usize) -> &Path {
         &self.replicas[n].options.data
     }
@@ -158,37 +158,37 @@ impl Replicas {
         self.replicas[n].child.as_ref().map_or(0, Child::id)
     }
 
-    /// Those that run.
+    /// The running replicas.
     pub fn running(&self) -> Vec<usize> {
         (0..self.len()).filter(|n| self.pid(*n) != 0).collect()
     }
 
-    /// As if the power had gone.
+    /// By SIGKILL.
     pub fn kill(&mut self, n: usize) {
         self.replicas[n].kill();
     }
 
-    /// Asks it to leave, as a service manager does.
+    /// By SIGTERM, as a service manager does.
     pub fn terminate(&self, n: usize) {
         if let Some(pid) = Pid::from_raw(self.pid(n) as i32) {
             kill_process(pid, Signal::TERM).unwrap();
         }
     }
 
-    /// Waits until it has left by itself; whether it ended well.
-    pub fn has_left(&mut self, n: usize) -> bool {
+    /// Waits until it has exited; whether it succeeded.
+    pub fn has_exited(&mut self, n: usize) -> bool {
         let child = self.replicas[n].child.as_mut().expect("one that runs");
-        let ended = wait::until("the replica to leave", || child.try_wait().unwrap());
+        let ended = wait::until("the replica to exit", || child.try_wait().unwrap());
         self.replicas[n].child = None;
         ended.success()
     }
 
     /// One of the NATS servers.
     pub fn nats(&mut self, n: usize) -> &mut Nats {
-        match &mut self.nodes {
-            Nodes::One(nats) if n == 0 => nats,
-            Nodes::Many(cluster) => cluster.node(n),
-            Nodes::One(_) | Nodes::None => panic!("there is no NATS server {n}"),
+        match &mut self.nats {
+            NatsServers::One(nats) if n == 0 => nats,
+            NatsServers::Many(cluster) => cluster.node(n),
+            NatsServers::One(_) | NatsServers::None => panic!("there is no NATS server {n}"),
         }
     }
 
@@ -210,7 +210,7 @@ impl Replicas {
         agents
     }
 
-    /// The same, all of them connected to one replica: the others start when that is so.
+    /// The same, with all agents connected to one replica: the others start afterwards.
     pub fn start_agents_at(&mut self, n: usize, ips: &[&str]) -> Vec<Agent> {
         for other in self.running().into_iter().filter(|other| *other != n) {
             self.kill(other);
@@ -221,13 +221,13 @@ impl Replicas {
         agents
     }
 
-    /// An agent that was not started yet.
+    /// An agent that is not started yet.
     fn agent_of(&self, ip: &str) -> Agent {
         let data = self.dir.path().join(format!("agent-{ip}"));
         Agent::new(ip, data, self.agents())
     }
 
-    /// Starts an agent that knows only this replica, with a join token of its own.
+    /// Starts an agent that knows only this replica, with this join token.
     pub fn start_agent_at(&self, n: usize, ip: &str, join_token: &str) -> Agent {
         let mut agent = self.agent_of(ip);
         agent.join_token = join_token.to_owned();
@@ -235,7 +235,7 @@ impl Replicas {
         agent
     }
 
-    /// Until every replica that runs shows each of them as connected.
+    /// Waits until every running replica shows each agent as connected.
     pub fn wait_for_agents(&self, agents: &[Agent]) {
         for n in self.running() {
             for agent in agents {
@@ -244,7 +244,7 @@ impl Replicas {
         }
     }
 
-    /// Which replica an agent is connected to; None while it is connected to none, or moves.
+    /// The replica that an agent is connected to; `None` while it is not connected, or moves.
     pub fn holder(&self, agent: &Agent) -> Option<usize> {
         let connected = agent.connected_to();
         let [address] = connected[..] else {
@@ -262,7 +262,7 @@ impl Replicas {
         n_held
     }
 
-    /// The replica that does the background work, by its own word.
+    /// The replica that holds the lease for background work.
     #[track_caller]
     pub fn leader(&self) -> usize {
         wait::until("a replica that leads", || {
@@ -297,18 +297,18 @@ impl Replica {
         network: Option<&Network>,
         fixed_keys: bool,
         postgres: &Postgres,
-        nodes: &Nodes,
+        nats: &NatsServers,
     ) -> Self {
         let ports = [Port::take().unwrap(), Port::take().unwrap()];
         let ip = network.map_or(Ipv4Addr::LOCALHOST, Network::front);
         let [http, agents] = ports.each_ref().map(|port| (ip, port.number()).into());
-        // In a network of its own, loopback is another.
+        // A network namespace has its own loopback.
         let from_there = |url: String| match network {
             Some(network) => url.replace("127.0.0.1", &network.back().to_string()),
             None => url,
         };
         let mut arguments = vec!["--store".to_owned(), from_there(postgres.url())];
-        let bus = nodes.urls().join(",");
+        let bus = nats.urls().join(",");
         if !bus.is_empty() {
             arguments.extend(["--bus".to_owned(), from_there(bus)]);
         }
@@ -331,7 +331,7 @@ impl Replica {
 
     fn spawn(&mut self) {
         self.child = Some(self.options.spawn());
-        // Without connections to the one before.
+        // Drops connections to the killed server.
         self.api = Api::new(self.options.http);
     }
 
@@ -352,7 +352,7 @@ impl Replica {
     }
 }
 
-impl Nodes {
+impl NatsServers {
     fn urls(&self) -> Vec<String> {
         match self {
             Self::None => Vec::new(),
@@ -362,7 +362,7 @@ impl Nodes {
     }
 }
 
-fn engines_for(setup: &Setup, dir: &Path) -> (Postgres, Nodes) {
+fn engines_for(setup: &Setup, dir: &Path) -> (Postgres, NatsServers) {
     let mut options = PostgresOptions {
         fsync: setup.fsync,
         ..PostgresOptions::default()
@@ -370,8 +370,8 @@ fn engines_for(setup: &Setup, dir: &Path) -> (Postgres, Nodes) {
     let mut reachable: &[&str] = &[];
     if setup.network.is_some() {
         let rules = dir.join("pg_hba.conf");
-        std::fs::write(&rules, ANYBODY).unwrap();
-        // Its user is another than ours.
+        std::fs::write(&rules, TRUST_ALL).unwrap();
+        // PostgreSQL runs as another user.
         let readable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(dir, readable).unwrap();
         let settings = [
@@ -383,15 +383,15 @@ fn engines_for(setup: &Setup, dir: &Path) -> (Postgres, Nodes) {
             .into();
         reachable = &["-a", "0.0.0.0"];
     }
-    let nodes = match setup.n_nats {
-        0 => Nodes::None,
-        1 => Nodes::One(Box::new(Nats::start_with(reachable).unwrap())),
-        n => Nodes::Many(NatsCluster::start(n).unwrap()),
+    let nats = match setup.n_nats {
+        0 => NatsServers::None,
+        1 => NatsServers::One(Box::new(Nats::start_with(reachable).unwrap())),
+        n => NatsServers::Many(NatsCluster::start(n).unwrap()),
     };
-    (Postgres::start_with(options).unwrap(), nodes)
+    (Postgres::start_with(options).unwrap(), nats)
 }
 
-/// The end of a log, without every request.
+/// The end of a log, without access log lines.
 fn shortened(log: &str) -> String {
     let lines: Vec<&str> = log
         .lines()

@@ -1,4 +1,4 @@
-//! One server as a process of its own.
+//! One server as a child process.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -19,14 +19,14 @@ pub(super) struct ServerOptions {
     pub(super) agents: SocketAddr,
     /// More arguments of `muster server`.
     pub(super) arguments: Vec<String>,
-    /// Whether it is told the first app and the first join token, instead of making them up.
+    /// Whether the first app and join token are fixed instead of random.
     pub(super) fixed_keys: bool,
-    /// A program that is given the server's command line.
+    /// A program that gets the server's command line.
     pub(super) wrapper: Vec<String>,
 }
 
 impl ServerOptions {
-    /// A server alone in this folder, at any ports.
+    /// A single server in this folder, on random ports.
     pub(super) fn alone(dir: &Path) -> Self {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         Self {
@@ -40,7 +40,7 @@ impl ServerOptions {
         }
     }
 
-    /// Starts it, and does not wait until it is up.
+    /// Starts it without waiting until it is up.
     pub(super) fn spawn(&self) -> Child {
         let log = File::options().create(true).append(true).open(&self.log);
         let server = program::path("muster");
@@ -66,14 +66,14 @@ impl ServerOptions {
     }
 }
 
-/// Where the API is, and where agents connect, once it is up. None when it ends before.
+/// Waits until it is up: the addresses for the API and for agents. `None` if it exits before.
 pub(super) fn await_up(child: &mut Child) -> Option<(SocketAddr, SocketAddr)> {
     let lines = BufReader::new(child.stdout.take()?).lines();
     let mut addresses = lines
         .map_while(Result::ok)
         .flat_map(|line| addresses_in(&line));
     let (http, agents) = (addresses.next()?, addresses.next()?);
-    // The pipe is read on, so that the server never has to wait for us.
+    // Keeps reading, so that the server never blocks on a full pipe.
     std::thread::spawn(move || addresses.for_each(drop));
     Some((http, agents))
 }

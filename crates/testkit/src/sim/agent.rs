@@ -1,4 +1,4 @@
-//! One simulated agent: what it knows between two connections, and one connection after the other.
+//! One simulated agent: its state between connections, and one connection after the other.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -19,12 +19,12 @@ use wire::{Ack, Command, Desired, EventFrame, Hello, Up, version};
 use super::SimError;
 use super::operations::Operations;
 use super::processes::Processes;
-use super::session::{Ended, OpenError, Opening, talk};
+use super::session::{Connector, OpenError, SessionEnd, run_session};
 use super::shared::Shared;
 
-/// Events kept for a server that does not acknowledge.
+/// Limit of unacknowledged events.
 const MAX_EVENTS: usize = 64;
-/// Agents on loopback come from the addresses behind this one.
+/// Source addresses of agents on loopback begin after this one.
 const SOURCES: Ipv4Addr = Ipv4Addr::new(127, 1, 0, 0);
 
 pub(super) struct Agent {
@@ -70,7 +70,7 @@ impl Agent {
         agents.collect()
     }
 
-    /// Connects, talks, waits and connects again, for ever.
+    /// Connects, runs a session, waits and connects again, for ever.
     pub(super) async fn run(mut self) {
         sleep_until(self.shared.start_at()).await;
         let mut backoff = Backoff::default();
@@ -78,18 +78,18 @@ impl Agent {
         loop {
             let opened = match welcomed.take() {
                 Some(connection) => Ok(connection),
-                None => self.opening().open().await,
+                None => self.connector().open().await,
             };
             let attempt = match opened {
                 Ok(connection) => {
                     let since = Instant::now();
-                    match talk(connection, &mut self).await {
-                        Ended::Moved(elsewhere) => {
+                    match run_session(connection, &mut self).await {
+                        SessionEnd::Moved(elsewhere) => {
                             welcomed = Some(*elsewhere);
                             continue;
                         }
-                        Ended::Lost => Attempt::Lost(since.elapsed()),
-                        Ended::Refused => Attempt::Refused,
+                        SessionEnd::Lost => Attempt::Lost(since.elapsed()),
+                        SessionEnd::Refused => Attempt::Refused,
                     }
                 }
                 Err(OpenError::Refused) => Attempt::Refused,
@@ -97,19 +97,19 @@ impl Agent {
                     Attempt::Failed
                 }
             };
-            let tally = &self.shared.tally;
+            let counters = &self.shared.counters;
             match attempt {
-                Attempt::Failed => tally.failed_connects.add(1),
-                Attempt::Lost(_) => tally.lost.add(1),
-                Attempt::Refused => tally.refused.add(1),
+                Attempt::Failed => counters.failed_connects.add(1),
+                Attempt::Lost(_) => counters.lost.add(1),
+                Attempt::Refused => counters.refused.add(1),
             }
             self.server = (self.server + 1) % self.shared.options.server.len();
             sleep(backoff.delay(attempt, self.random.fraction())).await;
         }
     }
 
-    fn opening(&mut self) -> Opening {
-        Opening {
+    fn connector(&mut self) -> Connector {
+        Connector {
             server: self.shared.options.server[self.server].clone(),
             tls: self.tls.clone(),
             source: Ipv4Addr::from_bits(SOURCES.to_bits() + 1 + self.index as u32),
@@ -117,15 +117,15 @@ impl Agent {
         }
     }
 
-    /// For a server that wants to be left; none where there is but one.
-    pub(super) fn opening_elsewhere(&mut self) -> Option<Opening> {
+    /// To another server; `None` if there is only one.
+    pub(super) fn connector_elsewhere(&mut self) -> Option<Connector> {
         let n_servers = self.shared.options.server.len();
         if n_servers < 2 {
             return None;
         }
         let further = 1 + self.random.below(n_servers - 1);
         self.server = (self.server + further) % n_servers;
-        Some(self.opening())
+        Some(self.connector())
     }
 
     fn hello(&mut self) -> Hello {
@@ -148,9 +148,9 @@ impl Agent {
         }
     }
 
-    /// A new connection: its server has heard nothing of what it did not acknowledge.
+    /// Prepares for a new connection: everything unacknowledged is sent again.
     pub(super) fn rewind(&mut self, now: Instant) {
-        self.processes.soil_all(now);
+        self.processes.mark_all_dirty(now);
         self.operations.rewind();
         self.n_events_sent = 0;
     }
@@ -161,7 +161,7 @@ impl Agent {
     }
 
     pub(super) fn command(&mut self, command: &Command) {
-        self.shared.tally.commands.add(1);
+        self.shared.counters.commands.add(1);
         let options = &self.shared.options;
         self.operations
             .take(command, &self.shared.names, options.delay, &mut self.random);
@@ -190,14 +190,14 @@ impl Agent {
         }
     }
 
-    /// The next frame that should go out now. A result never overtakes the status that it led to.
+    /// The next frame to send now. A result never overtakes the status that it led to.
     pub(super) fn next_frame(&mut self, now: Instant) -> Option<Up> {
         let is_due = self.processes.due().is_some_and(|due| due <= now);
         if (is_due || self.operations.is_waiting())
             && let Some(report) = self.processes.take_report(now_ms(), &mut self.random)
         {
-            self.shared.tally.reports.add(1);
-            self.shared.tally.statuses.add(report.statuses.len());
+            self.shared.counters.reports.add(1);
+            self.shared.counters.statuses.add(report.statuses.len());
             return Some(report.into());
         }
         if let Some(result) = self.operations.next_result() {
@@ -205,11 +205,11 @@ impl Agent {
         }
         let event = self.events.get(self.n_events_sent)?;
         self.n_events_sent += 1;
-        self.shared.tally.events.add(1);
+        self.shared.counters.events.add(1);
         Some(event.clone().into())
     }
 
-    /// How often this agent reports all of its processes, so that the fleet reports as many as it is asked to.
+    /// How often this agent reports all of its processes, so that the fleet reaches its status rate.
     pub(super) fn status_period(&self) -> Option<Duration> {
         let rate = self.shared.load.borrow().statuses_per_sec;
         let n_processes = self.processes.len() * self.shared.options.agents;

@@ -1,13 +1,13 @@
-//! How the simulated fleet is told what to do: lines in, lines of JSON out.
+//! Controls the simulated fleet: command lines on standard input, lines of JSON on standard output.
 //!
 //! | line | does |
 //! |---|---|
-//! | `connect` | lets agents connect that were held |
+//! | `connect` | lets agents connect that `--hold` stopped |
 //! | `rate N` | N statuses per second from now on |
 //! | `events N` | N events per second from now on |
 //! | `cut` | cuts every connection at once |
-//! | `reset` | forgets how long targets took |
-//! | `stats` | says what was done so far |
+//! | `reset` | clears the durations of targets |
+//! | `stats` | prints the counters |
 //! | `quit` | ends |
 
 use std::sync::Arc;
@@ -21,26 +21,26 @@ use super::shared::Shared;
 
 pub(super) struct Console {
     shared: Arc<Shared>,
-    /// None once standard input has ended.
+    /// `None` after the end of standard input.
     lines: Option<mpsc::Receiver<String>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum ConsoleLine {
     Connect,
     Quit,
     Other,
 }
 
-impl Told {
+impl ConsoleLine {
     pub(super) fn is_quit(self) -> bool {
         self == Self::Quit
     }
 }
 
-/// One line of JSON, with everything that was done so far.
-pub(super) fn say(event: &str, shared: &Shared) {
-    let mut line = shared.tally.to_json();
+/// Prints one line of JSON with all counters.
+pub(super) fn print_counters(event: &str, shared: &Shared) {
+    let mut line = shared.counters.to_json();
     line["event"] = event.into();
     line["agents"] = shared.options.agents.into();
     print(&line);
@@ -53,7 +53,7 @@ fn print(line: &Value) {
 impl Console {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let (sender, lines) = mpsc::channel(16);
-        // A thread of its own: reading standard input cannot be cancelled.
+        // On its own thread: reading standard input cannot be cancelled.
         std::thread::spawn(move || {
             for line in std::io::stdin().lines().map_while(Result::ok) {
                 if sender.blocking_send(line).is_err() {
@@ -67,16 +67,16 @@ impl Console {
         }
     }
 
-    pub(super) async fn until_connect(&mut self) -> Told {
+    pub(super) async fn until_connect(&mut self) -> ConsoleLine {
         loop {
             match self.next().await {
-                Told::Other => {}
-                told => return told,
+                ConsoleLine::Other => {}
+                line => return line,
             }
         }
     }
 
-    /// Until somebody says so, by a line, a signal, or the end of the time.
+    /// Until the line `quit`, a signal, or the end of the time.
     pub(super) async fn until_quit(&mut self, time: Duration) {
         let (Ok(mut interrupt), Ok(mut terminate)) = (
             signal(SignalKind::interrupt()),
@@ -88,7 +88,7 @@ impl Console {
         tokio::pin!(time);
         loop {
             tokio::select! {
-                told = self.next() => if told.is_quit() { return },
+                line = self.next() => if line.is_quit() { return },
                 _ = interrupt.recv() => return,
                 _ = terminate.recv() => return,
                 () = &mut time => return,
@@ -96,7 +96,7 @@ impl Console {
         }
     }
 
-    async fn next(&mut self) -> Told {
+    async fn next(&mut self) -> ConsoleLine {
         let Some(lines) = &mut self.lines else {
             return std::future::pending().await;
         };
@@ -105,29 +105,29 @@ impl Console {
             None => {
                 self.lines = None;
                 match self.shared.options.hold {
-                    true => Told::Quit,
-                    false => Told::Other,
+                    true => ConsoleLine::Quit,
+                    false => ConsoleLine::Other,
                 }
             }
         }
     }
 
-    fn take(&self, line: &str) -> Told {
+    fn take(&self, line: &str) -> ConsoleLine {
         let mut words = line.split_whitespace();
         let (verb, number) = (words.next().unwrap_or(""), words.next());
         let number = number.and_then(|number| number.parse::<f64>().ok());
         let load = &self.shared.load;
         match (verb, number) {
             ("", _) => {}
-            ("connect", None) => return Told::Connect,
-            ("quit", None) => return Told::Quit,
-            ("stats", None) => say("stats", &self.shared),
-            ("reset", None) => self.shared.tally.reset(),
+            ("connect", None) => return ConsoleLine::Connect,
+            ("quit", None) => return ConsoleLine::Quit,
+            ("stats", None) => print_counters("stats", &self.shared),
+            ("reset", None) => self.shared.counters.reset(),
             ("cut", None) => load.send_modify(|load| load.cuts += 1),
             ("rate", Some(rate)) => load.send_modify(|load| load.statuses_per_sec = rate),
             ("events", Some(rate)) => load.send_modify(|load| load.events_per_sec = rate),
             _ => print(&json!({"event": "error", "line": line, "error": "no such line"})),
         }
-        Told::Other
+        ConsoleLine::Other
     }
 }

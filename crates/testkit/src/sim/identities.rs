@@ -1,10 +1,10 @@
-//! Who the simulated agents are: each has its own key and certificate, enrolled as a real agent is.
+//! The identities of simulated agents: each enrols with its own key and certificate, as a real agent does.
 //!
-//! With `--data` they are kept in one file, a line each, so that the next run of the same fleet need not enrol.
+//! `--data` stores them in one file, a line each, so that the next run of the same fleet does not enrol again.
 
 #![allow(
     clippy::print_stderr,
-    reason = "progress for people, beside the answers on standard output"
+    reason = "progress goes to standard error, answers to standard output"
 )]
 
 use std::collections::HashMap;
@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agent::backoff::{self, Attempt, Backoff};
-use agent::enrol::{EnrolError, enrol};
+use agent::enrol::enrol;
+use agent::error::chain;
 use agent::identity::Identity;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -30,14 +31,14 @@ use super::SimError;
 use super::options::Options;
 
 const FILE: &str = "identities.jsonl";
-/// How many enrol at a time.
+/// Limit of concurrent enrolments.
 const AT_A_TIME: usize = 64;
-/// How often one agent tries before the whole is given up.
+/// Attempts of one agent before the run fails.
 const TRIES: usize = 10;
 const BETWEEN_PROGRESS: Duration = Duration::from_secs(2);
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredIdentity {
     host: Host,
     agent_id: AgentId,
     key: String,
@@ -45,8 +46,8 @@ struct Kept {
     ca: String,
 }
 
-/// One identity per agent, in order: kept ones first, the rest enrolled now.
-pub(super) async fn settle(options: &Options) -> Result<Vec<Identity>, SimError> {
+/// One identity per agent, in order: stored ones, the rest enrolled now.
+pub(super) async fn load_or_enrol(options: &Options) -> Result<Vec<Identity>, SimError> {
     let hosts = (0..options.agents)
         .map(|index| Ok(Host::new(options.cloud, options.host_ip(index)?)))
         .collect::<Result<Vec<_>, SimError>>()?;
@@ -55,13 +56,13 @@ pub(super) async fn settle(options: &Options) -> Result<Vec<Identity>, SimError>
         Some(file) => read(file)?,
         None => HashMap::new(),
     };
-    let strangers: Vec<Host> = hosts
+    let not_enrolled: Vec<Host> = hosts
         .iter()
         .filter(|host| !known.contains_key(host))
         .copied()
         .collect();
-    if !strangers.is_empty() {
-        let enrolled = enrol_all(options, strangers).await?;
+    if !not_enrolled.is_empty() {
+        let enrolled = enrol_all(options, not_enrolled).await?;
         if let Some(file) = &file {
             append(file, &enrolled)?;
         }
@@ -77,7 +78,7 @@ async fn enrol_all(options: &Options, hosts: Vec<Host>) -> Result<Vec<Identity>,
     let mut under_way = JoinSet::new();
     let mut enrolled = Vec::with_capacity(n_agents);
     let (mut n_failed, mut last) = (0, String::new());
-    let mut told = Instant::now();
+    let mut printed_at = Instant::now();
     loop {
         while under_way.len() < AT_A_TIME
             && n_failed == 0
@@ -91,8 +92,8 @@ async fn enrol_all(options: &Options, hosts: Vec<Host>) -> Result<Vec<Identity>,
             Some(Err(error)) => (n_failed, last) = (n_failed + 1, error.to_string()),
             None => break,
         }
-        if told.elapsed() >= BETWEEN_PROGRESS {
-            told = Instant::now();
+        if printed_at.elapsed() >= BETWEEN_PROGRESS {
+            printed_at = Instant::now();
             eprintln!("sim: {} of {n_agents} enrolled", enrolled.len());
         }
     }
@@ -118,20 +119,10 @@ async fn enrol_one(options: Arc<Options>, host: Host) -> Result<Identity, String
             Err(error) => error,
         };
         if !error.is_transient() || tries.next().is_none() {
-            return Err(whole(&error));
+            return Err(chain(&error));
         }
-        tokio::time::sleep(backoff.delay(Attempt::Failed, backoff::chance())).await;
+        tokio::time::sleep(backoff.delay(Attempt::Failed, backoff::random_fraction())).await;
     }
-}
-
-fn whole(error: &EnrolError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 fn read(file: &Path) -> Result<HashMap<Host, Identity>, SimError> {
@@ -141,7 +132,7 @@ fn read(file: &Path) -> Result<HashMap<Host, Identity>, SimError> {
         Err(error) => return Err(unusable(file, error)),
     };
     let identities = text.lines().map(|line| {
-        let kept: Kept = serde_json::from_str(line).map_err(|e| unusable(file, e))?;
+        let kept: StoredIdentity = serde_json::from_str(line).map_err(|e| unusable(file, e))?;
         let der = |text: &str| BASE64.decode(text).map_err(|e| unusable(file, e));
         let identity = Identity {
             host: kept.host,
@@ -166,7 +157,7 @@ fn append(file: &Path, identities: &[Identity]) -> Result<(), SimError> {
         .map_err(unusable)?;
     let mut kept = BufWriter::new(kept);
     for identity in identities {
-        let line = Kept {
+        let line = StoredIdentity {
             host: identity.host,
             agent_id: identity.agent_id.clone(),
             key: BASE64.encode(identity.key.secret_der()),

@@ -1,4 +1,4 @@
-//! Names of processes, each kept once: a thousand hosts run the same hundred.
+//! Interned process names: thousands of hosts run the same hundred.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use model::FullName;
 pub(super) struct Names(Mutex<HashSet<Arc<FullName>>>);
 
 impl Names {
-    /// The one copy of this name: equal names are the same pointer.
+    /// The shared copy of this name: equal names have the same pointer.
     pub(super) fn keep(&self, name: FullName) -> Arc<FullName> {
         let mut names = self.0.lock();
         if let Some(kept) = names.get(&name) {

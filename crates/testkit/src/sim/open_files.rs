@@ -1,13 +1,13 @@
-//! Each simulated agent needs a descriptor of its own.
+//! The limit of open files: each simulated agent needs a descriptor.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::SimError;
 
-/// What the process needs beside its agents: standard streams, the runtime, files.
+/// Descriptors beside those of agents: standard streams, the runtime, files.
 const OTHERS: u64 = 64;
 
-/// Raises the limit as far as this process may, or says what is missing.
+/// Raises the limit, or fails if the process may not have enough.
 pub(super) fn raise(n_agents: usize) -> Result<(), SimError> {
     let needed = n_agents as u64 + OTHERS;
     let before = getrlimit(Resource::Nofile);

@@ -1,4 +1,4 @@
-//! Operations of one simulated agent: under way for as long as asked, ended, and kept until the server has the result.
+//! Operations of one simulated agent: pending for their duration, ended, and kept until their acknowledgement.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use super::{Chance, Span};
 
 #[derive(Debug, Default)]
 pub(super) struct Operations {
-    under_way: Vec<UnderWay>,
-    ended: Vec<Ended>,
+    under_way: Vec<PendingOperation>,
+    ended: Vec<EndedOperation>,
 }
 
 #[derive(Debug)]
-struct UnderWay {
+struct PendingOperation {
     id: OpRef,
     name: Arc<FullName>,
     op: Op,
@@ -31,14 +31,14 @@ struct UnderWay {
 }
 
 #[derive(Debug)]
-struct Ended {
+struct EndedOperation {
     id: OpRef,
     outcome: Outcome,
     is_sent: bool,
 }
 
 impl Operations {
-    /// Takes a command, unless it is known already: one that has ended is answered again.
+    /// Takes a command; one that has ended already is answered again.
     pub(super) fn take(
         &mut self,
         command: &Command,
@@ -61,7 +61,7 @@ impl Operations {
             return;
         };
         let takes = delay.least + (delay.most - delay.least).mul_f64(random.fraction());
-        self.under_way.push(UnderWay {
+        self.under_way.push(PendingOperation {
             id,
             name: names.keep(name),
             op,
@@ -75,7 +75,7 @@ impl Operations {
         self.under_way.iter().map(|one| one.ends_at).min()
     }
 
-    /// Ends what has taken its time.
+    /// Ends operations whose time is up.
     pub(super) fn end(
         &mut self,
         now: Instant,
@@ -87,7 +87,7 @@ impl Operations {
         let ended = self.under_way.extract_if(.., |one| one.ends_at <= now);
         for one in ended {
             let outcome = one.outcome(now_ms, processes, fail, random);
-            self.ended.push(Ended {
+            self.ended.push(EndedOperation {
                 id: one.id,
                 outcome,
                 is_sent: false,
@@ -99,14 +99,14 @@ impl Operations {
         self.ended.iter().any(|ended| !ended.is_sent)
     }
 
-    /// The next result to send. It stays here until it is acknowledged.
+    /// The next result to send; it stays until it is acknowledged.
     pub(super) fn next_result(&mut self) -> Option<ResultFrame> {
         let ended = self.ended.iter_mut().find(|ended| !ended.is_sent)?;
         ended.is_sent = true;
         Some(ResultFrame::new(ended.id.into(), &ended.outcome))
     }
 
-    /// Operations that the server need not send again.
+    /// Operations that the server does not need to send again.
     pub(super) fn held(&self) -> Vec<OpRef> {
         let under_way = self.under_way.iter().map(|one| one.id);
         under_way
@@ -114,7 +114,7 @@ impl Operations {
             .collect()
     }
 
-    /// A new connection: its server has heard nothing.
+    /// Makes every result unsent, for a new connection.
     pub(super) fn rewind(&mut self) {
         self.ended
             .iter_mut()
@@ -126,20 +126,20 @@ impl Operations {
             let known = self.ended.iter().position(|ended| ended.id == *id);
             if let Some(at) = known {
                 self.ended.swap_remove(at);
-                shared.tally.results.add(1);
-                shared.tally.target_took(now_ms - made_at(*id));
+                shared.counters.results.add(1);
+                shared.counters.target_took(now_ms - made_at(*id));
             }
         }
     }
 }
 
-/// When a task was made, in milliseconds: its number says so above its lower bits.
+/// When a task was created, in milliseconds: the upper bits of its number.
 fn made_at(id: OpRef) -> i64 {
-    const CHANCE_BITS: u32 = 21;
-    (OpId::from(id).task.number() >> CHANCE_BITS) as i64
+    const RANDOM_BITS: u32 = 21;
+    (OpId::from(id).task.number() >> RANDOM_BITS) as i64
 }
 
-impl UnderWay {
+impl PendingOperation {
     fn outcome(
         &self,
         now_ms: i64,
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_a_task_says_when_it_was_made() {
+    fn the_number_of_a_task_contains_its_creation_time() {
         let at = UnixMillis(1_800_000_000_123);
         let id = OpId {
             task: TaskId::new(at, u32::MAX),
@@ -225,6 +225,9 @@ mod tests {
         assert_eq!(operations.held(), [id]);
         assert!(operations.next_result().is_some());
         operations.take(&command, &names, delay, &mut random);
-        assert!(operations.is_waiting(), "asked again, it is sent again");
+        assert!(
+            operations.is_waiting(),
+            "a repeated command is answered again"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What can be asked of a simulated fleet.
+//! Options of a simulated fleet.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -99,7 +99,7 @@ impl Options {
     }
 }
 
-/// A time, or anything between two.
+/// A duration, or a range of durations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     pub least: Duration,
@@ -122,7 +122,7 @@ impl FromStr for Span {
     }
 }
 
-/// How often something happens, from 0 to 1.
+/// A probability, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chance(pub f64);
 

@@ -1,4 +1,4 @@
-//! The processes of one simulated agent: their names, what is wanted of them, and what there is to report.
+//! The processes of one simulated agent: desired state, status, and what to report.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,25 +12,25 @@ use wire::{Desired, DesiredProcess, ProcessStatus, Report};
 
 use super::names::Names;
 
-/// How long a change waits for others, as in a real agent.
-const STATE_WAITS: Duration = Duration::from_millis(5);
+/// How long a state change waits for others, as in a real agent.
+const STATE_DELAY: Duration = Duration::from_millis(5);
 const UNREGISTERED: u32 = 0;
 const RUNNING: u32 = 1;
 const STOPPED: u32 = 2;
 
 #[derive(Debug, Default)]
 pub(super) struct Processes {
-    held: Vec<Held>,
-    /// XOR of what each adds to the digest.
+    held: Vec<HeldProcess>,
+    /// XOR of the hashes of all processes.
     digest: u64,
-    /// Names of a full list that is not yet whole.
+    /// The names of a full list so far, while it is arriving.
     listed: Option<Vec<Arc<FullName>>>,
     n_dirty: usize,
     due: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldProcess {
     name: Arc<FullName>,
     incarnation: u64,
     hash: u64,
@@ -50,7 +50,7 @@ impl Processes {
         self.digest
     }
 
-    /// When the next report should go out, if there is anything to report.
+    /// When the next report is due, if there is one.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }
@@ -95,7 +95,7 @@ impl Processes {
         let at = match self.find(name) {
             Some(at) => at,
             None => {
-                self.held.push(Held {
+                self.held.push(HeldProcess {
                     name: name.clone(),
                     incarnation: 0,
                     hash: 0,
@@ -117,10 +117,10 @@ impl Processes {
             held.managed = process.managed;
             held.run(process.flag == RUNNING, process.registered_at_ms, random);
         }
-        self.soil(at);
+        self.mark_dirty(at);
     }
 
-    /// What an operation leads to; none where there is no such process.
+    /// Flag and managed after an operation; `None` for an unknown process.
     pub(super) fn operate(
         &mut self,
         name: &Arc<FullName>,
@@ -145,34 +145,34 @@ impl Processes {
             Op::Unmanage => held.managed = false,
             Op::Query | Op::Reload => {}
         }
-        let wanted = (held.flag, held.managed);
-        self.soil(at);
-        Some(wanted)
+        let after = (held.flag, held.managed);
+        self.mark_dirty(at);
+        Some(after)
     }
 
     /// A process died and runs again.
     pub(super) fn run_anew(&mut self, name: &Arc<FullName>, now_ms: i64, random: &mut Random) {
         if let Some(at) = self.find(name) {
             self.held[at].run(true, now_ms, random);
-            self.soil(at);
+            self.mark_dirty(at);
         }
     }
 
-    /// A new connection, or new figures of every process: all is to be told, now.
-    pub(super) fn soil_all(&mut self, now: Instant) {
+    /// Makes every status due now: for a new connection, or for new usage figures.
+    pub(super) fn mark_all_dirty(&mut self, now: Instant) {
         self.held.iter_mut().for_each(|held| held.is_dirty = true);
         self.n_dirty = self.held.len();
         self.due = (self.n_dirty > 0).then_some(now);
     }
 
-    fn soil(&mut self, at: usize) {
+    fn mark_dirty(&mut self, at: usize) {
         let held = &mut self.held[at];
         self.n_dirty += usize::from(!held.is_dirty);
         held.is_dirty = true;
-        self.due.get_or_insert_with(|| Instant::now() + STATE_WAITS);
+        self.due.get_or_insert_with(|| Instant::now() + STATE_DELAY);
     }
 
-    /// As much as one frame carries; the rest stays due.
+    /// The statuses of one frame; the rest stays due.
     pub(super) fn take_report(&mut self, now_ms: i64, random: &mut Random) -> Option<Report> {
         let mut report = Report::default();
         let mut size = 0;
@@ -198,11 +198,11 @@ impl Processes {
     }
 
     fn find(&self, name: &Arc<FullName>) -> Option<usize> {
-        let same = |held: &Held| Arc::ptr_eq(&held.name, name);
+        let same = |held: &HeldProcess| Arc::ptr_eq(&held.name, name);
         self.held.iter().position(same)
     }
 
-    fn keep_only(&mut self, keep: impl Fn(&Held) -> bool) {
+    fn keep_only(&mut self, keep: impl Fn(&HeldProcess) -> bool) {
         self.held.retain(|held| {
             let stays = keep(held);
             if !stays {
@@ -214,7 +214,7 @@ impl Processes {
     }
 }
 
-impl Held {
+impl HeldProcess {
     fn run(&mut self, is_up: bool, now_ms: i64, random: &mut Random) {
         (self.pid, self.started_at_ms) = match is_up {
             true => (1 + random.below(4_000_000) as i32, now_ms),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_and_its_digest_follow_the_server() {
+    fn held_processes_and_digest_follow_the_server() {
         let (names, mut random) = (Names::default(), Random::new(1));
         let mut processes = Processes::default();
         let mut take = |processes: &mut Processes, frame| {
@@ -294,7 +294,7 @@ mod tests {
         let anew = held_hash(&a, 5, definition) ^ held_hash(&b, 2, definition);
         assert_eq!((processes.len(), processes.digest()), (2, anew));
 
-        // Cut in two frames, and without b.
+        // In two frames, and without b.
         take(&mut processes, desired(true, false, &[("a", 5)]));
         assert_eq!(processes.len(), 2);
         take(&mut processes, desired(true, true, &[("c", 7)]));
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_reported_once() {
+    fn a_change_is_reported_once() {
         let (names, mut random) = (Names::default(), Random::new(1));
         let mut processes = Processes::default();
         processes.desired(

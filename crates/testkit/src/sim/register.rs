@@ -1,11 +1,11 @@
-//! Gives a simulated fleet its processes, through the API as any caller would.
+//! Registers the processes of a simulated fleet through the API.
 
 use serde_json::json;
 
 use super::SimError;
 use super::options::Options;
 
-/// How many hosts one request names.
+/// Limit of hosts per request.
 const HOSTS_AT_A_TIME: usize = 10_000;
 
 /// Registers `--procs` processes on every host.

@@ -1,5 +1,5 @@
-//! One connection of a simulated agent: hello, welcome, then both lanes until it ends. Reading and writing go on beside
-//! each other, as in a real agent, so that neither side can block the other.
+//! One connection of a simulated agent: hello, welcome, then frames both ways until it ends. Reading and writing run
+//! concurrently, as in a real agent, so that neither side can block the other.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,44 +9,44 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use ::agent::config::ServerAddress;
-use bytes::BytesMut;
+use ::agent::session::Writer;
 use futures_util::StreamExt;
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
-use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::io::{ReadHalf, WriteHalf};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_util::codec::{Encoder, FramedRead};
+use tokio_util::codec::FramedRead;
 use wire::{Codec, Down, DownKind, Hello, Output, Question, Report, Up, WireError};
 
 use super::agent::Agent;
-use super::tally::Tally;
+use super::counters::Counters;
 
 const HEARTBEAT: Duration = Duration::from_secs(wire::HEARTBEAT_SECS);
 const SILENCE: Duration = Duration::from_secs(wire::SILENCE_SECS);
-/// How long a server may take to accept, again to shake hands, and again to say welcome.
+/// Limit for the TCP connection, the TLS handshake, and the welcome, each.
 const STEP: Duration = Duration::from_secs(10);
-/// With this much waiting to be written, nothing more is said.
-const ROOM: usize = 64 * 1024;
-/// Read buffers begin small: most agents hear little.
+/// Read buffers begin small: most agents receive little.
 const READ_BUFFER: usize = 1024;
 
-/// What it takes to open a connection.
+/// Opens one connection.
 #[derive(Debug)]
-pub(super) struct Opening {
+pub(super) struct Connector {
     pub(super) server: ServerAddress,
     pub(super) tls: Arc<ClientConfig>,
-    /// The address to come from, where the server is on this machine.
+    /// The source address, if the server is on this machine.
     pub(super) source: Ipv4Addr,
     pub(super) hello: Hello,
 }
 
-/// A connection that the server has welcomed.
+type AgentWriter = Writer<WriteHalf<TlsStream<TcpStream>>>;
+
+/// A connection after the welcome.
 pub(super) struct Connection {
     reader: FramedRead<ReadHalf<TlsStream<TcpStream>>, Codec<Down, Up>>,
-    outgoing: Outgoing,
+    writer: AgentWriter,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -57,18 +57,18 @@ pub(super) enum OpenError {
     Wire(#[from] WireError),
     #[error("no welcome")]
     NoWelcome,
-    #[error("refused until somebody changes something")]
+    #[error("permanently refused")]
     Refused,
 }
 
-pub(super) enum Ended {
+pub(super) enum SessionEnd {
     Lost,
     Refused,
-    /// Another server has welcomed us.
+    /// Another server has welcomed the agent.
     Moved(Box<Connection>),
 }
 
-impl Opening {
+impl Connector {
     pub(super) async fn open(self) -> Result<Connection, OpenError> {
         let stream = within(STEP, connect(&self.server, self.source)).await?;
         stream.set_nodelay(true)?;
@@ -77,15 +77,11 @@ impl Opening {
         let (read, write) = tokio::io::split(within(STEP, handshake).await?);
         let mut connection = Connection {
             reader: FramedRead::with_capacity(read, Codec::new(), READ_BUFFER),
-            outgoing: Outgoing {
-                half: write,
-                buffer: BytesMut::new(),
-                is_flushed: true,
-            },
+            writer: Writer::new(write),
         };
-        connection.outgoing.queue(self.hello)?;
-        while connection.outgoing.is_busy() {
-            connection.outgoing.progress().await?;
+        connection.writer.queue(self.hello.into())?;
+        while connection.writer.is_busy() {
+            connection.writer.progress().await?;
         }
         let first = timeout(STEP, connection.reader.next()).await;
         match first.ok().flatten().transpose()?.and_then(|down| down.kind) {
@@ -105,7 +101,7 @@ async fn within<T>(
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// On loopback each agent comes from an address of its own, as the hosts of a fleet do.
+/// On loopback each agent has a source address of its own, as the hosts of a fleet have.
 async fn connect(server: &ServerAddress, source: Ipv4Addr) -> io::Result<TcpStream> {
     let address = tokio::net::lookup_host((server.host(), server.port()))
         .await?
@@ -121,60 +117,24 @@ async fn connect(server: &ServerAddress, source: Ipv4Addr) -> io::Result<TcpStre
     }
 }
 
-struct Outgoing {
-    half: WriteHalf<TlsStream<TcpStream>>,
-    buffer: BytesMut,
-    is_flushed: bool,
-}
-
-impl Outgoing {
-    fn queue(&mut self, frame: impl Into<Up>) -> Result<(), WireError> {
-        Codec::<Down, Up>::new().encode(frame.into(), &mut self.buffer)?;
-        self.is_flushed = false;
-        Ok(())
-    }
-
-    fn has_room(&self) -> bool {
-        self.buffer.len() < ROOM
-    }
-
-    fn is_busy(&self) -> bool {
-        !self.is_flushed
-    }
-
-    /// Writes some of what waits. May be cancelled without loss.
-    async fn progress(&mut self) -> io::Result<()> {
-        if self.buffer.is_empty() {
-            self.half.flush().await?;
-            self.is_flushed = true;
-            self.buffer = BytesMut::new();
-            return Ok(());
-        }
-        match self.half.write_buf(&mut self.buffer).await? {
-            0 => Err(io::ErrorKind::WriteZero.into()),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Counts an agent as connected while it lives.
-struct Counted<'a>(&'a Tally);
+struct ConnectedGuard<'a>(&'a Counters);
 
-impl<'a> Counted<'a> {
-    fn new(tally: &'a Tally) -> Self {
-        tally.connects.add(1);
-        tally.connected.fetch_add(1, Relaxed);
-        Self(tally)
+impl<'a> ConnectedGuard<'a> {
+    fn new(counters: &'a Counters) -> Self {
+        counters.connects.add(1);
+        counters.connected.fetch_add(1, Relaxed);
+        Self(counters)
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for ConnectedGuard<'_> {
     fn drop(&mut self) {
         self.0.connected.fetch_sub(1, Relaxed);
     }
 }
 
-/// When an agent says something of its own accord.
+/// When an agent sends frames by itself.
 struct Schedule {
     heard_at: Instant,
     /// When the next heartbeat is due; no other traffic postpones it, as in a real agent.
@@ -185,10 +145,10 @@ struct Schedule {
 
 type Moving = Pin<Box<dyn Future<Output = Result<Connection, OpenError>> + Send>>;
 
-/// Talks until the connection ends, one way or another.
-pub(super) async fn talk(mut connection: Connection, agent: &mut Agent) -> Ended {
+/// Runs the session until it ends.
+pub(super) async fn run_session(mut connection: Connection, agent: &mut Agent) -> SessionEnd {
     let shared = agent.shared.clone();
-    let _counted = Counted::new(&shared.tally);
+    let _guard = ConnectedGuard::new(&shared.counters);
     let mut load = shared.load.subscribe();
     let cuts = load.borrow_and_update().cuts;
     let now = Instant::now();
@@ -200,54 +160,54 @@ pub(super) async fn talk(mut connection: Connection, agent: &mut Agent) -> Ended
     };
     let mut moving: Option<Moving> = None;
     agent.rewind(now);
-    // With nothing to report the first report is empty, and says just that.
-    if agent.processes.len() == 0 && connection.outgoing.queue(Report::default()).is_err() {
-        return Ended::Lost;
+    // The first report may be empty: it says that there is nothing to report.
+    if agent.processes.len() == 0 && connection.writer.queue(Report::default().into()).is_err() {
+        return SessionEnd::Lost;
     }
     loop {
-        if fill(agent, &mut connection.outgoing, &mut schedule).is_err() {
-            return Ended::Lost;
+        if fill(agent, &mut connection.writer, &mut schedule).is_err() {
+            return SessionEnd::Lost;
         }
-        let wake_at = schedule.wake_at(agent, &connection.outgoing);
-        let Connection { reader, outgoing } = &mut connection;
+        let wake_at = schedule.wake_at(agent, &connection.writer);
+        let Connection { reader, writer } = &mut connection;
         tokio::select! {
             frame = reader.next() => {
                 schedule.heard_at = Instant::now();
-                let Some(Ok(frame)) = frame else { return Ended::Lost };
+                let Some(Ok(frame)) = frame else { return SessionEnd::Lost };
                 match frame.kind {
-                    Some(DownKind::Bye(bye)) if bye.permanent => return Ended::Refused,
-                    Some(DownKind::Bye(_)) => return Ended::Lost,
+                    Some(DownKind::Bye(bye)) if bye.permanent => return SessionEnd::Refused,
+                    Some(DownKind::Bye(_)) => return SessionEnd::Lost,
                     Some(DownKind::Move(_)) if moving.is_none() => {
-                        moving = agent.opening_elsewhere().map(|opening| Box::pin(opening.open()) as Moving);
+                        moving = agent.connector_elsewhere().map(|connector| Box::pin(connector.open()) as Moving);
                     }
                     Some(kind) => {
                         if let Some(output) = take(agent, kind)
-                            && outgoing.queue(output).is_err()
+                            && writer.queue(output.into()).is_err()
                         {
-                            return Ended::Lost;
+                            return SessionEnd::Lost;
                         }
                     }
                     None => {}
                 }
             }
-            written = outgoing.progress(), if outgoing.is_busy() => if written.is_err() { return Ended::Lost },
+            written = writer.progress(), if writer.is_busy() => if written.is_err() { return SessionEnd::Lost },
             moved = ready(&mut moving) => {
                 moving = None;
                 if let Ok(elsewhere) = moved {
-                    shared.tally.moved.add(1);
-                    return Ended::Moved(Box::new(elsewhere));
+                    shared.counters.moved.add(1);
+                    return SessionEnd::Moved(Box::new(elsewhere));
                 }
             }
             changed = load.changed() => {
                 if changed.is_err() || load.borrow().cuts != cuts {
-                    return Ended::Lost;
+                    return SessionEnd::Lost;
                 }
                 (schedule.statuses_at, schedule.event_at) = (None, None);
             }
             () = sleep_until(wake_at) => {}
         }
         if schedule.heard_at.elapsed() >= SILENCE {
-            return Ended::Lost;
+            return SessionEnd::Lost;
         }
     }
 }
@@ -274,21 +234,21 @@ fn take(agent: &mut Agent, kind: DownKind) -> Option<Output> {
     None
 }
 
-/// Queues what should be said now, as much as there is room for.
+/// Queues what is due, as far as there is room.
 fn fill(
     agent: &mut Agent,
-    outgoing: &mut Outgoing,
+    writer: &mut AgentWriter,
     schedule: &mut Schedule,
 ) -> Result<(), WireError> {
     let now = Instant::now();
     agent.end_operations(now);
     schedule.plan(agent, now);
-    if !outgoing.has_room() {
+    if !writer.has_room() {
         return Ok(());
     }
     if schedule.statuses_at.is_some_and(|at| at <= now) {
         schedule.statuses_at = None;
-        agent.processes.soil_all(now);
+        agent.processes.mark_all_dirty(now);
         schedule.statuses_at = agent.status_period().map(|period| now + period);
     }
     if schedule.event_at.is_some_and(|at| at <= now) {
@@ -296,19 +256,19 @@ fn fill(
         agent.crash();
     }
     if schedule.heartbeat_at <= now {
-        outgoing.queue(Report::default())?;
+        writer.queue(Report::default().into())?;
         schedule.heartbeat_at = now + HEARTBEAT;
     }
-    while outgoing.has_room()
+    while writer.has_room()
         && let Some(frame) = agent.next_frame(now)
     {
-        outgoing.queue(frame)?;
+        writer.queue(frame)?;
     }
     Ok(())
 }
 
 impl Schedule {
-    /// Gives each lane its first moment, by chance, so that agents do not speak in step.
+    /// Schedules the first status report and event at random, so that agents are not in step.
     fn plan(&mut self, agent: &mut Agent, now: Instant) {
         if self.statuses_at.is_none()
             && let Some(period) = agent.status_period()
@@ -322,10 +282,10 @@ impl Schedule {
         }
     }
 
-    fn wake_at(&self, agent: &Agent, outgoing: &Outgoing) -> Instant {
+    fn wake_at(&self, agent: &Agent, writer: &AgentWriter) -> Instant {
         let silent_at = self.heard_at + SILENCE;
         let operation_at = agent.operations.due();
-        if !outgoing.has_room() {
+        if !writer.has_room() {
             return operation_at.unwrap_or(silent_at).min(silent_at);
         }
         [

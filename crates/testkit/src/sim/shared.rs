@@ -1,4 +1,4 @@
-//! What the agents of a simulated fleet have in common.
+//! What the agents of a simulated fleet share.
 
 use std::time::Duration;
 
@@ -6,25 +6,25 @@ use locks::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::counters::Counters;
 use super::names::Names;
 use super::options::Options;
-use super::tally::Tally;
 
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) options: Options,
     pub(super) names: Names,
-    pub(super) tally: Tally,
+    pub(super) counters: Counters,
     pub(super) load: watch::Sender<Load>,
     next_start: Mutex<Option<Instant>>,
 }
 
-/// What is asked of the whole fleet at the moment.
+/// The present load of the whole fleet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Load {
     pub(super) statuses_per_sec: f64,
     pub(super) events_per_sec: f64,
-    /// Rises whenever all connections are to be cut.
+    /// Incremented to cut all connections.
     pub(super) cuts: u32,
 }
 
@@ -38,7 +38,7 @@ impl Shared {
         Self {
             options,
             names: Names::default(),
-            tally: Tally::default(),
+            counters: Counters::default(),
             load: watch::Sender::new(load),
             next_start: Mutex::new(None),
         }

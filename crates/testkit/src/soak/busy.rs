@@ -1,5 +1,5 @@
-//! Busy agents of a quiet server: the figures of their processes change all the time, and the server has nothing to say to
-//! them. Either side must know that the other lives, so no session may end.
+//! Busy agents of a quiet server: usage figures change all the time, and the server has nothing to send. Heartbeats must keep
+//! every session alive.
 
 use std::time::{Duration, Instant};
 
@@ -9,21 +9,21 @@ use super::world::World;
 use crate::{Agent, odd};
 
 const NAMESPACE: &str = "busy";
-/// How many there are on each host. Each is reported every ten seconds.
+/// Per host. Each is reported every ten seconds.
 const N_PROCESSES: usize = 4;
-/// Between two starts, so that they are not reported together.
+/// Between two starts, so that they are reported at different times.
 const BETWEEN_STARTS: Duration = Duration::from_millis(2500);
-/// In this time the figures of at least one process of each host have moved.
-const LOOK_EVERY: Duration = Duration::from_secs(15);
+/// Within this time the figures of at least one process per host change.
+const CHECK_EVERY: Duration = Duration::from_secs(15);
 const MANAGE: u8 = 3;
 const KILL: u8 = 9;
 
-/// Leaves busy agents alone for so long, and checks that each kept its session.
+/// Leaves busy agents alone for this time, and checks that each kept its session.
 pub(super) fn agents_keep_their_sessions(world: &mut World, time: Duration) {
     if time.is_zero() {
         return;
     }
-    world.note("busy processes are started, and the server is quiet");
+    world.note("busy processes are started; the server is quiet");
     for n in 0..N_PROCESSES {
         register(world, n);
         operate(world, n, MANAGE);
@@ -33,7 +33,7 @@ pub(super) fn agents_keep_their_sessions(world: &mut World, time: Duration) {
     let (before, began) = (sessions(world), Instant::now());
     let mut shown = figures(world);
     while began.elapsed() < time {
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(CHECK_EVERY);
         let now = figures(world);
         for (host, (before, now)) in world.hosts().zip(shown.iter().zip(&now)) {
             assert_ne!(before, now, "the processes of {host} are not busy");
@@ -50,13 +50,13 @@ pub(super) fn agents_keep_their_sessions(world: &mut World, time: Duration) {
     }
 }
 
-/// How many sessions an agent began by itself; those that another server took over ended in order.
+/// How many sessions an agent began, without moves to another server.
 fn n_sessions(agent: &Agent) -> usize {
     let log = agent.log();
     log.matches("session begins").count() - log.matches("another server takes over").count()
 }
 
-/// What the server shows that the processes of each host use.
+/// The usage figures of each host's processes.
 fn figures(world: &World) -> Vec<Vec<[Value; 2]>> {
     let page = json!({"meta": {"namespace": NAMESPACE}, "page": {"start": 0, "limit": 1000}});
     let api = world.servers.api().expect("all servers run");

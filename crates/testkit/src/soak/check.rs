@@ -1,4 +1,4 @@
-//! What must be true once the world is quiet.
+//! Properties that must hold once no action is pending.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -10,7 +10,7 @@ use super::usage::Usage;
 use super::world::World;
 use crate::{Api, wait};
 
-/// Of a debug build, and far above what was ever seen: a leak gets there, work does not.
+/// For a debug build, far above normal use: only a leak reaches it.
 const SERVER_LIMIT: Usage = Usage {
     rss_kib: 512 * 1024,
     n_descriptors: 512,
@@ -20,32 +20,32 @@ const AGENT_LIMIT: Usage = Usage {
     n_descriptors: 512,
 };
 
-/// What of a row must be the same at every server.
+/// Fields of a row that must be equal on every server.
 const SAME_EVERYWHERE: [&str; 7] = ["host", "meta", "flag", "isauto", "status", "pid", "version"];
 
-const ENDED_ALREADY_SO: [i64; 3] = [0, 828, 829];
+const SUCCEEDED_OR_ALREADY_SO: [i64; 3] = [0, 828, 829];
 const NO_CONNECTION: i64 = 117;
 const RUNNING_ALREADY: i64 = 828;
 const LOST: i64 = 126;
 
-/// How a process is wanted, as far as the answers say.
+/// The desired state of a process according to the responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Wanted {
+struct DesiredState {
     flag: i64,
     managed: bool,
 }
 
-/// Waits until nothing is under way, and checks everything.
+/// Waits until every operation has ended, and checks everything.
 pub(super) fn quiet_world(world: &mut World) {
     let ends = ended(world);
     world.summary.n_successes = ends.values().filter(|code| **code == 0).count() as u64;
-    wanted_is_observed(world, &ends);
-    let events = all_told(world);
+    desired_is_observed(world, &ends);
+    let events = all_reported(world);
     nothing_is_listed_twice(&events);
     executions_are_explained(world, &ends, &events);
     every_end_stays(world, &ends);
-    wanted_is_observed(world, &ends);
-    agents_hold_what_is_wanted(world);
+    desired_is_observed(world, &ends);
+    agents_hold_what_is_desired(world);
     all_servers_show_the_same(world);
     usage_is_bounded(world);
     world.summary.n_events = events.len() as u64;
@@ -55,7 +55,11 @@ pub(super) fn quiet_world(world: &mut World) {
 fn ended(world: &World) -> BTreeMap<String, i64> {
     let mut ends = BTreeMap::new();
     for process in &world.processes {
-        for task in process.asked.iter().filter_map(|asked| asked.task.as_ref()) {
+        for task in process
+            .requested
+            .iter()
+            .filter_map(|asked| asked.task.as_ref())
+        {
             let what = format!("the end of {task} of {}", process.name);
             let code = wait::until(&what, || {
                 let target = world.target_of(process, task)?;
@@ -67,10 +71,14 @@ fn ended(world: &World) -> BTreeMap<String, i64> {
     ends
 }
 
-/// An end is an end; only a lost one may be found.
+/// A result never changes, except that a late one replaces 126.
 fn every_end_stays(world: &World, ends: &BTreeMap<String, i64>) {
     for process in &world.processes {
-        for task in process.asked.iter().filter_map(|asked| asked.task.as_ref()) {
+        for task in process
+            .requested
+            .iter()
+            .filter_map(|asked| asked.task.as_ref())
+        {
             let again = wait::until("an answer", || world.target_of(process, task));
             assert!(
                 again["error_code"] == ends[task] || ends[task] == LOST,
@@ -82,30 +90,30 @@ fn every_end_stays(world: &World, ends: &BTreeMap<String, i64>) {
     }
 }
 
-fn wanted_is_observed(world: &mut World, ends: &BTreeMap<String, i64>) {
+fn desired_is_observed(world: &mut World, ends: &BTreeMap<String, i64>) {
     for at in 0..world.processes.len() {
-        let wanted = wanted(&world.processes[at], ends);
+        let desired = desired_state(&world.processes[at], ends);
         let mut wrong = String::new();
         let started = Instant::now();
         while started.elapsed() < wait::PATIENCE {
-            world.look();
-            match as_wanted(world, at, wanted) {
+            world.check_runs();
+            match is_as_desired(world, at, desired) {
                 Ok(()) => break,
                 Err(why) => wrong = why,
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        if let Err(why) = as_wanted(world, at, wanted) {
+        if let Err(why) = is_as_desired(world, at, desired) {
             panic!(
-                "{} is not as wanted: {why}; before: {wrong}",
+                "{} is not as desired: {why}; before: {wrong}",
                 world.processes[at].name
             );
         }
     }
 }
 
-/// Each agent's own word: the definitions, flags and runs that it holds are the server's.
-fn agents_hold_what_is_wanted(world: &World) {
+/// The definitions, flags and runs that each agent holds are the server's.
+fn agents_hold_what_is_desired(world: &World) {
     let mut n_held = 0;
     for host in world.hosts() {
         let path = format!("/api/v1/hosts/{host}/held");
@@ -121,18 +129,18 @@ fn agents_hold_what_is_wanted(world: &World) {
     assert_eq!(n_held, world.processes.len(), "every process is held");
 }
 
-/// All of them run by now.
+/// Any server: all of them run by now.
 fn a_server(world: &World) -> &Api {
     world.servers.api().expect("all servers run")
 }
 
-/// What is soft takes a moment to reach the others.
+/// Soft state takes a moment to reach other replicas.
 fn all_servers_show_the_same(world: &World) {
     let shown = |api: &Api| {
         let page = json!({"meta": {"namespace": "soak"}, "page": {"start": 0, "limit": 1000}});
         let data = api.esb_ok("sync_proc_status", page);
         let mut rows = data["proc_infos"].as_array().unwrap().clone();
-        // Figures are of the moment.
+        // Usage figures differ.
         for row in rows.iter_mut().filter_map(Value::as_object_mut) {
             row.retain(|key, _| SAME_EVERYWHERE.contains(&&**key));
         }
@@ -150,11 +158,11 @@ fn all_servers_show_the_same(world: &World) {
     panic!("the servers do not show the same: {differs:#?}");
 }
 
-fn as_wanted(world: &World, at: usize, wanted: Option<Wanted>) -> Result<(), String> {
+fn is_as_desired(world: &World, at: usize, desired: Option<DesiredState>) -> Result<(), String> {
     let process = &world.processes[at];
     let row = world.row(process).ok_or("no row")?;
     let runs: Vec<i32> = world.runs(at).iter().map(|run| run.pid).collect();
-    let shown = Wanted {
+    let shown = DesiredState {
         flag: row["flag"].as_i64().ok_or("no flag")?,
         managed: row["isauto"] == true,
     };
@@ -165,34 +173,34 @@ fn as_wanted(world: &World, at: usize, wanted: Option<Wanted>) -> Result<(), Str
     };
     let version = process.version.map(|version| version.to_string());
     let is_version = |version: &String| row["meta"]["labels"]["version"] == *version;
-    let right = wanted.is_none_or(|wanted| wanted == shown)
+    let right = desired.is_none_or(|desired| desired == shown)
         && runs.len() == usize::from(must_run)
         && (row["status"] == 1) == must_run
         && runs.first().is_none_or(|pid| row["pid"] == *pid)
         && version.as_ref().is_none_or(is_version);
-    let said = || format!("answers say {wanted:?}, version {version:?}; runs {runs:?}; row {row}");
+    let said = || format!("answers say {desired:?}, version {version:?}; runs {runs:?}; row {row}");
     if right { Ok(()) } else { Err(said()) }
 }
 
-/// What the answers together say: operations are done in the order in which they were asked for.
-fn wanted(process: &Process, ends: &BTreeMap<String, i64>) -> Option<Wanted> {
-    let mut wanted: Option<Wanted> = None;
-    for asked in &process.asked {
+/// Operations are executed in the order of their requests; `None` if a response is missing.
+fn desired_state(process: &Process, ends: &BTreeMap<String, i64>) -> Option<DesiredState> {
+    let mut desired: Option<DesiredState> = None;
+    for asked in &process.requested {
         let code = asked.task.as_ref().map(|task| ends[task]);
-        let told = code.filter(|code| ENDED_ALREADY_SO.contains(code));
-        wanted = told
+        let known = code.filter(|code| SUCCEEDED_OR_ALREADY_SO.contains(code));
+        desired = known
             .and_then(|_| match asked.op {
                 Op::Start | Op::Restart | Op::Manage => Some((1, true)),
                 Op::Stop | Op::Kill => Some((2, false)),
-                Op::Unmanage => wanted.map(|before| (before.flag, false)),
+                Op::Unmanage => desired.map(|before| (before.flag, false)),
             })
-            .map(|(flag, managed)| Wanted { flag, managed });
+            .map(|(flag, managed)| DesiredState { flag, managed });
     }
-    wanted
+    desired
 }
 
-/// Every event, once each death that must be told is.
-fn all_told(world: &World) -> Vec<Value> {
+/// Every event, once each kill that must be reported is.
+fn all_reported(world: &World) -> Vec<Value> {
     let mut events = Vec::new();
     let mut missing = String::new();
     let started = Instant::now();
@@ -201,8 +209,8 @@ fn all_told(world: &World) -> Vec<Value> {
         missing.clear();
         for process in &world.processes {
             let n = n_ends(process, &events);
-            if n < process.n_told_kills {
-                let (name, killed) = (&process.name, process.n_told_kills);
+            if n < process.n_reported_kills {
+                let (name, killed) = (&process.name, process.n_reported_kills);
                 missing += &format!("{name} was killed {killed} times, with {n} events; ");
             }
         }
@@ -230,7 +238,7 @@ fn list(world: &World) -> Vec<Value> {
     }
 }
 
-/// How many unasked ends of its runs the server knows of.
+/// How many unexpected ends of its runs the server has listed.
 fn n_ends(process: &Process, events: &[Value]) -> usize {
     let is_end = |event: &&Value| {
         event["process"] == format!("soak/{}", process.name)
@@ -259,11 +267,11 @@ fn nothing_is_listed_twice(events: &[Value]) {
     }
 }
 
-/// Nothing is executed but what was asked for, or what an event explains.
+/// Every execution is explained by an operation or an event.
 fn executions_are_explained(world: &mut World, ends: &BTreeMap<String, i64>, events: &[Value]) {
     for process in &world.processes {
         let asked: Vec<(Op, Option<i64>)> = process
-            .asked
+            .requested
             .iter()
             .map(|asked| (asked.op, asked.task.as_ref().map(|task| ends[task])))
             .collect();
@@ -278,12 +286,12 @@ fn executions_are_explained(world: &mut World, ends: &BTreeMap<String, i64>, eve
     }
 }
 
-/// How often an operation that ended like this may have had the start command executed.
+/// How often an operation with this result may have executed the start command.
 fn n_launches(op: Op, code: Option<i64>) -> usize {
     match (op, code) {
         (Op::Stop | Op::Kill | Op::Unmanage, _) | (_, Some(NO_CONNECTION | RUNNING_ALREADY)) => 0,
         (_, Some(0)) => 1,
-        // It failed, which is said by its end and by no event; a managed process is then brought up.
+        // A failed start has no event; a managed process is then started again.
         (_, _) => 2,
     }
 }

@@ -1,4 +1,4 @@
-//! One registered odd program, and what was asked of it.
+//! One registered odd program, and the operations requested of it.
 
 use std::path::{Path, PathBuf};
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::odd;
 
-/// One operation that was asked for.
+/// One requested operation.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct RequestedOperation {
     pub(super) op: Op,
-    /// None: nobody answered. It may have been done.
+    /// `None` without a response: it may have been executed.
     pub(super) task: Option<String>,
 }
 
@@ -30,13 +30,13 @@ pub(super) struct Process {
     pub(super) name: String,
     folder: PathBuf,
     kind: Kind,
-    /// In what was acknowledged last; None when an update was not answered.
+    /// Of the last acknowledged update; `None` if the last one had no response.
     pub(super) version: Option<u64>,
-    pub(super) asked: Vec<Asked>,
-    /// How many deaths there were of which the server must have an event.
-    pub(super) n_told_kills: usize,
-    /// The run that was killed and of which an event must come: no operation until it has a successor, for that would
-    /// make its end an asked one.
+    pub(super) requested: Vec<RequestedOperation>,
+    /// Kills that the server must report by an event.
+    pub(super) n_reported_kills: usize,
+    /// The killed run that must be reported: no operation until its successor runs, because an operation would explain its
+    /// end.
     pub(super) reviving: Option<i32>,
 }
 
@@ -57,13 +57,13 @@ impl Process {
             folder,
             kind: [Kind::Daemon, Kind::Foreground][n % 2],
             version: None,
-            asked: Vec::new(),
-            n_told_kills: 0,
+            requested: Vec::new(),
+            n_reported_kills: 0,
             reviving: None,
         }
     }
 
-    /// The argument by which its runs are known; no other process has it.
+    /// The argument that identifies its runs.
     pub(super) fn marker(&self) -> String {
         self.folder.join("marker").display().to_string()
     }
@@ -72,7 +72,7 @@ impl Process {
         format!("0:0:{}:soak:{}", self.ip, self.name)
     }
 
-    /// Which process on which host, as every request wants it.
+    /// The process and its host, as in every request.
     pub(super) fn target(&self) -> Value {
         json!({
             "meta": {"namespace": "soak", "name": self.name},
@@ -80,7 +80,7 @@ impl Process {
         })
     }
 
-    /// What is registered. Retries without end: being given up is none of the soak's properties.
+    /// The registration. Retries without limit: giving up is not among the soak's properties.
     pub(super) fn definition(&self, version: u64) -> Value {
         let path = |file: &str| self.folder.join(file).display().to_string();
         let odd = odd::odd().display().to_string();

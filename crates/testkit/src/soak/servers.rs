@@ -1,4 +1,4 @@
-//! The servers that are soaked: one alone, or several as one with their PostgreSQL and NATS. All may be killed and come back.
+//! The servers of a soak: a single one, or replicas with PostgreSQL and NATS. All can be killed and restarted.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -9,11 +9,11 @@ use crate::{Agent, Api, Cluster, Replicas, Setup};
 #[derive(Debug)]
 pub(super) struct Servers {
     kind: Kind,
-    /// When each part comes back; None while it is there.
+    /// When each part is restarted; `None` while it runs.
     servers_down: Vec<Option<Instant>>,
     store_down: Option<Instant>,
     bus_down: Option<Instant>,
-    /// Whose turn it is to be asked.
+    /// Round robin over the servers.
     turn: Cell<usize>,
 }
 
@@ -48,7 +48,7 @@ impl Servers {
         }
     }
 
-    /// Starts an agent and waits until it is known.
+    /// Starts an agent and waits until it is connected.
     pub(super) fn agent(&self, ip: &str) -> Agent {
         match &self.kind {
             Kind::Alone(cluster) => cluster.agent(ip),
@@ -56,7 +56,7 @@ impl Servers {
         }
     }
 
-    /// Until all of them know it.
+    /// Waits until all servers show it as connected.
     pub(super) fn wait_for_agent(&self, agent: &Agent) {
         match &self.kind {
             Kind::Alone(cluster) => cluster.wait_for_agent(&agent.ip, true),
@@ -71,13 +71,13 @@ impl Servers {
         }
     }
 
-    /// All that run.
+    /// The running servers.
     pub(super) fn apis(&self) -> Vec<&Api> {
         let up = (0..self.servers_down.len()).filter(|n| self.servers_down[*n].is_none());
         up.map(|n| self.api_of(n)).collect()
     }
 
-    /// One after the other of those that run.
+    /// The running servers, round robin.
     pub(super) fn api(&self) -> Option<&Api> {
         let apis = self.apis();
         self.turn.set(self.turn.get().wrapping_add(1));
@@ -85,7 +85,7 @@ impl Servers {
         apis.get(self.turn.get() % n_up).copied()
     }
 
-    /// Whether changes are taken now, so that an answer must be a good one.
+    /// Whether the store runs, so that writes must succeed.
     pub(super) fn has_store(&self) -> bool {
         self.store_down.is_none()
     }
@@ -113,7 +113,7 @@ impl Servers {
         }
     }
 
-    /// False where the store is a file of the server, or away already.
+    /// False if the store is SQLite, or down already.
     pub(super) fn kill_store(&mut self, until: Instant) -> bool {
         match &mut self.kind {
             Kind::Several(replicas) if self.store_down.is_none() => {
@@ -125,7 +125,7 @@ impl Servers {
         }
     }
 
-    /// False where there is none, or it is away already.
+    /// False if there is none, or it is down already.
     pub(super) fn kill_bus(&mut self, until: Instant) -> bool {
         match &mut self.kind {
             Kind::Several(replicas) if self.bus_down.is_none() => {
@@ -137,7 +137,7 @@ impl Servers {
         }
     }
 
-    /// Starts what is due; what that was.
+    /// Restarts what is due; returns what it was.
     pub(super) fn revive(&mut self, now: Instant) -> Vec<String> {
         let mut revived = Vec::new();
         let is_due = |down: &mut Option<Instant>| down.take_if(|until| *until <= now).is_some();
@@ -160,7 +160,7 @@ impl Servers {
                 match &mut self.kind {
                     Kind::Alone(cluster) => {
                         cluster.restart_server();
-                        // Without connections to the one before.
+                        // Drops connections to the killed server.
                         cluster.api = Api::new(cluster.http());
                     }
                     Kind::Several(replicas) => replicas.start_one(n),

@@ -1,9 +1,9 @@
-//! What the server and the agents use themselves.
+//! Memory and descriptors of servers and agents.
 
 use std::fmt;
 use std::fs;
 
-/// The highest that was seen.
+/// The maximum so far.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Usage {
     pub rss_kib: u64,
@@ -11,7 +11,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Of a process that may just have gone.
+    /// `None` if the process has exited.
     pub(super) fn of(pid: u32) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let rss = status

@@ -1,4 +1,4 @@
-//! The world that is soaked, and what is done to it.
+//! The servers, agents and processes of a soak, and the actions on them.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testing::Random;
 
-use super::live::{self, Live};
-use super::process::{Asked, Op, Process};
+use super::live_process::{self, LiveProcess};
+use super::process::{Op, Process, RequestedOperation};
 use super::servers::Servers;
 use super::usage::Usage;
 use super::{Plan, Summary};
 use crate::api::with_credentials;
 use crate::{Agent, Api, wait};
 
-/// How much of the past a failure shows.
+/// Actions that a failure prints.
 const HISTORY: usize = 50;
 const LONGEST_PAUSE_MS: usize = 150;
 const LONGEST_ABSENCE_MS: usize = 2000;
-/// How long a server may take to find that PostgreSQL is back.
+/// Limit for a server to reconnect to PostgreSQL.
 const SETTLING: Duration = Duration::from_secs(15);
 const NOT_AVAILABLE: i64 = 1_000_503;
 
@@ -28,7 +28,7 @@ enum Action {
     KillProcess,
     KillAgent,
     KillServer,
-    /// Only where there are several servers; so is the next.
+    /// For replicas only, as `KillBus`.
     KillStore,
     KillBus,
     Update,
@@ -54,17 +54,17 @@ pub(super) struct World {
     random: Random,
     pub(super) summary: Summary,
     pub(super) processes: Vec<Process>,
-    /// With the time to start it again, if it is down.
+    /// With the time of its restart, if it is down.
     agents: Vec<(Agent, Option<Instant>)>,
-    /// When PostgreSQL came back, if it was ever killed.
+    /// When PostgreSQL was last restarted.
     store_back: Option<Instant>,
     n_versions: u64,
     pub(super) servers: Servers,
-    /// Last, so that it stands below the logs of the agents.
+    /// Last, so that it is printed below the logs of the agents.
     history: History,
 }
 
-/// What was done lately; shown when the soak fails.
+/// The last actions; printed when the soak fails.
 #[derive(Debug)]
 struct History {
     seed: u64,
@@ -117,7 +117,7 @@ impl World {
         };
         for at in 0..plan.n_processes {
             world.update(at);
-            // One in three is left for later.
+            // One in three is started later.
             if at % 3 != 2 {
                 world.operate(at, Op::Start);
             }
@@ -125,7 +125,7 @@ impl World {
         world
     }
 
-    /// One thing happens, and nothing runs twice.
+    /// Does one random action, and checks that nothing runs twice.
     pub(super) fn step(&mut self) {
         std::thread::sleep(self.random.millis_below(LONGEST_PAUSE_MS));
         self.revive(Instant::now());
@@ -141,14 +141,14 @@ impl World {
             Action::KillBus => self.kill_bus(),
             Action::Update => self.update(at),
         }
-        self.look();
+        self.check_runs();
         if self.summary.n_actions.is_multiple_of(20) {
             self.measure();
         }
     }
 
     fn operate(&mut self, at: usize, op: Op) {
-        // Whom nobody hears teaches nothing; requests that are cut off come with the kill of the server.
+        // Without a running server there is nothing to test here; `kill_server` tests interrupted requests.
         let Some(api) = self.servers.api() else {
             return;
         };
@@ -156,10 +156,10 @@ impl World {
             return;
         }
         let answer = post_operation(api, &self.processes[at], op);
-        self.asked(at, op, answer);
+        self.record(at, op, answer);
     }
 
-    fn asked(&mut self, at: usize, op: Op, answer: Result<Value, String>) {
+    fn record(&mut self, at: usize, op: Op, answer: Result<Value, String>) {
         self.summary.n_operations += 1;
         let answer = answer.ok().filter(|answer| !self.is_excused(answer));
         let task = answer.map(|answer| {
@@ -168,12 +168,14 @@ impl World {
         });
         self.summary.n_unanswered += u64::from(task.is_none());
         let name = self.processes[at].name.clone();
-        let said = task.as_deref().unwrap_or("not answered").to_owned();
-        self.history.note(&format!("{op:?} {name}: {said}"));
-        self.processes[at].asked.push(Asked { op, task });
+        let result = task.as_deref().unwrap_or("not answered").to_owned();
+        self.history.note(&format!("{op:?} {name}: {result}"));
+        self.processes[at]
+            .requested
+            .push(RequestedOperation { op, task });
     }
 
-    /// A refusal that must be: the store is away, or was a moment ago.
+    /// An expected refusal: the store is down, or was a moment ago.
     fn is_excused(&self, answer: &Value) -> bool {
         let is_recent = self
             .store_back
@@ -196,34 +198,38 @@ impl World {
             assert_eq!(*code, 0, "an update is accepted: {answer}");
             version
         });
-        let said = answer.map_or("not answered", |_| "done");
+        let result = answer.map_or("not answered", |_| "done");
         let name = process.name.clone();
         self.summary.n_updates += 1;
         self.history
-            .note(&format!("update {name} to version {version}: {said}"));
+            .note(&format!("update {name} to version {version}: {result}"));
     }
 
     fn kill_process(&mut self, at: usize) {
         let Some(run) = self.runs(at).into_iter().next() else {
             return;
         };
-        let told = self.is_sure_to_be_told(at, &run);
+        let must_report = self.must_report(at, &run);
         run.kill();
         let process = &mut self.processes[at];
-        if told {
-            process.n_told_kills += 1;
+        if must_report {
+            process.n_reported_kills += 1;
             process.reviving = Some(run.pid);
-            self.summary.n_told_kills += 1;
+            self.summary.n_reported_kills += 1;
         }
         self.summary.n_process_kills += 1;
         let (name, pid) = (process.name.clone(), run.pid);
-        let told = if told { ", of which it must tell" } else { "" };
+        let suffix = if must_report {
+            ", which must be reported"
+        } else {
+            ""
+        };
         self.history
-            .note(&format!("kill -9 {name}, pid {pid}{told}"));
+            .note(&format!("kill -9 {name}, pid {pid}{suffix}"));
     }
 
-    /// Whether the server shows this very run as managed, and nothing is under way that could end it or let go of it.
-    fn is_sure_to_be_told(&self, at: usize, run: &Live) -> bool {
+    /// Whether the server shows this run as managed, and no pending operation could end or unmanage it.
+    fn must_report(&self, at: usize, run: &LiveProcess) -> bool {
         let process = &self.processes[at];
         self.has_nothing_under_way(process)
             && self.row(process).is_some_and(|row| {
@@ -231,11 +237,11 @@ impl World {
             })
     }
 
-    /// Operations that reach the agent are serial: when the last of them has ended, all have. Those that did not reach it
-    /// (117) say nothing of those before them.
+    /// Operations of one process are serial in the agent: when the last has ended, all have. One that did not reach the agent
+    /// (117) proves nothing about earlier ones.
     fn has_nothing_under_way(&self, process: &Process) -> bool {
-        for asked in process.asked.iter().rev() {
-            let target = asked
+        for request in process.requested.iter().rev() {
+            let target = request
                 .task
                 .as_ref()
                 .and_then(|task| self.target_of(process, task));
@@ -262,7 +268,7 @@ impl World {
         self.history.note(&format!("kill -9 agent {ip}"));
     }
 
-    /// Kills one while it has a request before it.
+    /// Kills a server during a request.
     fn kill_server(&mut self, at: usize) {
         let n = self.random.below(self.servers.len());
         let moment = self.random.millis_below(20);
@@ -281,7 +287,7 @@ impl World {
         });
         self.summary.n_server_kills += 1;
         if let Some(answer) = answer {
-            self.asked(at, Op::Start, answer);
+            self.record(at, Op::Start, answer);
         }
         self.history.note(&format!("kill -9 server {n}"));
     }
@@ -320,24 +326,25 @@ impl World {
         }
     }
 
-    /// Nothing is away any more.
+    /// Restarts everything that is down.
     pub(super) fn revive_all(&mut self) {
         self.revive(Instant::now() + Duration::from_millis(LONGEST_ABSENCE_MS as u64));
         for (agent, _) in &self.agents {
             self.servers.wait_for_agent(agent);
         }
-        self.history.note("all is left alone");
+        self.history.note("everything is left alone");
     }
 
-    /// Never two live runs of one process.
-    pub(super) fn look(&mut self) {
-        let all = live::all();
+    /// Checks that no process has two live runs.
+    pub(super) fn check_runs(&mut self) {
+        let all = live_process::all();
         for process in &mut self.processes {
             let marker = process.marker();
-            let mut runs: Vec<&Live> = all.iter().filter(|live| live.is_run_of(&marker)).collect();
+            let mut runs: Vec<&LiveProcess> =
+                all.iter().filter(|live| live.is_run_of(&marker)).collect();
             if runs.len() > 1 {
-                // The first may have gone before the second came. Who is seen twice was there in between.
-                runs.retain(|run| run.is_still_there());
+                // The first may have exited before the second started. One that is still alive existed in between.
+                runs.retain(|run| run.is_alive());
             }
             assert!(runs.len() <= 1, "two live runs: {runs:?}");
             let another = runs.first().map(|run| run.pid);
@@ -347,14 +354,14 @@ impl World {
         }
     }
 
-    pub(super) fn runs(&self, at: usize) -> Vec<Live> {
+    pub(super) fn runs(&self, at: usize) -> Vec<LiveProcess> {
         let marker = self.processes[at].marker();
-        let mut all = live::all();
+        let mut all = live_process::all();
         all.retain(|live| live.is_run_of(&marker));
         all
     }
 
-    /// How a target stands; None when nobody answers.
+    /// The result of a target; `None` without a response.
     pub(super) fn target_of(&self, process: &Process, task: &str) -> Option<Value> {
         let body = with_credentials(json!({"task_id": task}));
         let path = "/api/c/compapi/v2/gse/get_proc_operate_result/";
@@ -364,7 +371,7 @@ impl World {
         Some(keys[&process.key()].clone())
     }
 
-    /// The status row; None when nobody answers.
+    /// The status row; `None` without a response.
     pub(super) fn row(&self, process: &Process) -> Option<Value> {
         let body = with_credentials(process.target());
         let path = "/api/c/compapi/v2/gse/get_proc_status/";
@@ -396,15 +403,12 @@ impl World {
             .map(|(agent, _)| format!("0:{}", agent.ip))
     }
 
-    /// Ends everything that was started, and leaves nothing.
+    /// Kills everything that was started.
     pub(super) fn end(mut self) -> Summary {
         self.end_all();
         let root = self.servers.path().display().to_string();
-        wait::until("everything to be gone", || {
-            live::all()
-                .iter()
-                .all(|live| !live.mentions(&root))
-                .then_some(())
+        wait::until("every process to exit", || {
+            live_process::all().iter().all(|live| !live.mentions(&root))
         });
         self.summary.clone()
     }
@@ -415,9 +419,11 @@ impl World {
         }
         self.servers.end();
         let root = self.servers.path().display().to_string();
-        // A command that was under way may still bring something up.
+        // A running command may still start something.
         for _ in 0..3 {
-            let left = live::all().into_iter().filter(|live| live.mentions(&root));
+            let left = live_process::all()
+                .into_iter()
+                .filter(|live| live.mentions(&root));
             left.for_each(|live| live.kill());
         }
     }

@@ -1,4 +1,4 @@
-//! Agents that come, go, and are asked about.
+//! Agents that connect, disconnect, and are listed.
 
 use serde_json::json;
 use testkit::{Cluster, wait};
@@ -36,7 +36,7 @@ fn several_agents_on_one_machine_run_their_own_processes() {
 }
 
 #[test]
-fn an_agent_that_is_away_answers_117_and_learns_specs_when_it_is_back() {
+fn an_offline_agent_answers_117_and_gets_specs_when_it_reconnects() {
     let cluster = Cluster::start();
     let mut agent = cluster.agent("10.1.1.1");
     agent.kill();
@@ -94,7 +94,7 @@ fn agents_are_listed_with_their_state() {
 }
 
 #[test]
-fn a_second_agent_with_a_wrong_token_stays_outside() {
+fn an_agent_with_a_wrong_token_is_refused() {
     let cluster = Cluster::start();
     let data = cluster.path().join("intruder");
     let log = std::fs::File::create(cluster.path().join("intruder.log")).unwrap();

@@ -40,7 +40,7 @@ async fn start_server(dir: &Path) -> Running {
     server::start(config).await.unwrap()
 }
 
-/// Ends with the test.
+/// Killed at the end of the test.
 struct Agent(Child);
 
 impl Agent {
@@ -59,7 +59,7 @@ impl Agent {
     }
 
     fn kill(&mut self) {
-        let _ended_already = self.0.kill();
+        let _ = self.0.kill();
         self.0.wait().unwrap();
     }
 }
@@ -102,7 +102,7 @@ async fn write(
     control.write_file(host(), wanted, content.to_vec()).await
 }
 
-/// Tries until the agent is there to say anything.
+/// Reads as soon as the agent is connected.
 async fn read_when_there(
     control: &Control,
     path: &Path,
@@ -122,7 +122,7 @@ async fn read_when_there(
 }
 
 #[tokio::test]
-async fn files_go_from_a_server_to_a_host_and_back_and_survive_the_agents_end() {
+async fn files_are_written_and_read_atomically_through_agent_kills() {
     let dir = TempDir::with_prefix("muster-test-").unwrap();
     let running = start_server(dir.path()).await;
     let control = &running.control;
@@ -130,7 +130,7 @@ async fn files_go_from_a_server_to_a_host_and_back_and_survive_the_agents_end() 
     let mut agent = Agent::start(dir.path(), running.agents, "on");
     assert_eq!(read_when_there(control, &path).await.unwrap(), None);
 
-    // As long as a file may be, of bytes that are long in JSON.
+    // The largest file, of bytes that JSON escapes.
     let long = vec![1; MAX_BYTES];
     let written = write(control, &path, &long).await.unwrap();
     assert!(!written.unchanged && written.backup_path.is_none());
@@ -139,7 +139,7 @@ async fn files_go_from_a_server_to_a_host_and_back_and_survive_the_agents_end() 
     assert_eq!((found.mode, found.md5), (0o600, written.md5));
     assert!(found.content == long);
 
-    // Killed in the middle, again and again: one of both, whole.
+    // Killed during writes: the file is either the old or the new one.
     let other = vec![b'x'; MAX_BYTES];
     for round in 0..5 {
         let killing = async {

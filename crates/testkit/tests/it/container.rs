@@ -1,4 +1,4 @@
-//! The agent as the first process of a container.
+//! The agent as pid 1 of a container.
 
 use std::mem::ManuallyDrop;
 
@@ -9,7 +9,7 @@ use crate::fixture::Fixture;
 
 const UNSHARE: [&str; 5] = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
 
-/// Pids of this host of whatever was executed with this among its arguments.
+/// Pids on this host of processes with this argument.
 fn pids_with(argument: &str) -> Vec<Pid> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -23,7 +23,7 @@ fn pids_with(argument: &str) -> Vec<Pid> {
 }
 
 #[test]
-fn an_agent_that_a_container_is_started_with_keeps_reaps_and_leaves_when_it_is_told() {
+fn an_agent_as_pid_1_supervises_reaps_zombies_and_stops_on_sigterm() {
     let trial = [&UNSHARE[..], &["true"]].concat();
     if !precondition::succeeds(&trial, "a pid namespace of its own") {
         return;
@@ -32,7 +32,7 @@ fn an_agent_that_a_container_is_started_with_keeps_reaps_and_leaves_when_it_is_t
     let mut agent = cluster.agent_under("10.1.1.1", &UNSHARE);
     let daemon = Fixture::daemon(cluster.path(), "10.1.1.1", "contained");
     let cmd = format!("{} --workers 2", daemon.daemon_cmd());
-    // What its pid file says is no pid of ours to kill.
+    // Its pid file has a pid of another namespace, which must not be killed here.
     let daemon = ManuallyDrop::new(daemon.registered(&cluster.api, &cmd));
     assert_eq!(daemon.operate(&cluster.api, 0).0, 0);
     let pid = daemon.status(&cluster.api)["pid"].as_i64().unwrap();
@@ -49,10 +49,10 @@ fn an_agent_that_a_container_is_started_with_keeps_reaps_and_leaves_when_it_is_t
     wait::until("another run", || {
         let row = daemon.status(&cluster.api);
         let is_another = row["pid"].as_i64().is_some_and(|now| now > 0 && now != pid);
-        (row["status"] == 1 && is_another && daemon.executions() == 2).then_some(())
+        row["status"] == 1 && is_another && daemon.executions() == 2
     });
 
-    // The first process there is the only child of the one that made the namespace.
+    // Pid 1 of the namespace is the only child of `unshare`.
     let unshare = agent.pid();
     let children = format!("/proc/{unshare}/task/{unshare}/children");
     let first: i32 = std::fs::read_to_string(children)
@@ -60,19 +60,17 @@ fn an_agent_that_a_container_is_started_with_keeps_reaps_and_leaves_when_it_is_t
         .trim()
         .parse()
         .unwrap();
-    wait::until("nobody dead is left", || {
+    wait::until("no zombie to be left", || {
         let children =
             std::fs::read_to_string(format!("/proc/{first}/task/{first}/children")).unwrap();
-        let is_dead = |pid: &str| {
+        let is_zombie = |pid: &str| {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             stat.contains(") Z ")
         };
-        (!children.split_whitespace().any(is_dead)).then_some(())
+        !children.split_whitespace().any(is_zombie)
     });
     kill_process(Pid::from_raw(first).unwrap(), Signal::TERM).unwrap();
     assert!(agent.wait(), "{}", agent.log());
-    // A container ends with its first process.
-    wait::until("its end", || {
-        pids_with(&daemon.path("pid")).is_empty().then_some(())
-    });
+    // A container ends with its pid 1.
+    wait::until("its end", || pids_with(&daemon.path("pid")).is_empty());
 }

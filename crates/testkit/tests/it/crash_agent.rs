@@ -1,4 +1,4 @@
-//! kill -9 of the agent at any moment: processes live, operations end once, nothing runs twice.
+//! SIGKILL of the agent at any moment: processes go on, operations end once, nothing runs twice.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use testkit::{Cluster, wait};
 use crate::fixture::Fixture;
 
 #[test]
-fn every_process_is_still_running_known_and_managed() {
+fn a_process_survives_its_agent_and_stays_managed() {
     let cluster = Cluster::start();
     let mut agent = cluster.agent("10.1.1.1");
     let daemon = Fixture::daemon(cluster.path(), "10.1.1.1", "survivor");
@@ -37,7 +37,7 @@ fn every_process_is_still_running_known_and_managed() {
 }
 
 #[test]
-fn a_process_that_died_while_the_agent_was_away_is_started_again() {
+fn a_process_that_exits_without_an_agent_is_started_again() {
     let cluster = Cluster::start();
     let mut agent = cluster.agent("10.1.1.1");
     let daemon = Fixture::daemon(cluster.path(), "10.1.1.1", "orphan");
@@ -56,7 +56,7 @@ fn a_process_that_died_while_the_agent_was_away_is_started_again() {
     assert_eq!(daemon.executions(), 2);
 }
 
-/// The moment of the kill sweeps over the whole operation, so that every step of it is hit.
+/// The time of the kill sweeps over the whole operation.
 #[test]
 fn an_operation_under_way_ends_once_whenever_the_agent_is_killed() {
     let cluster = Cluster::start();
@@ -77,7 +77,7 @@ fn an_operation_under_way_ends_once_whenever_the_agent_is_killed() {
         assert_eq!(daemon.executions(), 1, "round {round}: executed once");
         assert!(daemon.is_alive(), "round {round}");
         let again = cluster.api.ended(task["task_id"].as_str().unwrap());
-        assert_eq!(again, data, "an end is an end");
+        assert_eq!(again, data, "a result does not change");
         cluster.wait_for_agent("10.1.1.1", true);
     }
 }

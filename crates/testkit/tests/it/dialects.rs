@@ -1,11 +1,11 @@
-//! One process driven through each dialect in turn: they differ only in how they read and write.
+//! One process driven through each API dialect.
 
 use serde_json::{Value, json};
 use testkit::{Cluster, api::with_credentials, wait};
 
 use crate::fixture::Fixture;
 
-/// Polls a dialect's own result call until no key says 115.
+/// Polls the dialect's result call until no key has code 115.
 fn ended(cluster: &Cluster, method: &str, path: &str, task: &Value) -> Value {
     wait::until("the task to end", || {
         let body = with_credentials(json!({"task_id": task["data"]["task_id"]}));

@@ -1,4 +1,4 @@
-//! The examples of the API documents, replayed as written, their slips in JSON mended.
+//! The examples of the API documents, with their JSON errors corrected.
 
 use serde_json::{Value, json};
 use testkit::api::with_credentials;
@@ -100,7 +100,7 @@ fn the_documents_examples_work_as_written() {
     assert_eq!(answer["data"]["proc_infos"][0]["host"]["bk_cloud_id"], 1);
 }
 
-/// The example of process_status, its commas mended.
+/// The example of process_status, with corrected commas.
 const PROCESS_STATUS: &str = r#"{
     "bk_app_code": "xxxx",
     "bk_app_secret": "xxx",
@@ -229,7 +229,7 @@ fn job(api: &Api, action: &str) {
         let answer = api.post(path, with_credentials(status.clone()));
         let info = &answer["data"]["job_info"];
         assert_ne!(info["status"], "failed", "{answer}");
-        (info["status"] == "succeeded").then_some(())
+        info["status"] == "succeeded"
     });
 }
 
@@ -251,7 +251,7 @@ fn the_process_views_example_works_as_written() {
     assert!(row.remove("bk_agent_id").unwrap().is_string());
     let expected: Value = serde_json::from_str(PROCESS_STATUS_ANSWER).unwrap();
     assert_eq!(answer, expected);
-    // Without its scope it is the expression that counts.
+    // Without a scope the expression counts.
     let mut by_expression = body;
     by_expression.as_object_mut().unwrap().remove("scope");
     let answer = cluster.api.post(path, with_credentials(by_expression));
@@ -259,7 +259,7 @@ fn the_process_views_example_works_as_written() {
 }
 
 #[test]
-fn an_example_copied_with_its_slips_gets_a_clear_answer() {
+fn an_example_with_its_json_errors_gets_a_clear_response() {
     let cluster = Cluster::start();
     let slip =
         r#"{"bk_app_code": "x", "meta": {"namespace": "gse"} "page": {"start": 0, "limit": 1000}}"#;

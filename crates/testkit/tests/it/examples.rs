@@ -1,12 +1,8 @@
-//! The examples, run as they are.
+//! Runs the examples.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use testkit::program;
-
-/// Longer than each takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Command lines of processes that name this folder.
 fn naming(folder: &str) -> Vec<String> {
@@ -18,17 +14,16 @@ fn naming(folder: &str) -> Vec<String> {
     lines.filter(|line| line.contains(folder)).collect()
 }
 
-/// Runs the script of an example; what it wrote. Afterwards nothing of it is left.
+/// Runs the script of an example and returns its output. It must leave no files and no processes.
 fn run(example: &str) -> String {
     let work = tempfile::TempDir::with_prefix("muster-example-").unwrap();
-    // Some of it runs as another user than root, as PostgreSQL must.
+    // PostgreSQL runs as another user than root.
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(work.path(), open).unwrap();
     let script = format!(
         "{}/../../examples/{example}/run.sh",
         env!("CARGO_MANIFEST_DIR")
     );
-    let began = Instant::now();
     let ran = Command::new("sh")
         .arg(script)
         .env("MUSTER", program::path("muster"))
@@ -38,13 +33,10 @@ fn run(example: &str) -> String {
     let shown =
         String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{shown}");
-    assert!(began.elapsed() < PATIENCE, "{shown}");
     let left: Vec<_> = std::fs::read_dir(work.path()).unwrap().flatten().collect();
     assert!(left.is_empty(), "{left:?}");
     let folder = work.path().to_str().unwrap();
-    testkit::wait::until("the last of its processes", || {
-        naming(folder).is_empty().then_some(())
-    });
+    testkit::wait::until("the last of its processes", || naming(folder).is_empty());
     shown
 }
 
@@ -69,7 +61,7 @@ fn two_businesses_are_imported_started_changed_and_stopped() {
 }
 
 #[test]
-fn three_replicas_go_on_whatever_is_killed() {
+fn three_replicas_survive_kills() {
     let shown = run("cluster");
     let lines = [
         "answers you",

@@ -1,4 +1,4 @@
-//! One process as a user would set it up: a folder, a start command, a pid file; and what it left behind.
+//! One process as a user would set it up: a folder, a start command, a pid file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 use testkit::{Api, odd, wait};
 
-/// A registered odd program. Whatever still runs of it ends with the fixture.
+/// A registered odd program. Its runs are killed with the fixture.
 pub(crate) struct Fixture {
     pub(crate) folder: PathBuf,
     pub(crate) meta: Value,
@@ -42,7 +42,7 @@ impl Fixture {
         )
     }
 
-    /// A spec whose start check is quick, so that tests are.
+    /// A spec with a short start check, for fast tests.
     pub(crate) fn spec(&self, start_cmd: &str) -> Value {
         json!({
             "identity": {"proc_name": "odd", "setup_path": self.folder, "pid_path": self.path("pid"), "user": "root"},

@@ -59,9 +59,7 @@ fn a_rolling_job_goes_on_after_every_kill_of_the_server_and_begins_nothing_twice
     import(&cluster);
     let job = begin(&cluster, "start", json!({"batch_size": 1}));
     for n_begun in 1..N_INSTANCES {
-        wait::until("the next instance", || {
-            (counted(&cluster, n_begun) > 0).then_some(())
-        });
+        wait::until("the next instance", || counted(&cluster, n_begun) > 0);
         cluster.kill_server();
         cluster.restart_server();
     }

@@ -35,7 +35,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A program in the foreground that says whatever is written into its file `input`.
+/// A foreground program that prints what is written into its file `input`.
 fn talker(cluster: &Cluster, log_path: &str) -> Fixture {
     let fixture = Fixture::daemon(cluster.path(), IP, "talker");
     std::fs::write(fixture.folder.join("input"), "one\n").unwrap();

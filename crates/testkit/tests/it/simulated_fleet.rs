@@ -57,7 +57,7 @@ impl Sim {
 
     fn until_connected(&mut self) {
         wait::until("all simulated agents to be connected", || {
-            (self.stats()["connected"] == N_AGENTS).then_some(())
+            self.stats()["connected"] == N_AGENTS
         });
     }
 
@@ -91,10 +91,10 @@ fn n_running(cluster: &Cluster, name: &str) -> usize {
 }
 
 #[test]
-fn a_simulated_fleet_does_what_it_is_told_and_comes_back_after_a_crash_of_the_server() {
+fn a_simulated_fleet_executes_operations_and_reconnects_after_a_server_crash() {
     let mut cluster = Cluster::start();
     let mut sim = Sim::start(&cluster, &["--delay", "1ms..20ms", "--hold"]);
-    assert_eq!(sim.stats()["connected"], 0, "it waits to be told");
+    assert_eq!(sim.stats()["connected"], 0, "it waits for `connect`");
     sim.tell("connect");
     sim.until_connected();
 
@@ -106,7 +106,7 @@ fn a_simulated_fleet_does_what_it_is_told_and_comes_back_after_a_crash_of_the_se
     assert_eq!(n_running(&cluster, "proc-1") as u64, N_AGENTS);
     assert_eq!(n_running(&cluster, "proc-0"), 0);
     wait::until("results to be acknowledged", || {
-        (sim.stats()["targets"]["n"] == N_AGENTS).then_some(())
+        sim.stats()["targets"]["n"] == N_AGENTS
     });
 
     cluster.restart_server();
@@ -125,7 +125,7 @@ fn a_simulated_fleet_does_what_it_is_told_and_comes_back_after_a_crash_of_the_se
     let before = sim.stats()["statuses"].as_u64().unwrap();
     sim.tell("rate 10000");
     wait::until("a load of statuses", || {
-        (sim.stats()["statuses"].as_u64().unwrap() > before + 5 * 3 * N_AGENTS).then_some(())
+        sim.stats()["statuses"].as_u64().unwrap() > before + 5 * 3 * N_AGENTS
     });
     let summary = sim.quit();
     assert_eq!(
@@ -135,7 +135,7 @@ fn a_simulated_fleet_does_what_it_is_told_and_comes_back_after_a_crash_of_the_se
 }
 
 #[test]
-fn the_same_simulated_fleet_can_be_had_again_and_fails_as_often_as_asked() {
+fn a_simulated_fleet_reuses_identities_and_fails_as_configured() {
     let cluster = Cluster::start();
     let mut first = Sim::start(&cluster, &[]);
     first.until_connected();

@@ -6,25 +6,40 @@ use testkit::soak::{self, Plan};
 
 const SEEDS: [u64; 3] = [1, 2, 3];
 
-#[test]
-fn a_world_in_which_everything_is_killed_at_random_ends_as_wanted() {
-    let mut n_told_kills = 0;
-    for seed in SEEDS {
-        let plan = Plan {
-            seed,
-            duration: Duration::from_secs(12),
-            n_agents: 2,
-            n_processes: 6,
-            n_replicas: 1,
-            // Once is enough, and longer than the silence after which either side takes the other for dead.
-            quiet: match seed {
-                1 => Duration::from_secs(45),
-                _ => Duration::ZERO,
-            },
-        };
-        let summary = soak::run(&plan, |line| println!("{line}"));
-        println!("seed {seed}\n{summary}");
-        n_told_kills += summary.n_told_kills;
+fn plan(seed: u64) -> Plan {
+    Plan {
+        seed,
+        duration: Duration::from_secs(12),
+        n_agents: 2,
+        n_processes: 6,
+        n_replicas: 1,
+        quiet: Duration::ZERO,
     }
-    assert!(n_told_kills > 0, "some deaths had to be told");
+}
+
+/// The seeds run concurrently: a soak waits most of the time.
+#[test]
+fn random_kills_lose_and_repeat_nothing() {
+    let n_reported_kills: u64 = std::thread::scope(|scope| {
+        let soaks = SEEDS.map(|seed| {
+            scope.spawn(move || {
+                let summary = soak::run(&plan(seed), |line| println!("{line}"));
+                println!("seed {seed}\n{summary}");
+                summary.n_reported_kills
+            })
+        });
+        soaks.map(|soak| soak.join().unwrap()).iter().sum()
+    });
+    assert!(n_reported_kills > 0, "some kills had to be reported");
+}
+
+#[test]
+fn busy_agents_of_a_quiet_server_keep_their_sessions() {
+    let plan = Plan {
+        duration: Duration::ZERO,
+        // Longer than the silence that ends a session.
+        quiet: Duration::from_secs(45),
+        ..plan(1)
+    };
+    soak::run(&plan, |line| println!("{line}"));
 }

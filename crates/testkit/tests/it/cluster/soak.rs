@@ -5,7 +5,7 @@ use std::time::Duration;
 use testkit::soak::{self, Plan};
 
 #[test]
-fn replicas_whose_every_part_is_killed_at_random_end_as_wanted() {
+fn random_kills_of_replicas_lose_and_repeat_nothing() {
     let plan = Plan {
         seed: 1,
         duration: Duration::from_secs(15),
@@ -16,5 +16,5 @@ fn replicas_whose_every_part_is_killed_at_random_end_as_wanted() {
     };
     let summary = soak::run(&plan, |line| println!("{line}"));
     println!("{summary}");
-    assert!(summary.n_operations > 0, "some operations were asked");
+    assert!(summary.n_operations > 0, "some operations were requested");
 }

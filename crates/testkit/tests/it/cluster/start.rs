@@ -1,4 +1,4 @@
-//! The first start of several replicas, and moving to them from a server alone.
+//! The first start of several replicas, and the migration from a single server.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::fixture::Fixture;
 
 const HOSTS: [&str; 3] = ["10.20.0.1", "10.20.0.2", "10.20.0.3"];
 
-/// What the replicas wrote into a file of this name in their own folders; most wrote none.
+/// The content of this file in each data directory that has one.
 fn written(cluster: &Replicas, file: &str) -> Vec<String> {
     let files = (0..cluster.len()).map(|n| cluster.data(n).join(file));
     files
@@ -23,14 +23,14 @@ fn value_of<'a>(text: &'a str, key: &str) -> &'a str {
 }
 
 #[test]
-fn three_replicas_that_start_at_once_make_keys_and_ca_once() {
+fn three_replicas_that_start_at_once_create_keys_and_ca_once() {
     let cluster = Replicas::start_with(Setup {
         fixed_keys: false,
         ..Setup::default()
     });
     let keys = written(&cluster, "cli.toml");
     let tokens = written(&cluster, "join-token");
-    assert_eq!((keys.len(), tokens.len()), (1, 1), "made once");
+    assert_eq!((keys.len(), tokens.len()), (1, 1), "created once");
     let credentials = |mut body: Value| {
         body["bk_app_code"] = value_of(&keys[0], "app_code").into();
         body["bk_app_secret"] = value_of(&keys[0], "app_secret").into();
@@ -43,29 +43,27 @@ fn three_replicas_that_start_at_once_make_keys_and_ca_once() {
         assert_eq!(answer["code"], 0, "replica {n}: {answer}");
         answer["data"][format!("0:{ip}")]["bk_agent_alive"] == 1
     };
-    // Each joins through another replica, and trusts no CA but the one that the token names.
+    // Each agent joins through another replica, and trusts only the CA that the token names.
     let agents = (0..3).map(|n| cluster.start_agent_at(n, HOSTS[n], tokens[0].trim()));
     let mut agents = Vec::from_iter(agents);
     for n in 0..3 {
         for ip in HOSTS {
-            wait::until("the agent at every replica", || {
-                is_alive(n, ip).then_some(())
-            });
+            wait::until("the agent at every replica", || is_alive(n, ip));
         }
     }
-    // What one replica signed, every other trusts, and the other way round.
+    // Every replica trusts the certificates of the others.
     for (n, agent) in agents.iter_mut().enumerate() {
         let next = (n + 1) % 3;
         agent.restart_with(vec![cluster.agents()[next]]);
         wait::until("a session with the next replica", || {
             let is_there = cluster.holder(agent) == Some(next);
-            (is_there && is_alive(n, HOSTS[n])).then_some(())
+            is_there && is_alive(n, HOSTS[n])
         });
     }
 }
 
 #[test]
-fn replicas_go_on_with_the_agents_and_processes_of_a_server_alone() {
+fn replicas_take_over_agents_and_processes_of_a_single_server() {
     let mut alone = Cluster::start();
     let mut agents = HOSTS[..2]
         .iter()

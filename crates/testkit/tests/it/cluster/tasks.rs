@@ -9,14 +9,14 @@ use crate::fixture::Fixture;
 pub(super) struct Daemons(pub(super) Vec<Fixture>);
 
 impl Daemons {
-    /// Registers it for the hosts of these agents. Its start goes through at once.
+    /// Registers it for the hosts of these agents.
     pub(super) fn register(cluster: &Replicas, at: usize, name: &str, agents: &[Agent]) -> Self {
         Self::registered(cluster, at, name, agents, |daemon| {
             daemon.spec(&daemon.daemon_cmd())
         })
     }
 
-    /// The same, but its start waits until it is [let go](Self::let_go).
+    /// The same, but its start command blocks until [`Self::let_go`].
     pub(super) fn register_held(
         cluster: &Replicas,
         at: usize,
@@ -65,16 +65,14 @@ impl Daemons {
         }
     }
 
-    /// Until the start command runs on every host.
+    /// Waits until the start command runs on every host.
     pub(super) fn wait_until_begun(&self) {
         for daemon in &self.0 {
-            wait::until("the start command to run", || {
-                (daemon.executions() > 0).then_some(())
-            });
+            wait::until("the start command to run", || daemon.executions() > 0);
         }
     }
 
-    /// Waits for the end of a task, by the word of one replica: every target is there and has this code.
+    /// Waits for the end of a task on one replica: every target has this code.
     #[track_caller]
     pub(super) fn ended(&self, api: &Api, task: &str, code: i64) -> Value {
         let data = api.ended(task);

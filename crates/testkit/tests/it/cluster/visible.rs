@@ -1,4 +1,4 @@
-//! Whatever one replica acknowledged, every other shows at once: the first look after the answer must find it.
+//! Read-your-writes over replicas: what one acknowledged, the next read at any other shows.
 
 use serde_json::json;
 use testkit::Replicas;
@@ -10,7 +10,7 @@ const N_ROUNDS: usize = 50;
 const NOT_REGISTERED: &str = "process is not registered";
 
 #[test]
-fn what_one_replica_acknowledged_every_other_shows_at_the_first_look() {
+fn every_replica_shows_an_acknowledged_write_at_the_next_read() {
     let cluster = Replicas::start(3);
     let agents = cluster.start_agents(&["10.21.0.1"]);
     for round in 0..N_ROUNDS {
@@ -22,7 +22,7 @@ fn what_one_replica_acknowledged_every_other_shows_at_the_first_look() {
             let row = daemons.0[0].status(other);
             assert_ne!(row["message"], NOT_REGISTERED, "round {round}: {row}");
         }
-        // Asks only whether it runs.
+        // A query: nothing is started.
         let task = daemons.operate(from, 2);
         for other in others {
             let answer = other.esb("get_proc_operate_result", json!({"task_id": task}));

@@ -1,4 +1,4 @@
-//! Writes that somebody waits for, and whether they are still there.
+//! Acknowledged writes, and checks that they are still there.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use testkit::Api;
 use testkit::api::with_credentials;
 
-/// The code of a refusal because the store is away.
+/// The error code when the store is unavailable.
 pub(super) const NOT_AVAILABLE: i64 = 1_000_503;
 
 /// Registers a name for a host that has no agent; the whole answer.
@@ -22,7 +22,7 @@ pub(super) fn register(api: &Api, name: &str) -> Result<Value, String> {
     api.try_post("/v2/gse/register_proc_info", &with_credentials(body))
 }
 
-/// Writes through all replicas in turn until told to stop: the names that were acknowledged.
+/// Writes through all replicas in turn until `stop`: returns the acknowledged names.
 pub(super) fn write(
     replicas: &[Api],
     name: &str,
@@ -44,7 +44,7 @@ pub(super) fn write(
     acknowledged
 }
 
-/// Whether a replica shows all of these names.
+/// Checks that a replica shows all of these names.
 #[track_caller]
 pub(super) fn shows(api: &Api, names: &[String]) {
     let mut shown = Vec::new();

@@ -1,4 +1,4 @@
-//! What the fleet has done so far, and how long its targets took.
+//! Counters of the fleet, and how long its targets took.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const BUCKETS: usize = 60_000;
 
 #[derive(Debug)]
-pub(super) struct Tally {
+pub(super) struct Counters {
     pub(super) connected: AtomicI64,
     pub(super) connects: Count,
     pub(super) failed_connects: Count,
@@ -20,7 +20,7 @@ pub(super) struct Tally {
     pub(super) events: Count,
     pub(super) commands: Count,
     pub(super) results: Count,
-    /// From the making of a task until its result was acknowledged, which is when it is durable.
+    /// From the creation of a task until its result was acknowledged, which means durable.
     took: Box<[AtomicU64]>,
 }
 
@@ -37,7 +37,7 @@ impl Count {
     }
 }
 
-impl Default for Tally {
+impl Default for Counters {
     fn default() -> Self {
         Self {
             connected: AtomicI64::new(0),
@@ -56,13 +56,13 @@ impl Default for Tally {
     }
 }
 
-impl Tally {
+impl Counters {
     pub(super) fn target_took(&self, millis: i64) {
         let bucket = usize::try_from(millis).unwrap_or(0).min(BUCKETS - 1);
         self.took[bucket].fetch_add(1, Relaxed);
     }
 
-    /// Forgets how long targets took.
+    /// Clears the durations of targets.
     pub(super) fn reset(&self) {
         self.took.iter().for_each(|bucket| bucket.store(0, Relaxed));
     }
@@ -100,7 +100,7 @@ impl Tally {
     }
 }
 
-/// By nearest rank; none of nothing.
+/// By nearest rank; `None` without values.
 fn quantile(counts: &[u64], n: u64, part: f64) -> Option<usize> {
     let rank = ((n as f64 * part).ceil() as u64).max(1);
     let mut seen = 0;
@@ -116,15 +116,15 @@ mod tests {
 
     #[test]
     fn quantiles_are_by_nearest_rank() {
-        let tally = Tally::default();
-        assert_eq!(tally.to_json()["targets"]["p50_ms"], Value::Null);
-        (1..=100).for_each(|millis| tally.target_took(millis));
-        let targets = tally.to_json()["targets"].clone();
+        let counters = Counters::default();
+        assert_eq!(counters.to_json()["targets"]["p50_ms"], Value::Null);
+        (1..=100).for_each(|millis| counters.target_took(millis));
+        let targets = counters.to_json()["targets"].clone();
         assert_eq!(
             targets,
             json!({"n": 100, "p50_ms": 50, "p99_ms": 99, "max_ms": 100})
         );
-        tally.reset();
-        assert_eq!(tally.to_json()["targets"]["n"], 0);
+        counters.reset();
+        assert_eq!(counters.to_json()["targets"]["n"], 0);
     }
 }

@@ -1,22 +1,22 @@
-//! Which processes are really there, from `/proc` and from nobody's word.
+//! The live processes of this host, by `/proc`.
 
 use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// One live process; a reused pid is another.
+/// One live process, identified by pid and start time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Live {
+pub(super) struct LiveProcess {
     pub(super) pid: i32,
     start_time: u64,
     arguments: Vec<String>,
 }
 
-impl Live {
+impl LiveProcess {
     fn read(pid: i32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
-        // Dead already, and only waiting to be asked after.
+        // A zombie counts as exited.
         if matches!(*fields.first()?, "Z" | "X") {
             return None;
         }
@@ -31,34 +31,34 @@ impl Live {
         })
     }
 
-    /// Whether it is a run with this marker, and not one on its way to the background.
+    /// Whether it is a run with this marker, and not a daemon that is still forking.
     pub(super) fn is_run_of(&self, marker: &str) -> bool {
         let has = |word: &str| self.arguments.iter().any(|argument| argument == word);
         has(marker) && !has("--daemon") && !has("--second-fork")
     }
 
-    /// Whether any of its arguments speaks of this.
+    /// Whether any of its arguments contains this text.
     pub(super) fn mentions(&self, text: &str) -> bool {
         self.arguments
             .iter()
             .any(|argument| argument.contains(text))
     }
 
-    pub(super) fn is_still_there(&self) -> bool {
+    pub(super) fn is_alive(&self) -> bool {
         Self::read(self.pid).as_ref() == Some(self)
     }
 
     pub(super) fn kill(&self) {
-        if let Some(pid) = Pid::from_raw(self.pid).filter(|_| self.is_still_there()) {
-            // Gone already is fine.
+        if let Some(pid) = Pid::from_raw(self.pid).filter(|_| self.is_alive()) {
+            // It may have exited.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
 
-/// Everything that lives now.
-pub(super) fn all() -> Vec<Live> {
+/// All live processes.
+pub(super) fn all() -> Vec<LiveProcess> {
     let entries = fs::read_dir("/proc").unwrap().map_while(Result::ok);
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter_map(Live::read).collect()
+    pids.filter_map(LiveProcess::read).collect()
 }
