@@ -1,4 +1,4 @@
-//! As little HTTP as it takes: one kept connection, one request at a time, nothing that would blur a figure.
+//! A minimal HTTP client: one keep-alive connection, one request at a time, no overhead in the figures.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -29,7 +29,7 @@ impl Client {
         self.send("PUT", path, body)
     }
 
-    /// Posts to a GSE endpoint and insists on `"result":true`.
+    /// Posts to a GSE endpoint and requires `"result":true`.
     pub(crate) fn gse(&mut self, name: &str, body: &[u8]) -> anyhow::Result<Vec<u8>> {
         self.esb(&format!("gse/{name}"), body)
     }

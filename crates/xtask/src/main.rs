@@ -32,7 +32,7 @@ enum Task {
     /// Kill servers, agents, processes and engines at random for a while, and check that nothing is lost or done twice.
     #[command(after_help = soak::EXAMPLES)]
     Soak(soak::Args),
-    /// What `bench agent` compares with: started by it, not by people.
+    /// The baseline of `bench agent`, which starts it.
     #[command(hide = true)]
     BareLoop(bench::agent::bare::Args),
 }

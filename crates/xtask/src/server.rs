@@ -1,4 +1,4 @@
-//! A real server in a process of its own, on random ports and a temporary folder.
+//! A real server as a child process, on random ports and in a temporary folder.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -33,19 +33,19 @@ pub(crate) fn build(packages: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where release binaries are: this one is one of them.
+/// The folder of the release binaries, beside this one.
 pub(crate) fn binaries() -> anyhow::Result<PathBuf> {
     let xtask = std::env::current_exe()?;
     let folder = xtask.parent().context("xtask lies in a folder")?;
     Ok(folder.to_owned())
 }
 
-/// Where a server listens, and what else it is told.
+/// A server's addresses and further arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) http: SocketAddr,
     pub(crate) agents: SocketAddr,
-    /// More of its command line.
+    /// Further arguments.
     pub(crate) more: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Default for Settings {
 }
 
 impl Server {
-    /// Starts `muster` of this folder and waits until it is ready; answers how long that took.
+    /// Starts `muster` of this folder and waits until it is ready; returns how long that took.
     pub(crate) fn start(binaries: &Path, data: &Path) -> anyhow::Result<(Self, Duration)> {
         Self::start_with(binaries, data, &Settings::default())
     }
@@ -99,7 +99,7 @@ impl Server {
                 break (http, agents);
             }
         };
-        // Nobody reads on, so the pipe is kept open by a thread that throws the rest away.
+        // A thread drains the pipe, so that the server never blocks on it.
         std::thread::spawn(move || lines.for_each(drop));
         let server = Self {
             child,
@@ -141,7 +141,7 @@ impl Server {
         self.child.id().cast_signed()
     }
 
-    /// As if the power had gone.
+    /// By SIGKILL.
     pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -151,7 +151,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Ended already is fine.
+        // It may have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,4 @@
-//! The long soak: real servers, agents and processes under random faults. The work is done by testkit's `soak`, so that a
-//! short one is a test.
+//! The long soak: runs testkit's binary `soak`, whose short form is a test.
 
 use std::process::Command;
 
@@ -10,24 +9,24 @@ use crate::server;
 pub(crate) const EXAMPLES: &str = "Examples:
   cargo xtask soak                             # ten minutes of one server
   cargo xtask soak --minutes 60 --replicas 3   # three, with kills of PostgreSQL and NATS
-  cargo xtask soak --seed 7                    # the choices of another run again
+  cargo xtask soak --seed 7                    # the actions of an earlier run
 
-Prints a line each minute and a table in the end. Fails at the first thing that must not be, with its seed and the last
-actions. Kills nothing but what it started.";
+Prints a line each minute and a table at the end. Fails at the first violated property, with the seed and the last actions.
+Kills only what it started.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How long things are done; the checks in the end come on top.
+    /// How long actions go on; the checks come on top.
     #[arg(long, default_value_t = 10)]
     minutes: u64,
-    /// 1: a server alone; more: replicas on PostgreSQL and NATS.
+    /// 1: a single server on SQLite; more: replicas on PostgreSQL and NATS.
     #[arg(long, default_value_t = 1)]
     replicas: usize,
     #[arg(long, default_value_t = 4)]
     agents: usize,
     #[arg(long, default_value_t = 20)]
     processes: usize,
-    /// What is done comes from it; without one, from the clock.
+    /// Determines the actions; by default from the clock.
     #[arg(long)]
     seed: Option<u64>,
 }

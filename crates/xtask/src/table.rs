@@ -1,4 +1,4 @@
-//! One table for a terminal and for Markdown alike.
+//! A table that is readable in a terminal and valid Markdown.
 
 /// Rows under a heading. A row may be shorter than the heading; the rest stays empty.
 #[derive(Debug)]

@@ -1,28 +1,21 @@
-//! What supervising costs: our agent beside other supervisors and beside a bare pidfd loop, in one run on one machine.
+//! Compares the agent with other supervisors and with a bare pidfd loop, in one run on one machine.
 //!
-//! The path of a figure: a [`Peer`] is started with its configuration for n sleepers on a [`Stage`]; each sleeper says on
-//! the stage's FIFO that it is up; the bench takes the time. What a supervisor says of itself counts only on top: of our
-//! agent every process must also be reported running by the server's HTTP API.
+//! A [`Peer`] is started for n sleepers in a [`Sandbox`]; each sleeper writes to the sandbox's FIFO when it is up, and the
+//! bench takes the time. For the agent every process must also be shown as running by the server's HTTP API.
 
 pub(crate) mod bare;
-mod circus;
-mod horust;
 mod install;
 pub(super) mod interrupt;
 mod measure;
-mod monit;
 mod muster;
-mod pm2;
-mod runit;
-mod s6;
+mod others;
+mod process_tree;
+mod sandbox;
 mod slow_disk;
-mod stage;
-mod supervisord;
-mod tree;
 pub(super) mod usage;
-mod zinit;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -31,7 +24,7 @@ use crate::server;
 use crate::table::{Table, thousands};
 use install::Package;
 use measure::{Cell, Figures, Plan};
-use stage::Stage;
+use sandbox::Sandbox;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -39,9 +32,9 @@ Examples:
   cargo xtask bench agent --quick --peers bare,muster,runit
   cargo xtask bench agent --fsync-ms 200   our agent alone, on a disk whose syncs take 200 ms
 
-One that is not in target/peers is skipped with a word. Nothing is installed outside of target/.";
+A supervisor that is not in target/peers is skipped and listed as such. Nothing is installed outside of target/.";
 
-/// What the others were set to, where it decides a figure.
+/// Settings of the others that determine a figure.
 const SETTINGS: &str = "\
 circus looks every 0.1 s, not every 5 s as by default: that buys its restarts and costs its idle CPU. monit looks every \
 second, its shortest. zinit restarts after 1 ms, its shortest. supervisord has startsecs 0, and like s6 and horust waits \
@@ -66,91 +59,99 @@ pub(crate) struct Args {
     quick: bool,
 }
 
-/// One who keeps processes up.
-trait Peer {
-    fn name(&self) -> &'static str;
-
-    fn package(&self) -> Package;
-
-    /// Writes its configuration for `n` sleepers and starts it.
-    fn start(&self, stage: &Stage, n: usize) -> anyhow::Result<Started>;
+/// A supervisor to compare.
+struct Peer {
+    name: &'static str,
+    package: Package,
+    /// Configures it for so many sleepers and starts it.
+    start: Box<dyn Fn(&Sandbox, usize) -> anyhow::Result<Started>>,
 }
 
-/// A supervisor that was told to bring its processes up.
+impl Peer {
+    /// A supervisor that is one program and its children. `stop_signal` makes it end with all its processes.
+    fn program(
+        name: &'static str,
+        package: Package,
+        program: fn(&Sandbox, usize) -> anyhow::Result<Command>,
+        stop_signal: &'static str,
+    ) -> Self {
+        let start = move |sandbox: &Sandbox, n: usize| {
+            process_tree::start(sandbox, &program(sandbox, n)?, stop_signal)
+        };
+        Self {
+            name,
+            package,
+            start: Box::new(start),
+        }
+    }
+}
+
+/// A started supervisor, and when it was asked to start its processes.
 struct Started {
-    keeper: Box<dyn Keeper>,
-    told_at: Instant,
+    supervisor: Box<dyn Supervisor>,
+    requested_at: Instant,
 }
 
-/// A supervisor at work. Dropped, it ends; its stage ends whatever it leaves behind.
-trait Keeper {
-    /// Why it ended, if it did.
+/// A running supervisor, ended when dropped; its sandbox kills what it leaves behind.
+trait Supervisor {
+    /// Fails with the reason if it has exited.
     fn failure(&mut self) -> anyhow::Result<()>;
 
-    /// The processes that are the supervisor itself.
+    /// The supervisor's own processes.
     fn pids(&self) -> anyhow::Result<Vec<i32>>;
 
-    /// Whether its users are told that these run; nothing for one that is not asked.
+    /// Whether its API shows these as running; `None` without such an API.
     fn reports(&mut self, _sleepers: &[i32]) -> anyhow::Result<Option<bool>> {
         Ok(None)
     }
 }
 
-/// Everything that the bench needs of this machine.
+/// Paths of the programs that the bench runs.
 #[derive(Debug)]
-struct Place {
+struct BenchPaths {
     /// `muster` and `muster-agent`.
     binaries: PathBuf,
     sleeper: PathBuf,
-    /// Where the others are, each in a folder of its name.
+    /// The other supervisors, each in a folder of its name.
     peers: PathBuf,
 }
 
-fn everyone() -> Vec<Box<dyn Peer>> {
-    vec![
-        Box::new(bare::Bare),
-        Box::new(muster::Muster::default()),
-        Box::new(runit::Runit),
-        Box::new(s6::S6),
-        Box::new(zinit::Zinit),
-        Box::new(horust::Horust),
-        Box::new(pm2::Pm2),
-        Box::new(circus::Circus),
-        Box::new(supervisord::Supervisord),
-        Box::new(monit::Monit),
-    ]
+fn all_peers() -> Vec<Peer> {
+    let mut peers = vec![bare::peer(), muster::peer(None)];
+    peers.extend(others::all());
+    peers
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let chosen = chosen(&args.peers)?;
     interrupt::watch()?;
-    let place = place(args.binaries.as_deref())?;
+    let paths = paths(args.binaries.as_deref())?;
     usage::raise_open_files()?;
     let plan = match args.quick {
         true => Plan::QUICK,
         false => Plan::WHOLE,
     };
     if let Some(sync_ms) = args.fsync_ms {
-        return slow_disk::run(&place, &plan, sync_ms);
+        return slow_disk::run(&paths, &plan, sync_ms);
     }
     let mut measured = Vec::new();
     for peer in chosen {
-        eprintln!("{}", peer.name());
-        let figures = match install::ensure(&place, peer.as_ref(), args.install) {
-            Ok(()) => measure::measure(peer.as_ref(), &place, &plan),
+        eprintln!("{}", peer.name);
+        let figures = match install::ensure(&paths, &peer, args.install) {
+            Ok(()) => measure::measure(&peer, &paths, &plan),
             Err(why) => Figures::skipped(format!("{why:#}")),
         };
         interrupt::check()?;
-        measured.push((peer.name(), figures));
+        measured.push((peer.name, figures));
     }
     print(&plan, &measured);
     Ok(())
 }
 
-fn place(given: Option<&Path>) -> anyhow::Result<Place> {
+fn paths(given: Option<&Path>) -> anyhow::Result<BenchPaths> {
     let built = server::binaries()?;
     if given.is_none() || !built.join("sleeper").exists() {
-        // With the features that this program was built with, or else it would be replaced.
+        // With the same features, or this very program would be replaced.
         server::build(&["xtask"])?;
     }
     let binaries = match given {
@@ -161,21 +162,21 @@ fn place(given: Option<&Path>) -> anyhow::Result<Place> {
         }
     };
     let target = built.parent().unwrap_or(Path::new("target"));
-    Ok(Place {
+    Ok(BenchPaths {
         sleeper: built.join("sleeper"),
         peers: target.join("peers"),
         binaries,
     })
 }
 
-fn chosen(names: &[String]) -> anyhow::Result<Vec<Box<dyn Peer>>> {
-    let everyone = everyone();
-    let known: Vec<&str> = everyone.iter().map(|peer| peer.name()).collect();
+fn chosen(names: &[String]) -> anyhow::Result<Vec<Peer>> {
+    let mut peers = all_peers();
+    let known: Vec<&str> = peers.iter().map(|peer| peer.name).collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
         bail!("--peers: {unknown} is not one of {}", known.join(", "));
     }
-    let wanted = |name: &str| names.is_empty() || names.iter().any(|other| other == name);
-    Ok(everyone.into_iter().filter(|p| wanted(p.name())).collect())
+    peers.retain(|peer| names.is_empty() || names.iter().any(|name| name == peer.name));
+    Ok(peers)
 }
 
 fn print(plan: &Plan, measured: &[(&str, Figures)]) {

@@ -1,12 +1,11 @@
-//! What the API costs: registration, reads, memory, restart. A real server, its embedded store, real HTTP on loopback.
+//! Benchmarks the API: registration, reads, memory, restart. A real server with SQLite, HTTP on loopback.
 
-use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Instant;
 
 use anyhow::ensure;
 
-use super::{median, millis, timed};
+use super::{hosts, median, millis, row, seconds, timed};
 use crate::client::Client;
 use crate::server::{self, Server};
 use crate::table::{Table, thousands};
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut client = Client::connect(server.http)?;
     let n_processes = args.hosts * args.names;
 
-    // One request apart, so that the first figure stands for a warm server and an empty store.
+    // A request of its own, so that the first figure is for a warm server and an empty store.
     let first = timed(|| client.gse("register_proc_info", &register(args, "first")))?;
     let rate = args.hosts as f64 / first.as_secs_f64();
     row(
@@ -121,7 +120,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             "kill -9, start, ready again with {} processes",
             thousands(n_processes as f64)
         ),
-        format!("{:.2} s", ready.as_secs_f64()),
+        seconds(ready),
         "≤ 3 s",
     );
     let body = r#"{"meta":{"namespace":"bench"},"page":{"start":0,"limit":1}}"#;
@@ -135,11 +134,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn row(table: &mut Table, what: impl Into<String>, measured: impl Into<String>, aim: &str) {
-    table.row([what.into(), measured.into(), aim.to_owned()]);
-}
-
-/// Requests per second over several kept connections.
+/// Requests per second over several keep-alive connections.
 fn small_queries(address: SocketAddr, args: &Args) -> anyhow::Result<f64> {
     let each = args.queries / args.connections.max(1);
     let body = br#"{"meta":{"namespace":"bench","name":"proc-0"},"hosts":[{"ip":"10.0.0.1","bk_cloud_id":0,"bk_supplier_id":0}]}"#;
@@ -163,31 +158,16 @@ fn small_queries(address: SocketAddr, args: &Args) -> anyhow::Result<f64> {
     Ok((each * args.connections) as f64 / started.elapsed().as_secs_f64())
 }
 
-fn hosts(n: usize) -> String {
-    let mut text = String::from("[");
-    for index in 0..n {
-        let comma = if index == 0 { "" } else { "," };
-        let (a, b, c) = (index / 62_500, index / 250 % 250, index % 250 + 1);
-        write!(
-            text,
-            r#"{comma}{{"ip":"10.{a}.{b}.{c}","bk_cloud_id":0,"bk_supplier_id":0}}"#
-        )
-        .expect("writing to a string does not fail");
-    }
-    text.push(']');
-    text
-}
-
 fn meta_and_hosts(args: &Args, name: &str) -> Vec<u8> {
     let meta = format!(r#"{{"namespace":"bench","name":"{name}"}}"#);
-    format!(r#"{{"meta":{meta},"hosts":{}}}"#, hosts(args.hosts)).into_bytes()
+    format!(r#"{{"meta":{meta},"hosts":{}}}"#, hosts::list(args.hosts)).into_bytes()
 }
 
 fn register(args: &Args, name: &str) -> Vec<u8> {
-    register_on(&hosts(args.hosts), name)
+    register_on(&hosts::list(args.hosts), name)
 }
 
-/// The spec of the documents' own example, with labels as a real caller sends them.
+/// The spec of the API document's example, with labels.
 pub(super) fn register_on(hosts: &str, name: &str) -> Vec<u8> {
     let meta = format!(
         r#"{{"namespace":"bench","name":"{name}","labels":{{"proc_name":"{name}","tier":"game"}}}}"#

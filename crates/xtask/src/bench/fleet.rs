@@ -1,24 +1,24 @@
-//! What a big fleet costs: a real server in a process of its own, a simulated fleet in another (`testkit`'s binary `sim`),
-//! with real TLS connections and frames.
+//! Benchmarks a large fleet: real servers and a simulated fleet (`testkit`'s binary `sim`) as child processes, with real TLS
+//! connections and frames.
 //!
-//! The path of a figure: the [`Stage`] holds servers and simulator; each step does one thing to them and writes its rows.
-//! What was taken is counted by the server's `/metrics`, what was there by the kernel, how long targets took by the agents.
+//! The [`Deployment`] holds servers and simulator; each step measures one thing and adds its rows. Counts come from the
+//! server's `/metrics`, memory and CPU from the kernel, durations of targets from the agents.
 
+mod deployment;
 mod engines;
-mod hosts;
 mod load;
 mod operate;
 mod restart;
 mod simulator;
-mod stage;
 mod up;
 
 use std::time::Duration;
 
 use super::agent::interrupt;
+use super::{row, seconds};
 use crate::server;
 use crate::table::{Table, thousands};
-use stage::Stage;
+use deployment::Deployment;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -69,11 +69,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
     interrupt::watch()?;
     let mut table = Table::new(["what", "measured", "aim"]);
-    let mut stage = Stage::set(args, &mut table)?;
-    up::measure(args, &mut stage, &mut table)?;
-    load::measure(args, &mut stage, &mut table)?;
-    operate::measure(args, &mut stage, &mut table)?;
-    restart::measure(args, &mut stage, &mut table)?;
+    let mut deployment = Deployment::start(args, &mut table)?;
+    up::measure(args, &mut deployment, &mut table)?;
+    load::measure(args, &mut deployment, &mut table)?;
+    operate::measure(args, &mut deployment, &mut table)?;
+    restart::measure(args, &mut deployment, &mut table)?;
     table.print();
     println!();
     let servers = match args.replicas {
@@ -85,15 +85,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         thousands(args.agents as f64),
         args.procs
     );
-    stage.strike()
-}
-
-fn row(table: &mut Table, what: impl Into<String>, measured: impl Into<String>, aim: &str) {
-    let (what, measured) = (what.into(), measured.into());
-    eprintln!("{what}: {measured}");
-    table.row([what, measured, aim.to_owned()]);
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.2} s", time.as_secs_f64())
+    deployment.end()
 }

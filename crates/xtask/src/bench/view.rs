@@ -1,11 +1,9 @@
-//! What the process view costs: import, every kind of filter, paging, orders. A real server, real HTTP on loopback.
-
-use std::time::Duration;
+//! Benchmarks the process view: import, filters, paging, ordering. A real server, HTTP on loopback.
 
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
-use super::{median, millis, timed};
+use super::{median, millis, seconds, timed};
 use crate::client::Client;
 use crate::server::{self, Server};
 use crate::table::{Table, thousands};
@@ -14,7 +12,7 @@ const BUSINESS: u32 = 2;
 const SETS: usize = 20;
 const MODULES: usize = 10;
 const PROCESSES: usize = 10;
-/// Answers of each kind that are timed.
+/// Timed requests per question.
 const ROUNDS: usize = 21;
 
 #[derive(Debug, clap::Args)]
@@ -24,7 +22,7 @@ pub(crate) struct Args {
     processes: Vec<usize>,
 }
 
-/// What is asked of process_status beside business and page.
+/// Request bodies of process_status, without business and page.
 fn questions(n_hosts: usize) -> Vec<(&'static str, Value)> {
     let middle = address(n_hosts / 2);
     let expression =
@@ -144,10 +142,6 @@ fn measure(n_processes: usize) -> anyhow::Result<Vec<(String, String)>> {
     let (_server, ready) = Server::start(&binaries, data.path())?;
     rows.push(("kill -9, start, ready again".to_owned(), seconds(ready)));
     Ok(rows)
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.2} s", time.as_secs_f64())
 }
 
 fn body(question: Value, page: usize) -> Vec<u8> {

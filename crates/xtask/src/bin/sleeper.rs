@@ -1,8 +1,7 @@
-//! The trivial process of `cargo xtask bench agent`: says that it is up, and then does nothing until the bench is gone.
+//! The trivial process of `cargo xtask bench agent`: reports that it is up, and sleeps until the bench exits.
 //!
-//! `sleeper FIFO INDEX [PID_FILE]`. What it says is its own word after its own exec, the same for every supervisor, so
-//! that nothing has to be polled and a process that was merely forked does not count. It ends by itself with the bench:
-//! whatever happens to that, none of these is left behind.
+//! `sleeper FIFO INDEX [PID_FILE]`. It writes to the FIFO after its exec, so that the bench polls nothing and a process that
+//! is only forked does not count. It exits with the bench, however that ends.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,11 +18,11 @@ fn main() -> io::Result<()> {
     if let Some(pid_file) = arguments.next() {
         std::fs::write(pid_file, format!("{pid}\n"))?;
     }
-    // Without blocking, so that it fails when nobody listens any more.
+    // Non-blocking, so that it fails when the bench has closed the FIFO.
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut fifo = File::from(open(&fifo, flags, Mode::empty())?);
     fifo.write_all(format!("{index} {pid}\n").as_bytes())?;
-    // Asks for nothing, so it hears only that the other end is closed.
+    // Without events of interest, poll returns only when the other end is closed.
     poll(&mut [PollFd::new(&fifo, PollFlags::empty())], None)?;
     Ok(())
 }

@@ -9,28 +9,19 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::Peer;
 use super::install::Package;
-use super::stage::Stage;
-use super::{Peer, Started, tree};
+use super::sandbox::Sandbox;
 
-#[derive(Debug)]
-pub(super) struct Bare;
+pub(super) fn peer() -> Peer {
+    Peer::program("bare", Package::Ours, program, "KILL")
+}
 
-impl Peer for Bare {
-    fn name(&self) -> &'static str {
-        "bare"
-    }
-
-    fn package(&self) -> Package {
-        Package::Ours
-    }
-
-    fn start(&self, stage: &Stage, n: usize) -> anyhow::Result<Started> {
-        let mut program = Command::new(std::env::current_exe()?);
-        program.arg("bare-loop").arg(stage.sleeper());
-        program.arg(stage.fifo()).arg(n.to_string());
-        tree::start(stage, &program, "KILL")
-    }
+fn program(sandbox: &Sandbox, n: usize) -> anyhow::Result<Command> {
+    let mut program = Command::new(std::env::current_exe()?);
+    program.arg("bare-loop").arg(sandbox.sleeper());
+    program.arg(sandbox.fifo()).arg(n.to_string());
+    Ok(program)
 }
 
 #[derive(Debug, clap::Args)]
@@ -53,8 +44,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             let index = event.data.u64();
             if let Some((mut child, pidfd)) = kept.remove(&index) {
                 child.wait()?;
-                // Said, not left to closing: a child between its fork and its exec may hold the same file open, and
-                // the end of a process would be told again, as the end of its successor.
+                // Explicitly: a child between fork and exec may hold the same file open, so that closing it would leave
+                // the event, which would then count as the end of the successor.
                 epoll::delete(&epoll, &pidfd)?;
                 kept.insert(index, spawn(args, &epoll, index)?);
             }

@@ -1,11 +1,11 @@
-//! Where the others come from: packages by name, unpacked below `target/peers`, never installed into the system.
+//! Fetches the other supervisors: packages unpacked below `target/peers`, never installed into the system.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 
-use super::{Peer, Place};
+use super::{BenchPaths, Peer};
 
 #[derive(Debug)]
 pub(super) enum Package {
@@ -18,13 +18,13 @@ pub(super) enum Package {
     Cargo(&'static str),
 }
 
-/// Written last, so that half an installation is none.
+/// Written last, so that an incomplete installation is repeated.
 const MARK: &str = "installed";
 
-/// Says why a peer cannot be measured, if it is not there and may not be fetched, or could not be.
-pub(super) fn ensure(place: &Place, peer: &dyn Peer, may_install: bool) -> anyhow::Result<()> {
-    let package = peer.package();
-    let dir = place.peers.join(peer.name());
+/// Fails if a peer is missing and may not, or cannot, be fetched.
+pub(super) fn ensure(paths: &BenchPaths, peer: &Peer, may_install: bool) -> anyhow::Result<()> {
+    let package = &peer.package;
+    let dir = paths.peers.join(peer.name);
     if matches!(package, Package::Ours) || dir.join(MARK).exists() {
         return Ok(());
     }
@@ -33,7 +33,7 @@ pub(super) fn ensure(place: &Place, peer: &dyn Peer, may_install: bool) -> anyho
     }
     eprintln!("  installing into {}", dir.display());
     std::fs::create_dir_all(&dir)?;
-    fetch(&package, &dir).context("could not be installed")?;
+    fetch(package, &dir).context("could not be installed")?;
     std::fs::write(dir.join(MARK), "")?;
     Ok(())
 }
@@ -42,67 +42,46 @@ fn fetch(package: &Package, dir: &Path) -> anyhow::Result<()> {
     match package {
         Package::Ours => Ok(()),
         Package::Debian(names) => {
-            let download = Command::new("apt-get")
-                .arg("download")
-                .args(*names)
-                .current_dir(dir)
-                .output()?;
-            succeeded("apt-get", &download)?;
+            let mut download = Command::new("apt-get");
+            run(download.arg("download").args(*names).current_dir(dir))?;
             for entry in std::fs::read_dir(dir)? {
                 let path = entry?.path();
                 if path.extension().is_some_and(|extension| extension == "deb") {
-                    let unpack = Command::new("dpkg-deb")
-                        .arg("-x")
-                        .arg(path)
-                        .arg(dir)
-                        .output()?;
-                    succeeded("dpkg-deb", &unpack)?;
+                    run(Command::new("dpkg-deb").arg("-x").arg(path).arg(dir))?;
                 }
             }
             Ok(())
         }
         Package::PyPi(name) => {
-            let make = Command::new("python3")
-                .args(["-m", "venv"])
-                .arg(dir)
-                .output()?;
-            succeeded("python3 -m venv", &make)?;
-            let install = Command::new(dir.join("bin/python3"))
-                .args(["-m", "pip", "install", "--quiet", name])
-                .output()?;
-            succeeded("pip", &install)
+            run(Command::new("python3").args(["-m", "venv"]).arg(dir))?;
+            let mut pip = Command::new(dir.join("bin/python3"));
+            run(pip.args(["-m", "pip", "install", "--quiet", name]))
         }
         Package::Npm(name) => {
-            let install = Command::new("npm")
-                .args(["install", "--no-audit", "--no-fund", "--prefix"])
-                .arg(dir)
-                .arg(name)
-                .output()?;
-            succeeded("npm", &install)
+            let mut npm = Command::new("npm");
+            npm.args(["install", "--no-audit", "--no-fund", "--prefix"]);
+            run(npm.arg(dir).arg(name))
         }
         Package::Cargo(name) => {
-            let install = Command::new(env!("CARGO"))
-                .args(["install", "--quiet", "--root"])
-                .arg(dir)
-                .arg("--target-dir")
-                .arg(dir.join("build"))
-                .arg(name)
-                .current_dir("/")
-                .output()?;
-            succeeded("cargo install", &install)?;
-            // It is large and of no more use.
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo.args(["install", "--quiet", "--root"]).arg(dir);
+            cargo.arg("--target-dir").arg(dir.join("build"));
+            run(cargo.arg(name).current_dir("/"))?;
+            // It is large and not needed any more.
             std::fs::remove_dir_all(dir.join("build")).or(Ok(()))
         }
     }
 }
 
-fn succeeded(what: &str, output: &std::process::Output) -> anyhow::Result<()> {
+fn run(command: &mut Command) -> anyhow::Result<()> {
+    let output = command.output()?;
     let text = String::from_utf8_lossy(&output.stderr);
     let last = text.lines().rfind(|line| !line.trim().is_empty());
     ensure!(
         output.status.success(),
-        "{what}: {}",
-        last.unwrap_or("failed without a word")
+        "{}: {}",
+        command.get_program().display(),
+        last.unwrap_or("failed without a message")
     );
     Ok(())
 }

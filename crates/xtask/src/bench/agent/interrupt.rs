@@ -1,4 +1,4 @@
-//! Ctrl-C: noticed at the next wait, so that everything that was started is ended on the way out.
+//! Ctrl-C: checked at each wait, so that destructors end everything that was started.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Takes SIGINT and SIGTERM from now on.
+/// Installs handlers for SIGINT and SIGTERM.
 pub(in crate::bench) fn watch() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()

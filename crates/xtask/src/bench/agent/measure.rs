@@ -1,24 +1,24 @@
-//! What is done to each supervisor, the same to all.
+//! Measures one supervisor.
 
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::stage::Stage;
-use super::{Keeper, Peer, Place, interrupt, usage};
+use super::sandbox::Sandbox;
+use super::{BenchPaths, Peer, Supervisor, interrupt, usage};
 
-/// A figure, or why there is none.
+/// A figure, or why it is missing.
 pub(super) type Cell<T> = Result<T, String>;
 
-/// How much is done.
+/// The size of the benchmark.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) whole: usize,
     pub(super) kills: usize,
-    /// Between two kills of one process. Some wait a second themselves when a process did not live that long.
+    /// Between two kills of one process. Some supervisors delay the restart of a process that ran for less than a second.
     pub(super) gap: Duration,
     pub(super) idle: Duration,
-    /// How long processes may take to come up.
+    /// Limit for processes to start.
     pub(super) patience: Duration,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Figures {
     pub(super) skipped: Option<String>,
     pub(super) restart_p50: Cell<Duration>,
     pub(super) restart_p99: Cell<Duration>,
-    /// Until its users are told as well, where they are: p50 and p99.
+    /// Until the API shows it as well: p50 and p99.
     pub(super) reported: Option<(Duration, Duration)>,
     pub(super) start_half: Cell<Duration>,
     pub(super) start_whole: Cell<Duration>,
@@ -85,7 +85,7 @@ impl Figures {
         }
     }
 
-    /// Sentences for below the table: what failed and why, and what had no column.
+    /// Notes below the table: failures, and figures without a column.
     pub(super) fn notes(&self, name: &str, plan: &Plan) -> Vec<String> {
         let (half, whole) = (plan.half(), plan.whole);
         let failed = [
@@ -110,18 +110,18 @@ impl Figures {
     }
 }
 
-/// How long a supervisor is left alone before its memory counts.
+/// How long a supervisor idles before its memory is measured.
 const SETTLE: Duration = Duration::from_millis(1500);
 
-pub(super) fn measure(peer: &dyn Peer, place: &Place, plan: &Plan) -> Figures {
+pub(super) fn measure(peer: &Peer, paths: &BenchPaths, plan: &Plan) -> Figures {
     let mut figures = Figures::none("what comes before it failed");
-    figures.memory_none = attempt(peer, place, 0, |_, keeper, _| {
+    figures.memory_none = attempt(peer, paths, 0, |_, supervisor, _| {
         interrupt::sleep(SETTLE)?;
-        keeper.failure()?;
-        usage::memory(&keeper.pids()?)
+        supervisor.failure()?;
+        usage::memory(&supervisor.pids()?)
     });
-    match attempt(peer, place, 1, |stage, keeper, _| {
-        restarts(stage, keeper, plan)
+    match attempt(peer, paths, 1, |sandbox, supervisor, _| {
+        restarts(sandbox, supervisor, plan)
     }) {
         Ok((up, reported)) => {
             figures.restart_p50 = Ok(percentile(&up, 50));
@@ -132,20 +132,25 @@ pub(super) fn measure(peer: &dyn Peer, place: &Place, plan: &Plan) -> Figures {
         Err(why) => figures.restart_p50 = Err(why),
     }
     let half = plan.half();
-    let half = attempt(peer, place, half, |stage, keeper, told_at| {
-        let took = stage.wait_for_all(keeper, told_at, plan.patience)?;
+    let half = attempt(peer, paths, half, |sandbox, supervisor, requested_at| {
+        let took = sandbox.wait_for_all(supervisor, requested_at, plan.patience)?;
         interrupt::sleep(SETTLE)?;
-        Ok((took, usage::memory(&keeper.pids()?)?))
+        Ok((took, usage::memory(&supervisor.pids()?)?))
     });
     (figures.start_half, figures.memory_half) = both(half);
-    let whole = attempt(peer, place, plan.whole, |stage, keeper, told_at| {
-        let took = stage.wait_for_all(keeper, told_at, plan.patience)?;
-        interrupt::sleep(SETTLE)?;
-        let memory = usage::memory(&keeper.pids()?)?;
-        figures.storm = storm(stage, keeper, plan).map_err(|error| format!("{error:#}"));
-        figures.idle_cpu = idle(keeper, plan).map_err(|error| format!("{error:#}"));
-        Ok((took, memory))
-    });
+    let whole = attempt(
+        peer,
+        paths,
+        plan.whole,
+        |sandbox, supervisor, requested_at| {
+            let took = sandbox.wait_for_all(supervisor, requested_at, plan.patience)?;
+            interrupt::sleep(SETTLE)?;
+            let memory = usage::memory(&supervisor.pids()?)?;
+            figures.storm = storm(sandbox, supervisor, plan).map_err(|error| format!("{error:#}"));
+            figures.idle_cpu = idle(supervisor, plan).map_err(|error| format!("{error:#}"));
+            Ok((took, memory))
+        },
+    );
     (figures.start_whole, figures.memory_whole) = both(whole);
     figures
 }
@@ -157,19 +162,23 @@ fn both<A, B>(cell: Cell<(A, B)>) -> (Cell<A>, Cell<B>) {
     }
 }
 
-/// A supervisor and `n` sleepers, for as long as the work takes.
+/// Runs a supervisor with `n` sleepers during `work`.
 fn attempt<T>(
-    peer: &dyn Peer,
-    place: &Place,
+    peer: &Peer,
+    paths: &BenchPaths,
     n: usize,
-    work: impl FnOnce(&mut Stage, &mut dyn Keeper, Instant) -> anyhow::Result<T>,
+    work: impl FnOnce(&mut Sandbox, &mut dyn Supervisor, Instant) -> anyhow::Result<T>,
 ) -> Cell<T> {
     let tried = || {
         interrupt::check()?;
-        let mut stage = Stage::new(place, n)?;
-        let mut started = peer.start(&stage, n)?;
-        work(&mut stage, started.keeper.as_mut(), started.told_at)
-        // The supervisor is dropped before its stage, which ends whatever is left.
+        let mut sandbox = Sandbox::new(paths, n)?;
+        let mut started = (peer.start)(&sandbox, n)?;
+        work(
+            &mut sandbox,
+            started.supervisor.as_mut(),
+            started.requested_at,
+        )
+        // The supervisor is dropped before its sandbox, which kills what is left.
     };
     let result = tried().map_err(|error| format!("{error:#}"));
     eprintln!(
@@ -183,35 +192,39 @@ pub(super) type Times = Vec<Duration>;
 
 /// Kills one process again and again: how long until the next one is up, and until it is reported to be.
 pub(super) fn restarts(
-    stage: &mut Stage,
-    keeper: &mut dyn Keeper,
+    sandbox: &mut Sandbox,
+    supervisor: &mut dyn Supervisor,
     plan: &Plan,
 ) -> anyhow::Result<(Times, Option<Times>)> {
     let (mut up, mut reported) = (Vec::new(), Vec::new());
-    stage.wait_for_all(keeper, Instant::now(), plan.patience)?;
+    sandbox.wait_for_all(supervisor, Instant::now(), plan.patience)?;
     for _ in 0..plan.kills {
         interrupt::sleep(plan.gap)?;
         let killed_at = Instant::now();
-        kill(&stage.forget());
-        up.push(stage.wait_for_words(keeper, killed_at, plan.patience)?);
-        reported.push(stage.wait_for_reports(keeper, killed_at, plan.patience)?);
+        kill(&sandbox.forget());
+        up.push(sandbox.wait_until_up(supervisor, killed_at, plan.patience)?);
+        reported.push(sandbox.wait_for_reports(supervisor, killed_at, plan.patience)?);
     }
     let reported = reported.into_iter().collect::<Option<Times>>();
     Ok((up, reported))
 }
 
-/// Kills all at once: how long until all are back.
-fn storm(stage: &mut Stage, keeper: &mut dyn Keeper, plan: &Plan) -> anyhow::Result<Duration> {
-    let victims = stage.forget();
+/// Kills all at once: how long until all are up again.
+fn storm(
+    sandbox: &mut Sandbox,
+    supervisor: &mut dyn Supervisor,
+    plan: &Plan,
+) -> anyhow::Result<Duration> {
+    let victims = sandbox.forget();
     let killed_at = Instant::now();
     kill(&victims);
-    stage.wait_for_all(keeper, killed_at, plan.patience)
+    sandbox.wait_for_all(supervisor, killed_at, plan.patience)
 }
 
-/// The share of one core that it takes to watch processes that do nothing.
-fn idle(keeper: &dyn Keeper, plan: &Plan) -> anyhow::Result<f64> {
+/// The share of one core that idle processes cost.
+fn idle(supervisor: &dyn Supervisor, plan: &Plan) -> anyhow::Result<f64> {
     interrupt::sleep(SETTLE)?;
-    let pids = keeper.pids()?;
+    let pids = supervisor.pids()?;
     let (before, began) = (usage::cpu(&pids), Instant::now());
     interrupt::sleep(plan.idle)?;
     let used = usage::cpu(&pids).saturating_sub(before);
@@ -220,7 +233,7 @@ fn idle(keeper: &dyn Keeper, plan: &Plan) -> anyhow::Result<f64> {
 
 pub(super) fn kill(pids: &[i32]) {
     for pid in pids.iter().filter_map(|pid| Pid::from_raw(*pid)) {
-        // Gone already is what was wanted.
+        // It may have exited.
         let _ = kill_process(pid, Signal::KILL);
     }
 }

@@ -1,4 +1,4 @@
-//! Ours: a server, an agent, and everything through the HTTP API.
+//! The agent with its server, operated through the HTTP API.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,10 +10,10 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::install::Package;
+use super::process_tree::{self, Tree};
+use super::sandbox::Sandbox;
 use super::slow_disk::SlowDisk;
-use super::stage::Stage;
-use super::tree::{self, Tree};
-use super::{Keeper, Peer, Started, interrupt};
+use super::{Peer, Started, Supervisor, interrupt};
 use crate::client::Client;
 use crate::server::{JOIN_TOKEN, Server};
 
@@ -25,15 +25,12 @@ what their configuration lists, from their own exec until every process has said
 
 const HOST: &str = r#"{"ip":"127.0.0.1","bk_cloud_id":0,"bk_supplier_id":0}"#;
 
-#[derive(Debug, Default)]
-pub(super) struct Muster {
-    /// A disk that is slower than that of this machine.
-    disk: Option<Arc<SlowDisk>>,
-}
-
-impl Muster {
-    pub(super) fn on(disk: Arc<SlowDisk>) -> Self {
-        Self { disk: Some(disk) }
+/// The agent, perhaps on a disk that is slower than that of this machine.
+pub(super) fn peer(disk: Option<Arc<SlowDisk>>) -> Peer {
+    Peer {
+        name: "muster",
+        package: Package::Ours,
+        start: Box::new(move |sandbox, n| start(sandbox, n, disk.as_deref())),
     }
 }
 
@@ -44,46 +41,36 @@ struct Running {
     _server: Server,
 }
 
-impl Peer for Muster {
-    fn name(&self) -> &'static str {
-        "muster"
+fn start(sandbox: &Sandbox, n: usize, disk: Option<&SlowDisk>) -> anyhow::Result<Started> {
+    let (server, _) = Server::start(sandbox.binaries(), &sandbox.dir().join("server"))?;
+    let mut program = Command::new(sandbox.binaries().join("muster-agent"));
+    let agents = match disk {
+        Some(disk) => disk.attach(&mut program, server.agents)?,
+        None => server.agents,
+    };
+    program
+        .arg("--server")
+        .arg(agents.to_string())
+        .arg("--data")
+        .arg(sandbox.dir().join("agent"))
+        .args(["--ip", "127.0.0.1", "--log", "warn"])
+        .env("MUSTER_JOIN_TOKEN", JOIN_TOKEN);
+    let agent = process_tree::spawn(sandbox, &program, "TERM")?;
+    let mut running = Running {
+        agent,
+        client: Client::connect(server.http)?,
+        _server: server,
+    };
+    running.wait_for_agent()?;
+    let body = operate(sandbox, n)?;
+    let requested_at = Instant::now();
+    if n > 0 {
+        running.client.gse("operate_proc_multi", body.as_bytes())?;
     }
-
-    fn package(&self) -> Package {
-        Package::Ours
-    }
-
-    fn start(&self, stage: &Stage, n: usize) -> anyhow::Result<Started> {
-        let (server, _) = Server::start(stage.binaries(), &stage.dir().join("server"))?;
-        let mut program = Command::new(stage.binaries().join("muster-agent"));
-        let agents = match &self.disk {
-            Some(disk) => disk.attach(&mut program, server.agents)?,
-            None => server.agents,
-        };
-        program
-            .arg("--server")
-            .arg(agents.to_string())
-            .arg("--data")
-            .arg(stage.dir().join("agent"))
-            .args(["--ip", "127.0.0.1", "--log", "warn"])
-            .env("MUSTER_JOIN_TOKEN", JOIN_TOKEN);
-        let agent = tree::spawn(stage, &program, "TERM")?;
-        let mut running = Running {
-            agent,
-            client: Client::connect(server.http)?,
-            _server: server,
-        };
-        running.wait_for_agent()?;
-        let body = operate(stage, n)?;
-        let told_at = Instant::now();
-        if n > 0 {
-            running.client.gse("operate_proc_multi", body.as_bytes())?;
-        }
-        Ok(Started {
-            keeper: Box::new(running),
-            told_at,
-        })
-    }
+    Ok(Started {
+        supervisor: Box::new(running),
+        requested_at,
+    })
 }
 
 impl Running {
@@ -120,7 +107,7 @@ impl Running {
     }
 }
 
-impl Keeper for Running {
+impl Supervisor for Running {
     fn failure(&mut self) -> anyhow::Result<()> {
         self.agent.failure()
     }
@@ -139,13 +126,13 @@ impl Keeper for Running {
     }
 }
 
-/// One request that starts all of them, each with its spec.
-fn operate(stage: &Stage, n: usize) -> anyhow::Result<String> {
-    let dir = stage.dir().display();
+/// One request that starts all processes, with inline specs.
+fn operate(sandbox: &Sandbox, n: usize) -> anyhow::Result<String> {
+    let dir = sandbox.dir().display();
     let mut text = String::from(r#"{"proc_operate_req":["#);
     for index in 0..n {
         let comma = if index == 0 { "" } else { "," };
-        let command = stage.command(index);
+        let command = sandbox.command(index);
         write!(
             text,
             r#"{comma}{{"meta":{{"namespace":"bench","name":"p{index}"}},"op_type":0,"hosts":[{HOST}],"spec":{{

@@ -1,8 +1,7 @@
-//! What a slow disk does to our agent: every sync of its takes the given time, and we look at restarts and at silence.
+//! Measures restarts and heartbeats of the agent on a slow disk.
 //!
-//! The delay is real: a library that is preloaded into the agent (`slow_disk.c`) sleeps in `fsync` and `fdatasync`, as a
-//! disk would make it wait. The agent's commands get an environment of their own and are not slowed. The server is heard
-//! through a relay that notes when bytes of the agent pass.
+//! A library preloaded into the agent (`slow_disk.c`) sleeps in `fsync` and `fdatasync`. The agent's commands have another
+//! environment and are not slowed. A relay before the server records when bytes of the agent pass.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -15,16 +14,15 @@ use anyhow::{Context, ensure};
 use locks::Mutex;
 
 use super::measure::{self, Plan, percentile};
-use super::muster::Muster;
-use super::stage::Stage;
-use super::{Keeper, Peer, Place, interrupt, time};
+use super::sandbox::Sandbox;
+use super::{BenchPaths, Peer, Supervisor, interrupt, muster, time};
 use crate::table::Table;
 
 const SOURCE: &str = include_str!("slow_disk.c");
-/// Processes that are killed one after the other, without a pause.
+/// Processes that are killed one after the other without a pause.
 const IN_A_ROW: usize = 100;
 
-/// A library that makes syncs slow, and how slow.
+/// The preloaded library and its delay.
 #[derive(Debug)]
 pub(super) struct SlowDisk {
     library: PathBuf,
@@ -32,7 +30,7 @@ pub(super) struct SlowDisk {
     silence: Arc<Mutex<Silence>>,
 }
 
-/// How long the agent was not heard of.
+/// The longest time without bytes of the agent.
 #[derive(Debug)]
 struct Silence {
     last: Instant,
@@ -66,7 +64,7 @@ impl SlowDisk {
         })
     }
 
-    /// Slows an agent, and puts the relay between it and its server: where to connect to.
+    /// Slows an agent, and puts the relay before its server: returns the relay's address.
     pub(super) fn attach(
         &self,
         agent: &mut Command,
@@ -99,8 +97,8 @@ impl SlowDisk {
         Ok(relay)
     }
 
-    /// Forgets earlier silence.
-    fn listen_anew(&self) {
+    /// Restarts the measurement of silence.
+    fn reset_silence(&self) {
         let mut silence = self.silence.lock();
         silence.last = Instant::now();
         silence.longest = Duration::ZERO;
@@ -112,9 +110,9 @@ impl SlowDisk {
         silence.longest
     }
 
-    /// A program that is linked statically would not be slowed, and its figures would lie.
-    fn require_loaded(&self, keeper: &dyn Keeper) -> anyhow::Result<()> {
-        for pid in keeper.pids()? {
+    /// Fails if the library is not loaded, as in a statically linked program.
+    fn require_loaded(&self, supervisor: &dyn Supervisor) -> anyhow::Result<()> {
+        for pid in supervisor.pids()? {
             let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
             let library = self.library.to_string_lossy();
             ensure!(maps.contains(library.as_ref()), "the agent is not slowed");
@@ -134,8 +132,8 @@ fn pass(mut from: TcpStream, mut to: TcpStream, heard: impl Fn()) {
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// Measures our agent alone, with syncs that take this long, and prints a table of its own.
-pub(super) fn run(place: &Place, plan: &Plan, sync_ms: u64) -> anyhow::Result<()> {
+/// Measures the agent with and without the delay, and prints a table.
+pub(super) fn run(paths: &BenchPaths, plan: &Plan, sync_ms: u64) -> anyhow::Result<()> {
     let dir = tempfile::TempDir::with_prefix("bench-slow-disk-")?;
     let mut table = Table::new([
         "sync".to_owned(),
@@ -147,15 +145,15 @@ pub(super) fn run(place: &Place, plan: &Plan, sync_ms: u64) -> anyhow::Result<()
     ]);
     for sync_ms in [0, sync_ms] {
         let disk = Arc::new(SlowDisk::build(dir.path(), sync_ms)?);
-        let muster = Muster::on(Arc::clone(&disk));
-        let alone = with(&muster, place, 1, |stage, keeper| {
-            disk.require_loaded(keeper)?;
-            measure::restarts(stage, keeper, plan)
+        let muster = muster::peer(Some(Arc::clone(&disk)));
+        let alone = with(&muster, paths, 1, |sandbox, supervisor| {
+            disk.require_loaded(supervisor)?;
+            measure::restarts(sandbox, supervisor, plan)
         })?;
-        let (in_a_row, silence) = with(&muster, place, IN_A_ROW, |stage, keeper| {
-            stage.wait_for_all(keeper, Instant::now(), plan.patience)?;
-            disk.listen_anew();
-            let times = in_a_row(stage, keeper, plan)?;
+        let (in_a_row, silence) = with(&muster, paths, IN_A_ROW, |sandbox, supervisor| {
+            sandbox.wait_for_all(supervisor, Instant::now(), plan.patience)?;
+            disk.reset_silence();
+            let times = in_a_row(sandbox, supervisor, plan)?;
             Ok((times, disk.longest_silence()))
         })?;
         let shown = |times: &[Duration], percent| time(&Ok(percentile(times, percent)), None);
@@ -182,28 +180,28 @@ pub(super) fn run(place: &Place, plan: &Plan, sync_ms: u64) -> anyhow::Result<()
 }
 
 fn with<T>(
-    muster: &Muster,
-    place: &Place,
+    muster: &Peer,
+    paths: &BenchPaths,
     n: usize,
-    work: impl FnOnce(&mut Stage, &mut dyn Keeper) -> anyhow::Result<T>,
+    work: impl FnOnce(&mut Sandbox, &mut dyn Supervisor) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let mut stage = Stage::new(place, n)?;
-    let mut started = muster.start(&stage, n)?;
-    work(&mut stage, started.keeper.as_mut())
+    let mut sandbox = Sandbox::new(paths, n)?;
+    let mut started = (muster.start)(&sandbox, n)?;
+    work(&mut sandbox, started.supervisor.as_mut())
 }
 
 /// Kills one process after the other: how long until each is up again.
 fn in_a_row(
-    stage: &mut Stage,
-    keeper: &mut dyn Keeper,
+    sandbox: &mut Sandbox,
+    supervisor: &mut dyn Supervisor,
     plan: &Plan,
 ) -> anyhow::Result<Vec<Duration>> {
     let mut times = Vec::new();
     for kill in 0..4 * plan.kills {
         interrupt::check()?;
         let killed_at = Instant::now();
-        measure::kill(&[stage.forget_one(kill % IN_A_ROW)]);
-        times.push(stage.wait_for_words(keeper, killed_at, plan.patience)?);
+        measure::kill(&[sandbox.forget_one(kill % IN_A_ROW)]);
+        times.push(sandbox.wait_until_up(supervisor, killed_at, plan.patience)?);
     }
     Ok(times)
 }

@@ -1,4 +1,4 @@
-//! What processes take of the machine, read from `/proc`.
+//! Memory and CPU of processes, from `/proc`.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// More than any supervisor here needs for a thousand processes, and not so many that closing them all takes time.
+/// Enough for a thousand processes, and few enough that closing them all is fast.
 const OPEN_FILES: u64 = 16_384;
 
-/// Lets everything that is started from here open enough files.
+/// Raises the limit of open files for all children.
 pub(super) fn raise_open_files() -> anyhow::Result<()> {
     let limit = getrlimit(Resource::Nofile);
     let wanted = limit
@@ -22,7 +22,7 @@ pub(super) fn raise_open_files() -> anyhow::Result<()> {
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
 }
 
-/// PSS in bytes: memory that several share is counted once.
+/// PSS in bytes: shared memory is counted once.
 pub(super) fn memory(pids: &[i32]) -> anyhow::Result<u64> {
     let mut kib = 0;
     for pid in pids {
@@ -35,7 +35,7 @@ pub(super) fn memory(pids: &[i32]) -> anyhow::Result<u64> {
     Ok(kib * 1024)
 }
 
-/// Time on a core, of all threads, to the nanosecond. Of one that has ended: none.
+/// CPU time of all threads. An exited process counts as zero.
 pub(in crate::bench) fn cpu(pids: &[i32]) -> Duration {
     let mut total = 0;
     for pid in pids {
@@ -50,7 +50,7 @@ pub(in crate::bench) fn cpu(pids: &[i32]) -> Duration {
     Duration::from_nanos(total)
 }
 
-/// A process and everything below it, except programs of this name and what is below them.
+/// A process and its descendants, without programs of this name and their descendants.
 pub(super) fn tree(root: i32, except: &str) -> Vec<i32> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! What several replicas share: PostgreSQL and NATS, real ones, for the length of the bench.
+//! PostgreSQL and NATS for several replicas.
 
 use engines::{Nats, Postgres, PostgresOptions};
 
@@ -11,7 +11,7 @@ pub(super) struct Engines {
 impl Engines {
     pub(super) fn start() -> anyhow::Result<Self> {
         let options = PostgresOptions {
-            // A figure that does not wait for the disk would be no figure.
+            // Figures without fsync would be wrong.
             fsync: true,
             ..PostgresOptions::default()
         };
@@ -21,13 +21,13 @@ impl Engines {
         })
     }
 
-    /// What the database takes of the disk, in bytes.
+    /// Size of the database in bytes.
     pub(super) fn store_bytes(&self) -> anyhow::Result<u64> {
         let size = "SELECT pg_database_size(current_database())";
         Ok(self.postgres.execute(size)?.trim().parse()?)
     }
 
-    /// What a server is told to use them.
+    /// The server's arguments to use them.
     pub(super) fn arguments(&self) -> Vec<String> {
         ["--store", &self.postgres.url(), "--bus", &self.nats.url()]
             .map(str::to_owned)

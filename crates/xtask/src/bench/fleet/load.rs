@@ -1,32 +1,36 @@
-//! Statuses: what a quiet fleet costs, what a steady load costs, and how much the server takes at most.
+//! Status load: an idle fleet, a steady load, and the maximum.
 
 use std::time::{Duration, Instant};
 
-use super::stage::{CpuShare, Stage};
+use super::deployment::{CpuShare, Deployment};
 use super::{Args, row};
 use crate::bench::agent::interrupt;
 use crate::table::{Table, thousands};
 
-/// A load counts from here on: by then every agent has its pace.
+/// Warm-up before a load is measured.
 const RUN_UP: Duration = Duration::from_secs(2);
 /// How often each process is reported at the steady load.
 const STEADY_PERIOD_SECS: f64 = 60.0;
-/// The first load on the way to the limit, in statuses per second.
+/// The first load of the search for the maximum, in statuses per second.
 const FIRST: f64 = 100_000.0;
-/// Each next one is so much more.
+/// The factor between two loads.
 const STEP: f64 = 1.5;
 const MAX_STEPS: usize = 8;
-/// How long a server may take over what has piled up on its connections.
+/// Limit for a server to process what has queued up on its connections.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Less of what was asked than this, and the servers do not keep up.
-const KEPT_UP: f64 = 0.95;
-/// With so little more than before, the limit is reached.
+/// Below this share of the load the servers do not keep up.
+const KEEPS_UP: f64 = 0.95;
+/// Below this growth the maximum is reached.
 const MORE: f64 = 1.05;
-/// Agents have this long between two heartbeats, and all of them are to be counted.
+/// The interval of heartbeats, all of which must be counted.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
-    let (_, idle) = under(stage, 0.0, args.load_time().max(HEARTBEAT))?;
+pub(super) fn measure(
+    args: &Args,
+    deployment: &mut Deployment,
+    table: &mut Table,
+) -> anyhow::Result<()> {
+    let (_, idle) = under(deployment, 0.0, args.load_time().max(HEARTBEAT))?;
     row(
         table,
         "CPU of the idle server: heartbeats only",
@@ -34,7 +38,7 @@ pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyh
         "",
     );
     let steady = steady(args);
-    let (taken, cpu) = under(stage, steady, args.load_time())?;
+    let (taken, cpu) = under(deployment, steady, args.load_time())?;
     row(
         table,
         "CPU at a steady load: each process once a minute",
@@ -45,7 +49,7 @@ pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyh
         ),
         "",
     );
-    let (taken, cpu) = at_most(args, stage)?;
+    let (taken, cpu) = at_most(args, deployment)?;
     row(
         table,
         "status updates taken at most, in reports of all of a host's processes",
@@ -58,21 +62,21 @@ pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyh
         ),
         "≥ 200,000/s",
     );
-    stage.simulator.tell("rate 0")?;
-    stage.until_quiet(PATIENCE)
+    deployment.simulator.tell("rate 0")?;
+    deployment.until_quiet(PATIENCE)
 }
 
-/// Statuses per second of a fleet that goes about its business.
+/// Statuses per second at the steady load.
 pub(super) fn steady(args: &Args) -> f64 {
     args.n_processes() as f64 / STEADY_PERIOD_SECS
 }
 
-/// Raises the load until the server no longer keeps up; the most that it took.
-fn at_most(args: &Args, stage: &mut Stage) -> anyhow::Result<(f64, CpuShare)> {
-    let mut best = (0.0, stage.cpu().since(stage.cpu()));
+/// Raises the load until the server does not keep up; returns the maximum.
+fn at_most(args: &Args, deployment: &mut Deployment) -> anyhow::Result<(f64, CpuShare)> {
+    let mut best = (0.0, deployment.cpu().since(deployment.cpu()));
     let mut rate = FIRST;
     for _ in 0..MAX_STEPS {
-        let (taken, cpu) = under(stage, rate, args.load_time())?;
+        let (taken, cpu) = under(deployment, rate, args.load_time())?;
         eprintln!(
             "asked {}/s, taken {}/s; server {:.0} %, simulator {:.0} %",
             thousands(rate),
@@ -80,7 +84,7 @@ fn at_most(args: &Args, stage: &mut Stage) -> anyhow::Result<(f64, CpuShare)> {
             cpu.servers,
             cpu.simulator
         );
-        let is_limit = taken < rate * KEPT_UP && taken < best.0 * MORE;
+        let is_limit = taken < rate * KEEPS_UP && taken < best.0 * MORE;
         if taken > best.0 {
             best = (taken, cpu);
         }
@@ -92,14 +96,18 @@ fn at_most(args: &Args, stage: &mut Stage) -> anyhow::Result<(f64, CpuShare)> {
     Ok(best)
 }
 
-/// Statuses per second that the server took under a load, and the CPU meanwhile.
-fn under(stage: &mut Stage, rate: f64, time: Duration) -> anyhow::Result<(f64, CpuShare)> {
-    stage.simulator.tell(&format!("rate {rate}"))?;
+/// Statuses per second that the server accepted under a load, and the CPU share.
+fn under(
+    deployment: &mut Deployment,
+    rate: f64,
+    time: Duration,
+) -> anyhow::Result<(f64, CpuShare)> {
+    deployment.simulator.tell(&format!("rate {rate}"))?;
     interrupt::sleep(RUN_UP)?;
-    let (before, cpu_before) = (stage.statuses()?, stage.cpu());
+    let (before, cpu_before) = (deployment.statuses()?, deployment.cpu());
     let started = Instant::now();
     interrupt::sleep(time)?;
-    let after = stage.statuses()?;
+    let after = deployment.statuses()?;
     let taken = (after - before) as f64 / started.elapsed().as_secs_f64();
-    Ok((taken, stage.cpu().since(cpu_before)))
+    Ok((taken, deployment.cpu().since(cpu_before)))
 }

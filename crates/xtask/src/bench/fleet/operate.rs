@@ -1,4 +1,4 @@
-//! One operation on every host, polled as clients do until every target has ended.
+//! One operation on every host, polled until every target has ended.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use super::stage::Stage;
-use super::{Args, hosts, load, row, seconds};
+use super::deployment::Deployment;
+use super::{Args, load, row, seconds};
 use crate::bench::agent::interrupt;
+use crate::bench::hosts;
 use crate::bench::millis;
 use crate::client::Client;
 use crate::table::{Table, thousands};
@@ -16,26 +17,30 @@ use crate::table::{Table, thousands};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two polls.
 const PAUSE: Duration = Duration::from_millis(50);
-/// What a target says that has not ended.
+/// The code of a target that has not ended.
 const HANDLING: &[u8] = b"\"error_code\":115";
 
-/// One operation, from sending the request on.
+/// Durations of one operation, from the request on.
 struct Operated {
     answered: Duration,
     ended: Duration,
     polls: Vec<Duration>,
-    /// Of servers and simulator, for all of it.
+    /// CPU time of servers and simulator.
     cpu: (Duration, Duration),
 }
 
-pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
-    quiet(args, stage, table)?;
-    beside_load(args, stage, table)
+pub(super) fn measure(
+    args: &Args,
+    deployment: &mut Deployment,
+    table: &mut Table,
+) -> anyhow::Result<()> {
+    quiet(args, deployment, table)?;
+    beside_load(args, deployment, table)
 }
 
-/// On a fleet that has nothing else to do.
-fn quiet(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
-    let all = series(args, stage)?;
+/// On an idle fleet.
+fn quiet(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
+    let all = series(args, deployment)?;
     let (median, slowest) = (&all[all.len() / 2], &all[all.len() - 1]);
     row(
         table,
@@ -54,7 +59,7 @@ fn quiet(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()
         ),
         "≤ 1 s",
     );
-    let targets = stage.simulator.stats()?["targets"].clone();
+    let targets = deployment.simulator.stats()?["targets"].clone();
     let at = |part: &str| -> anyhow::Result<u64> {
         let value = targets[part].as_u64();
         value.with_context(|| format!("the simulator says no {part}"))
@@ -90,14 +95,14 @@ fn quiet(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()
     Ok(())
 }
 
-/// The same while every process is reported once a minute.
-fn beside_load(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
-    stage
+/// The same at the steady load.
+fn beside_load(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
+    deployment
         .simulator
         .tell(&format!("rate {}", load::steady(args)))?;
     interrupt::sleep(args.load_time())?;
-    let all = series(args, stage)?;
-    stage.simulator.tell("rate 0")?;
+    let all = series(args, deployment)?;
+    deployment.simulator.tell("rate 0")?;
     let (median, slowest) = (&all[all.len() / 2], &all[all.len() - 1]);
     row(
         table,
@@ -112,17 +117,17 @@ fn beside_load(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Res
     Ok(())
 }
 
-/// Some operations one after the other, the fastest first.
-fn series(args: &Args, stage: &mut Stage) -> anyhow::Result<Vec<Operated>> {
+/// Several operations in sequence, sorted by duration.
+fn series(args: &Args, deployment: &mut Deployment) -> anyhow::Result<Vec<Operated>> {
     let hosts = hosts::list(args.agents);
-    let mut client = stage.client()?;
-    stage.simulator.tell("reset")?;
+    let mut client = deployment.client()?;
+    deployment.simulator.tell("reset")?;
     let mut all = Vec::new();
     for number in 0..args.operations {
         let name = format!("proc-{}", number % args.procs);
-        let cpu = stage.cpu();
+        let cpu = deployment.cpu();
         let mut operated = operate(&mut client, &hosts, &name)?;
-        operated.cpu = stage.cpu().used_since(cpu);
+        operated.cpu = deployment.cpu().used_since(cpu);
         eprintln!(
             "operation {number}: answered after {}, ended after {}",
             seconds(operated.answered),
@@ -130,7 +135,7 @@ fn series(args: &Args, stage: &mut Stage) -> anyhow::Result<Vec<Operated>> {
         );
         all.push(operated);
         let n_targets = args.agents * all.len();
-        stage.until_acknowledged(n_targets as u64, PATIENCE)?;
+        deployment.until_acknowledged(n_targets as u64, PATIENCE)?;
     }
     all.sort_by_key(|operated| operated.ended);
     Ok(all)
@@ -173,7 +178,7 @@ fn operate(client: &mut Client, hosts: &str, name: &str) -> anyhow::Result<Opera
     }
 }
 
-/// Fails when a target ended with anything but success: the simulated agents are well, so the servers have lost some.
+/// Fails unless every target succeeded: simulated agents do not fail, so the servers have lost some.
 fn all_succeeded(task: &str, targets: &Value) -> anyhow::Result<()> {
     let targets = targets.as_object().context("the result names no targets")?;
     let mut failed: BTreeMap<i64, (usize, &str)> = BTreeMap::new();
@@ -205,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_that_failed_fails_the_bench_with_its_code() {
+    fn a_failed_target_fails_the_bench_with_its_code() {
         let ok = json!({"error_code": 0, "error_msg": "success"});
         let away = json!({"error_code": 117, "error_msg": "no connection"});
         let good = json!({"a": ok, "b": ok});

@@ -1,27 +1,31 @@
-//! The server is killed and started again: until it is ready, until every agent is back, until it knows every process.
+//! Kill and restart of a server: until it is ready, until every agent is connected, until it knows every status.
 
 use std::time::{Duration, Instant};
 
-use super::stage::Stage;
+use super::deployment::Deployment;
 use super::{Args, row, seconds};
 use crate::table::{Table, thousands};
 
 const PATIENCE: Duration = Duration::from_secs(180);
 
-pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
+pub(super) fn measure(
+    args: &Args,
+    deployment: &mut Deployment,
+    table: &mut Table,
+) -> anyhow::Result<()> {
     match args.replicas {
-        1 => alone(args, stage, table),
-        _ => one_of_several(args, stage, table),
+        1 => alone(args, deployment, table),
+        _ => one_of_several(args, deployment, table),
     }
 }
 
-fn alone(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
+fn alone(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
     let started = Instant::now();
-    stage.kill_server()?;
-    let ready = stage.start_server()?;
-    stage.until_connected(args.agents, PATIENCE)?;
+    deployment.kill_server()?;
+    let ready = deployment.start_server()?;
+    deployment.until_connected(args.agents, PATIENCE)?;
     let back = started.elapsed();
-    stage.until_statuses(args.n_processes() as u64, PATIENCE)?;
+    deployment.until_statuses(args.n_processes() as u64, PATIENCE)?;
     let known = started.elapsed();
     row(
         table,
@@ -40,12 +44,16 @@ fn alone(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()
     Ok(())
 }
 
-fn one_of_several(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
-    let n_lost = stage.simulator.stats()?["lost"].as_u64().unwrap_or(0);
+fn one_of_several(
+    args: &Args,
+    deployment: &mut Deployment,
+    table: &mut Table,
+) -> anyhow::Result<()> {
+    let n_lost = deployment.simulator.stats()?["lost"].as_u64().unwrap_or(0);
     let started = Instant::now();
-    stage.kill_server()?;
-    stage.until_lost(n_lost, PATIENCE)?;
-    stage.until_connected(args.agents, PATIENCE)?;
+    deployment.kill_server()?;
+    deployment.until_lost(n_lost, PATIENCE)?;
+    deployment.until_connected(args.agents, PATIENCE)?;
     let over = started.elapsed();
     row(
         table,
@@ -56,7 +64,7 @@ fn one_of_several(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::
         seconds(over),
         "",
     );
-    let ready = stage.start_server()?;
+    let ready = deployment.start_server()?;
     row(
         table,
         "start of that one until it is ready",

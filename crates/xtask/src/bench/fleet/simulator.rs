@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::Args;
-use super::hosts;
+use crate::bench::hosts;
 use crate::server::JOIN_TOKEN;
 
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Simulator {
         Ok(connected.context("stats say how many are connected")? as usize)
     }
 
-    /// Asks it to end, and waits.
+    /// Ends it and waits.
     pub(super) fn end(mut self) -> anyhow::Result<()> {
         self.tell("quit")?;
         let status = self.child.wait()?;
@@ -86,7 +86,7 @@ impl Simulator {
 
 impl Drop for Simulator {
     fn drop(&mut self) {
-        // Ended already is fine.
+        // It may have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

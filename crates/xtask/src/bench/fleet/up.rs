@@ -1,31 +1,36 @@
-//! The fleet comes up: the connect storm, what a connected agent and a registered process take of memory.
+//! Connect storm, and memory per connected agent and per registered process.
 
 use std::time::{Duration, Instant};
 
-use super::stage::Stage;
-use super::{Args, hosts, row, seconds};
+use super::deployment::Deployment;
+use super::{Args, row, seconds};
 use crate::bench::agent::interrupt;
 use crate::bench::api;
+use crate::bench::hosts;
 use crate::table::{Table, thousands};
 
 const PATIENCE: Duration = Duration::from_secs(180);
-/// After this long at rest, what was only needed on the way is given back.
+/// After this idle time temporary memory is freed.
 const REST: Duration = Duration::from_secs(3);
 
-pub(super) fn measure(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
-    connect(args, stage, table)?;
-    register(args, stage, table)
+pub(super) fn measure(
+    args: &Args,
+    deployment: &mut Deployment,
+    table: &mut Table,
+) -> anyhow::Result<()> {
+    connect(args, deployment, table)?;
+    register(args, deployment, table)
 }
 
-fn connect(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
-    let before = stage.memory()?;
-    let cpu_before = stage.cpu();
+fn connect(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
+    let before = deployment.memory()?;
+    let cpu_before = deployment.cpu();
     let started = Instant::now();
-    stage.simulator.tell("connect")?;
-    stage.until_connected(args.agents, PATIENCE)?;
+    deployment.simulator.tell("connect")?;
+    deployment.until_connected(args.agents, PATIENCE)?;
     let took = started.elapsed();
-    let cpu = stage.cpu().since(cpu_before);
-    let failed = stage.simulator.stats()?["failed_connects"].clone();
+    let cpu = deployment.cpu().since(cpu_before);
+    let failed = deployment.simulator.stats()?["failed_connects"].clone();
     row(
         table,
         format!(
@@ -42,7 +47,7 @@ fn connect(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<
         "",
     );
     interrupt::sleep(REST)?;
-    let grown = stage.memory()?.saturating_sub(before);
+    let grown = deployment.memory()?.saturating_sub(before);
     row(
         table,
         "memory per connected agent (growth of RSS)",
@@ -52,18 +57,18 @@ fn connect(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<
     Ok(())
 }
 
-fn register(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result<()> {
-    let before = stage.memory()?;
+fn register(args: &Args, deployment: &mut Deployment, table: &mut Table) -> anyhow::Result<()> {
+    let before = deployment.memory()?;
     let hosts = hosts::list(args.agents);
-    let mut client = stage.client()?;
-    let taken = stage.statuses()?;
+    let mut client = deployment.client()?;
+    let taken = deployment.statuses()?;
     let started = Instant::now();
     for number in 0..args.procs {
         let body = api::register_on(&hosts, &format!("proc-{number}"));
         client.gse("register_proc_info", &body)?;
     }
     let registered = started.elapsed();
-    stage.until_statuses(taken + args.n_processes() as u64, PATIENCE)?;
+    deployment.until_statuses(taken + args.n_processes() as u64, PATIENCE)?;
     let held = started.elapsed();
     let n_processes = thousands(args.n_processes() as f64);
     row(
@@ -86,8 +91,8 @@ fn register(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result
         "",
     );
     interrupt::sleep(REST)?;
-    // Each server knows them all.
-    let grown = stage.memory()?.saturating_sub(before) / stage.n_servers() as u64;
+    // Each server holds all of them.
+    let grown = deployment.memory()?.saturating_sub(before) / deployment.n_servers() as u64;
     row(
         table,
         "memory per registered and reported process, in each server",
@@ -97,7 +102,7 @@ fn register(args: &Args, stage: &mut Stage, table: &mut Table) -> anyhow::Result
     row(
         table,
         "store on disk after that",
-        format!("{:.0} MB", stage.store_bytes()? as f64 / 1e6),
+        format!("{:.0} MB", deployment.store_bytes()? as f64 / 1e6),
         "",
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! One supervisor's surroundings: a folder, a FIFO that sleepers speak on, and the end of everything that ran there.
+//! The environment of one supervisor: a folder, and a FIFO to which sleepers write. Kills everything that ran there.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -11,47 +11,47 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::{Keeper, Place, interrupt};
+use super::{BenchPaths, Supervisor, interrupt};
 
-/// How often a supervisor is asked whether it reports what is up already.
+/// How often the supervisor's API is polled.
 const ASK_EVERY: Duration = Duration::from_micros(200);
-/// How long everything that ran here may take to end.
+/// Limit for everything that ran here to exit.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct Sandbox {
     dir: TempDir,
     fifo: File,
     sleeper: PathBuf,
     peers: PathBuf,
     binaries: PathBuf,
-    /// What was read of a line that is not whole yet.
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
-    /// The newest pid of each sleeper; 0 until it has said so.
+    /// The newest pid of each sleeper; 0 until it is up.
     pids: Vec<i32>,
     n_missing: usize,
 }
 
-impl Stage {
-    pub(super) fn new(place: &Place, n: usize) -> anyhow::Result<Self> {
+impl Sandbox {
+    pub(super) fn new(paths: &BenchPaths, n: usize) -> anyhow::Result<Self> {
         let dir = TempDir::with_prefix("bench-agent-")?;
         let path = dir.path().join("up");
         mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
-        // For writing too, so that it does not end with the last sleeper.
+        // Opened for writing, too, so that the last sleeper does not cause an end of file.
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(Self {
             fifo: File::from(open(&path, flags, Mode::empty())?),
             dir,
-            sleeper: place.sleeper.clone(),
-            peers: place.peers.clone(),
-            binaries: place.binaries.clone(),
+            sleeper: paths.sleeper.clone(),
+            peers: paths.peers.clone(),
+            binaries: paths.binaries.clone(),
             rest: Vec::new(),
             pids: vec![0; n],
             n_missing: n,
         })
     }
 
-    /// Where its configuration and data go. Whatever has this folder in its arguments or works in it is ended with it.
+    /// For configuration and data. Processes with this folder in their arguments or as working directory are killed with it.
     pub(super) fn dir(&self) -> &Path {
         self.dir.path()
     }
@@ -74,28 +74,28 @@ impl Stage {
         &self.sleeper
     }
 
-    /// The command line of a sleeper. There is nothing to quote in it.
+    /// The command line of a sleeper; it needs no quoting.
     pub(super) fn command(&self, index: usize) -> String {
         let fifo = self.fifo();
         format!("{} {} {index}", self.sleeper.display(), fifo.display())
     }
 
-    /// Waits for every sleeper's word, and until the supervisor reports them too.
+    /// Waits until every sleeper is up, and until the supervisor reports them.
     pub(super) fn wait_for_all(
         &mut self,
-        keeper: &mut dyn Keeper,
+        supervisor: &mut dyn Supervisor,
         since: Instant,
         patience: Duration,
     ) -> anyhow::Result<Duration> {
-        let up = self.wait_for_words(keeper, since, patience)?;
-        let reported = self.wait_for_reports(keeper, since, patience)?;
+        let up = self.wait_until_up(supervisor, since, patience)?;
+        let reported = self.wait_for_reports(supervisor, since, patience)?;
         Ok(reported.unwrap_or(up))
     }
 
-    /// Waits until every sleeper has said that it is up.
-    pub(super) fn wait_for_words(
+    /// Waits until every sleeper is up.
+    pub(super) fn wait_until_up(
         &mut self,
-        keeper: &mut dyn Keeper,
+        supervisor: &mut dyn Supervisor,
         since: Instant,
         patience: Duration,
     ) -> anyhow::Result<Duration> {
@@ -105,29 +105,29 @@ impl Stage {
                 let (n, missing) = (self.pids.len(), self.n_missing);
                 bail!("{missing} of {n} not up after {} s", patience.as_secs());
             }
-            // A moment, to look whether there is anybody left to wait for.
+            // A short timeout, to check whether the supervisor is still alive.
             let moment = Timespec {
                 tv_sec: 0,
                 tv_nsec: 100_000_000,
             };
             let mut fifo = [PollFd::new(&self.fifo, PollFlags::IN)];
             if poll(&mut fifo, Some(&moment))? == 0 {
-                keeper.failure()?;
+                supervisor.failure()?;
             }
-            self.hear()?;
+            self.read_fifo()?;
         }
         Ok(since.elapsed())
     }
 
-    /// Waits until the supervisor reports what is up; nothing for one that reports nothing.
+    /// Waits until the supervisor reports every sleeper; `None` without such an API.
     pub(super) fn wait_for_reports(
         &self,
-        keeper: &mut dyn Keeper,
+        supervisor: &mut dyn Supervisor,
         since: Instant,
         patience: Duration,
     ) -> anyhow::Result<Option<Duration>> {
         loop {
-            match keeper.reports(&self.pids)? {
+            match supervisor.reports(&self.pids)? {
                 None => return Ok(None),
                 Some(true) => return Ok(Some(since.elapsed())),
                 Some(false) => interrupt::sleep(ASK_EVERY)?,
@@ -138,21 +138,21 @@ impl Stage {
         }
     }
 
-    /// The sleepers as they are, who have to say anew that they are up.
+    /// Returns the pids of all sleepers, which must come up again.
     pub(super) fn forget(&mut self) -> Vec<i32> {
         self.n_missing = self.pids.len();
         let n = self.n_missing;
         std::mem::replace(&mut self.pids, vec![0; n])
     }
 
-    /// One sleeper as it is, who has to say anew that it is up.
+    /// Returns the pid of one sleeper, which must come up again.
     pub(super) fn forget_one(&mut self, index: usize) -> i32 {
         let pid = std::mem::take(&mut self.pids[index]);
         self.n_missing += usize::from(pid != 0);
         pid
     }
 
-    fn hear(&mut self) -> anyhow::Result<()> {
+    fn read_fifo(&mut self) -> anyhow::Result<()> {
         let mut buffer = [0; 64 * 1024];
         match self.fifo.read(&mut buffer) {
             Ok(length) => self.rest.extend_from_slice(&buffer[..length]),
@@ -215,7 +215,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for Sandbox {
     fn drop(&mut self) {
         self.end_all();
     }

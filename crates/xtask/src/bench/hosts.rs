@@ -1,12 +1,12 @@
-//! The simulated hosts, as requests name them.
+//! Host addresses, as requests list them.
 
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-/// The first host; the others follow. The simulator counts alike.
+/// The first host; the others follow. The simulator counts in the same way.
 pub(super) const FIRST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-/// All of them as a list in JSON.
+/// The first `n` hosts as a JSON list.
 pub(super) fn list(n: usize) -> String {
     let mut text = String::from("[");
     for index in 0..n as u32 {

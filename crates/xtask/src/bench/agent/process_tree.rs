@@ -1,4 +1,4 @@
-//! A supervisor that is one program and whatever it starts: most are.
+//! A supervisor that is one program and its children, as most are.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 
-use super::stage::Stage;
-use super::{Keeper, Started, usage};
+use super::sandbox::Sandbox;
+use super::{Started, Supervisor, usage};
 
 #[derive(Debug)]
 pub(super) struct Tree {
@@ -16,18 +16,29 @@ pub(super) struct Tree {
     stderr: PathBuf,
 }
 
-/// Starts a program in the stage's folder. `farewell` is the signal that makes it end with all its processes, sent by the
-/// kernel should the bench be gone before it could do so itself.
-pub(super) fn start(stage: &Stage, program: &Command, farewell: &str) -> anyhow::Result<Started> {
-    let told_at = Instant::now();
-    let keeper = Box::new(spawn(stage, program, farewell)?);
-    Ok(Started { keeper, told_at })
+/// Starts a program in the sandbox's folder. The kernel sends it `stop_signal`, which ends it with all its processes, if the
+/// bench exits first.
+pub(super) fn start(
+    sandbox: &Sandbox,
+    program: &Command,
+    stop_signal: &str,
+) -> anyhow::Result<Started> {
+    let requested_at = Instant::now();
+    let supervisor = Box::new(spawn(sandbox, program, stop_signal)?);
+    Ok(Started {
+        supervisor,
+        requested_at,
+    })
 }
 
-pub(super) fn spawn(stage: &Stage, program: &Command, farewell: &str) -> anyhow::Result<Tree> {
-    let stderr = stage.dir().join("stderr");
+pub(super) fn spawn(
+    sandbox: &Sandbox,
+    program: &Command,
+    stop_signal: &str,
+) -> anyhow::Result<Tree> {
+    let stderr = sandbox.dir().join("stderr");
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", farewell, "--"]);
+    command.args(["--pdeathsig", stop_signal, "--"]);
     command.arg(program.get_program()).args(program.get_args());
     for (key, value) in program.get_envs() {
         match value {
@@ -35,10 +46,10 @@ pub(super) fn spawn(stage: &Stage, program: &Command, farewell: &str) -> anyhow:
             None => command.env_remove(key),
         };
     }
-    // A group of its own: Ctrl-C is the bench's to take.
+    // A process group of its own: Ctrl-C is for the bench.
     let child = command
         .process_group(0)
-        .current_dir(stage.dir())
+        .current_dir(sandbox.dir())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(std::fs::File::create(&stderr)?)
@@ -53,14 +64,14 @@ impl Tree {
     }
 }
 
-impl Keeper for Tree {
+impl Supervisor for Tree {
     fn failure(&mut self) -> anyhow::Result<()> {
         let Some(status) = self.child.try_wait()? else {
             return Ok(());
         };
         let said = std::fs::read_to_string(&self.stderr).unwrap_or_default();
         let last = said.lines().rfind(|line| !line.trim().is_empty());
-        bail!("it ended with {status}: {}", last.unwrap_or("no word"))
+        bail!("it ended with {status}: {}", last.unwrap_or("no message"))
     }
 
     fn pids(&self) -> anyhow::Result<Vec<i32>> {
@@ -70,7 +81,7 @@ impl Keeper for Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        // Ended already is fine.
+        // It may have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

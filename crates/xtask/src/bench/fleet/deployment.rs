@@ -1,4 +1,4 @@
-//! Servers and a simulated fleet, and what can be read off them.
+//! Servers and a simulated fleet, and their figures.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,16 +14,16 @@ use crate::client::Client;
 use crate::server::{self, Server, Settings};
 use crate::table::{Table, thousands};
 
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// With no status taken for so long, everybody is at rest.
+const POLL_EVERY: Duration = Duration::from_millis(20);
+/// Without a status for this time the fleet is idle.
 const QUIET: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct Deployment {
     pub(super) simulator: Simulator,
     replicas: Vec<Replica>,
     binaries: PathBuf,
-    /// What several replicas share; last, so that it is there until they are gone.
+    /// Last, so that they outlive the replicas.
     engines: Option<Engines>,
 }
 
@@ -33,7 +33,7 @@ struct Replica {
     data: TempDir,
 }
 
-/// Time on a core, of servers and simulator.
+/// CPU time of servers and simulator.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cpu {
     at: Instant,
@@ -48,9 +48,9 @@ pub(super) struct CpuShare {
     pub(super) simulator: f64,
 }
 
-impl Stage {
-    /// Everything is up, every agent is enrolled, none is connected.
-    pub(super) fn set(args: &Args, table: &mut Table) -> anyhow::Result<Self> {
+impl Deployment {
+    /// Starts servers and simulator: every agent is enrolled, none is connected.
+    pub(super) fn start(args: &Args, table: &mut Table) -> anyhow::Result<Self> {
         let binaries = server::binaries()?;
         let engines = match args.replicas {
             1 => None,
@@ -66,9 +66,9 @@ impl Stage {
             let (server, _) = Server::start_with(&binaries, data.path(), &settings)?;
             replicas.push(Replica { server, data });
         }
-        let doors: Vec<_> = replicas.iter().map(|one| one.server.agents).collect();
+        let addresses: Vec<_> = replicas.iter().map(|one| one.server.agents).collect();
         let started = Instant::now();
-        let simulator = Simulator::start(&binaries, &doors, args)?;
+        let simulator = Simulator::start(&binaries, &addresses, args)?;
         let took = started.elapsed();
         let rate = args.agents as f64 / took.as_secs_f64();
         row(
@@ -99,7 +99,7 @@ impl Stage {
         each.sum()
     }
 
-    /// What the store takes of the disk, in bytes.
+    /// Size of the store in bytes.
     pub(super) fn store_bytes(&self) -> anyhow::Result<u64> {
         if let Some(engines) = &self.engines {
             return engines.store_bytes();
@@ -115,7 +115,7 @@ impl Stage {
         self.replicas.len()
     }
 
-    /// Statuses that all servers have taken from agents.
+    /// Statuses that all servers have received.
     pub(super) fn statuses(&self) -> anyhow::Result<u64> {
         let each = self.replicas.iter().map(|replica| {
             let mut client = Client::connect(replica.server.http)?;
@@ -137,7 +137,7 @@ impl Stage {
         })
     }
 
-    /// Waits until more agents have lost their server than so many.
+    /// Waits until more agents than `before` have lost their server.
     pub(super) fn until_lost(&mut self, before: u64, patience: Duration) -> anyhow::Result<()> {
         wait(patience, || {
             let lost = self.simulator.stats()?["lost"].as_u64().unwrap_or(0);
@@ -146,7 +146,7 @@ impl Stage {
         })
     }
 
-    /// Waits until the servers have taken so many statuses.
+    /// Waits until the servers have received so many statuses.
     pub(super) fn until_statuses(&self, wanted: u64, patience: Duration) -> anyhow::Result<()> {
         wait(patience, || {
             let taken = self.statuses()?;
@@ -155,7 +155,7 @@ impl Stage {
         })
     }
 
-    /// Waits until the agents know that so many results are durable.
+    /// Waits until so many results are acknowledged.
     pub(super) fn until_acknowledged(
         &mut self,
         wanted: u64,
@@ -169,7 +169,7 @@ impl Stage {
         })
     }
 
-    /// Waits until no status comes any more.
+    /// Waits until no further status arrives.
     pub(super) fn until_quiet(&self, patience: Duration) -> anyhow::Result<()> {
         let (mut last, mut since) = (self.statuses()?, Instant::now());
         wait(patience, || {
@@ -191,12 +191,12 @@ impl Stage {
         }
     }
 
-    /// Ends the first server as if its power had gone.
+    /// Kills the first server.
     pub(super) fn kill_server(&mut self) -> anyhow::Result<()> {
         self.replicas[0].server.kill()
     }
 
-    /// Starts the first server again where it was; answers how long it took to be ready.
+    /// Restarts the first server on its ports and data; returns the time until it is ready.
     pub(super) fn start_server(&mut self) -> anyhow::Result<Duration> {
         let engines = self.engines.as_ref();
         let replica = &mut self.replicas[0];
@@ -210,8 +210,8 @@ impl Stage {
         Ok(took)
     }
 
-    /// Ends everything and leaves nothing behind.
-    pub(super) fn strike(self) -> anyhow::Result<()> {
+    /// Ends everything.
+    pub(super) fn end(self) -> anyhow::Result<()> {
         self.simulator.end()?;
         for mut replica in self.replicas {
             replica.server.kill()?;
@@ -231,23 +231,23 @@ fn metric(client: &mut Client, name: &str) -> anyhow::Result<u64> {
     Ok(value.parse()?)
 }
 
-/// Looks again and again until it is so; in vain, what it was instead is the error.
+/// Polls until `check` succeeds; its last failure is the error.
 fn wait(
     patience: Duration,
-    mut look: impl FnMut() -> anyhow::Result<Result<(), String>>,
+    mut check: impl FnMut() -> anyhow::Result<Result<(), String>>,
 ) -> anyhow::Result<()> {
     let started = Instant::now();
     loop {
-        let Err(what) = look()? else {
+        let Err(what) = check()? else {
             return Ok(());
         };
         ensure!(started.elapsed() < patience, "after {patience:?} {what}");
-        interrupt::sleep(LOOK_AGAIN)?;
+        interrupt::sleep(POLL_EVERY)?;
     }
 }
 
 impl Cpu {
-    /// Time of servers and simulator between two looks.
+    /// CPU time of servers and simulator since an earlier measurement.
     pub(super) fn used_since(self, earlier: Self) -> (Duration, Duration) {
         (
             self.servers.saturating_sub(earlier.servers),
@@ -255,7 +255,7 @@ impl Cpu {
         )
     }
 
-    /// What was used between two looks.
+    /// CPU share since an earlier measurement.
     pub(super) fn since(self, earlier: Self) -> CpuShare {
         let time = self.at.duration_since(earlier.at).as_secs_f64();
         let share =
