@@ -15,6 +15,7 @@ use wire::{
 /// How long [`FakeAgent::hears`] waits before it takes the server to be silent.
 const SILENCE: Duration = Duration::from_millis(200);
 
+#[derive(Debug)]
 pub struct FakeAgent {
     pub session: Session,
 }

@@ -4,7 +4,7 @@ mod failure;
 mod fallback;
 mod secured;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bus::{Bus, Message, NatsOptions, Received, ReplicaId};
 use engines::{Nats, NatsCluster};

@@ -3,15 +3,11 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use testing::wait::until;
 
 use crate::command::Ran;
-
-/// Longer than anything here takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A directory with a Muster in it, and the command that keeps it up.
 struct Up {

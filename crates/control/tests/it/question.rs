@@ -1,14 +1,12 @@
 //! Live questions: logs and what is held, answered by an agent made of frames.
 
-use std::time::Duration;
-
 use control::{ControlError, LogsOf, Mode};
 use model::access::Caller;
 use model::held::{ForeignProcess, HeldProcess, HeldReport};
 use model::{Code, Flag, Op, Outcome, UnixMillis};
 use testkit::fake_agent::{FakeAgent, op_of};
+use wire::Output;
 use wire::ask::{Question, WINDOW};
-use wire::{DownKind, Output};
 
 use crate::rig::{Rig, full};
 

@@ -1,6 +1,7 @@
 //! The server on a loopback port with a real store, a client that writes bytes, and an agent made of frames.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use control::{Clock, Control, FirstKeys};
 use model::Host;

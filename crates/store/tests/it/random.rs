@@ -20,39 +20,39 @@ pub fn random_changes(random: &mut Random, n: u32) -> Changes {
         definitions: random.subset(6).into_iter().map(some::definition).collect(),
         definitions_gone: random.subset(6).into_iter().map(DefinitionId).collect(),
         processes: random
-            .some(40)
+            .subset(40)
             .into_iter()
             .map(|n| {
                 let mut process = some::process(n);
-                process.incarnation = Revision(u64::from(random.below(1000)));
+                process.incarnation = Revision(random.below(1000));
                 process
             })
             .collect(),
         processes_gone: random.subset(40).into_iter().map(ProcessId).collect(),
         groups: random
-            .some(3)
+            .subset(3)
             .into_iter()
             .map(|host| some::groups(host, random.below(3)))
             .collect(),
         tasks: vec![some::task(n)],
         targets: (0..n_targets).map(|o| some::target(n, o)).collect(),
         outcomes: random
-            .some(20)
+            .subset(20)
             .into_iter()
             .map(|back| {
                 let task = n.saturating_sub(back);
-                some::outcome(task, random.below(4), Code(random.below(2) as i32))
+                some::outcome(task, random.below(4), Code(random.below(2)))
             })
             .collect(),
         apps: random.subset(4).into_iter().map(some::app).collect(),
         apps_gone: random
-            .some(4)
+            .subset(4)
             .into_iter()
             .map(|n| some::app(n).code)
             .collect(),
         users: random.subset(4).into_iter().map(some::user).collect(),
         users_gone: random
-            .some(4)
+            .subset(4)
             .into_iter()
             .map(|n| some::user(n).name)
             .collect(),
@@ -64,19 +64,19 @@ pub fn random_changes(random: &mut Random, n: u32) -> Changes {
             .collect(),
         join_tokens: random.subset(4).into_iter().map(some::join_token).collect(),
         join_tokens_gone: random
-            .some(4)
+            .subset(4)
             .into_iter()
             .map(|n| some::join_token(n).id)
             .collect(),
         webhooks: random.subset(4).into_iter().map(some::webhook).collect(),
         webhooks_gone: random
-            .some(4)
+            .subset(4)
             .into_iter()
             .map(|n| some::webhook(n).id)
             .collect(),
         topology: random_topology(random),
         jobs: random
-            .some(5)
+            .subset(5)
             .into_iter()
             .map(|n| some::job(n, random_status(random)))
             .collect(),
@@ -102,7 +102,7 @@ fn random_topology(random: &mut Random) -> TopologyChanges {
         programs: random.subset(4).into_iter().map(some::program).collect(),
         programs_gone: random.subset(4).into_iter().map(ProgramId).collect(),
         processes: random
-            .some(20)
+            .subset(20)
             .into_iter()
             .map(|n| {
                 let mut process = some::view_process(n);
@@ -122,7 +122,7 @@ fn random_status(random: &mut Random) -> JobStatus {
         JobStatus::Failed,
         JobStatus::Ignored,
     ];
-    all[random.below(5) as usize]
+    all[random.below(5)]
 }
 
 /// Some of them of jobs that are over, or not there.
@@ -145,7 +145,7 @@ fn random_templates(random: &mut Random) -> TemplateChanges {
         versions: random.subset(4).into_iter().map(some::version).collect(),
         versions_gone: random.subset(4).into_iter().map(VersionId).collect(),
         files: random
-            .some(8)
+            .subset(8)
             .into_iter()
             .map(|n| {
                 let mut content = || (random.below(2) == 0).then(|| random.below(4));

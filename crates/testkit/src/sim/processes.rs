@@ -217,7 +217,7 @@ impl Processes {
 impl HeldProcess {
     fn run(&mut self, is_up: bool, now_ms: i64, random: &mut Random) {
         (self.pid, self.started_at_ms) = match is_up {
-            true => (1 + random.below(4_000_000) as i32, now_ms),
+            true => (1 + random.below(4_000_000), now_ms),
             false => (-1, 0),
         };
     }
