@@ -44,6 +44,7 @@ mod limits;
 mod looked;
 mod operate;
 mod pool;
+pub(crate) mod record;
 mod recover;
 mod schedule;
 #[cfg(test)]
@@ -90,45 +91,89 @@ pub(crate) struct Process {
     pub(crate) query: Option<Ticket>,
     #[serde(default)]
     pub(crate) queue: VecDeque<Ticket>,
-    /// Attempts in a row without a run that lasted, and when the first of them began.
-    #[serde(default)]
-    pub(crate) failures: u32,
-    #[serde(default)]
-    pub(crate) failing_since: Option<u64>,
-    /// The sentence that is shown to people.
+    #[serde(flatten)]
+    pub(crate) attempts: FailedAttempts,
+    /// The sentence that the status shows.
     #[serde(default)]
     pub(crate) message: String,
-    /// Where the current run writes, when it is one of ours.
-    #[serde(default)]
-    pub(crate) sink: Option<Sink>,
     /// The last run stayed in the foreground, so the next is likely to.
-    #[serde(default)]
-    pub(crate) stays: bool,
-    /// What is wrong around the current run, although it runs.
-    #[serde(default)]
-    pub(crate) troubles: Troubles,
-    #[serde(default, skip_serializing_if = "Health::is_fresh")]
-    pub(crate) health: Health,
+    #[serde(default, rename = "stays")]
+    pub(crate) stays_in_foreground: bool,
     #[serde(default, skip_serializing_if = "Drift::is_none")]
     pub(crate) drift: Drift,
     #[serde(default, skip_serializing_if = "WatchedFiles::is_empty")]
     pub(crate) watched_files: WatchedFiles,
-    /// As the program last told it.
+    /// As the program last printed it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) version: String,
     /// When the last run began; it stays when the run ends.
     #[serde(default)]
     pub(crate) last_started_at: UnixMillis,
-    /// Why the current run is being killed; empty as long as it is not.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) sentence: String,
     #[serde(default)]
     pub(crate) forgetting: bool,
 }
 
-/// Sentences that are shown as long as the run lasts; empty where all is well.
+/// Restart attempts in a row without a run that lasted, and when the first of them began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FailedAttempts {
+    #[serde(default, rename = "failures")]
+    pub(crate) count: u32,
+    #[serde(default, rename = "failing_since")]
+    pub(crate) since_boot_ms: Option<u64>,
+}
+
+/// The run that is the process now, and what is true of this run only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct CurrentRun {
+    pub(crate) alive: Alive,
+    /// The journal has these beside the phase: see `record`.
+    #[serde(skip)]
+    pub(crate) facts: RunFacts,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RunFacts {
+    /// Where it writes, if the agent started it and it stays in the foreground.
+    #[serde(default)]
+    pub(crate) sink: Option<Sink>,
+    #[serde(default, rename = "troubles")]
+    pub(crate) faults: RunFaults,
+    #[serde(default, skip_serializing_if = "Health::is_fresh")]
+    pub(crate) health: Health,
+    /// Why the agent kills it; empty as long as it does not.
+    #[serde(default, rename = "sentence", skip_serializing_if = "String::is_empty")]
+    pub(crate) kill_reason: String,
+}
+
+impl CurrentRun {
+    /// A run that this agent did not start.
+    fn adopted(alive: Alive) -> Self {
+        let facts = RunFacts::default();
+        Self { alive, facts }
+    }
+
+    /// A run that this command brought up.
+    fn launched(alive: Alive, cmd: Option<&Cmd>) -> Self {
+        let sink = cmd.map(|cmd| &cmd.sink);
+        let facts = RunFacts {
+            sink: match alive.form {
+                Form::Foreground { .. } => sink.cloned(),
+                Form::Daemon => None,
+            },
+            faults: RunFaults {
+                log: sink.map_or_else(String::new, |sink| sink.instead_of_log.clone()),
+                ..RunFaults::default()
+            },
+            ..RunFacts::default()
+        };
+        Self { alive, facts }
+    }
+}
+
+/// What is wrong around a run that is up, each as a sentence of its status; empty where nothing is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Troubles {
+pub(crate) struct RunFaults {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) log: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -140,16 +185,6 @@ pub(crate) struct Troubles {
     pub(crate) limit: String,
 }
 
-impl Troubles {
-    /// Those of a run that has just begun and writes there.
-    fn of(sink: Option<&Sink>) -> Self {
-        Self {
-            log: sink.map_or_else(String::new, |sink| sink.instead_of_log.clone()),
-            ..Self::default()
-        }
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Phase {
@@ -158,11 +193,13 @@ pub(crate) enum Phase {
     /// Not running, and nothing will change that by itself.
     Down,
     Up {
-        alive: Alive,
+        #[serde(rename = "alive")]
+        current: CurrentRun,
     },
     /// The run is gone; whether another took its place is being looked at.
     Lost {
-        alive: Alive,
+        #[serde(rename = "alive")]
+        current: CurrentRun,
         exit: Exit,
         at_boot_ms: u64,
         last_line: String,
@@ -170,6 +207,9 @@ pub(crate) enum Phase {
     /// Waits for its next attempt.
     Backoff {
         until_boot_ms: u64,
+        /// Why an attempt is needed, without the wait.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
     },
     Working(Box<Work>),
 }
@@ -180,8 +220,14 @@ pub(crate) struct Work {
     pub(crate) cause: Cause,
     /// `op_timeout` counts from here.
     pub(crate) began_boot_ms: u64,
-    /// The run that was there, as long as it is.
-    pub(crate) before: Option<Alive>,
+    /// Why the agent does this by itself; empty for operations and schedules.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) reason: String,
+    /// The run that was there when the work began, as long as it lives.
+    pub(crate) before: Option<CurrentRun>,
+    /// Where that run wrote, after it has ended: shows that it was in the foreground. In the journal beside the phase.
+    #[serde(skip)]
+    pub(crate) ended_sink: Option<Sink>,
     /// That run when the work began: a restart wants another.
     pub(crate) old: Option<Run>,
     pub(crate) ran: Option<Finished>,
@@ -298,18 +344,13 @@ impl Process {
             phase: Phase::Unseen,
             query: None,
             queue: VecDeque::new(),
-            failures: 0,
-            failing_since: None,
+            attempts: FailedAttempts::default(),
             message: String::new(),
-            sink: None,
-            stays: false,
-            troubles: Troubles::default(),
-            health: Health::default(),
+            stays_in_foreground: false,
             drift: Drift::default(),
             watched_files: WatchedFiles::default(),
             version: String::new(),
             last_started_at: UnixMillis::NEVER,
-            sentence: String::new(),
             forgetting: false,
         }
     }
@@ -318,8 +359,7 @@ impl Process {
     pub(crate) fn register_anew(&mut self, flag: Flag, managed: bool) {
         self.flag = flag;
         self.managed = managed;
-        self.failures = 0;
-        self.failing_since = None;
+        self.attempts = FailedAttempts::default();
         match self.phase {
             Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => {
                 self.phase = Phase::Unseen;
@@ -354,9 +394,15 @@ impl Process {
             Event::Shortage(why) => self.shortage(why, cx, &mut out),
             Event::Signalled => self.signalled(),
             Event::SignalRefused(why) => self.signal_refused(why, &mut out),
-            Event::PidFileRefused(why) => self.troubles.pid_file = why,
+            Event::PidFileRefused(why) => {
+                if let Some(current) = self.current_mut() {
+                    current.facts.faults.pid_file = why;
+                }
+            }
             Event::LogRotated(result) => {
-                self.troubles.rotation = result.err().unwrap_or_default();
+                if let Some(current) = self.current_mut() {
+                    current.facts.faults.rotation = result.err().unwrap_or_default();
+                }
             }
             Event::Exited(run, exit, last_line) => {
                 self.exited(run, exit, last_line, cx, &mut out);
@@ -388,6 +434,23 @@ impl Process {
             | Phase::Lost { .. }
             | Phase::Backoff { .. }
             | Phase::Working(_) => {}
+        }
+    }
+
+    /// The run that the facts and faults of this process are about.
+    fn current(&self) -> Option<&CurrentRun> {
+        match &self.phase {
+            Phase::Up { current } => Some(current),
+            Phase::Working(work) => work.before.as_ref(),
+            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
+        }
+    }
+
+    fn current_mut(&mut self) -> Option<&mut CurrentRun> {
+        match &mut self.phase {
+            Phase::Up { current } => Some(current),
+            Phase::Working(work) => work.before.as_mut(),
+            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
         }
     }
 
@@ -449,8 +512,12 @@ impl Process {
             Phase::Unseen | Phase::Down => out.push(Action::Look(Depth::Shallow)),
             Phase::Up { .. } => {}
             Phase::Lost { .. } => out.push(Action::Look(Depth::Deep)),
-            Phase::Backoff { until_boot_ms } if cx.now.boot_ms >= *until_boot_ms => {
-                self.wait_is_over(cx, out);
+            Phase::Backoff {
+                until_boot_ms,
+                reason,
+            } if cx.now.boot_ms >= *until_boot_ms => {
+                let reason = std::mem::take(reason);
+                self.wait_is_over(reason, cx, out);
             }
             Phase::Backoff { .. } => {}
             Phase::Working(work) => {
@@ -481,6 +548,22 @@ impl Process {
 }
 
 impl Work {
+    fn new(cause: Cause, cx: &Context<'_>) -> Self {
+        Self {
+            cause,
+            began_boot_ms: cx.now.boot_ms,
+            reason: String::new(),
+            before: None,
+            ended_sink: None,
+            old: None,
+            ran: None,
+            doomed: None,
+            untold: None,
+            last_line: String::new(),
+            step: Step::Begin,
+        }
+    }
+
     /// Has a signal sent, also by an agent that comes after this one.
     fn tell(&mut self, alive: Alive, signal: Signal, out: &mut Vec<Action>) {
         self.untold = Some((alive, signal));

@@ -27,7 +27,10 @@ pub(crate) enum Entry {
     Hold(Box<HoldEntry>),
     Forget(FullName),
     /// The whole state of one process's machine.
-    State(FullName, Box<Process>),
+    State(
+        FullName,
+        #[serde(with = "crate::machine::record")] Box<Process>,
+    ),
     Ended(OpId, Box<Outcome>),
     ResultsAcknowledged(Vec<OpId>),
     Happened(u64, Event),

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use super::entry::{Entry, HoldEntry, Picture};
 use super::{Extent, HEADER, Journal};
 use crate::Hold;
-use crate::machine::{Alive, Form, Phase, Process, Run, Ticket};
+use crate::machine::{Alive, CurrentRun, Form, Phase, Process, Run, RunFacts, Ticket};
 
 fn name(number: u32) -> FullName {
     format!("ns/p{number}").parse().unwrap()
@@ -56,14 +56,17 @@ fn event() -> Event {
 fn entries() -> Vec<Entry> {
     let mut process = Process::new(Flag::Running, true);
     process.phase = Phase::Up {
-        alive: Alive {
-            run: Run {
-                pid: 4242,
-                start: 99,
+        current: CurrentRun {
+            alive: Alive {
+                run: Run {
+                    pid: 4242,
+                    start: 99,
+                },
+                form: Form::Foreground { main: 4243 },
+                since_boot_ms: 990,
+                started_at: UnixMillis(1_700_000_000_100),
             },
-            form: Form::Foreground { main: 4243 },
-            since_boot_ms: 990,
-            started_at: UnixMillis(1_700_000_000_100),
+            facts: RunFacts::default(),
         },
     };
     process.queue.push_back(Ticket {

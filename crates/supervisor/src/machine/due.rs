@@ -13,7 +13,7 @@ impl Process {
         match &self.phase {
             Phase::Unseen | Phase::Down | Phase::Up { .. } => None,
             Phase::Lost { at_boot_ms, .. } => Some(next_poll(*at_boot_ms, now)),
-            Phase::Backoff { until_boot_ms } => Some(*until_boot_ms),
+            Phase::Backoff { until_boot_ms, .. } => Some(*until_boot_ms),
             Phase::Working(work) => {
                 let late = work.began_boot_ms + cx.timeout_ms();
                 match &work.step {

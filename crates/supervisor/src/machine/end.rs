@@ -8,24 +8,18 @@ use model::{Flag, Op};
 
 use super::keep::emit;
 use super::{
-    Action, Alive, Cause, Context, Depth, Ending, Failure, Form, Look, Phase, Process, Role, Run,
-    Step, Troubles, Work, words,
+    Action, Alive, Cause, Context, CurrentRun, Depth, Ending, FailedAttempts, Failure, Form, Look,
+    Phase, Process, Role, Run, Step, Work, words,
 };
 
 impl Process {
     /// The process is up: what `start` was for.
     pub(super) fn started(&mut self, work: &Work, alive: Alive, out: &mut Vec<Action>) {
-        self.stays = matches!(alive.form, Form::Foreground { .. });
-        self.sink = match alive.form {
-            Form::Foreground { .. } => work.ran.as_ref().map(|ran| ran.cmd.sink.clone()),
-            Form::Daemon => None,
-        };
-        self.troubles = Troubles::of(work.ran.as_ref().map(|ran| &ran.cmd.sink));
-        self.begin_anew();
+        self.stays_in_foreground = matches!(alive.form, Form::Foreground { .. });
+        self.watched_files.begin_anew();
         match work.cause {
             Cause::Operation(ticket) => {
-                self.failures = 0;
-                self.failing_since = None;
+                self.attempts = FailedAttempts::default();
                 let ending = Ending {
                     ran: work.ran.clone(),
                     ..words::success(ticket)
@@ -33,27 +27,27 @@ impl Process {
                 self.settle_wanted(Flag::Running, true, ending, out);
             }
             Cause::Attempt(attempt) => {
-                let why = words::why_attempted(&self.message);
-                let message = format!("restarted by attempt {attempt}; before: {why}");
+                let message = format!("restarted by attempt {attempt}; before: {}", work.reason);
                 out.push(emit(EventKind::ProcessRestartSuccess, &message, None));
                 self.message = message;
             }
             Cause::Schedule | Cause::Unhealthy { .. } => self.message.clear(),
         }
-        self.phase = Phase::Up { alive };
+        let current = CurrentRun::launched(alive, work.ran.as_ref().map(|ran| &ran.cmd));
+        self.phase = Phase::Up { current };
         out.push(Action::FindVersion);
     }
 
     /// The process is down: what `stop` and `kill` were for, and half of what `restart` is for.
     pub(super) fn stopped(&mut self, mut work: Box<Work>, cx: &Context<'_>, out: &mut Vec<Action>) {
-        let in_foreground = self.sink.take().is_some();
+        let in_foreground = work.ended_sink.take().is_some();
         let ticket = match work.cause {
             Cause::Operation(ticket) => ticket,
             Cause::Unhealthy { since_boot_ms } => {
                 if in_foreground {
                     out.push(Action::Sweep);
                 }
-                return self.unhealthy_is_down(since_boot_ms, cx, out);
+                return self.unhealthy_is_down(work.reason, since_boot_ms, cx, out);
             }
             Cause::Attempt(_) | Cause::Schedule => return self.rest(String::new()),
         };
@@ -77,16 +71,16 @@ impl Process {
 
     /// The process is still there a while after it was told to reload.
     pub(super) fn settled(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
-        let Some(work) = self.take_work(|step| matches!(step, Step::Settle { .. })) else {
+        let Some(mut work) = self.take_work(|step| matches!(step, Step::Settle { .. })) else {
             return;
         };
-        match (work.cause, work.before) {
-            (Cause::Operation(ticket), Some(alive)) => {
+        match (work.cause, work.before.take()) {
+            (Cause::Operation(ticket), Some(current)) => {
                 out.push(Action::End(Ending {
                     ran: work.ran,
                     ..words::success(ticket)
                 }));
-                self.phase = Phase::Up { alive };
+                self.phase = Phase::Up { current };
             }
             (
                 Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. },
@@ -115,13 +109,13 @@ impl Process {
 
     pub(super) fn closed(
         &mut self,
-        work: &Work,
+        mut work: Work,
         failure: Failure,
         look: &Look,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let alive = work.before.or(look.alive);
+        let current = (work.before.take()).or_else(|| look.alive.map(CurrentRun::adopted));
         let exit = work.ran.as_ref().and_then(|ran| ran.exit);
         let runs_out = match cx.policy().auto_type {
             AutoType::OneShot | AutoType::Periodic => true,
@@ -140,7 +134,7 @@ impl Process {
                 let of_process = || words::exited(exit, lasted, &work.last_line);
                 match ran.cmd.role {
                     // The command was the process.
-                    Role::Start if self.stays || runs_out => of_process(),
+                    Role::Start if self.stays_in_foreground || runs_out => of_process(),
                     Role::Start => format!("start_cmd {}", of_process()),
                     role @ (Role::Stop | Role::Restart | Role::Reload | Role::Kill) => {
                         words::command_exited(role, exit, &work.last_line)
@@ -149,47 +143,34 @@ impl Process {
             }
             (true | false, _) => words::quote(&failure.message),
         };
-        if alive.is_none() && work.doomed.is_none() {
-            out.extend(left_behind(work).map(Action::Kill));
+        if current.is_none() && work.doomed.is_none() {
+            out.extend(left_behind(&work).map(Action::Kill));
         }
-        match work.cause {
-            Cause::Operation(ticket) => {
-                let ending = words::failed(ticket, failure, work);
-                self.flag = ending.flag.unwrap_or(self.flag);
-                self.managed = ending.managed.unwrap_or(self.managed);
-                out.push(Action::End(ending));
-                self.failures = 0;
-                self.failing_since = None;
-                match alive {
-                    Some(alive) => {
-                        self.message = said;
-                        self.phase = Phase::Up { alive };
-                    }
-                    None if self.is_kept(cx) => {
-                        let wait_ms = u64::from(cx.policy().start_interval) * 1000;
-                        self.retry(said, wait_ms.max(1), cx, out);
-                    }
-                    None => self.rest(said),
-                }
+        if let Cause::Operation(ticket) = work.cause {
+            let ending = words::failed(ticket, failure, &work);
+            self.flag = ending.flag.unwrap_or(self.flag);
+            self.managed = ending.managed.unwrap_or(self.managed);
+            out.push(Action::End(ending));
+            self.attempts = FailedAttempts::default();
+        }
+        match (work.cause, current) {
+            (Cause::Unhealthy { .. }, Some(current)) => {
+                self.unhealthy_stays(work, current, &said, cx, out);
             }
-            Cause::Attempt(_) => match alive {
-                Some(alive) => {
-                    self.message = said;
-                    self.phase = Phase::Up { alive };
-                }
-                None => self.attempt_failed(&said, exit, cx, out),
-            },
-            Cause::Schedule => match alive {
-                Some(alive) => {
-                    self.message = said;
-                    self.phase = Phase::Up { alive };
-                }
-                None => self.scheduled_run_failed(&said, exit, cx, out),
-            },
-            Cause::Unhealthy { since_boot_ms } => match alive {
-                Some(alive) => self.unhealthy_stays(work, alive, &said, cx, out),
-                None => self.unhealthy_is_down(since_boot_ms, cx, out),
-            },
+            (Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule, Some(current)) => {
+                self.message = said;
+                self.phase = Phase::Up { current };
+            }
+            (Cause::Operation(_), None) if self.is_kept(cx) => {
+                let wait_ms = u64::from(cx.policy().start_interval) * 1000;
+                self.retry(said, wait_ms.max(1), cx, out);
+            }
+            (Cause::Operation(_), None) => self.rest(said),
+            (Cause::Attempt(_), None) => self.attempt_failed(&said, exit, cx, out),
+            (Cause::Schedule, None) => self.scheduled_run_failed(&said, exit, cx, out),
+            (Cause::Unhealthy { since_boot_ms }, None) => {
+                self.unhealthy_is_down(work.reason, since_boot_ms, cx, out);
+            }
         }
     }
 

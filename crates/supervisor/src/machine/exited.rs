@@ -3,8 +3,8 @@
 use model::status::Exit;
 
 use super::{
-    Action, Cmd, Context, Depth, Finished, Form, Phase, Process, Role, Run, SETTLE_MS, Seen, Step,
-    Work, words,
+    Action, Cmd, Context, CurrentRun, Depth, Finished, Form, Phase, Process, Role, Run, SETTLE_MS,
+    Seen, Step, Work, words,
 };
 
 impl Process {
@@ -17,9 +17,10 @@ impl Process {
         out: &mut Vec<Action>,
     ) {
         match std::mem::replace(&mut self.phase, Phase::Unseen) {
-            Phase::Up { alive } if alive.run == run => {
+            Phase::Up { current } if current.alive.run == run => {
+                let alive = current.alive;
                 self.phase = Phase::Lost {
-                    alive,
+                    current,
                     exit,
                     at_boot_ms: cx.now.boot_ms,
                     last_line,
@@ -50,14 +51,15 @@ impl Process {
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let was_before = work.before.is_some_and(|alive| alive.run == run);
+        let ended = work.before.take_if(|before| before.alive.run == run);
+        let was_before = ended.is_some();
         let mut session = None;
-        if was_before
-            && let Some(alive) = work.before.take()
-            && let Form::Foreground { main } = alive.form
-        {
-            session = Some(alive.run);
-            out.push(Action::RemovePidFile(main));
+        if let Some(CurrentRun { alive, facts }) = ended {
+            work.ended_sink = facts.sink;
+            if let Form::Foreground { main } = alive.form {
+                session = Some(alive.run);
+                out.push(Action::RemovePidFile(main));
+            }
         }
         match std::mem::replace(&mut work.step, Step::Begin) {
             Step::Command { cmd, seen } if cmd.run == run => {

@@ -7,7 +7,7 @@ use model::event::EventKind;
 use serde::{Deserialize, Serialize};
 
 use super::keep::emit;
-use super::{Action, Alive, Cause, Context, Depth, Phase, Process, Step, Work, words};
+use super::{Action, Cause, Context, CurrentRun, Depth, Phase, Process, Step, Work, words};
 
 /// How many failures in a row make a process unhealthy.
 const IN_A_ROW: u32 = 3;
@@ -77,46 +77,43 @@ impl Process {
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let Phase::Up { alive } = self.phase else {
+        let is_kept = self.is_kept(cx);
+        let Phase::Up { current } = &mut self.phase else {
             // An operation or an end came in between.
             return;
         };
-        if self.health.take(result) {
-            let sentence = self.health.sentence.clone();
-            out.push(emit(EventKind::ProcessUnhealthy, &sentence, None));
+        let health = &mut current.facts.health;
+        if health.take(result) {
+            out.push(emit(EventKind::ProcessUnhealthy, &health.sentence, None));
         }
-        if self.health.is_bad() && self.is_kept(cx) {
-            let health = std::mem::take(&mut self.health);
-            self.message = health.sentence;
-            // One that has never been well is no better for having lasted.
-            if health.was_well {
-                self.forgive(alive.lasted_ms(cx.now));
-            }
-            let work = Box::new(Work {
-                cause: Cause::Unhealthy {
-                    since_boot_ms: alive.since_boot_ms,
-                },
-                began_boot_ms: cx.now.boot_ms,
-                before: Some(alive),
-                old: Some(alive.run),
-                ran: None,
-                doomed: None,
-                untold: None,
-                last_line: String::new(),
-                step: Step::Begin,
-            });
-            self.tell_to_stop(work, alive, cx, out);
+        if !health.is_bad() || !is_kept {
+            return;
         }
+        let health = std::mem::take(health);
+        let (alive, before) = (current.alive, Some(current.clone()));
+        self.message.clone_from(&health.sentence);
+        // A run that was never healthy does not clear the count by lasting.
+        if health.was_well {
+            self.forgive(alive.lasted_ms(cx.now));
+        }
+        let since_boot_ms = alive.since_boot_ms;
+        let work = Box::new(Work {
+            reason: health.sentence,
+            before,
+            old: Some(alive.run),
+            ..Work::new(Cause::Unhealthy { since_boot_ms }, cx)
+        });
+        self.tell_to_stop(work, alive, cx, out);
     }
 
     /// What was not healthy is gone: it begins anew.
     pub(super) fn unhealthy_is_down(
         &mut self,
+        reason: String,
         since_boot_ms: u64,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let reason = std::mem::take(&mut self.message);
         let lasted_ms = cx.now.boot_ms.saturating_sub(since_boot_ms);
         match self.is_kept(cx) {
             true => self.retry_after(lasted_ms, reason, cx, out),
@@ -127,30 +124,31 @@ impl Process {
     /// It would not go by itself: it is killed. Where even that does not help, it stays as it is.
     pub(super) fn unhealthy_stays(
         &mut self,
-        work: &Work,
-        alive: Alive,
+        work: Work,
+        current: CurrentRun,
         said: &str,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        if work.doomed == Some(alive.run) {
+        let run = current.alive.run;
+        if work.doomed == Some(run) {
             self.message = format!("{}; it cannot be restarted: {said}", self.message);
-            self.phase = Phase::Up { alive };
+            self.phase = Phase::Up { current };
             return;
         }
         self.phase = Phase::Working(Box::new(Work {
             began_boot_ms: cx.now.boot_ms,
-            before: Some(alive),
+            before: Some(current),
             ran: None,
-            doomed: Some(alive.run),
+            doomed: Some(run),
             untold: None,
             step: Step::AwaitDown {
                 from_boot_ms: cx.now.boot_ms,
                 failed: false,
             },
-            ..work.clone()
+            ..work
         }));
-        out.push(Action::Kill(alive.run));
+        out.push(Action::Kill(run));
         out.push(Action::Look(Depth::Shallow));
     }
 }

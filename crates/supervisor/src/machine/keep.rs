@@ -7,8 +7,8 @@ use model::status::Exit;
 
 use super::words::{self, seconds};
 use super::{
-    Action, Alive, Cause, Context, Depth, Emission, Finished, Form, Health, Phase, Process, Step,
-    Troubles, Work,
+    Action, Alive, Cause, Context, CurrentRun, Depth, Emission, FailedAttempts, Finished, Form,
+    Phase, Process, Work,
 };
 
 /// A run of this length clears the count of failed attempts.
@@ -32,23 +32,21 @@ impl Process {
     /// A run ended, and nothing took its place.
     pub(super) fn crashed(
         &mut self,
-        alive: Alive,
+        CurrentRun { alive, facts }: CurrentRun,
         exit: Exit,
         last_line: &str,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
         let lasted_ms = alive.lasted_ms(cx.now);
-        let sentence = std::mem::take(&mut self.sentence);
-        let was_killed = !sentence.is_empty();
+        let was_killed = !facts.kill_reason.is_empty();
         let reason = match was_killed {
-            true => sentence,
+            true => facts.kill_reason,
             false => self.of_run(&words::exited(exit, lasted_ms, last_line), cx),
         };
         if let Form::Foreground { main } = alive.form {
             out.push(Action::RemovePidFile(main));
         }
-        self.sink = None;
         let expected = match cx.policy().auto_type {
             AutoType::Resident => false,
             AutoType::OneShot | AutoType::Periodic => exit.is_success(),
@@ -80,8 +78,7 @@ impl Process {
     /// A run that lasted clears the count.
     pub(super) fn forgive(&mut self, lasted_ms: u64) {
         if lasted_ms >= LASTING_MS {
-            self.failures = 0;
-            self.failing_since = None;
+            self.attempts = FailedAttempts::default();
         }
     }
 
@@ -135,8 +132,8 @@ impl Process {
         out: &mut Vec<Action>,
     ) {
         let retries = cx.policy().start_retries;
-        let since = *self.failing_since.get_or_insert(cx.now.boot_ms);
-        if self.failures >= retries {
+        let since = *(self.attempts.since_boot_ms).get_or_insert(cx.now.boot_ms);
+        if self.attempts.count >= retries {
             let took = seconds(cx.now.boot_ms.saturating_sub(since));
             let reason = format!(
                 "gave up after {retries} attempts in {took} at {}; {reason}",
@@ -146,10 +143,9 @@ impl Process {
             self.rest(reason);
             return;
         }
-        let attempt = self.failures + 1;
+        let attempt = self.attempts.count + 1;
         if wait_ms == 0 {
-            self.message = reason;
-            self.attempt(cx, out);
+            self.attempt(reason, cx, out);
         } else {
             self.message = format!(
                 "{reason}; attempt {attempt} of {retries}, next in {}",
@@ -157,25 +153,19 @@ impl Process {
             );
             self.phase = Phase::Backoff {
                 until_boot_ms: cx.now.boot_ms + wait_ms,
+                reason,
             };
         }
     }
 
     /// Begins an attempt. It looks first: somebody else may have been faster.
-    pub(super) fn attempt(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
-        self.failures += 1;
-        let why = words::why_attempted(&self.message);
-        self.message = words::under_way(self.failures, cx.policy().start_retries, why);
+    pub(super) fn attempt(&mut self, reason: String, cx: &Context<'_>, out: &mut Vec<Action>) {
+        self.attempts.count += 1;
+        let number = self.attempts.count;
+        self.message = words::under_way(number, cx.policy().start_retries, &reason);
         self.phase = Phase::Working(Box::new(Work {
-            cause: Cause::Attempt(self.failures),
-            began_boot_ms: cx.now.boot_ms,
-            before: None,
-            old: None,
-            ran: None,
-            doomed: None,
-            untold: None,
-            last_line: String::new(),
-            step: Step::Begin,
+            reason,
+            ..Work::new(Cause::Attempt(number), cx)
         }));
         out.push(Action::Look(Depth::Shallow));
     }
@@ -183,27 +173,18 @@ impl Process {
     /// Down, until somebody asks.
     pub(super) fn rest(&mut self, message: String) {
         self.message = message;
-        self.failures = 0;
-        self.failing_since = None;
+        self.attempts = FailedAttempts::default();
         self.phase = Phase::Down;
     }
 
     /// A run that nobody here started.
     pub(super) fn adopt(&mut self, alive: Alive, out: &mut Vec<Action>) {
         self.message.clear();
-        self.stays = false;
-        self.sink = None;
-        self.troubles = Troubles::default();
-        self.begin_anew();
-        self.phase = Phase::Up { alive };
-        out.push(Action::FindVersion);
-    }
-
-    /// Another run: what was said of the one before is over.
-    pub(super) fn begin_anew(&mut self) {
-        self.health = Health::default();
+        self.stays_in_foreground = false;
         self.watched_files.begin_anew();
-        self.sentence.clear();
+        let current = CurrentRun::adopted(alive);
+        self.phase = Phase::Up { current };
+        out.push(Action::FindVersion);
     }
 
     /// A program that runs once, or now and then, did so.

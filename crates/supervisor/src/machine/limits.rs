@@ -83,22 +83,25 @@ impl Over {
 impl Process {
     /// Kills a managed run that has used too much. Its end counts like any that nobody asked for.
     pub(super) fn sentenced(&mut self, kind: EventKind, sentence: String, out: &mut Vec<Action>) {
-        let Phase::Up { alive } = self.phase else {
+        let Phase::Up { current } = &mut self.phase else {
             return;
         };
-        let was_tried = !self.sentence.is_empty() || !self.troubles.limit.is_empty();
+        let facts = &mut current.facts;
+        let was_tried = !facts.kill_reason.is_empty() || !facts.faults.limit.is_empty();
         if !self.managed || self.forgetting || was_tried {
             return;
         }
         out.push(emit(kind, &sentence, None));
-        out.push(Action::Kill(alive.run));
-        self.sentence = sentence;
+        out.push(Action::Kill(current.alive.run));
+        facts.kill_reason = sentence;
     }
 
     /// It may not be killed, so nothing comes of it but a message.
     pub(super) fn reprieved(&mut self, why: &str) {
-        if !std::mem::take(&mut self.sentence).is_empty() {
-            self.troubles.limit = format!("over its limit, and not killed: {why}");
+        if let Some(current) = self.current_mut()
+            && !std::mem::take(&mut current.facts.kill_reason).is_empty()
+        {
+            current.facts.faults.limit = format!("over its limit, and not killed: {why}");
         }
     }
 }

@@ -3,8 +3,8 @@
 use model::spec::AutoType;
 
 use super::{
-    Action, Cause, Cmd, Context, Finished, Form, Look, Phase, Process, Role, Seen, Step, Work,
-    foreground_at, in_foreground, up_at, words,
+    Action, Cause, Cmd, Context, CurrentRun, Finished, Form, Look, Phase, Process, Role, Seen,
+    Step, Work, foreground_at, in_foreground, up_at, words,
 };
 
 impl Process {
@@ -23,20 +23,20 @@ impl Process {
                 None => self.phase = Phase::Down,
             },
             // Its end is told by the kernel, not by a file.
-            Phase::Up { alive } => self.phase = Phase::Up { alive },
+            phase @ Phase::Up { .. } => self.phase = phase,
             Phase::Lost {
-                alive,
+                current,
                 exit,
                 at_boot_ms,
                 last_line,
             } => {
-                let launcher = match alive.form {
+                let launcher = match current.alive.form {
                     Form::Foreground { .. } => exit.is_success(),
                     Form::Daemon => false,
                 };
                 let in_time = cx.now.boot_ms < at_boot_ms + cx.timeout_ms();
                 match look.alive {
-                    Some(other) if other.run != alive.run => {
+                    Some(other) if other.run != current.alive.run => {
                         let message = std::mem::take(&mut self.message);
                         self.adopt(other, out);
                         self.message = message;
@@ -44,18 +44,18 @@ impl Process {
                     // What we took for the program was only its launcher, and the program is not up yet.
                     Some(_) | None if launcher && look.starting && in_time => {
                         self.phase = Phase::Lost {
-                            alive,
+                            current,
                             exit,
                             at_boot_ms,
                             last_line,
                         };
                     }
-                    Some(_) | None => self.crashed(alive, exit, &last_line, cx, out),
+                    Some(_) | None => self.crashed(current, exit, &last_line, cx, out),
                 }
             }
-            Phase::Backoff { until_boot_ms } => match look.alive {
+            phase @ Phase::Backoff { .. } => match look.alive {
                 Some(alive) => self.adopt(alive, out),
-                None => self.phase = Phase::Backoff { until_boot_ms },
+                None => self.phase = phase,
             },
             Phase::Working(work) => self.work_looked(work, look, cx, out),
         }
@@ -63,9 +63,10 @@ impl Process {
 
     /// A wrapper has brought its program back, or is alone for now.
     pub(super) fn main_is(&mut self, pid: i32, is_named: bool, out: &mut Vec<Action>) {
-        let Phase::Up { alive } = &mut self.phase else {
+        let Phase::Up { current } = &mut self.phase else {
             return;
         };
+        let alive = &mut current.alive;
         if alive.pid() == pid {
             return;
         }
@@ -105,7 +106,7 @@ impl Process {
                 from_boot_ms,
                 failed,
             } => self.down_looked(work, from_boot_ms, failed, look, cx, out),
-            Step::Close(failure) => self.closed(&work, failure, look, cx, out),
+            Step::Close(failure) => self.closed(*work, failure, look, cx, out),
         }
     }
 
@@ -265,8 +266,8 @@ impl Process {
             from_boot_ms,
             failed,
         };
-        let there = work.before.or(look.alive);
-        let Some(alive) = there else {
+        let before = work.before.as_ref().map(|before| before.alive);
+        let Some(alive) = before.or(look.alive) else {
             if now < from_boot_ms {
                 work.step = step;
                 self.phase = Phase::Working(work);
@@ -289,7 +290,7 @@ impl Process {
         }
         if work.before.is_none() {
             // Another run took its place: it goes the same way.
-            work.before = Some(alive);
+            work.before = Some(CurrentRun::adopted(alive));
             if work.ran.is_none() {
                 let kills = matches!(work.cause, Cause::Operation(t) if t.op == model::Op::Kill);
                 match kills {

@@ -4,8 +4,8 @@ use model::spec::AutoType;
 use model::{Code, Flag, Op};
 
 use super::{
-    Action, Alive, Cause, Cmd, Context, Depth, Ending, Finished, Form, Look, Phase, Process, Role,
-    Run, SETTLE_MS, Signal, Step, Ticket, Troubles, Work, words,
+    Action, Alive, Cause, Cmd, Context, CurrentRun, Depth, Ending, FailedAttempts, Finished, Form,
+    Look, Phase, Process, Role, SETTLE_MS, Signal, Step, Ticket, Work, words,
 };
 
 impl Process {
@@ -36,76 +36,56 @@ impl Process {
                 }));
             }
             Op::Start | Op::Stop | Op::Manage | Op::Restart | Op::Reload | Op::Kill => {
-                let (before, doomed) = self.take_over();
+                let work = self.take_over(Work::new(Cause::Operation(ticket), cx));
                 // A look that the attempt asked for happens before the kill. Its answer would count as this operation's
                 // first, and the next run would begin beside the one that is being killed.
                 out.retain(|action| !matches!(action, Action::Look(_)));
-                out.extend(doomed.map(Action::Kill));
-                self.phase = Phase::Working(Box::new(Work {
-                    cause: Cause::Operation(ticket),
-                    began_boot_ms: cx.now.boot_ms,
-                    old: before.map(|alive| alive.run),
-                    before,
-                    ran: None,
-                    doomed,
-                    untold: None,
-                    last_line: String::new(),
-                    step: Step::Begin,
-                }));
+                out.extend(work.doomed.map(Action::Kill));
+                self.phase = Phase::Working(Box::new(work));
                 out.push(Action::Look(Depth::Shallow));
             }
         }
     }
 
-    /// What there is when an operation takes over from whatever went on by itself. What an attempt has brought up is
-    /// the process; what it has only begun to bring up is ended, so that nothing appears behind the operation's back.
-    fn take_over(&mut self) -> (Option<Alive>, Option<Run>) {
-        if let Phase::Lost { alive, .. } = &self.phase {
-            return match alive.form {
-                Form::Foreground { .. } => (None, Some(alive.run)),
-                Form::Daemon => (None, None),
-            };
-        }
-        match self.what_there_is() {
-            (Some(cmd), Some(alive)) if alive.run == cmd.run => {
-                self.troubles = Troubles::of(Some(&cmd.sink));
-                self.sink = Some(cmd.sink);
-                (Some(alive), None)
+    /// Begins an operation's work with what the agent's own work has come to. A run that an attempt has brought up is the
+    /// process; a command that has brought up nothing yet is killed, so that nothing appears while the operation runs.
+    fn take_over(&mut self, mut work: Work) -> Work {
+        match std::mem::replace(&mut self.phase, Phase::Unseen) {
+            Phase::Unseen | Phase::Down | Phase::Backoff { .. } => {}
+            Phase::Up { current } => work.before = Some(current),
+            Phase::Lost { current, .. } => {
+                work.doomed = match current.alive.form {
+                    Form::Foreground { .. } => Some(current.alive.run),
+                    Form::Daemon => None,
+                };
+                work.ended_sink = current.facts.sink;
             }
-            (Some(_) | None, Some(alive)) => (Some(alive), None),
-            (Some(cmd), None) => (None, Some(cmd.run)),
-            (None, None) => (None, None),
-        }
-    }
-
-    /// The command that an attempt has run, and what is up.
-    fn what_there_is(&self) -> (Option<Cmd>, Option<Alive>) {
-        match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => {
-                (None, None)
-            }
-            Phase::Up { alive } => (None, Some(*alive)),
-            Phase::Working(work) => match &work.step {
-                Step::Command { cmd, seen } => match cmd.role {
-                    Role::Start | Role::Restart => {
-                        let seen = seen.filter(|seen| seen.died.is_none());
-                        (Some(cmd.clone()), seen.map(|seen| seen.alive))
-                    }
-                    Role::Stop | Role::Reload | Role::Kill => (Some(cmd.clone()), work.before),
-                },
-                Step::AwaitUp { seen } => {
-                    let seen = seen.filter(|seen| seen.died.is_none());
-                    let cmd = work.ran.as_ref().map(|ran| ran.cmd.clone());
-                    (cmd, seen.map(|seen| seen.alive))
+            Phase::Working(own) => {
+                let (cmd, candidate) = match own.step {
+                    Step::Command { cmd, seen } => (Some(cmd), seen),
+                    Step::AwaitUp { seen } => (own.ran.map(|ran| ran.cmd), seen),
+                    Step::Begin
+                    | Step::Check
+                    | Step::Launch(_)
+                    | Step::AwaitDown { .. }
+                    | Step::Settle { .. }
+                    | Step::Close(_) => (None, None),
+                };
+                let brings_up = |cmd: &Cmd| matches!(cmd.role, Role::Start | Role::Restart);
+                work.ended_sink = own.ended_sink;
+                work.before = match cmd.as_ref().filter(|cmd| brings_up(cmd)) {
+                    Some(cmd) => candidate
+                        .filter(|seen| seen.died.is_none())
+                        .map(|seen| CurrentRun::launched(seen.alive, Some(cmd))),
+                    None => own.before,
+                };
+                if work.before.is_none() {
+                    work.doomed = cmd.map(|cmd| cmd.run);
                 }
-                Step::Begin
-                | Step::Check
-                | Step::Launch(_)
-                | Step::AwaitDown { .. }
-                | Step::Settle { .. }
-                | Step::Close(_) => (None, work.before),
-            },
+            }
         }
+        work.old = work.before.as_ref().map(|before| before.alive.run);
+        work
     }
 
     /// Not managed any more: no attempt begins. One that has begun goes on, because unmanaging touches no process.
@@ -134,21 +114,22 @@ impl Process {
         // It was killed before this look.
         let doomed = work.doomed.take();
         if work.before.is_none() {
-            work.before = look.alive;
+            work.before = look.alive.map(CurrentRun::adopted);
             work.old = look.alive.map(|alive| alive.run);
         }
+        let before = work.before.as_ref().map(|before| before.alive);
         let ticket = match work.cause {
             Cause::Operation(ticket) => ticket,
-            Cause::Attempt(_) | Cause::Schedule => match work.before {
+            Cause::Attempt(_) | Cause::Schedule => match before {
                 Some(alive) => return self.adopt(alive, out),
                 None => return self.ask_check(work, Role::Start, out),
             },
-            Cause::Unhealthy { .. } => match work.before {
+            Cause::Unhealthy { .. } => match before {
                 Some(alive) => return self.tell_to_stop(work, alive, cx, out),
                 None => return self.stopped(work, cx, out),
             },
         };
-        match (ticket.op, work.before) {
+        match (ticket.op, before) {
             // What was on its way up is not any more.
             (Op::Stop | Op::Kill, None) if doomed.is_some() => self.stopped(work, cx, out),
             (Op::Stop | Op::Kill, None) => {
@@ -199,7 +180,9 @@ impl Process {
             },
             (Op::Query | Op::Unmanage, _) => {
                 // They never become work.
-                self.phase = work.before.map_or(Phase::Down, |alive| Phase::Up { alive });
+                self.phase = work
+                    .before
+                    .map_or(Phase::Down, |current| Phase::Up { current });
                 out.push(Action::End(words::success(ticket)));
             }
         }
@@ -249,69 +232,74 @@ impl Process {
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let Some(work) = self.take_work(|step| matches!(step, Step::Check)) else {
+        let Some(mut work) = self.take_work(|step| matches!(step, Step::Check)) else {
             return;
         };
         if let Err(why) = result {
             return self.close(work, words::command_failed(why), out);
         }
-        let op = match work.cause {
-            Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => {
-                return self.launch(work, Role::Start, out);
-            }
-            Cause::Operation(ticket) => ticket.op,
+        let Some(ticket) = work.ticket() else {
+            return self.launch(work, Role::Start, out);
         };
-        match (op, work.before) {
-            (Op::Start, Some(alive)) => self.runs_already(&work, alive, cx, out),
-            (Op::Manage, before) => self.manage(&work, before, cx, out),
-            (Op::Restart, _) if !cx.command(Role::Restart).is_empty() => {
-                self.launch(work, Role::Restart, out);
+        match (ticket.op, work.before.take()) {
+            (Op::Start, Some(current)) => self.runs_already(ticket, current, cx, out),
+            (Op::Manage, before) => self.manage(ticket, before, cx, out),
+            (op, before) => {
+                let alive = before.as_ref().map(|before| before.alive);
+                work.before = before;
+                match (op, alive) {
+                    (Op::Restart, _) if !cx.command(Role::Restart).is_empty() => {
+                        self.launch(work, Role::Restart, out);
+                    }
+                    (Op::Restart, Some(alive)) => self.tell_to_stop(work, alive, cx, out),
+                    (
+                        Op::Start
+                        | Op::Restart
+                        | Op::Manage
+                        | Op::Stop
+                        | Op::Kill
+                        | Op::Reload
+                        | Op::Query
+                        | Op::Unmanage,
+                        _,
+                    ) => self.launch(work, Role::Start, out),
+                }
             }
-            (Op::Restart, Some(alive)) => self.tell_to_stop(work, alive, cx, out),
-            (
-                Op::Start
-                | Op::Restart
-                | Op::Stop
-                | Op::Kill
-                | Op::Reload
-                | Op::Query
-                | Op::Unmanage,
-                _,
-            ) => self.launch(work, Role::Start, out),
         }
     }
 
-    fn runs_already(&mut self, work: &Work, alive: Alive, cx: &Context<'_>, out: &mut Vec<Action>) {
-        if let Cause::Operation(ticket) = work.cause {
-            let message = format!(
-                "no need to start the process({}) that is running with pid {}",
-                cx.name,
-                alive.pid()
-            );
-            let ending = words::ending(ticket, Code::ALREADY_RUNNING, message);
-            self.settle_wanted(Flag::Running, true, ending, out);
-        }
-        self.phase = Phase::Up { alive };
+    fn runs_already(
+        &mut self,
+        ticket: Ticket,
+        current: CurrentRun,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        let message = format!(
+            "no need to start the process({}) that is running with pid {}",
+            cx.name,
+            current.alive.pid()
+        );
+        let ending = words::ending(ticket, Code::ALREADY_RUNNING, message);
+        self.settle_wanted(Flag::Running, true, ending, out);
+        self.phase = Phase::Up { current };
     }
 
     fn manage(
         &mut self,
-        work: &Work,
-        before: Option<Alive>,
+        ticket: Ticket,
+        before: Option<CurrentRun>,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        if let Cause::Operation(ticket) = work.cause {
-            self.settle_wanted(Flag::Running, true, words::success(ticket), out);
-        }
-        self.failures = 0;
-        self.failing_since = None;
+        self.settle_wanted(Flag::Running, true, words::success(ticket), out);
+        self.attempts = FailedAttempts::default();
         match before {
-            Some(alive) => self.phase = Phase::Up { alive },
+            Some(current) => self.phase = Phase::Up { current },
             None => match cx.policy().auto_type {
                 AutoType::Resident | AutoType::OneShot => {
-                    self.message = "managed while it was not running: started".to_owned();
-                    self.attempt(cx, out);
+                    let reason = "managed while it was not running: started".to_owned();
+                    self.attempt(reason, cx, out);
                 }
                 AutoType::Periodic => self.rest(String::new()),
             },

@@ -10,7 +10,10 @@
 use model::Code;
 
 use super::due::foreground_at;
-use super::{Action, Boot, Cause, Cmd, Context, Depth, Phase, Process, Role, Step, Work, words};
+use super::{
+    Action, Boot, Cause, Cmd, Context, CurrentRun, Depth, FailedAttempts, Phase, Process, Role,
+    Step, Work, words,
+};
 
 impl Process {
     pub(super) fn recovered(&mut self, boot: Boot, cx: &Context<'_>, out: &mut Vec<Action>) {
@@ -25,8 +28,8 @@ impl Process {
         match &self.phase {
             Phase::Unseen | Phase::Down => out.push(Action::Look(Depth::Shallow)),
             Phase::Lost { .. } => out.push(Action::Look(Depth::Deep)),
-            Phase::Up { alive } if !self.sentence.is_empty() => {
-                out.push(Action::Kill(alive.run));
+            Phase::Up { current } if !current.facts.kill_reason.is_empty() => {
+                out.push(Action::Kill(current.alive.run));
             }
             Phase::Up { .. } | Phase::Backoff { .. } => {}
             Phase::Working(work) => resume(work, cx, out),
@@ -54,11 +57,10 @@ impl Process {
                 | Step::Settle { .. }
                 | Step::Close(_) => false,
             };
-            match (is_executed, work.before) {
-                // What it brings up is the process, whoever asked for it.
-                (true, _) => work.cause = Cause::Attempt(self.failures.max(1)),
-                (false, Some(alive)) => self.phase = Phase::Up { alive },
-                (false, None) => self.phase = Phase::Unseen,
+            match is_executed {
+                // What it brings up is the process, whatever the operation was.
+                true => work.cause = Cause::Attempt(self.attempts.count.max(1)),
+                false => self.phase = up_or_unseen(work.before.take()),
             }
         }
         self.goes_on(cx, out);
@@ -84,14 +86,17 @@ impl Process {
         }
         self.query = None;
         self.queue.clear();
-        self.failures = 0;
-        self.failing_since = None;
+        self.attempts = FailedAttempts::default();
         self.message.clear();
-        self.sink = None;
-        self.begin_anew();
+        self.watched_files.begin_anew();
         self.phase = Phase::Unseen;
         out.push(Action::Look(Depth::Shallow));
     }
+}
+
+/// Where an operation leaves the process that ends without having observed what there is.
+pub(super) fn up_or_unseen(before: Option<CurrentRun>) -> Phase {
+    before.map_or(Phase::Unseen, |current| Phase::Up { current })
 }
 
 fn resume(work: &Work, cx: &Context<'_>, out: &mut Vec<Action>) {

@@ -12,7 +12,7 @@ use model::spec::AutoType;
 use model::status::Exit;
 
 use super::keep::emit;
-use super::{Action, Cause, Context, Depth, Phase, Process, Step, Work, words};
+use super::{Action, Cause, Context, Depth, Phase, Process, Work, words};
 
 /// A `crontab_rule` that was read once.
 #[derive(Debug, Clone)]
@@ -115,17 +115,7 @@ impl Process {
 /// Begins a run of the schedule, with a look: it may run already.
 pub(super) fn run_of_schedule(cx: &Context<'_>, out: &mut Vec<Action>) -> Phase {
     out.push(Action::Look(Depth::Shallow));
-    Phase::Working(Box::new(Work {
-        cause: Cause::Schedule,
-        began_boot_ms: cx.now.boot_ms,
-        before: None,
-        old: None,
-        ran: None,
-        doomed: None,
-        untold: None,
-        last_line: String::new(),
-        step: Step::Begin,
-    }))
+    Phase::Working(Box::new(Work::new(Cause::Schedule, cx)))
 }
 
 #[cfg(test)]

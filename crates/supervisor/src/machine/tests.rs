@@ -14,7 +14,7 @@ use world::{Behaviour, World};
 
 pub(super) use world::spec;
 
-use super::{Event, Phase, Process, Step};
+use super::{Event, Phase, Step};
 
 const FOR_EVER: u64 = u64::MAX;
 
@@ -287,7 +287,10 @@ fn start_retries_failed_attempts_in_a_row_are_enough() {
     world.behaviour = foreground();
     world.ask(2, Op::Start);
     world.pass(10_000);
-    assert_eq!((world.last().code, world.process.failures), (Code::OK, 0));
+    assert_eq!(
+        (world.last().code, world.process.attempts.count),
+        (Code::OK, 0)
+    );
 }
 
 #[test]
@@ -298,7 +301,7 @@ fn a_run_of_a_minute_clears_the_count() {
     });
     world.pass(20 * 61_000);
     assert!(world.executed.len() >= 19, "{}", world.executed.len());
-    assert!(world.process.managed && world.process.failures <= 1);
+    assert!(world.process.managed && world.process.attempts.count <= 1);
 }
 
 #[test]
@@ -394,7 +397,7 @@ fn a_launcher_that_was_taken_for_the_program_gives_way_to_it() {
     world.ask(1, Op::Start);
     world.pass(1_100);
     assert_eq!(world.last().code, Code::OK);
-    let Phase::Up { alive } = world.process.phase else {
+    let Some(alive) = world.process.alive() else {
         panic!("{:?}", world.process.phase)
     };
     let look = super::Look {
@@ -419,7 +422,7 @@ fn a_launcher_that_was_taken_for_the_program_gives_way_to_it() {
         .process
         .step(Event::Exited(alive.run, exit, String::new()), &context);
     let actions = world.process.step(Event::Looked(look), &context);
-    assert!(matches!(world.process.phase, Phase::Up { alive } if alive.run.pid == 999));
+    assert!(matches!(&world.process.phase, Phase::Up { current } if current.alive.run.pid == 999));
     assert!(
         !actions
             .iter()
@@ -465,12 +468,47 @@ fn one_that_is_being_brought_up_is_forgotten_when_it_can_be_found_again() {
 }
 
 #[test]
-fn what_the_machine_is_survives_the_journal() {
+fn the_journal_keeps_the_whole_machine() {
     let mut world = world(daemon());
     world.ask(1, Op::Start);
     world.ask(2, Op::Stop);
-    let text = serde_json::to_string(&world.process).unwrap();
-    let back: Process = serde_json::from_str(&text).unwrap();
+    let back = world::through_the_journal(&world.process);
     assert_eq!(back, world.process);
     assert!(matches!(&back.phase, Phase::Working(w) if matches!(w.step, Step::Command { .. })));
+}
+
+/// A record as every version has written it: what is true of one run stands beside the phase.
+#[test]
+fn facts_about_a_run_stand_beside_the_phase_in_the_journal() {
+    let alive = r#"{"run":{"pid":7,"start":9},"form":{"foreground":{"main":8}},"since_boot_ms":5,"started_at":6}"#;
+    let facts = r#""sink":{"path":"/s","offset":3,"spool":true},"troubles":{"log":"no log"},
+        "health":{"failures":1,"sentence":"","was_well":true},"sentence":"killed: too much""#;
+    let rest = r#""flag":1,"managed":true,"query":null,"queue":[],"failures":2,"failing_since":4,
+        "message":"m","stays":true,"last_started_at":6,"forgetting":false"#;
+    let before = format!(
+        r#"{{"working":{{"cause":{{"attempt":2}},"began_boot_ms":5,"before":{alive},"old":null,"ran":null,
+        "doomed":null,"last_line":"","reason":"r","step":"begin"}}}}"#
+    );
+    for phase in [
+        format!(r#"{{"up":{{"alive":{alive}}}}}"#),
+        format!(r#"{{"lost":{{"alive":{alive},"exit":"unseen","at_boot_ms":1,"last_line":""}}}}"#),
+        before.clone(),
+    ] {
+        let text = format!(r#"{{"phase":{phase},{facts},{rest}}}"#);
+        let read = super::record::deserialize(&mut serde_json::Deserializer::from_str(&text));
+        let process = read.unwrap();
+        assert_eq!(process.attempts.count, 2);
+        assert_eq!(process.run_sink().unwrap().offset, 3, "{phase}");
+        let written = super::record::serialize(&process, serde_json::value::Serializer).unwrap();
+        let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(written, expected);
+    }
+    // The reason of an attempt was once in the message only.
+    let earlier = before.replace(r#""reason":"r","#, "");
+    let text = format!(r#"{{"phase":{earlier},{rest}}}"#);
+    let read = super::record::deserialize(&mut serde_json::Deserializer::from_str(&text));
+    let Phase::Working(work) = read.unwrap().phase else {
+        panic!("{earlier}");
+    };
+    assert_eq!(work.reason, "m");
 }

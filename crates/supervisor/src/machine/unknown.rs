@@ -1,7 +1,10 @@
 //! What the agent could not do or find out for reasons of its own: it keeps the last state, says so, and tries again.
 
+use super::recover::up_or_unseen;
 use super::schedule::run_of_schedule;
-use super::{Action, Cause, Context, Failure, Finished, Phase, Process, Step, Work, words};
+use super::{
+    Action, Cause, Context, FailedAttempts, Failure, Finished, Phase, Process, Step, Work, words,
+};
 use model::spec::AutoType;
 
 /// How long the agent waits before it tries again to start something for which it lacked descriptors, memory or processes.
@@ -30,33 +33,35 @@ impl Process {
             Cause::Attempt(_) | Cause::Schedule if !self.is_wanted() => self.rest(why),
             Cause::Attempt(attempt) => {
                 // It begins again with the same number.
-                self.failures = attempt.saturating_sub(1);
+                self.attempts.count = attempt.saturating_sub(1);
                 let retries = cx.policy().start_retries;
-                self.wait(format!("{why}; attempt {attempt} of {retries}"), cx);
+                let message = format!("{why}; attempt {attempt} of {retries}");
+                self.wait(&message, why, cx);
             }
-            Cause::Schedule => self.wait(why, cx),
+            Cause::Schedule => self.wait(&why.clone(), why, cx),
             Cause::Unhealthy { .. } => match work.before {
-                Some(alive) => {
+                Some(current) => {
                     self.message = format!("{}; not restarted: {why}", self.message);
-                    self.phase = Phase::Up { alive };
+                    self.phase = Phase::Up { current };
                 }
-                None => self.wait(why, cx),
+                None => self.wait(&why.clone(), why, cx),
             },
         }
     }
 
-    fn wait(&mut self, why: String, cx: &Context<'_>) {
-        self.message = format!("{why}, next in {}", words::seconds(SHORTAGE_WAIT_MS));
+    fn wait(&mut self, message: &str, reason: String, cx: &Context<'_>) {
+        self.message = format!("{message}, next in {}", words::seconds(SHORTAGE_WAIT_MS));
         self.phase = Phase::Backoff {
             until_boot_ms: cx.now.boot_ms + SHORTAGE_WAIT_MS,
+            reason,
         };
     }
 
     /// The wait is over. A periodic process waits only to have its run of the schedule begun again.
-    pub(super) fn wait_is_over(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
+    pub(super) fn wait_is_over(&mut self, reason: String, cx: &Context<'_>, out: &mut Vec<Action>) {
         match cx.policy().auto_type {
             AutoType::Periodic => self.phase = run_of_schedule(cx, out),
-            AutoType::Resident | AutoType::OneShot => self.attempt(cx, out),
+            AutoType::Resident | AutoType::OneShot => self.attempt(reason, cx, out),
         }
     }
 
@@ -71,7 +76,7 @@ impl Process {
         let Some(why) = why else {
             return;
         };
-        let Phase::Working(work) = &self.phase else {
+        let Phase::Working(work) = &mut self.phase else {
             return;
         };
         let (Some(ticket), Some(failure)) = (work.ticket(), stuck(work, why, cx)) else {
@@ -81,12 +86,9 @@ impl Process {
         let ending = words::failed(ticket, failure, work);
         self.flag = ending.flag.unwrap_or(self.flag);
         self.managed = ending.managed.unwrap_or(self.managed);
-        self.phase = work
-            .before
-            .map_or(Phase::Unseen, |alive| Phase::Up { alive });
+        self.phase = up_or_unseen(work.before.take());
         out.push(Action::End(ending));
-        self.failures = 0;
-        self.failing_since = None;
+        self.attempts = FailedAttempts::default();
         self.message = said;
     }
 }

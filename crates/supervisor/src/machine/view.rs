@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use model::{State, UnixMillis};
 
-use super::{Alive, Cmd, Phase, Process, Role, Run, Sink, Step, Troubles, in_foreground};
+use super::{Alive, Cmd, Phase, Process, Role, Run, RunFaults, Sink, Step, in_foreground};
 
 /// What people see of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,9 +21,10 @@ impl Process {
     pub(crate) fn watched(&self) -> Vec<Run> {
         match &self.phase {
             Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => Vec::new(),
-            Phase::Up { alive } => vec![alive.run],
+            Phase::Up { current } => vec![current.alive.run],
             Phase::Working(work) => {
-                let mut runs: Vec<Run> = work.before.iter().map(|alive| alive.run).collect();
+                let mut runs: Vec<Run> =
+                    work.before.iter().map(|before| before.alive.run).collect();
                 let seen = match &work.step {
                     Step::Command { cmd, seen } => {
                         runs.push(cmd.run);
@@ -49,7 +50,7 @@ impl Process {
     pub(crate) fn root(&self) -> Option<Run> {
         match &self.phase {
             Phase::Unseen | Phase::Down | Phase::Up { .. } | Phase::Backoff { .. } => None,
-            Phase::Lost { alive, .. } => Some(alive.run),
+            Phase::Lost { current, .. } => Some(current.alive.run),
             Phase::Working(work) => match &work.step {
                 Step::Command { cmd, .. } => Some(cmd.run),
                 Step::Begin
@@ -67,25 +68,27 @@ impl Process {
     pub(crate) fn alive(&self) -> Option<Alive> {
         match &self.phase {
             Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
-            Phase::Up { alive } => Some(*alive),
-            Phase::Working(work) => match &work.step {
-                Step::Command { cmd, seen } => seen
-                    .map(|seen| seen.alive)
-                    // The command itself may be only what launches the process, whatever its name.
-                    .filter(|alive| alive.run != cmd.run || self.stays)
-                    .or_else(|| self.stays_again(cmd))
-                    .or(work.before),
-                Step::AwaitUp { seen } => {
-                    let seen = seen.filter(|seen| seen.died.is_none());
-                    seen.map(|seen| seen.alive).or(work.before)
-                }
-                Step::Begin
-                | Step::Check
-                | Step::Launch(_)
-                | Step::AwaitDown { .. }
-                | Step::Settle { .. }
-                | Step::Close(_) => work.before,
-            },
+            Phase::Up { current } => Some(current.alive),
+            Phase::Working(work) => {
+                let comes_up = match &work.step {
+                    Step::Command { cmd, seen } => seen
+                        .map(|seen| seen.alive)
+                        // The command may be only the launcher of the process, whatever its name.
+                        .filter(|alive| alive.run != cmd.run || self.stays_in_foreground)
+                        .or_else(|| self.stays_again(cmd)),
+                    Step::AwaitUp { seen } => {
+                        let seen = seen.filter(|seen| seen.died.is_none());
+                        seen.map(|seen| seen.alive)
+                    }
+                    Step::Begin
+                    | Step::Check
+                    | Step::Launch(_)
+                    | Step::AwaitDown { .. }
+                    | Step::Settle { .. }
+                    | Step::Close(_) => None,
+                };
+                comes_up.or(work.before.as_ref().map(|before| before.alive))
+            }
         }
     }
 
@@ -107,13 +110,15 @@ impl Process {
             | Phase::Lost { .. }
             | Phase::Backoff { .. } => false,
         };
-        was_about_to || self.stays
+        was_about_to || self.stays_in_foreground
     }
 
     /// A start command of a program that stays in the foreground is the process from its first moment.
     fn stays_again(&self, cmd: &Cmd) -> Option<Alive> {
         match cmd.role {
-            Role::Start | Role::Restart if self.stays => Some(in_foreground(cmd, cmd.run.pid)),
+            Role::Start | Role::Restart if self.stays_in_foreground => {
+                Some(in_foreground(cmd, cmd.run.pid))
+            }
             Role::Start | Role::Restart | Role::Stop | Role::Reload | Role::Kill => None,
         }
     }
@@ -124,7 +129,7 @@ impl Process {
                 state: State::Running,
                 pid: alive.pid(),
                 started_at: alive.started_at,
-                message: self.message_while_up(),
+                message: self.message_while_up(alive.run),
             },
             None => View {
                 state: match self.phase {
@@ -143,14 +148,24 @@ impl Process {
     }
 
     /// The message, with what is wrong around the run.
-    fn message_while_up(&self) -> Cow<'_, str> {
-        let Troubles {
+    fn message_while_up(&self, run: Run) -> Cow<'_, str> {
+        let Some(current) = self.current().filter(|current| current.alive.run == run) else {
+            return self.message_with(&[]);
+        };
+        let RunFaults {
             log,
             pid_file,
             rotation,
             limit,
-        } = &self.troubles;
-        self.message_with(&[self.health.sentence(), limit, log, pid_file, rotation])
+        } = &current.facts.faults;
+        let health = current.facts.health.sentence();
+        self.message_with(&[health, limit, log, pid_file, rotation])
+    }
+
+    /// What the health checks of the current run have shown; empty as long as nothing is known.
+    pub(crate) fn health(&self) -> &str {
+        self.current()
+            .map_or("", |current| current.facts.health.word())
     }
 
     /// The message, with this and with what is wrong about its files.
@@ -166,50 +181,61 @@ impl Process {
         Cow::Owned(parts.join("; "))
     }
 
-    /// Where a run or command writes, or wrote.
-    pub(crate) fn sink_of(&self, run: Run) -> Option<&Sink> {
+    /// Where the current run writes, or the last one wrote, if the agent started it in the foreground.
+    pub(crate) fn run_sink(&self) -> Option<&Sink> {
+        match &self.phase {
+            Phase::Up { current } | Phase::Lost { current, .. } => current.facts.sink.as_ref(),
+            Phase::Working(work) => {
+                let before = work.before.as_ref();
+                let sink = before.and_then(|before| before.facts.sink.as_ref());
+                sink.or(work.ended_sink.as_ref())
+            }
+            Phase::Unseen | Phase::Down | Phase::Backoff { .. } => None,
+        }
+    }
+
+    fn command_under_way(&self) -> Option<&Cmd> {
         match &self.phase {
             Phase::Working(work) => match &work.step {
-                Step::Command { cmd, .. } if cmd.run == run => Some(&cmd.sink),
+                Step::Command { cmd, .. } => Some(cmd),
                 Step::Begin
                 | Step::Check
                 | Step::Launch(_)
-                | Step::Command { .. }
                 | Step::AwaitUp { .. }
                 | Step::AwaitDown { .. }
                 | Step::Settle { .. }
-                | Step::Close(_) => self.sink.as_ref(),
+                | Step::Close(_) => None,
             },
             Phase::Unseen
             | Phase::Down
             | Phase::Up { .. }
             | Phase::Lost { .. }
-            | Phase::Backoff { .. } => self.sink.as_ref(),
+            | Phase::Backoff { .. } => None,
         }
     }
 
-    /// Files that must not be thrown away yet.
+    /// Where a run or command writes, or wrote.
+    pub(crate) fn sink_of(&self, run: Run) -> Option<&Sink> {
+        match self.command_under_way() {
+            Some(cmd) if cmd.run == run => Some(&cmd.sink),
+            Some(_) | None => self.run_sink(),
+        }
+    }
+
+    /// Files that must not be deleted yet.
     pub(crate) fn sinks(&self) -> impl Iterator<Item = &Sink> {
-        let (running, over) = match &self.phase {
-            Phase::Working(work) => (
-                match &work.step {
-                    Step::Command { cmd, .. } => Some(&cmd.sink),
-                    Step::Begin
-                    | Step::Check
-                    | Step::Launch(_)
-                    | Step::AwaitUp { .. }
-                    | Step::AwaitDown { .. }
-                    | Step::Settle { .. }
-                    | Step::Close(_) => None,
-                },
-                work.ran.as_ref().map(|ran| &ran.cmd.sink),
-            ),
+        let ran = match &self.phase {
+            Phase::Working(work) => work.ran.as_ref(),
             Phase::Unseen
             | Phase::Down
             | Phase::Up { .. }
             | Phase::Lost { .. }
-            | Phase::Backoff { .. } => (None, None),
+            | Phase::Backoff { .. } => None,
         };
-        self.sink.iter().chain(running).chain(over)
+        let commands = self.command_under_way().into_iter();
+        let commands = commands.chain(ran.map(|ran| &ran.cmd));
+        self.run_sink()
+            .into_iter()
+            .chain(commands.map(|cmd| &cmd.sink))
     }
 }

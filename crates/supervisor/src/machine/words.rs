@@ -49,16 +49,6 @@ pub(super) fn under_way(attempt: u32, retries: u32, before: &str) -> String {
     format!("attempt {attempt} of {retries} is under way; before: {before}")
 }
 
-/// Why an attempt was made, out of the message before or during it.
-pub(super) fn why_attempted(message: &str) -> &str {
-    match message.split_once(" is under way; before: ") {
-        Some((_, why)) => why,
-        None => message
-            .rsplit_once("; attempt ")
-            .map_or(message, |(why, _)| why),
-    }
-}
-
 pub(super) fn check_failed(message: String) -> Failure {
     Failure {
         code: Code::CHECK_FAILED,

@@ -70,7 +70,7 @@ fn phase(process: &Process, boot_ms: u64) -> String {
         Phase::Down => "down".to_owned(),
         Phase::Up { .. } => "up".to_owned(),
         Phase::Lost { exit, .. } => format!("just lost: {exit}"),
-        Phase::Backoff { until_boot_ms } => {
+        Phase::Backoff { until_boot_ms, .. } => {
             let secs = until_boot_ms.saturating_sub(boot_ms).div_ceil(1000);
             format!("down, next attempt in {secs} s")
         }
@@ -115,7 +115,7 @@ fn foreign(held: &Held) -> Option<ForeignProcess> {
 fn written_by(held: &Held) -> Option<(PathBuf, bool)> {
     let identity = &held.hold.spec.identity;
     let of_sink = |sink: &Sink| (sink.path.clone(), sink.spool);
-    if let Some(sink) = &held.process.sink {
+    if let Some(sink) = held.process.run_sink() {
         return Some(of_sink(sink));
     }
     if !identity.log_path.is_empty()
@@ -154,6 +154,7 @@ mod tests {
         assert_eq!(phase(&process, 0), "not looked at yet");
         process.phase = Phase::Backoff {
             until_boot_ms: 2500,
+            reason: String::new(),
         };
         assert_eq!(phase(&process, 1000), "down, next attempt in 2 s");
         process.phase = Phase::Down;

@@ -41,9 +41,10 @@ impl Runner {
         let Some(held) = self.held.get(&key) else {
             return;
         };
-        let Phase::Up { alive } = &held.process.phase else {
+        let Phase::Up { current } = &held.process.phase else {
             return;
         };
+        let alive = current.alive;
         let identity = &held.hold.spec.identity;
         let (pid, path, user) = (alive.pid(), identity.pid_path.as_ref(), &identity.user);
         let is_ours = match alive.form {

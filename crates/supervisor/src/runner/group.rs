@@ -100,8 +100,9 @@ impl Runner {
             return;
         };
         let (name, runtime) = (&held.hold.name, &held.hold.spec.runtime);
-        match held.process.phase {
-            Phase::Up { alive } if held.grouped.looked_at != Some(alive.run) => {
+        match &held.process.phase {
+            Phase::Up { current } if held.grouped.looked_at != Some(current.alive.run) => {
+                let alive = current.alive;
                 held.grouped.looked_at = Some(alive.run);
                 let pid = alive.run.pid;
                 match self.cgroups.holds(name, pid) {

@@ -14,8 +14,8 @@ impl Runner {
             return;
         };
         let wants = !held.hold.spec.control.health_cmd.trim().is_empty();
-        let run = match held.process.phase {
-            Phase::Up { alive } if wants => Some(alive.run),
+        let run = match &held.process.phase {
+            Phase::Up { current } if wants => Some(current.alive.run),
             Phase::Up { .. }
             | Phase::Unseen
             | Phase::Down

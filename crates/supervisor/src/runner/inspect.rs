@@ -84,7 +84,7 @@ impl Runner {
         instance.elapsed_secs = elapsed_ms / 1000;
         instance.started_at = alive.started_at;
         if let Some(held) = held {
-            instance.health = held.process.health.word().to_owned();
+            instance.health = held.process.health().to_owned();
             instance.cpu = f64::from(held.usage.cpu);
             instance.disk = match held.hold.spec.identity.log_path.is_empty() {
                 true => -1,

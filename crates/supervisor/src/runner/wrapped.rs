@@ -27,9 +27,10 @@ impl Runner {
     /// Looks for the program where the one that was known is gone. The wrapper stands for it as long as there is none.
     pub(super) fn find_main(&mut self, key: Key) -> Option<Event> {
         let held = self.held.get(&key)?;
-        let Phase::Up { alive } = held.process.phase else {
+        let Phase::Up { current } = &held.process.phase else {
             return None;
         };
+        let alive = current.alive;
         let is_there = match alive.form {
             Form::Daemon => true,
             Form::Foreground { main } if main == alive.run.pid => {

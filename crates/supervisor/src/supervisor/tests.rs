@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use super::{Options, Supervisor};
 use crate::journal::Journal;
 use crate::journal::entry::Entry;
-use crate::machine::{Alive, Form, Phase, Process, Run, Ticket, tests_spec};
+use crate::machine::{Alive, CurrentRun, Form, Phase, Process, Ticket, tests_spec};
 use crate::os::procfs::Stat;
 use crate::{Hold, Notice};
 
@@ -47,14 +47,14 @@ async fn after_a_restart_of_the_host_operations_end_and_kept_processes_come_back
     let mut process = Process::new(Flag::Running, true);
     process.accept(ticket);
     process.phase = Phase::Up {
-        alive: Alive {
-            run: Run {
-                pid: me.pid,
-                start: me.start,
+        current: CurrentRun {
+            alive: Alive {
+                run: me.run(),
+                form: Form::Daemon,
+                since_boot_ms: 1,
+                started_at: UnixMillis(1),
             },
-            form: Form::Daemon,
-            since_boot_ms: 1,
-            started_at: UnixMillis(1),
+            facts: Default::default(),
         },
     };
     let (mut journal, ..) = Journal::open(dir.path()).unwrap();

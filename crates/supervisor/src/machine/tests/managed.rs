@@ -62,7 +62,7 @@ fn one_that_is_not_managed_is_only_called_unhealthy_until_a_check_succeeds() {
     assert_eq!(kinds(&world), [EventKind::ProcessUnhealthy], "told once");
     world.drive(Event::HealthChecked(Ok(())));
     assert_eq!(world.process.view().message, "");
-    assert_eq!(world.process.health.word(), "healthy");
+    assert_eq!(world.process.health(), "healthy");
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn a_clock_that_is_set_changes_no_delay() {
         world.pass(6_000);
         assert_eq!(world.last().code, Code::OK);
         world.kill_program();
-        let Phase::Backoff { until_boot_ms } = world.process.phase else {
+        let Phase::Backoff { until_boot_ms, .. } = world.process.phase else {
             panic!("{:?}", world.process.phase);
         };
         world.wall_lead_ms = set_by;
@@ -223,7 +223,7 @@ fn a_clock_that_is_set_changes_no_delay() {
         // In the middle of an operation, and of the run that clears the count of attempts.
         world.pass(30_000);
         world.wall_lead_ms = 0;
-        assert_eq!(world.process.failures, 1);
+        assert_eq!(world.process.attempts.count, 1);
         world.pass(31_000);
         world.ask(2, Op::Restart);
         world.wall_lead_ms = set_by;
@@ -236,7 +236,7 @@ fn a_clock_that_is_set_changes_no_delay() {
 #[test]
 fn a_program_that_its_wrapper_brings_back_is_another_pid_of_the_same_run() {
     let mut world = started(foreground());
-    let Phase::Up { alive } = world.process.phase else {
+    let Some(alive) = world.process.alive() else {
         panic!("{:?}", world.process.phase);
     };
     for (main, is_named) in [(7001, false), (alive.run.pid, false), (7002, true)] {

@@ -9,7 +9,7 @@ use model::{Flag, Spec, UnixMillis};
 
 use crate::machine::{
     Action, Alive, Boot, Cmd, Context, Depth, Emission, Ending, Event, Form, Look, Moment, Process,
-    Role, Run, Sink, Ticket,
+    Role, Run, Sink, Ticket, record,
 };
 
 pub(crate) fn spec() -> Spec {
@@ -36,6 +36,12 @@ pub(crate) fn spec() -> Spec {
         configmap: Vec::new(),
         runtime: Default::default(),
     }
+}
+
+/// The process as an agent that comes back reads it.
+pub(super) fn through_the_journal(process: &Process) -> Process {
+    let text = record::serialize(process, serde_json::value::Serializer).unwrap();
+    *record::deserialize(text).unwrap()
 }
 
 /// What a start command turns into.
@@ -162,7 +168,7 @@ impl World {
         while std::mem::take(&mut self.dead) {
             self.gated = None;
             self.dies_after = None;
-            self.process = self.saved.clone();
+            self.process = through_the_journal(&self.saved);
             self.step(Event::Recovered(Boot::Same));
         }
     }
@@ -178,7 +184,7 @@ impl World {
         self.coming.clear();
         // The clock of the boot begins anew.
         self.now = 20_000;
-        self.process = self.saved.clone();
+        self.process = through_the_journal(&self.saved);
         self.step(Event::Recovered(Boot::Other));
         self.revive();
         self.watch();

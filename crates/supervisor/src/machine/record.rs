@@ -1,0 +1,62 @@
+//! How the journal writes a process: what is true of one run only stands beside the phase.
+//!
+//! The format is older than the types: records of every version are read, so fields are only ever added, with a default.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Cause, Phase, Process, RunFacts};
+
+#[derive(Serialize)]
+struct Written<'a> {
+    #[serde(flatten)]
+    process: &'a Process,
+    #[serde(flatten)]
+    facts: Cow<'a, RunFacts>,
+}
+
+#[derive(Deserialize)]
+struct Read {
+    #[serde(flatten)]
+    process: Process,
+    #[serde(flatten)]
+    facts: RunFacts,
+}
+
+pub(crate) fn serialize<S: Serializer>(process: &Process, to: S) -> Result<S::Ok, S::Error> {
+    let facts = match &process.phase {
+        Phase::Up { current } | Phase::Lost { current, .. } => Cow::Borrowed(&current.facts),
+        Phase::Working(work) => match &work.before {
+            Some(before) => Cow::Borrowed(&before.facts),
+            None => Cow::Owned(RunFacts {
+                sink: work.ended_sink.clone(),
+                ..RunFacts::default()
+            }),
+        },
+        Phase::Unseen | Phase::Down | Phase::Backoff { .. } => Cow::default(),
+    };
+    Written { process, facts }.serialize(to)
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Box<Process>, D::Error> {
+    let Read { mut process, facts } = Read::deserialize(from)?;
+    let message = &process.message;
+    match &mut process.phase {
+        Phase::Up { current } | Phase::Lost { current, .. } => current.facts = facts,
+        Phase::Working(work) => {
+            // Earlier versions kept the reason in the message alone.
+            let has_reason = matches!(work.cause, Cause::Attempt(_) | Cause::Unhealthy { .. });
+            if has_reason && work.reason.is_empty() {
+                work.reason.clone_from(message);
+            }
+            match &mut work.before {
+                Some(before) => before.facts = facts,
+                None => work.ended_sink = facts.sink,
+            }
+        }
+        Phase::Backoff { reason, .. } if reason.is_empty() => reason.clone_from(message),
+        Phase::Unseen | Phase::Down | Phase::Backoff { .. } => {}
+    }
+    Ok(Box::new(process))
+}
