@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use model::{AgentId, Invalid};
-use supervisor::{Allowed, ControlGroups};
+use supervisor::{AllowedPaths, ControlGroups};
 use wire::enrol::JoinToken;
 
 mod address;
@@ -143,7 +143,7 @@ pub struct AgentConfig {
     pub cpu_max: u32,
     pub cgroups: ControlGroups,
     /// Where the server may write and read configuration files.
-    pub release: Allowed,
+    pub release: AllowedPaths,
     pub log: LogLevel,
     pub log_format: LogFormat,
 }

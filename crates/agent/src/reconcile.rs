@@ -6,32 +6,32 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use model::{Code, Flag, FullName, Invalid, Op, OpId, Outcome, UnixMillis};
-use supervisor::{Hold, Operation, Request};
+use supervisor::{Registration, Operation, Request};
 use wire::down::definition_hash;
 use wire::{Command, Desired, DesiredProcess};
 
 /// The processes that the agent holds, with the versions that the server compares.
 #[derive(Debug, Default)]
 pub struct HeldProcesses {
-    processes: HashMap<FullName, Registration>,
+    processes: HashMap<FullName, HeldVersion>,
     /// The names of a full list so far, while it is arriving.
     named: Option<HashSet<FullName>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Registration {
+struct HeldVersion {
     incarnation: u64,
     definition_hash: u64,
 }
 
 impl HeldProcesses {
-    pub fn new(recovered: &[Hold]) -> Self {
-        let registered = |hold: &Hold| {
-            let registration = Registration {
+    pub fn new(recovered: &[Registration]) -> Self {
+        let registered = |hold: &Registration| {
+            let version = HeldVersion {
                 incarnation: hold.incarnation,
                 definition_hash: hold.definition_hash,
             };
-            (hold.name.clone(), registration)
+            (hold.name.clone(), version)
         };
         Self {
             processes: recovered.iter().map(registered).collect(),
@@ -111,30 +111,30 @@ impl HeldProcesses {
     }
 
     /// `None` if the process is held in this version already.
-    fn hold(&mut self, process: &DesiredProcess) -> Result<Option<Hold>, Invalid> {
+    fn hold(&mut self, process: &DesiredProcess) -> Result<Option<Registration>, Invalid> {
         let name = process.full_name()?;
         // A bad entry still names its process: the process keeps its old spec and is not forgotten.
         if let Some(named) = &mut self.named {
             named.insert(name.clone());
         }
-        let registration = Registration {
+        let version = HeldVersion {
             incarnation: process.incarnation,
             definition_hash: definition_hash(&process.spec_json, &process.labels_json),
         };
-        if self.processes.get(&name) == Some(&registration) {
+        if self.processes.get(&name) == Some(&version) {
             return Ok(None);
         }
-        let hold = Hold {
+        let hold = Registration {
             name: name.clone(),
-            incarnation: registration.incarnation,
+            incarnation: version.incarnation,
             spec: Arc::new(process.spec()?),
             labels: process.labels()?,
-            definition_hash: registration.definition_hash,
+            definition_hash: version.definition_hash,
             flag: flag(process.flag)?,
             managed: process.managed,
             registered_at: UnixMillis(process.registered_at_ms),
         };
-        self.processes.insert(name, registration);
+        self.processes.insert(name, version);
         Ok(Some(hold))
     }
 

@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 
 use model::event::Event;
 use model::{OpId, Outcome, UnixMillis};
-use supervisor::{Allowed, Notice, Recovered, Request};
+use supervisor::{AllowedPaths, Notice, Recovered, Request};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use wire::up::OpRef;
@@ -57,7 +57,7 @@ impl AgentState {
             numbers: ConnectionNumbers::default(),
             acknowledged: VecDeque::new(),
             connected: watch::Sender::new(false),
-            files: HostFiles::new(Allowed::default()),
+            files: HostFiles::new(AllowedPaths::default()),
         };
         for (id, outcome) in recovered.results {
             state.end(id, outcome);
@@ -69,7 +69,7 @@ impl AgentState {
     }
 
     /// Sets where the server may write files.
-    pub fn with_release(mut self, allowed: Allowed) -> Self {
+    pub fn with_release(mut self, allowed: AllowedPaths) -> Self {
         self.files = HostFiles::new(allowed);
         self
     }

@@ -1,7 +1,7 @@
 //! What may happen in a history, and how often.
 
 use model::Op;
-use supervisor::host::How;
+use supervisor::host::AgentDeath;
 use testing::Random;
 
 use crate::link::Weather;
@@ -143,7 +143,7 @@ impl World {
                 let (moments, kept) = (self.random.below(most) as u32, self.random.byte());
                 let how = self
                     .random
-                    .weighted(&[(3, How::Killed), (1, How::PowerLost)]);
+                    .weighted(&[(3, AgentDeath::Killed), (1, AgentDeath::PowerLost)]);
                 note(&format!(
                     "the agent will be killed after {moments} moments: {how:?}"
                 ));

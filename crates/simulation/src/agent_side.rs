@@ -10,7 +10,7 @@ use agent::state::AgentState;
 use agent::supervisor_link::SupervisorLink;
 use model::{AgentId, Host, UnixMillis};
 use supervisor::host;
-use supervisor::trace::{self, Trace};
+use supervisor::trace::{self, JournalTrace};
 use supervisor::{ControlGroups, Options, Supervisor};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle, spawn_local};
@@ -30,7 +30,7 @@ pub(crate) struct AgentSide {
     pub(crate) host: host::Host,
     pub(crate) link: Link,
     /// What the agents of this host wrote down, as it was last read.
-    pub(crate) trace: Trace,
+    pub(crate) trace: JournalTrace,
     dir: PathBuf,
     agent: Option<Agent>,
     diary: Diary,
@@ -55,7 +55,7 @@ impl AgentSide {
             address,
             host: host::Host::new(&dir, wall_clock),
             link,
-            trace: Trace::default(),
+            trace: JournalTrace::default(),
             dir,
             agent: None,
             diary,
@@ -139,7 +139,7 @@ impl AgentSide {
     }
 
     pub(crate) fn read_trace(&mut self) {
-        self.trace = Trace::read(&self.dir);
+        self.trace = JournalTrace::read(&self.dir);
         self.trace.executions.extend(self.host.executions());
     }
 }
@@ -148,7 +148,7 @@ impl AgentSide {
 fn expect_kill(ended: Result<(), JoinError>) {
     if let Err(error) = ended
         && let Ok(panic) = error.try_into_panic()
-        && !panic.is::<host::Killed>()
+        && !panic.is::<host::AgentKilled>()
     {
         std::panic::resume_unwind(panic);
     }

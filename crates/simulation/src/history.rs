@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::Duration;
 
-use supervisor::host::Killed;
+use supervisor::host::AgentKilled;
 use tempfile::TempDir;
 use testing::Random;
 use tokio::task::LocalSet;
@@ -178,7 +178,7 @@ fn silence_kills() {
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if !panic.payload().is::<Killed>() {
+            if !panic.payload().is::<AgentKilled>() {
                 before(panic);
             }
         }));

@@ -20,9 +20,9 @@ mod os;
 mod runner;
 mod supervisor;
 
-pub use os::config_file::{Allowed, ConfigFileError, ConfigFiles};
+pub use os::config_file::{AllowedPaths, ConfigFileError, ConfigFiles};
 pub use os::ourselves;
-pub use os::tail::{Log, Turn, Until};
+pub use os::tail::{FileChange, Log, ReadUntil};
 #[cfg(fake_os)]
 pub use os::{host, trace};
 pub use supervisor::{ControlGroups, Options, Supervisor, SupervisorError};
@@ -40,7 +40,7 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub enum Request {
     /// Hold this process from now on. For an incarnation held already, only the spec is replaced.
-    Hold(Hold),
+    Hold(Registration),
     /// Forget it and leave it running. Operations under way on it end first.
     Forget(FullName),
     /// The process groups of a namespace from now on: all of them.
@@ -54,29 +54,29 @@ pub enum Request {
     /// Tell what is really held.
     Held(oneshot::Sender<HeldReport>),
     /// Open what a process writes.
-    Logs(LogWanted, oneshot::Sender<Result<Log, NoLog>>),
+    Logs(LogRequest, oneshot::Sender<Result<Log, LogError>>),
 }
 
 /// Which output is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogWanted {
+pub struct LogRequest {
     pub process: FullName,
     pub tail_lines: u32,
-    pub until: Until,
+    pub until: ReadUntil,
 }
 
 /// Why there is no output to read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoLog {
+pub enum LogError {
     #[error("the agent does not hold {0}")]
     NotHeld(FullName),
     /// There may be some later.
     #[error("{0}")]
-    Nothing(String),
+    Unavailable(String),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hold {
+pub struct Registration {
     pub name: FullName,
     pub incarnation: u64,
     pub spec: Arc<Spec>,
@@ -114,7 +114,7 @@ pub enum Notice {
 /// What an agent that was here before left behind.
 #[derive(Debug, Default)]
 pub struct Recovered {
-    pub held: Vec<Hold>,
+    pub held: Vec<Registration>,
     /// Operations taken and not ended: they go on.
     pub under_way: Vec<OpId>,
     /// Ended, and not acknowledged by the server yet.

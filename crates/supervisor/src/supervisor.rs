@@ -16,7 +16,7 @@ use crate::journal::{self, Extent, Journal};
 use crate::machine::Boot;
 use crate::os::clock;
 use crate::runner::Runner;
-use crate::{Hold, Notice, Recovered, Request};
+use crate::{Notice, Recovered, Registration, Request};
 
 /// What may be set. The defaults are right for an agent; tests make things faster.
 #[derive(Debug, Clone)]
@@ -169,10 +169,10 @@ impl Supervisor {
 }
 
 fn recovered(picture: &Picture) -> Recovered {
-    let mut held: Vec<Hold> = Vec::with_capacity(picture.held.len());
+    let mut held: Vec<Registration> = Vec::with_capacity(picture.held.len());
     let mut under_way = Vec::new();
     for (hold, process) in picture.held.values() {
-        held.push(Hold {
+        held.push(Registration {
             flag: process.flag,
             managed: process.managed,
             ..hold.clone()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use model::config_file::FileLookup;
-use supervisor::{Allowed, ConfigFiles};
+use supervisor::{AllowedPaths, ConfigFiles};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use wire::ask::{ReadFile, WriteFile};
@@ -26,7 +26,7 @@ pub(crate) struct HostFiles {
 type FileResult = Result<Vec<u8>, String>;
 
 impl HostFiles {
-    pub(crate) fn new(allowed: Allowed) -> Self {
+    pub(crate) fn new(allowed: AllowedPaths) -> Self {
         Self {
             files: Arc::new(ConfigFiles::new(allowed)),
             room: Arc::new(Semaphore::new(AT_A_TIME)),

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use supervisor::{Log, LogWanted, NoLog, Request, Turn, Until};
+use supervisor::{Log, LogRequest, LogError, Request, FileChange, ReadUntil};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use wire::ask::{Logs, MAX_CHUNK};
@@ -30,7 +30,7 @@ pub(super) struct ProcessOutput {
 
 #[derive(Debug)]
 enum State {
-    Opening(oneshot::Receiver<Result<Log, NoLog>>),
+    Opening(oneshot::Receiver<Result<Log, LogError>>),
     Open(Log),
     /// Sent to its end; polled again at this time.
     Resting(Log, Instant),
@@ -68,7 +68,7 @@ impl ProcessOutput {
         self.state = match log {
             Ok(Ok(log)) => State::Open(log),
             // The process may begin to write any time.
-            Ok(Err(NoLog::Nothing(_))) if self.logs.follow => {
+            Ok(Err(LogError::Unavailable(_))) if self.logs.follow => {
                 State::Waiting(Instant::now() + POLL_EVERY)
             }
             Ok(Err(no_log)) => State::Refused(no_log.to_string()),
@@ -81,9 +81,9 @@ impl ProcessOutput {
         let state = std::mem::replace(&mut self.state, State::Waiting(now));
         let piece = match state {
             State::Open(log) => self.read(log, now),
-            State::Resting(mut log, at) if at <= now => match log.turn() {
-                Ok(Turn::Same | Turn::Anew) => self.read(log, now),
-                Ok(Turn::Gone) => None,
+            State::Resting(mut log, at) if at <= now => match log.follow_writer() {
+                Ok(FileChange::Unchanged | FileChange::Restarted) => self.read(log, now),
+                Ok(FileChange::Removed) => None,
                 Err(error) => Some(NextChunk::Refused(error.to_string())),
             },
             State::Waiting(at) if at <= now => {
@@ -126,12 +126,12 @@ impl ProcessOutput {
 
 fn open(logs: &Logs, tail_lines: u32) -> (State, Request) {
     let (answer, log) = oneshot::channel();
-    let wanted = LogWanted {
+    let wanted = LogRequest {
         process: logs.process.clone(),
         tail_lines,
         until: match logs.follow {
-            true => Until::Told,
-            false => Until::Now,
+            true => ReadUntil::Cancelled,
+            false => ReadUntil::CurrentEnd,
         },
     };
     (State::Opening(log), Request::Logs(wanted, answer))

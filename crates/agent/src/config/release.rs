@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 
 use model::Invalid;
-use supervisor::Allowed;
+use supervisor::AllowedPaths;
 
 use super::source::{ConfigError, Sources};
 use super::{AgentArgs, RELEASE, RELEASE_PATHS};
 
-pub(super) fn pick(sources: &Sources<'_>, args: &AgentArgs) -> Result<Allowed, ConfigError> {
+pub(super) fn pick(sources: &Sources<'_>, args: &AgentArgs) -> Result<AllowedPaths, ConfigError> {
     let is_on = sources.pick(RELEASE, args.release.as_deref(), parse_switch)?;
     let given = (!args.release_paths.is_empty()).then(|| args.release_paths.join(","));
     let paths = sources.pick(RELEASE_PATHS, given.as_deref(), parse_paths)?;
     Ok(match (is_on.unwrap_or(true), paths) {
-        (false, _) => Allowed::Nowhere,
-        (true, None) => Allowed::Anywhere,
-        (true, Some(paths)) => Allowed::Below(paths),
+        (false, _) => AllowedPaths::Nowhere,
+        (true, None) => AllowedPaths::Anywhere,
+        (true, Some(paths)) => AllowedPaths::Below(paths),
     })
 }
 
@@ -46,13 +46,13 @@ fn parse_path(text: &str) -> Result<PathBuf, Invalid> {
     }
 }
 
-pub(super) fn show(allowed: &Allowed, table: &mut toml::Table) {
+pub(super) fn show(allowed: &AllowedPaths, table: &mut toml::Table) {
     let is_on = match allowed {
-        Allowed::Nowhere => "off",
-        Allowed::Anywhere | Allowed::Below(_) => "on",
+        AllowedPaths::Nowhere => "off",
+        AllowedPaths::Anywhere | AllowedPaths::Below(_) => "on",
     };
     table.insert("release".into(), is_on.into());
-    if let Allowed::Below(paths) = allowed {
+    if let AllowedPaths::Below(paths) = allowed {
         let paths = paths.iter().map(|p| p.display().to_string().into());
         table.insert("release_paths".into(), toml::Value::Array(paths.collect()));
     }

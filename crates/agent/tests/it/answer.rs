@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use model::held::HeldReport;
-use supervisor::{LogWanted, NoLog, Recovered, Request, Until};
+use supervisor::{LogRequest, LogError, Recovered, Request, ReadUntil};
 use wire::ask::{Ask, Logs, Question, WINDOW};
 use wire::{Output, UpKind};
 
@@ -20,7 +20,7 @@ pub(crate) async fn output(server: &mut Server) -> Output {
     }
 }
 
-async fn answer_logs(supervisor: &mut FakeSupervisor, no_log: NoLog) -> LogWanted {
+async fn answer_logs(supervisor: &mut FakeSupervisor, no_log: LogError) -> LogRequest {
     let Some(Request::Logs(wanted, answer)) = supervisor.requests.recv().await else {
         panic!("not asked for a log");
     };
@@ -82,8 +82,8 @@ async fn a_refusal_is_passed_on_and_an_unknown_question_refused() {
     session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         send(&mut server, Ask::new(1, &logs(false))).await;
-        let wanted = answer_logs(&mut supervisor, NoLog::NotHeld(name("n/a"))).await;
-        assert_eq!((wanted.tail_lines, wanted.until), (7, Until::Now));
+        let wanted = answer_logs(&mut supervisor, LogError::NotHeld(name("n/a"))).await;
+        assert_eq!((wanted.tail_lines, wanted.until), (7, ReadUntil::CurrentEnd));
         let refused = output(&mut server).await;
         assert!(refused.last);
         assert_eq!(refused.refused, "the agent does not hold n/a");
@@ -106,13 +106,13 @@ async fn a_follower_gets_an_empty_chunk_at_once_and_waits_for_output() {
     session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         send(&mut server, Ask::new(1, &logs(true))).await;
-        answer_logs(&mut supervisor, NoLog::Nothing("nothing yet".into())).await;
+        answer_logs(&mut supervisor, LogError::Unavailable("nothing yet".into())).await;
         let first = output(&mut server).await;
         assert_eq!((first.chunk.len(), first.last), (0, false));
         // Requested again and again, from the beginning of a new file.
-        let wanted = answer_logs(&mut supervisor, NoLog::Nothing("nothing yet".into())).await;
+        let wanted = answer_logs(&mut supervisor, LogError::Unavailable("nothing yet".into())).await;
         assert_eq!(wanted.tail_lines, u32::MAX);
-        answer_logs(&mut supervisor, NoLog::NotHeld(name("n/a"))).await;
+        answer_logs(&mut supervisor, LogError::NotHeld(name("n/a"))).await;
         let gone = output(&mut server).await;
         assert_eq!((gone.last, gone.refused.is_empty()), (true, false));
     })

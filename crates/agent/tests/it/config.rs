@@ -52,17 +52,17 @@ fn flag_wins_over_environment_over_file_over_default() {
     assert_eq!(config.servers.len(), 2);
     assert_eq!((config.memory_max, config.cpu_max), (256 << 20, 50));
     assert_eq!(config.cgroups.as_str(), "auto");
-    assert_eq!(config.release, supervisor::Allowed::Anywhere);
+    assert_eq!(config.release, supervisor::AllowedPaths::Anywhere);
 }
 
 #[test]
 fn releases_are_limited_to_folders_or_off() {
     let allowed = |env: &[(&str, &str)]| resolve(&with_server(), env).unwrap().release;
     let folders = ("MUSTER_RELEASE_PATHS", "/srv, /etc/app");
-    let below = supervisor::Allowed::Below(vec!["/srv".into(), "/etc/app".into()]);
+    let below = supervisor::AllowedPaths::Below(vec!["/srv".into(), "/etc/app".into()]);
     assert_eq!(allowed(&[folders]), below);
     let off = ("MUSTER_RELEASE", "off");
-    assert_eq!(allowed(&[folders, off]), supervisor::Allowed::Nowhere);
+    assert_eq!(allowed(&[folders, off]), supervisor::AllowedPaths::Nowhere);
 }
 
 #[test]

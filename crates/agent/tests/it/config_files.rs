@@ -1,7 +1,7 @@
 //! Configuration files that a scripted server writes and reads, through a session.
 
 use model::config_file::{DesiredFile, FileLookup, FileMetadata, WrittenFile};
-use supervisor::{Allowed, Recovered};
+use supervisor::{AllowedPaths, Recovered};
 use wire::ask::{Ask, Question, ReadFile, WriteFile};
 
 use crate::answer::output;
@@ -100,7 +100,7 @@ async fn an_empty_chunk_says_that_the_work_has_begun() {
 #[tokio::test]
 async fn a_host_with_release_off_refuses() {
     let (state, _supervisor) = state(Recovered::default(), 64);
-    let mut state = state.with_release(Allowed::Nowhere);
+    let mut state = state.with_release(AllowedPaths::Nowhere);
     session(&mut state, 4096, async |mut server| {
         welcome(&mut server).await;
         for question in [write("/tmp/x", "", ""), read("/etc/passwd")] {

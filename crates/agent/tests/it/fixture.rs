@@ -10,7 +10,7 @@ use agent::supervisor_link::SupervisorLink;
 use futures_util::{SinkExt, StreamExt};
 use model::spec::{Commands, Identity, Limits, Policy, WarnReport};
 use model::{Code, FullName, Host, OpId, Outcome, Spec, State, Status, TaskId, UnixMillis};
-use supervisor::{Hold, Notice, Recovered, Request};
+use supervisor::{Registration, Notice, Recovered, Request};
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio_util::codec::Framed;
@@ -156,9 +156,9 @@ pub(crate) fn desired(full_name: &str, incarnation: u64) -> DesiredProcess {
 }
 
 /// The same process as recovered from the journal.
-pub(crate) fn recovered(full_name: &str, incarnation: u64) -> Hold {
+pub(crate) fn recovered(full_name: &str, incarnation: u64) -> Registration {
     let process = desired(full_name, incarnation);
-    Hold {
+    Registration {
         name: name(full_name),
         incarnation,
         spec: Arc::new(spec()),

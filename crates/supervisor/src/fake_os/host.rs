@@ -26,7 +26,7 @@ tokio::task_local! {
 
 /// What an agent that is killed in the middle of something panics with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Killed;
+pub struct AgentKilled;
 
 /// A handle on the host; clones are the same host.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ struct Inner {
 
 /// How an agent is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum AgentDeath {
     /// Alone.
     Killed,
     /// With its whole host, which boots again.
@@ -53,7 +53,7 @@ pub enum How {
 
 #[derive(Debug, Clone, Copy)]
 struct Death {
-    how: How,
+    how: AgentDeath,
     moments_left: u32,
     /// How much stays of what was written last, of 256 parts.
     kept: u8,
@@ -106,7 +106,7 @@ impl Host {
     }
 
     /// Kills the agent in the middle of what it does: each call to its host has a moment before and one after it.
-    pub fn kill_agent_after(&self, moments: u32, how: How, kept: u8) {
+    pub fn kill_agent_after(&self, moments: u32, how: AgentDeath, kept: u8) {
         self.0.dies_after.set(Some(Death {
             how,
             moments_left: moments,
@@ -204,10 +204,10 @@ impl Host {
         if death.moments_left == 0 {
             self.0.dies_after.set(None);
             match death.how {
-                How::Killed => self.cut_journal(death.journal_length, death.kept),
-                How::PowerLost => self.lose_power(death.kept),
+                AgentDeath::Killed => self.cut_journal(death.journal_length, death.kept),
+                AgentDeath::PowerLost => self.lose_power(death.kept),
             }
-            panic_any(Killed);
+            panic_any(AgentKilled);
         }
         death.moments_left -= 1;
         death.journal_length = self.journal_length();

@@ -6,7 +6,7 @@ use std::path::Path;
 use model::event::Event;
 use model::{OpId, Outcome};
 
-use crate::Hold;
+use crate::Registration;
 use crate::journal;
 use crate::journal::entry::{Entry, Picture};
 use crate::machine::{Cause, Phase, Process, Step};
@@ -15,19 +15,19 @@ use crate::machine::{Cause, Phase, Process, Step};
 pub type Execution = (OpId, &'static str, i32, u64);
 
 #[derive(Debug, Default)]
-pub struct Trace {
+pub struct JournalTrace {
     pub executions: BTreeSet<Execution>,
     /// Every end that was written down, and how often.
     pub ends: BTreeMap<OpId, Vec<Outcome>>,
     pub events: BTreeMap<u64, Event>,
     /// What the agent holds, each with the flag and whether it is managed as they are now.
-    pub held: Vec<Hold>,
+    pub held: Vec<Registration>,
 }
 
 /// The state of each process by the journal in `dir`, for people.
 pub fn states(dir: &Path) -> Vec<String> {
     let picture = Picture::of(journal::entries(dir));
-    let state = |(hold, process): (Hold, Process)| format!("{}: {process:?}", hold.name);
+    let state = |(hold, process): (Registration, Process)| format!("{}: {process:?}", hold.name);
     picture.held.into_values().map(state).collect()
 }
 
@@ -49,14 +49,14 @@ pub(super) fn executions(dir: &Path) -> Vec<Execution> {
     states.collect()
 }
 
-impl Trace {
+impl JournalTrace {
     /// What the journal in `dir` tells, from its beginning: no history is long enough for it to be written anew.
     pub fn read(dir: &Path) -> Self {
         let entries = journal::entries(dir);
         let mut trace = Self::default();
         entries.iter().for_each(|entry| trace.take(entry));
         let holds = Picture::of(entries).held.into_values();
-        let holds = holds.map(|(hold, process)| Hold {
+        let holds = holds.map(|(hold, process)| Registration {
             flag: process.flag,
             managed: process.managed,
             ..hold

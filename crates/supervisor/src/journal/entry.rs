@@ -8,7 +8,7 @@ use model::group::ProcessGroup;
 use model::{Flag, FullName, Labels, Namespace, OpId, Outcome, Spec, UnixMillis};
 use serde::{Deserialize, Serialize};
 
-use crate::Hold;
+use crate::Registration;
 use crate::machine::Process;
 
 /// How many operations that are over and acknowledged are still known, so that a repeated one is not run again.
@@ -57,8 +57,8 @@ pub(crate) struct HoldEntry {
     registered_at: UnixMillis,
 }
 
-impl From<&Hold> for HoldEntry {
-    fn from(hold: &Hold) -> Self {
+impl From<&Registration> for HoldEntry {
+    fn from(hold: &Registration) -> Self {
         Self {
             name: hold.name.clone(),
             incarnation: hold.incarnation,
@@ -72,7 +72,7 @@ impl From<&Hold> for HoldEntry {
     }
 }
 
-impl From<HoldEntry> for Hold {
+impl From<HoldEntry> for Registration {
     fn from(entry: HoldEntry) -> Self {
         Self {
             name: entry.name,
@@ -171,7 +171,7 @@ impl Ledger {
 #[derive(Debug, Default)]
 pub(crate) struct Picture {
     pub(crate) boot_id: String,
-    pub(crate) held: HashMap<FullName, (Hold, Process)>,
+    pub(crate) held: HashMap<FullName, (Registration, Process)>,
     pub(crate) groups: BTreeMap<Namespace, Vec<ProcessGroup>>,
     pub(crate) ledger: Ledger,
 }
@@ -189,7 +189,7 @@ impl Picture {
         match entry {
             Entry::Opened { boot_id } => self.boot_id = boot_id,
             Entry::Hold(hold) => {
-                let hold = Hold::from(*hold);
+                let hold = Registration::from(*hold);
                 match self.held.get_mut(&hold.name) {
                     Some((held, process)) => {
                         if held.incarnation != hold.incarnation {

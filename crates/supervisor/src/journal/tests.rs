@@ -14,15 +14,15 @@ use proptest::prelude::*;
 
 use super::entry::{Entry, HoldEntry, Picture};
 use super::{Extent, HEADER, Journal};
-use crate::Hold;
+use crate::Registration;
 use crate::machine::{Alive, CurrentRun, Form, Phase, Process, Run, RunFacts, Ticket};
 
 fn name(number: u32) -> FullName {
     format!("ns/p{number}").parse().unwrap()
 }
 
-fn hold(number: u32) -> Hold {
-    Hold {
+fn hold(number: u32) -> Registration {
+    Registration {
         name: name(number),
         incarnation: 3,
         spec: Arc::new(crate::machine::tests_spec()),

@@ -11,7 +11,7 @@
 //! call it beside whatever must not wait.
 
 mod account;
-mod allowed;
+mod allowed_paths;
 mod backup;
 mod current;
 mod error;
@@ -20,7 +20,7 @@ mod fresh;
 mod place;
 mod turn;
 
-pub use allowed::Allowed;
+pub use allowed_paths::AllowedPaths;
 pub use error::ConfigFileError;
 
 use std::io::Read;
@@ -40,12 +40,12 @@ use turn::Turns;
 /// Writes and reads files for a server, where this host allows it.
 #[derive(Debug)]
 pub struct ConfigFiles {
-    allowed: Allowed,
+    allowed: AllowedPaths,
     turns: Turns,
 }
 
 impl ConfigFiles {
-    pub fn new(allowed: Allowed) -> Self {
+    pub fn new(allowed: AllowedPaths) -> Self {
         Self {
             allowed,
             turns: Turns::default(),

@@ -19,22 +19,22 @@ const BLOCK: usize = 64 * 1024;
 
 /// Where the reading ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub enum ReadUntil {
     /// At what was there when it was opened.
-    Now,
+    CurrentEnd,
     /// Never: it goes on with what is written later.
-    Told,
+    Cancelled,
 }
 
 /// What became of the file when all of it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum FileChange {
     /// It is still the one.
-    Same,
+    Unchanged,
     /// It begins anew: cut, or another took its place.
-    Anew,
+    Restarted,
     /// There is none now.
-    Gone,
+    Removed,
 }
 
 /// A file that is being read.
@@ -54,7 +54,7 @@ impl Log {
         rights: Rights,
         is_spool: bool,
         tail_lines: u32,
-        until: Until,
+        until: ReadUntil,
     ) -> io::Result<Self> {
         let file = open(&path, &rights)?;
         let size = file.metadata()?.len();
@@ -65,8 +65,8 @@ impl Log {
             file,
             position,
             end: match until {
-                Until::Now => Some(size),
-                Until::Told => None,
+                ReadUntil::CurrentEnd => Some(size),
+                ReadUntil::Cancelled => None,
             },
         })
     }
@@ -95,28 +95,30 @@ impl Log {
     }
 
     /// Looks whether its writer has gone elsewhere, and goes after it once all of it was read.
-    pub fn turn(&mut self) -> io::Result<Turn> {
+    pub fn follow_writer(&mut self) -> io::Result<FileChange> {
         let ours = self.file.metadata()?;
         if ours.len() > self.position {
             // Its last words come first.
-            return Ok(Turn::Same);
+            return Ok(FileChange::Unchanged);
         }
         let found = self.rights.with(|| fs::metadata(&self.path));
         let found = match found {
             Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Turn::Gone),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(FileChange::Removed);
+            }
             Err(error) => return Err(error),
         };
         if (found.dev(), found.ino()) != (ours.dev(), ours.ino()) {
             self.file = open(&self.path, &self.rights)?;
             self.position = 0;
-            return Ok(Turn::Anew);
+            return Ok(FileChange::Restarted);
         }
         if ours.len() < self.position {
             self.position = 0;
-            return Ok(Turn::Anew);
+            return Ok(FileChange::Restarted);
         }
-        Ok(Turn::Same)
+        Ok(FileChange::Unchanged)
     }
 }
 
@@ -166,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    fn log(text: &[u8], lines: u32, until: Until) -> (tempfile::TempDir, Log) {
+    fn log(text: &[u8], lines: u32, until: ReadUntil) -> (tempfile::TempDir, Log) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         fs::write(&path, text).unwrap();
@@ -184,7 +186,7 @@ mod tests {
             ("\n\n\n", 2, "\n\n"),
             ("", 5, ""),
         ] {
-            let (_dir, mut log) = log(text.as_bytes(), lines, Until::Now);
+            let (_dir, mut log) = log(text.as_bytes(), lines, ReadUntil::CurrentEnd);
             assert_eq!(
                 log.read(100).unwrap(),
                 tail.as_bytes(),
@@ -197,23 +199,26 @@ mod tests {
     fn a_line_longer_than_a_block_is_whole_and_a_longer_tail_is_bounded() {
         let line = [vec![b'x'; 3 * BLOCK], b"\n".to_vec()].concat();
         let text = [b"before\n".to_vec(), line.clone()].concat();
-        let (_dir, mut file) = log(&text, 1, Until::Now);
+        let (_dir, mut file) = log(&text, 1, ReadUntil::CurrentEnd);
         assert_eq!(file.read(usize::MAX).unwrap(), line);
         let text = vec![b'y'; MAX_TAIL as usize + 10];
-        let (_dir, mut file) = log(&text, 1, Until::Now);
+        let (_dir, mut file) = log(&text, 1, ReadUntil::CurrentEnd);
         assert_eq!(file.read(usize::MAX).unwrap().len(), MAX_TAIL as usize);
     }
 
     #[test]
     fn the_hole_in_a_spool_is_not_shown() {
         let text = [vec![0; 5000], b"kept\nlines\n".to_vec()].concat();
-        let (_dir, mut log) = log(&text, 100, Until::Now);
+        let (_dir, mut log) = log(&text, 100, ReadUntil::CurrentEnd);
         assert_eq!(log.read(100).unwrap(), b"kept\nlines\n");
     }
 
     #[test]
     fn what_is_written_later_counts_only_when_it_is_followed() {
-        for (until, then) in [(Until::Now, &b""[..]), (Until::Told, b"b\n")] {
+        for (until, then) in [
+            (ReadUntil::CurrentEnd, &b""[..]),
+            (ReadUntil::Cancelled, b"b\n"),
+        ] {
             let (dir, mut log) = log(b"a\n", 5, until);
             assert_eq!(log.read(100).unwrap(), b"a\n");
             let path = dir.path().join("log");
@@ -225,35 +230,41 @@ mod tests {
 
     #[test]
     fn a_file_that_was_cut_or_replaced_is_read_from_its_beginning() {
-        let (dir, mut log) = log(b"old\n", 5, Until::Told);
+        let (dir, mut log) = log(b"old\n", 5, ReadUntil::Cancelled);
         let path = dir.path().join("log");
         assert_eq!(log.read(100).unwrap(), b"old\n");
-        assert_eq!(log.turn().unwrap(), Turn::Same);
+        assert_eq!(log.follow_writer().unwrap(), FileChange::Unchanged);
         fs::write(&path, "").unwrap();
-        assert_eq!(log.turn().unwrap(), Turn::Anew);
+        assert_eq!(log.follow_writer().unwrap(), FileChange::Restarted);
         fs::rename(&path, dir.path().join("log.1")).unwrap();
-        assert_eq!(log.turn().unwrap(), Turn::Gone);
+        assert_eq!(log.follow_writer().unwrap(), FileChange::Removed);
         fs::write(&path, "new\n").unwrap();
-        assert_eq!(log.turn().unwrap(), Turn::Anew);
+        assert_eq!(log.follow_writer().unwrap(), FileChange::Restarted);
         assert_eq!(log.read(100).unwrap(), b"new\n");
     }
 
     #[test]
     fn what_was_written_before_a_file_went_is_read_before_its_successor() {
-        let (dir, mut log) = log(b"", 5, Until::Told);
+        let (dir, mut log) = log(b"", 5, ReadUntil::Cancelled);
         let path = dir.path().join("log");
         fs::write(&path, "last words\n").unwrap();
         fs::remove_file(&path).unwrap();
-        assert_eq!(log.turn().unwrap(), Turn::Same);
+        assert_eq!(log.follow_writer().unwrap(), FileChange::Unchanged);
         assert_eq!(log.read(100).unwrap(), b"last words\n");
-        assert_eq!(log.turn().unwrap(), Turn::Gone);
+        assert_eq!(log.follow_writer().unwrap(), FileChange::Removed);
     }
 
     #[test]
     fn what_is_no_file_is_not_opened() {
         let dir = tempfile::tempdir().unwrap();
-        let error =
-            Log::open(dir.path().to_owned(), Rights::Agent, true, 1, Until::Now).unwrap_err();
+        let error = Log::open(
+            dir.path().to_owned(),
+            Rights::Agent,
+            true,
+            1,
+            ReadUntil::CurrentEnd,
+        )
+        .unwrap_err();
         assert_eq!(error.to_string(), "it is not a file");
     }
 }

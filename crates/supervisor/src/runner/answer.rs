@@ -13,7 +13,7 @@ use crate::os::procfs::Stat;
 use crate::os::rights::Rights;
 use crate::os::tail::Log;
 use crate::os::{clock, look, sink, user};
-use crate::{LogWanted, NoLog};
+use crate::{LogError, LogRequest};
 
 impl Runner {
     pub(super) fn held_report(&self) -> HeldReport {
@@ -30,20 +30,20 @@ impl Runner {
         HeldReport { processes, foreign }
     }
 
-    pub(super) fn open_log(&self, wanted: &LogWanted) -> Result<Log, NoLog> {
+    pub(super) fn open_log(&self, wanted: &LogRequest) -> Result<Log, LogError> {
         let held = self
             .names
             .get(&wanted.process)
             .and_then(|key| self.held.get(key))
-            .ok_or_else(|| NoLog::NotHeld(wanted.process.clone()))?;
+            .ok_or_else(|| LogError::NotHeld(wanted.process.clone()))?;
         let (path, is_spool) = written_by(held).ok_or_else(|| nothing(&held.hold.name, held))?;
         let rights = match is_spool {
             true => Rights::Agent,
-            false => Rights::of(&held.hold.spec.identity.user).map_err(NoLog::Nothing)?,
+            false => Rights::of(&held.hold.spec.identity.user).map_err(LogError::Unavailable)?,
         };
         let shown = format!("{}{}", path.display(), rights.shown());
         Log::open(path, rights, is_spool, wanted.tail_lines, wanted.until)
-            .map_err(|error| NoLog::Nothing(format!("cannot read {shown}: {error}")))
+            .map_err(|error| LogError::Unavailable(format!("cannot read {shown}: {error}")))
     }
 }
 
@@ -132,8 +132,8 @@ fn written_by(held: &Held) -> Option<(PathBuf, bool)> {
     held.process.sinks().last().map(of_sink)
 }
 
-fn nothing(name: &FullName, held: &Held) -> NoLog {
-    NoLog::Nothing(match held.hold.spec.identity.log_path.as_str() {
+fn nothing(name: &FullName, held: &Held) -> LogError {
+    LogError::Unavailable(match held.hold.spec.identity.log_path.as_str() {
         "" if held.process.alive().is_some() => format!(
             "{name} has no log_path, and its output is not the agent's: it was started by somebody else, or is a daemon"
         ),

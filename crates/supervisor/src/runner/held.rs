@@ -13,11 +13,11 @@ use crate::machine::{
 };
 use crate::os::family::Mark;
 use crate::os::spawn::{Complaints, Gated};
-use crate::{Hold, Notice};
+use crate::{Notice, Registration};
 
 #[derive(Debug)]
 pub(crate) struct Held {
-    pub(crate) hold: Hold,
+    pub(crate) hold: Registration,
     pub(crate) process: Process,
     pub(crate) mark: Mark,
     /// The tick that stands in the heap for it.
@@ -72,7 +72,7 @@ pub(crate) struct Held {
 
 impl Held {
     /// `agent` tells the commands of one agent on this machine from those of another.
-    pub(crate) fn new(hold: Hold, process: Process, agent: &str) -> Self {
+    pub(crate) fn new(hold: Registration, process: Process, agent: &str) -> Self {
         let mark = Mark::new(agent, &hold.name);
         Self {
             hold,

@@ -9,7 +9,7 @@ use crate::journal::entry::Entry;
 use crate::machine::{Alive, Event, Process, Ticket};
 use crate::os::unknown::Unknown;
 use crate::os::{clock, look};
-use crate::{Hold, Notice, Operation, Request};
+use crate::{Notice, Operation, Registration, Request};
 
 /// What was taken and not begun.
 #[derive(Debug, Default)]
@@ -120,7 +120,7 @@ impl Runner {
     }
 
     /// Holds a process; `None` when that changes nothing.
-    fn hold(&mut self, hold: Hold) -> Option<Key> {
+    fn hold(&mut self, hold: Registration) -> Option<Key> {
         let entry = Entry::Hold(Box::new((&hold).into()));
         let Some(key) = self.names.get(&hold.name).copied() else {
             self.write(&[entry]);
@@ -130,7 +130,7 @@ impl Runner {
         };
         let held = self.held.get_mut(&key)?;
         let anew = held.hold.incarnation != hold.incarnation;
-        let wanted = Hold {
+        let wanted = Registration {
             flag: held.hold.flag,
             managed: held.hold.managed,
             ..hold.clone()
@@ -149,7 +149,7 @@ impl Runner {
         Some(key)
     }
 
-    pub(super) fn insert(&mut self, hold: Hold, process: Process) -> Key {
+    pub(super) fn insert(&mut self, hold: Registration, process: Process) -> Key {
         let key = Key(self.next_key);
         self.next_key += 1;
         self.names.insert(hold.name.clone(), key);

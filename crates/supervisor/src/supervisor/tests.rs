@@ -12,7 +12,7 @@ use crate::journal::Journal;
 use crate::journal::entry::Entry;
 use crate::machine::{Alive, CurrentRun, Form, Phase, Process, Ticket, tests_spec};
 use crate::os::procfs::Stat;
-use crate::{Hold, Notice};
+use crate::{Notice, Registration};
 
 #[tokio::test]
 async fn after_a_restart_of_the_host_operations_end_and_kept_processes_come_back() {
@@ -24,7 +24,7 @@ async fn after_a_restart_of_the_host_operations_end_and_kept_processes_come_back
     spec.identity.user = nix::unistd::geteuid().to_string();
     spec.control.start_cmd = "sleep 1000".into();
     let name: FullName = "ns/p".parse().unwrap();
-    let hold = Hold {
+    let hold = Registration {
         name: name.clone(),
         incarnation: 1,
         spec: Arc::new(spec),

@@ -3,7 +3,7 @@
 use model::held::HeldReport;
 use model::operation::Op;
 use model::{Flag, FullName};
-use supervisor::{Log, LogWanted, NoLog, Request, Turn, Until};
+use supervisor::{FileChange, Log, LogError, LogRequest, ReadUntil, Request};
 use tokio::sync::oneshot;
 
 use crate::keeper::{Home, Keeper, name, wait_for};
@@ -14,9 +14,9 @@ fn held(keeper: &Keeper) -> HeldReport {
     report.blocking_recv().unwrap()
 }
 
-fn log_of(keeper: &Keeper, process: &FullName, until: Until) -> Result<Log, NoLog> {
+fn log_of(keeper: &Keeper, process: &FullName, until: ReadUntil) -> Result<Log, LogError> {
     let (answer, log) = oneshot::channel();
-    let wanted = LogWanted {
+    let wanted = LogRequest {
         process: process.clone(),
         tail_lines: 100,
         until,
@@ -101,20 +101,24 @@ fn a_foreground_program_without_a_log_is_read_from_its_spool() {
     let mut keeper = home.keeper();
     keeper.hold(home.spec("--print first --print second --stay"));
     assert_eq!(
-        log_of(&keeper, &name(), Until::Now).unwrap_err(),
-        NoLog::Nothing(
+        log_of(&keeper, &name(), ReadUntil::CurrentEnd).unwrap_err(),
+        LogError::Unavailable(
             "test/odd has no log_path and does not run, so nothing of its output is kept".into()
         )
     );
     keeper.succeed(1, Op::Start);
-    let mut log = log_of(&keeper, &name(), Until::Now).unwrap();
+    let mut log = log_of(&keeper, &name(), ReadUntil::CurrentEnd).unwrap();
     assert_eq!(text(&mut log), "first\nsecond\n");
     // With the run its spool goes.
     keeper.succeed(2, Op::Stop);
     let mut log = wait_for("the spool to go", || {
-        (log.turn().unwrap() == Turn::Gone).then_some(log_of(&keeper, &name(), Until::Now))
+        (log.follow_writer().unwrap() == FileChange::Removed).then_some(log_of(
+            &keeper,
+            &name(),
+            ReadUntil::CurrentEnd,
+        ))
     });
-    assert!(matches!(&mut log, Err(NoLog::Nothing(_))), "{log:?}");
+    assert!(matches!(&mut log, Err(LogError::Unavailable(_))), "{log:?}");
 }
 
 #[test]
@@ -126,15 +130,15 @@ fn a_log_is_followed_through_rotation() {
     keeper.hold(spec);
     keeper.succeed(1, Op::Start);
     let path = home.path("logs/odd.log");
-    let mut log = log_of(&keeper, &name(), Until::Told).unwrap();
+    let mut log = log_of(&keeper, &name(), ReadUntil::Cancelled).unwrap();
     assert_eq!(text(&mut log), "hello\n");
     std::fs::rename(&path, home.path("logs/odd.log.1")).unwrap();
     std::fs::write(&path, "rotated\n").unwrap();
-    assert_eq!(log.turn().unwrap(), Turn::Anew);
+    assert_eq!(log.follow_writer().unwrap(), FileChange::Restarted);
     assert_eq!(text(&mut log), "rotated\n");
     // It is there after the run, too.
     keeper.succeed(2, Op::Stop);
-    let mut log = log_of(&keeper, &name(), Until::Now).unwrap();
+    let mut log = log_of(&keeper, &name(), ReadUntil::CurrentEnd).unwrap();
     assert_eq!(text(&mut log), "rotated\n");
 }
 
@@ -143,8 +147,8 @@ fn what_is_not_held_has_no_log() {
     let home = Home::new();
     let keeper = home.keeper();
     let stranger: FullName = "test/nobody".parse().unwrap();
-    let error = log_of(&keeper, &stranger, Until::Now).unwrap_err();
-    assert_eq!(error, NoLog::NotHeld(stranger));
+    let error = log_of(&keeper, &stranger, ReadUntil::CurrentEnd).unwrap_err();
+    assert_eq!(error, LogError::NotHeld(stranger));
 }
 
 /// Only root can take the rights of somebody else.
@@ -165,6 +169,6 @@ fn a_log_is_opened_with_the_rights_of_its_user() {
     std::fs::set_permissions(&secret, mode).unwrap();
     std::os::unix::fs::symlink(&secret, home.path("work/log")).unwrap();
     keeper.hold(spec);
-    let error = log_of(&keeper, &name(), Until::Now).unwrap_err();
+    let error = log_of(&keeper, &name(), ReadUntil::CurrentEnd).unwrap_err();
     assert!(error.to_string().contains("Permission denied"), "{error}");
 }

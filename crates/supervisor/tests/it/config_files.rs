@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use md5::{Digest, Md5};
 use model::config_file::{DEFAULT_BACKUPS, DesiredFile, WrittenFile};
-use supervisor::{Allowed, ConfigFileError, ConfigFiles};
+use supervisor::{AllowedPaths, ConfigFileError, ConfigFiles};
 use tempfile::TempDir;
 
 use crate::keeper::{skip, wait_for};
@@ -34,10 +34,10 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new() -> Self {
-        Self::with(Allowed::Anywhere)
+        Self::with(AllowedPaths::Anywhere)
     }
 
-    pub(crate) fn with(allowed: Allowed) -> Self {
+    pub(crate) fn with(allowed: AllowedPaths) -> Self {
         Self {
             dir: TempDir::new().unwrap(),
             files: ConfigFiles::new(allowed),
@@ -254,7 +254,7 @@ fn writer() {
     let Ok(path) = std::env::var(WRITER) else {
         return;
     };
-    let files = ConfigFiles::new(Allowed::Anywhere);
+    let files = ConfigFiles::new(AllowedPaths::Anywhere);
     for number in 0.. {
         let content = [b"ab"[number % 2]; 400_000];
         let wanted = wanted(Path::new(&path), &content);

@@ -10,7 +10,9 @@ use model::event::Event;
 use model::operation::{Op, OpId, TaskId};
 use model::spec::{Commands, Identity, Policy, Probe};
 use model::{Code, Flag, FullName, Outcome, Spec, State, Status, UnixMillis};
-use supervisor::{ControlGroups, Hold, Notice, Operation, Options, Recovered, Request, Supervisor};
+use supervisor::{
+    ControlGroups, Notice, Operation, Options, Recovered, Registration, Request, Supervisor,
+};
 use tokio::sync::{mpsc, watch};
 
 /// Longer than anything here takes on a slow machine.
@@ -340,7 +342,7 @@ impl Keeper {
     }
 
     pub(crate) fn hold_as(&self, name: &FullName, spec: Spec, flag: Flag, managed: bool) {
-        self.ask(Request::Hold(Hold {
+        self.ask(Request::Hold(Registration {
             name: name.clone(),
             incarnation: 1,
             spec: Arc::new(spec),

@@ -430,7 +430,7 @@ fn a_process_that_is_forgotten_and_held_anew_in_one_breath_is_held() {
     keeper.hold(home.daemon());
     keeper.succeed(1, Op::Start);
     let pid = keeper.running().pid;
-    let anew = supervisor::Hold {
+    let anew = supervisor::Registration {
         name: crate::keeper::name(),
         incarnation: 2,
         spec: std::sync::Arc::new(home.daemon()),
@@ -442,7 +442,7 @@ fn a_process_that_is_forgotten_and_held_anew_in_one_breath_is_held() {
     };
     for round in 0..20 {
         keeper.ask(supervisor::Request::Forget(crate::keeper::name()));
-        keeper.ask(supervisor::Request::Hold(supervisor::Hold {
+        keeper.ask(supervisor::Request::Hold(supervisor::Registration {
             incarnation: 2 + round,
             ..anew.clone()
         }));

@@ -12,7 +12,7 @@ use std::process::{Child, Command};
 use model::operation::Op;
 use model::spec::{ConfigFile, Probe};
 use model::{Code, Flag, Spec};
-use supervisor::{ControlGroups, LogWanted, Request, Until};
+use supervisor::{ControlGroups, LogRequest, ReadUntil, Request};
 use tokio::sync::oneshot;
 
 use crate::keeper::{Home, Keeper, both_ways, is_alive, name, read, wait_for};
@@ -311,10 +311,10 @@ fn a_link_in_place_of_the_log_folder_shows_nothing() {
     let pid = keeper.running().pid;
     replace_by_vault(&home, "mine/logs");
     let (answer, log) = oneshot::channel();
-    let wanted = LogWanted {
+    let wanted = LogRequest {
         process: name(),
         tail_lines: 10,
-        until: Until::Now,
+        until: ReadUntil::CurrentEnd,
     };
     keeper.ask(Request::Logs(wanted, answer));
     let error = log.blocking_recv().unwrap().unwrap_err().to_string();

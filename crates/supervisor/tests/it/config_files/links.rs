@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 
-use supervisor::{Allowed, ConfigFiles};
+use supervisor::{AllowedPaths, ConfigFiles};
 
 use super::{Desk, is_root};
 use crate::keeper::skip;
@@ -135,7 +135,7 @@ fn what_the_operator_does_not_allow_is_refused_whatever_leads_there() {
     fs::create_dir(desk.path("out")).unwrap();
     symlink("srv", desk.path("link")).unwrap();
     // The operator may name it by a link, too.
-    desk.files = ConfigFiles::new(Allowed::Below(vec![
+    desk.files = ConfigFiles::new(AllowedPaths::Below(vec![
         desk.path("link/app"),
         "/no/such".into(),
     ]));
@@ -148,7 +148,7 @@ fn what_the_operator_does_not_allow_is_refused_whatever_leads_there() {
         assert!(error.is_err());
     }
     assert!(desk.names("out").is_empty());
-    let off = Desk::with(Allowed::Nowhere);
+    let off = Desk::with(AllowedPaths::Nowhere);
     let error = off.write("app.conf", "x").unwrap_err().to_string();
     assert!(error.ends_with("its setting `release` is off"), "{error}");
     assert!(off.files.read("/etc/passwd", 9).is_err());

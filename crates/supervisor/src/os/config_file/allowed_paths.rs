@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::ConfigFileError;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Allowed {
+pub enum AllowedPaths {
     Nowhere,
     #[default]
     Anywhere,
@@ -14,7 +14,7 @@ pub enum Allowed {
     Below(Vec<PathBuf>),
 }
 
-impl Allowed {
+impl AllowedPaths {
     /// Whether anything may be written at all.
     pub(super) fn check_any(&self) -> Result<(), ConfigFileError> {
         match self {
