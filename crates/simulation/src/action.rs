@@ -1,10 +1,10 @@
-//! What may happen in a history, and how often.
+//! The actions of a history, and how often each happens.
 
 use model::Op;
 use supervisor::host::AgentDeath;
 use testing::Random;
 
-use crate::link::Weather;
+use crate::link::NetworkFaults;
 use crate::program;
 use crate::world::{N_HOSTS, N_PROCESSES, World};
 
@@ -22,14 +22,14 @@ pub(crate) enum Action {
     KillServer,
     StopServer,
     StartServer,
-    Weather,
+    NetworkFaults,
     CutLink,
     LinkDown,
     LinkUp,
     MoveClock,
 }
 
-/// So much more often than usual.
+/// How much more often stressed actions happen.
 const STRESS: usize = 4;
 
 const ACTIONS: [(usize, Action); 17] = [
@@ -45,26 +45,26 @@ const ACTIONS: [(usize, Action); 17] = [
     (6, Action::KillServer),
     (2, Action::StopServer),
     (14, Action::StartServer),
-    (6, Action::Weather),
+    (6, Action::NetworkFaults),
     (4, Action::CutLink),
     (2, Action::LinkDown),
     (5, Action::LinkUp),
     (4, Action::MoveClock),
 ];
 
-/// What goes wrong most in a history; its seed says.
+/// Which faults are most frequent in a history; the seed decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum FaultProfile {
     Everything,
     Agents,
     Network,
     Server,
     Hosts,
-    /// Several servers that are one.
+    /// Several replicas.
     Replicas,
 }
 
-impl Trouble {
+impl FaultProfile {
     pub(crate) const ALL: [Self; 6] = [
         Self::Everything,
         Self::Agents,
@@ -85,7 +85,7 @@ impl Trouble {
         }
     }
 
-    /// How often each thing happens.
+    /// The actions with their weights.
     pub(crate) fn actions(self) -> Vec<(usize, Action)> {
         let is_stressed = |action: Action| match self {
             Self::Everything => false,
@@ -95,7 +95,7 @@ impl Trouble {
             ),
             Self::Network => matches!(
                 action,
-                Action::Weather | Action::CutLink | Action::LinkDown | Action::LinkUp
+                Action::NetworkFaults | Action::CutLink | Action::LinkDown | Action::LinkUp
             ),
             Self::Server | Self::Replicas => matches!(
                 action,
@@ -115,11 +115,11 @@ impl Trouble {
 }
 
 impl World {
-    /// One thing happens.
+    /// Performs one random action.
     pub(crate) async fn act(&mut self) {
         let at = self.random.below(N_HOSTS);
         let address = self.agents[at].address;
-        let note = |what: &str| self.diary.note(format!("{address}: {what}"));
+        let note = |what: &str| self.log.note(format!("{address}: {what}"));
         match self.random.weighted(&self.actions) {
             Action::Register => self.register().await,
             Action::Unregister => self.unregister().await,
@@ -170,21 +170,21 @@ impl World {
                 if self.random.permille(700) {
                     self.wait_for_store().await;
                 }
-                self.diary.note("a server is killed");
+                self.log.note("a server is killed");
                 self.servers.one(&mut self.random).kill();
             }
             Action::StopServer => {
-                self.diary.note("a server is stopped");
+                self.log.note("a server is stopped");
                 self.servers.one(&mut self.random).stop().await;
             }
             Action::StartServer => {
-                self.diary.note("a server is started");
+                self.log.note("a server is started");
                 self.servers.one(&mut self.random).start().await;
             }
-            Action::Weather => {
-                let weather = weather(&mut self.random);
-                note(&format!("the network: {weather:?}"));
-                self.agents[at].link.set_weather(weather);
+            Action::NetworkFaults => {
+                let network_faults = network_faults(&mut self.random);
+                note(&format!("the network: {network_faults:?}"));
+                self.agents[at].link.set_faults(network_faults);
             }
             Action::CutLink => {
                 note("its connection is cut");
@@ -203,7 +203,7 @@ impl World {
                 let by_ms = hours * 3_600_000 + self.random.below(60_000) as i64;
                 match self.random.below(3) {
                     0 => {
-                        self.diary
+                        self.log
                             .note(format!("the servers' clock is moved by {by_ms} ms"));
                         self.servers.move_wall_clock(by_ms);
                     }
@@ -216,7 +216,7 @@ impl World {
         }
     }
 
-    /// Stopping an agent stops nothing that ran, unless an operation asked for it, or the host lost power meanwhile.
+    /// Stops an agent, which must stop no process, unless an operation does or the host loses power meanwhile.
     async fn stop_agent(&mut self, at: usize) {
         let is_idle = self.is_idle();
         let agent = &mut self.agents[at];
@@ -235,12 +235,12 @@ impl World {
     }
 }
 
-pub(crate) fn weather(random: &mut Random) -> Weather {
+pub(crate) fn network_faults(random: &mut Random) -> NetworkFaults {
     let mut times = |worst: usize| match random.permille(500) {
         true => 0,
         false => random.below(worst),
     };
-    Weather {
+    NetworkFaults {
         lost: times(200),
         repeated: times(300),
         late: times(500),

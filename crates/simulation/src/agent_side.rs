@@ -1,4 +1,4 @@
-//! One host with its agent: the real sessions, reports and supervisor, on a host that is only pretended.
+//! One fake host with its agent: the real sessions, reports and supervisor.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,10 +17,10 @@ use tokio::task::{JoinError, JoinHandle, spawn_local};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::diary::Diary;
+use crate::history_log::HistoryLog;
 use crate::link::Link;
 
-/// As the agent has them.
+/// As in the agent.
 const QUEUE: usize = 256;
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -29,11 +29,11 @@ pub(crate) struct AgentSide {
     pub(crate) address: Host,
     pub(crate) host: host::Host,
     pub(crate) link: Link,
-    /// What the agents of this host wrote down, as it was last read.
+    /// The journal of this host's agents, as last read.
     pub(crate) trace: JournalTrace,
     dir: PathBuf,
     agent: Option<Agent>,
-    diary: Diary,
+    log: HistoryLog,
 }
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl AgentSide {
         dir: &Path,
         link: Link,
         wall_clock: UnixMillis,
-        diary: Diary,
+        log: HistoryLog,
     ) -> Self {
         let dir = dir.join(address.ip.to_string());
         Self {
@@ -58,7 +58,7 @@ impl AgentSide {
             trace: JournalTrace::default(),
             dir,
             agent: None,
-            diary,
+            log,
         }
     }
 
@@ -82,15 +82,15 @@ impl AgentSide {
         self.agent = Some(Agent { stop, task });
     }
 
-    /// Notices an agent that was killed in the middle of something.
-    pub(crate) async fn mind(&mut self) {
+    /// Notes an agent that was killed in the middle of its work.
+    pub(crate) async fn note_end(&mut self) {
         self.note_host();
         if self
             .agent
             .as_ref()
             .is_some_and(|agent| agent.task.is_finished())
         {
-            self.diary.note(format!(
+            self.log.note(format!(
                 "{}: the agent was killed in the middle of something",
                 self.address
             ));
@@ -102,7 +102,7 @@ impl AgentSide {
         self.end(|agent| agent.task.abort()).await;
     }
 
-    /// As by SIGTERM: it leaves in good order, and leaves everything running.
+    /// As by SIGTERM: a clean shutdown that leaves every process running.
     pub(crate) async fn stop(&mut self) {
         self.end(|agent| agent.stop.cancel()).await;
     }
@@ -117,7 +117,7 @@ impl AgentSide {
         self.note_host();
     }
 
-    /// How its processes stand, by its journal.
+    /// The states of its processes, by its journal.
     pub(crate) fn states(&self) -> Vec<String> {
         trace::states(&self.dir)
     }
@@ -134,7 +134,7 @@ impl AgentSide {
 
     fn note_host(&self) {
         for line in self.host.take_log() {
-            self.diary.note(format!("{}: {line}", self.address));
+            self.log.note(format!("{}: {line}", self.address));
         }
     }
 
@@ -144,7 +144,7 @@ impl AgentSide {
     }
 }
 
-/// An agent may end because it was told to or was killed, and for no other reason.
+/// An agent may end because it was stopped or killed, and for no other reason.
 fn expect_kill(ended: Result<(), JoinError>) {
     if let Err(error) = ended
         && let Ok(panic) = error.try_into_panic()
@@ -154,7 +154,7 @@ fn expect_kill(ended: Result<(), JoinError>) {
     }
 }
 
-/// What `agent::run` does once it knows who it is, with a link in the place of TLS.
+/// What `agent::run` does after enrolment, with a link in place of TLS.
 async fn live(address: Host, dir: PathBuf, link: Link, stop: CancellationToken) {
     let options = Options {
         control_groups: ControlGroups::Off,
@@ -177,8 +177,8 @@ async fn live(address: Host, dir: PathBuf, link: Link, stop: CancellationToken) 
         let connect = async |_| link.connect().await;
         let spoken = run_sessions(1, connect, || link.chance(), &info, &mut state, &stop).await;
         spoken.expect("the supervisor goes on");
-        let _it_ended_already = stop_keeping.send(true);
-        let _in_vain = timeout(LEAVE_TIMEOUT, state.serve_supervisor()).await;
+        let _ = stop_keeping.send(true);
+        let _ = timeout(LEAVE_TIMEOUT, state.serve_supervisor()).await;
     };
     tokio::select! {
         biased;

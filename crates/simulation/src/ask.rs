@@ -1,4 +1,4 @@
-//! What people ask of the server, and what they may believe after its answer, or when there was none.
+//! Requests to the server, and what must hold after each reply, or without one.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use testing::Random;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 
-use crate::brake::Brake;
+use crate::clock_hold::ClockHold;
 use crate::program;
-use crate::world::{Belief, N_HOSTS, N_PROCESSES, World, hosts};
+use crate::world::{Expected, N_HOSTS, N_PROCESSES, World, hosts};
 
-/// How long the store is waited for when the server is to be killed while it works.
+/// How long to wait for the store to work before the server is killed.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 
 impl World {
@@ -45,18 +45,18 @@ impl World {
             })
             .await;
         for (index, at) in targets.iter().enumerate() {
-            let belief = match &answers {
-                Answered::So(answers) => match answers[index].code {
-                    Code::OK | Code::EXISTS => Belief::There,
+            let expected = match &answers {
+                Reply::Received(answers) => match answers[index].code {
+                    Code::OK | Code::EXISTS => Expected::There,
                     other => panic!("{said} was answered {other}"),
                 },
-                Answered::NotAtAll => continue,
-                Answered::Perhaps => match self.beliefs.get(&(*at, number)) {
-                    Some(Belief::There) => Belief::There,
-                    Some(Belief::Gone | Belief::Unsure) | None => Belief::Unsure,
+                Reply::NotSent => continue,
+                Reply::Unknown => match self.expected.get(&(*at, number)) {
+                    Some(Expected::There) => Expected::There,
+                    Some(Expected::Gone | Expected::Unsure) | None => Expected::Unsure,
                 },
             };
-            self.beliefs.insert((*at, number), belief);
+            self.expected.insert((*at, number), expected);
         }
     }
 
@@ -71,15 +71,15 @@ impl World {
             })
             .await;
         for at in targets {
-            let belief = match &answers {
-                Answered::So(_) => Belief::Gone,
-                Answered::NotAtAll => continue,
-                Answered::Perhaps => match self.beliefs.get(&(at, number)) {
-                    Some(Belief::Gone) | None => Belief::Gone,
-                    Some(Belief::There | Belief::Unsure) => Belief::Unsure,
+            let expected = match &answers {
+                Reply::Received(_) => Expected::Gone,
+                Reply::NotSent => continue,
+                Reply::Unknown => match self.expected.get(&(at, number)) {
+                    Some(Expected::Gone) | None => Expected::Gone,
+                    Some(Expected::There | Expected::Unsure) => Expected::Unsure,
                 },
             };
-            self.beliefs.insert((at, number), belief);
+            self.expected.insert((at, number), expected);
         }
     }
 
@@ -112,52 +112,52 @@ impl World {
                 control.operate(&caller, vec![request]).await
             })
             .await;
-        if let Answered::So(task) = answer {
-            self.diary.note(format!("{task} is {said}"));
+        if let Reply::Received(task) = answer {
+            self.log.note(format!("{task} is {said}"));
             self.tasks.insert(task, targets.len());
-            if self.is_calm {
-                self.calm_tasks.push(task);
+            if self.is_healed {
+                self.tasks_after_healing.push(task);
             }
         }
     }
 
-    /// Asks the server, which may be killed meanwhile.
+    /// Sends a request to the server, which may be killed meanwhile.
     async fn ask<T: 'static>(
         &mut self,
         said: &str,
         request: impl AsyncFnOnce(Control, Caller) -> Result<T, ControlError> + 'static,
-    ) -> Answered<T> {
-        let brake = self.brake.clone();
-        let Some(server) = self.servers.one_that_runs(&mut self.random) else {
-            return Answered::NotAtAll;
+    ) -> Reply<T> {
+        let clock_hold = self.clock_hold.clone();
+        let Some(server) = self.servers.running_one(&mut self.random) else {
+            return Reply::NotSent;
         };
         let Some(control) = server.control() else {
-            return Answered::NotAtAll;
+            return Reply::NotSent;
         };
-        self.diary.note(said);
+        self.log.note(said);
         let asking = spawn_local(async move {
-            // As the door does: whatever any replica answered for is known.
+            // As the HTTP listener does: wait for everything that any replica has acknowledged.
             control.settled().await;
             request(control, Caller::system()).await
         });
-        if !self.is_calm && self.random.permille(60) {
-            wait_for_store(&brake, &mut self.random).await;
-            self.diary.note("the server is killed while it is asked");
+        if !self.is_healed && self.random.permille(60) {
+            wait_for_store(&clock_hold, &mut self.random).await;
+            self.log.note("the server is killed while it is asked");
             server.kill();
             if !asking.is_finished() {
                 asking.abort();
-                return Answered::Perhaps;
+                return Reply::Unknown;
             }
         }
         match asking.await.expect("the server does not panic") {
-            Ok(answer) => Answered::So(answer),
-            Err(ControlError::Busy(_) | ControlError::Unavailable(_)) => Answered::Perhaps,
+            Ok(answer) => Reply::Received(answer),
+            Err(ControlError::Busy(_) | ControlError::Unavailable(_)) => Reply::Unknown,
             Err(error) => panic!("{said}: {error}"),
         }
     }
 
     pub(crate) async fn wait_for_store(&mut self) {
-        wait_for_store(&self.brake, &mut self.random).await;
+        wait_for_store(&self.clock_hold, &mut self.random).await;
     }
 
     fn choose(&mut self) -> (Vec<usize>, usize) {
@@ -169,19 +169,19 @@ impl World {
     }
 }
 
-/// Until the store is in the middle of something, but not for ever.
-async fn wait_for_store(brake: &Brake, random: &mut Random) {
+/// Waits until the store is at work, with a time-out.
+async fn wait_for_store(clock_hold: &ClockHold, random: &mut Random) {
     let steps = random.below(8) as u32;
-    let _nothing_happened = timeout(MAX_WAIT, brake.store_at_work(steps)).await;
+    let _ = timeout(MAX_WAIT, clock_hold.store_at_work(steps)).await;
 }
 
-/// What came of a request.
-enum Answered<T> {
-    So(T),
-    /// It was never made.
-    NotAtAll,
-    /// It was made, and nobody knows what became of it.
-    Perhaps,
+/// The reply to a request.
+enum Reply<T> {
+    Received(T),
+    /// The request was not sent.
+    NotSent,
+    /// The request was sent, and its result is not known.
+    Unknown,
 }
 
 fn asked(targets: &[usize]) -> Vec<Asked> {

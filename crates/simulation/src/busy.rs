@@ -1,5 +1,5 @@
-//! Busy agents and quiet servers, without any fault: the figures of processes change all the time, and the servers have
-//! nothing to say. Either side must know that the other lives, so no session may end.
+//! Busy agents and idle servers, without faults: usage changes all the time, and the servers send nothing. Each side must
+//! know that the other lives, so no session may end.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::world::{N_HOSTS, N_PROCESSES, World};
 
 /// Between the starts of two processes, so that they do not report together.
 const BETWEEN_STARTS: Duration = Duration::from_secs(3);
-/// As often as an agent that has nothing to say sends a heartbeat: a busy agent reports in each of these times.
-const LOOK_EVERY: Duration = Duration::from_secs(wire::HEARTBEAT_SECS);
+/// The heartbeat interval: a busy agent reports at least once in it.
+const CHECK_EVERY: Duration = Duration::from_secs(wire::HEARTBEAT_SECS);
 /// Many times the silence that ends a session.
-const LOOKS: u32 = 30;
+const CHECKS: u32 = 30;
 
 pub(crate) async fn stay_connected(world: &mut World) -> Result<(), String> {
-    world.is_calm = true;
+    world.is_healed = true;
     world.servers.start().await;
     world.agents.iter_mut().for_each(|agent| agent.start());
     sleep(BETWEEN_STARTS).await;
@@ -38,8 +38,8 @@ pub(crate) async fn stay_connected(world: &mut World) -> Result<(), String> {
     };
     let before = connections(world);
     let mut n_told = statuses(world);
-    for look in 0..LOOKS {
-        sleep(LOOK_EVERY).await;
+    for look in 0..CHECKS {
+        sleep(CHECK_EVERY).await;
         world.check_always().await?;
         let told = std::mem::replace(&mut n_told, statuses(world));
         if told == n_told {

@@ -1,4 +1,4 @@
-//! What must be true: some of it always, the rest once the world has been quiet for a while.
+//! The invariants: some hold at every moment, the others once the system has healed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,23 +11,23 @@ use store::EventPage;
 
 use crate::agent_side::AgentSide;
 use crate::program;
-use crate::world::{Belief, World};
+use crate::world::{Expected, World};
 
 /// More events than any history has.
 const EVENTS: u32 = 100_000;
 
 impl World {
-    /// At every moment.
+    /// Checks what must hold at every moment.
     pub(crate) async fn check_always(&mut self) -> Result<(), String> {
         for agent in &self.agents {
-            if let Some(wrong) = agent.host.wrongs().first() {
+            if let Some(wrong) = agent.host.violations().first() {
                 return Err(format!("{}: {wrong}", agent.address));
             }
         }
         self.every_target_ends_once().await
     }
 
-    /// Once nothing happens any more.
+    /// Checks what must hold after healing.
     pub(crate) async fn check_quiet(&mut self) -> Result<(), String> {
         self.check_always().await?;
         self.every_target_has_ended()?;
@@ -36,22 +36,22 @@ impl World {
             return Err("there is no server".to_owned());
         }
         for control in &controls {
-            self.is_as_promised(control).await?;
+            self.check_at(control).await?;
         }
         Ok(())
     }
 
-    /// As one server shows it.
-    async fn is_as_promised(&mut self, control: &Control) -> Result<(), String> {
+    /// Checks everything as one server shows it.
+    async fn check_at(&mut self, control: &Control) -> Result<(), String> {
         control.settled().await;
         self.registrations_are_as_answered(control)?;
         for at in 0..self.agents.len() {
             let host = control.fleet().host_id(&self.agents[at].address);
             let host = host.ok_or("the host is not known")?;
-            observed_is_what_is(&self.agents[at], control, host)?;
+            observed_matches_host(&self.agents[at], control, host)?;
             self.agents[at].read_trace();
             let agent = &self.agents[at];
-            agent_holds_what_is_registered(agent, control, host)?;
+            held_matches_registered(agent, control, host)?;
             self.no_result_is_lost(agent)?;
             operations_were_executed_at_most_once(agent)?;
             self.no_event_is_lost(agent, host).await?;
@@ -59,7 +59,7 @@ impl World {
         Ok(())
     }
 
-    /// An end is an end; only the one that silence gave may be replaced, by the agent's own.
+    /// An outcome is final; only a time-out may be replaced, by the agent's own result.
     async fn every_target_ends_once(&mut self) -> Result<(), String> {
         for control in self.servers.controls() {
             self.targets_end_once_at(&control).await?;
@@ -67,7 +67,7 @@ impl World {
         Ok(())
     }
 
-    /// Whatever one server has shown, the next one that is asked shows.
+    /// Every server shows what another has shown.
     async fn targets_end_once_at(&mut self, control: &Control) -> Result<(), String> {
         control.settled().await;
         for (task, n_targets) in &self.tasks {
@@ -90,7 +90,7 @@ impl World {
                     (None | Some(&Code::TERMINATED), Some(now)) => {
                         let message = target.outcome.as_ref().map(|outcome| &outcome.message);
                         let message = message.map_or("", String::as_str);
-                        self.diary.note(format!("{op} has ended: {now} {message}"));
+                        self.log.note(format!("{op} has ended: {now} {message}"));
                         self.ends.insert(op, now);
                     }
                     (Some(before), now) => {
@@ -102,12 +102,12 @@ impl World {
         Ok(())
     }
 
-    /// What is asked while all agents can be reached is asked again on the next connection, not given up.
-    pub(crate) async fn nothing_asked_in_calm_was_lost(&self) -> Result<(), String> {
+    /// An operation that was requested while all agents were reachable is sent again on the next connection.
+    pub(crate) async fn no_task_after_healing_was_terminated(&self) -> Result<(), String> {
         let controls = self.servers.controls();
         let control = controls.first().ok_or("there is no server")?;
         control.settled().await;
-        for task in &self.calm_tasks {
+        for task in &self.tasks_after_healing {
             let view = control.task(&Caller::system(), *task).await;
             let view = view.map_err(|error| error.to_string())?;
             for outcome in view
@@ -132,25 +132,25 @@ impl World {
 
     fn registrations_are_as_answered(&self, control: &Control) -> Result<(), String> {
         let fleet = control.fleet();
-        for ((at, number), belief) in &self.beliefs {
+        for ((at, number), expected) in &self.expected {
             let name = program::name(*number);
             let address = self.agents[*at].address;
             let row = fleet.host_id(&address).zip(fleet.name_id(&name));
             let is_there = row.is_some_and(|(host, name)| fleet.process(host, name).is_some());
-            match (belief, is_there) {
-                (Belief::There, false) => {
+            match (expected, is_there) {
+                (Expected::There, false) => {
                     return Err(format!("{name} was registered on {address} and is not"));
                 }
-                (Belief::Gone, true) => {
+                (Expected::Gone, true) => {
                     return Err(format!("{name} was unregistered on {address} and is there"));
                 }
-                (Belief::There, true) | (Belief::Gone, false) | (Belief::Unsure, _) => {}
+                (Expected::There, true) | (Expected::Gone, false) | (Expected::Unsure, _) => {}
             }
         }
         Ok(())
     }
 
-    /// What the agent wrote down as the end of an operation is what the server says.
+    /// The server shows the result that the agent has journalled.
     fn no_result_is_lost(&self, agent: &AgentSide) -> Result<(), String> {
         for (op, ends) in &agent.trace.ends {
             let codes: Vec<Code> = ends.iter().map(|outcome| outcome.code).collect();
@@ -160,7 +160,7 @@ impl World {
                     codes.len()
                 ));
             };
-            // A task whose answer nobody got is not followed.
+            // A task without a reply is not tracked.
             if self.tasks.contains_key(&op.task) && self.ends.get(op) != Some(&code) {
                 let told = self.ends.get(op);
                 return Err(format!(
@@ -204,7 +204,7 @@ impl World {
     }
 }
 
-/// Whether nobody saw an exit or there was none is the same to a reader.
+/// An event without its exit: an unseen exit is stored like none.
 fn line(event: &Event) -> String {
     let Event {
         at,
@@ -216,7 +216,7 @@ fn line(event: &Event) -> String {
     format!("{} {process} {kind:?}: {reason}", at.0)
 }
 
-fn agent_holds_what_is_registered(
+fn held_matches_registered(
     agent: &AgentSide,
     control: &Control,
     host: HostId,
@@ -256,8 +256,8 @@ fn agent_holds_what_is_registered(
     }
 }
 
-/// What the server shows is what runs, and what should be kept running does.
-fn observed_is_what_is(agent: &AgentSide, control: &Control, host: HostId) -> Result<(), String> {
+/// The server shows what runs, and managed processes run.
+fn observed_matches_host(agent: &AgentSide, control: &Control, host: HostId) -> Result<(), String> {
     let fleet = control.fleet();
     let view = fleet.host(host).ok_or("the host is not known")?;
     if !view.link.is_up() {
@@ -276,7 +276,7 @@ fn observed_is_what_is(agent: &AgentSide, control: &Control, host: HostId) -> Re
                 row.message()
             ));
         }
-        // One that was given up waits for somebody, also when its spec is mended.
+        // A process that was given up needs an operation, even if its spec was fixed.
         let was_given_up = row.message().starts_with("gave up");
         let is_kept = row.managed() && row.flag() == Flag::Running && !was_given_up;
         if is_kept && program::is_good(&row.definition().spec) && programs.is_empty() {

@@ -1,4 +1,4 @@
-//! One history: a while of trouble, then quiet, then everything must be as promised.
+//! One history: faults, then healing, then every promise must hold.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -12,17 +12,17 @@ use testing::Random;
 use tokio::task::LocalSet;
 use tokio::time::sleep;
 
-use crate::brake::Brake;
 use crate::busy;
-use crate::diary::Diary;
+use crate::clock_hold::ClockHold;
+use crate::history_log::HistoryLog;
 use crate::replicas;
 use crate::server_side;
 use crate::world::{self, World};
 
-/// How often it is looked whether a quiet world is as it should be, and how long that may take. The longest that
-/// anything waits is a target for its deadline.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-const LOOKS: u32 = 60;
+/// How often and how many times the state after healing is checked before the history fails. The longest wait is that of a
+/// target for its deadline.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
+const CHECKS: u32 = 60;
 
 /// What a history was like; printed for a seed that was asked for.
 #[derive(Debug)]
@@ -34,18 +34,18 @@ pub(crate) struct Summary {
     pub(crate) n_executions: usize,
 }
 
-/// What was wrong, and all that happened before.
+/// A violated promise, with the log of the history.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) seed: u64,
     pub(crate) wrong: String,
-    pub(crate) diary: String,
+    pub(crate) log: String,
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, wrong, diary } = self;
-        writeln!(f, "{diary}\nseed {seed}: {wrong}")?;
+        let Self { seed, wrong, log } = self;
+        writeln!(f, "{log}\nseed {seed}: {wrong}")?;
         write!(
             f,
             "again: MUSTER_SIM_SEED={seed} cargo nextest run -p simulation --no-capture"
@@ -53,56 +53,56 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Lets one history happen, from its seed.
+/// Runs one history.
 pub(crate) fn run(seed: u64) -> Result<Summary, Box<Failure>> {
-    simulate(seed, async |dir, brake, diary| {
-        history(&mut World::new(seed, dir, brake, diary)).await
+    simulate(seed, async |dir, clock_hold, log| {
+        history(&mut World::new(seed, dir, clock_hold, log)).await
     })
 }
 
-/// Lets two servers change one store without a word between them.
+/// Runs two replicas on one store that exchange no message.
 pub(crate) fn run_replicas(seed: u64) -> Result<(), Box<Failure>> {
-    simulate(seed, async |dir, brake, _| {
-        replicas::converge(seed, dir, &brake).await
+    simulate(seed, async |dir, clock_hold, _| {
+        replicas::converge(seed, dir, &clock_hold).await
     })
 }
 
-/// Lets agents report all the time to servers that have nothing to say, and nothing go wrong.
+/// Runs agents that report all the time to idle servers, without faults.
 pub(crate) fn run_busy(seed: u64) -> Result<(), Box<Failure>> {
-    simulate(seed, async |dir, brake, diary| {
-        busy::stay_connected(&mut World::new(seed, dir, brake, diary)).await
+    simulate(seed, async |dir, clock_hold, log| {
+        busy::stay_connected(&mut World::new(seed, dir, clock_hold, log)).await
     })
 }
 
-/// Runs a part of the world in simulated time, in a directory of its own.
+/// Runs a simulation in simulated time, in its own directory.
 fn simulate<T>(
     seed: u64,
-    part: impl AsyncFnOnce(&Path, Brake, Diary) -> Result<T, String>,
+    part: impl AsyncFnOnce(&Path, ClockHold, HistoryLog) -> Result<T, String>,
 ) -> Result<T, Box<Failure>> {
-    silence_kills();
+    silence_kill_panics();
     let dir = directory();
     server_side::make_template(dir.path(), &world::hosts());
-    let (brake, diary) = (Brake::default(), Diary::default());
-    let hook = brake.clone();
+    let (clock_hold, log) = (ClockHold::default(), HistoryLog::default());
+    let hook = clock_hold.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
         .on_thread_park(move || hook.before_sleep())
         .build()
         .expect("a runtime");
-    brake.attach(runtime.handle());
-    let part = part(dir.path(), brake.clone(), diary.clone());
+    clock_hold.attach(runtime.handle());
+    let part = part(dir.path(), clock_hold.clone(), log.clone());
     let lived = AssertUnwindSafe(|| LocalSet::new().block_on(&runtime, part));
     let lived = std::panic::catch_unwind(lived);
-    brake.release();
+    clock_hold.release();
     runtime.shutdown_background();
     let wrong = match lived {
         Ok(Ok(lived)) => return Ok(lived),
         Ok(Err(wrong)) => wrong,
         Err(panic) => words(panic.as_ref()),
     };
-    let diary = diary.text();
-    Err(Box::new(Failure { seed, wrong, diary }))
+    let log = log.text();
+    Err(Box::new(Failure { seed, wrong, log }))
 }
 
 /// Mostly short, sometimes long.
@@ -117,16 +117,16 @@ async fn history(world: &mut World) -> Result<Summary, String> {
     for _ in 0..n_actions {
         world.act().await;
         sleep(pause(&mut world.random)).await;
-        world.mind().await;
+        world.note_agent_ends().await;
         world.check_always().await?;
     }
-    world.calm_down().await;
+    world.heal().await;
     quiet(world).await?;
-    world.ask_and_cut().await;
+    world.operate_and_cut().await;
     quiet(world).await?;
-    world.nothing_asked_in_calm_was_lost().await?;
-    // What was promised is on the disk, not only in the server's memory.
-    world.diary.note("every server is killed once more");
+    world.no_task_after_healing_was_terminated().await?;
+    // Acknowledged changes must be on the disk, not only in the server's memory.
+    world.log.note("every server is killed once more");
     world.servers.kill();
     world.servers.start().await;
     quiet(world).await?;
@@ -140,12 +140,12 @@ async fn history(world: &mut World) -> Result<Summary, String> {
     })
 }
 
-/// A quiet world ends as wanted.
+/// Waits until the healed system is in its desired state.
 async fn quiet(world: &mut World) -> Result<(), String> {
     let mut wrong = String::new();
-    for _ in 0..LOOKS {
-        sleep(LOOK_EVERY).await;
-        world.mind().await;
+    for _ in 0..CHECKS {
+        sleep(CHECK_EVERY).await;
+        world.note_agent_ends().await;
         match world.check_quiet().await {
             Ok(()) => return Ok(()),
             Err(why) => wrong = why,
@@ -153,16 +153,16 @@ async fn quiet(world: &mut World) -> Result<(), String> {
     }
     for agent in &world.agents {
         world
-            .diary
+            .log
             .note(format!("{}: {}", agent.address, agent.host.describe()));
         for state in agent.states() {
-            world.diary.note(format!("{}: {state}", agent.address));
+            world.log.note(format!("{}: {state}", agent.address));
         }
     }
     Err(wrong)
 }
 
-/// In memory where there is such a place: nothing here is to outlive the machine.
+/// In memory if possible, because that is faster.
 fn directory() -> TempDir {
     let memory = PathBuf::from("/dev/shm");
     let made = tempfile::Builder::new()
@@ -172,8 +172,8 @@ fn directory() -> TempDir {
         .expect("a temporary directory")
 }
 
-/// An agent that is killed on purpose is no news.
-fn silence_kills() {
+/// Suppresses the panic messages of agents that are killed on purpose.
+fn silence_kill_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();

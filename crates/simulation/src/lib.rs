@@ -1,12 +1,11 @@
-//! A seeded simulation of the whole: thousands of histories in which everything that can go wrong does.
+//! A seeded simulation of the whole system: thousands of histories with faults.
 //!
-//! Real are the server's control with its SQLite store and its conversation with agents, the agent's sessions, reports
-//! and reconciliation, the supervisor's runner with its journal, and the machines. Pretended are the host below the
-//! supervisor (`supervisor/src/fake_os`), the network (`link`), and time, which is paused and moves when nobody has
-//! anything to do.
+//! Real are the server's control with its SQLite store and its sessions with agents, the agent's sessions, reports and
+//! reconciliation, the supervisor's runner with its journal, and the machines. Fake are the host below the supervisor
+//! (`supervisor/src/fake_os`), the network (`link`), and time, which is paused and moves on when no task can run.
 //!
-//! A seed is a history: what is asked, what dies, what is lost. It begins anew from the seed whenever it is run; only
-//! the order of what happens at the very same moment may differ.
+//! A seed determines a history: the requests and the faults. Two runs of one seed differ only in the order of events at
+//! the same moment.
 //!
 //! The crate is empty outside of tests, so that building the workspace enables no test feature of a dependency (tokio's
 //! paused clock) and shares its artefacts with `cargo build -p cli`.
@@ -17,11 +16,11 @@
 mod action;
 mod agent_side;
 mod ask;
-mod brake;
 mod busy;
 mod check;
-mod diary;
+mod clock_hold;
 mod history;
+mod history_log;
 mod link;
 mod program;
 mod replicas;

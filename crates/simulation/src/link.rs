@@ -1,7 +1,7 @@
-//! The network between one agent and the server: connections whose frames are lost, repeated, late, and cut in two.
+//! The network between one agent and the servers: loses, repeats, delays and cuts frames.
 //!
-//! Within one connection frames keep their order, as TCP has it. Numbers of events rely on that: what the server has up
-//! to a number it has whole, so a single event is never lost from the middle; all that follows on a connection may be.
+//! Within one connection frames keep their order, as in TCP. Event numbers rely on that: a server that has an event has all
+//! before it. So a single event is never lost from the middle, only with all that follows on the connection.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -16,26 +16,26 @@ use tokio::task::{AbortHandle, spawn_local};
 use tokio::time::{Instant, sleep, sleep_until};
 use wire::{Codec, Down, Up, UpKind};
 
-use crate::diary::Diary;
-use crate::servers::Doors;
+use crate::history_log::HistoryLog;
+use crate::servers::Listeners;
 
-/// Bytes on their way between two ends.
+/// Bytes in flight.
 const PIPE: usize = 64 * 1024;
-/// Frames on their way, each direction.
+/// Frames in flight, each direction.
 const FRAMES: usize = 4096;
-/// The longest that a frame is late.
+/// The longest delay of a frame.
 const MAX_LATE_MS: usize = 8_000;
-/// The longest that a server goes on with a connection that the agent knows to be dead.
+/// The longest time that a server keeps a connection that the agent knows to be dead.
 const MAX_HIDDEN_MS: usize = 50_000;
 
-/// How bad it is, in times of a thousand frames.
+/// Fault rates, per thousand frames.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Weather {
+pub(crate) struct NetworkFaults {
     pub(crate) lost: usize,
     pub(crate) repeated: usize,
     pub(crate) late: usize,
     pub(crate) cut: usize,
-    /// From here on nothing of this connection arrives in this direction.
+    /// This and all later frames of the connection are lost in this direction.
     pub(crate) swallowed: usize,
 }
 
@@ -50,56 +50,56 @@ pub(crate) struct Link(Rc<RefCell<State>>);
 struct State {
     host: Host,
     random: Random,
-    weather: Weather,
+    network_faults: NetworkFaults,
     is_down: bool,
-    doors: Doors,
+    listeners: Listeners,
     connections: HashMap<u64, Connection>,
     next: u64,
-    diary: Diary,
+    log: HistoryLog,
 }
 
-/// The four ways that bytes take.
+/// The four tasks of a connection.
 #[derive(Debug)]
 struct Connection {
     from_agent: AbortHandle,
     to_server: AbortHandle,
     from_server: AbortHandle,
     to_agent: AbortHandle,
-    /// How long the server is not told that it is over.
+    /// How long the server does not notice the end.
     hidden: Rc<Cell<Duration>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Direction {
     Up,
     Down,
 }
 
-enum Fate {
+enum FrameOutcome {
     Arrives(Duration),
     Twice,
     Lost,
     Swallowed,
-    /// Only so many bytes of it arrive, and then nothing more.
+    /// Only this many bytes of it arrive, and then the connection ends.
     CutAt(usize),
 }
 
 impl Link {
-    pub(crate) fn new(host: Host, random: Random, doors: Doors, diary: Diary) -> Self {
+    pub(crate) fn new(host: Host, random: Random, listeners: Listeners, log: HistoryLog) -> Self {
         Self(Rc::new(RefCell::new(State {
             host,
             random,
-            weather: Weather::default(),
+            network_faults: NetworkFaults::default(),
             is_down: false,
-            doors,
+            listeners,
             connections: HashMap::new(),
             next: 0,
-            diary,
+            log,
         })))
     }
 
-    pub(crate) fn set_weather(&self, weather: Weather) {
-        self.0.borrow_mut().weather = weather;
+    pub(crate) fn set_faults(&self, network_faults: NetworkFaults) {
+        self.0.borrow_mut().network_faults = network_faults;
     }
 
     pub(crate) fn set_down(&self, is_down: bool) {
@@ -128,7 +128,9 @@ impl Link {
             if state.is_down {
                 return Err(NoAnswer);
             }
-            let entered = state.doors.enter(state.host, servers, &mut state.random);
+            let entered = state
+                .listeners
+                .enter(state.host, servers, &mut state.random);
             entered.ok_or(NoAnswer)?;
         }
         self.carry(agents_far, servers_far);
@@ -153,7 +155,7 @@ impl Link {
                 agent_read,
                 up,
                 self.clone(),
-                Way::Up,
+                Direction::Up,
                 number,
             ))),
             to_server: abort(spawn_local(write(going_up, server_write, hidden.clone()))),
@@ -161,7 +163,7 @@ impl Link {
                 server_read,
                 down,
                 self.clone(),
-                Way::Down,
+                Direction::Down,
                 number,
             ))),
             to_agent: abort(spawn_local(write(going_down, agent_write, never))),
@@ -172,7 +174,7 @@ impl Link {
         state.connections.insert(number, connection);
     }
 
-    /// Cuts every connection. The agent knows at once; the server perhaps later.
+    /// Cuts every connection. The agent notices at once; the server maybe later.
     pub(crate) fn cut(&self) {
         let numbers: Vec<u64> = self.0.borrow().connections.keys().copied().collect();
         for number in numbers {
@@ -190,7 +192,7 @@ impl Link {
         connection.from_agent.abort();
         connection.to_agent.abort();
         match is_hidden {
-            // What is on its way to the server may still arrive, beside what the next connection brings.
+            // Frames in flight to the server may still arrive, beside those of the next connection.
             true => connection.hidden.set(hidden),
             false => {
                 connection.to_server.abort();
@@ -199,35 +201,35 @@ impl Link {
         }
     }
 
-    fn fate(&self, way: Way, frame: &[u8]) -> Fate {
+    fn outcome(&self, direction: Direction, frame: &[u8]) -> FrameOutcome {
         let mut state = self.0.borrow_mut();
-        let weather = state.weather;
+        let network_faults = state.network_faults;
         let random = &mut state.random;
-        let fate = if random.permille(weather.cut) {
-            Fate::CutAt(random.below(frame.len()))
-        } else if random.permille(weather.swallowed) {
-            Fate::Swallowed
-        } else if random.permille(weather.lost) && !is_event(way, frame) {
-            Fate::Lost
-        } else if random.permille(weather.repeated) {
-            Fate::Twice
-        } else if random.permille(weather.late) {
-            Fate::Arrives(Duration::from_millis(random.below(MAX_LATE_MS) as u64))
+        let outcome = if random.permille(network_faults.cut) {
+            FrameOutcome::CutAt(random.below(frame.len()))
+        } else if random.permille(network_faults.swallowed) {
+            FrameOutcome::Swallowed
+        } else if random.permille(network_faults.lost) && !is_event(direction, frame) {
+            FrameOutcome::Lost
+        } else if random.permille(network_faults.repeated) {
+            FrameOutcome::Twice
+        } else if random.permille(network_faults.late) {
+            FrameOutcome::Arrives(Duration::from_millis(random.below(MAX_LATE_MS) as u64))
         } else {
-            Fate::Arrives(Duration::ZERO)
+            FrameOutcome::Arrives(Duration::ZERO)
         };
-        let said = match &fate {
-            Fate::Arrives(_) => "",
-            Fate::Twice => "repeated",
-            Fate::Lost => "lost",
-            Fate::Swallowed => "lost, and whatever follows it",
-            Fate::CutAt(_) => "cut in two",
+        let said = match &outcome {
+            FrameOutcome::Arrives(_) => "",
+            FrameOutcome::Twice => "repeated",
+            FrameOutcome::Lost => "lost",
+            FrameOutcome::Swallowed => "lost, and whatever follows it",
+            FrameOutcome::CutAt(_) => "cut in two",
         };
         if !said.is_empty() {
-            let line = format!("{}: {} is {said}", state.host, what(way, frame));
-            state.diary.note(line);
+            let line = format!("{}: {} is {said}", state.host, what(direction, frame));
+            state.log.note(line);
         }
-        fate
+        outcome
     }
 }
 
@@ -244,7 +246,7 @@ async fn read(
     mut half: ReadHalf<DuplexStream>,
     sent: mpsc::Sender<Sent>,
     link: Link,
-    way: Way,
+    direction: Direction,
     number: u64,
 ) {
     let mut arrives = Instant::now();
@@ -253,23 +255,23 @@ async fn read(
         if is_swallowed {
             continue;
         }
-        match link.fate(way, &frame) {
-            Fate::Arrives(late) => {
+        match link.outcome(direction, &frame) {
+            FrameOutcome::Arrives(late) => {
                 arrives = arrives.max(Instant::now() + late);
-                let _nobody_reads = sent.send((arrives, frame)).await;
+                let _ = sent.send((arrives, frame)).await;
             }
-            Fate::Twice => {
+            FrameOutcome::Twice => {
                 arrives = arrives.max(Instant::now());
-                let _nobody_reads = sent.send((arrives, frame.clone())).await;
-                let _nobody_reads = sent.send((arrives, frame)).await;
+                let _ = sent.send((arrives, frame.clone())).await;
+                let _ = sent.send((arrives, frame)).await;
             }
-            Fate::Lost => {}
-            Fate::Swallowed => is_swallowed = true,
-            Fate::CutAt(at) => {
+            FrameOutcome::Lost => {}
+            FrameOutcome::Swallowed => is_swallowed = true,
+            FrameOutcome::CutAt(at) => {
                 arrives = arrives.max(Instant::now());
-                let _nobody_reads = sent.send((arrives, frame[..at].to_vec())).await;
+                let _ = sent.send((arrives, frame[..at].to_vec())).await;
                 drop(sent);
-                // The part must have arrived before the ways are closed.
+                // The part must arrive before the connection is closed.
                 sleep(Duration::from_millis(1)).await;
                 link.cut_one(number);
                 return;
@@ -298,11 +300,11 @@ async fn write(
         }
     }
     sleep(hidden.get()).await;
-    let _gone_already = half.shutdown().await;
+    let _ = half.shutdown().await;
 }
 
-fn is_event(way: Way, frame: &[u8]) -> bool {
-    way == Way::Up && matches!(up(frame).and_then(|up| up.kind), Some(UpKind::Event(_)))
+fn is_event(direction: Direction, frame: &[u8]) -> bool {
+    direction == Direction::Up && matches!(up(frame).and_then(|up| up.kind), Some(UpKind::Event(_)))
 }
 
 fn up(frame: &[u8]) -> Option<Up> {
@@ -310,12 +312,12 @@ fn up(frame: &[u8]) -> Option<Up> {
     Codec::<Up, Down>::new().decode(&mut frame.into()).ok()?
 }
 
-/// What a frame says, for the diary.
-fn what(way: Way, frame: &[u8]) -> String {
+/// The content of a frame, for the log.
+fn what(direction: Direction, frame: &[u8]) -> String {
     use tokio_util::codec::Decoder;
-    let text = match way {
-        Way::Up => format!("{:?}", up(frame).and_then(|up| up.kind)),
-        Way::Down => {
+    let text = match direction {
+        Direction::Up => format!("{:?}", up(frame).and_then(|up| up.kind)),
+        Direction::Down => {
             let down = Codec::<Down, Up>::new().decode(&mut frame.into());
             format!("{:?}", down.ok().flatten().and_then(|down| down.kind))
         }

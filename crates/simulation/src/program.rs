@@ -1,19 +1,19 @@
-//! Processes that are registered: well-behaved, short-lived, stubborn, and such as never come up.
+//! Random specs: well-behaved, short-lived, stubborn, and failing programs.
 
 use model::spec::{AutoType, Commands, Identity, Policy};
 use model::{FullName, Spec};
 use testing::Random;
 
-/// How often one that can run is tried: it is never given up.
+/// Retries of a program that can run: the agent never gives up.
 const MANY: u32 = 100_000;
-/// This one runs once.
+/// The process that is a one-shot.
 const ONE_SHOT: usize = 2;
 
 pub(crate) fn name(number: usize) -> FullName {
     FullName::parse("gse", &format!("p{number}")).expect("a good name")
 }
 
-/// One that runs for as long as nobody ends it.
+/// The spec of a program that runs until it is stopped.
 pub(crate) fn lasting_spec(random: &mut Random, name: &FullName) -> Spec {
     loop {
         let spec = spec(random, name);
@@ -24,7 +24,7 @@ pub(crate) fn lasting_spec(random: &mut Random, name: &FullName) -> Spec {
 }
 
 pub(crate) fn spec(random: &mut Random, name: &FullName) -> Spec {
-    // Whoever this is exists on this machine.
+    // The own user exists on this host.
     let user = rustix::process::geteuid().as_raw().to_string();
     let pid_path = format!("/run/{}.pid", name.name);
     let start = start_cmd(random, &pid_path);
@@ -60,7 +60,7 @@ pub(crate) fn spec(random: &mut Random, name: &FullName) -> Spec {
         },
         resource: Default::default(),
         monitor_policy: Policy {
-            // It is no promise that one which ran once is kept running after it was told to be resident.
+            // A one-shot that becomes resident after its run need not be kept running, so the type never changes.
             auto_type: match *name == self::name(ONE_SHOT) {
                 true => AutoType::OneShot,
                 false => AutoType::Resident,
@@ -97,7 +97,7 @@ fn start_cmd(random: &mut Random, pid_path: &str) -> String {
     }
 }
 
-/// Whether it runs for as long as nobody ends it.
+/// Whether it is resident and runs until it is stopped.
 pub(crate) fn is_good(spec: &Spec) -> bool {
     is_good_command(&spec.control.start_cmd) && spec.monitor_policy.auto_type == AutoType::Resident
 }

@@ -1,4 +1,4 @@
-//! Two servers on one store, and every hint between them is lost: each still comes to show what the other committed.
+//! Two replicas on one store that lose every hint between them: each must still show what the other committed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,29 +13,32 @@ use testing::Random;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use crate::brake::Brake;
+use crate::clock_hold::ClockHold;
 use crate::history::pause;
 use crate::program;
 use crate::server_side::{open_store, write_template};
 use crate::world::{N_HOSTS, N_PROCESSES, hosts};
 
 const N_CHANGES: usize = 12;
-/// Longer than any replica goes without looking.
+/// Longer than the polling interval of a replica.
 const QUIET: Duration = Duration::from_secs(90);
 
 #[derive(Debug)]
 struct Replica {
     control: Control,
     store: Store,
-    /// Dropped, its background ends.
+    /// Its drop ends the background tasks.
     _stop: watch::Sender<bool>,
 }
 
-/// Lets both change what is registered, and compares them when they have been quiet for a while.
-pub(crate) async fn converge(seed: u64, dir: &Path, brake: &Brake) -> Result<(), String> {
+/// Changes registrations through both, and compares them after a quiet while.
+pub(crate) async fn converge(seed: u64, dir: &Path, clock_hold: &ClockHold) -> Result<(), String> {
     let mut random = Random::new(seed);
     let path = write_template(dir);
-    let replicas = [start(&path, brake, 1).await, start(&path, brake, 2).await];
+    let replicas = [
+        start(&path, clock_hold, 1).await,
+        start(&path, clock_hold, 2).await,
+    ];
     for _ in 0..N_CHANGES {
         let control = &replicas[random.below(replicas.len())].control;
         let name = program::name(random.below(N_PROCESSES));
@@ -75,19 +78,19 @@ pub(crate) async fn converge(seed: u64, dir: &Path, brake: &Brake) -> Result<(),
     }
 }
 
-async fn start(path: &Path, brake: &Brake, number: u64) -> Replica {
+async fn start(path: &Path, clock_hold: &ClockHold, number: u64) -> Replica {
     let began = Instant::now();
     let clock = Clock::new(move || UnixMillis(1 + began.elapsed().as_millis() as i64));
     let opening = async {
         let store = open_store(path).await;
-        // Each has a bus of its own: nothing that one says reaches the other.
+        // Each has its own bus: no message reaches the other.
         let bus = Bus::local(&LocalHub::new(), ReplicaId(number));
         let started = Control::among_replicas(store.clone(), bus, clock).await;
         let (control, background) = started.expect("the server starts");
         (store, control, background)
     };
-    let (store, control, background) = brake.hold(opening).await;
-    brake.mind(&store);
+    let (store, control, background) = clock_hold.hold(opening).await;
+    clock_hold.watch(&store);
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(background.run(stopped));
     Replica {

@@ -1,4 +1,4 @@
-//! The server: the real control on a real store, with the real conversation behind its door. Killed, it leaves its store.
+//! A server: the real control on a real store, with the real agent sessions. A kill leaves its store as it is.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -18,13 +18,13 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet, spawn_local};
 use tokio::time::Instant;
 
-use crate::brake::Brake;
+use crate::clock_hold::ClockHold;
 
 const JOIN_TOKEN: &str = "join-me";
 
-/// Where agents knock. Nobody opens while the server is away.
+/// Accepts agents while the server runs.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Door(Rc<RefCell<Option<Open>>>);
+pub(crate) struct Listener(Rc<RefCell<Option<Open>>>);
 
 #[derive(Debug)]
 struct Open {
@@ -33,34 +33,34 @@ struct Open {
     sessions: JoinSet<()>,
 }
 
-impl Door {
+impl Listener {
     pub(crate) fn is_open(&self) -> bool {
         self.0.borrow().is_some()
     }
 
-    /// Lets an agent in; none when nobody is there.
+    /// Accepts an agent; `None` when the server does not run.
     pub(crate) fn enter(&self, host: Host, stream: DuplexStream) -> Option<()> {
         let mut open = self.0.borrow_mut();
         let open = open.as_mut()?;
         let (control, stop) = (open.control.clone(), open.stop.clone());
         open.sessions.spawn_local(async move {
-            // How it ended is the agent's affair as much as ours.
-            let _ended = server::agents::serve(&control, stream, host, stop).await;
+            // The agent side notices how it ended.
+            let _ = server::agents::serve(&control, stream, host, stop).await;
         });
         while open.sessions.try_join_next().is_some() {}
         Some(())
     }
 }
 
-/// Whether a server is alone, or one of several on one store.
+/// Whether a server is alone, or one of several replicas on one store.
 #[derive(Debug, Clone)]
-pub(crate) enum Company {
+pub(crate) enum ServerRole {
     Alone,
-    /// Where they meet, and as which this one does.
+    /// Its bus and its replica number.
     Replica(Hub, u64),
 }
 
-/// Where replicas meet. Words are lost there, and all of one that was killed.
+/// The bus between replicas. It loses messages, and all messages of a killed replica.
 #[derive(Debug, Clone)]
 pub(crate) struct Hub {
     hub: LocalHub,
@@ -68,7 +68,7 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    /// So many of a thousand words are lost.
+    /// Loses this many of a thousand messages.
     pub(crate) fn new(mut random: Random, lost: usize) -> Self {
         let silent: Arc<Mutex<HashSet<ReplicaId>>> = Arc::default();
         let (are_silent, random) = (silent.clone(), Mutex::new(move || random.permille(lost)));
@@ -95,11 +95,11 @@ impl Hub {
 #[derive(Debug)]
 pub(crate) struct ServerSide {
     dir: PathBuf,
-    company: Company,
-    /// How often it was killed; each time its files are taken over as they were.
+    role: ServerRole,
+    /// How often it was killed; each kill copies its files.
     n_kills: u32,
-    door: Door,
-    brake: Brake,
+    listener: Listener,
+    clock_hold: ClockHold,
     clock: Arc<AtomicI64>,
     began: Instant,
     running: Option<Running>,
@@ -114,20 +114,20 @@ struct Running {
 }
 
 impl ServerSide {
-    /// A server that never ran, with a store that knows these hosts.
+    /// A server that has not been started yet.
     pub(crate) fn new(
         dir: &Path,
-        company: Company,
-        door: Door,
-        brake: Brake,
+        role: ServerRole,
+        listener: Listener,
+        clock_hold: ClockHold,
         wall_clock: UnixMillis,
     ) -> Self {
         Self {
             dir: dir.to_owned(),
-            company,
+            role,
             n_kills: 0,
-            door,
-            brake,
+            listener,
+            clock_hold,
             clock: Arc::new(AtomicI64::new(wall_clock.0)),
             began: Instant::now(),
             running: None,
@@ -156,12 +156,12 @@ impl ServerSide {
             UnixMillis(clock.load(Ordering::SeqCst) + elapsed)
         });
         let path = path(&self.dir, self.n_kills);
-        let company = self.company.clone();
-        let opening = open(&path, company, clock);
-        let (store, control, background) = self.brake.hold(opening).await;
-        self.brake.mind(&store);
+        let role = self.role.clone();
+        let opening = open(&path, role, clock);
+        let (store, control, background) = self.clock_hold.hold(opening).await;
+        self.clock_hold.watch(&store);
         let (stop, stopped) = watch::channel(false);
-        *self.door.0.borrow_mut() = Some(Open {
+        *self.listener.0.borrow_mut() = Some(Open {
             control: control.clone(),
             stop: stopped.clone(),
             sessions: JoinSet::new(),
@@ -174,27 +174,27 @@ impl ServerSide {
         });
     }
 
-    /// As by SIGKILL. The next one finds the files as they are at this very moment, however deep the store is in a commit;
-    /// what goes on in the old ones nobody will ever see. Of replicas the others go on with the same files, and a commit
-    /// that was under way is there or not.
+    /// As by SIGKILL. The next server gets a copy of the files as they are now, even in the middle of a commit; what the store
+    /// still does to the old files is never read. Replicas go on with the same files, and a commit that was under way is
+    /// there or not.
     pub(crate) fn kill(&mut self) {
         let Some(running) = self.running.take() else {
             return;
         };
-        match &self.company {
-            Company::Alone => {
+        match &self.role {
+            ServerRole::Alone => {
                 let old = path(&self.dir, self.n_kills);
                 self.n_kills += 1;
                 copy(&old, &path(&self.dir, self.n_kills));
             }
-            Company::Replica(hub, number) => hub.silence(*number),
+            ServerRole::Replica(hub, number) => hub.silence(*number),
         }
         running.background.abort();
-        drop(self.door.0.borrow_mut().take());
-        let brake = self.brake.clone();
+        drop(self.listener.0.borrow_mut().take());
+        let clock_hold = self.clock_hold.clone();
         spawn_local(async move {
             running.store.close().await;
-            brake.forget(&running.store);
+            clock_hold.forget(&running.store);
         });
     }
 
@@ -203,19 +203,19 @@ impl ServerSide {
         let Some(running) = self.running.take() else {
             return;
         };
-        let open = self.door.0.borrow_mut().take();
+        let open = self.listener.0.borrow_mut().take();
         running.control.say_bye("the server is stopping");
         running.stop.send_replace(true);
         if let Some(mut open) = open {
             while open.sessions.join_next().await.is_some() {}
         }
-        let _ended = running.background.await;
+        let _ = running.background.await;
         self.close(running.store).await;
     }
 
     async fn close(&self, store: Store) {
-        self.brake.hold(store.close()).await;
-        self.brake.forget(&store);
+        self.clock_hold.hold(store.close()).await;
+        self.clock_hold.forget(&store);
     }
 }
 
@@ -223,7 +223,7 @@ fn path(dir: &Path, n_kills: u32) -> PathBuf {
     dir.join(format!("muster-{n_kills}.db"))
 }
 
-/// Puts the store that every history begins with into a directory.
+/// Writes the initial store of a history into a directory.
 pub(crate) fn write_template(dir: &Path) -> PathBuf {
     let template = TEMPLATE.get().expect("it was made first");
     let path = path(dir, 0);
@@ -231,19 +231,19 @@ pub(crate) fn write_template(dir: &Path) -> PathBuf {
     path
 }
 
-/// The file, and then its log: what reached the log only in part is not in it.
+/// Copies the database and then its WAL: an incomplete WAL frame is ignored.
 fn copy(from: &Path, to: &Path) {
     std::fs::copy(from, to).expect("the store is there");
     let log = |path: &Path| path.with_extension("db-wal");
-    // Without a log everything is in the file.
-    let _there_is_none = std::fs::copy(log(from), log(to));
+    // Without a WAL everything is in the database file.
+    let _ = std::fs::copy(log(from), log(to));
 }
 
-async fn open(path: &Path, company: Company, clock: Clock) -> (Store, Control, Background) {
+async fn open(path: &Path, role: ServerRole, clock: Clock) -> (Store, Control, Background) {
     let store = open_store(path).await;
-    let started = match company {
-        Company::Alone => Control::alone(store.clone(), clock).await,
-        Company::Replica(hub, number) => {
+    let started = match role {
+        ServerRole::Alone => Control::alone(store.clone(), clock).await,
+        ServerRole::Replica(hub, number) => {
             Control::among_replicas(store.clone(), hub.join(number), clock).await
         }
     };
@@ -258,7 +258,7 @@ pub(crate) async fn open_store(path: &Path) -> Store {
 
 static TEMPLATE: OnceLock<Vec<u8>> = OnceLock::new();
 
-/// Makes, once, the store that every history begins with.
+/// Creates, once, the initial store of every history.
 pub(crate) fn make_template(dir: &Path, hosts: &[Host]) {
     TEMPLATE.get_or_init(|| {
         let path = dir.join("template.db");
@@ -268,7 +268,7 @@ pub(crate) fn make_template(dir: &Path, hosts: &[Host]) {
             .expect("a runtime");
         runtime.block_on(async {
             let (store, control, _) =
-                open(&path, Company::Alone, Clock::new(|| UnixMillis(1))).await;
+                open(&path, ServerRole::Alone, Clock::new(|| UnixMillis(1))).await;
             let keys = FirstKeys {
                 join_token: Some(JOIN_TOKEN.into()),
                 ..FirstKeys::default()

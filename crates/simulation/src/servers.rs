@@ -1,4 +1,4 @@
-//! The server, or the replicas that are one.
+//! The server, or the replicas.
 
 use std::path::Path;
 
@@ -8,25 +8,29 @@ use store::Store;
 use testing::Random;
 use tokio::io::DuplexStream;
 
-use crate::brake::Brake;
-use crate::server_side::{Company, Door, Hub, ServerSide, write_template};
+use crate::clock_hold::ClockHold;
+use crate::server_side::{Hub, Listener, ServerRole, ServerSide, write_template};
 
 #[derive(Debug)]
 pub(crate) struct Servers(Vec<ServerSide>);
 
-/// Where agents may knock.
+/// The listeners of all servers.
 #[derive(Debug, Clone)]
-pub(crate) struct Doors(Vec<Door>);
+pub(crate) struct Listeners(Vec<Listener>);
 
-impl Doors {
-    /// Lets an agent in at one of the doors where somebody is; none when nobody is anywhere.
+impl Listeners {
+    /// Connects an agent to one of the running servers; `None` when none runs.
     pub(crate) fn enter(
         &self,
         host: Host,
         stream: DuplexStream,
         random: &mut Random,
     ) -> Option<()> {
-        let open: Vec<&Door> = self.0.iter().filter(|door| door.is_open()).collect();
+        let open: Vec<&Listener> = self
+            .0
+            .iter()
+            .filter(|listener| listener.is_open())
+            .collect();
         match open.is_empty() {
             true => None,
             false => open[random.below(open.len())].enter(host, stream),
@@ -35,29 +39,30 @@ impl Doors {
 }
 
 impl Servers {
-    /// As many as asked for, none of which ever ran, with a store that knows the hosts.
+    /// Servers that have not been started yet, on a store with the enrolled hosts.
     pub(crate) fn new(
         n_servers: usize,
         dir: &Path,
-        brake: &Brake,
+        clock_hold: &ClockHold,
         wall_clock: UnixMillis,
         random: &mut Random,
-    ) -> (Self, Doors) {
+    ) -> (Self, Listeners) {
         write_template(dir);
         let lost = random.pick(&[0, 0, 50, 250]);
         let hub = Hub::new(random.branch(), lost);
-        let (mut servers, mut doors) = (Vec::new(), Vec::new());
+        let (mut servers, mut listeners) = (Vec::new(), Vec::new());
         for number in 0..n_servers {
-            let company = match n_servers {
-                1 => Company::Alone,
-                _ => Company::Replica(hub.clone(), number as u64 + 1),
+            let role = match n_servers {
+                1 => ServerRole::Alone,
+                _ => ServerRole::Replica(hub.clone(), number as u64 + 1),
             };
-            let door = Door::default();
-            let server = ServerSide::new(dir, company, door.clone(), brake.clone(), wall_clock);
+            let listener = Listener::default();
+            let server =
+                ServerSide::new(dir, role, listener.clone(), clock_hold.clone(), wall_clock);
             servers.push(server);
-            doors.push(door);
+            listeners.push(listener);
         }
-        (Self(servers), Doors(doors))
+        (Self(servers), Listeners(listeners))
     }
 
     pub(crate) async fn start(&mut self) {
@@ -76,21 +81,21 @@ impl Servers {
         self.0.iter_mut().for_each(ServerSide::kill);
     }
 
-    /// Of all: replicas need clocks that agree, and somebody keeps them so.
+    /// Moves the clock of all servers: replicas need synchronised clocks.
     pub(crate) fn move_wall_clock(&self, by_ms: i64) {
         self.0
             .iter()
             .for_each(|server| server.move_wall_clock(by_ms));
     }
 
-    /// One of them, whether it runs or not.
+    /// A random one, running or not.
     pub(crate) fn one(&mut self, random: &mut Random) -> &mut ServerSide {
         let at = random.below(self.0.len());
         &mut self.0[at]
     }
 
-    /// One that runs.
-    pub(crate) fn one_that_runs(&mut self, random: &mut Random) -> Option<&mut ServerSide> {
+    /// A random one that runs.
+    pub(crate) fn running_one(&mut self, random: &mut Random) -> Option<&mut ServerSide> {
         let mut running: Vec<&mut ServerSide> = self.0.iter_mut().collect();
         running.retain(|server| server.control().is_some());
         match running.is_empty() {
@@ -99,7 +104,7 @@ impl Servers {
         }
     }
 
-    /// Every one that runs.
+    /// All that run.
     pub(crate) fn controls(&self) -> Vec<Control> {
         self.0.iter().filter_map(ServerSide::control).collect()
     }

@@ -1,51 +1,51 @@
-//! A seed is a history; what goes wrong most in it the seed says, too.
+//! Runs histories; the seed of each also decides which faults are most frequent.
 
-use crate::action::Trouble;
+use crate::action::FaultProfile;
 use crate::history::{self, Failure};
 
-/// Of each trouble, unless somebody wants more: `MUSTER_SIM_HISTORIES=10000`.
+/// Histories of each fault profile; `MUSTER_SIM_HISTORIES=10000` runs more.
 const HISTORIES: u64 = 400;
-/// Of several servers, which take longer.
+/// Histories with replicas, which take longer.
 const HISTORIES_OF_REPLICAS: u64 = 120;
-/// Of two servers on one store.
+/// Histories of two replicas without messages.
 const REPLICA_HISTORIES: u64 = 50;
-/// Of agents that report all the time.
+/// Histories of busy agents.
 const BUSY_HISTORIES: u64 = 20;
-/// How many that go wrong are told.
+/// How many failures are printed.
 const ENOUGH: usize = 3;
 
 #[test]
-fn whatever_goes_wrong_a_quiet_world_is_as_promised() {
-    histories(Trouble::Everything);
+fn all_promises_hold_after_any_faults() {
+    histories(FaultProfile::Everything);
 }
 
 #[test]
-fn agents_that_are_killed_at_any_step_break_no_promise() {
-    histories(Trouble::Agents);
+fn all_promises_hold_with_agents_killed_at_any_step() {
+    histories(FaultProfile::Agents);
 }
 
 #[test]
-fn frames_that_are_lost_repeated_late_or_cut_break_no_promise() {
-    histories(Trouble::Network);
+fn all_promises_hold_with_frames_lost_repeated_late_or_cut() {
+    histories(FaultProfile::Network);
 }
 
 #[test]
-fn servers_that_are_killed_in_the_middle_of_commits_break_no_promise() {
-    histories(Trouble::Server);
+fn all_promises_hold_with_servers_killed_during_commits() {
+    histories(FaultProfile::Server);
 }
 
 #[test]
-fn hosts_that_lose_power_and_clocks_that_jump_break_no_promise() {
-    histories(Trouble::Hosts);
+fn all_promises_hold_with_power_losses_and_clock_jumps() {
+    histories(FaultProfile::Hosts);
 }
 
 #[test]
-fn replicas_that_are_killed_and_miss_each_others_words_break_no_promise() {
-    histories(Trouble::Replicas);
+fn all_promises_hold_with_replicas_killed_and_messages_lost() {
+    histories(FaultProfile::Replicas);
 }
 
 #[test]
-fn with_every_hint_dropped_two_servers_still_converge() {
+fn two_replicas_converge_without_hints() {
     for seed in 0..REPLICA_HISTORIES {
         if let Err(failure) = history::run_replicas(seed) {
             panic!("seed {seed}: {}", failure.wrong);
@@ -54,7 +54,7 @@ fn with_every_hint_dropped_two_servers_still_converge() {
 }
 
 #[test]
-fn busy_agents_of_quiet_servers_keep_their_sessions() {
+fn busy_agents_of_idle_servers_keep_their_sessions() {
     let histories = number("MUSTER_SIM_HISTORIES").unwrap_or(BUSY_HISTORIES);
     for seed in 0..histories {
         if let Err(failure) = history::run_busy(seed) {
@@ -63,24 +63,24 @@ fn busy_agents_of_quiet_servers_keep_their_sessions() {
     }
 }
 
-/// All histories with this trouble, or the one that was asked for.
-fn histories(trouble: Trouble) {
-    let usual = match trouble {
-        Trouble::Replicas => HISTORIES_OF_REPLICAS,
-        Trouble::Everything
-        | Trouble::Agents
-        | Trouble::Network
-        | Trouble::Server
-        | Trouble::Hosts => HISTORIES,
+/// Runs all histories with this profile, or the one of `MUSTER_SIM_SEED`.
+fn histories(profile: FaultProfile) {
+    let usual = match profile {
+        FaultProfile::Replicas => HISTORIES_OF_REPLICAS,
+        FaultProfile::Everything
+        | FaultProfile::Agents
+        | FaultProfile::Network
+        | FaultProfile::Server
+        | FaultProfile::Hosts => HISTORIES,
     };
     let all = number("MUSTER_SIM_HISTORIES").unwrap_or(usual);
     let mut seeds: Vec<u64> = (0..)
-        .filter(|seed| Trouble::of(*seed) == trouble)
+        .filter(|seed| FaultProfile::of(*seed) == profile)
         .take(all as usize)
         .collect();
     if let Some(seed) = number("MUSTER_SIM_SEED") {
         seeds = (seed..=seed)
-            .filter(|seed| Trouble::of(*seed) == trouble)
+            .filter(|seed| FaultProfile::of(*seed) == profile)
             .collect();
     }
     let mut failures: Vec<Box<Failure>> = Vec::new();
@@ -95,8 +95,8 @@ fn histories(trouble: Trouble) {
             break;
         }
     }
-    // The shortest is the last that people see.
-    failures.sort_by_key(|failure| std::cmp::Reverse(failure.diary.len()));
+    // The shortest is printed last.
+    failures.sort_by_key(|failure| std::cmp::Reverse(failure.log.len()));
     for failure in &failures {
         println!("{failure}\n");
     }

@@ -1,4 +1,4 @@
-//! Everything that there is: a server, hosts with their agents, and what was promised to those who asked.
+//! The simulated system: servers, hosts with their agents, and what the servers have acknowledged.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,45 +8,45 @@ use model::{Code, Host, Op, OpId, TaskId, UnixMillis};
 use testing::Random;
 use tokio::time::sleep;
 
-use crate::action::{Action, Trouble, weather};
+use crate::action::{Action, FaultProfile, network_faults};
 use crate::agent_side::AgentSide;
-use crate::brake::Brake;
-use crate::diary::Diary;
-use crate::link::{Link, Weather};
+use crate::clock_hold::ClockHold;
+use crate::history_log::HistoryLog;
+use crate::link::{Link, NetworkFaults};
 use crate::servers::Servers;
 
-/// Any moment will do.
+/// An arbitrary time.
 const BEGAN: UnixMillis = UnixMillis(1_800_000_000_000);
 pub(crate) const N_HOSTS: usize = 2;
 pub(crate) const N_PROCESSES: usize = 3;
 
-/// What is known of a registration, by the answers.
+/// What a registration must be, by the server's replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Belief {
+pub(crate) enum Expected {
     There,
     Gone,
-    /// The server was killed before it answered.
+    /// The server was killed before it replied.
     Unsure,
 }
 
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) random: Random,
-    /// What may happen, and how often it does.
+    /// The possible actions with their weights.
     pub(crate) actions: Vec<(usize, Action)>,
-    pub(crate) diary: Diary,
+    pub(crate) log: HistoryLog,
     pub(crate) servers: Servers,
     pub(crate) agents: Vec<AgentSide>,
-    pub(crate) beliefs: BTreeMap<(usize, usize), Belief>,
-    /// Every task that was answered for, with the number of its targets.
+    pub(crate) expected: BTreeMap<(usize, usize), Expected>,
+    /// Every acknowledged task, with the number of its targets.
     pub(crate) tasks: BTreeMap<TaskId, usize>,
-    /// Those that were asked for while all was well.
-    pub(crate) calm_tasks: Vec<TaskId>,
-    /// How each target was seen to end.
+    /// Those requested after healing.
+    pub(crate) tasks_after_healing: Vec<TaskId>,
+    /// The outcome of each target as last shown.
     pub(crate) ends: BTreeMap<OpId, Code>,
-    /// Nothing goes wrong any more.
-    pub(crate) is_calm: bool,
-    pub(crate) brake: Brake,
+    /// No more faults are injected.
+    pub(crate) is_healed: bool,
+    pub(crate) clock_hold: ClockHold,
 }
 
 pub(crate) fn hosts() -> Vec<Host> {
@@ -55,28 +55,28 @@ pub(crate) fn hosts() -> Vec<Host> {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, dir: &Path, brake: Brake, diary: Diary) -> Self {
+    pub(crate) fn new(seed: u64, dir: &Path, clock_hold: ClockHold, log: HistoryLog) -> Self {
         let mut random = Random::new(seed);
-        let trouble = Trouble::of(seed);
-        let n_servers = trouble.n_servers();
-        let (servers, doors) = Servers::new(n_servers, dir, &brake, BEGAN, &mut random);
+        let profile = FaultProfile::of(seed);
+        let n_servers = profile.n_servers();
+        let (servers, listeners) = Servers::new(n_servers, dir, &clock_hold, BEGAN, &mut random);
         let agent = |address: Host| {
-            let link = Link::new(address, random.branch(), doors.clone(), diary.clone());
-            AgentSide::new(address, dir, link, BEGAN, diary.clone())
+            let link = Link::new(address, random.branch(), listeners.clone(), log.clone());
+            AgentSide::new(address, dir, link, BEGAN, log.clone())
         };
         let agents = hosts().into_iter().map(agent).collect();
         Self {
             random,
-            actions: trouble.actions(),
-            diary: diary.clone(),
+            actions: profile.actions(),
+            log: log.clone(),
             servers,
             agents,
-            beliefs: BTreeMap::new(),
+            expected: BTreeMap::new(),
             tasks: BTreeMap::new(),
             ends: BTreeMap::new(),
-            calm_tasks: Vec::new(),
-            is_calm: false,
-            brake,
+            tasks_after_healing: Vec::new(),
+            is_healed: false,
+            clock_hold,
         }
     }
 
@@ -84,11 +84,11 @@ impl World {
         self.servers.start().await;
         for agent in &mut self.agents {
             if self.random.permille(500) {
-                agent.link.set_weather(weather(&mut self.random));
+                agent.link.set_faults(network_faults(&mut self.random));
             }
             agent.start();
         }
-        // Most histories begin with everybody connected and something to keep.
+        // Most histories begin with all agents connected and some processes managed.
         let pause = self.random.pick(&[0, 50, 2_000]);
         sleep(Duration::from_millis(pause)).await;
         for number in 0..N_PROCESSES {
@@ -100,24 +100,24 @@ impl World {
         }
     }
 
-    /// Everybody is brought back and the network is good; the histories end with this.
-    pub(crate) async fn calm_down(&mut self) {
-        self.diary.note("the world becomes quiet");
-        self.is_calm = true;
+    /// Ends all faults: starts every server and agent, and repairs the network.
+    pub(crate) async fn heal(&mut self) {
+        self.log.note("the world becomes quiet");
+        self.is_healed = true;
         self.servers.start().await;
         for agent in &mut self.agents {
             agent.host.disarm();
-            agent.link.set_weather(Weather::default());
+            agent.link.set_faults(NetworkFaults::default());
             agent.link.set_down(false);
-            // Frames that were lost in the middle of a connection are asked for on the next one.
+            // Lost frames are sent again only on the next connection.
             agent.link.cut();
         }
-        self.mind().await;
+        self.note_agent_ends().await;
         self.start_agents();
     }
 
-    /// Connections that are cut right after something was asked lose none of it.
-    pub(crate) async fn ask_and_cut(&mut self) {
+    /// Requests operations and cuts every connection right after: none may be lost.
+    pub(crate) async fn operate_and_cut(&mut self) {
         for number in 0..N_PROCESSES {
             let op = self
                 .random
@@ -126,30 +126,30 @@ impl World {
         }
         let pause = self.random.pick(&[0, 1, 6, 50, 1500]);
         sleep(Duration::from_millis(pause)).await;
-        self.diary.note("every connection is cut");
+        self.log.note("every connection is cut");
         for agent in &self.agents {
             agent.link.cut();
         }
     }
 
-    /// Notices what happened by itself.
-    pub(crate) async fn mind(&mut self) {
+    /// Notes agents that were killed in the middle of their work.
+    pub(crate) async fn note_agent_ends(&mut self) {
         for agent in &mut self.agents {
-            agent.mind().await;
+            agent.note_end().await;
         }
     }
 
     pub(crate) fn start_agents(&mut self) {
         for agent in &mut self.agents {
             if !agent.is_running() {
-                self.diary
+                self.log
                     .note(format!("{}: an agent is started", agent.address));
                 agent.start();
             }
         }
     }
 
-    /// Whether every operation that was asked for has been seen to end.
+    /// Whether every acknowledged operation has ended.
     pub(crate) fn is_idle(&self) -> bool {
         let n_targets: usize = self.tasks.values().sum();
         self.ends.len() == n_targets

@@ -1,4 +1,4 @@
-//! Puts `fake_os` in the place of `os`.
+//! Replaces `os` by `fake_os`.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

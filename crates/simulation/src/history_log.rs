@@ -1,4 +1,4 @@
-//! What happened, in order, to be printed when something went wrong.
+//! The log of a history, printed when it fails.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -6,12 +6,12 @@ use std::rc::Rc;
 use tokio::time::Instant;
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Diary {
+pub(crate) struct HistoryLog {
     lines: Rc<RefCell<Vec<String>>>,
     began: Rc<OnceCell<Instant>>,
 }
 
-impl Diary {
+impl HistoryLog {
     pub(crate) fn note(&self, line: impl AsRef<str>) {
         let at = self.began.get_or_init(Instant::now).elapsed().as_secs_f64();
         let line = format!("{at:10.3} s  {}", line.as_ref());

@@ -1,9 +1,8 @@
-//! Simulated time goes on only while the store is at rest.
+//! Holds simulated time while the store works.
 //!
-//! With a paused clock tokio moves time to the next timer as soon as no task can go on. SQLite works on threads of its
-//! own, which tokio knows nothing of: every commit would take as long as the next timer is away. So whenever the runtime
-//! is about to sleep while a call to the store is under way, a blocking task is started, which keeps the clock where it
-//! is, and it ends when the call has.
+//! With a paused clock, tokio moves time to the next timer as soon as no task can run. SQLite works on its own threads,
+//! which tokio does not know: every commit would last until the next timer. So whenever the runtime is about to sleep
+//! during a call to the store, a blocking task starts, which stops the clock until the call has ended.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -14,46 +13,46 @@ use store::Store;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-/// A call that takes longer waits for time to pass: a connection that somebody was killed with is given up after a while.
+/// A longer call waits for simulated time itself: a connection of a killed server is given up after a while.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Brake(Arc<Inner>);
+pub(crate) struct ClockHold(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
     handle: Mutex<Option<Handle>>,
     stores: Mutex<Vec<Store>>,
     held: AtomicUsize,
-    /// Dropped, the blocking task ends.
+    /// Its drop ends the blocking task.
     on: Mutex<Option<mpsc::Sender<()>>>,
-    /// Somebody waits until the runtime has slept so often while the store was at work.
+    /// `store_at_work` waits for this many more sleeps of the runtime while the store works.
     alarm: Mutex<Option<u32>>,
     rung: Notify,
 }
 
-impl Brake {
+impl ClockHold {
     pub(crate) fn attach(&self, handle: &Handle) {
         *lock(&self.0.handle) = Some(handle.clone());
     }
 
-    /// Time stands still while this store is asked something.
-    pub(crate) fn mind(&self, store: &Store) {
+    /// Holds time during calls to this store.
+    pub(crate) fn watch(&self, store: &Store) {
         lock(&self.0.stores).push(store.clone());
     }
 
-    /// The store is closed for good.
+    /// The store was closed.
     pub(crate) fn forget(&self, store: &Store) {
-        lock(&self.0.stores).retain(|minded| !minded.is(store));
+        lock(&self.0.stores).retain(|watched| !watched.is(store));
     }
 
-    /// Waits until the store is in the middle of something; the more steps, the deeper in it.
+    /// Waits until the store is at work; with more steps, deeper in its work.
     pub(crate) async fn store_at_work(&self, steps: u32) {
         *lock(&self.0.alarm) = Some(steps);
         self.0.rung.notified().await;
     }
 
-    /// Time stands still while this is done.
+    /// Holds time during this work.
     pub(crate) async fn hold<T>(&self, work: impl Future<Output = T>) -> T {
         self.0.held.fetch_add(1, Ordering::SeqCst);
         let done = work.await;
@@ -66,7 +65,7 @@ impl Brake {
         stores.iter().any(|store| store.calls_under_way() > 0)
     }
 
-    /// Called when no task can go on.
+    /// Called when no task can run.
     pub(crate) fn before_sleep(&self) {
         let is_at_work = self.is_store_at_work();
         let wanted = self.0.held.load(Ordering::SeqCst) > 0 || is_at_work;
@@ -89,7 +88,7 @@ impl Brake {
                 };
                 let (sender, receiver) = mpsc::channel::<()>();
                 handle.spawn_blocking(move || {
-                    let _sender_is_gone = receiver.recv_timeout(PATIENCE);
+                    let _ = receiver.recv_timeout(PATIENCE);
                 });
                 *on = Some(sender);
             }
@@ -98,8 +97,8 @@ impl Brake {
         }
     }
 
-    /// Ends the blocking task and drops the handle: the runtime owns this brake as its hook, so a handle kept here would
-    /// keep the runtime, its epoll and its eventfd open for ever.
+    /// Ends the blocking task and drops the handle: the runtime owns this as its hook, so a handle in here would keep the
+    /// runtime, its epoll and its eventfd open for ever.
     pub(crate) fn release(&self) {
         *lock(&self.0.handle) = None;
         *lock(&self.0.on) = None;
