@@ -1,20 +1,20 @@
-//! What must survive the agent: an append-only file of checksummed records, and a lock on its directory.
+//! The journal: what must survive the agent, in an append-only file of checksummed records, and a lock on its directory.
 //!
 //! ```text
 //! journal  = "MUSTERJ1" record*
 //! record   = length: u32 LE, crc32 of payload: u32 LE, payload
-//! payload  = JSON array of entries, which count all together or not at all
+//! payload  = JSON array of entries, all valid or none
 //! ```
 //!
-//! A record that is not whole at the end was being written when the agent died: it is cut off. A record that is whole but
-//! wrong is damage, at the end as well: the file is set aside, everything before the damage counts, and the agent goes on,
-//! knowing that more may be true than it has read.
+//! An incomplete record at the end was being written when the agent died: it is cut off. A complete record with a wrong
+//! checksum is damage, also at the end: the file is set aside, everything before the damage counts, and the agent goes on
+//! knowing that more may have happened.
 //!
-//! Beside it lies a file that only takes up room. When the disk is full it is given up, so that what was already taken on
-//! can be written to its end; until there is room for it again nothing new is taken on.
+//! A second file reserves disk space. When the disk is full, the agent removes it, so that accepted operations can be
+//! journalled to their end; until there is room for it again, the agent accepts no operation.
 //!
-//! `append` writes; `sync` makes durable. A killed agent loses nothing that was written, a host without power nothing
-//! that was synced.
+//! `append` writes; `sync` makes durable (fsync). A killed agent loses nothing that was written, a host that loses power
+//! nothing that was synced.
 
 pub(crate) mod entry;
 #[cfg(test)]
@@ -31,18 +31,18 @@ use entry::Entry;
 
 const MAGIC: &[u8; 8] = b"MUSTERJ1";
 const HEADER: usize = 8;
-/// Room that is kept for the ends of what was taken on.
+/// Disk space that is reserved for the results of accepted operations.
 const RESERVE: usize = 256 * 1024;
-/// The largest record that is believed.
+/// The largest record that is read.
 const MAX_RECORD: usize = 64 * 1024 * 1024;
 
 /// How much of a journal could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Whole,
-    /// Without its end, which was not written whole: nothing has come of it.
+    /// The last record was incomplete: nothing was done about it.
     Torn,
-    /// Up to some damage: much may have come of what stood behind it.
+    /// Up to a damaged record: the agent may have acted on records behind it.
     Damaged,
 }
 
@@ -51,23 +51,23 @@ pub(crate) struct Journal {
     dir: PathBuf,
     file: Arc<File>,
     length: u64,
-    /// What the file held when it was last written anew.
+    /// The length after the last rewrite.
     base_length: u64,
     /// Up to where it is durable.
     synced_length: u64,
-    /// The last write failed: the file lacks something that memory has.
+    /// The last write failed: the file lacks an entry.
     behind: bool,
     has_reserve: bool,
 }
 
 /// A sync under way.
 pub(crate) struct Syncing {
-    done: durable::Done,
+    done: durable::SyncDone,
     file: Arc<File>,
     length: u64,
 }
 
-/// A sync that is over.
+/// A sync that has ended.
 #[derive(Debug)]
 pub(crate) struct Synced {
     result: io::Result<()>,
@@ -76,7 +76,7 @@ pub(crate) struct Synced {
 }
 
 impl Syncing {
-    /// Waits until it is over. May be cancelled and waited for again.
+    /// Waits for its end. Cancel-safe.
     pub(crate) async fn wait(&mut self) -> Synced {
         Synced {
             result: (&mut self.done).await,
@@ -102,7 +102,7 @@ impl Journal {
         let (entries, good, extent) = match read(&bytes) {
             Reading::Whole(entries) => (entries, bytes.len(), Extent::Whole),
             Reading::Torn(entries, good) => {
-                // A journal that is only just made has nothing to be cut off.
+                // A new journal has nothing to cut off.
                 if good < bytes.len() {
                     tracing::warn!(
                         path = %path.display(),
@@ -145,7 +145,7 @@ impl Journal {
         Ok((journal, entries, extent))
     }
 
-    /// Writes entries as one record. After an error the file is as it was.
+    /// Appends entries as one record. After an error the file is as it was.
     pub(crate) fn append(&mut self, entries: &[Entry]) -> io::Result<()> {
         if entries.is_empty() {
             return Ok(());
@@ -158,7 +158,7 @@ impl Journal {
         }
         if let Err(error) = written {
             self.behind = true;
-            // Half a record must not stay before the next one.
+            // An incomplete record must not stay before the next one.
             let _ = self.file.set_len(self.length);
             return Err(error);
         }
@@ -166,7 +166,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Makes durable what was written.
+    /// Makes everything written so far durable.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         if self.synced_length < self.length {
             durable::sync(&self.file)?;
@@ -175,7 +175,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Begins to make durable what was written so far, beside this thread.
+    /// Begins to sync everything written so far, on another thread.
     pub(crate) fn begin_sync(&self) -> Syncing {
         Syncing {
             done: durable::begin(&self.file),
@@ -184,21 +184,21 @@ impl Journal {
         }
     }
 
-    /// Takes the result of a sync that was begun. What it covers is durable, unless this is an error.
+    /// Takes the result of a sync. Everything that it covers is durable, unless this is an error.
     pub(crate) fn end_sync(&mut self, ended: Synced) -> io::Result<()> {
         ended.result?;
-        // A journal that was written anew since is durable up to more than this.
+        // A rewrite since then has synced more than this.
         if Arc::ptr_eq(&ended.file, &self.file) {
             self.synced_length = self.synced_length.max(ended.length);
         }
         Ok(())
     }
 
-    /// Takes up the room that is kept; false when there is none.
+    /// Reserves the disk space, if it is not reserved; false when the disk is full.
     pub(crate) fn keep_reserve(&mut self) -> bool {
         if !self.has_reserve {
             let path = self.dir.join("reserve");
-            // Real blocks: a hole would keep nothing.
+            // Real blocks: a sparse file would reserve nothing.
             let kept = fs::write(&path, vec![0x55; RESERVE]);
             if let Err(error) = &kept {
                 tracing::error!(path = %path.display(), %error, "no room is left: no operation is taken on");
@@ -218,12 +218,12 @@ impl Journal {
         self.behind
     }
 
-    /// Whether most of the file is of the past.
+    /// Whether most of the file is superseded.
     pub(crate) fn wants_rewriting(&self, bound: u64) -> bool {
         self.length > bound.max(self.base_length.saturating_mul(4))
     }
 
-    /// Writes everything that counts into a new file, which takes the place of the old one.
+    /// Writes everything that counts into a new file, which replaces the old one.
     pub(crate) fn rewrite(&mut self, entries: impl Iterator<Item = Entry>) -> io::Result<()> {
         let path = self.dir.join("journal.new");
         let file = OpenOptions::new()
@@ -257,7 +257,7 @@ impl Journal {
     }
 }
 
-/// Every entry that is whole, for those who only want to know.
+/// Every readable entry, for checks of the simulation.
 #[cfg(fake_os)]
 pub(crate) fn entries(dir: &Path) -> Vec<Entry> {
     match read(&fs::read(dir.join("journal")).unwrap_or_default()) {
@@ -267,7 +267,7 @@ pub(crate) fn entries(dir: &Path) -> Vec<Entry> {
     }
 }
 
-/// Nobody else may use a directory that is in use.
+/// Locks the directory; `None` when another agent uses it.
 pub(crate) fn lock(dir: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new()
         .write(true)
@@ -295,7 +295,7 @@ fn encode(entries: &[Entry], record: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// What reading gave, and up to where it was good.
+/// The entries that were read, and up to which offset the file is valid.
 enum Reading {
     Whole(Vec<Entry>),
     Torn(Vec<Entry>, usize),
@@ -316,7 +316,7 @@ fn read(bytes: &[u8]) -> Reading {
     let mut at = HEADER;
     while at < bytes.len() {
         let rest = &bytes[at..];
-        // A host that lost power may leave zeros where nothing was written.
+        // After a power loss a file may end with zeros.
         if rest.iter().all(|byte| *byte == 0) {
             return Reading::Torn(entries, at);
         }
@@ -330,7 +330,7 @@ fn read(bytes: &[u8]) -> Reading {
         let Some(payload) = payload.get(..length) else {
             let is_whole = crc32fast::hash(payload) == crc;
             return match is_whole || holds_record(payload) {
-                // Only its length is wrong.
+                // Only its length is damaged.
                 true => Reading::Damaged(entries, at),
                 false => Reading::Torn(entries, at),
             };
@@ -356,7 +356,7 @@ fn words(head: &[u8]) -> (usize, u32) {
     (word(0) as usize, word(4))
 }
 
-/// Whether a whole record begins somewhere in these bytes. Text makes no length that is believed, so this is quick.
+/// Whether a complete record begins somewhere in these bytes. Quick, because text decodes to no valid length.
 fn holds_record(bytes: &[u8]) -> bool {
     let mut windows = bytes.windows(HEADER).enumerate();
     windows.any(|(at, head)| {

@@ -1,16 +1,16 @@
-//! The keeper: real processes, kept as wanted. Knows nothing of the network.
+//! Supervises the processes of one host: starts, stops, watches and restarts them. Knows nothing of the network.
 //!
-//! The path of an operation: [`Request`] → the process's pure state machine (`machine`) → actions → `os` → what happened →
-//! the machine again → [`Notice`]. What must survive the agent is in the journal before it is done.
+//! The path of an operation: [`Request`] → the process's pure state machine (`machine`) → actions → `os` → events → the
+//! machine again → [`Notice`]. What must survive the agent is in the journal before it is done.
 //!
-//! [`Supervisor::open`] reads what an earlier agent left behind; [`Supervisor::run`] is the one long-lived activity that
-//! owns every process. Ending it, in any way, touches no process.
+//! [`Supervisor::open`] reads the journal of an earlier agent; [`Supervisor::run`] is the one long-lived task that owns
+//! every process. Its end, however it comes, touches no process.
 
 #![cfg_attr(
     fake_os,
     allow(
         dead_code,
-        reason = "a pretended host does not need all that a real one does"
+        reason = "the fake host does not use everything that the real one does"
     )
 )]
 
@@ -34,30 +34,31 @@ use model::group::ProcessGroup;
 use model::held::HeldReport;
 use model::spec::Probe;
 use model::{Flag, FullName, Labels, Namespace, Op, OpId, Outcome, Spec, Status, UnixMillis};
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-/// What the agent asks of the supervisor.
+/// A request of the agent to the supervisor.
 #[derive(Debug)]
 pub enum Request {
-    /// Hold this process from now on. For an incarnation held already, only the spec is replaced.
+    /// Hold this process. For an incarnation that is held already, only the spec is replaced.
     Hold(Registration),
-    /// Forget it and leave it running. Operations under way on it end first.
+    /// Forget this process and leave it running, after its operations under way have ended.
     Forget(FullName),
-    /// The process groups of a namespace from now on: all of them.
+    /// Replaces the process groups of a namespace.
     Groups(Namespace, Vec<ProcessGroup>),
-    /// Run an operation; a repeated id that is still known is not run again.
+    /// Run an operation. Idempotent by id.
     Operate(Operation),
-    /// The server has these results: their records may go.
+    /// The server has these results: the journal may drop them.
     AcknowledgeResults(Vec<OpId>),
     /// The server has every event up to this number.
     AcknowledgeEvents(u64),
-    /// Tell what is really held.
+    /// Report what is held.
     Held(oneshot::Sender<HeldReport>),
-    /// Open what a process writes.
+    /// Open the output of a process.
     Logs(LogRequest, oneshot::Sender<Result<Log, LogError>>),
 }
 
-/// Which output is wanted.
+/// Which output to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRequest {
     pub process: FullName,
@@ -70,22 +71,26 @@ pub struct LogRequest {
 pub enum LogError {
     #[error("the agent does not hold {0}")]
     NotHeld(FullName),
-    /// There may be some later.
+    /// There may be output later.
     #[error("{0}")]
     Unavailable(String),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// A process to hold. The journal keeps it: new fields need a default.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Registration {
     pub name: FullName,
     pub incarnation: u64,
     pub spec: Arc<Spec>,
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
-    /// Opaque: kept with the process so that the agent can tell the server what it holds.
+    /// Opaque; the agent reports it to the server with what it holds.
+    #[serde(default)]
     pub definition_hash: u64,
-    /// Count only for an incarnation that is not held yet.
+    /// Flag and managed are used only for an incarnation that is not held yet.
     pub flag: Flag,
     pub managed: bool,
+    #[serde(default)]
     pub registered_at: UnixMillis,
 }
 
@@ -94,30 +99,30 @@ pub struct Operation {
     pub id: OpId,
     pub process: FullName,
     pub op: Op,
-    /// Where to look when the process is not held.
+    /// How to find the process if it is not held.
     pub probe: Option<Probe>,
-    /// Not begun by then, it is not begun at all.
+    /// An operation that has not begun by then never begins.
     pub deadline: UnixMillis,
 }
 
-/// What the supervisor tells the agent.
+/// A report of the supervisor to the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     /// The status of a process changed.
     Status(FullName, Status),
-    /// An operation ended. Its end is in the journal already.
+    /// An operation ended. Its result is in the journal already.
     Ended(OpId, Outcome),
-    /// Something happened by itself. It is in the journal already, with this number.
+    /// A process event with its number. It is in the journal already.
     Event(u64, Event),
 }
 
-/// What an agent that was here before left behind.
+/// What the journal of an earlier agent holds.
 #[derive(Debug, Default)]
 pub struct Recovered {
     pub held: Vec<Registration>,
-    /// Operations taken and not ended: they go on.
+    /// Operations accepted and not ended: they go on.
     pub under_way: Vec<OpId>,
-    /// Ended, and not acknowledged by the server yet.
+    /// Results that the server has not acknowledged.
     pub results: Vec<(OpId, Outcome)>,
     pub events: Vec<(u64, Event)>,
 }

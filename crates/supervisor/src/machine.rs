@@ -1,58 +1,58 @@
 //! One process as a pure state machine: an event and the time go in, actions come out. No I/O, no clock.
 //!
 //! ```text
-//!            Held                     found by its pid file
-//!   Unseen ────────► (look) ─────────────────────────────────────────► Up ◄──────────────┐
-//!                      │ not there                                     │ ▲               │
-//!                      ▼                     found later               │ │ another run   │
-//!                    Down ────────────────────────────────────────────►│ │ took over     │
-//!                      ▲ not managed, gave up,                 exited  │ │               │
-//!                      │ one-shot, periodic                            ▼ │               │
-//!                      ├───────────────────────────────────────────── Lost (look)        │
-//!                      │                                               │ managed         │
-//!                      │                    short run   ┌──────────────┴──────┐ long run │
-//!                      │                                ▼                     ▼          │
-//!                      │                             Backoff ──── due ───► Working ──────┤
-//!                      │                                ▲                 (attempt)      │
-//!                      │                                └──── failed ─────────┘          │
-//!                      │                                                                 │
-//!                      └──────────────────────────────────────────────── Working ────────┘
-//!                                 from anywhere: an operation begins    (operation)
+//!              Held                  found by its pid file
+//!   Unobserved ────► (observe) ──────────────────────────────────────► Up ◄──────────────┐
+//!                      │ not running                                  │ ▲               │
+//!                      ▼                     found later              │ │ another run   │
+//!                    Down ───────────────────────────────────────────►│ │ took over     │
+//!                      ▲ not managed, gave up,                exited  │ │               │
+//!                      │ one-shot, periodic                           ▼ │               │
+//!                      ├──────────────────────────────────────────── Lost (observe)      │
+//!                      │                                              │ managed         │
+//!                      │                    short run  ┌──────────────┴──────┐ long run │
+//!                      │                               ▼                     ▼          │
+//!                      │                            Backoff ──── due ───► Working ──────┤
+//!                      │                               ▲                 (attempt)      │
+//!                      │                               └──── failed ─────────┘          │
+//!                      │                                                                │
+//!                      └─────────────────────────────────────────────── Working ────────┘
+//!                                 from any phase: an operation begins  (operation)
 //!
 //!   Working:  Begin ─► Check ─► Launch ─► Command ─► AwaitUp ─► Up           start, restart, attempt
 //!             Begin ──────────► Launch ─► Command ─► AwaitDown ─► Down       stop, kill; by signal: Begin ─► AwaitDown
 //!             Begin ──────────► Launch ─► Command ─► Settle ─► Up            reload;     by signal: Begin ─► Settle
-//!             any ─► Close ─► Up | Down | Backoff                            what failed, after one more look
+//!             any ─► Close ─► Up | Down | Backoff                            a failure, after one more observation
 //! ```
 //!
-//! Operations wait in `queue` and run one after the other. Attempts to restart, runs of a schedule and stopping what is
-//! not healthy are nobody's operations: an operation that arrives takes over what they have come to. A query touches
-//! nothing and so is no phase.
+//! Operations wait in `queue` and run one after the other. Restart attempts, scheduled runs and the stop of an unhealthy
+//! process are the agent's own work: an operation that arrives takes over what they have come to. A query changes
+//! nothing, so it is no phase.
 //!
-//! What is counted over time has a file each: `health`, `limits`, `pool`, `schedule`, `drift`.
+//! Counters over time have a file each: `health`, `limits`, `pool`, `schedule`, `drift`.
 //!
-//! The whole of [`Process`] is what the journal keeps, so every phase is also a phase in which the agent may come back;
-//! `recover` says how each goes on.
+//! The journal keeps the whole [`Process`] (`record`), so the agent may restart in every phase; `recover` decides how each
+//! phase goes on.
 
 mod drift;
 mod due;
 mod end;
 mod exited;
 mod health;
-mod keep;
 mod limits;
-mod looked;
+mod messages;
+mod observed;
 mod operate;
 mod pool;
 pub(crate) mod record;
 mod recover;
+mod restart;
 mod schedule;
+mod shortage;
 #[cfg(test)]
 mod tests;
 mod types;
-mod unknown;
 mod view;
-mod words;
 
 pub(crate) use view::View;
 
@@ -63,24 +63,24 @@ use model::status::Exit;
 use model::{Flag, Spec, UnixMillis};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use drift::Found;
+pub(crate) use drift::ConfigFileDigest;
 use drift::{Drift, WatchedFiles};
 use due::{foreground_at, up_at};
 use health::Health;
-pub(crate) use limits::{Over, Usage};
+pub(crate) use limits::{LimitCounters, Usage};
 pub(crate) use pool::{Member, Pools, Share, belongs};
 pub(crate) use schedule::{Schedule, wall_time};
 pub(crate) use types::{
-    Action, Alive, Boot, Cmd, Depth, Emission, Ending, Event, Finished, Form, Look, Moment, Role,
-    Run, Signal, Sink, Ticket,
+    Action, Boot, Cmd, Depth, Emission, Event, Finished, Form, LiveRun, Moment, Observation,
+    OperationEnd, Role, Run, Signal, Sink, Ticket,
 };
 
-/// How long a process is watched after SIGHUP before the reload is called done.
+/// How long a process must stay up after SIGHUP before its reload counts as done.
 const SETTLE_MS: u64 = 300;
 /// Operations that may wait for one process.
 pub(crate) const MAX_QUEUE: usize = 64;
 
-/// Everything that is true of one process.
+/// The whole state of one process. What is true of one run only is in the phases that have a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Process {
     pub(crate) flag: Flag,
@@ -106,7 +106,7 @@ pub(crate) struct Process {
     /// As the program last printed it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) version: String,
-    /// When the last run began; it stays when the run ends.
+    /// When the last run began; kept after the run has ended.
     #[serde(default)]
     pub(crate) last_started_at: UnixMillis,
     #[serde(default)]
@@ -126,7 +126,7 @@ pub(crate) struct FailedAttempts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct CurrentRun {
-    pub(crate) alive: Alive,
+    pub(crate) alive: LiveRun,
     /// The journal has these beside the phase: see `record`.
     #[serde(skip)]
     pub(crate) facts: RunFacts,
@@ -148,13 +148,13 @@ pub(crate) struct RunFacts {
 
 impl CurrentRun {
     /// A run that this agent did not start.
-    fn adopted(alive: Alive) -> Self {
+    fn adopted(alive: LiveRun) -> Self {
         let facts = RunFacts::default();
         Self { alive, facts }
     }
 
     /// A run that this command brought up.
-    fn launched(alive: Alive, cmd: Option<&Cmd>) -> Self {
+    fn launched(alive: LiveRun, cmd: Option<&Cmd>) -> Self {
         let sink = cmd.map(|cmd| &cmd.sink);
         let facts = RunFacts {
             sink: match alive.form {
@@ -180,7 +180,7 @@ pub(crate) struct RunFaults {
     pub(crate) pid_file: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) rotation: String,
-    /// It is over a limit and may not be killed.
+    /// It is over a limit, and the agent may not kill it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) limit: String,
 }
@@ -188,15 +188,16 @@ pub(crate) struct RunFaults {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Phase {
-    /// Nobody has looked yet.
-    Unseen,
+    /// The agent has not observed it yet.
+    #[serde(rename = "unseen")]
+    Unobserved,
     /// Not running, and nothing will change that by itself.
     Down,
     Up {
         #[serde(rename = "alive")]
         current: CurrentRun,
     },
-    /// The run is gone; whether another took its place is being looked at.
+    /// The run has ended; the agent observes whether another took its place.
     Lost {
         #[serde(rename = "alive")]
         current: CurrentRun,
@@ -218,7 +219,7 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Work {
     pub(crate) cause: Cause,
-    /// `op_timeout` counts from here.
+    /// `op_timeout` starts here.
     pub(crate) began_boot_ms: u64,
     /// Why the agent does this by itself; empty for operations and schedules.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -228,16 +229,17 @@ pub(crate) struct Work {
     /// Where that run wrote, after it has ended: shows that it was in the foreground. In the journal beside the phase.
     #[serde(skip)]
     pub(crate) ended_sink: Option<Sink>,
-    /// That run when the work began: a restart wants another.
-    pub(crate) old: Option<Run>,
+    /// The same run, also after its end: a restart must bring up another.
+    #[serde(rename = "old")]
+    pub(crate) old_run: Option<Run>,
     pub(crate) ran: Option<Finished>,
-    /// The run or command of which nothing may live on: killed again if the agent comes back.
-    #[serde(default)]
-    pub(crate) doomed: Option<Run>,
-    /// The signal that is to be sent, until it is known to have been.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) untold: Option<(Alive, Signal)>,
-    /// What the command said last, if it failed.
+    /// A run or command that is being killed with its family; killed again after a restart of the agent.
+    #[serde(default, rename = "doomed")]
+    pub(crate) kill_target: Option<Run>,
+    /// The signal to send, until it is known to have been sent.
+    #[serde(default, rename = "untold", skip_serializing_if = "Option::is_none")]
+    pub(crate) unsent_signal: Option<(LiveRun, Signal)>,
+    /// The last line of the command's output, if it failed.
     #[serde(default)]
     pub(crate) last_line: String,
     pub(crate) step: Step,
@@ -250,7 +252,7 @@ pub(crate) enum Cause {
     Attempt(u32),
     /// A time of its schedule has come.
     Schedule,
-    /// Its health check failed too often: it is stopped, to be started again. When the run began.
+    /// Its health check failed too often: the agent stops it and starts it again. When the run began.
     Unhealthy {
         since_boot_ms: u64,
     },
@@ -259,33 +261,56 @@ pub(crate) enum Cause {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Step {
-    /// Waits for a look.
+    /// Waits for an observation.
     Begin,
-    /// Waits to hear whether it can be run at all.
+    /// Waits for the check whether the spec can be run.
     Check,
-    /// Meant to be executed, and not executed yet.
+    /// About to execute this command; it is not executed yet.
     Launch(Role),
     /// The command was executed and has not ended.
-    Command { cmd: Cmd, seen: Option<Seen> },
-    /// The command is over, and the process should come up.
-    AwaitUp { seen: Option<Seen> },
-    /// It was told to go.
+    Command {
+        cmd: Cmd,
+        #[serde(rename = "seen")]
+        candidate: Option<Candidate>,
+    },
+    /// The command has ended, and the process should come up.
+    AwaitUp {
+        #[serde(rename = "seen")]
+        candidate: Option<Candidate>,
+    },
+    /// The process should go down.
     AwaitDown {
-        /// Looks count from here.
+        /// Observations count from here.
         from_boot_ms: u64,
-        /// The command said that it could not.
+        /// The stop command failed.
         failed: bool,
     },
-    /// It was told to reload, and should still be there then.
+    /// It is reloading, and should still be up then.
     Settle { until_boot_ms: u64 },
-    /// It failed; one more look shows what there is now.
+    /// The work failed; one more observation decides the next phase.
     Close(Failure),
+}
+
+impl Step {
+    /// Whether a start command was executed whose result is not known yet.
+    fn has_started(&self) -> bool {
+        match self {
+            Self::Command { cmd, .. } => matches!(cmd.role, Role::Start | Role::Restart),
+            Self::AwaitUp { .. } => true,
+            Self::Begin
+            | Self::Check
+            | Self::Launch(_)
+            | Self::AwaitDown { .. }
+            | Self::Settle { .. }
+            | Self::Close(_) => false,
+        }
+    }
 }
 
 /// A run that may become the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seen {
-    pub(crate) alive: Alive,
+pub(crate) struct Candidate {
+    pub(crate) alive: LiveRun,
     pub(crate) first_boot_ms: u64,
     pub(crate) died: Option<Exit>,
 }
@@ -294,7 +319,9 @@ pub(crate) struct Seen {
 pub(crate) struct Failure {
     pub(crate) code: model::Code,
     pub(crate) message: String,
-    pub(crate) output_speaks: bool,
+    /// The command's output is the better message, if there is any.
+    #[serde(rename = "output_speaks")]
+    pub(crate) prefers_output: bool,
 }
 
 #[cfg(test)]
@@ -302,7 +329,7 @@ pub(crate) fn tests_spec() -> Spec {
     tests::spec()
 }
 
-/// What every step may know.
+/// The input of every step beside the event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) now: Moment,
@@ -325,14 +352,7 @@ impl Context<'_> {
     }
 
     fn command(&self, role: Role) -> &str {
-        let commands = &self.spec.control;
-        match role {
-            Role::Start => &commands.start_cmd,
-            Role::Stop => &commands.stop_cmd,
-            Role::Restart => &commands.restart_cmd,
-            Role::Reload => &commands.reload_cmd,
-            Role::Kill => &commands.kill_cmd,
-        }
+        role.command(&self.spec.control)
     }
 }
 
@@ -341,7 +361,7 @@ impl Process {
         Self {
             flag,
             managed,
-            phase: Phase::Unseen,
+            phase: Phase::Unobserved,
             query: None,
             queue: VecDeque::new(),
             attempts: FailedAttempts::default(),
@@ -355,21 +375,21 @@ impl Process {
         }
     }
 
-    /// Registered anew under the same name: what is wanted counts from now on, what is stays.
+    /// A new registration under the same name: the desired state is replaced, the observed state stays.
     pub(crate) fn register_anew(&mut self, flag: Flag, managed: bool) {
         self.flag = flag;
         self.managed = managed;
         self.attempts = FailedAttempts::default();
         match self.phase {
             Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => {
-                self.phase = Phase::Unseen;
+                self.phase = Phase::Unobserved;
                 self.message.clear();
             }
-            Phase::Unseen | Phase::Up { .. } | Phase::Working(_) => {}
+            Phase::Unobserved | Phase::Up { .. } | Phase::Working(_) => {}
         }
     }
 
-    /// Takes an operation, to begin at the next step; false when too many wait. What was taken must be in the journal
+    /// Queues an operation, to begin at the next step; false when the queue is full. The operation must be in the journal
     /// before that step.
     pub(crate) fn accept(&mut self, ticket: Ticket) -> bool {
         let fits = self.queue.len() < MAX_QUEUE;
@@ -386,8 +406,8 @@ impl Process {
             Event::Forget => self.forgetting = true,
             Event::Recovered(boot) => self.recovered(boot, cx, &mut out),
             Event::Proceed => {}
-            Event::Looked(look) => self.looked(&look, cx, &mut out),
-            Event::NotLooked(why) => self.not_looked(why, cx, &mut out),
+            Event::Observed(observation) => self.observed(&observation, cx, &mut out),
+            Event::NotObserved(why) => self.not_observed(why, cx, &mut out),
             Event::Checked(result) => self.checked(result, cx, &mut out),
             Event::Spawned(cmd) => self.spawned(cmd),
             Event::SpawnFailed(why) => self.spawn_failed(why, cx, &mut out),
@@ -413,7 +433,7 @@ impl Process {
             Event::Scheduled(shown) => self.scheduled(&shown, cx, &mut out),
             Event::HealthChecked(result) => self.health_checked(result, cx, &mut out),
             Event::ConfigRead(found) => self.config_read(&found, cx, &mut out),
-            Event::Sentenced(kind, sentence) => self.sentenced(kind, sentence, &mut out),
+            Event::OverLimit(kind, sentence) => self.over_limit(kind, sentence, &mut out),
             Event::Tick => self.tick(cx, &mut out),
         }
         self.next(cx, &mut out);
@@ -428,7 +448,7 @@ impl Process {
         self.drift.keep_only(&cx.spec.configmap);
         self.watched_files.keep_only(&cx.spec.configmap);
         match self.phase {
-            Phase::Unseen => out.push(Action::Look(Depth::Shallow)),
+            Phase::Unobserved => out.push(Action::Observe(Depth::Shallow)),
             Phase::Down
             | Phase::Up { .. }
             | Phase::Lost { .. }
@@ -442,7 +462,7 @@ impl Process {
         match &self.phase {
             Phase::Up { current } => Some(current),
             Phase::Working(work) => work.before.as_ref(),
-            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
+            Phase::Unobserved | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
         }
     }
 
@@ -450,11 +470,11 @@ impl Process {
         match &mut self.phase {
             Phase::Up { current } => Some(current),
             Phase::Working(work) => work.before.as_mut(),
-            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
+            Phase::Unobserved | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
         }
     }
 
-    /// Begins the operations whose turn it is, and lets go when it was told to and nothing is left to do.
+    /// Begins waiting operations; when none is left, ends a process that is to be forgotten.
     fn next(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         while self.query.is_none() && self.operation().is_none() {
             let Some(ticket) = self.queue.pop_front() else {
@@ -467,21 +487,12 @@ impl Process {
         }
     }
 
-    /// A command that should bring it up was executed, and what came of it is not known yet. Whoever forgot it now could
-    /// not find it again: the pid file of a program in the foreground is written when it has come up.
+    /// A start command was executed, and its result is not known yet. A process that is forgotten now could not be found
+    /// again: the agent writes the pid file of a foreground program when it is up.
     fn is_coming_up(&self) -> bool {
         match &self.phase {
-            Phase::Working(work) => match &work.step {
-                Step::Command { cmd, .. } => matches!(cmd.role, Role::Start | Role::Restart),
-                Step::AwaitUp { .. } => true,
-                Step::Begin
-                | Step::Check
-                | Step::Launch(_)
-                | Step::AwaitDown { .. }
-                | Step::Settle { .. }
-                | Step::Close(_) => false,
-            },
-            Phase::Unseen
+            Phase::Working(work) => work.step.has_started(),
+            Phase::Unobserved
             | Phase::Down
             | Phase::Up { .. }
             | Phase::Lost { .. }
@@ -489,11 +500,11 @@ impl Process {
         }
     }
 
-    /// The operation that owns the process now.
+    /// The operation under way.
     pub(crate) fn operation(&self) -> Option<Ticket> {
         match &self.phase {
             Phase::Working(work) => work.ticket(),
-            Phase::Unseen
+            Phase::Unobserved
             | Phase::Down
             | Phase::Up { .. }
             | Phase::Lost { .. }
@@ -501,7 +512,7 @@ impl Process {
         }
     }
 
-    /// Every operation that was taken and has not ended, in order.
+    /// Every accepted operation that has not ended, in order.
     pub(crate) fn operations(&self) -> impl Iterator<Item = Ticket> + '_ {
         let current = self.operation().into_iter().chain(self.query);
         current.chain(self.queue.iter().copied())
@@ -509,9 +520,9 @@ impl Process {
 
     fn tick(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         match &mut self.phase {
-            Phase::Unseen | Phase::Down => out.push(Action::Look(Depth::Shallow)),
+            Phase::Unobserved | Phase::Down => out.push(Action::Observe(Depth::Shallow)),
             Phase::Up { .. } => {}
-            Phase::Lost { .. } => out.push(Action::Look(Depth::Deep)),
+            Phase::Lost { .. } => out.push(Action::Observe(Depth::Deep)),
             Phase::Backoff {
                 until_boot_ms,
                 reason,
@@ -523,11 +534,11 @@ impl Process {
             Phase::Working(work) => {
                 let late = cx.now.boot_ms >= work.began_boot_ms + cx.timeout_ms();
                 match &work.step {
-                    Step::Begin | Step::Close(_) => out.push(Action::Look(Depth::Shallow)),
+                    Step::Begin | Step::Close(_) => out.push(Action::Observe(Depth::Shallow)),
                     Step::Check | Step::Launch(_) => {}
                     Step::Command { .. } if late => self.command_timed_out(cx, out),
                     Step::Command { cmd, .. } => match cmd.role {
-                        Role::Start | Role::Restart => out.push(Action::Look(
+                        Role::Start | Role::Restart => out.push(Action::Observe(
                             match cx.now.boot_ms >= foreground_at(cmd, cx) {
                                 true => Depth::Deep,
                                 false => Depth::Shallow,
@@ -535,8 +546,8 @@ impl Process {
                         )),
                         Role::Stop | Role::Reload | Role::Kill => {}
                     },
-                    Step::AwaitUp { .. } => out.push(Action::Look(Depth::Deep)),
-                    Step::AwaitDown { .. } => out.push(Action::Look(Depth::Shallow)),
+                    Step::AwaitUp { .. } => out.push(Action::Observe(Depth::Deep)),
+                    Step::AwaitDown { .. } => out.push(Action::Observe(Depth::Shallow)),
                     Step::Settle { until_boot_ms } if cx.now.boot_ms >= *until_boot_ms => {
                         self.settled(cx, out);
                     }
@@ -555,18 +566,18 @@ impl Work {
             reason: String::new(),
             before: None,
             ended_sink: None,
-            old: None,
+            old_run: None,
             ran: None,
-            doomed: None,
-            untold: None,
+            kill_target: None,
+            unsent_signal: None,
             last_line: String::new(),
             step: Step::Begin,
         }
     }
 
-    /// Has a signal sent, also by an agent that comes after this one.
-    fn tell(&mut self, alive: Alive, signal: Signal, out: &mut Vec<Action>) {
-        self.untold = Some((alive, signal));
+    /// Sends a signal; after a restart the agent sends it if it was not sent.
+    fn send_signal(&mut self, alive: LiveRun, signal: Signal, out: &mut Vec<Action>) {
+        self.unsent_signal = Some((alive, signal));
         out.push(Action::Signal(alive, signal));
     }
 
@@ -578,9 +589,9 @@ impl Work {
     }
 }
 
-/// The command as the process.
-fn in_foreground(cmd: &Cmd, main: i32) -> Alive {
-    Alive {
+/// The command as the run of a foreground program.
+fn as_foreground_run(cmd: &Cmd, main: i32) -> LiveRun {
+    LiveRun {
         run: cmd.run,
         form: Form::Foreground { main },
         since_boot_ms: cmd.began_boot_ms,

@@ -1,7 +1,6 @@
-//! The host: processes, users, files, clocks. The only unsafe code of Muster is below here.
+//! The host: processes, users, files, clocks. The only unsafe code of Muster is in here.
 //!
-//! For the simulation (`fake_os`) those parts that touch processes and clocks are exchanged for pretended ones, see
-//! [`host`]; what is above does not notice.
+//! The simulation (`cfg(fake_os)`) replaces the modules that touch processes and clocks by fake ones (`fake_os/`).
 
 pub(crate) mod cgroup;
 #[cfg_attr(fake_os, path = "fake_os/check.rs")]
@@ -17,6 +16,7 @@ pub(crate) mod durable;
 pub(crate) mod exits;
 #[cfg_attr(fake_os, path = "fake_os/family.rs")]
 pub(crate) mod family;
+pub(crate) mod family_query;
 mod file_name;
 #[cfg(fake_os)]
 #[path = "fake_os/host.rs"]
@@ -25,14 +25,20 @@ pub mod host;
 pub(crate) mod identity;
 #[cfg_attr(fake_os, path = "fake_os/kill.rs")]
 pub(crate) mod kill;
+mod launch;
 #[cfg(not(fake_os))]
 pub(crate) mod limits;
-#[cfg_attr(fake_os, path = "fake_os/look.rs")]
-pub(crate) mod look;
 pub(crate) mod md5;
+#[cfg_attr(fake_os, path = "fake_os/observe.rs")]
+pub(crate) mod observe;
+pub(crate) mod observe_error;
+pub(crate) mod observe_target;
 pub mod ourselves;
 #[cfg_attr(fake_os, path = "fake_os/pidfile.rs")]
 pub(crate) mod pidfile;
+#[cfg(fake_os)]
+#[path = "fake_os/process_table.rs"]
+mod process_table;
 #[cfg_attr(fake_os, path = "fake_os/procfs.rs")]
 pub(crate) mod procfs;
 mod regular;
@@ -48,17 +54,13 @@ pub(crate) mod sockets;
 #[cfg_attr(fake_os, path = "fake_os/spawn.rs")]
 pub(crate) mod spawn;
 pub(crate) mod spools;
-#[cfg(fake_os)]
-#[path = "fake_os/table.rs"]
-mod table;
 pub(crate) mod tail;
 #[cfg(fake_os)]
 #[path = "fake_os/trace.rs"]
 pub mod trace;
-pub(crate) mod unknown;
 pub(crate) mod user;
 
-/// An error as people read it: its number is for programs.
+/// An error without its number, for messages.
 pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let plain = text.split(" (os error").next().unwrap_or_default();

@@ -1,18 +1,16 @@
-//! Turns the machines' actions into system calls and what happens on the host into their events.
+//! Turns the machines' actions into system calls, and changes on the host into their events.
 //!
-//! One loop, one thread. Each turn takes what there is (requests, ends, timers), steps the machines concerned and writes
-//! their new states. The journal is synced on another thread, once for all that was written by then, before anything that
-//! must be durable is told; turns go on meanwhile. Only an operation that was taken is synced at once, before it is acted
-//! on. A process
-//! at rest costs a pidfd in one epoll set: no task, no timer.
+//! One loop, one thread. Each turn takes what has arrived (requests, exits, timers), steps the machines concerned and
+//! journals their new states. Another thread syncs the journal, once for everything written by then, before results and
+//! events are reported; turns go on meanwhile. Only an accepted operation is synced at once, before it is acted on. A
+//! process at rest costs a pidfd in one epoll set: no task, no timer.
 
 mod answer;
 mod drift;
 mod drive;
-mod ending;
-mod group;
+mod family_kill;
+mod group_membership;
 mod health;
-mod held;
 mod inspect;
 mod limits;
 mod outbox;
@@ -21,10 +19,11 @@ mod pace;
 mod request;
 mod sample;
 mod schedule;
-mod settle;
-mod side;
+mod side_command;
 mod step;
-mod wrapped;
+mod supervised_process;
+mod sync;
+mod wrapped_program;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -51,23 +50,23 @@ use crate::os::{clock, spawn};
 use crate::supervisor::Supervisor;
 use crate::{Notice, Options, Request, SupervisorError};
 use drift::ConfigRead;
-use ending::DyingSide;
-use held::Held;
+use family_kill::SideKill;
 use outbox::Outbox;
 use output::Rotating;
 use pace::Pace;
 use sample::DiskCount;
-use settle::done_syncing;
-use side::Side;
+use side_command::SideCommand;
+use supervised_process::SupervisedProcess;
+use sync::done_syncing;
 
-/// How many requests are taken in one turn: they share one sync.
+/// How many requests are taken in one turn; they share one sync.
 const MAX_REQUESTS: usize = 1024;
-/// How often files that something writes into are looked at.
+/// How often output files are checked.
 const BOUND_OUTPUT_EVERY: Duration = Duration::from_secs(1);
 
-/// Every how many of these looks all are looked at who did anything, not only those that were growing.
+/// In every n-th check, also files that were not growing, of processes that used CPU.
 const BOUND_ALL_EVERY: u32 = 5;
-/// Every how many of them those are looked at, too, who did nothing that could be measured.
+/// In every n-th check, also those of processes that used no CPU.
 const BOUND_IDLE_EVERY: u32 = 60;
 
 /// A held process.
@@ -75,15 +74,15 @@ const BOUND_IDLE_EVERY: u32 = 60;
 pub(crate) struct Key(u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
+enum Timer {
     Process(Key),
-    /// A command beside the machine, by its pid.
-    Side(i32),
-    /// One that is being killed, by its pid.
-    DyingSide(i32),
+    /// A side command, by its pid.
+    SideCommand(i32),
+    /// A side command that is being killed, by its pid.
+    SideKill(i32),
     /// A family that is being killed.
-    Ending(Key),
-    /// A query that waits for such a command.
+    FamilyKill(Key),
+    /// A query that waits for a side command.
     Query(Key),
     Schedule(Key),
     Health(Key),
@@ -92,47 +91,47 @@ enum Due {
 #[derive(Debug)]
 pub(crate) struct Runner {
     dir: PathBuf,
-    /// What commands of this agent are marked with.
+    /// The value of `MUSTER_AGENT` in the environment of its commands.
     agent: String,
     options: Options,
     journal: Journal,
     ledger: Ledger,
-    /// Each on its own: a table keeps room for many more than are in it.
-    held: HashMap<Key, Box<Held>>,
+    /// Boxed: a hash table allocates room for more entries than it has.
+    held: HashMap<Key, Box<SupervisedProcess>>,
     names: HashMap<FullName, Key>,
     next_key: u32,
     spools: Spools,
     exits: Exits,
     families: Families,
-    /// Whom the end of a run concerns.
+    /// The processes that watch a run.
     watchers: HashMap<Run, Vec<Key>>,
-    sides: HashMap<i32, Side>,
-    dying_sides: HashMap<i32, DyingSide>,
-    timers: BinaryHeap<Reverse<(u64, Due)>>,
+    sides: HashMap<i32, SideCommand>,
+    side_kills: HashMap<i32, SideKill>,
+    timers: BinaryHeap<Reverse<(u64, Timer)>>,
     outbox: Outbox,
     sampler: Sampler,
     pace: Pace,
     traffic_due_boot_ms: u64,
     disk_due_boot_ms: u64,
     config_due_boot_ms: u64,
-    /// How far the clock on the wall is ahead of the one that counts from the boot.
+    /// How far the wall clock is ahead of the boot clock.
     wall_lead_ms: i64,
     groups: BTreeMap<Namespace, Vec<ProcessGroup>>,
     pools: Pools,
     cgroups: Cgroups,
     rewrite_due_boot_ms: u64,
-    /// When the journal may be synced again after that failed.
+    /// When the journal may be synced again after a failure.
     sync_due_boot_ms: u64,
     bound_rounds: u32,
-    /// It was said that the directory is gone.
+    /// An error was logged that the directory is gone.
     dir_is_lost: bool,
     boot: Boot,
-    /// Whether the journal told all.
+    /// Whether the journal was read to its end.
     is_whole: bool,
     _lock: std::fs::File,
 }
 
-/// The same for every agent that has ever kept this directory, and for no other on this machine.
+/// Identifies the agent by its directory: the same after a restart, and unique on this host.
 fn agent_mark(dir: &Path) -> String {
     use std::os::unix::fs::MetadataExt;
     match std::fs::metadata(dir) {
@@ -141,7 +140,7 @@ fn agent_mark(dir: &Path) -> String {
     }
 }
 
-/// Whether the directory that an agent marked so is not there any more, as it was.
+/// Whether the agent's directory was removed or replaced.
 fn is_lost(dir: &Path, agent: &str) -> bool {
     agent_mark(dir) != agent || !dir.join("journal").exists()
 }
@@ -151,7 +150,7 @@ impl Runner {
         supervisor: Supervisor,
         notices: mpsc::Sender<Notice>,
     ) -> Result<Self, SupervisorError> {
-        spawn::prepare_ourselves();
+        spawn::prepare_agent_process();
         let agent = agent_mark(&supervisor.dir);
         let output = supervisor.dir.join("output");
         let control_groups = supervisor.options.control_groups;
@@ -162,7 +161,7 @@ impl Runner {
             dir: supervisor.dir,
             options: supervisor.options,
             journal: supervisor.journal,
-            ledger: supervisor.picture.ledger,
+            ledger: supervisor.state.ledger,
             held: HashMap::new(),
             names: HashMap::new(),
             next_key: 0,
@@ -171,7 +170,7 @@ impl Runner {
             families: Families::default(),
             watchers: HashMap::new(),
             sides: HashMap::new(),
-            dying_sides: HashMap::new(),
+            side_kills: HashMap::new(),
             timers: BinaryHeap::new(),
             outbox: Outbox::new(notices),
             sampler: Sampler::new(),
@@ -180,7 +179,7 @@ impl Runner {
             disk_due_boot_ms: 0,
             config_due_boot_ms: 0,
             wall_lead_ms: clock::unix().0 - clock::boot_ms() as i64,
-            groups: supervisor.picture.groups,
+            groups: supervisor.state.groups,
             pools: Pools::default(),
             cgroups: Cgroups::find(&agent, control_groups),
             rewrite_due_boot_ms: 0,
@@ -191,7 +190,7 @@ impl Runner {
             is_whole: supervisor.is_whole,
             _lock: supervisor._lock,
         };
-        for (_, (hold, process)) in supervisor.picture.held {
+        for (_, (hold, process)) in supervisor.state.held {
             runner.insert(hold, process);
         }
         Ok(runner)
@@ -217,7 +216,7 @@ impl Runner {
                 self.outbox.sync_begins();
                 syncing = Some(self.journal.begin_sync());
             }
-            self.families.look_anew();
+            self.families.forget_readings();
             self.spools.tidy();
             let wake = self.next_wake();
             let idle_outbox = self.outbox.is_empty();
@@ -239,8 +238,8 @@ impl Runner {
                     syncing = None;
                     self.synced(synced);
                 }
-                () = sleep_until(wake), if wake.is_some() => self.ring(),
-                heard = self.outbox.heard(), if !idle_outbox => if !heard {
+                () = sleep_until(wake), if wake.is_some() => self.fire_timers(),
+                has_room = self.outbox.has_room(), if !idle_outbox => if !has_room {
                     break;
                 },
                 taken = requests.recv_many(&mut batch, MAX_REQUESTS) => match taken {
@@ -280,8 +279,8 @@ impl Runner {
                 }
             }
         }
-        self.end_sides();
-        self.await_dying_sides().await;
+        self.kill_sides();
+        self.await_side_kills().await;
         let synced = done_syncing(&mut syncing).await;
         self.synced(synced);
         self.settle_for_good();
@@ -290,21 +289,21 @@ impl Runner {
         Ok(())
     }
 
-    /// Goes on where an earlier agent was.
+    /// Goes on where an earlier agent stopped.
     async fn recover(&mut self) {
         let mut keys: Vec<Key> = self.held.keys().copied().collect();
         keys.sort();
         match self.boot {
             Boot::Same | Boot::Damaged => {
                 for key in &keys {
-                    self.know_children(*key);
-                    self.mend_pid_file(*key);
+                    self.find_children(*key);
+                    self.restore_pid_file(*key);
                     if !self.is_whole {
-                        self.end_unknown(*key);
+                        self.kill_unrecorded_runs(*key);
                     }
                 }
-                // Before anything is asked of them.
-                self.await_endings().await;
+                // Before any machine observes them.
+                self.await_family_kills().await;
                 for key in &keys {
                     self.step(*key, Event::Recovered(self.boot));
                 }
@@ -312,25 +311,25 @@ impl Runner {
             Boot::Other => self.step_all_for_new_boot(&keys),
         }
         for key in keys {
-            self.attend(key);
+            self.refresh(key);
         }
         let held = &self.held;
         let sinks = || held.values().flat_map(|held| held.process.sinks());
         self.spools
             .remove_strays(|path| sinks().any(|sink| sink.path == path));
-        self.cgroups.tidy_strangers(self.names.keys());
+        self.cgroups.tidy_unheld(self.names.keys());
         self.cgroups.tidy_others();
     }
 
-    /// What the journal may not tell any more is a run that nobody could find again: it may not live on beside the next.
-    fn end_unknown(&mut self, key: Key) {
+    /// Kills runs that a damaged journal no longer records, so that no second copy starts beside them.
+    fn kill_unrecorded_runs(&mut self, key: Key) {
         let Some(held) = self.held.get(&key) else {
             return;
         };
         let mut runs = held.process.watched().into_iter();
         let is_known = runs.any(|run| match Stat::find(run.pid) {
             Ok(stat) => stat.is_some_and(|stat| stat.run() == run && stat.is_live()),
-            // It may well be there.
+            // An error does not mean that it is gone.
             Err(_) => true,
         });
         let may_run = match self.boot {
@@ -340,14 +339,14 @@ impl Runner {
         if is_known || !may_run {
             return;
         }
-        let look = self.look_from(key, Depth::Shallow, None);
+        let look = self.observe_from(key, Depth::Shallow, None);
         if look.is_some_and(|look| look.is_ok_and(|look| look.alive.is_none())) {
-            self.begin_ending(key, None);
+            self.begin_kill(key, None);
         }
     }
 
-    /// A program that took this one's place under the same pid has its children: what they came to is below it.
-    fn know_children(&mut self, key: Key) {
+    /// Finds the run that is a child of this process: an agent that was upgraded by `execve` keeps its children.
+    fn find_children(&mut self, key: Key) {
         if let Some(held) = self.held.get_mut(&key) {
             let run = held.process.alive().map(|alive| alive.run);
             let stat = run.and_then(|run| Stat::read(run.pid));
@@ -369,61 +368,50 @@ impl Runner {
         None
     }
 
-    fn is_armed(&self, at: u64, due: Due) -> bool {
-        match due {
-            Due::Process(key) => self.held.get(&key).is_some_and(|h| h.armed == Some(at)),
-            Due::Side(pid) => self.sides.get(&pid).is_some_and(|s| s.until_boot_ms == at),
-            Due::DyingSide(pid) => {
-                let side = self.dying_sides.get(&pid);
-                side.is_some_and(|side| side.due_boot_ms == at)
-            }
-            Due::Ending(key) => {
-                let ending = self.held.get(&key).and_then(|held| held.ending.as_ref());
-                ending.is_some_and(|ending| ending.due_boot_ms == at)
-            }
-            Due::Query(key) => {
-                let held = self.held.get(&key);
-                held.is_some_and(|held| held.query_until_boot_ms == Some(at))
-            }
-            Due::Schedule(key) => {
-                let held = self.held.get(&key);
-                held.is_some_and(|held| held.schedule_due_boot_ms == Some(at))
-            }
-            Due::Health(key) => {
-                let held = self.held.get(&key);
-                held.is_some_and(|held| held.health_due_boot_ms == Some(at))
-            }
-        }
+    fn is_armed(&self, at: u64, due: Timer) -> bool {
+        let held = |key| self.held.get(&key);
+        let armed_at = match due {
+            Timer::Process(key) => held(key).and_then(|held| held.armed),
+            Timer::SideCommand(pid) => self.sides.get(&pid).map(|side| side.until_boot_ms),
+            Timer::SideKill(pid) => self.side_kills.get(&pid).map(|side| side.due_boot_ms),
+            Timer::FamilyKill(key) => held(key)
+                .and_then(|held| held.family_kill.as_ref())
+                .map(|kill| kill.due_boot_ms),
+            Timer::Query(key) => held(key).and_then(|held| held.query_until_boot_ms),
+            Timer::Schedule(key) => held(key).and_then(|held| held.schedule_due_boot_ms),
+            Timer::Health(key) => held(key).and_then(|held| held.health_due_boot_ms),
+        };
+        armed_at == Some(at)
     }
 
-    /// Ticks everyone whose time has come.
-    fn ring(&mut self) {
+    /// Fires the timers that are due.
+    fn fire_timers(&mut self) {
         let now = clock::boot_ms();
-        // Whatever becomes due meanwhile waits for the next turn: others want theirs, too.
-        let mut rings = Vec::new();
+        // Timers that become due meanwhile wait for the next turn, so that requests and exits are not starved.
+        let mut fired = Vec::new();
         while let Some(Reverse((at, due))) = self.timers.peek().copied()
             && at <= now
         {
             self.timers.pop();
-            rings.push((at, due));
+            fired.push((at, due));
         }
-        for (at, due) in rings {
+        for (at, due) in fired {
             if !self.is_armed(at, due) {
                 continue;
             }
             match due {
-                Due::Process(key) => {
+                Timer::Process(key) => {
                     if let Some(held) = self.held.get_mut(&key) {
                         held.armed = None;
                     }
                     self.drive(key, Event::Tick);
                 }
-                Due::Side(pid) => self.side_timed_out(pid),
-                Due::DyingSide(pid) => self.dying_side_rings(pid),
-                Due::Ending(key) => self.ending_rings(key),
-                Due::Query(key) => self.answer_query(key),
-                Due::Schedule(key) => self.schedule_rings(key),
-                Due::Health(key) => self.health_rings(key),
+                Timer::SideCommand(pid) => self.side_timed_out(pid),
+                Timer::SideKill(pid) => self.side_kill_timer_fired(pid),
+                Timer::FamilyKill(key) => self.family_kill_timer_fired(key),
+                Timer::Query(key) => self.answer_query(key),
+                Timer::Schedule(key) => self.schedule_timer_fired(key),
+                Timer::Health(key) => self.health_timer_fired(key),
             }
         }
     }
@@ -440,7 +428,7 @@ impl Runner {
     }
 }
 
-/// What came of work beside the loop; nothing when it failed.
+/// The result of blocking work; the default when it failed.
 async fn done<T: Default>(work: &mut Option<JoinHandle<T>>) -> T {
     match work {
         Some(work) => work.await.unwrap_or_default(),
@@ -448,7 +436,7 @@ async fn done<T: Default>(work: &mut Option<JoinHandle<T>>) -> T {
     }
 }
 
-/// One that is late is not made up for.
+/// Late ticks are not made up for.
 fn ticks(first: Instant, every: Duration) -> Interval {
     let mut ticks = tokio::time::interval_at(first, every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,4 +1,4 @@
-//! The handle: open, then run.
+//! The handle of the supervisor: open, then run.
 
 #[cfg(test)]
 mod tests;
@@ -11,21 +11,21 @@ use std::time::Duration;
 use model::Invalid;
 use tokio::sync::{mpsc, watch};
 
-use crate::journal::entry::{Entry, Picture};
+use crate::journal::entry::{Entry, JournalState};
 use crate::journal::{self, Extent, Journal};
 use crate::machine::Boot;
 use crate::os::clock;
 use crate::runner::Runner;
 use crate::{Notice, Recovered, Registration, Request};
 
-/// What may be set. The defaults are right for an agent; tests make things faster.
+/// Settings. The defaults are for production; tests use shorter periods.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How often cpu, memory and the rest are read, and processes that are down are looked for.
+    /// How often usage is sampled and processes that are down are observed.
     pub sample_every: Duration,
-    /// Percent of one core that this whole process may use before it samples less often; none where others share it.
+    /// Percent of one core that this agent process may use before it samples less often; `None` for no limit.
     pub cpu_max: Option<u32>,
-    /// How often figures of usage are reported at most.
+    /// The shortest time between two reports of usage.
     pub report_usage_every: Duration,
     /// How often the bytes under `log_path` are counted.
     pub count_disk_every: Duration,
@@ -34,7 +34,7 @@ pub struct Options {
     pub health_timeout: Duration,
     /// How often the files of `configmap` are read.
     pub check_config_every: Duration,
-    /// The journal is written anew when it is larger than this and mostly of the past.
+    /// The journal is rewritten when it is larger than this and mostly superseded.
     pub journal_bytes: u64,
     pub control_groups: ControlGroups,
 }
@@ -42,7 +42,7 @@ pub struct Options {
 /// Whether each process gets a control group of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ControlGroups {
-    /// Where the kernel offers them and lets us make them.
+    /// If the kernel offers them and the agent may create them.
     #[default]
     Auto,
     /// `/proc` alone, and no hard limits.
@@ -99,22 +99,22 @@ pub enum SupervisorError {
     Watch(#[source] io::Error),
 }
 
-/// Keeps the processes of one agent.
+/// Supervises the processes of one agent.
 #[derive(Debug)]
 pub struct Supervisor {
     pub(crate) dir: PathBuf,
     pub(crate) options: Options,
     pub(crate) journal: Journal,
-    pub(crate) picture: Picture,
+    pub(crate) state: JournalState,
     pub(crate) boot: Boot,
     /// The journal was read to its end.
     pub(crate) is_whole: bool,
-    /// Held as long as the directory is in use.
+    /// Locks the directory as long as it is in use.
     pub(crate) _lock: File,
 }
 
 impl Supervisor {
-    /// Opens the journal in `dir`, which is made if it does not exist, and tells what is in it.
+    /// Opens the journal in `dir`, which is created if it does not exist, and returns what it holds.
     pub fn open(dir: &Path, options: Options) -> Result<(Self, Recovered), SupervisorError> {
         let failed = |source| SupervisorError::Open {
             dir: dir.to_owned(),
@@ -125,27 +125,27 @@ impl Supervisor {
             .map_err(failed)?
             .ok_or_else(|| SupervisorError::InUse(dir.to_owned()))?;
         let (mut journal, entries, extent) = Journal::open(dir).map_err(failed)?;
-        let picture = Picture::of(entries);
+        let state = JournalState::of(entries);
         let boot_id = clock::boot_id();
-        let is_same = picture.boot_id.is_empty() || picture.boot_id == boot_id;
+        let is_same = state.boot_id.is_empty() || state.boot_id == boot_id;
         let boot = match (is_same, extent) {
             (true, Extent::Whole | Extent::Torn) => Boot::Same,
             (true, Extent::Damaged) => Boot::Damaged,
             (false, _) => Boot::Other,
         };
-        // Once it says so the old boot is forgotten; until the machines have heard of it, it is not said.
-        if picture.boot_id.is_empty() {
+        // The new boot id is written only with the machines' steps for the reboot: until then the old one must stay.
+        if state.boot_id.is_empty() {
             journal
                 .append(&[Entry::Opened { boot_id }])
                 .and_then(|()| journal.sync())
                 .map_err(failed)?;
         }
-        let recovered = recovered(&picture);
+        let recovered = recovered(&state);
         let supervisor = Self {
             dir: dir.to_owned(),
             options,
             journal,
-            picture,
+            state,
             boot,
             is_whole: extent == Extent::Whole,
             _lock: lock,
@@ -153,11 +153,11 @@ impl Supervisor {
         Ok((supervisor, recovered))
     }
 
-    /// Supervises until `stop` turns true or its sender is gone, or until nobody can make requests any more. Processes
-    /// and operations under way are left as they are: the next one goes on with them.
+    /// Supervises until `stop` turns true, or the sender of `stop` or of `requests` is dropped. Leaves processes and
+    /// operations under way as they are: the next supervisor goes on with them.
     ///
-    /// Must run on one thread (it keeps thread-bound rights for a moment while it opens files of others): in a
-    /// current-thread runtime or a `LocalSet`.
+    /// Must run on one thread, in a current-thread runtime or a `LocalSet`: it changes thread-bound credentials while it
+    /// opens files of other users.
     pub async fn run(
         self,
         requests: mpsc::Receiver<Request>,
@@ -168,10 +168,10 @@ impl Supervisor {
     }
 }
 
-fn recovered(picture: &Picture) -> Recovered {
-    let mut held: Vec<Registration> = Vec::with_capacity(picture.held.len());
+fn recovered(state: &JournalState) -> Recovered {
+    let mut held: Vec<Registration> = Vec::with_capacity(state.held.len());
     let mut under_way = Vec::new();
-    for (hold, process) in picture.held.values() {
+    for (hold, process) in state.held.values() {
         held.push(Registration {
             flag: process.flag,
             managed: process.managed,
@@ -180,11 +180,11 @@ fn recovered(picture: &Picture) -> Recovered {
         under_way.extend(process.operations().map(|ticket| ticket.id));
     }
     held.sort_by(|a, b| a.name.cmp(&b.name));
-    let results = &picture.ledger.results;
+    let results = &state.ledger.results;
     Recovered {
         held,
         under_way,
         results: results.iter().map(|(id, o)| (*id, o.clone())).collect(),
-        events: picture.ledger.events.iter().cloned().collect(),
+        events: state.ledger.events.iter().cloned().collect(),
     }
 }

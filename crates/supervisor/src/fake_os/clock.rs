@@ -1,4 +1,4 @@
-//! Both clocks of the host, and its boot.
+//! The clocks and the boot id of the fake host.
 
 use model::UnixMillis;
 
@@ -23,7 +23,7 @@ pub(crate) fn boot_ms() -> u64 {
     now().boot_ms
 }
 
-/// Nothing takes any time here.
+/// No work takes time here.
 pub(crate) fn own_cpu_ms() -> u64 {
     0
 }

@@ -1,4 +1,4 @@
-//! What a loss of power leaves of a file.
+//! fsync: remembers how much of the journal survives a loss of power.
 
 use std::fs::File;
 use std::io;
@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use super::host;
 
-pub(crate) type Done = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+pub(crate) type SyncDone = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-/// From here on the file has this length even after a loss of power.
+/// The file keeps at least this length after a loss of power.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     let length = file.metadata()?.len();
     host::call(|table| table.durable_length = length);
     Ok(())
 }
 
-/// Takes no time here.
-pub(crate) fn begin(file: &Arc<File>) -> Done {
+/// Takes no time.
+pub(crate) fn begin(file: &Arc<File>) -> SyncDone {
     Box::pin(std::future::ready(sync(file)))
 }

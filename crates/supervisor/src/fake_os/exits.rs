@@ -1,4 +1,4 @@
-//! Ends of processes.
+//! Exits of fake processes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -46,7 +46,7 @@ impl Exits {
         }
     }
 
-    /// Waits until something ended.
+    /// Waits until a watched run has ended.
     pub(crate) async fn ready(&self) -> io::Result<()> {
         loop {
             let changed = self.host.changed();
@@ -65,7 +65,7 @@ impl Exits {
         }
     }
 
-    /// Takes the ends that have come.
+    /// Takes the exits that have happened.
     pub(crate) fn take(&mut self) -> Vec<(Run, Exit)> {
         let watched = &mut self.watched;
         host::call(|table| {

@@ -1,90 +1,39 @@
-//! Families: a run with everything that came from it.
+//! Families of fake runs.
 
-use model::FullName;
-
-use super::cgroup::Group;
-use super::exits::Exits;
+pub(crate) use super::family_query::{FamilyQuery, KillError, Mark, SearchScope, WatchedRuns};
 use super::host;
-use super::table::Mark as Marked;
-use super::unknown::Unknown;
+use super::process_table::Mark as Marked;
 use crate::machine::Run;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mark(pub(crate) Vec<String>);
-
-impl Mark {
-    pub(crate) fn new(agent: &str, name: &FullName) -> Self {
-        Self(vec![
-            format!("MUSTER_NAMESPACE={}", name.namespace),
-            format!("MUSTER_NAME={}", name.name),
-            format!("MUSTER_AGENT={agent}"),
-        ])
-    }
-
-    pub(crate) fn none() -> Self {
-        Self(Vec::new())
-    }
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Whose<'a> {
-    pub(crate) root: Option<Run>,
-    pub(crate) is_ours: bool,
-    pub(crate) runs: &'a [Run],
-    pub(crate) mark: &'a Mark,
-    pub(crate) own: Option<Group>,
-    pub(crate) among: Among,
-    pub(crate) found_for: Option<&'a str>,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum Among {
-    Host,
-    Group(Group),
-    Nobody,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct Known<'a> {
-    pub(crate) exits: &'a Exits,
-    pub(crate) is_anothers: &'a dyn Fn(Run) -> bool,
-}
 
 #[derive(Debug, Default)]
 pub(crate) struct Families {}
 
-/// One round is enough here.
+/// One round is enough.
 #[derive(Debug, Default)]
-pub(crate) struct Killing {}
+pub(crate) struct KillProgress {}
 
-impl Killing {
+impl KillProgress {
     pub(crate) fn pause_ms(&self) -> u64 {
         1
     }
 }
 
-#[derive(Debug)]
-pub(crate) enum NotKilled {
-    Refused(String),
-    Unknown(Unknown),
-}
-
 impl Families {
-    pub(crate) fn look_anew(&mut self) {}
+    pub(crate) fn forget_readings(&mut self) {}
 
-    /// Whoever is the run of another held process is spared.
+    /// The runs of other held processes are spared.
     pub(crate) fn kill_round(
         &mut self,
-        whose: &Whose<'_>,
-        known: Known<'_>,
-        _killing: &mut Killing,
-    ) -> Option<Result<(), NotKilled>> {
-        let mark = Marked::of(&whose.mark.0);
+        query: &FamilyQuery<'_>,
+        known: WatchedRuns<'_>,
+        _killing: &mut KillProgress,
+    ) -> Option<Result<(), KillError>> {
+        let mark = Marked::of(&query.mark.0);
         let is_spared = |run: Run| {
             let is_watched = known.exits.run_of(run.pid) == Some(run);
-            is_watched && Some(run) != whose.root && (known.is_anothers)(run)
+            is_watched && Some(run) != query.root && (known.is_of_another)(run)
         };
-        host::call(|table| table.kill(whose.root, &mark, is_spared));
+        host::call(|table| table.kill(query.root, &mark, is_spared));
         Some(Ok(()))
     }
 }

@@ -1,9 +1,8 @@
-//! A host that is only pretended, as the simulation holds it: it lets an agent run there, and does to it what befalls
-//! hosts. The runner, the machines and the journal above it are the real ones. Compiled into `supervisor-on-fake-os` alone.
+//! The fake host of the simulation: runs an agent, kills it, and loses power. The runner, the machines and the journal
+//! above it are the real ones. Compiled into `supervisor-on-fake-os` only.
 //!
-//! Every call to the host has a moment before and one after it at which the agent may be killed, so what lies between two
-//! calls was done whole or not at all. Files of the agent (journal, spools) are real; processes, pid files and clocks are
-//! not.
+//! The agent may be killed before and after every call to the host, so everything between two calls is atomic. Files of
+//! the agent (journal, spools) are real; processes, pid files and clocks are not.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -17,47 +16,47 @@ use std::rc::Rc;
 use model::{FullName, UnixMillis};
 use tokio::sync::Notify;
 
-use super::table::Table;
+use super::process_table::ProcessTable;
 use super::trace::{self, Execution};
 
 tokio::task_local! {
     static HOST: Host;
 }
 
-/// What an agent that is killed in the middle of something panics with.
+/// The panic payload of an agent that is killed in the middle of its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentKilled;
 
-/// A handle on the host; clones are the same host.
+/// A handle on the host; clones share it.
 #[derive(Clone)]
 pub struct Host(Rc<Inner>);
 
 struct Inner {
-    table: RefCell<Table>,
+    table: RefCell<ProcessTable>,
     changed: Notify,
-    /// Where the agent keeps its journal.
+    /// The agent's journal.
     journal: PathBuf,
-    dies_after: Cell<Option<Death>>,
-    /// What was executed before power was lost: the journal may have forgotten it.
+    dies_after: Cell<Option<PlannedDeath>>,
+    /// Commands executed before a loss of power: the journal may have lost them.
     executions: RefCell<BTreeSet<Execution>>,
 }
 
 /// How an agent is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentDeath {
-    /// Alone.
+    /// The agent alone.
     Killed,
-    /// With its whole host, which boots again.
+    /// The whole host, which boots again.
     PowerLost,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Death {
+struct PlannedDeath {
     how: AgentDeath,
     moments_left: u32,
-    /// How much stays of what was written last, of 256 parts.
+    /// How much of the last writes survives, of 256 parts.
     kept: u8,
-    /// The length of the journal at the last call: nothing was done about what is behind it.
+    /// The length of the journal at the last call: the agent has not acted on anything behind it.
     journal_length: u64,
 }
 
@@ -74,8 +73,8 @@ pub(super) fn current() -> Host {
     HOST.with(Host::clone)
 }
 
-/// One call of the agent to its host, at which it may be killed.
-pub(super) fn call<T>(work: impl FnOnce(&mut Table) -> T) -> T {
+/// One call of the agent to its host; the agent may be killed before and after it.
+pub(super) fn call<T>(work: impl FnOnce(&mut ProcessTable) -> T) -> T {
     let host = current();
     host.may_die();
     let done = host.peek(work);
@@ -83,16 +82,16 @@ pub(super) fn call<T>(work: impl FnOnce(&mut Table) -> T) -> T {
     done
 }
 
-/// The clock on the wall of the host that this task runs on.
+/// The wall clock of the host that this task runs on.
 pub fn wall_clock() -> UnixMillis {
     current().peek(|table| table.unix())
 }
 
 impl Host {
-    /// A host that was just booted, whose agent keeps its journal in `dir`.
+    /// A host that has just booted, with the agent's journal in `dir`.
     pub fn new(dir: &Path, wall_clock: UnixMillis) -> Self {
         Self(Rc::new(Inner {
-            table: RefCell::new(Table::new(wall_clock)),
+            table: RefCell::new(ProcessTable::new(wall_clock)),
             changed: Notify::new(),
             journal: dir.join("journal"),
             dies_after: Cell::new(None),
@@ -105,9 +104,9 @@ impl Host {
         HOST.scope(self.clone(), agent).await
     }
 
-    /// Kills the agent in the middle of what it does: each call to its host has a moment before and one after it.
+    /// Kills the agent after this many moments: one before and one after each call to its host.
     pub fn kill_agent_after(&self, moments: u32, how: AgentDeath, kept: u8) {
-        self.0.dies_after.set(Some(Death {
+        self.0.dies_after.set(Some(PlannedDeath {
             how,
             moments_left: moments,
             kept,
@@ -115,13 +114,13 @@ impl Host {
         }));
     }
 
-    /// The agent is gone, however it went. What it had not executed yet will not be.
+    /// The agent has ended, in any way. Its blocked children exit without executing anything.
     pub fn agent_is_gone(&self) {
         self.0.dies_after.set(None);
         self.peek(|table| table.agent_is_gone());
     }
 
-    /// Power is lost and comes back. Of what the agent wrote without making sure, `kept` of 256 parts stay.
+    /// Loses power and boots again. Of unsynced writes, `kept` of 256 parts survive.
     pub fn lose_power(&self, kept: u8) {
         let dir = self.0.journal.parent().expect("it is in a directory");
         self.0
@@ -135,12 +134,12 @@ impl Host {
         self.cut_journal(durable, kept);
     }
 
-    /// Everything that was ever executed here for operations, with what the journal tells.
+    /// Every command that was executed for an operation before a loss of power.
     pub fn executions(&self) -> BTreeSet<Execution> {
         self.0.executions.borrow().clone()
     }
 
-    /// Moves the clock on the wall.
+    /// Moves the wall clock.
     pub fn move_wall_clock(&self, by_ms: i64) {
         self.peek(|table| table.wall_lead_ms += by_ms);
     }
@@ -157,12 +156,12 @@ impl Host {
         self.peek(|table| table.programs_of(name))
     }
 
-    /// What must never be, and was.
-    pub fn wrongs(&self) -> Vec<String> {
-        self.peek(|table| table.wrongs.clone())
+    /// Violated invariants.
+    pub fn violations(&self) -> Vec<String> {
+        self.peek(|table| table.violations.clone())
     }
 
-    /// Live programs that go on until somebody ends them, and have for a while.
+    /// Live programs that run until they are stopped, and have run for a while.
     pub fn lasting_programs(&self) -> Vec<i32> {
         self.peek(|table| table.lasting_programs())
     }
@@ -172,17 +171,17 @@ impl Host {
         self.peek(|table| table.n_boots)
     }
 
-    /// Nobody is killed in the middle of something any more.
+    /// Cancels a planned kill of the agent.
     pub fn disarm(&self) {
         self.0.dies_after.set(None);
     }
 
-    /// What happened here since this was last asked.
+    /// The log since the last call.
     pub fn take_log(&self) -> Vec<String> {
         self.peek(|table| std::mem::take(&mut table.log))
     }
 
-    /// Who lives here and what the pid files say, for people.
+    /// Live processes and pid files, for failure messages.
     pub fn describe(&self) -> String {
         self.peek(|table| table.describe())
     }
@@ -191,7 +190,7 @@ impl Host {
         self.0.changed.notified()
     }
 
-    pub(super) fn peek<T>(&self, work: impl FnOnce(&mut Table) -> T) -> T {
+    pub(super) fn peek<T>(&self, work: impl FnOnce(&mut ProcessTable) -> T) -> T {
         let mut table = self.0.table.borrow_mut();
         table.settle();
         work(&mut table)
@@ -218,7 +217,7 @@ impl Host {
         std::fs::metadata(&self.0.journal).map_or(0, |found| found.len())
     }
 
-    /// Of what stands behind `safe` a part is lost, in the middle of a record if it comes so.
+    /// Cuts the journal somewhere behind `safe`, possibly in the middle of a record.
     fn cut_journal(&self, safe: u64, kept: u8) {
         let length = self.journal_length();
         if length <= safe || kept == u8::MAX {

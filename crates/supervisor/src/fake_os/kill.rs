@@ -1,4 +1,4 @@
-//! Signals.
+//! Signals to fake processes.
 
 use rustix::process::Signal;
 

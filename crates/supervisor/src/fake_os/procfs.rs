@@ -1,9 +1,9 @@
-//! What is to be read of a process.
+//! `/proc` of the fake host.
 
 use std::io;
 
 use super::host;
-use super::table::Mark;
+use super::process_table::Mark;
 use crate::machine::Run;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Stat {
                 pid,
                 comm: Comm(proc.name.clone()),
                 state: b'S',
-                // Whoever is an orphan is a child of the agent's.
+                // Orphans are reparented to the agent.
                 ppid: match proc.agent == table.agent {
                     true => std::process::id() as i32,
                     false => 1,
@@ -66,7 +66,7 @@ impl Stat {
     }
 }
 
-/// Whether it was started with these texts in its environment.
+/// Whether a process was started with these variables.
 pub(crate) fn has_environment(pid: i32, wanted: &[String]) -> io::Result<bool> {
     let mark = Mark::of(wanted);
     let has = host::call(|table| table.live(pid).is_some_and(|proc| proc.mark == mark));
@@ -81,7 +81,7 @@ pub(crate) fn meminfo_kib(_key: &str) -> u64 {
     1024 * 1024
 }
 
-/// Nobody asks without control groups.
+/// Not called without control groups.
 pub(crate) fn pids() -> io::Result<Vec<i32>> {
     Ok(Vec::new())
 }
@@ -94,7 +94,7 @@ pub(crate) fn owner(_pid: i32) -> Option<u32> {
     None
 }
 
-/// Users are not simulated: a process that says none breaks no rule.
+/// Users are not simulated: a process without uids passes every check.
 pub(crate) fn uids(_pid: i32) -> io::Result<Option<[u32; 3]>> {
     Ok(None)
 }

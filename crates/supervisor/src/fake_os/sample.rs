@@ -1,4 +1,4 @@
-//! Usage that moves all the time, as that of busy processes does.
+//! Usage that changes all the time, like that of busy processes.
 
 use super::cgroup::Group;
 use super::clock;

@@ -1,4 +1,4 @@
-//! Nothing runs short.
+//! The fake host has no shortages.
 
 use std::io;
 

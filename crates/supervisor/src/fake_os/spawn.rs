@@ -1,32 +1,18 @@
-//! Commands. Between making one and executing it stands a gate, as there does in truth.
+//! Commands. A child blocks between its fork and its exec, as on a real host.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::OwnedFd;
 
-use model::spec::Runtime;
-
-use super::cgroup::Entrances;
 use super::host::{self, Host};
-use super::table::Mark;
+pub(crate) use super::launch::Launch;
+use super::process_table::Mark;
 use super::user::User;
 use crate::machine::Run;
 
-/// A command that begins so cannot be made into a process.
+/// The prefix of commands whose fork fails.
 const CANNOT_FORK: &str = "cannot-fork";
-/// One that begins so cannot be executed once it is one.
+/// The prefix of commands whose exec fails.
 const CANNOT_EXEC: &str = "cannot-exec";
-
-#[derive(Debug)]
-pub(crate) struct Launch<'a> {
-    pub(crate) command: &'a str,
-    pub(crate) directory: &'a str,
-    pub(crate) user: &'a User,
-    pub(crate) environment: &'a [String],
-    pub(crate) runtime: &'a Runtime,
-    pub(crate) output: &'a OwnedFd,
-    pub(crate) groups: &'a Entrances,
-}
 
 pub(crate) fn environment(
     _user: &User,
@@ -36,9 +22,9 @@ pub(crate) fn environment(
     mark.to_vec()
 }
 
-/// A child that waits at its gate. Dropped, it ends without having executed anything.
+/// A child that blocks before its exec. Dropped, it exits without having executed anything.
 #[derive(Debug)]
-pub(crate) struct Gated {
+pub(crate) struct BlockedChild {
     pub(crate) run: Run,
     pub(crate) was_made_in_group: bool,
     host: Host,
@@ -49,58 +35,58 @@ pub(crate) struct Gated {
 #[derive(Debug)]
 pub(crate) struct Child {
     pub(crate) pidfd: Pidfd,
-    pub(crate) complaints: Complaints,
+    pub(crate) failure_pipe: FailurePipe,
 }
 
 #[derive(Debug)]
 pub(crate) struct Pidfd;
 
 #[derive(Debug)]
-pub(crate) struct Complaints(Option<String>);
+pub(crate) struct FailurePipe(Option<String>);
 
-impl Gated {
-    pub(crate) fn open(self) -> Child {
+impl BlockedChild {
+    pub(crate) fn release(self) -> Child {
         let refused = self.command.starts_with(CANNOT_EXEC);
         host::call(|table| table.execute(self.run, &self.command, &self.mark));
         Child {
             pidfd: Pidfd,
-            complaints: Complaints(refused.then(|| "/bin/sh could not be executed".to_owned())),
+            failure_pipe: FailurePipe(refused.then(|| "/bin/sh could not be executed".to_owned())),
         }
     }
 }
 
-impl Drop for Gated {
+impl Drop for BlockedChild {
     fn drop(&mut self) {
-        self.host.peek(|table| table.close_gate(self.run));
+        self.host.peek(|table| table.drop_blocked_child(self.run));
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Complaint {
+pub(crate) struct SpawnFailure {
     pub(crate) why: String,
     pub(crate) is_shortage: bool,
 }
 
-impl Complaints {
-    pub(crate) fn are_over(&self) -> bool {
+impl FailurePipe {
+    pub(crate) fn is_closed(&self) -> bool {
         self.0.is_none()
     }
 
-    pub(crate) fn read(&self) -> Option<Complaint> {
-        self.0.clone().map(|why| Complaint {
+    pub(crate) fn read(&self) -> Option<SpawnFailure> {
+        self.0.clone().map(|why| SpawnFailure {
             why,
             is_shortage: false,
         })
     }
 }
 
-pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
+pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<BlockedChild> {
     if launch.command.starts_with(CANNOT_FORK) {
         return Err(io::Error::other("no more processes"));
     }
     let mark = Mark::of(launch.environment);
     let run = host::call(|table| table.fork(&mark));
-    Ok(Gated {
+    Ok(BlockedChild {
         run,
         was_made_in_group: false,
         host: host::current(),
@@ -109,4 +95,4 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
     })
 }
 
-pub(crate) fn prepare_ourselves() {}
+pub(crate) fn prepare_agent_process() {}

@@ -1,4 +1,4 @@
-//! What the journal of an agent says that it did.
+//! What an agent did, by its journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,30 +8,30 @@ use model::{OpId, Outcome};
 
 use crate::Registration;
 use crate::journal;
-use crate::journal::entry::{Entry, Picture};
+use crate::journal::entry::{Entry, JournalState};
 use crate::machine::{Cause, Phase, Process, Step};
 
-/// A command that was executed for an operation: which operation, which command, as which pid with which start.
+/// A command that was executed for an operation: operation, command, pid and start time.
 pub type Execution = (OpId, &'static str, i32, u64);
 
 #[derive(Debug, Default)]
 pub struct JournalTrace {
     pub executions: BTreeSet<Execution>,
-    /// Every end that was written down, and how often.
+    /// Every result, with distinct outcomes of one operation.
     pub ends: BTreeMap<OpId, Vec<Outcome>>,
     pub events: BTreeMap<u64, Event>,
-    /// What the agent holds, each with the flag and whether it is managed as they are now.
+    /// What the agent holds, with its current flag and managed.
     pub held: Vec<Registration>,
 }
 
-/// The state of each process by the journal in `dir`, for people.
+/// The state of each process by the journal in `dir`, for failure messages.
 pub fn states(dir: &Path) -> Vec<String> {
-    let picture = Picture::of(journal::entries(dir));
-    let state = |(hold, process): (Registration, Process)| format!("{}: {process:?}", hold.name);
-    picture.held.into_values().map(state).collect()
+    let held = JournalState::of(journal::entries(dir)).held;
+    let describe = |(hold, process): (Registration, Process)| format!("{}: {process:?}", hold.name);
+    held.into_values().map(describe).collect()
 }
 
-/// What was executed for operations, by the journal in `dir`.
+/// The commands that were executed for operations, by the journal in `dir`.
 pub(super) fn executions(dir: &Path) -> Vec<Execution> {
     let entries = journal::entries(dir).into_iter();
     let states = entries.filter_map(|entry| match entry {
@@ -50,12 +50,12 @@ pub(super) fn executions(dir: &Path) -> Vec<Execution> {
 }
 
 impl JournalTrace {
-    /// What the journal in `dir` tells, from its beginning: no history is long enough for it to be written anew.
+    /// Reads the journal in `dir` from its beginning: no history is long enough for a rewrite.
     pub fn read(dir: &Path) -> Self {
         let entries = journal::entries(dir);
         let mut trace = Self::default();
         entries.iter().for_each(|entry| trace.take(entry));
-        let holds = Picture::of(entries).held.into_values();
+        let holds = JournalState::of(entries).held.into_values();
         let holds = holds.map(|(hold, process)| Registration {
             flag: process.flag,
             managed: process.managed,

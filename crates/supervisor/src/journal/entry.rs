@@ -1,22 +1,21 @@
-//! What a journal holds, and the picture of the world that its entries add up to.
+//! Journal entries, and the state that they add up to.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::sync::Arc;
 
 use model::event::Event;
 use model::group::ProcessGroup;
-use model::{Flag, FullName, Labels, Namespace, OpId, Outcome, Spec, UnixMillis};
+use model::{FullName, Namespace, OpId, Outcome, UnixMillis};
 use serde::{Deserialize, Serialize};
 
 use crate::Registration;
 use crate::machine::Process;
 
-/// How many operations that are over and acknowledged are still known, so that a repeated one is not run again.
+/// How many acknowledged operations are remembered, so that a repeated one is not run again.
 const MAX_DONE: usize = 4096;
-/// How many events are kept for a server that is away.
+/// How many events wait for a server that is not connected.
 const MAX_EVENTS: usize = 65_536;
 
-/// Fields that come later must have a default: old journals are read for ever.
+/// New fields need a default: old journals must stay readable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Entry {
@@ -24,7 +23,7 @@ pub(crate) enum Entry {
     Opened {
         boot_id: String,
     },
-    Hold(Box<HoldEntry>),
+    Hold(Box<Registration>),
     Forget(FullName),
     /// The whole state of one process's machine.
     State(
@@ -37,57 +36,11 @@ pub(crate) enum Entry {
     EventsAcknowledged(u64),
     /// The process groups of a namespace: all of them.
     Groups(Namespace, Vec<ProcessGroup>),
-    /// Operations that were ended and acknowledged before the journal was written anew.
+    /// Operations that were acknowledged before the journal was rewritten.
     Done(Vec<OpId>),
 }
 
-/// A [`Hold`] on disk.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct HoldEntry {
-    name: FullName,
-    incarnation: u64,
-    spec: Arc<Spec>,
-    #[serde(default, skip_serializing_if = "Labels::is_empty")]
-    labels: Labels,
-    #[serde(default)]
-    definition_hash: u64,
-    flag: Flag,
-    managed: bool,
-    #[serde(default)]
-    registered_at: UnixMillis,
-}
-
-impl From<&Registration> for HoldEntry {
-    fn from(hold: &Registration) -> Self {
-        Self {
-            name: hold.name.clone(),
-            incarnation: hold.incarnation,
-            spec: Arc::clone(&hold.spec),
-            labels: hold.labels.clone(),
-            definition_hash: hold.definition_hash,
-            flag: hold.flag,
-            managed: hold.managed,
-            registered_at: hold.registered_at,
-        }
-    }
-}
-
-impl From<HoldEntry> for Registration {
-    fn from(entry: HoldEntry) -> Self {
-        Self {
-            name: entry.name,
-            incarnation: entry.incarnation,
-            spec: entry.spec,
-            labels: entry.labels,
-            definition_hash: entry.definition_hash,
-            flag: entry.flag,
-            managed: entry.managed,
-            registered_at: entry.registered_at,
-        }
-    }
-}
-
-/// Results and events: what waits for the server, and what must not be done again.
+/// Results and events that wait for the server, and operations that must not run again.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) results: BTreeMap<OpId, Outcome>,
@@ -102,7 +55,7 @@ impl Ledger {
         self.known.contains(&id)
     }
 
-    /// Above every number before, also above those of a journal that was lost: the server knows events by number.
+    /// Above every earlier number, also those of a lost journal: the server identifies events by number.
     pub(crate) fn next_event(&self, now: UnixMillis) -> u64 {
         (self.last_event + 1).max(now.0.max(0) as u64)
     }
@@ -119,7 +72,7 @@ impl Ledger {
         }
     }
 
-    /// An operation that will not be heard of again.
+    /// Remembers an operation whose result needs no delivery any more.
     pub(crate) fn remember(&mut self, id: OpId) {
         if self.known.insert(id) {
             self.done.push_back(id);
@@ -131,7 +84,7 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn happened(&mut self, number: u64, event: Event) {
+    pub(crate) fn add_event(&mut self, number: u64, event: Event) {
         self.last_event = self.last_event.max(number);
         self.events.push_back((number, event));
         if self.events.len() > MAX_EVENTS {
@@ -154,7 +107,7 @@ impl Ledger {
         }
     }
 
-    /// Everything in it, for a journal that is written anew.
+    /// Everything in it, for a rewrite of the journal.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
         let done = Entry::Done(self.done.iter().copied().collect());
         let before = self.events.front().map_or(self.last_event, |(n, _)| n - 1);
@@ -167,29 +120,29 @@ impl Ledger {
     }
 }
 
-/// What all entries add up to.
+/// The state that all entries add up to.
 #[derive(Debug, Default)]
-pub(crate) struct Picture {
+pub(crate) struct JournalState {
     pub(crate) boot_id: String,
     pub(crate) held: HashMap<FullName, (Registration, Process)>,
     pub(crate) groups: BTreeMap<Namespace, Vec<ProcessGroup>>,
     pub(crate) ledger: Ledger,
 }
 
-impl Picture {
+impl JournalState {
     pub(crate) fn of(entries: Vec<Entry>) -> Self {
-        let mut picture = Self::default();
+        let mut state = Self::default();
         for entry in entries {
-            picture.apply(entry);
+            state.apply(entry);
         }
-        picture
+        state
     }
 
     fn apply(&mut self, entry: Entry) {
         match entry {
             Entry::Opened { boot_id } => self.boot_id = boot_id,
             Entry::Hold(hold) => {
-                let hold = Registration::from(*hold);
+                let hold = *hold;
                 match self.held.get_mut(&hold.name) {
                     Some((held, process)) => {
                         if held.incarnation != hold.incarnation {
@@ -213,7 +166,7 @@ impl Picture {
             }
             Entry::Ended(id, outcome) => self.ledger.ended(id, *outcome),
             Entry::ResultsAcknowledged(ids) => self.ledger.acknowledge_results(&ids),
-            Entry::Happened(number, event) => self.ledger.happened(number, event),
+            Entry::Happened(number, event) => self.ledger.add_event(number, event),
             Entry::EventsAcknowledged(up_to) => self.ledger.acknowledge_events(up_to),
             Entry::Groups(namespace, groups) => {
                 match groups.is_empty() {

@@ -12,10 +12,10 @@ use model::status::Exit;
 use model::{Code, Flag, FullName, Outcome, UnixMillis};
 use proptest::prelude::*;
 
-use super::entry::{Entry, HoldEntry, Picture};
+use super::entry::{Entry, JournalState};
 use super::{Extent, HEADER, Journal};
 use crate::Registration;
-use crate::machine::{Alive, CurrentRun, Form, Phase, Process, Run, RunFacts, Ticket};
+use crate::machine::{CurrentRun, Form, LiveRun, Phase, Process, Run, RunFacts, Ticket};
 
 fn name(number: u32) -> FullName {
     format!("ns/p{number}").parse().unwrap()
@@ -52,12 +52,12 @@ fn event() -> Event {
     }
 }
 
-/// One of everything, as it was when the format was made.
+/// One entry of each kind of format version 1.
 fn entries() -> Vec<Entry> {
     let mut process = Process::new(Flag::Running, true);
     process.phase = Phase::Up {
         current: CurrentRun {
-            alive: Alive {
+            alive: LiveRun {
                 run: Run {
                     pid: 4242,
                     start: 99,
@@ -79,8 +79,8 @@ fn entries() -> Vec<Entry> {
         Entry::Opened {
             boot_id: "boot-1".into(),
         },
-        Entry::Hold(Box::new(HoldEntry::from(&hold(1)))),
-        Entry::Hold(Box::new(HoldEntry::from(&hold(2)))),
+        Entry::Hold(Box::new(hold(1))),
+        Entry::Hold(Box::new(hold(2))),
         Entry::State(name(1), Box::new(process)),
         Entry::Ended(
             id(1),
@@ -99,14 +99,14 @@ fn entries() -> Vec<Entry> {
     ]
 }
 
-fn check_picture(picture: &Picture) {
-    assert_eq!(picture.boot_id, "boot-1");
-    assert_eq!(picture.held.len(), 1);
-    let (held, process) = &picture.held[&name(1)];
+fn check_picture(state: &JournalState) {
+    assert_eq!(state.boot_id, "boot-1");
+    assert_eq!(state.held.len(), 1);
+    let (held, process) = &state.held[&name(1)];
     assert_eq!(*held, hold(1));
     assert!(process.managed && process.queue.len() == 1);
     assert_eq!(process.alive().unwrap().pid(), 4243);
-    let ledger = &picture.ledger;
+    let ledger = &state.ledger;
     assert_eq!(ledger.results.keys().collect::<Vec<_>>(), [&id(1)]);
     assert!(ledger.is_done(id(2)) && ledger.is_done(id(3)) && !ledger.is_done(id(1)));
     assert_eq!(ledger.events, [(2, event())]);
@@ -125,9 +125,9 @@ fn write_one_by_one(dir: &Path) {
     }
 }
 
-/// The golden file is format version 1; it is never written again, only read.
+/// The golden file has format version 1; it is never written again.
 #[test]
-fn a_journal_of_version_1_is_read_for_ever() {
+fn a_journal_of_version_1_is_readable() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/journal-v1");
     if std::env::var_os("MUSTER_WRITE_GOLDEN").is_some() && !golden.exists() {
         let dir = tempfile::tempdir().unwrap();
@@ -138,39 +138,39 @@ fn a_journal_of_version_1_is_read_for_ever() {
     fs::copy(&golden, dir.path().join("journal")).unwrap();
     let (_, read, _) = Journal::open(dir.path()).unwrap();
     assert_eq!(read, entries());
-    check_picture(&Picture::of(read));
+    check_picture(&JournalState::of(read));
 }
 
 #[test]
-fn what_is_written_anew_adds_up_to_the_same() {
+fn a_rewritten_journal_has_the_same_state() {
     let dir = tempfile::tempdir().unwrap();
     write_one_by_one(dir.path());
     let (mut journal, read, _) = Journal::open(dir.path()).unwrap();
-    let picture = Picture::of(read);
-    let (held, process) = &picture.held[&name(1)];
+    let state = JournalState::of(read);
+    let (held, process) = &state.held[&name(1)];
     let live = [
         Entry::Opened {
-            boot_id: picture.boot_id.clone(),
+            boot_id: state.boot_id.clone(),
         },
-        Entry::Hold(Box::new(held.into())),
+        Entry::Hold(Box::new(held.clone())),
         Entry::State(name(1), Box::new(process.clone())),
     ];
-    let everything = live.into_iter().chain(picture.ledger.entries());
+    let everything = live.into_iter().chain(state.ledger.entries());
     journal.rewrite(everything).unwrap();
     journal.append(&[Entry::Forget(name(9))]).unwrap();
     drop(journal);
     let (_, read, _) = Journal::open(dir.path()).unwrap();
-    check_picture(&Picture::of(read));
+    check_picture(&JournalState::of(read));
     assert!(!dir.path().join("journal.new").exists());
 }
 
-/// Opens what is left of a journal: everything before `good` counts, and it can be written and read again.
+/// Opens a cut or damaged journal: the entries in `good` must be read, and appending must work.
 fn check_left(bytes: &[u8], good: &[Entry]) -> (Vec<Entry>, Extent) {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("journal"), bytes).unwrap();
     let (mut journal, read, extent) = Journal::open(dir.path()).unwrap();
     assert_eq!(&read[..good.len()], good);
-    Picture::of(read.clone());
+    JournalState::of(read.clone());
     let asides = fs::read_dir(dir.path()).unwrap().flatten();
     let is_aside = |name: &str| name.starts_with("journal.damaged-");
     let asides = asides.filter(|entry| is_aside(&entry.file_name().to_string_lossy()));
@@ -189,7 +189,7 @@ fn check_left(bytes: &[u8], good: &[Entry]) -> (Vec<Entry>, Extent) {
     (read, extent)
 }
 
-/// A journal of all entries, a record each, and where each record begins.
+/// A journal with one record per entry, and the offset of each record.
 fn written() -> (Vec<u8>, Vec<usize>) {
     let dir = tempfile::tempdir().unwrap();
     let (mut journal, ..) = Journal::open(dir.path()).unwrap();
@@ -201,7 +201,7 @@ fn written() -> (Vec<u8>, Vec<usize>) {
     (fs::read(dir.path().join("journal")).unwrap(), begins)
 }
 
-/// How many records are whole before this place.
+/// How many records end before this offset.
 fn n_before(begins: &[usize], at: usize) -> usize {
     begins.iter().filter(|begin| **begin <= at).count().max(1) - 1
 }
@@ -209,7 +209,7 @@ fn n_before(begins: &[usize], at: usize) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever part of it reached the disk, everything that is whole counts, and more can be written.
+    /// Cut at any offset, every complete record counts, and more can be written.
     #[test]
     fn a_torn_end_is_cut_off(length in any::<prop::sample::Index>()) {
         let (bytes, begins) = written();
@@ -221,10 +221,9 @@ proptest! {
         prop_assert_eq!(extent, if is_boundary { Extent::Whole } else { Extent::Torn });
     }
 
-    /// Whatever byte is wrong, lengths and checksums among them, the good part counts and the file is kept for people to
-    /// look at.
+    /// With any damaged byte, also in lengths and checksums, the records before it count and the file is set aside.
     #[test]
-    fn damage_never_stops_the_agent_and_is_never_taken_for_a_torn_end(
+    fn damage_is_never_taken_for_a_torn_end(
         at in any::<prop::sample::Index>(),
         flip in 1_u8..=255,
     ) {
@@ -239,7 +238,7 @@ proptest! {
 
     /// Damage of several kinds at once.
     #[test]
-    fn anything_in_the_place_of_an_end_leaves_what_stands_before_it(
+    fn junk_at_the_end_keeps_the_records_before_it(
         cut in any::<prop::sample::Index>(),
         junk in prop::collection::vec(any::<u8>(), 0..60),
         again in any::<prop::sample::Index>(),
@@ -251,9 +250,9 @@ proptest! {
         check_left(&changed, &entries()[..n_before(&begins, cut)]);
     }
 
-    /// A disk that gives back writes twice, or in another order.
+    /// A disk that repeats or reorders writes.
     #[test]
-    fn records_that_come_again_or_in_another_order_are_read(
+    fn repeated_and_reordered_records_are_read(
         order in prop::collection::vec(0_usize..12, 0..24),
         kept in 0_usize..12,
     ) {
@@ -268,14 +267,14 @@ proptest! {
         prop_assert_eq!(extent, Extent::Whole);
         let later: Vec<Entry> = order.iter().map(|record| all[*record].clone()).collect();
         prop_assert_eq!(&read[kept + 1..], later);
-        // Nothing that waits for the server is dropped before it is acknowledged.
-        let picture = Picture::of(read.clone());
+        // A result is dropped only after it was acknowledged.
+        let state = JournalState::of(read.clone());
         let acknowledged = |id: &OpId| {
             read.iter().any(|entry| matches!(entry, Entry::ResultsAcknowledged(ids) if ids.contains(id)))
         };
         for entry in &read {
             if let Entry::Ended(id, _) = entry {
-                prop_assert!(picture.ledger.results.contains_key(id) || acknowledged(id));
+                prop_assert!(state.ledger.results.contains_key(id) || acknowledged(id));
             }
         }
     }
@@ -304,7 +303,7 @@ fn a_damaged_journal_is_set_aside() {
 }
 
 #[test]
-fn zeros_where_nothing_was_written_are_a_torn_end() {
+fn trailing_zeros_are_a_torn_end() {
     let dir = tempfile::tempdir().unwrap();
     write_one_by_one(dir.path());
     let path = dir.path().join("journal");
@@ -316,7 +315,7 @@ fn zeros_where_nothing_was_written_are_a_torn_end() {
 }
 
 #[test]
-fn groups_and_labels_are_those_that_were_last_written() {
+fn the_last_written_groups_and_labels_apply() {
     let group = |id: &str| ProcessGroup {
         id: id.into(),
         resource: Pool::default(),
@@ -330,15 +329,15 @@ fn groups_and_labels_are_those_that_were_last_written() {
     let dir = tempfile::tempdir().unwrap();
     let (mut journal, ..) = Journal::open(dir.path()).unwrap();
     let entries = [
-        Entry::Hold(Box::new(HoldEntry::from(&labelled))),
+        Entry::Hold(Box::new(labelled.clone())),
         Entry::Groups(one.clone(), vec![group("old")]),
         Entry::Groups(other.clone(), vec![group("gone")]),
         Entry::Groups(one.clone(), vec![group("a"), group("b")]),
         Entry::Groups(other, vec![]),
     ];
     journal.append(&entries).unwrap();
-    let picture = Picture::of(Journal::open(dir.path()).unwrap().1);
-    let groups: Vec<_> = picture.groups.iter().collect();
+    let state = JournalState::of(Journal::open(dir.path()).unwrap().1);
+    let groups: Vec<_> = state.groups.iter().collect();
     assert_eq!(groups, [(&one, &vec![group("a"), group("b")])]);
-    assert_eq!(picture.held[&name(1)].0.labels, labelled.labels);
+    assert_eq!(state.held[&name(1)].0.labels, labelled.labels);
 }

@@ -1,5 +1,6 @@
-//! Configuration files that are not what the spec says, or that changed although the spec does not say what they should be.
-//! Told once for each change, and never a reason to do anything.
+//! Config drift: files that differ from the md5 in the spec, or that changed although the spec names no md5.
+//!
+//! Each change is one event. Drift never stops or restarts a process.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +8,18 @@ use model::event::EventKind;
 use model::spec::ConfigFile;
 use serde::{Deserialize, Serialize};
 
-use super::keep::emit;
+use super::restart::emit;
 use super::{Action, Context, Process};
 
 /// A file of `configmap` as it is on the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ConfigFileDigest {
     pub(crate) path: String,
-    /// Its MD5, or why it cannot be told.
+    /// Its MD5, or why it cannot be read.
     pub(crate) md5: Result<String, String>,
 }
 
-/// Which files differ, with the sentence that says how.
+/// Files that differ, by path, each with the message that says how.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Drift(BTreeMap<String, String>);
@@ -28,20 +29,20 @@ impl Drift {
         self.0.is_empty()
     }
 
-    /// What is shown; empty when every file is as it should be.
+    /// For the status; empty when every file is as it should be.
     pub(super) fn sentence(&self) -> String {
         let sentences: Vec<&str> = self.0.values().map(String::as_str).collect();
         sentences.join("; ")
     }
 
-    /// What is not watched any more does not differ from anything.
+    /// Drops files that the spec no longer names.
     pub(super) fn keep_only(&mut self, wanted: &[ConfigFile]) {
         self.0
             .retain(|path, _| wanted.iter().any(|file| file.path == *path));
     }
 
-    /// Takes what there is. The sentences that are new.
-    fn update(&mut self, wanted: &[ConfigFile], found: &[Found]) -> Vec<String> {
+    /// Takes the files as they are now. Returns the messages that are new.
+    fn update(&mut self, wanted: &[ConfigFile], found: &[ConfigFileDigest]) -> Vec<String> {
         let before = std::mem::take(&mut self.0);
         let mut news = Vec::new();
         for file in wanted {
@@ -64,7 +65,7 @@ impl Drift {
     }
 }
 
-/// Files without an `md5` in the spec, by path: what they are as last read. The first look only takes note.
+/// Files without an `md5` in the spec, by path, with their last content. The first reading is the baseline.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct WatchedFiles(BTreeMap<String, Content>);
@@ -72,7 +73,7 @@ pub(crate) struct WatchedFiles(BTreeMap<String, Content>);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Content {
     md5: String,
-    /// What it was before its last change in this run.
+    /// The md5 before its last change in this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<String>,
 }
@@ -82,7 +83,7 @@ impl WatchedFiles {
         self.0.is_empty()
     }
 
-    /// What changed since the current run began; empty when nothing did.
+    /// For the status: what changed since the current run began.
     pub(super) fn sentence(&self) -> String {
         let sentences: Vec<String> = self.0.iter().filter_map(changed).collect();
         sentences.join("; ")
@@ -101,8 +102,8 @@ impl WatchedFiles {
         self.0.retain(|path, _| is_watched(path));
     }
 
-    /// Takes what there is. A sentence for each file that changed since the last look.
-    fn update(&mut self, wanted: &[ConfigFile], found: &[Found]) -> Vec<String> {
+    /// Takes the files as they are now. Returns a message for each that changed since the last reading.
+    fn update(&mut self, wanted: &[ConfigFile], found: &[ConfigFileDigest]) -> Vec<String> {
         self.keep_only(wanted);
         let mut news = Vec::new();
         for file in wanted.iter().filter(|file| file.md5.is_empty()) {
@@ -134,7 +135,12 @@ fn changed((path, content): (&String, &Content)) -> Option<String> {
 }
 
 impl Process {
-    pub(super) fn config_read(&mut self, found: &[Found], cx: &Context<'_>, out: &mut Vec<Action>) {
+    pub(super) fn config_read(
+        &mut self,
+        found: &[ConfigFileDigest],
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
         let mut news = self.drift.update(&cx.spec.configmap, found);
         news.extend(self.watched_files.update(&cx.spec.configmap, found));
         for sentence in news {
@@ -147,8 +153,8 @@ impl Process {
 mod tests {
     use super::*;
 
-    fn found(md5: Result<&str, &str>) -> Vec<Found> {
-        vec![Found {
+    fn found(md5: Result<&str, &str>) -> Vec<ConfigFileDigest> {
+        vec![ConfigFileDigest {
             path: "/a".into(),
             md5: md5.map(str::to_owned).map_err(str::to_owned),
         }]
@@ -193,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_is_told_once_and_shown_while_it_lasts() {
+    fn each_change_is_one_event_and_shown_while_it_lasts() {
         let wanted = [ConfigFile {
             path: "/a".into(),
             md5: "aa".into(),

@@ -1,4 +1,4 @@
-//! How operations and attempts end.
+//! How operations and the agent's own work end.
 
 use model::event::EventKind;
 use model::operation::ProcessInspection;
@@ -6,25 +6,25 @@ use model::spec::AutoType;
 use model::status::Exit;
 use model::{Flag, Op};
 
-use super::keep::emit;
+use super::restart::emit;
 use super::{
-    Action, Alive, Cause, Context, CurrentRun, Depth, Ending, FailedAttempts, Failure, Form, Look,
-    Phase, Process, Role, Run, Step, Work, words,
+    Action, Cause, Context, CurrentRun, Depth, FailedAttempts, Failure, Form, LiveRun, Observation,
+    OperationEnd, Phase, Process, Role, Run, Step, Work, messages,
 };
 
 impl Process {
-    /// The process is up: what `start` was for.
-    pub(super) fn started(&mut self, work: &Work, alive: Alive, out: &mut Vec<Action>) {
+    /// The process is up, as `start` and attempts want.
+    pub(super) fn started(&mut self, work: &Work, alive: LiveRun, out: &mut Vec<Action>) {
         self.stays_in_foreground = matches!(alive.form, Form::Foreground { .. });
         self.watched_files.begin_anew();
         match work.cause {
             Cause::Operation(ticket) => {
                 self.attempts = FailedAttempts::default();
-                let ending = Ending {
+                let ending = OperationEnd {
                     ran: work.ran.clone(),
-                    ..words::success(ticket)
+                    ..messages::success(ticket)
                 };
-                self.settle_wanted(Flag::Running, true, ending, out);
+                self.set_desired(Flag::Running, true, ending, out);
             }
             Cause::Attempt(attempt) => {
                 let message = format!("restarted by attempt {attempt}; before: {}", work.reason);
@@ -38,7 +38,7 @@ impl Process {
         out.push(Action::FindVersion);
     }
 
-    /// The process is down: what `stop` and `kill` were for, and half of what `restart` is for.
+    /// The process is down, as `stop` and `kill` want; a `restart` goes on with its start.
     pub(super) fn stopped(&mut self, mut work: Box<Work>, cx: &Context<'_>, out: &mut Vec<Action>) {
         let in_foreground = work.ended_sink.take().is_some();
         let ticket = match work.cause {
@@ -49,36 +49,36 @@ impl Process {
                 }
                 return self.unhealthy_is_down(work.reason, since_boot_ms, cx, out);
             }
-            Cause::Attempt(_) | Cause::Schedule => return self.rest(String::new()),
+            Cause::Attempt(_) | Cause::Schedule => return self.come_to_rest(String::new()),
         };
-        // What a daemon leaves behind when it is stopped may be meant to stay: sessions, containers, jobs. A program in the
-        // foreground is its whole family, and a kill is meant for all.
+        // A daemon that is stopped may leave sessions, containers or jobs on purpose. A foreground program is its whole
+        // family, and a kill is meant for all of it.
         if in_foreground || ticket.op == Op::Kill {
             out.push(Action::Sweep);
         }
         if ticket.op == Op::Restart {
             work.began_boot_ms = cx.now.boot_ms;
-            work.doomed = None;
+            work.kill_target = None;
             return self.launch(work, Role::Start, out);
         }
-        let ending = Ending {
+        let ending = OperationEnd {
             ran: work.ran.take(),
-            ..words::success(ticket)
+            ..messages::success(ticket)
         };
-        self.settle_wanted(Flag::Stopped, false, ending, out);
-        self.rest(String::new());
+        self.set_desired(Flag::Stopped, false, ending, out);
+        self.come_to_rest(String::new());
     }
 
-    /// The process is still there a while after it was told to reload.
+    /// The process is still up a while after its reload.
     pub(super) fn settled(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         let Some(mut work) = self.take_work(|step| matches!(step, Step::Settle { .. })) else {
             return;
         };
         match (work.cause, work.before.take()) {
             (Cause::Operation(ticket), Some(current)) => {
-                out.push(Action::End(Ending {
+                out.push(Action::End(OperationEnd {
                     ran: work.ran,
-                    ..words::success(ticket)
+                    ..messages::success(ticket)
                 }));
                 self.phase = Phase::Up { current };
             }
@@ -86,36 +86,36 @@ impl Process {
                 Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. },
                 _,
             ) => {
-                self.close(work, words::not_reloaded(cx, "it is gone"), out);
+                self.close(work, messages::not_reloaded(cx, "it is gone"), out);
             }
         }
     }
 
     pub(super) fn inspected(&mut self, instance: Box<ProcessInspection>, out: &mut Vec<Action>) {
         if let Some(ticket) = self.query.take() {
-            out.push(Action::End(Ending {
+            out.push(Action::End(OperationEnd {
                 instance: Some(instance),
-                ..words::success(ticket)
+                ..messages::success(ticket)
             }));
         }
     }
 
-    /// Failed: one more look shows what there is now.
+    /// Fails the work: one more observation decides the next phase.
     pub(super) fn close(&mut self, mut work: Box<Work>, failure: Failure, out: &mut Vec<Action>) {
         work.step = Step::Close(failure);
         self.phase = Phase::Working(work);
-        out.push(Action::Look(Depth::Shallow));
+        out.push(Action::Observe(Depth::Shallow));
     }
 
     pub(super) fn closed(
         &mut self,
         mut work: Work,
         failure: Failure,
-        look: &Look,
+        observed: &Observation,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let current = (work.before.take()).or_else(|| look.alive.map(CurrentRun::adopted));
+        let current = (work.before.take()).or_else(|| observed.alive.map(CurrentRun::adopted));
         let exit = work.ran.as_ref().and_then(|ran| ran.exit);
         let runs_out = match cx.policy().auto_type {
             AutoType::OneShot | AutoType::Periodic => true,
@@ -127,27 +127,27 @@ impl Process {
         {
             self.last_started_at = ran.cmd.began_at;
         }
-        let said = match (&failure.output_speaks, &work.ran) {
+        let message = match (&failure.prefers_output, &work.ran) {
             (true, Some(ran)) => {
                 let lasted = ran.ended_boot_ms.saturating_sub(ran.cmd.began_boot_ms);
                 let exit = ran.exit.unwrap_or(Exit::Unseen);
-                let of_process = || words::exited(exit, lasted, &work.last_line);
+                let of_process = || messages::exited(exit, lasted, &work.last_line);
                 match ran.cmd.role {
-                    // The command was the process.
+                    // The command itself was the process.
                     Role::Start if self.stays_in_foreground || runs_out => of_process(),
                     Role::Start => format!("start_cmd {}", of_process()),
                     role @ (Role::Stop | Role::Restart | Role::Reload | Role::Kill) => {
-                        words::command_exited(role, exit, &work.last_line)
+                        messages::command_exited(role, exit, &work.last_line)
                     }
                 }
             }
-            (true | false, _) => words::quote(&failure.message),
+            (true | false, _) => messages::quote(&failure.message),
         };
-        if current.is_none() && work.doomed.is_none() {
+        if current.is_none() && work.kill_target.is_none() {
             out.extend(left_behind(&work).map(Action::Kill));
         }
         if let Cause::Operation(ticket) = work.cause {
-            let ending = words::failed(ticket, failure, &work);
+            let ending = messages::failed(ticket, failure, &work);
             self.flag = ending.flag.unwrap_or(self.flag);
             self.managed = ending.managed.unwrap_or(self.managed);
             out.push(Action::End(ending));
@@ -155,37 +155,37 @@ impl Process {
         }
         match (work.cause, current) {
             (Cause::Unhealthy { .. }, Some(current)) => {
-                self.unhealthy_stays(work, current, &said, cx, out);
+                self.unhealthy_stays(work, current, &message, cx, out);
             }
             (Cause::Operation(_) | Cause::Attempt(_) | Cause::Schedule, Some(current)) => {
-                self.message = said;
+                self.message = message;
                 self.phase = Phase::Up { current };
             }
-            (Cause::Operation(_), None) if self.is_kept(cx) => {
+            (Cause::Operation(_), None) if self.is_kept_running(cx) => {
                 let wait_ms = u64::from(cx.policy().start_interval) * 1000;
-                self.retry(said, wait_ms.max(1), cx, out);
+                self.retry(message, wait_ms.max(1), cx, out);
             }
-            (Cause::Operation(_), None) => self.rest(said),
-            (Cause::Attempt(_), None) => self.attempt_failed(&said, exit, cx, out),
-            (Cause::Schedule, None) => self.scheduled_run_failed(&said, exit, cx, out),
+            (Cause::Operation(_), None) => self.come_to_rest(message),
+            (Cause::Attempt(_), None) => self.attempt_failed(&message, exit, cx, out),
+            (Cause::Schedule, None) => self.scheduled_run_failed(&message, exit, cx, out),
             (Cause::Unhealthy { since_boot_ms }, None) => {
                 self.unhealthy_is_down(work.reason, since_boot_ms, cx, out);
             }
         }
     }
 
-    /// What is wanted from now on, and the end of the operation that said so.
-    pub(super) fn settle_wanted(
+    /// Sets the desired state, and ends the operation that asked for it.
+    pub(super) fn set_desired(
         &mut self,
         flag: Flag,
         managed: bool,
-        ending: Ending,
+        ending: OperationEnd,
         out: &mut Vec<Action>,
     ) {
         self.flag = flag;
         self.managed = managed;
         self.message.clear();
-        out.push(Action::End(Ending {
+        out.push(Action::End(OperationEnd {
             flag: Some(flag),
             managed: Some(managed),
             ..ending
@@ -193,7 +193,7 @@ impl Process {
     }
 }
 
-/// The command that should have brought it up and did not: what it left may not live on beside the next one.
+/// A start command that failed: kill what it started, so that no second copy starts beside it.
 fn left_behind(work: &Work) -> Option<Run> {
     let ran = work.ran.as_ref()?;
     match ran.cmd.role {

@@ -3,8 +3,8 @@
 use model::status::Exit;
 
 use super::{
-    Action, Cmd, Context, CurrentRun, Depth, Finished, Form, Phase, Process, Role, Run, SETTLE_MS,
-    Seen, Step, Work, words,
+    Action, Candidate, Cmd, Context, CurrentRun, Depth, Finished, Form, Phase, Process, Role, Run,
+    SETTLE_MS, Step, Work, messages,
 };
 
 impl Process {
@@ -16,7 +16,7 @@ impl Process {
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        match std::mem::replace(&mut self.phase, Phase::Unseen) {
+        match std::mem::replace(&mut self.phase, Phase::Unobserved) {
             Phase::Up { current } if current.alive.run == run => {
                 let alive = current.alive;
                 self.phase = Phase::Lost {
@@ -26,15 +26,15 @@ impl Process {
                     last_line,
                 };
                 let launched = exit.is_success() && alive.lasted_ms(cx.now) < cx.timeout_ms();
-                out.push(Action::Look(match alive.form {
+                out.push(Action::Observe(match alive.form {
                     // It may have been a launcher.
                     Form::Foreground { .. } if launched => Depth::Deep,
                     Form::Foreground { .. } | Form::Daemon => Depth::Shallow,
                 }));
             }
             Phase::Working(work) => self.work_exited(work, run, exit, last_line, cx, out),
-            // Nobody's any more.
-            other @ (Phase::Unseen
+            // A run that this phase does not watch.
+            other @ (Phase::Unobserved
             | Phase::Down
             | Phase::Up { .. }
             | Phase::Lost { .. }
@@ -62,36 +62,36 @@ impl Process {
             }
         }
         match std::mem::replace(&mut work.step, Step::Begin) {
-            Step::Command { cmd, seen } if cmd.run == run => {
+            Step::Command { cmd, candidate } if cmd.run == run => {
                 work.last_line = last_line;
-                return self.command_over(work, cmd, seen, exit, cx, out);
+                return self.command_over(work, cmd, candidate, exit, cx, out);
             }
-            Step::Command { cmd, seen } => {
-                let seen = seen.filter(|seen| seen.alive.run != run);
-                work.step = Step::Command { cmd, seen };
+            Step::Command { cmd, candidate } => {
+                let candidate = candidate.filter(|candidate| candidate.alive.run != run);
+                work.step = Step::Command { cmd, candidate };
             }
-            Step::AwaitUp { seen } => {
-                let seen = seen.map(|seen| match seen.alive.run == run {
-                    true => Seen {
+            Step::AwaitUp { candidate } => {
+                let candidate = candidate.map(|candidate| match candidate.alive.run == run {
+                    true => Candidate {
                         died: Some(exit),
-                        ..seen
+                        ..candidate
                     },
-                    false => seen,
+                    false => candidate,
                 });
-                work.step = Step::AwaitUp { seen };
-                out.push(Action::Look(Depth::Deep));
+                work.step = Step::AwaitUp { candidate };
+                out.push(Action::Observe(Depth::Deep));
             }
             step @ Step::AwaitDown { .. } => {
                 work.step = step;
-                // What is left of its session goes with it, so that nothing comes up after all.
-                work.doomed = session.or(work.doomed);
+                // Kill what is left of its session, so that none of it comes up again.
+                work.kill_target = session.or(work.kill_target);
                 out.extend(session.map(Action::Kill));
-                out.push(Action::Look(Depth::Shallow));
+                out.push(Action::Observe(Depth::Shallow));
             }
             Step::Settle { .. } if was_before => {
-                work.doomed = session.or(work.doomed);
+                work.kill_target = session.or(work.kill_target);
                 out.extend(session.map(Action::Kill));
-                let failure = words::not_reloaded(cx, &format!("the process ended: {exit}"));
+                let failure = messages::not_reloaded(cx, &format!("the process ended: {exit}"));
                 return self.close(work, failure, out);
             }
             step @ (Step::Begin
@@ -107,13 +107,13 @@ impl Process {
         &mut self,
         mut work: Box<Work>,
         cmd: Cmd,
-        seen: Option<Seen>,
+        candidate: Option<Candidate>,
         exit: Exit,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
         let role = cmd.role;
-        let seen = seen.filter(|seen| seen.alive.run != cmd.run);
+        let candidate = candidate.filter(|candidate| candidate.alive.run != cmd.run);
         work.ran = Some(Finished {
             cmd,
             exit: Some(exit),
@@ -126,12 +126,12 @@ impl Process {
         };
         match role {
             Role::Start | Role::Restart if refused => {
-                self.close(work, words::command_said_no(role, exit), out);
+                self.close(work, messages::command_refused(role, exit), out);
             }
             Role::Start | Role::Restart => {
-                work.step = Step::AwaitUp { seen };
+                work.step = Step::AwaitUp { candidate };
                 self.phase = Phase::Working(work);
-                out.push(Action::Look(Depth::Deep));
+                out.push(Action::Observe(Depth::Deep));
             }
             Role::Stop | Role::Kill => {
                 let wait_ms = match refused {
@@ -143,17 +143,17 @@ impl Process {
                     failed: refused,
                 };
                 self.phase = Phase::Working(work);
-                out.push(Action::Look(Depth::Shallow));
+                out.push(Action::Observe(Depth::Shallow));
             }
             Role::Reload if refused => {
-                self.close(work, words::command_said_no(role, exit), out);
+                self.close(work, messages::command_refused(role, exit), out);
             }
             Role::Reload if exit == Exit::Unseen => {
                 let failure = super::Failure {
                     code: model::Code::TERMINATED,
                     message: "the agent was away when reload_cmd ended: its exit code is not known"
                         .to_owned(),
-                    output_speaks: false,
+                    prefers_output: false,
                 };
                 self.close(work, failure, out);
             }

@@ -1,23 +1,23 @@
-//! `health_cmd`: how often it failed in a row, and what that leads to.
+//! `health_cmd`: counts its failures in a row and restarts unhealthy processes.
 //!
-//! A managed resident process that is not healthy is stopped, killed if it does not stop, and started again. That counts
-//! like a run that ended by itself.
+//! The agent stops a managed resident process that is unhealthy, kills it if it does not stop, and starts it again. That
+//! counts like a run that ended by itself.
 
 use model::event::EventKind;
 use serde::{Deserialize, Serialize};
 
-use super::keep::emit;
-use super::{Action, Cause, Context, CurrentRun, Depth, Phase, Process, Step, Work, words};
+use super::restart::emit;
+use super::{Action, Cause, Context, CurrentRun, Depth, Phase, Process, Step, Work, messages};
 
 /// How many failures in a row make a process unhealthy.
 const IN_A_ROW: u32 = 3;
 
-/// What the last checks of the current run came to.
+/// The results of the last checks of the current run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Health {
     failures: u32,
-    /// Empty as long as it does not count as unhealthy.
+    /// Empty unless the process counts as unhealthy.
     sentence: String,
     /// A check of this run has succeeded.
     was_well: bool,
@@ -44,10 +44,10 @@ impl Health {
             }
             Err(why) => {
                 let was_bad = self.is_bad();
-                // Counted no further: the same trouble is the same sentence, and tells nobody anything new.
+                // Counted no further: the message stays the same, so the status does not change.
                 self.failures = IN_A_ROW.min(self.failures + 1);
                 if self.is_bad() {
-                    let why = words::quote(&why);
+                    let why = messages::quote(&why);
                     self.sentence =
                         format!("unhealthy: health_cmd failed {IN_A_ROW} times in a row: {why}");
                 }
@@ -56,7 +56,7 @@ impl Health {
         }
     }
 
-    /// For people: empty as long as nothing is known.
+    /// For the status: empty as long as nothing is known.
     pub(crate) fn word(&self) -> &str {
         match self.sentence.as_str() {
             "" if self.was_well => "healthy",
@@ -70,14 +70,14 @@ impl Health {
 }
 
 impl Process {
-    /// What a health check of this run came to.
+    /// Takes the result of a health check of the current run.
     pub(super) fn health_checked(
         &mut self,
         result: Result<(), String>,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let is_kept = self.is_kept(cx);
+        let is_kept_running = self.is_kept_running(cx);
         let Phase::Up { current } = &mut self.phase else {
             // An operation or an end came in between.
             return;
@@ -86,7 +86,7 @@ impl Process {
         if health.take(result) {
             out.push(emit(EventKind::ProcessUnhealthy, &health.sentence, None));
         }
-        if !health.is_bad() || !is_kept {
+        if !health.is_bad() || !is_kept_running {
             return;
         }
         let health = std::mem::take(health);
@@ -94,19 +94,19 @@ impl Process {
         self.message.clone_from(&health.sentence);
         // A run that was never healthy does not clear the count by lasting.
         if health.was_well {
-            self.forgive(alive.lasted_ms(cx.now));
+            self.clear_attempts_if_lasting(alive.lasted_ms(cx.now));
         }
         let since_boot_ms = alive.since_boot_ms;
         let work = Box::new(Work {
             reason: health.sentence,
             before,
-            old: Some(alive.run),
+            old_run: Some(alive.run),
             ..Work::new(Cause::Unhealthy { since_boot_ms }, cx)
         });
-        self.tell_to_stop(work, alive, cx, out);
+        self.begin_stopping(work, alive, cx, out);
     }
 
-    /// What was not healthy is gone: it begins anew.
+    /// The unhealthy process is down: starts it again.
     pub(super) fn unhealthy_is_down(
         &mut self,
         reason: String,
@@ -115,24 +115,24 @@ impl Process {
         out: &mut Vec<Action>,
     ) {
         let lasted_ms = cx.now.boot_ms.saturating_sub(since_boot_ms);
-        match self.is_kept(cx) {
+        match self.is_kept_running(cx) {
             true => self.retry_after(lasted_ms, reason, cx, out),
-            false => self.rest(reason),
+            false => self.come_to_rest(reason),
         }
     }
 
-    /// It would not go by itself: it is killed. Where even that does not help, it stays as it is.
+    /// The unhealthy process does not stop: kills it. If even that fails, it stays as it is.
     pub(super) fn unhealthy_stays(
         &mut self,
         work: Work,
         current: CurrentRun,
-        said: &str,
+        message: &str,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
         let run = current.alive.run;
-        if work.doomed == Some(run) {
-            self.message = format!("{}; it cannot be restarted: {said}", self.message);
+        if work.kill_target == Some(run) {
+            self.message = format!("{}; it cannot be restarted: {message}", self.message);
             self.phase = Phase::Up { current };
             return;
         }
@@ -140,8 +140,8 @@ impl Process {
             began_boot_ms: cx.now.boot_ms,
             before: Some(current),
             ran: None,
-            doomed: Some(run),
-            untold: None,
+            kill_target: Some(run),
+            unsent_signal: None,
             step: Step::AwaitDown {
                 from_boot_ms: cx.now.boot_ms,
                 failed: false,
@@ -149,7 +149,7 @@ impl Process {
             ..work
         }));
         out.push(Action::Kill(run));
-        out.push(Action::Look(Depth::Shallow));
+        out.push(Action::Observe(Depth::Shallow));
     }
 }
 

@@ -1,18 +1,18 @@
-//! When a managed process has used too much: over a limit for several samples in a row.
+//! Soft limits: kills a managed process that is over a limit for several samples in a row.
 //!
-//! Pure: samples go in, a sentence comes out. Who reads them is not known here.
+//! Pure: the runner takes the samples and passes them in; a reason to kill comes out.
 
 use model::Spec;
 use model::event::EventKind;
 
-use super::keep::emit;
-use super::words::seconds;
+use super::messages::seconds;
+use super::restart::emit;
 use super::{Action, Phase, Process};
 
 /// How many samples in a row must be over a limit.
 pub(crate) const IN_A_ROW: u32 = 3;
 
-/// What a run uses, as last read.
+/// What a run uses, by the last sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Usage {
     /// Percent of the whole machine.
@@ -27,10 +27,10 @@ pub(crate) struct Usage {
 
 /// How many samples in a row were over each limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Over([u32; 5]);
+pub(crate) struct LimitCounters([u32; 5]);
 
-impl Over {
-    /// Takes one sample. A sentence when that is enough; counting begins anew then.
+impl LimitCounters {
+    /// Counts one sample. Returns the reason to kill when the count is reached; counting starts again then.
     pub(crate) fn sample(&mut self, usage: &Usage, spec: &Spec, every_ms: u64) -> Option<String> {
         let (limits, runtime) = (&spec.resource, &spec.runtime);
         let max = |limit: Option<u64>| limit.unwrap_or(0) as f64;
@@ -74,15 +74,15 @@ impl Over {
         None
     }
 
-    /// Another run, or nobody to keep it within limits.
+    /// Starts counting again, for another run or when the limits no longer apply.
     pub(crate) fn clear(&mut self) {
         self.0 = [0; 5];
     }
 }
 
 impl Process {
-    /// Kills a managed run that has used too much. Its end counts like any that nobody asked for.
-    pub(super) fn sentenced(&mut self, kind: EventKind, sentence: String, out: &mut Vec<Action>) {
+    /// Kills a managed run that is over a limit. Its end counts like a crash.
+    pub(super) fn over_limit(&mut self, kind: EventKind, sentence: String, out: &mut Vec<Action>) {
         let Phase::Up { current } = &mut self.phase else {
             return;
         };
@@ -96,8 +96,8 @@ impl Process {
         facts.kill_reason = sentence;
     }
 
-    /// It may not be killed, so nothing comes of it but a message.
-    pub(super) fn reprieved(&mut self, why: &str) {
+    /// The agent may not kill it: the status says so.
+    pub(super) fn kill_was_refused(&mut self, why: &str) {
         if let Some(current) = self.current_mut()
             && !std::mem::take(&mut current.facts.kill_reason).is_empty()
         {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn three_samples_in_a_row_are_enough_and_one_below_begins_anew() {
+    fn three_samples_over_the_limit_in_a_row_kill() {
         let spec = limited(0.0, 10.0);
         for (samples, sentences) in [
             (vec![12.0, 12.0], 0),
@@ -164,21 +164,21 @@ mod tests {
             (vec![10.0; 9], 0),
             (vec![11.0; 6], 2),
         ] {
-            let mut over = Over::default();
-            let said: Vec<String> = samples
+            let mut over = LimitCounters::default();
+            let message: Vec<String> = samples
                 .iter()
                 .filter_map(|mem| over.sample(&memory(*mem), &spec, 5_000))
                 .collect();
-            assert_eq!(said.len(), sentences, "{samples:?}");
+            assert_eq!(message.len(), sentences, "{samples:?}");
         }
-        let mut over = Over::default();
-        let said = (0..3).find_map(|_| over.sample(&memory(12.4), &spec, 5_000));
+        let mut over = LimitCounters::default();
+        let message = (0..3).find_map(|_| over.sample(&memory(12.4), &spec, 5_000));
         let expected = "killed: memory 12.4 % over its limit 10 % for 15 s";
-        assert_eq!(said.as_deref(), Some(expected));
+        assert_eq!(message.as_deref(), Some(expected));
     }
 
     #[test]
-    fn each_limit_has_its_sentence_and_zero_is_none() {
+    fn each_limit_has_its_reason_and_zero_is_none() {
         let usage = Usage {
             cpu: 60.06,
             mem: 50.0,
@@ -210,14 +210,14 @@ mod tests {
             ),
         ];
         for (spec, sentence) in rows {
-            let mut over = Over::default();
-            let said: Vec<_> = (0..3)
+            let mut over = LimitCounters::default();
+            let message: Vec<_> = (0..3)
                 .filter_map(|_| over.sample(&usage, &spec, 5_000))
                 .collect();
-            assert_eq!(said, [sentence]);
+            assert_eq!(message, [sentence]);
         }
         let none = limited(0.0, 0.0);
-        let mut over = Over::default();
+        let mut over = LimitCounters::default();
         assert!((0..9).all(|_| over.sample(&usage, &none, 5_000).is_none()));
     }
 
@@ -231,7 +231,7 @@ mod tests {
         };
         let mut spec = limited(0.0, 0.0);
         (spec.resource.fd, spec.resource.disk, spec.resource.net) = (10, 100, 1);
-        let mut over = Over::default();
+        let mut over = LimitCounters::default();
         assert!((0..9).all(|_| over.sample(&usage, &spec, 5_000).is_none()));
     }
 }

@@ -1,28 +1,33 @@
-//! Operations: how each begins, and how it gets to its command. How it ends is in `end`.
+//! Operations: how each begins, up to its command. `end` decides how each ends.
 
 use model::spec::AutoType;
 use model::{Code, Flag, Op};
 
 use super::{
-    Action, Alive, Cause, Cmd, Context, CurrentRun, Depth, Ending, FailedAttempts, Finished, Form,
-    Look, Phase, Process, Role, SETTLE_MS, Signal, Step, Ticket, Work, words,
+    Action, Cause, Cmd, Context, CurrentRun, Depth, FailedAttempts, Finished, Form, LiveRun,
+    Observation, OperationEnd, Phase, Process, Role, SETTLE_MS, Signal, Step, Ticket, Work,
+    messages,
 };
 
 impl Process {
     pub(super) fn begin(&mut self, ticket: Ticket, cx: &Context<'_>, out: &mut Vec<Action>) {
         if cx.now.unix > ticket.deadline {
             let late = "not begun before its deadline, so not begun at all";
-            out.push(Action::End(words::ending(ticket, Code::TERMINATED, late)));
+            out.push(Action::End(messages::ending(
+                ticket,
+                Code::TERMINATED,
+                late,
+            )));
             return;
         }
         match ticket.op {
             Op::Query => {
                 self.query = Some(ticket);
                 match self.phase {
-                    Phase::Unseen | Phase::Down | Phase::Backoff { .. } => {
-                        out.push(Action::Look(Depth::Shallow));
+                    Phase::Unobserved | Phase::Down | Phase::Backoff { .. } => {
+                        out.push(Action::Observe(Depth::Shallow));
                     }
-                    // Its end would have been told.
+                    // The kernel reports the end of a run.
                     Phase::Up { .. } | Phase::Lost { .. } | Phase::Working(_) => {}
                 }
                 out.push(Action::Inspect);
@@ -30,19 +35,19 @@ impl Process {
             Op::Unmanage => {
                 self.managed = false;
                 self.let_go();
-                out.push(Action::End(Ending {
+                out.push(Action::End(OperationEnd {
                     managed: Some(false),
-                    ..words::success(ticket)
+                    ..messages::success(ticket)
                 }));
             }
             Op::Start | Op::Stop | Op::Manage | Op::Restart | Op::Reload | Op::Kill => {
                 let work = self.take_over(Work::new(Cause::Operation(ticket), cx));
-                // A look that the attempt asked for happens before the kill. Its answer would count as this operation's
-                // first, and the next run would begin beside the one that is being killed.
-                out.retain(|action| !matches!(action, Action::Look(_)));
-                out.extend(work.doomed.map(Action::Kill));
+                // An observation that the attempt requested would come before the kill and count as this operation's first:
+                // the next run would start beside the one that is being killed.
+                out.retain(|action| !matches!(action, Action::Observe(_)));
+                out.extend(work.kill_target.map(Action::Kill));
                 self.phase = Phase::Working(Box::new(work));
-                out.push(Action::Look(Depth::Shallow));
+                out.push(Action::Observe(Depth::Shallow));
             }
         }
     }
@@ -50,11 +55,11 @@ impl Process {
     /// Begins an operation's work with what the agent's own work has come to. A run that an attempt has brought up is the
     /// process; a command that has brought up nothing yet is killed, so that nothing appears while the operation runs.
     fn take_over(&mut self, mut work: Work) -> Work {
-        match std::mem::replace(&mut self.phase, Phase::Unseen) {
-            Phase::Unseen | Phase::Down | Phase::Backoff { .. } => {}
+        match std::mem::replace(&mut self.phase, Phase::Unobserved) {
+            Phase::Unobserved | Phase::Down | Phase::Backoff { .. } => {}
             Phase::Up { current } => work.before = Some(current),
             Phase::Lost { current, .. } => {
-                work.doomed = match current.alive.form {
+                work.kill_target = match current.alive.form {
                     Form::Foreground { .. } => Some(current.alive.run),
                     Form::Daemon => None,
                 };
@@ -62,8 +67,8 @@ impl Process {
             }
             Phase::Working(own) => {
                 let (cmd, candidate) = match own.step {
-                    Step::Command { cmd, seen } => (Some(cmd), seen),
-                    Step::AwaitUp { seen } => (own.ran.map(|ran| ran.cmd), seen),
+                    Step::Command { cmd, candidate } => (Some(cmd), candidate),
+                    Step::AwaitUp { candidate } => (own.ran.map(|ran| ran.cmd), candidate),
                     Step::Begin
                     | Step::Check
                     | Step::Launch(_)
@@ -75,27 +80,27 @@ impl Process {
                 work.ended_sink = own.ended_sink;
                 work.before = match cmd.as_ref().filter(|cmd| brings_up(cmd)) {
                     Some(cmd) => candidate
-                        .filter(|seen| seen.died.is_none())
-                        .map(|seen| CurrentRun::launched(seen.alive, Some(cmd))),
+                        .filter(|candidate| candidate.died.is_none())
+                        .map(|candidate| CurrentRun::launched(candidate.alive, Some(cmd))),
                     None => own.before,
                 };
                 if work.before.is_none() {
-                    work.doomed = cmd.map(|cmd| cmd.run);
+                    work.kill_target = cmd.map(|cmd| cmd.run);
                 }
             }
         }
-        work.old = work.before.as_ref().map(|before| before.alive.run);
+        work.old_run = work.before.as_ref().map(|before| before.alive.run);
         work
     }
 
-    /// Not managed any more: no attempt begins. One that has begun goes on, because unmanaging touches no process.
+    /// Cancels the next attempt. An attempt that has begun goes on, because unmanaging touches no process.
     fn let_go(&mut self) {
         match &self.phase {
             Phase::Backoff { .. } => {
                 self.phase = Phase::Down;
                 self.message.push_str("; not managed any more");
             }
-            Phase::Unseen
+            Phase::Unobserved
             | Phase::Down
             | Phase::Up { .. }
             | Phase::Lost { .. }
@@ -103,68 +108,68 @@ impl Process {
         }
     }
 
-    /// The first look of an operation or attempt.
+    /// The first observation of an operation or attempt decides its next step.
     pub(super) fn decide(
         &mut self,
         mut work: Box<Work>,
-        look: &Look,
+        observed: &Observation,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        // It was killed before this look.
-        let doomed = work.doomed.take();
+        // It was killed before this observation.
+        let kill_target = work.kill_target.take();
         if work.before.is_none() {
-            work.before = look.alive.map(CurrentRun::adopted);
-            work.old = look.alive.map(|alive| alive.run);
+            work.before = observed.alive.map(CurrentRun::adopted);
+            work.old_run = observed.alive.map(|alive| alive.run);
         }
         let before = work.before.as_ref().map(|before| before.alive);
         let ticket = match work.cause {
             Cause::Operation(ticket) => ticket,
             Cause::Attempt(_) | Cause::Schedule => match before {
                 Some(alive) => return self.adopt(alive, out),
-                None => return self.ask_check(work, Role::Start, out),
+                None => return self.begin_check(work, Role::Start, out),
             },
             Cause::Unhealthy { .. } => match before {
-                Some(alive) => return self.tell_to_stop(work, alive, cx, out),
+                Some(alive) => return self.begin_stopping(work, alive, cx, out),
                 None => return self.stopped(work, cx, out),
             },
         };
         match (ticket.op, before) {
-            // What was on its way up is not any more.
-            (Op::Stop | Op::Kill, None) if doomed.is_some() => self.stopped(work, cx, out),
+            // What an attempt had begun to start was killed.
+            (Op::Stop | Op::Kill, None) if kill_target.is_some() => self.stopped(work, cx, out),
             (Op::Stop | Op::Kill, None) => {
                 let message = format!(
                     "no need to stop the process({}) that is not running",
                     cx.name
                 );
-                let ending = words::ending(ticket, Code::NOT_RUNNING, message);
+                let ending = messages::ending(ticket, Code::NOT_RUNNING, message);
                 if ticket.op == Op::Kill {
                     out.push(Action::Sweep);
                 }
-                self.settle_wanted(Flag::Stopped, false, ending, out);
-                self.rest(String::new());
+                self.set_desired(Flag::Stopped, false, ending, out);
+                self.come_to_rest(String::new());
             }
             (Op::Reload, None) => {
-                let failure = words::not_reloaded(cx, "nothing was executed");
+                let failure = messages::not_reloaded(cx, "nothing was executed");
                 self.close(work, failure, out);
             }
-            // One that runs, too: it is managed from now on, so it must be possible to start it.
-            (Op::Start | Op::Manage, _) => self.ask_check(work, Role::Start, out),
+            // Also when it runs: it is managed from now on, so it must be possible to start it.
+            (Op::Start | Op::Manage, _) => self.begin_check(work, Role::Start, out),
             (Op::Restart, _) => match cx.command(Role::Restart).is_empty() {
-                true => self.ask_check(work, Role::Start, out),
-                false => self.ask_check(work, Role::Restart, out),
+                true => self.begin_check(work, Role::Start, out),
+                false => self.begin_check(work, Role::Restart, out),
             },
-            (Op::Stop, Some(alive)) => self.tell_to_stop(work, alive, cx, out),
+            (Op::Stop, Some(alive)) => self.begin_stopping(work, alive, cx, out),
             (Op::Kill, Some(alive)) => match cx.command(Role::Kill).is_empty() {
                 true => {
                     work.step = Step::AwaitDown {
                         from_boot_ms: cx.now.boot_ms,
                         failed: false,
                     };
-                    work.doomed = Some(alive.run);
+                    work.kill_target = Some(alive.run);
                     self.phase = Phase::Working(work);
                     out.push(Action::Kill(alive.run));
-                    out.push(Action::Look(Depth::Shallow));
+                    out.push(Action::Observe(Depth::Shallow));
                 }
                 false => self.launch(work, Role::Kill, out),
             },
@@ -173,29 +178,29 @@ impl Process {
                     work.step = Step::Settle {
                         until_boot_ms: cx.now.boot_ms + SETTLE_MS,
                     };
-                    work.tell(alive, Signal::HangUp, out);
+                    work.send_signal(alive, Signal::HangUp, out);
                     self.phase = Phase::Working(work);
                 }
                 false => self.launch(work, Role::Reload, out),
             },
             (Op::Query | Op::Unmanage, _) => {
-                // They never become work.
+                // `begin` never makes work of them.
                 self.phase = work
                     .before
                     .map_or(Phase::Down, |current| Phase::Up { current });
-                out.push(Action::End(words::success(ticket)));
+                out.push(Action::End(messages::success(ticket)));
             }
         }
     }
 
-    fn ask_check(&mut self, mut work: Box<Work>, role: Role, out: &mut Vec<Action>) {
+    fn begin_check(&mut self, mut work: Box<Work>, role: Role, out: &mut Vec<Action>) {
         work.step = Step::Check;
         self.phase = Phase::Working(work);
         out.push(Action::Check(role));
     }
 
     pub(super) fn launch(&mut self, mut work: Box<Work>, role: Role, out: &mut Vec<Action>) {
-        // What was said of the run before is over; an attempt says itself what goes on.
+        // The message is about the run before; an attempt has set its own.
         match (work.cause, role) {
             (Cause::Operation(_) | Cause::Schedule, Role::Start | Role::Restart) => {
                 self.message.clear();
@@ -208,10 +213,10 @@ impl Process {
         out.push(Action::Spawn(role));
     }
 
-    pub(super) fn tell_to_stop(
+    pub(super) fn begin_stopping(
         &mut self,
         mut work: Box<Work>,
-        alive: Alive,
+        alive: LiveRun,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
@@ -222,7 +227,7 @@ impl Process {
             from_boot_ms: cx.now.boot_ms + u64::from(cx.policy().stop_check_secs) * 1000,
             failed: false,
         };
-        work.tell(alive, Signal::Terminate, out);
+        work.send_signal(alive, Signal::Terminate, out);
         self.phase = Phase::Working(work);
     }
 
@@ -236,7 +241,7 @@ impl Process {
             return;
         };
         if let Err(why) = result {
-            return self.close(work, words::command_failed(why), out);
+            return self.close(work, messages::command_failed(why), out);
         }
         let Some(ticket) = work.ticket() else {
             return self.launch(work, Role::Start, out);
@@ -251,7 +256,7 @@ impl Process {
                     (Op::Restart, _) if !cx.command(Role::Restart).is_empty() => {
                         self.launch(work, Role::Restart, out);
                     }
-                    (Op::Restart, Some(alive)) => self.tell_to_stop(work, alive, cx, out),
+                    (Op::Restart, Some(alive)) => self.begin_stopping(work, alive, cx, out),
                     (
                         Op::Start
                         | Op::Restart
@@ -280,8 +285,8 @@ impl Process {
             cx.name,
             current.alive.pid()
         );
-        let ending = words::ending(ticket, Code::ALREADY_RUNNING, message);
-        self.settle_wanted(Flag::Running, true, ending, out);
+        let ending = messages::ending(ticket, Code::ALREADY_RUNNING, message);
+        self.set_desired(Flag::Running, true, ending, out);
         self.phase = Phase::Up { current };
     }
 
@@ -292,7 +297,7 @@ impl Process {
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        self.settle_wanted(Flag::Running, true, words::success(ticket), out);
+        self.set_desired(Flag::Running, true, messages::success(ticket), out);
         self.attempts = FailedAttempts::default();
         match before {
             Some(current) => self.phase = Phase::Up { current },
@@ -301,7 +306,7 @@ impl Process {
                     let reason = "managed while it was not running: started".to_owned();
                     self.attempt(reason, cx, out);
                 }
-                AutoType::Periodic => self.rest(String::new()),
+                AutoType::Periodic => self.come_to_rest(String::new()),
             },
         }
     }
@@ -310,11 +315,14 @@ impl Process {
         let Some(mut work) = self.take_work(|step| matches!(step, Step::Launch(_))) else {
             return;
         };
-        work.step = Step::Command { cmd, seen: None };
+        work.step = Step::Command {
+            cmd,
+            candidate: None,
+        };
         self.phase = Phase::Working(work);
     }
 
-    /// It was not executed, or could not be.
+    /// The command could not be executed.
     pub(super) fn spawn_failed(&mut self, why: String, cx: &Context<'_>, out: &mut Vec<Action>) {
         let launching = |step: &Step| matches!(step, Step::Launch(_) | Step::Command { .. });
         let Some(mut work) = self.take_work(launching) else {
@@ -327,36 +335,37 @@ impl Process {
                 ended_boot_ms: cx.now.boot_ms,
             });
         }
-        self.close(work, words::command_failed(why), out);
+        self.close(work, messages::command_failed(why), out);
     }
 
-    /// The signal to go or to reload was delivered.
+    /// The signal to stop or to reload was sent.
     pub(super) fn signalled(&mut self) {
         if let Phase::Working(work) = &mut self.phase {
-            work.untold = None;
+            work.unsent_signal = None;
         }
     }
 
-    /// The agent may not signal the run, so the operation fails at once: waiting would not help.
+    /// The agent may not signal the run, so the operation fails at once instead of timing out.
     pub(super) fn signal_refused(&mut self, why: String, out: &mut Vec<Action>) {
-        let told = |step: &Step| matches!(step, Step::AwaitDown { .. } | Step::Settle { .. });
-        if let Some(mut work) = self.take_work(told) {
-            work.doomed = None;
-            work.untold = None;
-            return self.close(work, words::command_failed(why), out);
+        let waits_for_signal =
+            |step: &Step| matches!(step, Step::AwaitDown { .. } | Step::Settle { .. });
+        if let Some(mut work) = self.take_work(waits_for_signal) {
+            work.kill_target = None;
+            work.unsent_signal = None;
+            return self.close(work, messages::command_failed(why), out);
         }
-        self.reprieved(&why);
+        self.kill_was_refused(&why);
     }
 
     pub(super) fn command_timed_out(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         let Some(mut work) = self.take_work(|step| matches!(step, Step::Command { .. })) else {
             return;
         };
-        let mut failure = words::command_failed("");
+        let mut failure = messages::command_failed("");
         if let Step::Command { cmd, .. } = &work.step {
             out.push(Action::Kill(cmd.run));
-            work.doomed = Some(cmd.run);
-            failure = words::timed_out(cmd.role, cx);
+            work.kill_target = Some(cmd.run);
+            failure = messages::timed_out(cmd.role, cx);
             work.ran = Some(Finished {
                 cmd: cmd.clone(),
                 exit: None,
@@ -366,9 +375,9 @@ impl Process {
         self.close(work, failure, out);
     }
 
-    /// The work, when it is at this step.
+    /// Takes the work out of the phase, if it is at this step.
     pub(super) fn take_work(&mut self, at: impl Fn(&Step) -> bool) -> Option<Box<Work>> {
-        match std::mem::replace(&mut self.phase, Phase::Unseen) {
+        match std::mem::replace(&mut self.phase, Phase::Unobserved) {
             Phase::Working(work) if at(&work.step) => Some(work),
             other => {
                 self.phase = other;

@@ -1,6 +1,6 @@
-//! Process groups: which member has to go when a pool is over its limit for several samples in a row.
+//! Process groups: which member is killed when a pool is over its limit for several samples in a row.
 //!
-//! Pure: members with their figures go in, a victim and a sentence come out.
+//! Pure: members with their usage go in, a victim and a reason come out.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use model::group::ProcessGroup;
 use model::{Labels, Namespace};
 
 use super::limits::{IN_A_ROW, percent};
-use super::words::seconds;
+use super::messages::seconds;
 
 /// The label that names the group of a process.
 const LABEL: &str = "process_group";
 
-/// Whether a process with these labels is in the group: the one that its label names, or every one without that label.
+/// Whether a process with these labels is in the group: its label names the group, or it has no such label.
 pub(crate) fn belongs(labels: &Labels, group: &ProcessGroup) -> bool {
     let named = labels.iter().find(|(key, _)| *key == LABEL);
     named.is_none_or(|(_, id)| *id == group.id)
@@ -38,7 +38,7 @@ pub(crate) struct Member {
 pub(crate) struct Pools(HashMap<(Namespace, String), [u32; 2]>);
 
 impl Pools {
-    /// Takes one sample of a group. Who must go, and why, when it was over for long enough; counting begins anew then.
+    /// Counts one sample of a group. Returns the victim and the reason when the count is reached; counting starts again then.
     pub(crate) fn sample(
         &mut self,
         namespace: &Namespace,
@@ -89,13 +89,13 @@ impl Pools {
         verdict
     }
 
-    /// Forgets the pools of a namespace: they are others now.
+    /// Forgets the counts of a namespace whose groups changed.
     pub(crate) fn clear(&mut self, namespace: &Namespace) {
         self.0.retain(|(of, _), _| of != namespace);
     }
 }
 
-/// The member with the highest score: by usage, or by usage of its own limit. One without a limit may use everything.
+/// The member with the highest score: by usage, or by usage of its own limit. Without a limit it may use everything.
 fn highest(shares: &[Share], weight: u8) -> Option<(usize, String)> {
     let limit = |share: &Share| match share.limit > 0.0 {
         true => share.limit,
@@ -174,20 +174,20 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_names_group_sum_limit_and_share() {
+    fn the_reason_names_group_sum_limit_and_share() {
         let namespace = Namespace::parse("gse").unwrap();
         let members = [member(20.0, 40.0), member(32.0, 80.0)];
         let mut pools = Pools::default();
-        let said = (0..3).find_map(|_| pools.sample(&namespace, &group(1), &members, 5_000));
+        let message = (0..3).find_map(|_| pools.sample(&namespace, &group(1), &members, 5_000));
         assert_eq!(
-            said.unwrap().1,
+            message.unwrap().1,
             "killed: group web uses 52.0 % of memory, over its limit 50 % for 15 s, and this process most of its own \
              limit: 20.0 % of 40 %"
         );
     }
 
     #[test]
-    fn a_label_names_the_group_and_without_one_a_process_is_in_each() {
+    fn a_process_without_a_group_label_is_in_every_group() {
         let labels = |text: &str| -> Labels { serde_json::from_str(text).unwrap() };
         for (text, inside) in [
             ("{}", true),

@@ -34,7 +34,7 @@ pub(crate) fn serialize<S: Serializer>(process: &Process, to: S) -> Result<S::Ok
                 ..RunFacts::default()
             }),
         },
-        Phase::Unseen | Phase::Down | Phase::Backoff { .. } => Cow::default(),
+        Phase::Unobserved | Phase::Down | Phase::Backoff { .. } => Cow::default(),
     };
     Written { process, facts }.serialize(to)
 }
@@ -56,7 +56,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Box<Proc
             }
         }
         Phase::Backoff { reason, .. } if reason.is_empty() => reason.clone_from(message),
-        Phase::Unseen | Phase::Down | Phase::Backoff { .. } => {}
+        Phase::Unobserved | Phase::Down | Phase::Backoff { .. } => {}
     }
     Ok(Box::new(process))
 }

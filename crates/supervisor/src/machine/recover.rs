@@ -1,18 +1,18 @@
-//! The agent is here again: how each phase goes on.
+//! How each phase goes on after a restart of the agent.
 //!
-//! What was executed is known: a command runs only after its pid is in the journal, so `Launch` was not executed and
-//! `Command` was. Runs that ended meanwhile are told as `Exited` like any other. That a signal was sent is in the journal
-//! right after it was: it is sent twice only if the agent was killed in between, and never not at all.
+//! The journal tells what was executed: a command runs only after its pid is in the journal, so `Launch` was not executed
+//! and `Command` was. Runs that ended meanwhile come as `Exited` like any other. A signal is journalled right after it was
+//! sent, so it is sent twice only if the agent was killed in between, and never lost.
 //!
-//! Of a journal whose end is damaged none of that holds. What runs is found by looking, and no operation is carried out:
-//! it may have been, and people may have asked for the contrary since.
+//! None of that holds for a journal whose end is damaged. The agent observes what runs and ends every operation without
+//! carrying it out: it may have been carried out, and a later operation may have asked for the contrary.
 
 use model::Code;
 
 use super::due::foreground_at;
 use super::{
     Action, Boot, Cause, Cmd, Context, CurrentRun, Depth, FailedAttempts, Phase, Process, Role,
-    Step, Work, words,
+    Step, Work, messages,
 };
 
 impl Process {
@@ -26,8 +26,8 @@ impl Process {
 
     fn goes_on(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         match &self.phase {
-            Phase::Unseen | Phase::Down => out.push(Action::Look(Depth::Shallow)),
-            Phase::Lost { .. } => out.push(Action::Look(Depth::Deep)),
+            Phase::Unobserved | Phase::Down => out.push(Action::Observe(Depth::Shallow)),
+            Phase::Lost { .. } => out.push(Action::Observe(Depth::Deep)),
             Phase::Up { current } if !current.facts.kill_reason.is_empty() => {
                 out.push(Action::Kill(current.alive.run));
             }
@@ -42,22 +42,12 @@ impl Process {
     fn journal_was_damaged(&mut self, cx: &Context<'_>, out: &mut Vec<Action>) {
         for ticket in self.operations().collect::<Vec<_>>() {
             let why = "the agent's journal was damaged: whether the operation was carried out is not known";
-            out.push(Action::End(words::ending(ticket, Code::TERMINATED, why)));
+            out.push(Action::End(messages::ending(ticket, Code::TERMINATED, why)));
         }
         self.query = None;
         self.queue.clear();
         if let Phase::Working(work) = &mut self.phase {
-            let is_executed = match &work.step {
-                Step::Command { cmd, .. } => matches!(cmd.role, Role::Start | Role::Restart),
-                Step::AwaitUp { .. } => true,
-                Step::Begin
-                | Step::Check
-                | Step::Launch(_)
-                | Step::AwaitDown { .. }
-                | Step::Settle { .. }
-                | Step::Close(_) => false,
-            };
-            match is_executed {
+            match work.step.has_started() {
                 // What it brings up is the process, whatever the operation was.
                 true => work.cause = Cause::Attempt(self.attempts.count.max(1)),
                 false => self.phase = up_or_unseen(work.before.take()),
@@ -66,18 +56,18 @@ impl Process {
         self.goes_on(cx, out);
     }
 
-    /// Nothing of what ran is left, and whether the last step was taken is not known.
+    /// The host rebooted: no run is left, and whether the last step was taken is not known.
     fn host_was_restarted(&mut self, out: &mut Vec<Action>) {
         let operations: Vec<_> = self.operations().collect();
         let under_way = self.operation();
         for ticket in operations {
-            let mut ending = words::ending(
+            let mut ending = messages::ending(
                 ticket,
                 Code::TERMINATED,
                 "the host was restarted before the operation ended",
             );
             if under_way == Some(ticket) {
-                let (flag, managed) = words::wanted_after_failure(ticket.op);
+                let (flag, managed) = messages::desired_after_failure(ticket.op);
                 self.flag = flag.unwrap_or(self.flag);
                 self.managed = managed.unwrap_or(self.managed);
                 (ending.flag, ending.managed) = (flag, managed);
@@ -89,24 +79,24 @@ impl Process {
         self.attempts = FailedAttempts::default();
         self.message.clear();
         self.watched_files.begin_anew();
-        self.phase = Phase::Unseen;
-        out.push(Action::Look(Depth::Shallow));
+        self.phase = Phase::Unobserved;
+        out.push(Action::Observe(Depth::Shallow));
     }
 }
 
 /// Where an operation leaves the process that ends without having observed what there is.
 pub(super) fn up_or_unseen(before: Option<CurrentRun>) -> Phase {
-    before.map_or(Phase::Unseen, |current| Phase::Up { current })
+    before.map_or(Phase::Unobserved, |current| Phase::Up { current })
 }
 
 fn resume(work: &Work, cx: &Context<'_>, out: &mut Vec<Action>) {
-    out.extend(work.doomed.map(Action::Kill));
+    out.extend(work.kill_target.map(Action::Kill));
     out.extend(
-        work.untold
+        work.unsent_signal
             .map(|(alive, signal)| Action::Signal(alive, signal)),
     );
     match &work.step {
-        Step::Begin | Step::Close(_) => out.push(Action::Look(Depth::Shallow)),
+        Step::Begin | Step::Close(_) => out.push(Action::Observe(Depth::Shallow)),
         Step::Check => {
             let restarts = work
                 .ticket()
@@ -118,15 +108,16 @@ fn resume(work: &Work, cx: &Context<'_>, out: &mut Vec<Action>) {
             out.push(Action::Check(role));
         }
         Step::Launch(role) => out.push(Action::Spawn(*role)),
-        // While the agent was away the check was due, and maybe the time-out as well: what came up meanwhile is no failure.
-        Step::Command { cmd, .. } if is_checked(cmd, cx) => out.push(Action::Look(Depth::Deep)),
+        // The check was due while the agent was away, and maybe the time-out as well. Observe first: a process that is up by
+        // now has not timed out.
+        Step::Command { cmd, .. } if is_checked(cmd, cx) => out.push(Action::Observe(Depth::Deep)),
         Step::Command { .. } | Step::Settle { .. } => {}
-        Step::AwaitUp { .. } => out.push(Action::Look(Depth::Deep)),
-        Step::AwaitDown { .. } => out.push(Action::Look(Depth::Shallow)),
+        Step::AwaitUp { .. } => out.push(Action::Observe(Depth::Deep)),
+        Step::AwaitDown { .. } => out.push(Action::Observe(Depth::Shallow)),
     }
 }
 
-/// Whether the time has come to look whether a start has brought the process up.
+/// Whether the check of a start is due.
 fn is_checked(cmd: &Cmd, cx: &Context<'_>) -> bool {
     match cmd.role {
         Role::Start | Role::Restart => cx.now.boot_ms >= foreground_at(cmd, cx),

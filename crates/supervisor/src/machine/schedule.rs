@@ -1,7 +1,7 @@
-//! Periodic processes: when the next run is due, and what becomes of a time that has come.
+//! Periodic processes: when the next run is due, and how it begins and fails.
 //!
-//! A time that comes while a run is still going is skipped, not caught up on; so is one that passes while the agent is
-//! away.
+//! A run that is due while the one before is still running is skipped and not caught up on; so is one that is due while
+//! the agent is away.
 
 use chrono::{DateTime, TimeZone, Utc};
 use croner::Cron;
@@ -11,10 +11,10 @@ use model::event::EventKind;
 use model::spec::AutoType;
 use model::status::Exit;
 
-use super::keep::emit;
-use super::{Action, Cause, Context, Depth, Phase, Process, Work, words};
+use super::restart::emit;
+use super::{Action, Cause, Context, Depth, Phase, Process, Work, messages};
 
-/// A `crontab_rule` that was read once.
+/// A parsed `crontab_rule`.
 #[derive(Debug, Clone)]
 pub(crate) struct Schedule {
     rule: String,
@@ -26,7 +26,7 @@ impl Schedule {
     pub(crate) fn new(rule: &str) -> Self {
         Self {
             rule: rule.to_owned(),
-            // The server has refused what is no rule; what comes all the same never is due.
+            // The server refuses invalid rules; one that arrives all the same is never due.
             cron: CronParser::new().parse(rule).ok(),
             next: None,
         }
@@ -41,9 +41,9 @@ impl Schedule {
         self.next
     }
 
-    /// Sets the next time: the first after `now`, by the clock on the wall of this zone.
+    /// Sets the next time: the first after `now`, by the wall clock of this zone.
     pub(crate) fn advance<Z: TimeZone>(&mut self, now: UnixMillis, zone: &Z) {
-        // Whole seconds: what is left over would be carried into the next time.
+        // Whole seconds: a fraction would be carried into the next time.
         let begin = Utc.timestamp_opt(now.secs(), 0).single();
         self.next = begin.zip(self.cron.as_ref()).and_then(|(begin, cron)| {
             let begin = begin.with_timezone(zone);
@@ -53,7 +53,7 @@ impl Schedule {
     }
 }
 
-/// A time as the clock on the wall shows it, with its distance from UTC.
+/// A time by the wall clock, with its offset from UTC.
 pub(crate) fn wall_time<Z: TimeZone>(at: UnixMillis, zone: &Z) -> String {
     let time: Option<DateTime<Utc>> = Utc.timestamp_millis_opt(at.0).single();
     time.map_or_else(
@@ -66,22 +66,22 @@ pub(crate) fn wall_time<Z: TimeZone>(at: UnixMillis, zone: &Z) -> String {
 }
 
 impl Process {
-    /// Whether its schedule counts.
+    /// Whether its schedule applies.
     pub(crate) fn is_scheduled(&self, cx: &Context<'_>) -> bool {
         let periodic = match cx.policy().auto_type {
             AutoType::Periodic => true,
             AutoType::Resident | AutoType::OneShot => false,
         };
-        periodic && self.is_wanted()
+        periodic && self.is_desired_running()
     }
 
-    /// A time of its schedule has come; `shown` is that time as people read it.
+    /// Its schedule is due; `shown` is that time as the status shows it.
     pub(super) fn scheduled(&mut self, shown: &str, cx: &Context<'_>, out: &mut Vec<Action>) {
         if !self.is_scheduled(cx) {
             return;
         }
         match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Backoff { .. } => {
+            Phase::Unobserved | Phase::Down | Phase::Backoff { .. } => {
                 self.phase = run_of_schedule(cx, out);
             }
             Phase::Up { .. } | Phase::Lost { .. } | Phase::Working(_) => {
@@ -93,28 +93,31 @@ impl Process {
 }
 
 impl Process {
-    /// A run of its schedule did not come up, or ended at once and not well.
+    /// A scheduled run did not start, or failed at once.
     pub(super) fn scheduled_run_failed(
         &mut self,
-        said: &str,
+        message: &str,
         exit: Option<Exit>,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let said = words::quote(said);
-        let (kind, said) = match exit {
-            Some(_) => (EventKind::ProcessExit, said),
-            None => (EventKind::ProcessRestartFailed, format!("failed: {said}")),
+        let message = messages::quote(message);
+        let (kind, message) = match exit {
+            Some(_) => (EventKind::ProcessExit, message),
+            None => (
+                EventKind::ProcessRestartFailed,
+                format!("failed: {message}"),
+            ),
         };
-        let reason = self.of_run(&said, cx);
+        let reason = self.of_run(&message, cx);
         out.push(emit(kind, &reason, exit));
-        self.rest(reason);
+        self.come_to_rest(reason);
     }
 }
 
-/// Begins a run of the schedule, with a look: it may run already.
+/// Begins a scheduled run with an observation: it may run already.
 pub(super) fn run_of_schedule(cx: &Context<'_>, out: &mut Vec<Action>) -> Phase {
-    out.push(Action::Look(Depth::Shallow));
+    out.push(Action::Observe(Depth::Shallow));
     Phase::Working(Box::new(Work::new(Cause::Schedule, cx)))
 }
 
@@ -130,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_time_is_the_first_after_now_by_the_clock_on_the_wall() {
+    fn the_next_time_is_the_first_after_now_by_the_wall_clock() {
         let east = FixedOffset::east_opt(8 * 3600).unwrap();
         for (rule, now, next) in [
             (
@@ -172,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_is_followed_and_nothing_is_caught_up_on() {
+    fn a_set_clock_is_followed_without_catching_up() {
         let mut schedule = Schedule::new("0 3 * * *");
         schedule.advance(millis("2026-11-15T12:00:00Z"), &Utc);
         for (set_to, next) in [
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_is_never_due() {
+    fn an_invalid_rule_is_never_due() {
         let mut schedule = Schedule::new("now and then");
         schedule.advance(millis("2026-11-15T12:00:00Z"), &Utc);
         assert_eq!(schedule.next(), None);

@@ -1,10 +1,10 @@
-//! The machine on a pretended host.
+//! The machine on a fake host.
 
+mod faults;
 mod history;
 mod managed;
-mod shown;
-mod troubles;
-mod unknown;
+mod shortage;
+mod status;
 mod world;
 
 use model::event::EventKind;
@@ -51,9 +51,9 @@ fn wanted(world: &World) -> (Flag, bool) {
     (world.process.flag, world.process.managed)
 }
 
-/// Operation × what there is → code, what is wanted afterwards, whether it runs afterwards.
+/// Operation × whether it runs → code, desired state afterwards, whether it runs afterwards.
 #[test]
-fn every_operation_ends_as_the_table_says() {
+fn every_operation_ends_as_in_the_table() {
     use Flag::{Running, Stopped};
     let rows = [
         (Op::Start, false, 0, (Running, true), true),
@@ -109,18 +109,18 @@ fn every_operation_ends_as_the_table_says() {
 }
 
 #[test]
-fn a_start_whose_command_fails_says_so_and_keeps_what_was_managed() {
+fn a_failed_start_command_keeps_managed_as_it_was() {
     let mut world = world(Behaviour::Fails { code: 3 });
     world.ask(1, Op::Start);
     world.pass(200);
     assert_eq!(world.last().code, Code::COMMAND_FAILED);
-    assert!(world.last().output_speaks);
+    assert!(world.last().prefers_output);
     assert_eq!(wanted(&world), (Flag::Running, false));
     assert_eq!(world.process.phase, Phase::Down);
 }
 
 #[test]
-fn a_start_that_leaves_nothing_alive_ends_at_once_with_836() {
+fn a_start_that_leaves_no_process_ends_at_once_with_836() {
     let mut world = world(Behaviour::Fails { code: 0 });
     world.ask(1, Op::Start);
     world.pass(60);
@@ -131,7 +131,7 @@ fn a_start_that_leaves_nothing_alive_ends_at_once_with_836() {
 }
 
 #[test]
-fn a_daemon_that_is_slow_to_write_its_pid_file_is_waited_for() {
+fn a_start_waits_for_a_late_pid_file() {
     let mut world = world(Behaviour::Daemon {
         late_ms: 20_000,
         lives_ms: FOR_EVER,
@@ -160,7 +160,7 @@ fn a_daemon_that_dies_before_its_check_fails_the_start() {
 }
 
 #[test]
-fn a_daemon_without_a_pid_file_is_killed_and_told_at_the_timeout() {
+fn a_daemon_without_a_pid_file_is_killed_at_the_timeout() {
     let mut world = world(Behaviour::Daemon {
         late_ms: 1_000_000,
         lives_ms: FOR_EVER,
@@ -188,7 +188,7 @@ fn a_command_that_outlives_op_timeout_is_killed() {
 }
 
 #[test]
-fn a_program_that_ignores_sigterm_fails_the_stop_with_a_text_that_begins_with_stop() {
+fn a_program_that_ignores_sigterm_fails_the_stop() {
     let mut world = world(daemon());
     world.ignores_term = true;
     world.ask(1, Op::Start);
@@ -226,7 +226,7 @@ fn a_spec_that_cannot_run_is_refused_by_start_and_manage_without_a_restart_loop(
 }
 
 #[test]
-fn operations_run_one_after_the_other_in_order_of_arrival() {
+fn operations_run_in_order_of_arrival() {
     let mut world = world(daemon());
     for (number, op) in [
         (1, Op::Start),
@@ -269,7 +269,7 @@ fn a_crash_after_a_long_run_is_restarted_at_once_and_after_a_short_one_later() {
 }
 
 #[test]
-fn start_retries_failed_attempts_in_a_row_are_enough() {
+fn the_agent_gives_up_after_start_retries_failed_attempts() {
     let mut world = started(foreground());
     world.behaviour = Behaviour::Fails { code: 1 };
     world.kill_program();
@@ -283,7 +283,7 @@ fn start_retries_failed_attempts_in_a_row_are_enough() {
     assert_eq!(world.executed.len(), 5);
     let last = world.emitted.last().unwrap();
     assert_eq!(last.kind, EventKind::ProcessCancelRestart);
-    // An operator's start begins afresh.
+    // A start operation clears the count.
     world.behaviour = foreground();
     world.ask(2, Op::Start);
     world.pass(10_000);
@@ -351,7 +351,7 @@ fn unmanaging_ends_attempts_and_touches_nothing() {
 }
 
 #[test]
-fn managing_a_dead_one_starts_it() {
+fn managing_a_stopped_process_starts_it() {
     let mut world = world(daemon());
     world.ask(1, Op::Manage);
     assert_eq!(world.last().code, Code::OK, "at once");
@@ -390,8 +390,8 @@ fn neither_one_shot_nor_periodic_is_restarted_when_it_fails() {
 }
 
 #[test]
-fn a_launcher_that_was_taken_for_the_program_gives_way_to_it() {
-    // The command stays longer than its check, then leaves a daemon behind.
+fn a_launcher_taken_for_the_program_is_replaced_by_it() {
+    // The command runs longer than its check, then exits and leaves a daemon.
     let mut world = world(foreground());
     world.spec.monitor_policy.start_check_secs = 1;
     world.ask(1, Op::Start);
@@ -400,8 +400,8 @@ fn a_launcher_that_was_taken_for_the_program_gives_way_to_it() {
     let Some(alive) = world.process.alive() else {
         panic!("{:?}", world.process.phase)
     };
-    let look = super::Look {
-        alive: Some(super::Alive {
+    let observation = super::Observation {
+        alive: Some(super::LiveRun {
             run: super::Run { pid: 999, start: 5 },
             form: super::Form::Daemon,
             ..alive
@@ -421,7 +421,7 @@ fn a_launcher_that_was_taken_for_the_program_gives_way_to_it() {
     world
         .process
         .step(Event::Exited(alive.run, exit, String::new()), &context);
-    let actions = world.process.step(Event::Looked(look), &context);
+    let actions = world.process.step(Event::Observed(observation), &context);
     assert!(matches!(&world.process.phase, Phase::Up { current } if current.alive.run.pid == 999));
     assert!(
         !actions
@@ -431,7 +431,7 @@ fn a_launcher_that_was_taken_for_the_program_gives_way_to_it() {
 }
 
 #[test]
-fn a_host_that_was_restarted_ends_what_was_under_way_and_brings_back_what_is_kept() {
+fn a_reboot_ends_operations_and_restarts_managed_processes() {
     let mut world = started(daemon());
     world.ask(2, Op::Restart);
     world.ask(3, Op::Query);
@@ -454,7 +454,7 @@ fn forgetting_leaves_it_running_and_waits_for_operations() {
 }
 
 #[test]
-fn one_that_is_being_brought_up_is_forgotten_when_it_can_be_found_again() {
+fn a_starting_process_is_forgotten_once_its_pid_file_exists() {
     let mut world = started(foreground());
     world.pass(30_000);
     world.kill_program();
@@ -477,7 +477,7 @@ fn the_journal_keeps_the_whole_machine() {
     assert!(matches!(&back.phase, Phase::Working(w) if matches!(w.step, Step::Command { .. })));
 }
 
-/// A record as every version has written it: what is true of one run stands beside the phase.
+/// The format of every version: what is true of one run stands beside the phase.
 #[test]
 fn facts_about_a_run_stand_beside_the_phase_in_the_journal() {
     let alive = r#"{"run":{"pid":7,"start":9},"form":{"foreground":{"main":8}},"since_boot_ms":5,"started_at":6}"#;
@@ -503,7 +503,7 @@ fn facts_about_a_run_stand_beside_the_phase_in_the_journal() {
         let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(written, expected);
     }
-    // The reason of an attempt was once in the message only.
+    // Earlier versions had the reason of an attempt in the message only.
     let earlier = before.replace(r#""reason":"r","#, "");
     let text = format!(r#"{{"phase":{earlier},{rest}}}"#);
     let read = super::record::deserialize(&mut serde_json::Deserializer::from_str(&text));

@@ -1,43 +1,44 @@
-//! What goes into the machine and what comes out of it. Plain data; the parts that are kept in the journal say so by
-//! being serialisable, and new fields of those must have a default.
+//! Inputs and outputs of the machine: plain data. Serialisable types are part of the journal: their new fields need a
+//! default.
 
 use std::path::PathBuf;
 
 use model::event::EventKind;
 use model::operation::ProcessInspection;
+use model::spec::Commands;
 use model::status::Exit;
 use model::{Code, Flag, Op, OpId, UnixMillis};
 use serde::{Deserialize, Serialize};
 
-/// Now, on both clocks. Waiting is measured in milliseconds since the host booted: it goes on through a restart of the
-/// agent and does not jump. The wall clock is only shown.
+/// Now, on both clocks. Waits are measured in milliseconds since the host booted, because that clock goes on through a
+/// restart of the agent and does not jump. The wall clock is only shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) boot_ms: u64,
     pub(crate) unix: UnixMillis,
 }
 
-/// One execution: a pid together with the tick at which it began, so that a reused pid is never taken for it. Within one
-/// tick, which is 10 ms, no pid comes back: the kernel gives out all others first.
+/// One execution: a pid with the tick at which it began, so that a reused pid is never taken for it. The kernel reuses no
+/// pid within one tick (10 ms): it gives out all others first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) pid: i32,
     pub(crate) start: u64,
 }
 
-/// How a run came to be the process.
+/// How the agent knows a run as the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Form {
-    /// Found through its pid file.
+    /// ConfigFileDigest through its pid file.
     Daemon,
-    /// The start command itself, which stayed. `main` is the pid that people see: the program under the shell.
+    /// The start command itself, which did not exit. `main` is the pid that the status shows: the program under the shell.
     Foreground { main: i32 },
 }
 
-/// A run that is the process.
+/// A live run of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Alive {
+pub(crate) struct LiveRun {
     pub(crate) run: Run,
     pub(crate) form: Form,
     /// When it began, on both clocks.
@@ -45,8 +46,8 @@ pub(crate) struct Alive {
     pub(crate) started_at: UnixMillis,
 }
 
-impl Alive {
-    /// The pid that people see.
+impl LiveRun {
+    /// The pid that the status shows.
     pub(crate) fn pid(&self) -> i32 {
         match self.form {
             Form::Daemon => self.run.pid,
@@ -71,6 +72,17 @@ pub(crate) enum Role {
 }
 
 impl Role {
+    /// Its command in the spec; empty for none.
+    pub(crate) fn command(self, commands: &Commands) -> &str {
+        match self {
+            Self::Start => &commands.start_cmd,
+            Self::Stop => &commands.stop_cmd,
+            Self::Restart => &commands.restart_cmd,
+            Self::Reload => &commands.reload_cmd,
+            Self::Kill => &commands.kill_cmd,
+        }
+    }
+
     /// The field of the spec that holds it.
     pub(crate) fn field(self) -> &'static str {
         match self {
@@ -83,14 +95,14 @@ impl Role {
     }
 }
 
-/// Where a command's output goes: a file, so that it outlives the agent, and where this command's part begins.
+/// Where a command's output goes: a file, so that it outlives the agent, and the offset at which this command began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sink {
     pub(crate) path: PathBuf,
     pub(crate) offset: u64,
-    /// A file of our own, bounded and thrown away with the run; otherwise the process's log.
+    /// A file of the agent, bounded and removed with the run; otherwise the process's log.
     pub(crate) spool: bool,
-    /// Why it is not the log that the spec wants, in words.
+    /// Why it is not the log that the spec names.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) instead_of_log: String,
 }
@@ -106,7 +118,7 @@ pub(crate) struct Cmd {
     pub(crate) sink: Sink,
 }
 
-/// A command that is over, or was given up waiting for.
+/// A command that has ended, or that the agent stopped waiting for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Finished {
     pub(crate) cmd: Cmd,
@@ -122,82 +134,84 @@ pub(crate) struct Ticket {
     pub(crate) deadline: UnixMillis,
 }
 
-/// What a look at the host shows.
+/// What the agent observed on the host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Look {
-    /// Who the pid file names, if that is our process and alive.
-    pub(crate) alive: Option<Alive>,
-    /// That one belongs to the command under way.
+pub(crate) struct Observation {
+    /// The run that the pid file names, if it is this process and lives.
+    pub(crate) alive: Option<LiveRun>,
+    /// That run belongs to the command under way.
     pub(crate) alive_is_commands: bool,
-    /// The process under the command under way that bears the process's name.
+    /// The descendant of the command under way that has the process's name.
     pub(crate) main: Option<i32>,
-    /// Something that the command left behind lives. Only a deep look knows.
+    /// A process that the command started lives. Only a deep observation finds it.
     pub(crate) starting: bool,
-    /// What is wrong with the pid file, in words.
+    /// What is wrong with the pid file.
     pub(crate) note: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// The pid file alone.
+    /// Reads the pid file alone.
     Shallow,
-    /// Also what the command under way left behind: walks `/proc`.
+    /// Also looks for processes that the command under way started: walks `/proc`.
     Deep,
 }
 
-/// What happened.
+/// An input of the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Event {
-    /// It is held from now on, or held differently.
+    /// It was registered, or its registration changed.
     Held,
-    /// It is to be forgotten and left running.
+    /// Forget it and leave it running.
     Forget,
-    /// The agent is here again.
+    /// The agent was restarted.
     Recovered(Boot),
-    /// There may be an operation to begin.
+    /// An operation may be waiting.
     Proceed,
-    Looked(Look),
-    /// A look told nothing: why it failed, if it did; otherwise it only has to be repeated.
-    NotLooked(Option<String>),
-    /// Whether it can be run at all.
+    Observed(Observation),
+    /// An observation gave no result: why it failed; `None` if it only has to be repeated.
+    NotObserved(Option<String>),
+    /// Whether the spec can be run on this host.
     Checked(Result<(), String>),
     Spawned(Cmd),
     SpawnFailed(String),
-    /// The agent or its host lacks descriptors, memory or processes to check or execute a command: which, in words.
+    /// The agent or its host lacks descriptors, memory or processes to check or execute a command.
     Shortage(String),
-    /// A signal to the run that an operation is about was sent.
+    /// The signal of the operation was sent.
     Signalled,
-    /// A signal to the run that an operation is about could not be sent: why, in words.
+    /// The signal of the operation could not be sent.
     SignalRefused(String),
-    /// The pid file of a foreground program could not be written: why, in words.
+    /// The pid file of a foreground program could not be written.
     PidFileRefused(String),
-    /// Its log was too long and was rotated, or why it could not be.
+    /// Its log was rotated, or why that failed.
     LogRotated(Result<(), String>),
-    /// A run or a command ended; the last line that it wrote, if we know its output.
+    /// A run or a command ended, with the last line of its output, if that is known.
     Exited(Run, Exit, String),
-    /// The program told its version.
+    /// `version_cmd` printed a version.
     VersionFound(String),
     Inspected(Box<ProcessInspection>),
-    /// Of what stays in the foreground, this is the program now; whether the pid file says so already.
+    /// The pid of the program under a foreground run; whether the pid file names it already.
     MainIs(i32, bool),
-    /// A time of its schedule has come, which people read so.
+    /// Its schedule is due, at this time as it is shown.
     Scheduled(String),
     /// `health_cmd` succeeded, or why it did not.
     HealthChecked(Result<(), String>),
-    /// The files of `configmap` as they are.
-    ConfigRead(Vec<super::Found>),
-    /// It has used too much for too long, and this is said of it.
-    Sentenced(EventKind, String),
-    /// The time that [`super::Process::due`] named has come, or somebody wants it looked at.
+    /// The files of `configmap` as they are on the host.
+    ConfigRead(Vec<super::ConfigFileDigest>),
+    /// It was over a limit for too long, with the reason.
+    OverLimit(EventKind, String),
+    /// The time of [`super::Process::due`] has come, or the runner wants an observation.
     Tick,
 }
 
-/// Whether the host has been up ever since.
+/// What the journal is worth after a restart of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Boot {
+    /// The host has not rebooted since.
     Same,
-    /// It has, but more has happened than the journal tells: its end is damaged.
+    /// The host has not rebooted, but the end of the journal is damaged, so more has happened than it tells.
     Damaged,
+    /// The host has rebooted.
     Other,
 }
 
@@ -208,50 +222,50 @@ pub(crate) enum Signal {
     HangUp,
 }
 
-/// What is to be done. Done in order; each `→` comes back as an event at once.
+/// An output of the machine. The runner does them in order; each `→` is an event that it feeds back at once.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
-    /// → `Looked` or `NotLooked`
-    Look(Depth),
+    /// → `Observed` or `NotObserved`
+    Observe(Depth),
     /// → `Checked` or `Shortage`
     Check(Role),
-    /// → `Spawned`, `SpawnFailed` or `Shortage`. What it runs is in the journal before it runs.
+    /// → `Spawned`, `SpawnFailed` or `Shortage`. The command is in the journal before it is executed.
     Spawn(Role),
     /// → `Signalled` or `SignalRefused`
-    Signal(Alive, Signal),
-    /// → `SignalRefused`, if so. SIGKILL to a run or command and to everything that came from it, until nothing of it lives. The state says
-    /// `doomed` until the look that follows.
+    Signal(LiveRun, Signal),
+    /// → `SignalRefused`, if so. SIGKILL to a run or command and to its family, until none of it lives. `Work::kill_target`
+    /// names it until the next observation.
     Kill(Run),
-    /// SIGKILL to whatever earlier runs left behind.
+    /// SIGKILL to everything that earlier runs started.
     Sweep,
     /// → `PidFileRefused`, if so
     WritePidFile(i32),
     RemovePidFile(i32),
-    /// → `Inspected`, some time later.
+    /// → `Inspected`, later.
     Inspect,
-    /// Ask the program for its version.
+    /// → `VersionFound`, later. Runs `version_cmd`.
     FindVersion,
-    End(Ending),
+    End(OperationEnd),
     Emit(Emission),
-    /// Nothing holds it any more.
+    /// Drop the process.
     Forgotten,
 }
 
-/// How an operation ends; the runner adds what the command wrote.
+/// How an operation ended; the runner adds the command's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Ending {
+pub(crate) struct OperationEnd {
     pub(crate) id: OpId,
     pub(crate) code: Code,
     pub(crate) message: String,
     pub(crate) flag: Option<Flag>,
     pub(crate) managed: Option<bool>,
     pub(crate) ran: Option<Finished>,
-    /// The command's output is the better message, where there is any.
-    pub(crate) output_speaks: bool,
+    /// The command's output is the better message, if there is any.
+    pub(crate) prefers_output: bool,
     pub(crate) instance: Option<Box<ProcessInspection>>,
 }
 
-/// Something worth an event.
+/// An event for the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Emission {
     pub(crate) kind: EventKind,

@@ -1,12 +1,12 @@
-//! What others see of a process: people, and the runner that watches and tidies for it.
+//! What the status and the runner need to know of a process.
 
 use std::borrow::Cow;
 
 use model::{State, UnixMillis};
 
-use super::{Alive, Cmd, Phase, Process, Role, Run, RunFaults, Sink, Step, in_foreground};
+use super::{Cmd, LiveRun, Phase, Process, Role, Run, RunFaults, Sink, Step, as_foreground_run};
 
-/// What people see of it.
+/// The part of the status that the machine decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct View<'a> {
     pub(crate) state: State,
@@ -17,20 +17,22 @@ pub(crate) struct View<'a> {
 }
 
 impl Process {
-    /// The runs whose end must be told.
+    /// The runs and commands whose end the machine must be told.
     pub(crate) fn watched(&self) -> Vec<Run> {
         match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => Vec::new(),
+            Phase::Unobserved | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => {
+                Vec::new()
+            }
             Phase::Up { current } => vec![current.alive.run],
             Phase::Working(work) => {
                 let mut runs: Vec<Run> =
                     work.before.iter().map(|before| before.alive.run).collect();
-                let seen = match &work.step {
-                    Step::Command { cmd, seen } => {
+                let candidate = match &work.step {
+                    Step::Command { cmd, candidate } => {
                         runs.push(cmd.run);
-                        seen.as_ref()
+                        candidate.as_ref()
                     }
-                    Step::AwaitUp { seen } => seen.as_ref(),
+                    Step::AwaitUp { candidate } => candidate.as_ref(),
                     Step::Begin
                     | Step::Check
                     | Step::Launch(_)
@@ -38,7 +40,7 @@ impl Process {
                     | Step::Settle { .. }
                     | Step::Close(_) => None,
                 };
-                runs.extend(seen.filter(|s| s.died.is_none()).map(|s| s.alive.run));
+                runs.extend(candidate.filter(|s| s.died.is_none()).map(|s| s.alive.run));
                 runs.sort_by_key(|run| run.pid);
                 runs.dedup();
                 runs
@@ -46,10 +48,10 @@ impl Process {
         }
     }
 
-    /// The command whose descendants a deep look counts.
+    /// The command whose descendants a deep observation looks for.
     pub(crate) fn root(&self) -> Option<Run> {
         match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Up { .. } | Phase::Backoff { .. } => None,
+            Phase::Unobserved | Phase::Down | Phase::Up { .. } | Phase::Backoff { .. } => None,
             Phase::Lost { current, .. } => Some(current.alive.run),
             Phase::Working(work) => match &work.step {
                 Step::Command { cmd, .. } => Some(cmd.run),
@@ -64,21 +66,21 @@ impl Process {
         }
     }
 
-    /// The run that is the process now, or as good as.
-    pub(crate) fn alive(&self) -> Option<Alive> {
+    /// The run that the status shows: the current one, or the one that is coming up.
+    pub(crate) fn alive(&self) -> Option<LiveRun> {
         match &self.phase {
-            Phase::Unseen | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
+            Phase::Unobserved | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
             Phase::Up { current } => Some(current.alive),
             Phase::Working(work) => {
                 let comes_up = match &work.step {
-                    Step::Command { cmd, seen } => seen
-                        .map(|seen| seen.alive)
+                    Step::Command { cmd, candidate } => candidate
+                        .map(|candidate| candidate.alive)
                         // The command may be only the launcher of the process, whatever its name.
                         .filter(|alive| alive.run != cmd.run || self.stays_in_foreground)
                         .or_else(|| self.stays_again(cmd)),
-                    Step::AwaitUp { seen } => {
-                        let seen = seen.filter(|seen| seen.died.is_none());
-                        seen.map(|seen| seen.alive)
+                    Step::AwaitUp { candidate } => {
+                        let candidate = candidate.filter(|candidate| candidate.died.is_none());
+                        candidate.map(|candidate| candidate.alive)
                     }
                     Step::Begin
                     | Step::Check
@@ -92,7 +94,7 @@ impl Process {
         }
     }
 
-    /// Whether it may have been started without having left a pid file: it stays in the foreground, or was about to start.
+    /// Whether a run without a pid file may exist: it stays in the foreground, or was about to start.
     pub(crate) fn may_have_started(&self) -> bool {
         let was_about_to = match &self.phase {
             Phase::Working(work) => match &work.step {
@@ -104,7 +106,7 @@ impl Process {
                 | Step::Settle { .. }
                 | Step::Close(_) => false,
             },
-            Phase::Unseen
+            Phase::Unobserved
             | Phase::Down
             | Phase::Up { .. }
             | Phase::Lost { .. }
@@ -113,11 +115,11 @@ impl Process {
         was_about_to || self.stays_in_foreground
     }
 
-    /// A start command of a program that stays in the foreground is the process from its first moment.
-    fn stays_again(&self, cmd: &Cmd) -> Option<Alive> {
+    /// The start command of a foreground program is the process from its first moment.
+    fn stays_again(&self, cmd: &Cmd) -> Option<LiveRun> {
         match cmd.role {
             Role::Start | Role::Restart if self.stays_in_foreground => {
-                Some(in_foreground(cmd, cmd.run.pid))
+                Some(as_foreground_run(cmd, cmd.run.pid))
             }
             Role::Start | Role::Restart | Role::Stop | Role::Reload | Role::Kill => None,
         }
@@ -133,7 +135,7 @@ impl Process {
             },
             None => View {
                 state: match self.phase {
-                    Phase::Unseen => State::Unknown,
+                    Phase::Unobserved => State::Unknown,
                     Phase::Down
                     | Phase::Up { .. }
                     | Phase::Lost { .. }
@@ -168,7 +170,7 @@ impl Process {
             .map_or("", |current| current.facts.health.word())
     }
 
-    /// The message, with this and with what is wrong about its files.
+    /// The message, with these texts and with what is wrong with its files.
     fn message_with(&self, more: &[&str]) -> Cow<'_, str> {
         let (drift, changed) = (self.drift.sentence(), self.watched_files.sentence());
         if more.iter().all(|part| part.is_empty()) && drift.is_empty() && changed.is_empty() {
@@ -190,7 +192,7 @@ impl Process {
                 let sink = before.and_then(|before| before.facts.sink.as_ref());
                 sink.or(work.ended_sink.as_ref())
             }
-            Phase::Unseen | Phase::Down | Phase::Backoff { .. } => None,
+            Phase::Unobserved | Phase::Down | Phase::Backoff { .. } => None,
         }
     }
 
@@ -206,7 +208,7 @@ impl Process {
                 | Step::Settle { .. }
                 | Step::Close(_) => None,
             },
-            Phase::Unseen
+            Phase::Unobserved
             | Phase::Down
             | Phase::Up { .. }
             | Phase::Lost { .. }
@@ -226,7 +228,7 @@ impl Process {
     pub(crate) fn sinks(&self) -> impl Iterator<Item = &Sink> {
         let ran = match &self.phase {
             Phase::Working(work) => work.ran.as_ref(),
-            Phase::Unseen
+            Phase::Unobserved
             | Phase::Down
             | Phase::Up { .. }
             | Phase::Lost { .. }

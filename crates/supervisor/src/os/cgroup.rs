@@ -1,12 +1,12 @@
-//! Control groups: one for each process, where the kernel offers them and lets us make them.
+//! Control groups: one for each process, if the kernel offers them and the agent may create them.
 //!
-//! A process's group of version 2 is `muster/AGENT/NAMESPACE:NAME` below the mount, whichever controllers are there: its
-//! start command is made in it, and so whatever comes from that is in it, for as long as it lives. Who is left of a run,
-//! the end of all of it and what it uses are asked there first (`family.rs`, `sample.rs`).
+//! The cgroup v2 group of a process is `muster/AGENT/NAMESPACE:NAME` below the mount, whichever controllers exist. The
+//! agent creates the start command inside it, so every descendant is in it, too. `family.rs` finds and kills members
+//! there, `sample.rs` reads their usage.
 //!
-//! Hard limits are set where the controller is: in that group, or in one of the same name in a hierarchy of version 1,
-//! which is joined only for them: joining takes milliseconds. An agent that may make no groups, or that is told to make
-//! none, goes by `/proc` alone and has no hard limits, which it says in the status of those that ask for them.
+//! Hard limits are set where the controller is: in that group, or in a cgroup v1 group of the same name, which a command
+//! joins only for them, because joining takes milliseconds. An agent that may create no groups, or is set to create none,
+//! uses `/proc` alone and has no hard limits; the status of processes that want them says so.
 
 mod group;
 mod hierarchy;
@@ -23,42 +23,42 @@ use std::path::{Path, PathBuf};
 use model::FullName;
 use model::spec::Runtime;
 
-pub(crate) use group::{Entrance, Group};
+pub(crate) use group::{Group, GroupEntry};
 use hierarchy::{Hierarchy, Version};
 use limits::Setting;
 
 use super::file_name::bounded;
 use crate::ControlGroups;
 
-/// Where commands are that are not a process: what they leave is looked for here.
+/// The group of all commands but start commands; their leftovers are searched for here.
 const COMMANDS: &str = "commands";
 
-/// Where this agent's groups are.
+/// The control groups of this agent.
 #[derive(Debug)]
 pub(crate) struct Cgroups {
     hierarchies: Vec<Hierarchy>,
-    /// The hierarchy of version 2 that we may make groups in.
+    /// The v2 hierarchy in which the agent may create groups.
     home: Option<Hierarchy>,
     agent: String,
     cores: u64,
-    /// Why there are no hard limits, where it is not for want of a controller.
+    /// Why there are no hard limits, other than a missing controller.
     refusal: &'static str,
-    /// Processes of which something may be outside of our groups.
+    /// Processes that may have members outside of their groups.
     strays: HashSet<FullName>,
-    /// Forgotten processes that somebody was left of.
+    /// Forgotten processes whose groups were not empty.
     left_running: Vec<FullName>,
 }
 
-/// Where a command is put.
+/// The groups of a new command.
 #[derive(Debug, Default)]
-pub(crate) struct Entrances {
-    /// It is made in this one.
-    pub(crate) group: Option<Entrance>,
-    /// The `cgroup.procs` of groups of version 1 that it must join before it is executed.
+pub(crate) struct CommandGroups {
+    /// It is created in this group.
+    pub(crate) group: Option<GroupEntry>,
+    /// The `cgroup.procs` of v1 groups that it must join before it is executed.
     pub(crate) joins: Vec<CString>,
 }
 
-/// Whether a process wants hard limits at all.
+/// Whether a spec has hard limits.
 pub(crate) fn is_asked(runtime: &Runtime) -> bool {
     let settings = limits::settings(runtime, 1);
     settings.iter().any(|(_, value)| value.is_some())
@@ -87,7 +87,7 @@ impl Cgroups {
         cgroups
     }
 
-    /// Whether something of this process may be outside of our groups.
+    /// Whether this process may have members outside of its groups.
     pub(crate) fn has_strays(&self, name: &FullName) -> bool {
         self.strays.contains(name)
     }
@@ -98,7 +98,7 @@ impl Cgroups {
         }
     }
 
-    /// Everybody who bears the mark of this process was killed.
+    /// Every process with the mark of this process was killed.
     pub(crate) fn no_strays_any_more(&mut self, name: &FullName) {
         self.strays.remove(name);
     }
@@ -132,48 +132,48 @@ impl Cgroups {
         self.ours().join(leaf)
     }
 
-    /// The group of a process, where there can be one.
+    /// The group of a process, if the agent can create groups.
     pub(crate) fn group(&self, name: &FullName) -> Option<Group> {
         let home = self.home.as_ref()?;
         Some(Group::at(home.at.join(self.below(&leaf(name)))))
     }
 
-    /// The group of commands that are not a process.
+    /// The group of all commands but start commands.
     pub(crate) fn commands(&self) -> Option<Group> {
         let home = self.home.as_ref()?;
         Some(Group::at(home.at.join(self.below(COMMANDS))))
     }
 
-    /// Makes the groups that the start command of a process is put into.
-    pub(crate) fn for_process(&self, name: &FullName, runtime: &Runtime) -> Entrances {
+    /// Creates the groups of a start command.
+    pub(crate) fn for_process(&self, name: &FullName, runtime: &Runtime) -> CommandGroups {
         let group = self.make(&leaf(name), &["memory"]);
-        // What it cannot have is told when it is up.
+        // The status says which limits it lacks once it is up.
         let (joins, _) = self.limit(name, runtime);
-        Entrances { group, joins }
+        CommandGroups { group, joins }
     }
 
-    /// Makes the group that any other command is put into.
-    pub(crate) fn for_command(&self) -> Entrances {
-        Entrances {
+    /// Creates the group of any other command.
+    pub(crate) fn for_command(&self) -> CommandGroups {
+        CommandGroups {
             group: self.make(COMMANDS, &[]),
             joins: Vec::new(),
         }
     }
 
-    /// Makes a group, if possible with these controllers to account by; it is none that a command could not do without.
-    fn make(&self, leaf: &str, accounts: &[&str]) -> Option<Entrance> {
+    /// Creates a group, with these controllers for accounting if possible. A command runs without one, too.
+    fn make(&self, leaf: &str, accounts: &[&str]) -> Option<GroupEntry> {
         let home = self.home.as_ref()?;
         let accounts = accounts.iter().copied();
         let accounts: Vec<&str> = accounts.filter(|name| home.controls(name)).collect();
         let below = self.below(leaf);
-        // One that nobody is in is made anew: it may have been killed, and counts from nothing.
+        // An empty group is created again: `cgroup.kill` may still act on it, and its counters start at zero.
         Group::at(home.at.join(&below)).remove();
         let made = home.make(&below, &accounts);
-        let entrance = made
+        let entry = made
             .or_else(|_| home.make(&below, &[]))
-            .and_then(|at| Group::at(at).entrance());
-        match entrance {
-            Ok(entrance) => Some(entrance),
+            .and_then(|at| Group::at(at).entry());
+        match entry {
+            Ok(entry) => Some(entry),
             Err(error) => {
                 let group = below.display();
                 tracing::debug!(%group, %error, "a control group cannot be made");
@@ -182,8 +182,8 @@ impl Cgroups {
         }
     }
 
-    /// Sets the hard limits of a process: the groups of version 1 to join for them, and a sentence about those that it
-    /// cannot have, or nothing.
+    /// Sets the hard limits of a process. Returns the v1 groups to join for them, and a message about the limits that are not
+    /// available, empty if all are.
     pub(crate) fn limit(&self, name: &FullName, runtime: &Runtime) -> (Vec<CString>, String) {
         let mut joins: Vec<CString> = Vec::new();
         let mut lacks: Vec<String> = Vec::new();
@@ -211,7 +211,7 @@ impl Cgroups {
         hierarchies.find(|hierarchy| hierarchy.controls(controller))
     }
 
-    /// The `cgroup.procs` to join, in version 1.
+    /// Sets one limit; returns the `cgroup.procs` to join in v1.
     fn set(&self, name: &FullName, setting: Setting) -> Result<Option<CString>, String> {
         let controller = setting.0.name();
         let hierarchy = self
@@ -241,7 +241,7 @@ impl Cgroups {
         }
     }
 
-    /// Takes a limit off a group that may be there.
+    /// Removes a limit from a group that may exist.
     fn lift(&self, name: &FullName, setting: Setting) {
         let Some(hierarchy) = self.with(setting.0.name()) else {
             return;
@@ -250,13 +250,13 @@ impl Cgroups {
         for (file, value) in limits::files(hierarchy.version, setting) {
             let path = at.join(file);
             if path.exists() {
-                // Whoever could set it can lift it.
+                // The agent that set it can remove it.
                 let _ = fs::write(path, value);
             }
         }
     }
 
-    /// Which of this agent's groups of version 2 a process is in.
+    /// The v2 group of this agent that a process is in.
     pub(crate) fn leaf_of(&self, pid: i32) -> Option<String> {
         let home = self.home.as_ref()?;
         let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
@@ -264,19 +264,19 @@ impl Cgroups {
         self.is_in(home, leaf, pid).then(|| leaf.to_owned())
     }
 
-    /// Whether a group of ours holds this process. Its path alone does not tell: a user with groups of their own can
-    /// name them like ours.
+    /// Whether a group of the agent holds this process. Its path alone is no proof: a user with own groups can give them the
+    /// same names.
     fn is_in(&self, hierarchy: &Hierarchy, leaf: &str, pid: i32) -> bool {
         let group = Group::at(hierarchy.at.join(self.below(leaf)));
         group.pids().is_ok_and(|pids| pids.contains(&pid))
     }
 
-    /// Whether a process is in the group of version 2 of this name.
+    /// Whether a process is in the v2 group of this name.
     pub(crate) fn holds(&self, name: &FullName, pid: i32) -> bool {
         self.leaf_of(pid).is_some_and(|found| found == leaf(name))
     }
 
-    /// Whether the hard limits of this name, wherever they are set, are those of a process.
+    /// Whether a process is in every group that has its hard limits.
     pub(crate) fn limits_hold(&self, name: &FullName, runtime: &Runtime, pid: i32) -> bool {
         let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
         let settings = limits::settings(runtime, self.cores).into_iter();
@@ -291,18 +291,18 @@ impl Cgroups {
     }
 }
 
-/// The longest namespace or name in that of a group, in bytes: both and the colon fit into NAME_MAX.
+/// The longest namespace or name in a group's name, in bytes: both and the colon fit into NAME_MAX.
 const MAX_PART: usize = 127;
 
-/// The name of a process's group: one part of a path, never a way out of it. Unlike a dot, which names may hold, a colon
-/// is in no name, nor in that of a file of a group.
+/// The name of a process's group: one component of a path, never `..` or a file of the group. Names may contain dots but
+/// no colon, so the colon separates.
 fn leaf(name: &FullName) -> String {
     let part = |text: &str| bounded(&text.replace(['/', '\n', '\0'], "_"), MAX_PART).into_owned();
     let (namespace, name) = (name.namespace.as_str(), name.name.as_str());
     format!("{}:{}", part(namespace), part(name))
 }
 
-/// The group of this agent that stands in `/proc/PID/cgroup`: HIERARCHY:CONTROLLERS:PATH.
+/// The group of this agent in `/proc/PID/cgroup`: HIERARCHY:CONTROLLERS:PATH.
 fn leaf_in<'a>(text: &'a str, version: Version, agent: &str) -> Option<&'a str> {
     let ours = format!("/muster/{agent}/");
     text.lines().find_map(|line| {
@@ -311,7 +311,7 @@ fn leaf_in<'a>(text: &'a str, version: Version, agent: &str) -> Option<&'a str> 
             None => (line.splitn(3, ':').nth(2)?, Version::One),
         };
         let (_, rest) = path.split_once(&ours)?;
-        // A process may have made groups below its own.
+        // A process may have created groups below its own.
         (of == version).then(|| rest.split('/').next().unwrap_or(rest))
     })
 }
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_controller_it_is_said_that_there_are_no_hard_limits() {
+    fn a_missing_controller_is_named_in_the_message() {
         let none = Cgroups {
             hierarchies: Vec::new(),
             home: None,
@@ -347,13 +347,14 @@ mod tests {
             (vec![], String::new())
         );
         let off = Cgroups::find("a", ControlGroups::Off);
-        let said = "hard limits are not available here: the agent is set to use no control groups";
-        assert_eq!(off.limit(&name, &runtime).1, said);
+        let message =
+            "hard limits are not available here: the agent is set to use no control groups";
+        assert_eq!(off.limit(&name, &runtime).1, message);
         assert_eq!(off.group(&name), None);
     }
 
     #[test]
-    fn the_name_of_a_group_is_one_part_of_a_path_however_a_process_is_called() {
+    fn a_group_name_is_one_path_component_whatever_the_process_name() {
         let long = "ü".repeat(60);
         for name in ["...", "..", ".", "-", "cgroup.procs", long.as_str()] {
             let Ok(name) = FullName::parse(name, name) else {
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_a_users_own_that_is_named_like_ours_is_not_ours() {
+    fn a_users_group_with_the_agents_name_is_not_the_agents() {
         let at = tempfile::tempdir().unwrap();
         let home = Hierarchy {
             version: Version::Two,

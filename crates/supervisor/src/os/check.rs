@@ -1,4 +1,4 @@
-//! Whether a process can be run on this host at all, before anybody tries: a clear sentence instead of a restart loop.
+//! Checks before a start whether a spec can be run on this host: a clear message instead of a restart loop.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use super::spawn::PATH;
 use super::{limits, user};
 use crate::machine::Role;
 
-/// What the shell does itself, so that there is no program to look for.
+/// Shell builtins: there is no program to look for.
 const BUILTINS: [&str; 30] = [
     ".", ":", "[", "alias", "bg", "cd", "command", "echo", "eval", "exec", "exit", "export",
     "false", "for", "if", "printf", "read", "set", "shift", "source", "test", "time", "trap",
@@ -20,13 +20,7 @@ const BUILTINS: [&str; 30] = [
 
 /// Checks the command of `role`; errors name the field and the rule.
 pub(crate) fn check(spec: &Spec, role: Role) -> Result<(), String> {
-    let command = match role {
-        Role::Start => &spec.control.start_cmd,
-        Role::Stop => &spec.control.stop_cmd,
-        Role::Restart => &spec.control.restart_cmd,
-        Role::Reload => &spec.control.reload_cmd,
-        Role::Kill => &spec.control.kill_cmd,
-    };
+    let command = role.command(&spec.control);
     let field = role.field();
     if command.trim().is_empty() {
         return Err(format!(
@@ -63,8 +57,8 @@ pub(crate) fn check(spec: &Spec, role: Role) -> Result<(), String> {
         .map_err(|why| format!("spec.control.{field}: the program {program} {why}"))
 }
 
-/// What the shell is given. A command that is one program with its arguments replaces the shell, so that the process is
-/// the program itself and its exit code its own; not every shell does that by itself.
+/// The text for the shell. A command of one program replaces the shell (`exec`), so that the process is the program itself
+/// with its own exit code; not every shell does that by itself.
 pub(crate) fn shell_text(command: &str) -> String {
     let one = !command.contains([';', '&', '|', '(', ')', '{', '}', '`', '\n', '!', '#']);
     match one && first_word(command).is_some() {
@@ -73,7 +67,7 @@ pub(crate) fn shell_text(command: &str) -> String {
     }
 }
 
-/// The program that the command begins with, where that can be told without being a shell.
+/// The program that the command begins with, if that is clear without a shell.
 fn first_word(command: &str) -> Option<&str> {
     let word = command.split_whitespace().next()?;
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,".contains(c);
@@ -107,7 +101,7 @@ fn executable(path: &Path) -> Result<(), String> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             Err(format!("({shown}) does not exist"))
         }
-        // It may be visible to its user.
+        // Its user may be able to read it.
         Err(_) => Ok(()),
     }
 }

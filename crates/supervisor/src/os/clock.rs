@@ -1,4 +1,4 @@
-//! Both clocks, the boot id, and what turns ticks into time.
+//! Both clocks, the boot id, and conversion of ticks.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -60,7 +60,7 @@ pub(crate) fn boot_to_unix(boot_ms: u64) -> UnixMillis {
     now.unix.plus_millis(boot_ms as i64 - now.boot_ms as i64)
 }
 
-/// Names this boot of the host; empty where the kernel does not tell.
+/// Identifies this boot of the host; empty if the kernel does not provide it.
 pub(crate) fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|id| id.trim().to_owned())

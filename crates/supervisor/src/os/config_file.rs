@@ -1,24 +1,24 @@
-//! Configuration files that the server wants on this host: written whole or not at all, and read back.
+//! Configuration files for the server: written atomically, and read back.
 //!
 //! ```text
-//!   look where it goes ──► .NAME.muster-new.RANDOM ──► backup of what is there ──► rename over it ──► older backups go
+//!   resolve the path ────► .NAME.muster-new.RANDOM ──► backup of the current ──► rename ──► remove older backups
 //!   (links, owner, rights)   content, owner, mode,       NAME.muster-backup.TIME
-//!                            on disk, read back
+//!                            fsync, read back
 //! ```
 //!
-//! Until the rename nothing has changed, and whatever fails before it is taken away again. A path is walked folder by
-//! folder and everything is done relative to the folder found (`place`), so that nobody can move it meanwhile. Blocks:
-//! call it beside whatever must not wait.
+//! Nothing changes until the rename; a failure before it removes the temporary file. A path is resolved folder by folder
+//! and everything is done relative to the resolved folder (`resolved_path`), so that no user can redirect it meanwhile.
+//! Blocks: call it on a blocking thread.
 
 mod account;
 mod allowed_paths;
 mod backup;
-mod current;
+mod current_file;
 mod error;
 mod folders;
-mod fresh;
-mod place;
-mod turn;
+mod path_lock;
+mod resolved_path;
+mod temp_file;
 
 pub use allowed_paths::AllowedPaths;
 pub use error::ConfigFileError;
@@ -27,32 +27,32 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use md5::{Digest, Md5};
 use model::config_file::{DesiredFile, FileMetadata, MAX_BYTES, WrittenFile};
 
+use super::md5;
 use account::Account;
-use current::Current;
+use current_file::CurrentFile;
 use folders::Folders;
-use fresh::Fresh;
-use place::Place;
-use turn::Turns;
+use path_lock::PathLocks;
+use resolved_path::ResolvedPath;
+use temp_file::TempFile;
 
-/// Writes and reads files for a server, where this host allows it.
+/// Writes and reads files for the server, in the paths that this host allows.
 #[derive(Debug)]
 pub struct ConfigFiles {
     allowed: AllowedPaths,
-    turns: Turns,
+    locks: PathLocks,
 }
 
 impl ConfigFiles {
     pub fn new(allowed: AllowedPaths) -> Self {
         Self {
             allowed,
-            turns: Turns::default(),
+            locks: PathLocks::default(),
         }
     }
 
-    /// Makes the file as wanted. Of two that write one file at a time, the second waits.
+    /// Writes the file. Of two concurrent writers of one file, the second waits.
     pub fn write(
         &self,
         wanted: &DesiredFile,
@@ -64,21 +64,21 @@ impl ConfigFiles {
             .map_err(|invalid| ConfigFileError::Wanted(invalid.to_string()))?;
         check_content(wanted, content)?;
         let account = Account::find(&wanted.owner, &wanted.group)?;
-        let place = Place::find(&wanted.path)?;
-        self.allowed.check(&place.real)?;
-        place.check_name()?;
-        place.check_guide_may_write()?;
-        let _turn = self.turns.take(&place.real);
-        let current = Current::open(&place)?;
+        let target = ResolvedPath::find(&wanted.path)?;
+        self.allowed.check(&target.real)?;
+        target.check_name()?;
+        target.check_link_owner_may_write()?;
+        let _lock = self.locks.take(&target.real);
+        let current = CurrentFile::open(&target)?;
         let mut written = WrittenFile {
-            path: place.real.display().to_string(),
+            path: target.real.display().to_string(),
             md5: wanted.md5.to_ascii_lowercase(),
             unchanged: false,
             previous_md5: current.as_ref().and_then(|current| current.md5.clone()),
             backup_path: None,
         };
-        if place.missing.is_empty() {
-            fresh::sweep(&place);
+        if target.missing.is_empty() {
+            temp_file::sweep(&target);
         }
         let same_content = written.previous_md5.as_ref() == Some(&written.md5);
         if let Some(current) = &current
@@ -89,46 +89,46 @@ impl ConfigFiles {
             return Ok(written);
         }
 
-        let folders = Folders::make(&place, account)?;
-        let fresh = Fresh::create(&place, &folders)?;
-        fresh.fill(content, account, wanted.mode, &written.md5)?;
+        let folders = Folders::make(&target, account)?;
+        let new_file = TempFile::create(&target, &folders)?;
+        new_file.fill(content, account, wanted.mode, &written.md5)?;
         let backup = match &current {
             Some(current) if !same_content && wanted.keep_backups > 0 => {
-                Some(backup::make(&place, &folders, current)?)
+                Some(backup::make(&target, &folders, current)?)
             }
             Some(_) | None => None,
         };
-        if let Err(error) = fresh.put() {
+        if let Err(error) = new_file.replace_target() {
             if let Some(name) = &backup {
                 backup::remove(&folders, name);
             }
             return Err(error);
         }
         folders.keep();
-        folders.sync(&place)?;
+        folders.sync(&target)?;
         if let Some(name) = backup {
-            backup::prune(&place, &folders, wanted.keep_backups);
-            let path = place.real.with_file_name(name);
+            backup::prune(&target, &folders, wanted.keep_backups);
+            let path = target.real.with_file_name(name);
             written.backup_path = Some(path.display().to_string());
         }
         Ok(written)
     }
 
-    /// The file and what is in it; none when there is no such file.
+    /// The file with its content; `None` when there is no such file.
     pub fn read(
         &self,
         path: &str,
         max_bytes: u64,
     ) -> Result<Option<(FileMetadata, Vec<u8>)>, ConfigFileError> {
         self.allowed.check_any()?;
-        let place = Place::find(path)?;
-        self.allowed.check(&place.real)?;
-        let Some(mut file) = current::open(&place)? else {
+        let target = ResolvedPath::find(path)?;
+        self.allowed.check(&target.real)?;
+        let Some(mut file) = current_file::open(&target)? else {
             return Ok(None);
         };
-        let failed = |error| place.failed("read it", &error);
+        let failed = |error| target.failed("read it", &error);
         let found = file.metadata().map_err(failed)?;
-        place.check_guide_may_read(found.uid())?;
+        target.check_link_owner_may_read(found.uid())?;
         let mut content = Vec::new();
         (&mut file)
             .take(max_bytes.saturating_add(1))
@@ -143,7 +143,7 @@ impl ConfigFiles {
         }
         let head = FileMetadata {
             size: content.len() as u64,
-            md5: md5_of(&content),
+            md5: md5::of_bytes(&content),
             owner: super::user::name_of(found.uid()),
             group: account::group_name(found.gid()),
             mode: found.permissions().mode() & 0o7777,
@@ -160,7 +160,7 @@ fn check_content(wanted: &DesiredFile, content: &[u8]) -> Result<(), ConfigFileE
             most: MAX_BYTES as u64,
         });
     }
-    let found = md5_of(content);
+    let found = md5::of_bytes(content);
     if !found.eq_ignore_ascii_case(&wanted.md5) {
         return Err(ConfigFileError::Damaged {
             path: wanted.path.clone(),
@@ -171,15 +171,7 @@ fn check_content(wanted: &DesiredFile, content: &[u8]) -> Result<(), ConfigFileE
     Ok(())
 }
 
-fn md5_of(content: &[u8]) -> String {
-    hex(Md5::digest(content).as_slice())
-}
-
-fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A path that says where it leads without anybody looking.
+/// Checks that a path is absolute and free of `..`.
 fn check_path(path: &str) -> Result<&Path, ConfigFileError> {
     const MAX_PATH: usize = 4095;
     let refuse = |rule: &str| ConfigFileError::Path {

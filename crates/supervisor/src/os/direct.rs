@@ -1,11 +1,11 @@
-//! Commands that need no shell: `exec`, the path of a program, and words that no shell would touch.
+//! Commands that need no shell: `exec`, the path of a program, and words without a meaning to a shell.
 //!
-//! Such a command means the same without one, and is there sooner. Whatever the program cannot be executed for, the shell
-//! is given the command after all: it knows what to say, and how to run a script that names no interpreter.
+//! Such a command does the same without a shell, and starts sooner. If the program cannot be executed, the shell gets the
+//! command after all: it reports the error, and can run a script without an interpreter line.
 
 use std::ffi::CString;
 
-/// The program and its arguments, where that can be told without being a shell.
+/// The program and its arguments, if no shell is needed.
 pub(super) fn words(command: &str) -> Option<Vec<CString>> {
     let rest = command.strip_prefix("exec ")?;
     let mut words = rest.split([' ', '\t']).filter(|word| !word.is_empty());
@@ -20,13 +20,13 @@ pub(super) fn words(command: &str) -> Option<Vec<CString>> {
         .collect()
 }
 
-/// A path: a name alone may be the shell's own, and has to be looked for. A sign or a dash before it has a meaning.
+/// A path: a bare name may be a shell builtin or needs a search. A leading sign or dash has a meaning to the shell.
 fn is_program(word: &str) -> bool {
     let begins = word.starts_with(|c: char| c.is_ascii_alphanumeric() || "/._".contains(c));
     begins && word.contains('/') && !word.contains('=')
 }
 
-/// What stands for itself in every shell.
+/// A byte without a meaning to any shell.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"/._-+:@%,=".contains(&byte)
 }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_words_are_told_from_what_a_shell_is_for() {
+    fn only_plain_words_need_no_shell() {
         for (command, expected) in [
             ("exec /bin/x", Some(vec!["/bin/x"])),
             (

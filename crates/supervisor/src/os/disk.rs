@@ -1,4 +1,4 @@
-//! Bytes on disk under a path, by a walk that is bounded and follows no links.
+//! Bytes on disk under a path, by a bounded walk that follows no links.
 
 use std::fs;
 use std::io;
@@ -7,11 +7,11 @@ use std::path::Path;
 
 use super::rights::Rights;
 
-/// How many files and directories are looked at.
+/// How many files and directories are counted.
 const MAX_ENTRIES: usize = 20_000;
 
-/// What the file, or everything in the directory, takes on disk, as far as these rights show it. Nothing where there is
-/// no such path; an error where it may not be looked at.
+/// The size on disk of the file, or of everything in the directory, as far as these rights allow. 0 if there is no such
+/// path; an error if it may not be read.
 pub(crate) fn bytes_under(path: &Path, rights: &Rights) -> Result<u64, String> {
     match rights.with(|| count(path)) {
         Ok(bytes) => Ok(bytes),
@@ -24,14 +24,14 @@ pub(crate) fn bytes_under(path: &Path, rights: &Rights) -> Result<u64, String> {
 }
 
 fn count(path: &Path) -> io::Result<u64> {
-    // The path itself may be a link, though not a magic one of `/proc`; those below it are not followed.
+    // The path itself may be a link, but no magic link of `/proc`; links below it are not followed.
     let path = fs::canonicalize(path)?;
     let first = fs::symlink_metadata(&path)?;
     if !first.is_dir() {
         return Ok(first.blocks() * 512);
     }
     let (mut bytes, mut looked) = (0, 0);
-    // Whether it may be looked into at all.
+    // Fail if the directory itself may not be read.
     drop(fs::read_dir(&path)?);
     let mut waiting = vec![path];
     while let Some(dir) = waiting.pop() {

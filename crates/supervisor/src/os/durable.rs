@@ -1,20 +1,20 @@
-//! What a loss of power leaves of a file.
+//! fsync, which the simulation replaces to model a loss of power.
 
 use std::fs::File;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// A sync that goes on beside the caller's thread.
-pub(crate) type Done = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+/// A sync on another thread.
+pub(crate) type SyncDone = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-/// Returns when everything that was written is on the disk.
+/// Returns when everything written so far is on the disk.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Begins to bring everything that was written so far to the disk.
-pub(crate) fn begin(file: &Arc<File>) -> Done {
+/// Begins to sync everything written so far.
+pub(crate) fn begin(file: &Arc<File>) -> SyncDone {
     let file = Arc::clone(file);
     let work = tokio::task::spawn_blocking(move || sync(&file));
     Box::pin(async move {

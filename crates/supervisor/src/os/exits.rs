@@ -1,11 +1,11 @@
-//! Ends of processes: one epoll set over every pidfd, and the exit status however it can be had.
+//! Exits of processes: one epoll set over every pidfd, and the exit status from whichever source has it.
 //!
-//! A run whose pidfd cannot be opened, or cannot be put into the set, is [`polled`] instead. Only the kernel's word that
-//! there is no such process, or another start time under its pid, means that a run has ended.
+//! A run whose pidfd cannot be opened, or cannot be added to the set, is [`polled`] instead. A run has ended only if the
+//! kernel says that there is no such process, or that its pid has another start time.
 //!
-//! A child's status comes from `wait`. For a run that is not our child (adopted, or ours before the agent was restarted)
-//! the kernel tells it in two places: in `/proc/PID/stat` while it is a zombie, and through `PIDFD_GET_INFO` (Linux 6.15)
-//! once its parent has waited for it. Where neither does, the exit is [`Exit::Unseen`].
+//! The status of a child comes from `wait`. For other runs (adopted, or started by an earlier agent) the kernel has it in
+//! two places: in `/proc/PID/stat` while it is a zombie, and through `PIDFD_GET_INFO` (Linux 6.15) after its parent has
+//! waited for it. If neither has it, the exit is [`Exit::Unseen`].
 #![allow(unsafe_code)]
 
 mod polled;
@@ -23,20 +23,20 @@ use tokio::io::unix::AsyncFd;
 use super::procfs::{self, Stat};
 use super::shortage;
 use crate::machine::Run;
-use polled::{Fate, Polled};
+use polled::{Polled, RunStatus};
 
-/// How many ends are taken in one go.
+/// How many epoll events are read at once.
 const BATCH: usize = 256;
-/// Whoever starts a child in this program and wants to hear of its end has done so by then.
+/// How long a zombie in the agent's session is left to other code of this program that may wait for it.
 const LEFT_TO_OTHERS_MS: u64 = 10_000;
 
-/// Every run that is watched.
+/// Watches runs for their exits.
 #[derive(Debug)]
 pub(crate) struct Exits {
     epoll: AsyncFd<OwnedFd>,
     watched: HashMap<i32, Watched>,
     polled: Polled,
-    /// Dead children that may be somebody else's in this program, and since when they are known.
+    /// Zombies that other code of this program may wait for, with the time of their discovery.
     left: HashMap<Run, u64>,
 }
 
@@ -69,7 +69,7 @@ impl Exits {
         watched.or_else(|| self.polled.run_of(pid))
     }
 
-    /// Watches a child of ours; by polling, where it has no pidfd or cannot be watched by it.
+    /// Watches a child of this process; by polling if it has no usable pidfd.
     pub(crate) fn watch_child(&mut self, run: Run, pidfd: io::Result<OwnedFd>) {
         let added = pidfd.and_then(|pidfd| self.add(run, pidfd));
         if let Err(why) = added {
@@ -85,7 +85,7 @@ impl Exits {
         Ok(())
     }
 
-    /// The agent must not spend its last descriptors on pidfds: it would be able to look at nothing any more.
+    /// The agent must not spend its last descriptors on pidfds: it could read nothing any more.
     fn require_descriptor(&self) -> io::Result<()> {
         match self.watched.len() < shortage::descriptors_for_watching() {
             true => Ok(()),
@@ -99,19 +99,19 @@ impl Exits {
         Ok(rustix::process::pidfd_open(pid, PidfdFlags::empty())?)
     }
 
-    /// Watches any run; `Some` is how it ended, when it is known to have ended.
+    /// Watches any run; `Some` is its exit, if it has ended already.
     pub(crate) fn watch(&mut self, run: Run) -> Option<Exit> {
         if self.is_watched(run) {
             return None;
         }
         let pidfd = self.open(run);
-        // The pidfd holds the pid, so what is read after it was opened is about the process that it stands for.
-        let fate = polled::fate(run, pidfd.as_ref().ok());
-        let (parent, pidfd) = match fate {
-            Fate::Ended(exit) => return Some(exit),
-            Fate::Lives(parent) => (parent, pidfd),
-            // Which process the pidfd stands for is not known.
-            Fate::Unknown(error) => (polled::Parent::Another, Err(error)),
+        // The pidfd pins the pid, so what is read after it was opened is about its process.
+        let status = polled::run_status(run, pidfd.as_ref().ok());
+        let (parent, pidfd) = match status {
+            RunStatus::Ended(exit) => return Some(exit),
+            RunStatus::Lives(parent) => (parent, pidfd),
+            // Which process the pidfd refers to is not known.
+            RunStatus::Unknown(error) => (polled::Parent::Another, Err(error)),
         };
         let added = pidfd.and_then(|pidfd| self.add(run, pidfd));
         if let Err(why) = added {
@@ -125,12 +125,12 @@ impl Exits {
         if self.is_watched(run)
             && let Some(watched) = self.watched.remove(&run.pid)
         {
-            // Closing it takes it out of the set as well.
+            // Closing it also removes it from the set.
             let _ = epoll::delete(self.epoll.get_ref(), &watched.pidfd);
         }
     }
 
-    /// Waits until something ended, or polled runs are to be looked at.
+    /// Waits until a run has ended, or a poll is due.
     pub(crate) async fn ready(&self) -> io::Result<()> {
         tokio::select! {
             guard = self.epoll.readable() => {
@@ -141,7 +141,7 @@ impl Exits {
         }
     }
 
-    /// Takes the ends that have come.
+    /// Takes the exits that have happened.
     pub(crate) fn take(&mut self) -> Vec<(Run, Exit)> {
         let mut ends = self.take_from_epoll();
         self.polled.take_children(&mut ends);
@@ -151,26 +151,26 @@ impl Exits {
         ends
     }
 
-    /// Looks at every polled run once, and goes over to pidfds where they can be opened again.
+    /// Polls every run without a pidfd once, and switches to pidfds when they can be opened again.
     fn poll(&mut self, ends: &mut Vec<(Run, Exit)>) {
         let mut may_open = true;
         for run in self.polled.begin_round() {
             let pidfd = may_open.then(|| self.open(run).ok()).flatten();
-            // What one cannot have the next cannot have either.
+            // If one cannot be opened, the next cannot either.
             may_open &= pidfd.is_some();
-            match polled::fate(run, pidfd.as_ref()) {
-                Fate::Ended(exit) => {
+            match polled::run_status(run, pidfd.as_ref()) {
+                RunStatus::Ended(exit) => {
                     self.polled.forget(run);
                     ends.push((run, exit));
                 }
-                Fate::Lives(parent) => {
+                RunStatus::Lives(parent) => {
                     self.polled.has_parent(run, parent);
                     let added = pidfd.map(|pidfd| self.add(run, pidfd));
                     if matches!(added, Some(Ok(()))) {
                         self.polled.forget(run);
                     }
                 }
-                Fate::Unknown(_) => {}
+                RunStatus::Unknown(_) => {}
             }
         }
     }
@@ -206,17 +206,17 @@ impl Exits {
         }
     }
 
-    /// Waits for every orphan that came to us and is watched by nobody. Children of others in this program (they are in
-    /// our session; whatever we start is not) are left to them for a while: one that stays dead is nobody's, such as what
-    /// a script has started before it became the agent.
+    /// Reaps every orphan that was reparented to the agent and is not watched. A zombie in the agent's own session may be a
+    /// child of other code of this program (commands have sessions of their own), so it is left alone for a while; one that
+    /// stays is a leftover, for example of a script that became the agent by `exec`.
     pub(crate) fn reap_orphans(&mut self, now_boot_ms: u64) {
-        // Read instead of asked for: in a container our session may be one from outside, which has the number 0 here, and
-        // `rustix::process::getsid` does not know that number.
+        // From `/proc`: in a container the agent's session may come from outside and have the number 0 here, which
+        // `rustix::process::getsid` does not accept.
         let me = std::process::id() as i32;
         let Ok(Some(us)) = Stat::find(me) else {
             return;
         };
-        // One that cannot be looked at may be another's.
+        // A process that cannot be read may belong to other code.
         let mut is_left = |pid: i32| match Stat::find(pid) {
             Ok(Some(stat)) if stat.session == us.session => {
                 let since = self.left.entry(stat.run()).or_insert(now_boot_ms);
@@ -229,11 +229,11 @@ impl Exits {
             |pid: i32| self.watched.contains_key(&pid) || self.polled.run_of(pid).is_some();
         while let Some(pid) = peek_zombie() {
             if is_watched(pid) {
-                // Its end is told through its pidfd or by polling, which waits for it too.
+                // Its pidfd or the poll reports its exit and waits for it.
                 return;
             }
             if is_left(pid) {
-                // The kernel would show the same one again: the others are looked for.
+                // The kernel would return the same zombie again: look for the others.
                 let children = procfs::children(me).unwrap_or_default().into_iter();
                 for stat in children.filter_map(Stat::read).filter(Stat::has_ended) {
                     if !is_watched(stat.pid) && !is_left(stat.pid) {
@@ -256,7 +256,7 @@ fn is_reaped(pid: i32) -> bool {
     waited.flatten().is_some()
 }
 
-/// How a child of ours ended, if it has.
+/// The exit of a child of this process, if it has ended.
 fn waited(run: Run) -> Option<Exit> {
     let pid = Pid::from_raw(run.pid)?;
     let waited = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
@@ -279,7 +279,7 @@ fn exit_of(run: Run, pidfd: Option<&OwnedFd>) -> Exit {
     status.map_or(Exit::Unseen, from_status)
 }
 
-/// `/proc/PID/stat` shows 0 instead of the exit code to those who may not trace the process.
+/// `/proc/PID/stat` shows 0 instead of the exit code to readers that may not trace the process.
 fn readable_exit_code(pid: i32) -> bool {
     let me = rustix::process::geteuid().as_raw();
     me == 0 || procfs::owner(pid) == Some(me)
@@ -293,7 +293,7 @@ fn from_status(status: i32) -> Exit {
     }
 }
 
-/// A child that ended and was not waited for.
+/// A child that is a zombie.
 fn peek_zombie() -> Option<i32> {
     // SAFETY: all-zero is a valid siginfo, which the kernel fills; WNOWAIT leaves the child as it is.
     unsafe {

@@ -1,4 +1,4 @@
-//! Names of processes as names of files: a name may be longer than a file name can be.
+//! Process names as file names: a name may be longer than a file name can be.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_is_cut_and_still_told_apart() {
+    fn long_names_are_cut_and_stay_distinct() {
         assert_eq!(bounded("short name", 255), "short name");
         let long = |last: char| format!("{}{last}", "长".repeat(254));
         let (one, other) = (long('1'), long('2'));

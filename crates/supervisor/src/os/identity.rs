@@ -1,4 +1,4 @@
-//! "Is it ours?": whether a pid bears the name of a process.
+//! Whether a pid has the name of a process.
 
 use std::io;
 use std::path::Path;
@@ -9,8 +9,8 @@ use super::procfs::{self, Stat};
 const COMM_LEN: usize = 15;
 
 /// The base name of its binary, its task name, or, for scripts and interpreters, the base name of argv[0] or argv[1]
-/// is `proc_name`. Every process bears the empty name.
-pub(crate) fn bears_name(stat: &Stat, proc_name: &str) -> io::Result<bool> {
+/// is `proc_name`. Every process has the empty name.
+pub(crate) fn has_name(stat: &Stat, proc_name: &str) -> io::Result<bool> {
     if proc_name.is_empty() {
         return Ok(true);
     }
@@ -26,7 +26,7 @@ pub(crate) fn bears_name(stat: &Stat, proc_name: &str) -> io::Result<bool> {
 fn exe_name(pid: i32) -> Option<String> {
     let target = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     let target = target.to_string_lossy();
-    // What was replaced on disk while it runs.
+    // The binary was replaced on disk while it runs.
     let target = target.strip_suffix(" (deleted)").unwrap_or(&target);
     let name = Path::new(target).file_name()?;
     Some(name.to_string_lossy().into_owned())

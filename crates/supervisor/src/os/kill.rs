@@ -1,4 +1,4 @@
-//! Signals to runs and to the groups that they lead.
+//! Signals to runs and to their process groups.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::machine::Run;
 
 /// Why a signal was not sent.
 enum NotSent {
-    /// Its user may not send it: why, in words.
+    /// Its user may not send it.
     Refused(String),
     Failed(io::Error),
 }
@@ -24,16 +24,15 @@ impl<E: Into<io::Error>> From<E> for NotSent {
     }
 }
 
-/// A signal to exactly this run, which may be gone, and which its user could send as well: a pid file named it. An error
-/// when it may not be sent.
+/// Sends a signal to exactly this run, if its user could send it: a pid file named the run. Ok if the run is gone.
 pub(crate) fn signal(run: Run, signal: Signal, user: &str) -> Result<(), String> {
     let rights = Rights::of(user)?;
-    told(send(run, signal, &rights), run, signal)
+    describe_error(send(run, signal, &rights), run, signal)
 }
 
-/// SIGKILL to exactly this run, which may be gone, if these rights allow it. An error when it may not be sent.
+/// Sends SIGKILL to exactly this run, if these rights allow it. Ok if the run is gone.
 pub(crate) fn kill(run: Run, rights: &Rights) -> Result<(), String> {
-    told(send(run, Signal::KILL, rights), run, Signal::KILL)
+    describe_error(send(run, Signal::KILL, rights), run, Signal::KILL)
 }
 
 fn send(run: Run, signal: Signal, rights: &Rights) -> Result<(), NotSent> {
@@ -45,8 +44,8 @@ fn send(run: Run, signal: Signal, rights: &Rights) -> Result<(), NotSent> {
         opened => opened.ok(),
     };
     let allowed = rights.check_signal(run.pid);
-    // The pidfd holds the pid: the process that is read here is the one that was checked and gets the signal. Where there is
-    // no pidfd, the pid would have to be used again between this and the next system call.
+    // The pidfd pins the pid: the process that is read here is the one that was checked and gets the signal. Without a pidfd
+    // the pid would have to be reused between this and the next system call.
     let stat = Stat::find(run.pid)?;
     if stat.is_none_or(|stat| stat.start != run.start) {
         return Ok(());
@@ -59,7 +58,7 @@ fn send(run: Run, signal: Signal, rights: &Rights) -> Result<(), NotSent> {
     Ok(())
 }
 
-/// A signal to the process group that a command of ours leads.
+/// Sends a signal to the process group of a command of the agent.
 pub(crate) fn signal_group(leader: Run, sig: Signal) -> Result<(), String> {
     let leads =
         |stat: Option<Stat>| stat.is_some_and(|s| s.run() == leader && s.session == leader.pid);
@@ -70,11 +69,11 @@ pub(crate) fn signal_group(leader: Run, sig: Signal) -> Result<(), String> {
         }
         (Ok(true | false), _) => send(leader, sig, &Rights::Agent),
     };
-    told(sent, leader, sig)
+    describe_error(sent, leader, sig)
 }
 
-/// One that is gone needs no signal: its end is told by itself.
-fn told(sent: Result<(), NotSent>, run: Run, signal: Signal) -> Result<(), String> {
+/// Turns errors into messages. A run that is gone needs no signal: its exit is reported anyway.
+fn describe_error(sent: Result<(), NotSent>, run: Run, signal: Signal) -> Result<(), String> {
     let what = || format!("signal {} to pid {}", signal.as_raw(), run.pid);
     let error = match sent {
         Ok(()) => return Ok(()),

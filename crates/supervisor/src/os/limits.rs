@@ -1,4 +1,4 @@
-//! What a command may use and how urgent it is: the same on every host, whatever the agent was started with.
+//! Resource limits and priorities of commands: the same on every host, however the agent was started.
 //!
 //! | limit | soft | hard |
 //! |---|---|---|
@@ -11,11 +11,11 @@
 //! | as, cpu, data, fsize, locks, nproc, rss, rttime | unlimited | unlimited |
 //! | sigpending | the agent's own | the agent's own |
 //!
-//! An agent without the right to raise hard limits gives what it has. Nice value 0, the default scheduler and I/O
-//! priority: an ordinary user's agent that is nice itself cannot be less so for its commands.
+//! An agent that may not raise hard limits passes on its own. Commands get nice value 0 and the default scheduler and I/O
+//! priority; the agent of an ordinary user cannot lower its own nice value for them.
 //!
-//! `spec.runtime` says otherwise for nofile, core, nproc (soft and hard) and the nice value. What it asks for it gets, or
-//! is not executed.
+//! `spec.runtime` overrides nofile, core, nproc (soft and hard) and the nice value. A command that cannot get them is not
+//! executed.
 #![allow(unsafe_code)]
 
 use libc::RLIM_INFINITY as UNLIMITED;
@@ -24,7 +24,7 @@ use model::spec::Runtime;
 use super::user;
 
 const MIB: u64 = 1024 * 1024;
-/// What a command may have open unless it asks for more, up to the host's hard limit.
+/// The default soft limit of open files; a program may raise it to the hard limit.
 const NOFILE_SOFT: u64 = 1024;
 /// The agent's own hard limit.
 const OURS: u64 = UNLIMITED - 1;
@@ -52,7 +52,7 @@ const DEFAULTS: [(u32, u64, u64); N_LIMITS] = [
     (libc::RLIMIT_STACK as u32, 8 * MIB, UNLIMITED),
 ];
 
-/// Each limit as it should be, and as it can be with the hard limits that we have ourselves.
+/// Each limit as desired, and as far as the agent's own hard limits allow.
 #[derive(Debug)]
 pub(crate) struct Limits {
     defaults: [(u32, libc::rlimit, libc::rlimit); N_LIMITS],
@@ -60,7 +60,7 @@ pub(crate) struct Limits {
     nice: Option<i32>,
 }
 
-/// The hard limit that the agent has itself.
+/// The agent's own hard limit.
 fn own_hard(resource: u32) -> u64 {
     let mut own = libc::rlimit {
         rlim_cur: UNLIMITED,
@@ -71,7 +71,7 @@ fn own_hard(resource: u32) -> u64 {
     own.rlim_max
 }
 
-/// The limits that a spec may name, by their names there.
+/// The limits that a spec may set, with their field names.
 #[allow(clippy::unnecessary_cast)]
 fn asked(runtime: &Runtime) -> [(&'static str, u32, Option<u64>); N_ASKED] {
     [
@@ -81,7 +81,7 @@ fn asked(runtime: &Runtime) -> [(&'static str, u32, Option<u64>); N_ASKED] {
     ]
 }
 
-/// Whether an agent like this one can give what a spec asks for; an error names the field.
+/// Whether this agent can set the limits of a spec; an error names the field.
 pub(crate) fn check(runtime: &Runtime) -> Result<(), String> {
     if user::is_root() {
         return Ok(());
@@ -119,13 +119,13 @@ impl Limits {
         }
     }
 
-    /// Gives them to the calling process; false when it may not have what was asked for.
+    /// Applies them to the calling process; false when a limit of the spec is refused.
     ///
     /// # Safety
     /// Only in a child just forked, which it changes. Async-signal-safe.
     pub(crate) unsafe fn apply(&self) -> bool {
-        // SAFETY: plain system calls on numbers and on memory that was prepared; none allocates or takes a lock. Raw,
-        // where the C library does something else or has no call. What may not be had is left as it is.
+        // SAFETY: plain system calls on numbers and on memory that was prepared; none allocates or takes a lock. Raw calls
+        // where the C library does something else or has none. Errors of defaults are ignored.
         unsafe {
             let default = 0_i32;
             libc::syscall(

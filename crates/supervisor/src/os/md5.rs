@@ -1,4 +1,4 @@
-//! The MD5 of a file, as `configmap` wants it, read with the rights of the process's user. Never of a pipe or a device, and not of more than a bound.
+//! The MD5 of a regular file of bounded size, for `configmap`, read with the rights of the process's user.
 
 use std::io::{self, Read};
 
@@ -11,7 +11,7 @@ use super::rights::Rights;
 /// The longest file that is read.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// 32 hexadecimal digits, or why not, in words.
+/// 32 hexadecimal digits, or why not.
 pub(crate) fn of_file(path: &str, rights: &Rights) -> Result<String, String> {
     read(path, rights).map_err(|error| match (error.kind(), rights) {
         (io::ErrorKind::PermissionDenied, Rights::User(user)) => {
@@ -22,27 +22,32 @@ pub(crate) fn of_file(path: &str, rights: &Rights) -> Result<String, String> {
 }
 
 fn read(path: &str, rights: &Rights) -> io::Result<String> {
-    let mut file = rights.with(|| regular::open(path.as_ref(), OFlags::RDONLY, 0))?;
-    let found = file.metadata()?;
-    if found.len() > MAX_BYTES {
+    let file = rights.with(|| regular::open(path.as_ref(), OFlags::RDONLY, 0))?;
+    if file.metadata()?.len() > MAX_BYTES {
         let most = MAX_BYTES / 1024 / 1024;
         return Err(io::Error::other(format!("it is longer than {most} MiB")));
     }
+    of_reader(file.take(MAX_BYTES))
+}
+
+/// 32 hexadecimal digits of everything that is read.
+pub(super) fn of_reader(mut reader: impl Read) -> io::Result<String> {
     let mut md5 = Md5::new();
     let mut buffer = vec![0; 64 * 1024];
-    let mut left = MAX_BYTES as usize;
-    while left > 0 {
-        let want = left.min(buffer.len());
-        match file.read(&mut buffer[..want])? {
-            0 => break,
-            count => {
-                md5.update(&buffer[..count]);
-                left -= count;
-            }
+    loop {
+        match reader.read(&mut buffer)? {
+            0 => return Ok(hex(md5.finalize().as_slice())),
+            count => md5.update(&buffer[..count]),
         }
     }
-    let digest = md5.finalize();
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+pub(super) fn of_bytes(bytes: &[u8]) -> String {
+    hex(Md5::digest(bytes).as_slice())
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -50,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_digested_and_what_is_no_file_is_told() {
+    fn files_are_digested_and_others_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
         std::fs::write(path("empty"), "").unwrap();

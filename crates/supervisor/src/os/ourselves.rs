@@ -1,13 +1,13 @@
-//! What an agent does to its own process: SIGHUP while it becomes another image, and memory that it need not keep.
+//! What the agent does to its own process: blocks SIGHUP during an `execve`, and returns freed memory.
 #![allow(unsafe_code)]
 
-/// SIGHUPs wait from now on, for this thread and for those that it starts: also through an `execve`, so that none meets
-/// an image which does not listen yet.
+/// Blocks SIGHUP for this thread and for those that it starts, also through an `execve`: none is lost before the new
+/// program handles it.
 pub fn hold_hangups() {
     mask_hangups(libc::SIG_BLOCK);
 }
 
-/// Lets SIGHUPs come to this thread, those that waited first.
+/// Unblocks SIGHUP for this thread; a pending one is delivered.
 pub fn take_hangups() {
     mask_hangups(libc::SIG_UNBLOCK);
 }
@@ -23,7 +23,7 @@ fn mask_hangups(how: libc::c_int) {
     }
 }
 
-/// Gives memory that was freed, and that the allocator keeps for later, back to the host.
+/// Returns freed memory that the allocator keeps to the host.
 pub fn give_memory_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: takes the allocator's own locks and touches free memory only.

@@ -1,4 +1,4 @@
-//! Pid files: read, written and removed with the rights of the process's user, and read with distrust.
+//! Pid files: read, written and removed with the rights of the process's user, who can write anything into them.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -11,30 +11,30 @@ use super::regular;
 use super::rights::Rights;
 use super::shortage::is_shortage;
 
-/// How much of a pid file is read: a pid, and whatever its program likes to add.
+/// How much of a pid file is read: a pid, and what its program adds.
 const MAX_READ: u64 = 256;
 
-/// What a pid file says.
+/// The content of a pid file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum PidFileContent {
     Pid(i32),
-    /// In words, for the message.
+    /// Why it names no pid, for the message.
     Nothing(String),
 }
 
-/// The first integer in its first bytes; what follows does not matter. An error means that it is not known what the file
-/// says: the agent lacks something, or the disk failed.
-pub(crate) fn read(path: &Path, user: &str) -> io::Result<Named> {
+/// Reads the first integer; the rest is ignored. An error means that the content is not known: a shortage, or the disk
+/// failed.
+pub(crate) fn read(path: &Path, user: &str) -> io::Result<PidFileContent> {
     let shown = path.display();
     match Rights::of(user) {
         Ok(rights) => read_with(path, &rights),
-        Err(why) => Ok(Named::Nothing(format!(
+        Err(why) => Ok(PidFileContent::Nothing(format!(
             "the pid file {shown} cannot be read: {why}"
         ))),
     }
 }
 
-pub(super) fn read_with(path: &Path, rights: &Rights) -> io::Result<Named> {
+pub(super) fn read_with(path: &Path, rights: &Rights) -> io::Result<PidFileContent> {
     let mut text = Vec::new();
     let opened = rights.with(|| regular::open(path, OFlags::RDONLY, 0));
     let read = opened.and_then(|file| file.take(MAX_READ).read_to_end(&mut text));
@@ -42,15 +42,15 @@ pub(super) fn read_with(path: &Path, rights: &Rights) -> io::Result<Named> {
     Ok(match read {
         Err(e) if is_shortage(&e) || e.raw_os_error() == Some(libc::EIO) => return Err(e),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            Named::Nothing(format!("there is no pid file {shown}"))
+            PidFileContent::Nothing(format!("there is no pid file {shown}"))
         }
         Err(e) => {
             let (who, why) = (rights.shown(), super::plain(&e));
-            Named::Nothing(format!("the pid file {shown} cannot be read{who}: {why}"))
+            PidFileContent::Nothing(format!("the pid file {shown} cannot be read{who}: {why}"))
         }
         Ok(_) => match first_integer(&text) {
-            Some(pid) => Named::Pid(pid),
-            None => Named::Nothing(format!("the pid file {shown} holds no pid")),
+            Some(pid) => PidFileContent::Pid(pid),
+            None => PidFileContent::Nothing(format!("the pid file {shown} holds no pid")),
         },
     })
 }
@@ -63,8 +63,8 @@ fn first_integer(text: &[u8]) -> Option<i32> {
     (pid > 1).then_some(pid)
 }
 
-/// Writes the pid of a foreground program, never through a link in the last place. Where the user may not write, there
-/// is no pid file: with the agent's rights a link in place of its folder would overwrite what only root may.
+/// Writes the pid of a foreground program, without following a link at the end of the path. If the user may not write
+/// there, there is no pid file: with the agent's rights, a link in place of its folder could overwrite files of root.
 pub(crate) fn write(path: &Path, pid: i32, user: &str) -> Result<(), String> {
     let rights = Rights::of(user)?;
     rights.with(|| write_once(path, pid)).map_err(|error| {
@@ -80,21 +80,21 @@ fn write_once(path: &Path, pid: i32) -> io::Result<()> {
             Some(libc::ELOOP) => io::Error::other("it is a symbolic link"),
             Some(_) | None => error,
         })?;
-    // Whatever our umask says. One that was there already may be somebody else's to change.
+    // Independent of the agent's umask. Fails for a file of another user, which stays as it is.
     let _ = file.set_permissions(fs::Permissions::from_mode(0o644));
     file.write_all(format!("{pid}\n").as_bytes())
 }
 
-/// Removes the pid file that we wrote, if it still says what we wrote.
+/// Removes the pid file that the agent wrote, if its content is unchanged.
 pub(crate) fn remove(path: &Path, pid: i32, user: &str) {
     let Ok(rights) = Rights::of(user) else {
         return;
     };
-    if !matches!(read_with(path, &rights), Ok(Named::Pid(named)) if named == pid) {
+    if !matches!(read_with(path, &rights), Ok(PidFileContent::Pid(named)) if named == pid) {
         return;
     }
     match rights.with(|| fs::remove_file(path)) {
-        // Somebody else may be faster; gone is gone.
+        // It may be removed already.
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             let (path, who) = (path.display(), rights.shown());
             tracing::warn!(%error, "cannot remove the pid file {path}{who}");

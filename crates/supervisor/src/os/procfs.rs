@@ -1,4 +1,4 @@
-//! `/proc`, read by hand: one small read a process, no allocation beyond the buffer.
+//! Reads `/proc`: one small read per process, without allocations beyond the buffer.
 
 use std::fs;
 use std::io::{self, Read};
@@ -6,12 +6,12 @@ use std::io::{self, Read};
 use super::shortage::is_shortage;
 use crate::machine::Run;
 
-/// More than the kernel lets a program have.
+/// More than the kernel allows.
 const MAX_ENVIRONMENT: u64 = 8 * 1024 * 1024;
 /// More than the kernel writes into `/proc/PID/status`.
 const MAX_STATUS: u64 = 64 * 1024;
 
-/// The fields of `/proc/PID/stat` that we use.
+/// The fields of `/proc/PID/stat` that the agent uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Stat {
     pub(crate) pid: i32,
@@ -24,7 +24,7 @@ pub(crate) struct Stat {
     pub(crate) threads: u32,
     pub(crate) start: u64,
     pub(crate) rss_pages: u64,
-    /// As `wait` would give it; only for a zombie, and only where we may ask.
+    /// As `wait` would give it; only for a zombie that the agent may trace.
     pub(crate) exit_code: i32,
 }
 
@@ -49,18 +49,18 @@ impl Stat {
         }
     }
 
-    /// Zombies and the dead do nothing any more.
+    /// Neither a zombie nor dead.
     pub(crate) fn is_live(&self) -> bool {
         !matches!(self.state, b'Z' | b'X' | b'x')
     }
 
-    /// Whether all of its threads have ended. The first thread alone may be a zombie while the others go on.
+    /// Whether all of its threads have ended. The first thread may be a zombie while others run.
     pub(crate) fn has_ended(&self) -> bool {
         !self.is_live() && self.threads <= 1
     }
 
-    /// The process with this pid; `None` when there is none. An error means that it is not known: the agent may be out of
-    /// descriptors or may not look.
+    /// The process with this pid; `None` when there is none. An error means that it is not known: the agent may lack
+    /// descriptors or permission.
     pub(crate) fn find(pid: i32) -> io::Result<Option<Self>> {
         let path = format!("/proc/{pid}/stat");
         let mut buffer = [0; 1024];
@@ -71,7 +71,7 @@ impl Stat {
                 None => Err(io::Error::other(format!("{path} cannot be understood"))),
             },
             Err(error) if is_gone(&error) => Ok(None),
-            // Asking for attributes takes no descriptor.
+            // stat(2) takes no descriptor.
             Err(error) => match fs::metadata(&path) {
                 Err(other) if is_gone(&other) => Ok(None),
                 Ok(_) | Err(_) => Err(error),
@@ -79,12 +79,12 @@ impl Stat {
         }
     }
 
-    /// As [`Self::find`], for callers to which not known and not there are the same.
+    /// As [`Self::find`], for callers that treat an error like a missing process.
     pub(crate) fn read(pid: i32) -> Option<Self> {
         Self::find(pid).ok().flatten()
     }
 
-    /// The name stands in parentheses and may hold anything, so the last parenthesis counts.
+    /// The name is in parentheses and may contain anything, so the last parenthesis ends it.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let open = text.iter().position(|b| *b == b'(')?;
         let close = text.iter().rposition(|b| *b == b')')?;
@@ -140,8 +140,8 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH))
 }
 
-/// The result of reading about one of many processes. One that is gone or hidden from this agent is left out; a shortage
-/// fails the whole walk, because a walk that misses processes looks like their end.
+/// The result of reading one of many processes. A process that is gone or hidden from the agent is left out; a shortage
+/// fails the whole walk, because a missed process would look like an exit.
 fn unless_short<T>(read: io::Result<Option<T>>) -> io::Result<Option<T>> {
     match read {
         Err(error) if !is_shortage(&error) => Ok(None),
@@ -163,7 +163,7 @@ pub(crate) fn pids() -> io::Result<Vec<i32>> {
     Ok(pids)
 }
 
-/// What is known of these processes.
+/// These processes, without those that are gone.
 pub(crate) fn find_all(pids: &[i32]) -> io::Result<Vec<Stat>> {
     let mut stats = Vec::with_capacity(pids.len());
     for pid in pids {
@@ -250,7 +250,7 @@ fn read_text(pid: i32, file: &str, max: u64) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The entries of its environment that may be marks of ours, each with a NUL behind it. Almost nobody has any.
+/// The variables in its environment that may be the agent's marks, each followed by a NUL. Almost no process has any.
 pub(crate) fn marks(pid: i32) -> io::Result<Vec<u8>> {
     let text = environment(pid)?;
     let entries = text.split_inclusive(|byte| *byte == 0);
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_parentheses_and_blanks_does_not_move_the_fields() {
+    fn a_name_with_parentheses_and_blanks_is_parsed() {
         let line = b"42 (a) b (c)) S 7 42 42 0 -1 4194560 95 0 0 0 11 22 0 0 20 0 3 0 12345 2428928 211 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 256\n";
         let stat = Stat::parse(line).unwrap();
         assert_eq!((stat.pid, stat.ppid, stat.session), (42, 7, 42));
@@ -293,26 +293,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_stat_line_is_none() {
+    fn an_invalid_stat_line_is_none() {
         for bad in ["", "12", "12 (x", "12 (x) S 1", "(x) 12"] {
             assert_eq!(Stat::parse(bad.as_bytes()), None, "{bad}");
         }
     }
 
     #[test]
-    fn we_ourselves_are_there() {
+    fn the_own_process_is_found() {
         let me = Stat::read(std::process::id() as i32).unwrap();
         assert!(me.is_live() && me.start > 0);
         assert!(all().unwrap().iter().any(|stat| stat.run() == me.run()));
     }
 
     #[test]
-    fn a_pid_that_is_not_in_use_is_known_to_be_gone() {
+    fn an_unused_pid_is_not_found() {
         assert_eq!(Stat::find(i32::MAX).unwrap(), None);
     }
 
     #[test]
-    fn what_stands_behind_much_else_in_an_environment_is_found() {
+    fn a_mark_at_the_end_of_a_large_environment_is_found() {
         let mut child = std::process::Command::new("sleep")
             .arg("600")
             .env("A", "x".repeat(100_000))

@@ -7,34 +7,50 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2, stat};
 use rustix::io::Errno;
 
-/// Opens a regular file. `flags` say what for; a new one gets `mode`, less the umask.
+/// Opens a regular file with these flags; a new one gets `mode`, less the umask.
 pub(crate) fn open(path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
     let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     regular(open_at_path(path, flags, Mode::from_raw_mode(mode)))
 }
 
-/// Opens a regular file of a folder, and no link.
+/// Opens a regular file in a folder, without following a link.
 pub(crate) fn open_in(folder: &OwnedFd, name: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     regular(openat(folder, name, flags, Mode::from_raw_mode(mode)))
 }
 
-/// Opens a folder, to do something relative to it.
+/// Opens a folder, for operations relative to it.
 pub(crate) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(open_at_path(path, flags, Mode::empty())?)
+}
+
+/// Reads from an offset on, at most `max` bytes or to the end.
+pub(crate) fn read_at(file: &File, offset: u64, max: usize) -> io::Result<Vec<u8>> {
+    let there = file.metadata()?.len().saturating_sub(offset);
+    let mut bytes = vec![0; max.min(usize::try_from(there).unwrap_or(usize::MAX))];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], offset + filled as u64)? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
 }
 
 fn regular(opened: rustix::io::Result<OwnedFd>) -> io::Result<File> {
     let no_file = || Err(io::Error::other("it is not a file"));
     let file = match opened {
         Ok(file) => File::from(file),
-        // A pipe that has no reader.
+        // A pipe without a reader.
         Err(Errno::NXIO) => return no_file(),
         Err(error) => return Err(error.into()),
     };
@@ -46,13 +62,13 @@ fn regular(opened: rustix::io::Result<OwnedFd>) -> io::Result<File> {
 
 fn open_at_path(path: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
     match openat2(CWD, path, flags, mode, ResolveFlags::NO_MAGICLINKS) {
-        // A kernel before 5.6, or a filter of system calls that does not know it.
+        // A kernel before 5.6, or a seccomp filter that does not know it.
         Err(Errno::NOSYS | Errno::PERM) => open_and_compare(path, flags, mode),
         opened => opened,
     }
 }
 
-/// The same without `openat2`: what was opened must be what is found at the path that the kernel gives for it.
+/// The same without `openat2`: the open file must be the one at the path that the kernel reports for it.
 fn open_and_compare(path: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
     let opened = openat(CWD, path, flags, mode)?;
     let number = opened.as_raw_fd();
@@ -73,7 +89,7 @@ mod tests {
     use crate::os::rights::Rights;
 
     #[test]
-    fn no_magic_link_leads_to_what_the_agent_has_open() {
+    fn a_magic_link_to_an_open_file_of_the_agent_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let mode = |path: &Path, mode| {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -115,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_refused_at_once() {
+    fn pipes_devices_and_directories_are_refused_without_blocking() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();

@@ -1,8 +1,8 @@
 //! With whose rights the agent acts for a process.
 //!
-//! A root agent reads, writes, rotates, measures and signals for processes of other users. It does so with the rights of
-//! the process's user, so that a link, a pid file or a hard link that the user plants gains nothing. What these rights
-//! do not allow fails with a reason. Nothing is repeated as root.
+//! An agent that runs as root reads, writes, rotates, measures and signals for processes of other users. It does so with
+//! the rights of the process's user, so that a link, a pid file or a hard link that the user plants gains nothing. What
+//! these rights do not allow fails with a reason and is never repeated as root.
 //!
 //! - **Files**: [`Rights::with`] gives the calling thread the user's file system uid, gid and groups, and takes every
 //!   capability out of effect: `CAP_SYS_PTRACE` alone would open `/proc/PID/root` and `/proc/PID/fd` of any process.
@@ -25,8 +25,7 @@ use super::user::{self, User};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Rights {
-    /// The agent's own: for its own files, for processes of root, and for an agent that is not root, which has no more
-    /// rights than the one user whose processes it runs.
+    /// The agent's own: for its own files, for processes of root, and for every process of an agent that is not root.
     Agent,
     User(Arc<User>),
 }
@@ -67,16 +66,16 @@ impl Rights {
         }
     }
 
-    /// Does file work with these rights, which this thread alone has until the work returns or panics.
+    /// Does file work with these rights. Only this thread has them, until the work returns or panics.
     pub(crate) fn with<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let _taken = match self {
+        let _borrowed = match self {
             Self::Agent => None,
-            Self::User(user) => Some(Taken::take(user)?),
+            Self::User(user) => Some(BorrowedRights::take(user)?),
         };
         work()
     }
 
-    /// For messages: ` as NAME` where it is not the agent that acts.
+    /// For messages: ` as NAME`, empty for the agent's own rights.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Agent => String::new(),
@@ -84,7 +83,7 @@ impl Rights {
         }
     }
 
-    /// Whether a process that the user's own files name can be the user's: real, effective and saved uid are theirs.
+    /// Whether a process that a file of the user names belongs to the user: real, effective and saved uid.
     ///
     /// An error means that it is not known: the agent lacks something.
     pub(crate) fn check_owner(&self, pid: i32) -> io::Result<Result<(), String>> {
@@ -100,7 +99,7 @@ impl Rights {
         })
     }
 
-    /// Whether the user could signal a process themselves, by the rule of kill(2). Refused where that cannot be read.
+    /// Whether the user could signal a process, by the rule of kill(2). Refused if its uids cannot be read.
     ///
     /// An error means that it is not known: the agent lacks something.
     pub(crate) fn check_signal(&self, pid: i32) -> io::Result<Result<(), String>> {
@@ -126,20 +125,20 @@ fn owner(uids: Option<[u32; 3]>, user: &User) -> String {
     other.map_or_else(|| "an unknown user".to_owned(), user::name_of)
 }
 
-/// What this thread had before it took the rights of a user. Dropped, it has it again.
-struct Taken {
+/// The rights that this thread had before it took those of a user. Drop restores them.
+struct BorrowedRights {
     groups: Vec<Gid>,
     capabilities: CapabilitySets,
 }
 
-impl Taken {
+impl BorrowedRights {
     fn take(user: &User) -> io::Result<Self> {
         let failed = |error: io::Error| {
             let why = super::plain(&error);
             let text = format!("the agent cannot take the rights of {}: {why}", user.name);
             io::Error::new(error.kind(), text)
         };
-        let taken = Self {
+        let borrowed = Self {
             groups: getgroups()?,
             capabilities: capabilities(None)?,
         };
@@ -149,18 +148,18 @@ impl Taken {
         set_file_ids(user.uid, user.gid);
         let none = CapabilitySets {
             effective: CapabilitySet::empty(),
-            ..taken.capabilities
+            ..borrowed.capabilities
         };
         set_capabilities(None, none).map_err(|errno| failed(errno.into()))?;
         match file_ids() == (user.uid, user.gid) {
-            true => Ok(taken),
-            // The calls have no other way to say so.
+            true => Ok(borrowed),
+            // The calls report no other error.
             false => Err(failed(io::ErrorKind::PermissionDenied.into())),
         }
     }
 }
 
-impl Drop for Taken {
+impl Drop for BorrowedRights {
     fn drop(&mut self) {
         let own = (geteuid().as_raw(), getegid().as_raw());
         set_file_ids(own.0, own.1);
@@ -169,7 +168,7 @@ impl Drop for Taken {
             .and_then(|()| set_thread_groups(&self.groups))
             .is_ok();
         if !restored || file_ids() != own {
-            // An agent with the rights of a user would fail at everything. The next one takes over.
+            // An agent with the rights of a user would fail at everything; its next start takes over.
             tracing::error!("the agent cannot return to its own rights, and ends");
             std::process::abort();
         }
@@ -184,7 +183,7 @@ fn set_file_ids(uid: u32, gid: u32) {
     }
 }
 
-/// The ids that count for files. An id that cannot be is refused, and the one that is comes back.
+/// The ids for file access: setting an invalid id changes nothing and returns the current one.
 fn file_ids() -> (u32, u32) {
     // SAFETY: as above; nothing is changed.
     unsafe {
@@ -204,7 +203,7 @@ mod tests {
         Rights::of("nobody").unwrap()
     }
 
-    /// The lines of this thread's status that name its rights.
+    /// The credentials in this thread's status.
     fn mine() -> String {
         let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
         let names = ["Uid:", "Gid:", "Groups:", "CapEff:", "CapPrm:"];
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_gives_the_rights_back() {
+    fn a_panic_restores_the_rights() {
         let before = mine();
         let rights = nobody();
         let panicked = std::panic::catch_unwind(|| {
@@ -245,12 +244,12 @@ mod tests {
     }
 
     #[test]
-    fn root_and_the_agent_itself_need_no_other_rights() {
+    fn root_and_the_agent_need_no_other_rights() {
         assert_eq!(Rights::of("root"), Ok(Rights::Agent));
         assert!(Rights::of("no-such-user").is_err());
         assert_eq!(Rights::Agent.check_owner(1).unwrap(), Ok(()));
-        let said = nobody().check_owner(1).unwrap().unwrap_err();
-        assert_eq!(said, "runs as root and not as nobody");
+        let message = nobody().check_owner(1).unwrap().unwrap_err();
+        assert_eq!(message, "runs as root and not as nobody");
         assert!(nobody().check_signal(1).unwrap().is_err());
     }
 }

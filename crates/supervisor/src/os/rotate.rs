@@ -1,8 +1,8 @@
 //! Rotation of a log that a process has open: NAME, NAME.1, NAME.2 and so on, the newest first.
 //!
-//! The process holds the file, so the file stays: it is copied and then cut to nothing, and because whoever writes into
-//! it appends, it goes on at the beginning. What is written between the last copied byte and the cut is lost; that is the
-//! price of not asking the program.
+//! The process keeps the file open, so the file is copied and then truncated; writers append, so they go on at the
+//! beginning. Output between the last copied byte and the truncation is lost: that is the price of rotating without the
+//! program's help.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,12 +16,12 @@ use rustix::io::Errno;
 use super::regular;
 use super::rights::Rights;
 
-/// A log may grow to this unless the spec says otherwise.
+/// The default maximum of a log.
 const MAX_BYTES: u64 = 100 * 1024 * 1024;
-/// So many old ones are kept unless the spec says otherwise.
+/// The default number of old logs.
 const KEEP: u32 = 5;
 
-/// How long a log may become, and how many old ones are kept.
+/// The maximum size of a log, and how many old ones are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rotation {
     max_bytes: u64,
@@ -42,8 +42,8 @@ impl Rotation {
         size > self.max_bytes
     }
 
-    /// Moves what is in the log to its first successor, and every older one on. With the rights of the process's user,
-    /// and everything in the folder that was opened first: the folder is the user's to replace.
+    /// Moves the log's content to NAME.1, and each older one to the next number. With the rights of the process's user, and
+    /// relative to the folder that was opened first: the user may replace the folder meanwhile.
     pub(crate) fn rotate(self, path: &Path, rights: &Rights) -> io::Result<()> {
         rights.with(|| self.rotate_in_place(path))
     }
@@ -54,7 +54,7 @@ impl Rotation {
         };
         let (folder, name) = (regular::open_folder(folder)?, Path::new(name));
         let mut log = regular::open_in(&folder, name, OFlags::RDWR, 0)?;
-        // Another process that writes into it had it rotated.
+        // It was rotated already, for another process with the same log.
         if !self.is_due(log.metadata()?.len()) {
             return Ok(());
         }
@@ -72,7 +72,7 @@ impl Rotation {
                 }
             }
             renameat(&folder, &part, &folder, numbered(name, 1))?;
-            // What was written meanwhile.
+            // Output since the first copy.
             io::copy(&mut log, &mut copy)?;
         }
         log.set_len(0)?;
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_logs_move_on_and_the_oldest_goes() {
+    fn old_logs_are_renumbered_and_the_oldest_is_removed() {
         for (keep, left) in [(0, vec![]), (1, vec!["5"]), (3, vec!["5", "4", "3"])] {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("p.log");

@@ -1,8 +1,8 @@
-//! What processes use: one pass for all of them together.
+//! Samples the usage of processes: one pass for all of them together.
 //!
-//! A run's figures are those of its family. Where it has a control group those are the members of that (`grouped`), and
-//! `/proc` is walked for the others: the run, its descendants, and whoever is in the session that it leads. Memory is the
-//! sum of resident sets, so pages that members share count once for each, unless the group counts memory itself.
+//! The usage of a run is that of its family: the members of its control group (`grouped`), or, from a walk over `/proc`,
+//! the run, its descendants and its session. Memory is the sum of resident sets, so pages that members share count once
+//! for each, unless the group counts memory itself.
 
 mod grouped;
 
@@ -15,17 +15,17 @@ use super::cgroup::Group;
 use super::procfs::{self, Stat};
 use super::{clock, shortage, sockets};
 use crate::machine::Run;
-use grouped::{Counts, Looked};
+use grouped::{GroupCounts, GroupReading};
 
-/// How many files are kept open from pass to pass, if we may have that many: reading an open one costs a third.
-const MAX_KEPT: usize = 8192;
-/// Sockets of a process are looked up again after this many looks even if its count of descriptors is the same.
+/// How many files are kept open from pass to pass, if the limit of descriptors allows: reading an open file costs a third.
+const MAX_OPEN_FILES: usize = 8192;
+/// The sockets of a process are looked up again after this many passes even if its count of descriptors is the same.
 const SOCKETS_AGE: u32 = 6;
-/// How many descriptors one look reads to find sockets. Processes beyond that keep the sockets that are known of them and
-/// are looked up at one of the next looks.
+/// How many descriptors one pass reads to find sockets. Processes beyond that keep their known sockets and are looked up in
+/// a later pass.
 const MAX_LOOKUPS: usize = 32_768;
 
-/// What one run's family uses.
+/// The usage of one run's family.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Sample {
     /// Percent of the whole machine.
@@ -34,11 +34,11 @@ pub(crate) struct Sample {
     pub(crate) fd: u32,
 }
 
-/// Whose family is sampled.
+/// A run to sample with its family.
 #[derive(Debug)]
 pub(crate) struct Root {
     pub(crate) run: Run,
-    /// The control group that all of it is in.
+    /// The control group that holds all of the family.
     pub(crate) group: Option<Group>,
 }
 
@@ -47,12 +47,12 @@ type Members = Arc<[(Run, u32)]>;
 
 #[derive(Debug)]
 pub(crate) struct Sampler {
-    seen: HashMap<i32, Seen>,
-    counts: HashMap<Run, Counts>,
+    last_readings: HashMap<i32, LastReading>,
+    counts: HashMap<Run, GroupCounts>,
     last_boot_ms: Option<u64>,
     cores: f64,
     total_pages: f64,
-    max_kept: usize,
+    max_open_files: usize,
     traffic: HashMap<u32, u64>,
     traffic_boot_ms: Option<u64>,
     owners: HashMap<i32, Sockets>,
@@ -60,7 +60,7 @@ pub(crate) struct Sampler {
 
 /// A member of some family at the last pass.
 #[derive(Debug)]
-struct Seen {
+struct LastReading {
     run: Run,
     ticks: u64,
     file: Option<File>,
@@ -72,21 +72,21 @@ struct Sockets {
     fd: u32,
     age: u32,
     inodes: Vec<u32>,
-    /// Those of them that were TCP sockets at the last look.
+    /// Those that were TCP sockets in the last pass.
     tcp: Vec<u32>,
 }
 
 /// The families of one pass.
 #[derive(Debug, Default)]
 pub(crate) struct Pass {
-    /// Nothing for a family that could not be read.
+    /// `None` for a family that could not be read.
     pub(crate) samples: Vec<Option<Sample>>,
     members: Vec<Members>,
 }
 
-/// What the members of one family come to.
+/// The totals of one family.
 #[derive(Debug, Default)]
-struct Tally {
+struct FamilyTotals {
     ticks: u64,
     pages: u64,
     fd: u32,
@@ -100,12 +100,12 @@ impl Sampler {
         let total_pages = procfs::meminfo_kib("MemTotal") / page_kib;
         let files = shortage::descriptors_for_watching();
         Self {
-            seen: HashMap::new(),
+            last_readings: HashMap::new(),
             counts: HashMap::new(),
             last_boot_ms: None,
             cores: cores as f64,
             total_pages: total_pages.max(1) as f64,
-            max_kept: MAX_KEPT.min(files / 2),
+            max_open_files: MAX_OPEN_FILES.min(files / 2),
             traffic: HashMap::new(),
             traffic_boot_ms: None,
             owners: HashMap::new(),
@@ -118,8 +118,8 @@ impl Sampler {
         let elapsed_ms = self.last_boot_ms.map(|last| now.saturating_sub(last));
         let last_ticks = self.last_boot_ms.unwrap_or(now) * clock::ticks_per_second() / 1000;
         self.last_boot_ms = Some(now);
-        let looks = self.look_into_groups(roots);
-        let wants_walk = looks.iter().any(Option::is_none);
+        let readings = self.read_groups(roots);
+        let wants_walk = readings.iter().any(Option::is_none);
         let stats: Vec<Stat> = match wants_walk {
             true => {
                 let pids = procfs::pids().unwrap_or_default().into_iter();
@@ -127,84 +127,91 @@ impl Sampler {
             }
             false => Vec::new(),
         };
-        let table = Table::of(&stats);
-        let mut next: HashMap<i32, Seen> = HashMap::with_capacity(self.seen.len());
-        let mut counts: HashMap<Run, Counts> = HashMap::with_capacity(self.counts.len());
+        let tree = ProcessTree::of(&stats);
+        let mut next: HashMap<i32, LastReading> = HashMap::with_capacity(self.last_readings.len());
+        let mut counts: HashMap<Run, GroupCounts> = HashMap::with_capacity(self.counts.len());
         let mut pass = Pass::default();
         let capacity_secs = elapsed_ms.unwrap_or(0) as f64 / 1000.0 * self.cores;
-        for (root, look) in roots.iter().zip(looks) {
+        for (root, look) in roots.iter().zip(readings) {
             let (sample, members) = match look {
-                Some(Looked::Idle(idle)) => {
+                Some(GroupReading::Idle(idle)) => {
                     for (run, _) in idle.members.iter() {
-                        next.extend(self.seen.remove_entry(&run.pid));
+                        next.extend(self.last_readings.remove_entry(&run.pid));
                     }
                     let same = (idle.sample(), Arc::clone(&idle.members));
                     counts.insert(root.run, idle);
                     same
                 }
-                Some(Looked::Busy(group)) => {
-                    // Those of a group are read only when there is something to see.
-                    let tally = self.tally(group.members.iter(), last_ticks, 0, &mut next);
-                    let ticks_secs = tally.ticks as f64 / clock::ticks_per_second() as f64;
+                Some(GroupReading::Busy(group)) => {
+                    // Members of a group are read only when the group was busy.
+                    let totals = self.totals(group.members.iter(), last_ticks, 0, &mut next);
+                    let ticks_secs = totals.ticks as f64 / clock::ticks_per_second() as f64;
                     let used_secs = group.used_secs(last_ticks).unwrap_or(ticks_secs);
-                    let pages = group.memory_pages.unwrap_or(tally.pages);
-                    let sample = self.sample(used_secs, capacity_secs, pages, tally.fd);
-                    let members: Members = tally.members.into();
+                    let pages = group.memory_pages.unwrap_or(totals.pages);
+                    let sample = self.sample(used_secs, capacity_secs, pages, totals.fd);
+                    let members: Members = totals.members.into();
                     let same = (sample, Arc::clone(&members));
                     counts.insert(root.run, group.counted(sample, members));
                     same
                 }
                 None => {
-                    let family = table.family(root.run);
-                    let max_kept = self.max_kept;
-                    let tally = self.tally(family.into_iter(), last_ticks, max_kept, &mut next);
-                    let used_secs = tally.ticks as f64 / clock::ticks_per_second() as f64;
-                    let sample = self.sample(used_secs, capacity_secs, tally.pages, tally.fd);
-                    (sample, tally.members.into())
+                    let family = tree.family(root.run);
+                    let max_open_files = self.max_open_files;
+                    let totals =
+                        self.totals(family.into_iter(), last_ticks, max_open_files, &mut next);
+                    let used_secs = totals.ticks as f64 / clock::ticks_per_second() as f64;
+                    let sample = self.sample(used_secs, capacity_secs, totals.pages, totals.fd);
+                    (sample, totals.members.into())
                 }
             };
             pass.samples.push((!members.is_empty()).then_some(sample));
             pass.members.push(members);
         }
-        self.seen = next;
+        self.last_readings = next;
         self.counts = counts;
         pass
     }
 
-    /// Adds members up, and notes where they are for the next pass.
-    fn tally<'a>(
+    /// Adds the members up, and keeps their readings for the next pass.
+    fn totals<'a>(
         &mut self,
         members: impl Iterator<Item = &'a Stat>,
         last_ticks: u64,
-        max_kept: usize,
-        next: &mut HashMap<i32, Seen>,
-    ) -> Tally {
-        let mut tally = Tally::default();
+        max_open_files: usize,
+        next: &mut HashMap<i32, LastReading>,
+    ) -> FamilyTotals {
+        let mut totals = FamilyTotals::default();
         for stat in members {
             let (run, total) = (stat.run(), stat.utime + stat.stime);
-            let before = self.seen.get(&run.pid).filter(|seen| seen.run == run);
-            tally.ticks += match before {
+            let before = self
+                .last_readings
+                .get(&run.pid)
+                .filter(|last_readings| last_readings.run == run);
+            totals.ticks += match before {
                 Some(seen) => total.saturating_sub(seen.ticks),
-                // Born since the last pass: all of it is new.
+                // Started since the last pass: all of it is new.
                 None if stat.start >= last_ticks => total,
                 None => 0,
             };
-            tally.pages += stat.rss_pages;
+            totals.pages += stat.rss_pages;
             let fd = count_fds(run.pid);
-            tally.fd += fd;
-            tally.members.push((run, fd));
+            totals.fd += fd;
+            totals.members.push((run, fd));
             if !next.contains_key(&run.pid) {
-                let known = self.seen.remove(&run.pid).filter(|seen| seen.run == run);
+                let known = self
+                    .last_readings
+                    .remove(&run.pid)
+                    .filter(|last_readings| last_readings.run == run);
                 let kept = known.and_then(|seen| seen.file);
                 let file = kept.or_else(|| {
-                    let keeps = next.len() < max_kept;
+                    let keeps = next.len() < max_open_files;
                     keeps.then(|| open_stat(run.pid)).flatten()
                 });
                 let ticks = total;
-                next.insert(run.pid, Seen { run, ticks, file });
+                next.insert(run.pid, LastReading { run, ticks, file });
             }
         }
-        tally
+        totals
     }
 
     fn sample(&self, used_secs: f64, capacity_secs: f64, pages: u64, fd: u32) -> Sample {
@@ -219,10 +226,13 @@ impl Sampler {
     }
 
     fn read(&self, pid: i32) -> Option<Stat> {
-        let kept = self.seen.get(&pid).and_then(|seen| seen.file.as_ref());
+        let kept = self
+            .last_readings
+            .get(&pid)
+            .and_then(|last_readings| last_readings.file.as_ref());
         if let Some(file) = kept {
             let mut buffer = [0; 1024];
-            // One that is gone cannot be read any more, even when its pid is used again.
+            // The file of a process that is gone cannot be read, even if its pid is reused.
             if let Ok(length) = file.read_at(&mut buffer, 0)
                 && let Some(stat) = Stat::parse(&buffer[..length])
             {
@@ -232,8 +242,8 @@ impl Sampler {
         Stat::read(pid)
     }
 
-    /// Bytes per second over the TCP sockets of each family of a pass, since this was last asked. Sees the sockets of
-    /// our own network namespace.
+    /// Bytes per second over the TCP sockets of each family of a pass, since the last call. Sees the sockets of the agent's
+    /// network namespace only.
     pub(crate) fn traffic(&mut self, pass: &Pass) -> Vec<u64> {
         let now = clock::boot_ms();
         let sockets = sockets::bytes_by_inode();
@@ -262,7 +272,7 @@ impl Sampler {
             }
             rates.push(match elapsed_ms {
                 Some(elapsed) if elapsed > 0 => bytes * 1000 / elapsed,
-                // What was before the first look is not a rate.
+                // Traffic before the first call gives no rate.
                 Some(_) | None => 0,
             });
         }
@@ -272,8 +282,7 @@ impl Sampler {
     }
 }
 
-/// The sockets of a process: those that are known, unless there is a sign that it has others. The signs are another count of
-/// descriptors, and a TCP socket that is gone.
+/// The sockets of a process: the known ones, unless its count of descriptors has changed or a TCP socket is gone.
 fn refresh(
     known: Option<Sockets>,
     run: Run,
@@ -309,7 +318,7 @@ fn open_stat(pid: i32) -> Option<File> {
     File::open(format!("/proc/{pid}/stat")).ok()
 }
 
-/// Linux 6.2 tells the count as the directory's size; before that it is counted.
+/// Linux 6.2 reports the count as the directory's size; older kernels need a listing.
 fn count_fds(pid: i32) -> u32 {
     let path = format!("/proc/{pid}/fd");
     match std::fs::metadata(&path).map(|found| found.size()) {
@@ -319,32 +328,28 @@ fn count_fds(pid: i32) -> u32 {
     }
 }
 
-/// Every process, with who came from whom.
-struct Table<'a> {
+/// All processes with their parents and sessions.
+struct ProcessTree<'a> {
     stats: &'a [Stat],
     by_pid: HashMap<i32, usize>,
     by_parent: HashMap<i32, Vec<usize>>,
     by_session: HashMap<i32, Vec<usize>>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> ProcessTree<'a> {
     fn of(stats: &'a [Stat]) -> Self {
-        let mut table = Self {
+        let mut tree = Self {
             stats,
             by_pid: HashMap::with_capacity(stats.len()),
             by_parent: HashMap::new(),
             by_session: HashMap::new(),
         };
         for (index, stat) in stats.iter().enumerate().filter(|(_, stat)| stat.is_live()) {
-            table.by_pid.insert(stat.pid, index);
-            table.by_parent.entry(stat.ppid).or_default().push(index);
-            table
-                .by_session
-                .entry(stat.session)
-                .or_default()
-                .push(index);
+            tree.by_pid.insert(stat.pid, index);
+            tree.by_parent.entry(stat.ppid).or_default().push(index);
+            tree.by_session.entry(stat.session).or_default().push(index);
         }
-        table
+        tree
     }
 
     fn family(&self, root: Run) -> Vec<&'a Stat> {
@@ -393,7 +398,7 @@ mod tests {
             process(20, 1, 20),
         ];
         let family = |pid, start| -> Vec<i32> {
-            let members = Table::of(&stats).family(Run { pid, start });
+            let members = ProcessTree::of(&stats).family(Run { pid, start });
             members.iter().map(|stat| stat.pid).collect()
         };
         assert_eq!(family(10, 100), [10, 11, 12, 13, 14]);
@@ -403,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_took_the_place_of_another_is_counted() {
+    fn a_replaced_connection_is_counted() {
         use std::io::{Read, Write};
         use std::net::{TcpListener, TcpStream};
 

@@ -1,15 +1,14 @@
 //! Shortage: the agent or its host is out of descriptors, memory or processes.
 //!
-//! Such an error says nothing about the process that the agent looks at or wants to start. The agent keeps the last known
-//! state, says what it lacks, and tries again; it never counts the error as the end of a run or as a failed attempt.
+//! Such an error says nothing about the process that the agent observes or starts. The agent keeps the last known state,
+//! says what it lacks, and tries again; it never counts the error as an exit or as a failed attempt.
 
 use std::fs::File;
 use std::io;
 
 use rustix::process::{Resource, getrlimit};
 
-/// Descriptors that must be free before a command is started: the start itself takes nine, and the looks at `/proc` that
-/// follow need some, too.
+/// Descriptors that must be free before a command is started: the start takes nine, and reading `/proc` afterwards some.
 const ROOM: usize = 16;
 /// Descriptors that the agent needs for itself, however many processes it has: its journal, sockets, timers, and [`ROOM`].
 const OWN: u64 = 64;
@@ -21,7 +20,7 @@ pub(crate) fn is_shortage(error: &io::Error) -> bool {
     )
 }
 
-/// What the agent lacks, for people.
+/// What the agent lacks, for messages.
 pub(crate) fn words(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EMFILE) => match getrlimit(Resource::Nofile).current {

@@ -1,19 +1,18 @@
-//! Where commands write: files, never pipes, so that a command neither dies nor stops when the agent does.
+//! Where commands write: files, never pipes, so that a command neither dies nor blocks when the agent does.
 //!
-//! - A start command of a process with `log_path` writes into its log: the process may turn out to stay in the
-//!   foreground, and what it has open then is open for good. The log is opened with the rights of its user. What the
-//!   command wrote is what stands behind the offset at which it began.
-//! - Every other command writes into a spool file of its own in the agent's directory. Two things keep it small: the
-//!   runner looks at its size every five seconds, every second while it grows, and once a minute while its process uses no
-//!   cpu; and what lies before the last [`MAX_OUTPUT`] bytes is given back to the file system by punching a hole (or, where
-//!   that cannot be done, by cutting it to nothing; everyone appends). It is removed when neither an operation nor a run
-//!   needs it.
+//! - A start command of a process with `log_path` writes into its log: the process may stay in the foreground, and cannot
+//!   change its output later. The log is opened with the rights of its user. The command's own output begins at the offset
+//!   at which the log ended before.
+//! - Every other command writes into its own spool in the agent's directory. The runner checks its size every five
+//!   seconds, every second while it grows, and once a minute while its process uses no CPU. What lies before the last
+//!   [`MAX_OUTPUT`] bytes is freed by punching a hole, or by truncating the file if the file system cannot do that (every
+//!   writer appends). The spool is removed when neither an operation nor a run needs it.
 #![allow(unsafe_code)]
 
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use model::operation::MAX_OUTPUT;
@@ -24,12 +23,12 @@ use super::regular;
 use super::rights::Rights;
 use crate::machine::Sink;
 
-/// A spool file that takes more than this on disk is cut down to its last part.
+/// A spool that takes more than this on disk is cut to its last part.
 const MAX_SPOOL: u64 = 1024 * 1024;
-/// Output that grows by this between two looks is looked at more often.
+/// Output that grows by this between two checks is checked more often.
 pub(crate) const MUCH: u64 = 64 * 1024;
 
-/// The longest name of a process in the name of its log, in bytes: `.log` and the number of an old one follow it.
+/// The longest process name in the name of its log, in bytes: `.log` and a rotation number follow it.
 const MAX_LOG_NAME: usize = 240;
 
 /// The file that `log_path` means: a file in it when it is a directory or looks like one, else itself.
@@ -42,8 +41,7 @@ pub(crate) fn log_file(log_path: &str, name: &str, rights: &Rights) -> PathBuf {
     }
 }
 
-/// Opens the process's log, with the rights of its user. A directory that is meant to hold it is made, if only it is
-/// missing.
+/// Opens the process's log with the rights of its user. Creates the directory that should hold it, if only that is missing.
 pub(crate) fn open_log(
     log_path: &str,
     name: &str,
@@ -54,7 +52,7 @@ pub(crate) fn open_log(
         if log_path.ends_with('/')
             && let Some(dir) = path.parent()
         {
-            // There already, or not to be made: then opening says why.
+            // It exists already, or opening the log reports why it cannot be created.
             let _ = fs::create_dir(dir)
                 .and_then(|()| fs::set_permissions(dir, fs::Permissions::from_mode(0o755)));
         }
@@ -66,7 +64,7 @@ pub(crate) fn open_log(
     })
 }
 
-/// Where a link leads counts, so that whoever reads and bounds the log does it there.
+/// Resolves links, so that the log is read and bounded at its real path.
 fn open_log_file(path: &Path) -> io::Result<(Sink, OwnedFd)> {
     let (path, is_new) = match fs::canonicalize(path) {
         Ok(path) => (path, false),
@@ -80,7 +78,7 @@ fn open_log_file(path: &Path) -> io::Result<(Sink, OwnedFd)> {
     rustix::fs::fcntl_setfl(&file, OFlags::APPEND)?;
     let found = file.metadata()?;
     if is_new {
-        // Whatever our umask says.
+        // Independent of the agent's umask.
         let _ = file.set_permissions(fs::Permissions::from_mode(0o644));
     }
     let sink = Sink {
@@ -92,8 +90,8 @@ fn open_log_file(path: &Path) -> io::Result<(Sink, OwnedFd)> {
     Ok((sink, file.into()))
 }
 
-/// The last part of what was written since the sink's offset. A log is read with the rights of its process's user, who
-/// may have put a link in its place or in that of its folder; where they do not allow it, the text says so.
+/// The last part of the output since the sink's offset. A log is read with the rights of its process's user, who may have
+/// replaced it or its folder by a link; if these do not suffice, the text says so.
 pub(crate) fn tail(sink: &Sink, max: usize, rights: &Rights) -> String {
     match tail_bytes(sink, max.min(MAX_OUTPUT), rights) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -124,22 +122,13 @@ fn tail_bytes(sink: &Sink, max: usize, rights: &Rights) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
     let file = rights.with(|| regular::open(&sink.path, flags, 0))?;
     let size = file.metadata()?.len();
-    // A log that was cut meanwhile begins anew.
+    // A log that was truncated meanwhile begins again.
     let begin = if size < sink.offset { 0 } else { sink.offset };
     let begin = begin.max(size.saturating_sub(max as u64));
-    let mut bytes = vec![0; (size - begin) as usize];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read_at(&mut bytes[filled..], begin + filled as u64)? {
-            0 => break,
-            count => filled += count,
-        }
-    }
-    bytes.truncate(filled);
-    Ok(bytes)
+    regular::read_at(&file, begin, max)
 }
 
-/// Keeps a spool file from growing without end; how large a file is.
+/// Bounds a spool; returns the size of the file.
 pub(crate) fn bound(sink: &Sink, rights: &Rights) -> io::Result<u64> {
     let found = rights.with(|| fs::symlink_metadata(&sink.path))?;
     let on_disk = found.blocks() * 512;
@@ -152,7 +141,7 @@ pub(crate) fn bound(sink: &Sink, rights: &Rights) -> io::Result<u64> {
 
 fn cut_spool(path: &Path, size: u64) -> io::Result<()> {
     let file = regular::open(path, OFlags::WRONLY | OFlags::NOFOLLOW, 0)?;
-    // Whole blocks only are given back.
+    // Only whole blocks can be freed.
     let gone = size.saturating_sub(MAX_OUTPUT as u64) & !0xFFF;
     // SAFETY: a plain system call on a descriptor that we hold.
     let punched = unsafe {

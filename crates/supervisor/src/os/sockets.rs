@@ -1,12 +1,11 @@
-//! Bytes over TCP sockets, as the kernel counts them: one `sock_diag` dump for the whole host, and the sockets that a
-//! process has open.
+//! Bytes over TCP sockets, counted by the kernel: one `sock_diag` dump for all sockets, and the open sockets of a process.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// How many descriptors of one process are looked at.
+/// How many descriptors of one process are read.
 const MAX_FDS: usize = 4096;
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -20,7 +19,7 @@ const INODE: usize = 68;
 const BYTES_ACKED: usize = 120;
 const BYTES_RECEIVED: usize = 128;
 
-/// Bytes sent and received by every TCP socket of our network namespace. Empty when the kernel does not tell.
+/// Bytes sent and received by every TCP socket of the agent's network namespace. Empty if the dump fails.
 pub(crate) fn bytes_by_inode() -> HashMap<u32, u64> {
     let mut sockets = HashMap::new();
     for family in [libc::AF_INET, libc::AF_INET6] {
@@ -53,7 +52,7 @@ fn dump(family: u8, sockets: &mut HashMap<u32, u64>) -> io::Result<()> {
     }
 }
 
-/// Takes one answer apart; true when it was the last.
+/// Parses one datagram; true when it was the last.
 fn read_messages(mut bytes: &[u8], sockets: &mut HashMap<u32, u64>) -> io::Result<bool> {
     if bytes.is_empty() {
         return Ok(true);
@@ -144,7 +143,7 @@ fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The kernel has a dump's answer ready: nothing to wait for means that something is wrong.
+/// The kernel has the reply to a dump ready, so this does not block.
 fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the kernel writes at most as many bytes as there are.
     let length = unsafe {
@@ -185,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_over_our_own_sockets_is_counted() {
+    fn traffic_of_own_sockets_is_counted() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut server, _) = listener.accept().unwrap();
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn any_bytes_are_survived() {
+    fn arbitrary_bytes_do_not_panic() {
         for length in 0..200 {
             for fill in [0_u8, 1, 16, 72, 255] {
                 let _ = read_messages(&vec![fill; length], &mut HashMap::new());

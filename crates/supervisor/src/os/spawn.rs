@@ -1,11 +1,11 @@
-//! fork and exec, by hand, because between the two stands a gate.
+//! fork and exec by hand, because the child blocks on a pipe between the two.
 //!
-//! The child is made, does everything up to the exec, and then waits on a pipe. The parent writes the child's pid and
-//! start time into the journal and only then opens the gate. If the parent dies first, the pipe ends and so does the
-//! child. So: executed ⇔ journalled.
+//! The child does everything up to the exec, and then blocks on a pipe. The parent writes the child's pid and start time
+//! into the journal and only then releases it. If the parent dies first, the pipe closes and the child exits. So:
+//! executed ⇔ journalled.
 //!
-//! Where it has a control group it is made in it (`CLONE_INTO_CGROUP`): joining one takes milliseconds, and a lock that
-//! every fork on the host needs.
+//! If it has a control group, it is created inside it (`CLONE_INTO_CGROUP`): joining one takes milliseconds, and a lock
+//! that every fork on the host needs.
 //!
 //! What a command gets: `/bin/sh -c COMMAND` in `setup_path`, as `user` with all their groups, in a session of its own;
 //! default signals, umask 022 or what `spec.runtime` says, the limits and priorities of [`super::limits`], a neutral OOM
@@ -19,44 +19,27 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use model::spec::Runtime;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags};
 
-use super::cgroup::Entrances;
+pub(crate) use super::launch::Launch;
 use super::limits::Limits;
 use super::procfs::Stat;
 use super::shortage;
 use super::user::User;
 use crate::machine::Run;
 
-/// Where commands are looked for, and what they get as `PATH`.
+/// The `PATH` of commands.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const LANG: &str = "C.UTF-8";
 const UMASK: libc::mode_t = 0o022;
-/// Of `linux/sched.h`; does not fit into the C library's type for flags.
+/// From `linux/sched.h`; does not fit into the C library's type for flags.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
-/// How a child that was not executed ends.
+/// The exit code of a child that executed nothing.
 const NOT_EXECUTED: i32 = 126;
 
-/// What to run.
-#[derive(Debug)]
-pub(crate) struct Launch<'a> {
-    pub(crate) command: &'a str,
-    pub(crate) directory: &'a str,
-    pub(crate) user: &'a User,
-    pub(crate) environment: &'a [String],
-    /// Its limits, umask and nice value.
-    pub(crate) runtime: &'a Runtime,
-    /// Both output streams.
-    pub(crate) output: &'a OwnedFd,
-    /// The control groups that it is in.
-    pub(crate) groups: &'a Entrances,
-}
-
-/// The whole environment of a command of this user: HOME, USER, LOGNAME, SHELL, PATH, LANG, and the `mark`, which is
-/// MUSTER_NAMESPACE, MUSTER_NAME and MUSTER_AGENT (tells the processes of two agents on one machine apart). What the spec
-/// gives comes on top: it may replace any but the mark.
+/// The whole environment of a command of this user: HOME, USER, LOGNAME, SHELL, PATH, LANG, and the `mark`: MUSTER_NAMESPACE,
+/// MUSTER_NAME and MUSTER_AGENT (distinguishes two agents on one host). The variables of the spec replace any but the mark.
 pub(crate) fn environment(
     user: &User,
     given: &BTreeMap<String, String>,
@@ -85,59 +68,59 @@ pub(crate) fn environment(
     environment
 }
 
-/// A child that waits at its gate. Dropped, it ends without having executed anything.
+/// A child that blocks before its exec. Dropped, it exits without having executed anything.
 #[derive(Debug)]
-pub(crate) struct Gated {
+pub(crate) struct BlockedChild {
     pub(crate) run: Run,
-    /// It was made in its control group. Otherwise it may have joined it, if it has one.
+    /// It was created in its control group. Otherwise it may have joined it.
     pub(crate) was_made_in_group: bool,
     pidfd: io::Result<OwnedFd>,
-    gate: OwnedFd,
-    complaints: OwnedFd,
+    release_pipe: OwnedFd,
+    failure_pipe: OwnedFd,
 }
 
-/// A child that was let go.
+/// A child that was released.
 #[derive(Debug)]
 pub(crate) struct Child {
-    /// Without one it is watched all the same.
+    /// Without one it is watched by polling.
     pub(crate) pidfd: io::Result<OwnedFd>,
-    pub(crate) complaints: Complaints,
+    pub(crate) failure_pipe: FailurePipe,
 }
 
-/// Where a child says that it could not become its command.
+/// The pipe on which a child reports that it could not execute its command.
 #[derive(Debug)]
-pub(crate) struct Complaints(OwnedFd);
+pub(crate) struct FailurePipe(OwnedFd);
 
-impl Gated {
+impl BlockedChild {
     /// Lets it execute.
-    pub(crate) fn open(self) -> Child {
-        // A child that died at the gate is told like any other end.
-        let _ = rustix::io::write(&self.gate, b"g");
+    pub(crate) fn release(self) -> Child {
+        // The exit of a child that died before is reported like any other.
+        let _ = rustix::io::write(&self.release_pipe, b"g");
         Child {
             pidfd: self.pidfd,
-            complaints: Complaints(self.complaints),
+            failure_pipe: FailurePipe(self.failure_pipe),
         }
     }
 }
 
-/// Why a child could not become its command.
+/// Why a child could not execute its command.
 #[derive(Debug)]
-pub(crate) struct Complaint {
+pub(crate) struct SpawnFailure {
     pub(crate) why: String,
-    /// The agent or the host lacked something; it is not the fault of the process.
+    /// The agent or the host lacked something: no failure of the process.
     pub(crate) is_shortage: bool,
 }
 
-impl Complaints {
-    /// Whether the child became its command: nobody else has the other end of the pipe, which `exec` closes.
-    pub(crate) fn are_over(&self) -> bool {
+impl FailurePipe {
+    /// Whether the child executed its command: `exec` closes the only other end of the pipe.
+    pub(crate) fn is_closed(&self) -> bool {
         let mut pipe = [PollFd::new(&self.0, PollFlags::IN)];
         let polled = poll(&mut pipe, Some(&Timespec::default()));
         polled.is_ok() && pipe[0].revents() == PollFlags::HUP
     }
 
     /// Why it was not executed, once the child is gone.
-    pub(crate) fn read(&self) -> Option<Complaint> {
+    pub(crate) fn read(&self) -> Option<SpawnFailure> {
         let mut report = [0; 8];
         let length = rustix::io::read(&self.0, &mut report).ok()?;
         if length < report.len() {
@@ -148,7 +131,7 @@ impl Complaints {
         let stage = i32::from_ne_bytes([a, b, c, d]);
         let is_shortage = match error.raw_os_error() {
             Some(libc::ENFILE | libc::ENOMEM) => true,
-            // From its limits on, how many files and processes it may have is up to its spec and its user.
+            // After its limits are applied, its spec and user decide how many files and processes it may have.
             Some(_) | None => stage == STAGE_DESCRIPTORS,
         };
         let why = match stage {
@@ -165,7 +148,7 @@ impl Complaints {
             STAGE_GROUP => format!("spec.runtime: its control group cannot be joined: {error}"),
             _ => format!("/bin/sh could not be executed: {error}"),
         };
-        Some(Complaint { why, is_shortage })
+        Some(SpawnFailure { why, is_shortage })
     }
 }
 
@@ -176,37 +159,37 @@ const STAGE_LIMITS: i32 = 4;
 const STAGE_GROUP: i32 = 5;
 const STAGE_DESCRIPTORS: i32 = 6;
 
-/// Everything that the child needs, made before the fork: after it, it may not allocate.
+/// Everything that the child needs, prepared before the fork: after it, the child may not allocate.
 struct Prepared {
     argv: [*const libc::c_char; 4],
     envp: Vec<*const libc::c_char>,
-    /// Arguments and environment of the program alone, where no shell is needed; the latter has room for one more.
+    /// Arguments and environment of the program itself, if no shell is needed; the environment has room for one more.
     direct: Option<(Vec<*const libc::c_char>, Vec<*const libc::c_char>)>,
     directory: CString,
     switch: Option<(u32, u32, Vec<u32>)>,
     limits: Limits,
     umask: libc::mode_t,
-    /// Joined if the kernel makes no process within a group; without success, if need be.
+    /// Joined if the kernel cannot create a process inside a group; a failure is ignored.
     group: Option<(RawFd, *const libc::c_char)>,
     joins: Vec<*const libc::c_char>,
     input: RawFd,
     output: RawFd,
-    gate: RawFd,
-    complaints: RawFd,
-    parent_gate: RawFd,
+    release_pipe: RawFd,
+    failure_pipe: RawFd,
+    parent_release: RawFd,
 }
 
 const SHELL: &CStr = c"/bin/sh";
 
-/// Makes the child. It waits at the gate.
-pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
+/// Creates the child, which blocks before its exec.
+pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<BlockedChild> {
     let command = text(launch.command)?;
     let environment: Vec<CString> = launch
         .environment
         .iter()
         .map(|entry| text(entry))
         .collect::<io::Result<_>>()?;
-    let (gate_read, gate_write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let (release_read, release_write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let (complaints_read, complaints_write) = rustix::pipe::pipe_with(
         rustix::pipe::PipeFlags::CLOEXEC | rustix::pipe::PipeFlags::NONBLOCK,
     )?;
@@ -240,9 +223,9 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
         }),
         limits: Limits::prepare(launch.runtime),
         umask: launch.runtime.umask.unwrap_or(UMASK),
-        group: launch.groups.group.as_ref().map(|entrance| {
-            let directory = entrance.directory.as_raw_fd();
-            (directory, entrance.procs.as_ptr())
+        group: launch.groups.group.as_ref().map(|entry| {
+            let directory = entry.directory.as_raw_fd();
+            (directory, entry.procs.as_ptr())
         }),
         joins: launch
             .groups
@@ -252,23 +235,23 @@ pub(crate) fn spawn(launch: &Launch<'_>) -> io::Result<Gated> {
             .collect(),
         input: input.as_raw_fd(),
         output: launch.output.as_raw_fd(),
-        gate: gate_read.as_raw_fd(),
-        complaints: complaints_write.as_raw_fd(),
-        parent_gate: gate_write.as_raw_fd(),
+        release_pipe: release_read.as_raw_fd(),
+        failure_pipe: complaints_write.as_raw_fd(),
+        parent_release: release_write.as_raw_fd(),
     };
     let (pid, was_made_in_group) = fork(&mut prepared)?;
-    // Only the child's ends are in the child now.
-    drop((gate_read, complaints_write));
+    // Close the child's ends of the pipes in the parent.
+    drop((release_read, complaints_write));
     let pidfd = Pid::from_raw(pid)
         .ok_or_else(|| io::Error::other("fork gave no pid"))
         .and_then(|pid| Ok(rustix::process::pidfd_open(pid, PidfdFlags::empty())?));
     let stat = Stat::find(pid)?.ok_or_else(|| io::Error::other("the child is not in /proc"))?;
-    Ok(Gated {
+    Ok(BlockedChild {
         run: stat.run(),
         was_made_in_group,
         pidfd,
-        gate: gate_write,
-        complaints: complaints_read,
+        release_pipe: release_write,
+        failure_pipe: complaints_read,
     })
 }
 
@@ -276,7 +259,7 @@ fn text(text: &str) -> io::Result<CString> {
     CString::new(text).map_err(|_| io::Error::other("it holds a NUL byte"))
 }
 
-/// The child, and whether it was made in its control group.
+/// The child's pid, and whether it was created in its control group.
 fn fork(prepared: &mut Prepared) -> io::Result<(i32, bool)> {
     // SAFETY: all-zero is a valid signal set, and both are filled before they are used. With every signal blocked no
     // handler of ours can run in the child before it has reset them. The child only makes async-signal-safe calls on
@@ -290,7 +273,7 @@ fn fork(prepared: &mut Prepared) -> io::Result<(i32, bool)> {
             .group
             .map_or(-1, |(directory, _)| clone_into(directory));
         let pid = match into_group {
-            // No group, or a kernel before 5.7, or one that may not be used so.
+            // No group, a kernel before 5.7, or a group that refuses it.
             -1 => libc::fork(),
             pid => pid,
         };
@@ -306,13 +289,13 @@ fn fork(prepared: &mut Prepared) -> io::Result<(i32, bool)> {
     }
 }
 
-/// A fork into a control group, by the kernel's hand alone: the C library has no word for it.
+/// Forks into a control group by a raw system call: the C library has no function for it.
 ///
 /// # Safety
-/// As for fork, with one more duty: the C library still believes in the child that its parent's threads are there, so the
-/// child may call nothing that speaks to threads (as `setuid` does).
+/// As for fork, with one more duty: in the child the C library still assumes its parent's threads, so the child may call
+/// nothing that talks to threads (as `setuid` does).
 unsafe fn clone_into(group: RawFd) -> i32 {
-    // SAFETY: all-zero is a valid `clone_args`, whose size is told; without CLONE_VM the child has a memory of its own.
+    // SAFETY: all-zero is a valid `clone_args`, whose size is passed; without CLONE_VM the child has its own memory.
     unsafe {
         let mut arguments: libc::clone_args = std::mem::zeroed();
         arguments.flags = CLONE_INTO_CGROUP;
@@ -323,16 +306,16 @@ unsafe fn clone_into(group: RawFd) -> i32 {
     }
 }
 
-/// The child's way from the fork to the exec.
+/// Everything that the child does from the fork to the exec.
 ///
 /// # Safety
 /// Only in a child just forked, with every signal blocked: it takes over the whole process.
 unsafe fn become_command(prepared: &mut Prepared, is_in_group: bool) -> ! {
     // SAFETY: plain system calls on numbers and on memory that the parent prepared; none allocates or takes a lock.
     unsafe {
-        libc::close(prepared.parent_gate);
+        libc::close(prepared.parent_release);
         libc::setsid();
-        // All zero is the default. By the raw call: the C library keeps two signals to itself and would skip them.
+        // All zero is the default. By the raw call: the C library reserves two signals and would skip them.
         let default = [0_u64; 4];
         for signal in 1..=64 {
             libc::syscall(
@@ -347,13 +330,13 @@ unsafe fn become_command(prepared: &mut Prepared, is_in_group: bool) -> ! {
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
 
-        // The agent may be at its limit of descriptors, so none is duplicated before as many are closed. What is moved
-        // goes out of the way first, so that it is not overwritten before it is in place.
+        // The agent may be at its limit of descriptors, so none is duplicated before as many are closed. Descriptors move to
+        // high numbers first, so that none is overwritten before it is in place.
         if libc::dup2(prepared.input, 0) < 0
             || libc::dup2(prepared.output, 1) < 0
             || libc::dup2(prepared.output, 2) < 0
         {
-            complain_to(prepared.complaints, STAGE_DESCRIPTORS);
+            report_failure_to(prepared.failure_pipe, STAGE_DESCRIPTORS);
         }
         for fd in [prepared.input, prepared.output] {
             if fd > 2 {
@@ -361,14 +344,15 @@ unsafe fn become_command(prepared: &mut Prepared, is_in_group: bool) -> ! {
             }
         }
         let high = |fd| libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 5);
-        let (gate, complaints) = (high(prepared.gate), high(prepared.complaints));
-        if gate < 0 || complaints < 0 {
-            complain_to(prepared.complaints, STAGE_DESCRIPTORS);
+        let (release_pipe, failure_pipe) =
+            (high(prepared.release_pipe), high(prepared.failure_pipe));
+        if release_pipe < 0 || failure_pipe < 0 {
+            report_failure_to(prepared.failure_pipe, STAGE_DESCRIPTORS);
         }
-        if libc::dup3(gate, 3, libc::O_CLOEXEC) < 0
-            || libc::dup3(complaints, 4, libc::O_CLOEXEC) < 0
+        if libc::dup3(release_pipe, 3, libc::O_CLOEXEC) < 0
+            || libc::dup3(failure_pipe, 4, libc::O_CLOEXEC) < 0
         {
-            complain_to(complaints, STAGE_DESCRIPTORS);
+            report_failure_to(failure_pipe, STAGE_DESCRIPTORS);
         }
         if libc::syscall(libc::SYS_close_range, 5_u32, u32::MAX, 0_u32) != 0 {
             for fd in 5..65_536 {
@@ -378,14 +362,14 @@ unsafe fn become_command(prepared: &mut Prepared, is_in_group: bool) -> ! {
 
         libc::umask(prepared.umask);
         if !prepared.limits.apply() {
-            complain(STAGE_LIMITS);
+            report_failure(STAGE_LIMITS);
         }
         if let (Some((_, procs)), false) = (prepared.group, is_in_group) {
             join(procs);
         }
         for procs in &prepared.joins {
             if !join(*procs) {
-                complain(STAGE_GROUP);
+                report_failure(STAGE_GROUP);
             }
         }
         let score = libc::open(
@@ -400,17 +384,17 @@ unsafe fn become_command(prepared: &mut Prepared, is_in_group: bool) -> ! {
         if let Some((uid, gid, groups)) = &prepared.switch
             && !switch_user(*uid, *gid, groups)
         {
-            complain(STAGE_USER);
+            report_failure(STAGE_USER);
         }
         if libc::chdir(prepared.directory.as_ptr()) != 0 {
-            complain(STAGE_DIRECTORY);
+            report_failure(STAGE_DIRECTORY);
         }
         let mut word = [0_u8; 1];
         loop {
             match libc::read(3, word.as_mut_ptr().cast(), 1) {
                 1 => break,
                 -1 if *libc::__errno_location() == libc::EINTR => {}
-                // The parent is gone and has not written us down.
+                // The parent is gone and has not journalled this child.
                 _ => libc::_exit(NOT_EXECUTED),
             }
         }
@@ -422,11 +406,11 @@ unsafe fn become_command(prepared: &mut Prepared, is_in_group: bool) -> ! {
             prepared.argv.as_ptr(),
             prepared.envp.as_ptr(),
         );
-        complain(STAGE_EXEC)
+        report_failure(STAGE_EXEC)
     }
 }
 
-/// Becomes the program, if it can be executed.
+/// Executes the program; returns if that fails.
 ///
 /// # Safety
 /// As for [`become_command`]; both lists hold texts and end with a null pointer, the second with two.
@@ -440,7 +424,7 @@ unsafe fn execute(argv: &[*const libc::c_char], envp: &mut [*const libc::c_char]
     // that reads it.
     unsafe {
         let length = libc::syscall(libc::SYS_getcwd, path.as_mut_ptr(), path.len());
-        // One that is out of our reach begins otherwise.
+        // An unreachable directory begins with `(unreachable)`.
         if length > 0 && path[0] == b'/' {
             envp[room] = pwd.as_ptr().cast();
         }
@@ -448,7 +432,7 @@ unsafe fn execute(argv: &[*const libc::c_char], envp: &mut [*const libc::c_char]
     }
 }
 
-/// Becomes another user, by the kernel's hand alone: this is the only thread there is, whatever the C library believes.
+/// Becomes another user by raw system calls: this is the only thread, whatever the C library assumes.
 ///
 /// # Safety
 /// As for [`become_command`].
@@ -469,7 +453,7 @@ unsafe fn join(procs: *const libc::c_char) -> bool {
     // SAFETY: a path that the parent prepared, and a descriptor of our own.
     unsafe {
         let group = libc::open(procs, libc::O_WRONLY | libc::O_CLOEXEC);
-        // Zero is whoever writes it.
+        // Zero stands for the writing process.
         let joined = group >= 0 && libc::write(group, c"0".as_ptr().cast(), 1) == 1;
         let error = *libc::__errno_location();
         libc::close(group);
@@ -480,25 +464,25 @@ unsafe fn join(procs: *const libc::c_char) -> bool {
 
 /// # Safety
 /// As for [`become_command`]; descriptor 4 leads to the parent.
-unsafe fn complain(stage: i32) -> ! {
+unsafe fn report_failure(stage: i32) -> ! {
     // SAFETY: as the caller says.
-    unsafe { complain_to(4, stage) }
+    unsafe { report_failure_to(4, stage) }
 }
 
 /// # Safety
 /// As for [`become_command`]; `complaints` leads to the parent.
-unsafe fn complain_to(complaints: RawFd, stage: i32) -> ! {
+unsafe fn report_failure_to(failure_pipe: RawFd, stage: i32) -> ! {
     // SAFETY: writes eight bytes of the stack to a pipe of ours and ends.
     unsafe {
         let error = *libc::__errno_location();
         let report = [stage, error];
-        libc::write(complaints, report.as_ptr().cast(), 8);
+        libc::write(failure_pipe, report.as_ptr().cast(), 8);
         libc::_exit(NOT_EXECUTED)
     }
 }
 
-/// Makes this process the one that orphans below it come to, and lets it watch as many processes as the host allows.
-pub(crate) fn prepare_ourselves() {
+/// Makes this process the subreaper of its descendants, and raises its limit of open files.
+pub(crate) fn prepare_agent_process() {
     if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
         tracing::warn!(%error, "cannot become subreaper: exit codes of daemons will not be seen");
     }

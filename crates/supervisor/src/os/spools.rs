@@ -1,9 +1,8 @@
-//! Files for the output of commands that have no log. One that nobody needs any more is used again by whatever is started
-//! in the same turn: where a thousand processes end at once, removing as many files and making as many new ones costs more
-//! than all else.
+//! Spools: files for the output of commands without a log. A free spool is reused by commands that start in the same turn:
+//! when a thousand processes exit at once, removing and creating as many files would cost more than all else.
 //!
-//! Whoever ran before may have left somebody who still writes there. A lease tells: the kernel gives one only for a file
-//! that nobody else has open.
+//! A process of the earlier command may still write into a free spool. A file lease shows it: the kernel grants one only for
+//! a file that no other process has open.
 #![allow(unsafe_code)]
 
 use std::fs::{self, File, OpenOptions};
@@ -15,15 +14,15 @@ use std::path::{Path, PathBuf};
 use super::clock;
 use crate::machine::Sink;
 
-/// How many files are kept to be used again.
+/// How many free spools are kept.
 const MAX_FREE: usize = 1024;
-/// Larger ones are not kept: nobody would miss their room.
+/// Larger spools are removed instead, to free their space.
 const MAX_FREE_BYTES: u64 = 4096;
 
 #[derive(Debug)]
 pub(crate) struct Spools {
     dir: PathBuf,
-    /// The last number that was given to a file: above all of earlier agents.
+    /// The number of the last new spool: above those of earlier agents.
     last: u64,
     free: Vec<PathBuf>,
 }
@@ -37,7 +36,7 @@ impl Spools {
         }
     }
 
-    /// An empty file that nobody else writes into.
+    /// An empty spool that no other process has open.
     pub(crate) fn open(&mut self) -> io::Result<(Sink, OwnedFd)> {
         while let Some(path) = self.free.pop() {
             match reopen(&path) {
@@ -56,7 +55,7 @@ impl Spools {
         Ok(sink(path, file))
     }
 
-    /// Nobody reads this one any more.
+    /// Frees a spool that is no longer read.
     pub(crate) fn give_back(&mut self, path: &Path) {
         let is_small = fs::symlink_metadata(path).is_ok_and(|found| found.len() <= MAX_FREE_BYTES);
         match is_small && self.free.len() < MAX_FREE {
@@ -65,12 +64,12 @@ impl Spools {
         }
     }
 
-    /// The end of a turn: what is free by now was not needed again at once.
+    /// The end of a turn: removes spools that were not reused.
     pub(crate) fn tidy(&mut self) {
         self.free.drain(..).for_each(|path| remove(&path));
     }
 
-    /// Removes what nobody refers to, left by earlier agents.
+    /// Removes unused spools of earlier agents.
     pub(crate) fn remove_strays(&self, is_used: impl Fn(&Path) -> bool) {
         for entry in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -92,11 +91,11 @@ fn sink(path: PathBuf, file: File) -> (Sink, OwnedFd) {
 }
 
 fn remove(path: &Path) {
-    // Gone is gone.
+    // It may be removed already.
     let _ = fs::remove_file(path);
 }
 
-/// Opens a file that was used before, if nobody else has it open.
+/// Opens a free spool, if no other process has it open.
 fn reopen(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .append(true)
@@ -109,7 +108,7 @@ fn reopen(path: &Path) -> io::Result<File> {
             _ => Ok(()),
         }
     };
-    // Whoever opens the file while there is a lease makes the kernel send a signal: one that does nothing.
+    // If another process opens the file while the lease exists, the kernel sends a signal: choose one without effect.
     control(F_SETSIG, libc::SIGURG)?;
     control(libc::F_SETLEASE, libc::F_WRLCK)?;
     control(libc::F_SETLEASE, libc::F_UNLCK)?;
@@ -118,7 +117,7 @@ fn reopen(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Of `fcntl.h`; not every C library's binding has it.
+/// From `fcntl.h`; not every C library's binding has it.
 const F_SETSIG: i32 = 10;
 
 #[cfg(test)]
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_used_again_once_nobody_has_it_open() {
+    fn a_spool_is_reused_once_no_process_has_it_open() {
         let dir = tempfile::tempdir().unwrap();
         let mut spools = Spools::in_dir(dir.path().to_owned());
         let files = || fs::read_dir(dir.path()).unwrap().count();
@@ -138,7 +137,7 @@ mod tests {
 
         spools.give_back(&first.path);
         let (second, _) = spools.open().unwrap();
-        assert_ne!(second.path, first.path, "somebody may still write there");
+        assert_ne!(second.path, first.path, "a process may still write there");
         assert_eq!(files(), 1);
 
         drop(output);
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_before_is_gone_and_large_files_are_not_kept() {
+    fn a_reused_spool_is_empty_and_large_spools_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let mut spools = Spools::in_dir(dir.path().to_owned());
         let (sink, output) = spools.open().unwrap();

@@ -1,7 +1,7 @@
-//! A file that something else writes, read from its last lines on: logs, and the spools of programs without one.
+//! Reads a file that another process writes, from its last lines on: logs, and spools.
 //!
-//! Opened with the rights of the process's user, as it was for writing. Where its writer goes, it goes: a file that was
-//! put in its place is read from its beginning, one that was cut begins anew. Nothing of it is kept in memory.
+//! A log is opened with the rights of the process's user. The reader follows the writer: a file that replaced it is read
+//! from its beginning, and so is a file that was truncated. Nothing of it is kept in memory.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,27 +13,27 @@ use rustix::fs::OFlags;
 use super::regular;
 use super::rights::Rights;
 
-/// How far back the last lines are looked for.
+/// How far back the last lines are searched.
 const MAX_TAIL: u64 = 8 * 1024 * 1024;
 const BLOCK: usize = 64 * 1024;
 
-/// Where the reading ends.
+/// Where reading ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadUntil {
-    /// At what was there when it was opened.
+    /// At the end of the file as it was opened.
     CurrentEnd,
-    /// Never: it goes on with what is written later.
+    /// Never: reading goes on with what is written later.
     Cancelled,
 }
 
-/// What became of the file when all of it was read.
+/// What happened to a file that was read to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileChange {
-    /// It is still the one.
+    /// It is the same file.
     Unchanged,
-    /// It begins anew: cut, or another took its place.
+    /// It was truncated or replaced: reading starts at its beginning.
     Restarted,
-    /// There is none now.
+    /// It does not exist any more.
     Removed,
 }
 
@@ -48,7 +48,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens it at its last lines. The forgotten beginning of a spool may be a hole.
+    /// Opens it at its last lines. A spool may begin with a hole.
     pub(crate) fn open(
         path: PathBuf,
         rights: Rights,
@@ -71,34 +71,22 @@ impl Log {
         })
     }
 
-    /// The next bytes, at most so many; none at the end.
+    /// The next bytes, at most `max`; none at the end.
     pub fn read(&mut self, max: usize) -> io::Result<Vec<u8>> {
         let left = self
             .end
             .map_or(u64::MAX, |end| end.saturating_sub(self.position));
         let max = max.min(usize::try_from(left).unwrap_or(usize::MAX));
-        let there = self.file.metadata()?.len().saturating_sub(self.position);
-        let mut bytes = vec![0; max.min(usize::try_from(there).unwrap_or(usize::MAX))];
-        let mut filled = 0;
-        while filled < bytes.len() {
-            match self
-                .file
-                .read_at(&mut bytes[filled..], self.position + filled as u64)?
-            {
-                0 => break,
-                count => filled += count,
-            }
-        }
-        bytes.truncate(filled);
-        self.position += filled as u64;
+        let bytes = regular::read_at(&self.file, self.position, max)?;
+        self.position += bytes.len() as u64;
         Ok(bytes)
     }
 
-    /// Looks whether its writer has gone elsewhere, and goes after it once all of it was read.
+    /// Checks whether the file was truncated or replaced, and follows once all of it was read.
     pub fn follow_writer(&mut self) -> io::Result<FileChange> {
         let ours = self.file.metadata()?;
         if ours.len() > self.position {
-            // Its last words come first.
+            // Read the rest of this file first.
             return Ok(FileChange::Unchanged);
         }
         let found = self.rights.with(|| fs::metadata(&self.path));
@@ -132,7 +120,7 @@ fn open(path: &Path, rights: &Rights) -> io::Result<File> {
     })
 }
 
-/// Where the last lines begin, found from the end backwards.
+/// The offset of the last lines, searched backwards from the end.
 fn last_lines(file: &File, size: u64, lines: u32, is_spool: bool) -> io::Result<u64> {
     if lines == 0 {
         return Ok(size);
@@ -149,7 +137,7 @@ fn last_lines(file: &File, size: u64, lines: u32, is_spool: bool) -> io::Result<
         for (index, byte) in block.iter().enumerate().rev() {
             let after = from + index as u64 + 1;
             let is_hole = *byte == 0 && is_spool;
-            // The newline at the very end ends the last line, and begins none.
+            // The newline at the very end ends the last line and begins none.
             let ends_line = *byte == b'\n' && after < size;
             found += u32::from(ends_line);
             if is_hole || found == lines {
@@ -214,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_later_counts_only_when_it_is_followed() {
+    fn later_writes_are_read_only_when_following() {
         for (until, then) in [
             (ReadUntil::CurrentEnd, &b""[..]),
             (ReadUntil::Cancelled, b"b\n"),
@@ -229,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_cut_or_replaced_is_read_from_its_beginning() {
+    fn a_truncated_or_replaced_file_is_read_from_its_beginning() {
         let (dir, mut log) = log(b"old\n", 5, ReadUntil::Cancelled);
         let path = dir.path().join("log");
         assert_eq!(log.read(100).unwrap(), b"old\n");
@@ -244,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_before_a_file_went_is_read_before_its_successor() {
+    fn a_removed_file_is_read_to_its_end_before_its_successor() {
         let (dir, mut log) = log(b"", 5, ReadUntil::Cancelled);
         let path = dir.path().join("log");
         fs::write(&path, "last words\n").unwrap();
@@ -255,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_opened() {
+    fn a_directory_is_not_opened() {
         let dir = tempfile::tempdir().unwrap();
         let error = Log::open(
             dir.path().to_owned(),

@@ -1,4 +1,4 @@
-//! Who a process runs as. Names are looked up before the fork and remembered for a minute: NSS may be slow.
+//! Users that processes run as. Looked up before the fork and cached for a minute, because NSS may be slow.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use nix::unistd;
 
 use super::procfs;
 
-/// How long a user's data is believed.
-const REMEMBERED: Duration = Duration::from_secs(60);
-/// How many users are remembered.
-const MAX_REMEMBERED: usize = 256;
+/// How long a user is cached.
+const CACHED: Duration = Duration::from_secs(60);
+/// How many users are cached.
+const MAX_CACHED: usize = 256;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct User {
@@ -26,26 +26,26 @@ pub(crate) struct User {
 }
 
 thread_local! {
-    static KNOWN: RefCell<HashMap<String, (Instant, Arc<User>)>> = RefCell::default();
+    static CACHE: RefCell<HashMap<String, (Instant, Arc<User>)>> = RefCell::default();
 }
 
 /// Finds a user that this agent can run processes as, or says why it cannot.
 pub(crate) fn find(name: &str) -> Result<Arc<User>, String> {
     let now = Instant::now();
-    let known = KNOWN.with_borrow(|known| known.get(name).cloned());
+    let known = CACHE.with_borrow(|known| known.get(name).cloned());
     if let Some((at, user)) = &known
-        && now.duration_since(*at) < REMEMBERED
+        && now.duration_since(*at) < CACHED
     {
         return Ok(Arc::clone(user));
     }
     let user = match look_up(name) {
         Ok(user) => Arc::new(user),
         Err(NoUser::Unknown(why)) => return Err(why),
-        // Its directory service is away: what was true a while ago is better than nothing.
+        // The directory service does not answer: use the cached entry.
         Err(NoUser::NotAnswered(why)) => return known.map(|(_, user)| user).ok_or(why),
     };
-    KNOWN.with_borrow_mut(|known| {
-        if known.len() >= MAX_REMEMBERED {
+    CACHE.with_borrow_mut(|known| {
+        if known.len() >= MAX_CACHED {
             known.clear();
         }
         known.insert(name.to_owned(), (now, Arc::clone(&user)));
@@ -53,11 +53,11 @@ pub(crate) fn find(name: &str) -> Result<Arc<User>, String> {
     Ok(user)
 }
 
-/// Why there is no such user.
+/// Why a lookup failed.
 enum NoUser {
-    /// The host does not know it, or this agent cannot act for it.
+    /// The host does not know the user, or this agent cannot act for it.
     Unknown(String),
-    /// The host cannot say.
+    /// The lookup failed.
     NotAnswered(String),
 }
 
@@ -96,7 +96,7 @@ fn look_up(name: &str) -> Result<User, NoUser> {
     })
 }
 
-/// Says that this agent has not the rights for something.
+/// A message that this agent lacks the rights for something.
 pub(crate) fn cannot(what: &str) -> String {
     let way_out = match is_root() {
         true => "it lacks that right here",

@@ -1,4 +1,4 @@
-//! Answers about what is held: for people who want to know, never for the machines.
+//! Answers the agent's questions: what is held, and logs. Never used by the machines.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use model::FullName;
 use model::held::{ForeignProcess, HeldProcess, HeldReport, HeldRun};
 
-use super::{Held, Runner};
+use super::{Runner, SupervisedProcess};
 use crate::machine::{Cause, Phase, Process, Sink};
-use crate::os::pidfile::{self, Named};
+use crate::os::pidfile::{self, PidFileContent};
 use crate::os::procfs::Stat;
 use crate::os::rights::Rights;
 use crate::os::tail::Log;
-use crate::os::{clock, look, sink, user};
+use crate::os::{clock, observe, sink, user};
 use crate::{LogError, LogRequest};
 
 impl Runner {
@@ -36,10 +36,13 @@ impl Runner {
             .get(&wanted.process)
             .and_then(|key| self.held.get(key))
             .ok_or_else(|| LogError::NotHeld(wanted.process.clone()))?;
-        let (path, is_spool) = written_by(held).ok_or_else(|| nothing(&held.hold.name, held))?;
+        let (path, is_spool) =
+            written_by(held).ok_or_else(|| nothing(&held.registration.name, held))?;
         let rights = match is_spool {
             true => Rights::Agent,
-            false => Rights::of(&held.hold.spec.identity.user).map_err(LogError::Unavailable)?,
+            false => {
+                Rights::of(&held.registration.spec.identity.user).map_err(LogError::Unavailable)?
+            }
         };
         let shown = format!("{}{}", path.display(), rights.shown());
         Log::open(path, rights, is_spool, wanted.tail_lines, wanted.until)
@@ -47,12 +50,12 @@ impl Runner {
     }
 }
 
-fn of(held: &Held, boot_ms: u64) -> HeldProcess {
+fn of(held: &SupervisedProcess, boot_ms: u64) -> HeldProcess {
     let process = &held.process;
     HeldProcess {
-        process: held.hold.name.clone(),
-        incarnation: held.hold.incarnation,
-        definition_hash: held.hold.definition_hash,
+        process: held.registration.name.clone(),
+        incarnation: held.registration.incarnation,
+        definition_hash: held.registration.definition_hash,
         flag: process.flag,
         managed: process.managed,
         phase: phase(process, boot_ms),
@@ -66,7 +69,7 @@ fn of(held: &Held, boot_ms: u64) -> HeldProcess {
 
 fn phase(process: &Process, boot_ms: u64) -> String {
     let words = match &process.phase {
-        Phase::Unseen => "not looked at yet".to_owned(),
+        Phase::Unobserved => "not looked at yet".to_owned(),
         Phase::Down => "down".to_owned(),
         Phase::Up { .. } => "up".to_owned(),
         Phase::Lost { exit, .. } => format!("just lost: {exit}"),
@@ -87,22 +90,23 @@ fn phase(process: &Process, boot_ms: u64) -> String {
     }
 }
 
-/// Whoever lives behind its pid file and is neither its run nor came from it.
-fn foreign(held: &Held) -> Option<ForeignProcess> {
-    let identity = &held.hold.spec.identity;
+/// A live process that its pid file names, and that is neither its run nor a descendant of it.
+fn foreign(held: &SupervisedProcess) -> Option<ForeignProcess> {
+    let identity = &held.registration.spec.identity;
     if identity.pid_path.is_empty() {
         return None;
     }
-    let Ok(Named::Pid(pid)) = pidfile::read(Path::new(&identity.pid_path), &identity.user) else {
+    let Ok(PidFileContent::Pid(pid)) = pidfile::read(Path::new(&identity.pid_path), &identity.user)
+    else {
         return None;
     };
     let stat = Stat::read(pid).filter(Stat::is_live)?;
-    let is_ours = |run| stat.run() == run || look::came_from(pid, run).unwrap_or(true);
+    let is_ours = |run| stat.run() == run || observe::came_from(pid, run).unwrap_or(true);
     if held.process.watched().into_iter().any(is_ours) {
         return None;
     }
     Some(ForeignProcess {
-        process: held.hold.name.clone(),
+        process: held.registration.name.clone(),
         pid_path: identity.pid_path.clone(),
         pid,
         program: String::from_utf8_lossy(stat.comm.as_bytes()).into_owned(),
@@ -110,10 +114,10 @@ fn foreign(held: &Held) -> Option<ForeignProcess> {
     })
 }
 
-/// The file that shows most, and whether it is a spool of the agent's: what the current run writes into, else its log,
-/// else the output of a command under way.
-fn written_by(held: &Held) -> Option<(PathBuf, bool)> {
-    let identity = &held.hold.spec.identity;
+/// The file to show, and whether it is a spool: the output of the current run, else its log, else the output of a command
+/// under way.
+fn written_by(held: &SupervisedProcess) -> Option<(PathBuf, bool)> {
+    let identity = &held.registration.spec.identity;
     let of_sink = |sink: &Sink| (sink.path.clone(), sink.spool);
     if let Some(sink) = held.process.run_sink() {
         return Some(of_sink(sink));
@@ -121,9 +125,9 @@ fn written_by(held: &Held) -> Option<(PathBuf, bool)> {
     if !identity.log_path.is_empty()
         && let Ok(rights) = Rights::of(&identity.user)
     {
-        let name = held.hold.name.name.as_str();
+        let name = held.registration.name.name.as_str();
         let log = sink::log_file(&identity.log_path, name, &rights);
-        // One that its user may not look at is worth a word.
+        // A log that its user may not read is returned, so that opening it gives the reason.
         let found = rights.with(|| std::fs::metadata(&log));
         if !found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Some((log, false));
@@ -132,8 +136,8 @@ fn written_by(held: &Held) -> Option<(PathBuf, bool)> {
     held.process.sinks().last().map(of_sink)
 }
 
-fn nothing(name: &FullName, held: &Held) -> LogError {
-    LogError::Unavailable(match held.hold.spec.identity.log_path.as_str() {
+fn nothing(name: &FullName, held: &SupervisedProcess) -> LogError {
+    LogError::Unavailable(match held.registration.spec.identity.log_path.as_str() {
         "" if held.process.alive().is_some() => format!(
             "{name} has no log_path, and its output is not the agent's: it was started by somebody else, or is a daemon"
         ),
@@ -149,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_phase_is_told_in_words() {
+    fn the_phase_is_described() {
         let mut process = Process::new(Flag::Running, true);
         assert_eq!(phase(&process, 0), "not looked at yet");
         process.phase = Phase::Backoff {

@@ -1,16 +1,16 @@
-//! Reads the files of `configmap`, beside the loop: they may be long, or lie on a slow disk.
+//! Reads the files of `configmap` on a blocking thread: they may be large, or on a slow disk.
 
 use tokio::task::JoinHandle;
 
 use super::{Key, Runner};
-use crate::machine::{Event, Found};
+use crate::machine::{ConfigFileDigest, Event};
 use crate::os::rights::Rights;
 use crate::os::{clock, md5, shortage};
 
-pub(crate) type ConfigRead = JoinHandle<Vec<(Key, Vec<Found>)>>;
+pub(crate) type ConfigRead = JoinHandle<Vec<(Key, Vec<ConfigFileDigest>)>>;
 
 impl Runner {
-    /// Starts reading the files of everyone, if it is time, and those of new runs and specs in any case.
+    /// Starts reading the files of every process when that is due, and those of new runs and specs at once.
     pub(super) fn read_configs(&mut self) -> Option<ConfigRead> {
         let now = clock::boot_ms();
         let all = now >= self.config_due_boot_ms;
@@ -20,12 +20,12 @@ impl Runner {
         let mut wanted: Vec<(Key, Result<Rights, String>, Vec<String>)> = Vec::new();
         for (key, held) in &mut self.held {
             if all || !held.config_checked {
-                let files = held.hold.spec.configmap.iter();
+                let files = held.registration.spec.configmap.iter();
                 // An entry may be an md5 alone.
                 let files = files.filter(|file| !file.path.is_empty());
                 let paths: Vec<String> = files.map(|file| file.path.clone()).collect();
                 if !paths.is_empty() {
-                    let rights = Rights::of(&held.hold.spec.identity.user);
+                    let rights = Rights::of(&held.registration.spec.identity.user);
                     wanted.push((*key, rights, paths));
                 }
             }
@@ -37,20 +37,20 @@ impl Runner {
         Some(tokio::task::spawn_blocking(move || {
             let of = |(key, rights, paths): (Key, Result<Rights, String>, Vec<String>)| {
                 let md5 = |path: &str| md5::of_file(path, rights.as_ref().map_err(Clone::clone)?);
-                let found = paths.into_iter().map(|path| Found {
+                let found = paths.into_iter().map(|path| ConfigFileDigest {
                     md5: md5(&path),
                     path,
                 });
                 (key, found.collect())
             };
-            // Without descriptors nothing is read: a file that could not be opened has not changed.
+            // Stop when descriptors run short: a file that could not be opened has not changed.
             let readable = wanted.into_iter();
             let readable = readable.take_while(|_| shortage::require_room().is_ok());
             readable.map(of).collect()
         }))
     }
 
-    pub(super) fn configs_read(&mut self, all: Vec<(Key, Vec<Found>)>) {
+    pub(super) fn configs_read(&mut self, all: Vec<(Key, Vec<ConfigFileDigest>)>) {
         for (key, found) in all {
             self.drive(key, Event::ConfigRead(found));
         }

@@ -1,4 +1,4 @@
-//! Drives one machine: steps it, does what it says, and then watches, wakes and tells as its new state wants.
+//! Drives one machine: steps it, does its actions, then updates watches, timers and status to its new state.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,35 +9,37 @@ use model::Spec;
 use model::status::Exit;
 use rustix::process::Signal as KernelSignal;
 
-use super::side::NotStarted;
-use super::{Due, Held, Key, Runner};
+use super::side_command::StartError;
+use super::{Key, Runner, SupervisedProcess, Timer};
 use crate::journal::entry::Entry;
-use crate::machine::{Action, Alive, Cmd, Depth, Event, Form, Look, Phase, Role, Run, Signal};
-use crate::os::family::Known;
+use crate::machine::{
+    Action, Cmd, Depth, Event, Form, LiveRun, Observation, Phase, Role, Run, Signal,
+};
+use crate::os::family::WatchedRuns;
+use crate::os::observe_error::ObserveError;
 use crate::os::rights::Rights;
 use crate::os::spawn::Launch;
-use crate::os::unknown::Unknown;
-use crate::os::{check, clock, kill, look, pidfile, procfs, shortage, sink, spawn, user};
+use crate::os::{check, clock, kill, observe, pidfile, procfs, shortage, sink, spawn, user};
 
 impl Runner {
     pub(super) fn drive(&mut self, key: Key, event: Event) {
         self.step(key, event);
-        self.attend(key);
+        self.refresh(key);
     }
 
-    pub(super) fn let_go(&mut self, key: Key, gated: spawn::Gated) {
-        let run = gated.run;
-        let child = gated.open();
+    pub(super) fn release_child(&mut self, key: Key, blocked_child: spawn::BlockedChild) {
+        let run = blocked_child.run;
+        let child = blocked_child.release();
         self.exits.watch_child(run, child.pidfd);
         self.watchers.entry(run).or_default().push(key);
         if let Some(held) = self.held.get_mut(&key) {
             held.watched.push(run);
-            held.complaints = Some((run, child.complaints));
+            held.failure_pipe = Some((run, child.failure_pipe));
         }
     }
 
-    /// An agent that was killed between writing down a start and writing its pid file left none.
-    pub(super) fn mend_pid_file(&mut self, key: Key) {
+    /// Writes the pid file of a foreground run if an agent was killed between journalling the start and writing it.
+    pub(super) fn restore_pid_file(&mut self, key: Key) {
         let Some(held) = self.held.get(&key) else {
             return;
         };
@@ -45,14 +47,20 @@ impl Runner {
             return;
         };
         let alive = current.alive;
-        let identity = &held.hold.spec.identity;
+        let identity = &held.registration.spec.identity;
         let (pid, path, user) = (alive.pid(), identity.pid_path.as_ref(), &identity.user);
         let is_ours = match alive.form {
             Form::Foreground { .. } => true,
             Form::Daemon => false,
         };
         let lives = procfs::Stat::read(alive.run.pid).is_some_and(|stat| stat.run() == alive.run);
-        if is_ours && lives && matches!(pidfile::read(path, user), Ok(pidfile::Named::Nothing(_))) {
+        if is_ours
+            && lives
+            && matches!(
+                pidfile::read(path, user),
+                Ok(pidfile::PidFileContent::Nothing(_))
+            )
+        {
             let refused = self.perform(key, Action::WritePidFile(pid));
             if let Some(refused) = refused {
                 self.step(key, refused);
@@ -60,35 +68,37 @@ impl Runner {
         }
     }
 
-    /// Does one action; what it shows comes back.
+    /// Does one action; returns its event.
     pub(super) fn perform(&mut self, key: Key, action: Action) -> Option<Event> {
         let held = self.held.get_mut(&key)?;
         match action {
-            Action::Look(depth) => self.look(key, depth),
-            // A check without descriptors would blame the spec.
+            Action::Observe(depth) => self.observe(key, depth),
+            // Without descriptors the check would blame the spec.
             Action::Check(role) => Some(match shortage::require_room() {
-                Ok(()) => Event::Checked(check::check(&held.hold.spec, role)),
+                Ok(()) => Event::Checked(check::check(&held.registration.spec, role)),
                 Err(error) => self.lacks(key, shortage::words(&error)),
             }),
             Action::Spawn(role) => Some(match self.spawn(key, role) {
                 Ok(cmd) => Event::Spawned(cmd),
-                Err(NotStarted::Refused(why)) => Event::SpawnFailed(why),
-                Err(NotStarted::Shortage(why)) => self.lacks(key, why),
+                Err(StartError::Refused(why)) => Event::SpawnFailed(why),
+                Err(StartError::Shortage(why)) => self.lacks(key, why),
             }),
-            Action::Signal(alive, signal) => Some(match send(alive, signal, &held.hold.spec) {
-                Ok(()) => Event::Signalled,
-                Err(why) => Event::SignalRefused(why),
-            }),
-            Action::Kill(run) => self.begin_ending(key, Some(run)),
-            Action::Sweep => self.begin_ending(key, None),
+            Action::Signal(alive, signal) => {
+                Some(match send(alive, signal, &held.registration.spec) {
+                    Ok(()) => Event::Signalled,
+                    Err(why) => Event::SignalRefused(why),
+                })
+            }
+            Action::Kill(run) => self.begin_kill(key, Some(run)),
+            Action::Sweep => self.begin_kill(key, None),
             Action::WritePidFile(pid) => {
-                let identity = &held.hold.spec.identity;
+                let identity = &held.registration.spec.identity;
                 pidfile::write(identity.pid_path.as_ref(), pid, &identity.user)
                     .err()
                     .map(Event::PidFileRefused)
             }
             Action::RemovePidFile(pid) => {
-                let identity = &held.hold.spec.identity;
+                let identity = &held.registration.spec.identity;
                 pidfile::remove(identity.pid_path.as_ref(), pid, &identity.user);
                 None
             }
@@ -101,108 +111,104 @@ impl Runner {
                 self.forget(key);
                 None
             }
-            // Written down with the step.
+            // Journalled with the step.
             Action::End(_) | Action::Emit(_) => None,
         }
     }
 
     fn lacks(&self, key: Key, why: String) -> Event {
-        // Said once, not at every attempt.
+        // Logged once, not at every attempt.
         if let Some(held) = self.held.get(&key)
             && !held.process.message.contains(&why)
         {
-            tracing::error!(process = %held.hold.name, why, "cannot start a command: tried again later");
+            tracing::error!(process = %held.registration.name, why, "cannot start a command: tried again later");
         }
         Event::Shortage(why)
     }
 
-    fn look(&mut self, key: Key, depth: Depth) -> Option<Event> {
+    fn observe(&mut self, key: Key, depth: Depth) -> Option<Event> {
         let root = self.held.get(&key)?.process.root();
-        let look = self.look_from(key, depth, root)?;
+        let look = self.observe_from(key, depth, root)?;
         let held = self.held.get_mut(&key)?;
         let why = match look {
             Ok(look) => {
-                held.not_looked.clear();
-                return Some(Event::Looked(look));
+                held.not_observed.clear();
+                return Some(Event::Observed(look));
             }
             Err(unknown) => unknown.words(),
         };
         if let Some(why) = &why
-            && held.not_looked != *why
+            && held.not_observed != *why
         {
-            tracing::error!(process = %held.hold.name, why, "not known whether it runs");
-            held.not_looked.clone_from(why);
+            tracing::error!(process = %held.registration.name, why, "not known whether it runs");
+            held.not_observed.clone_from(why);
         }
-        Some(Event::NotLooked(why))
+        Some(Event::NotObserved(why))
     }
 
-    /// A look that knows the command from which it all came.
-    pub(super) fn look_from(
+    /// Observes a process whose family has this root.
+    pub(super) fn observe_from(
         &mut self,
         key: Key,
         depth: Depth,
         root: Option<Run>,
-    ) -> Option<Result<Look, Unknown>> {
+    ) -> Option<Result<Observation, ObserveError>> {
         let held = self.held.get(&key)?;
-        let identity = &held.hold.spec.identity;
-        let place = look::Place {
+        let identity = &held.registration.spec.identity;
+        let target = observe::Target {
             proc_name: &identity.proc_name,
-            others: look::Others(&|run| anothers(&self.held, key, run)),
+            others: observe::OtherRuns(&|run| anothers(&self.held, key, run)),
             pid_path: &identity.pid_path,
             user: &identity.user,
-            whose: held.family(root, &self.cgroups),
+            family: held.family(root, &self.cgroups),
         };
-        let known = Known {
+        let known = WatchedRuns {
             exits: &self.exits,
-            is_anothers: &|run| is_watched_by_another(&self.watchers, key, run),
+            is_of_another: &|run| is_watched_by_another(&self.watchers, key, run),
         };
-        Some(look::look(&place, depth, &mut self.families, known))
+        Some(observe::observe(&target, depth, &mut self.families, known))
     }
 
-    /// Makes the child, which waits until the step that follows is written down.
-    fn spawn(&mut self, key: Key, role: Role) -> Result<Cmd, NotStarted> {
-        shortage::require_room().map_err(|error| NotStarted::because(&error))?;
+    /// Creates the child, which blocks until the next step is journalled.
+    fn spawn(&mut self, key: Key, role: Role) -> Result<Cmd, StartError> {
+        shortage::require_room().map_err(|error| StartError::because(&error))?;
         if matches!(role, Role::Start | Role::Restart) {
-            self.end_leftovers(key).map_err(NotStarted::Shortage)?;
+            self.kill_leftovers(key).map_err(StartError::Shortage)?;
         }
         let held = self.held.get_mut(&key);
         let held = held.ok_or_else(|| "it is not held any more".to_owned())?;
-        let spec = &held.hold.spec;
-        let text = match role {
-            Role::Start => &spec.control.start_cmd,
-            Role::Stop => &spec.control.stop_cmd,
-            Role::Restart => &spec.control.restart_cmd,
-            Role::Reload => &spec.control.reload_cmd,
-            Role::Kill => &spec.control.kill_cmd,
-        };
+        let spec = &held.registration.spec;
+        let text = role.command(&spec.control);
         let user = user::find(&spec.identity.user)?;
         let log_path = match role {
             Role::Start | Role::Restart => spec.identity.log_path.as_str(),
             Role::Stop | Role::Reload | Role::Kill => "",
         };
-        let name = held.hold.name.name.as_str();
+        let name = held.registration.name.name.as_str();
         let (sink, output) = match log_path {
             "" => self.spools.open(),
             log_path => sink::open_log(log_path, name, &Rights::of_user(Arc::clone(&user)))
                 .or_else(|why| {
-                    // For want of a descriptor the run would be without its log for as long as it lasts.
+                    // After a shortage the run would lack its log as long as it lasts: fail instead.
                     shortage::require_room()?;
-                    tracing::warn!(process = %held.hold.name, why, "the log is not used");
+                    tracing::warn!(process = %held.registration.name, why, "the log is not used");
                     let (mut sink, output) = self.spools.open()?;
                     sink.instead_of_log = why;
                     Ok((sink, output))
                 }),
         }
         .map_err(|error| {
-            NotStarted::new(&error, || {
+            StartError::new(&error, || {
                 format!("the agent has no place for the command's output: {error}")
             })
         })?;
         let groups = match role {
-            Role::Start | Role::Restart => self.cgroups.for_process(&held.hold.name, &spec.runtime),
+            Role::Start | Role::Restart => self
+                .cgroups
+                .for_process(&held.registration.name, &spec.runtime),
             Role::Stop | Role::Reload | Role::Kill => self.cgroups.for_command(),
         };
-        let gated = spawn::spawn(&Launch {
+        let blocked_child = spawn::spawn(&Launch {
             command: &check::shell_text(text),
             directory: &spec.identity.setup_path,
             user: &user,
@@ -212,32 +218,34 @@ impl Runner {
             groups: &groups,
         })
         .map_err(|error| {
-            NotStarted::new(&error, || {
+            StartError::new(&error, || {
                 format!("{} could not be executed: {error}", role.field())
             })
         })?;
-        match (gated.was_made_in_group, role) {
-            (true, Role::Start | Role::Restart) => held.grouped.entered(gated.run),
-            (true, Role::Stop | Role::Reload | Role::Kill) => held.grouped.commanded(gated.run),
-            (false, _) => self.cgroups.found_stray(&held.hold.name),
+        match (blocked_child.was_made_in_group, role) {
+            (true, Role::Start | Role::Restart) => held.group_membership.entered(blocked_child.run),
+            (true, Role::Stop | Role::Reload | Role::Kill) => {
+                held.group_membership.commanded(blocked_child.run)
+            }
+            (false, _) => self.cgroups.found_stray(&held.registration.name),
         }
         match role {
             Role::Start | Role::Restart => {
-                held.started = Some(gated.run);
+                held.started = Some(blocked_child.run);
                 held.log_is_hidden = false;
             }
             Role::Stop | Role::Reload | Role::Kill => {}
         }
         let now = clock::now();
         let cmd = Cmd {
-            run: gated.run,
+            run: blocked_child.run,
             role,
-            text: text.clone(),
+            text: text.to_owned(),
             began_boot_ms: now.boot_ms,
             began_at: now.unix,
             sink,
         };
-        held.gated = Some(gated);
+        held.blocked_child = Some(blocked_child);
         Ok(cmd)
     }
 
@@ -248,10 +256,10 @@ impl Runner {
         for run in held.watched {
             self.unwatch(key, run);
         }
-        self.cgroups.forget(&held.hold.name);
-        self.write(&[Entry::Forget(held.hold.name.clone())]);
+        self.cgroups.forget(&held.registration.name);
+        self.write(&[Entry::Forget(held.registration.name.clone())]);
         self.outbox.must_sync();
-        self.names.remove(&held.hold.name);
+        self.names.remove(&held.registration.name);
     }
 
     /// A run or command of a process ended.
@@ -260,19 +268,19 @@ impl Runner {
             return;
         };
         held.watched.retain(|watched| *watched != run);
-        let complaint = held
-            .complaints
+        let failure = held
+            .failure_pipe
             .take_if(|(of, _)| *of == run)
-            .and_then(|(_, complaints)| complaints.read());
-        let event = match complaint {
-            Some(complaint) if complaint.is_shortage => self.lacks(key, complaint.why),
-            Some(complaint) => Event::SpawnFailed(complaint.why),
+            .and_then(|(_, failure_pipe)| failure_pipe.read());
+        let event = match failure {
+            Some(failure) if failure.is_shortage => self.lacks(key, failure.why),
+            Some(failure) => Event::SpawnFailed(failure.why),
             None => {
                 let sink = held.process.sink_of(run);
                 let last_line = match exit.is_success() {
                     true => String::new(),
                     false => sink.map_or_else(String::new, |sink| {
-                        let rights = sink::rights(sink, &held.hold.spec.identity.user);
+                        let rights = sink::rights(sink, &held.registration.spec.identity.user);
                         rights.map_or_else(|why| why, |rights| sink::last_line(sink, &rights))
                     }),
                 };
@@ -282,14 +290,14 @@ impl Runner {
         self.drive(key, event);
     }
 
-    /// After its steps: watches what the machine wants watched, sets its timer, tells its status.
-    pub(super) fn attend(&mut self, key: Key) {
+    /// After its steps: updates watched runs, timers and status to the machine's state.
+    pub(super) fn refresh(&mut self, key: Key) {
         loop {
             let Some(held) = self.held.get_mut(&key) else {
                 return;
             };
-            // Attended to again when the killed processes are gone: what becomes of it is told then.
-            if held.ending.is_some() {
+            // Called again when the family is killed.
+            if held.family_kill.is_some() {
                 return;
             }
             let wanted = held.process.watched();
@@ -321,10 +329,10 @@ impl Runner {
                 None => break,
             }
         }
-        self.drop_complaints(key);
-        self.mind_schedule(key);
-        self.mind_health(key);
-        self.mind_groups(key);
+        self.drop_failure_pipe(key);
+        self.update_schedule(key);
+        self.update_health_timer(key);
+        self.update_groups(key);
         let now = clock::now();
         let Some(held) = self.held.get_mut(&key) else {
             return;
@@ -333,7 +341,7 @@ impl Runner {
         if due != held.armed {
             held.armed = due;
             if let Some(at) = due {
-                self.timers.push(Reverse((at, Due::Process(key))));
+                self.timers.push(Reverse((at, Timer::Process(key))));
             }
         }
         if held.refresh(now.unix) {
@@ -341,12 +349,12 @@ impl Runner {
         }
     }
 
-    /// A run that is up has become its command and complains no more: its pipe would take a descriptor as long as it lives.
-    fn drop_complaints(&mut self, key: Key) {
+    /// Closes the failure pipe of a run that is up: it would take a descriptor as long as the run lives.
+    fn drop_failure_pipe(&mut self, key: Key) {
         if let Some(held) = self.held.get_mut(&key)
             && matches!(held.process.phase, Phase::Up { .. })
         {
-            held.complaints.take_if(|(_, pipe)| pipe.are_over());
+            held.failure_pipe.take_if(|(_, pipe)| pipe.is_closed());
         }
     }
 
@@ -361,24 +369,28 @@ impl Runner {
     }
 }
 
-/// The other held process that a run is, although this one's pid file names it too: a file that was left behind, whose
-/// number is in use again. What we started for this one is its own in any case, and two that share a pid file are one
-/// program under two names.
-fn anothers(all: &HashMap<Key, Box<Held>>, key: Key, run: Run) -> io::Result<Option<String>> {
+/// The other held process that has this run, although this one's pid file names it: a stale pid file whose number is in
+/// use again. A run that the agent started for this process is its own in any case, and two processes with the same pid
+/// file are one program under two names.
+fn anothers(
+    all: &HashMap<Key, Box<SupervisedProcess>>,
+    key: Key,
+    run: Run,
+) -> io::Result<Option<String>> {
     let Some(this) = all.get(&key) else {
         return Ok(None);
     };
-    let is_it = |held: &&Held| {
+    let is_it = |held: &&SupervisedProcess| {
         let alive = held.process.alive();
         alive.is_some_and(|alive| alive.run == run || alive.pid() == run.pid)
-            && held.hold.spec.identity.pid_path != this.hold.spec.identity.pid_path
+            && held.registration.spec.identity.pid_path != this.registration.spec.identity.pid_path
     };
     let others = all.iter().filter(|(other, _)| **other != key);
     let Some(other) = others.map(|(_, held)| held.as_ref()).find(is_it) else {
         return Ok(None);
     };
     let is_ours = procfs::has_environment(run.pid, &this.mark.0)?;
-    Ok((!is_ours).then(|| other.hold.name.to_string()))
+    Ok((!is_ours).then(|| other.registration.name.to_string()))
 }
 
 pub(super) fn is_watched_by_another(watchers: &HashMap<Run, Vec<Key>>, key: Key, run: Run) -> bool {
@@ -386,15 +398,15 @@ pub(super) fn is_watched_by_another(watchers: &HashMap<Run, Vec<Key>>, key: Key,
     watchers.is_some_and(|keys| keys.iter().any(|other| *other != key))
 }
 
-/// A daemon was found by its pid file, which its user may write: it gets what they could send. What stays in the
-/// foreground the agent has started itself.
-fn send(alive: Alive, signal: Signal, spec: &Spec) -> Result<(), String> {
+/// A daemon was found by its pid file, which its user can write: it gets only signals that its user could send. A
+/// foreground run was started by the agent itself.
+fn send(alive: LiveRun, signal: Signal, spec: &Spec) -> Result<(), String> {
     let send = |signal| match alive.form {
         Form::Daemon => kill::signal(alive.run, signal, &spec.identity.user),
         Form::Foreground { .. } => kill::signal_group(alive.run, signal),
     };
     match signal {
-        // One that was stopped in its tracks hears of it when it goes on.
+        // A process stopped by SIGSTOP gets SIGTERM when it continues.
         Signal::Terminate => send(KernelSignal::TERM).and_then(|()| send(KernelSignal::CONT)),
         Signal::HangUp => send(KernelSignal::HUP),
     }

@@ -1,10 +1,10 @@
-//! Queries: one process as a live look at the host shows it.
+//! Queries: one process as it is on the host now.
 
 use model::UnixMillis;
 use model::operation::ProcessInspection;
 
-use super::{Held, Key, Runner};
-use crate::machine::{Alive, Event};
+use super::{Key, Runner, SupervisedProcess};
+use crate::machine::{Event, LiveRun};
 use crate::os::clock;
 use crate::os::procfs::{self, Stat};
 
@@ -12,7 +12,7 @@ use crate::os::procfs::{self, Stat};
 const MAX_CMDLINE: u64 = 4096;
 
 impl Runner {
-    /// Answers a query at once, or when the program has told its version.
+    /// Answers a query at once, or when `version_cmd` has ended.
     pub(super) fn inspect(&mut self, key: Key) -> Option<Event> {
         if let Some(event) = self.find_main(key) {
             self.step_once(key, event);
@@ -34,8 +34,8 @@ impl Runner {
 
     pub(super) fn instance_of(
         &self,
-        alive: Option<Alive>,
-        held: Option<&Held>,
+        alive: Option<LiveRun>,
+        held: Option<&SupervisedProcess>,
         version: &str,
         now: UnixMillis,
     ) -> ProcessInspection {
@@ -56,7 +56,7 @@ impl Runner {
         let stat = match Stat::find(alive.pid()) {
             Ok(Some(stat)) if stat.is_live() => stat,
             Ok(_) => return instance,
-            // It is there as far as the agent knows; its figures are not known.
+            // As far as the agent knows it runs; its usage cannot be read.
             Err(_) => {
                 instance.pid = alive.pid();
                 instance.started_at = alive.started_at;
@@ -86,7 +86,7 @@ impl Runner {
         if let Some(held) = held {
             instance.health = held.process.health().to_owned();
             instance.cpu = f64::from(held.usage.cpu);
-            instance.disk = match held.hold.spec.identity.log_path.is_empty() {
+            instance.disk = match held.registration.spec.identity.log_path.is_empty() {
                 true => -1,
                 false => held.usage.disk as i64,
             };

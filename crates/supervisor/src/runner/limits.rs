@@ -1,4 +1,4 @@
-//! Keeps managed processes and groups within their limits, once for each sample.
+//! Enforces the soft limits of managed processes and groups, after each sample.
 
 use model::event::EventKind;
 
@@ -10,33 +10,39 @@ impl Runner {
         let every_ms = self.pace.period().as_millis() as u64;
         let mut sentences: Vec<(Key, EventKind, String)> = Vec::new();
         for (key, held) in &mut self.held {
-            if !held.is_judged() {
-                held.over.clear();
+            if !held.is_limited() {
+                held.limit_counters.clear();
                 continue;
             }
-            // Figures that are not known count neither for nor against it.
+            // A failed sample counts neither as over nor as below the limit.
             if !held.is_sampled {
                 continue;
             }
-            let spec = &held.hold.spec;
-            if let Some(sentence) = held.over.sample(&held.usage, spec, every_ms) {
+            let spec = &held.registration.spec;
+            if let Some(sentence) = held.limit_counters.sample(&held.usage, spec, every_ms) {
                 let kind = EventKind::ProcessResourceLimitExceed;
                 sentences.push((*key, kind, sentence));
             }
         }
-        self.judge_groups(every_ms, &mut sentences);
+        self.enforce_pool_limits(every_ms, &mut sentences);
         for (key, kind, sentence) in sentences {
-            self.drive(key, Event::Sentenced(kind, sentence));
+            self.drive(key, Event::OverLimit(kind, sentence));
         }
     }
 
-    /// Who is not managed is neither counted nor killed.
-    fn judge_groups(&mut self, every_ms: u64, sentences: &mut Vec<(Key, EventKind, String)>) {
+    /// Unmanaged members are neither counted nor killed.
+    fn enforce_pool_limits(
+        &mut self,
+        every_ms: u64,
+        sentences: &mut Vec<(Key, EventKind, String)>,
+    ) {
         for (namespace, groups) in &self.groups {
             let mut keys: Vec<Key> = self
                 .held
                 .iter()
-                .filter(|(_, held)| held.hold.name.namespace == *namespace && held.is_judged())
+                .filter(|(_, held)| {
+                    held.registration.name.namespace == *namespace && held.is_limited()
+                })
                 .map(|(key, _)| *key)
                 .collect();
             keys.sort();
@@ -46,10 +52,10 @@ impl Runner {
                     let Some(held) = self.held.get(key) else {
                         continue;
                     };
-                    if !belongs(&held.hold.labels, group) {
+                    if !belongs(&held.registration.labels, group) {
                         continue;
                     }
-                    let limits = &held.hold.spec.resource;
+                    let limits = &held.registration.spec.resource;
                     victims.push(*key);
                     members.push(Member {
                         cpu: Share {

@@ -1,5 +1,5 @@
-//! What the agent is to be told. Ends and events wait here until the journal is durable; of a process's statuses only
-//! the latest waits. The agent may be slow: supervision does not wait for it.
+//! Notices for the agent. Results and events wait here for a journal sync; of a process's statuses only the latest waits.
+//! The agent may be slow: supervision does not wait for it.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -11,15 +11,15 @@ use crate::Notice;
 #[derive(Debug)]
 pub(crate) struct Outbox {
     notices: mpsc::Sender<Notice>,
-    /// Not to be told before the next sync.
+    /// Wait for the next sync.
     unsynced: Vec<Notice>,
-    /// Not to be told before the sync under way is over.
+    /// Wait for the sync under way.
     syncing: Vec<Notice>,
     /// Bounded by what the journal keeps for the server.
     ready: VecDeque<Notice>,
     changed: VecDeque<Key>,
     changed_set: HashSet<Key>,
-    /// Something was written that must be durable soon, with or without a notice.
+    /// A sync is needed, with or without a notice.
     must_sync: bool,
 }
 
@@ -36,18 +36,18 @@ impl Outbox {
         }
     }
 
-    /// To be told once what was written is durable.
+    /// Sends this after the next sync.
     pub(crate) fn after_sync(&mut self, notice: Notice) {
         self.unsynced.push(notice);
         self.must_sync = true;
     }
 
-    /// What was written must become durable at the end of this turn.
+    /// Requests a sync at the end of this turn.
     pub(crate) fn must_sync(&mut self) {
         self.must_sync = true;
     }
 
-    /// To be told at once.
+    /// Sends this at once.
     pub(crate) fn push(&mut self, notice: Notice) {
         self.ready.push_back(notice);
     }
@@ -62,18 +62,18 @@ impl Outbox {
         self.must_sync
     }
 
-    /// A sync begins that covers everything that was written so far.
+    /// A sync begins that covers everything written so far.
     pub(crate) fn sync_begins(&mut self) {
         self.must_sync = false;
         self.syncing.append(&mut self.unsynced);
     }
 
-    /// The sync under way is over.
+    /// The sync under way succeeded.
     pub(crate) fn synced(&mut self) {
         self.ready.extend(self.syncing.drain(..));
     }
 
-    /// The sync under way failed: what it should have covered waits for the next.
+    /// The sync under way failed: its notices wait for the next.
     pub(crate) fn sync_failed(&mut self) {
         self.must_sync = true;
         self.syncing.append(&mut self.unsynced);
@@ -96,7 +96,7 @@ impl Outbox {
             }
             if let Some(key) = self.changed.pop_front() {
                 self.changed_set.remove(&key);
-                // Forgotten meanwhile: nothing to tell.
+                // A process that was forgotten meanwhile has no status.
                 if let Some(notice) = status(key) {
                     permit.send(notice);
                 }
@@ -104,8 +104,8 @@ impl Outbox {
         }
     }
 
-    /// Waits until the channel takes something; false when nobody listens any more.
-    pub(crate) async fn heard(&self) -> bool {
+    /// Waits until the channel has room; false when its receiver is gone.
+    pub(crate) async fn has_room(&self) -> bool {
         self.notices.reserve().await.is_ok()
     }
 }
@@ -123,42 +123,42 @@ mod tests {
         Notice::Ended(OpId { task, ordinal }, outcome)
     }
 
-    fn told(outbox: &mut Outbox, heard: &mut mpsc::Receiver<Notice>) -> Vec<u32> {
+    fn sent(outbox: &mut Outbox, received: &mut mpsc::Receiver<Notice>) -> Vec<u32> {
         outbox.send(|_| None);
         let ordinal = |notice| match notice {
             Notice::Ended(id, _) => Some(id.ordinal),
             Notice::Status(..) | Notice::Event(..) => None,
         };
-        std::iter::from_fn(|| heard.try_recv().ok())
+        std::iter::from_fn(|| received.try_recv().ok())
             .filter_map(ordinal)
             .collect()
     }
 
     #[test]
-    fn what_comes_during_a_sync_waits_for_the_next() {
-        let (notices, mut heard) = mpsc::channel(8);
+    fn a_notice_during_a_sync_waits_for_the_next() {
+        let (notices, mut received) = mpsc::channel(8);
         let mut outbox = Outbox::new(notices);
         outbox.after_sync(ended(1));
         outbox.sync_begins();
         outbox.after_sync(ended(2));
-        assert!(told(&mut outbox, &mut heard).is_empty());
+        assert!(sent(&mut outbox, &mut received).is_empty());
         outbox.synced();
-        assert_eq!(told(&mut outbox, &mut heard), [1]);
+        assert_eq!(sent(&mut outbox, &mut received), [1]);
         assert!(outbox.needs_sync());
     }
 
     #[test]
-    fn what_a_failed_sync_should_have_covered_waits_in_order() {
-        let (notices, mut heard) = mpsc::channel(8);
+    fn notices_of_a_failed_sync_wait_in_order() {
+        let (notices, mut received) = mpsc::channel(8);
         let mut outbox = Outbox::new(notices);
         outbox.after_sync(ended(1));
         outbox.sync_begins();
         outbox.after_sync(ended(2));
         outbox.sync_failed();
-        assert!(told(&mut outbox, &mut heard).is_empty());
+        assert!(sent(&mut outbox, &mut received).is_empty());
         outbox.sync_begins();
         outbox.synced();
-        assert_eq!(told(&mut outbox, &mut heard), [1, 2]);
+        assert_eq!(sent(&mut outbox, &mut received), [1, 2]);
         assert!(!outbox.needs_sync());
     }
 }

@@ -1,4 +1,4 @@
-//! Keeps files that something writes into from growing without end: spools are cut, logs are rotated.
+//! Bounds output files: spools are cut, logs are rotated.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::os::rights::Rights;
 use crate::os::rotate::Rotation;
 use crate::os::{self, sink};
 
-/// Logs that are being rotated beside the loop: a long one takes a while to copy. Each with why it could not be.
+/// Logs that are being rotated on a blocking thread, because a long one takes a while to copy.
 pub(crate) type Rotating = JoinHandle<Vec<(Key, Result<(), String>)>>;
 
 /// A log that is too long.
@@ -24,8 +24,8 @@ pub(crate) struct LongLog {
 }
 
 impl Runner {
-    /// Looks at those files that were growing, every few rounds at all others but the spools of processes that used no
-    /// cpu, without which nobody writes, and now and then at those, too. The logs that are too long.
+    /// Checks the files that were growing; every few rounds all others but the spools of processes that used no CPU and so
+    /// wrote nothing; and rarely those, too. Returns the logs that are too long.
     pub(super) fn bound_output(&mut self) -> Vec<LongLog> {
         self.bound_rounds = self.bound_rounds.wrapping_add(1);
         let all = self.bound_rounds.is_multiple_of(BOUND_ALL_EVERY);
@@ -38,7 +38,7 @@ impl Runner {
             }
             held.writes_much = false;
             for sink in held.process.sinks() {
-                let rights = match sink::rights(sink, &held.hold.spec.identity.user) {
+                let rights = match sink::rights(sink, &held.registration.spec.identity.user) {
                     Ok(rights) => rights,
                     Err(why) => {
                         tracing::debug!(why, "cannot bound output");
@@ -54,8 +54,9 @@ impl Runner {
                         if !sink.spool && !is_hidden && error.kind() != io::ErrorKind::NotFound {
                             held.log_is_hidden = true;
                             let why = os::plain(&error);
-                            let said = format!("log_path: {path} cannot be looked at{who}: {why}");
-                            hidden.push((*key, Err(said)));
+                            let message =
+                                format!("log_path: {path} cannot be looked at{who}: {why}");
+                            hidden.push((*key, Err(message)));
                         }
                         continue;
                     }
@@ -66,7 +67,7 @@ impl Runner {
                 }
                 held.writes_much |= size > held.output_size + sink::MUCH;
                 held.output_size = size;
-                let rotation = Rotation::from(&held.hold.spec.runtime);
+                let rotation = Rotation::from(&held.registration.spec.runtime);
                 if !sink.spool && rotation.is_due(size) {
                     long.push(LongLog {
                         key: *key,
@@ -78,7 +79,7 @@ impl Runner {
             }
         }
         for side in self.sides.values() {
-            // Gone with its command: nothing to bound.
+            // The file may be gone with its command.
             let _ = sink::bound(&side.sink, &Rights::Agent);
         }
         self.rotated(hidden);

@@ -1,7 +1,7 @@
-//! How often the agent looks around: less often where that takes more of the CPU than the agent may use.
+//! How often the agent samples processes: less often when that takes more CPU than `cpu_max`.
 //!
-//! Only looking is stretched, which is what grows with the number of processes. Ends of runs, operations, timers and the
-//! bound of logs are as prompt as ever.
+//! Only the sampling period is stretched, because its cost grows with the number of processes. Exits, operations, timers
+//! and log bounds keep their pace.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Pace {
         self.every * self.stretch
     }
 
-    /// At the end of a period; true when the next one is to have another length.
+    /// Called at the end of a period; true when the next one has another length.
     pub(super) fn turn(&mut self) -> bool {
         let Some(cpu_max) = self.cpu_max else {
             return false;
@@ -62,8 +62,8 @@ impl Pace {
     }
 }
 
-/// The period after one in which the agent used so many percent of a core. It shrinks only when twice the work would
-/// still be within the limit, so that it does not swing.
+/// The next stretch after a period with this CPU usage. It shrinks only if twice the work would be within the limit, so
+/// that it does not oscillate.
 fn next_stretch(stretch: u32, used: f64, cpu_max: u32) -> u32 {
     let cpu_max = f64::from(cpu_max);
     if used > cpu_max {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_period_is_stretched_while_the_agent_uses_too_much_and_no_further_than_a_bound() {
+    fn the_period_is_stretched_up_to_a_bound() {
         let mut stretches = vec![1];
         for used in [60.0, 60.0, 51.0, 60.0, 60.0, 50.0, 25.0] {
             stretches.push(next_stretch(*stretches.last().unwrap(), used, 50));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_grows_with_looking_settles_below_the_limit() {
+    fn the_stretch_settles_below_the_limit() {
         // As much as 110 % of a core at the ordinary pace, and 5 % whatever the pace.
         let used = |stretch: u32| 5.0 + 105.0 / f64::from(stretch);
         let mut stretch = 1;

@@ -1,17 +1,17 @@
-//! Requests of the agent. A batch is taken, written, synced once, and only then acted on.
+//! Requests of the agent. A batch is written, synced once, and only then acted on.
 
 use model::group::ProcessGroup;
 use model::operation::Op;
 use model::{Code, Namespace, Outcome};
 
-use super::{Held, Key, Runner};
+use super::{Key, Runner, SupervisedProcess};
 use crate::journal::entry::Entry;
-use crate::machine::{Alive, Event, Process, Ticket};
-use crate::os::unknown::Unknown;
-use crate::os::{clock, look};
+use crate::machine::{Event, LiveRun, Process, Ticket};
+use crate::os::observe_error::ObserveError;
+use crate::os::{clock, observe};
 use crate::{Notice, Operation, Registration, Request};
 
-/// What was taken and not begun.
+/// Accepted requests that are not begun yet.
 #[derive(Debug, Default)]
 struct Pending {
     taken: Vec<(Key, Ticket)>,
@@ -28,7 +28,7 @@ impl Runner {
                     pending.begin.extend(key.map(|key| (key, Event::Held)));
                 }
                 Request::Forget(name) => {
-                    // What came before it comes first, and what comes after it may be of the same name.
+                    // Requests before it must begin first, and a later one may have the same name.
                     self.begin(std::mem::take(&mut pending));
                     if let Some(key) = self.names.get(&name).copied() {
                         self.drive(key, Event::Forget);
@@ -49,7 +49,7 @@ impl Runner {
                     self.ledger.acknowledge_events(up_to);
                     self.write(&[Entry::EventsAcknowledged(up_to)]);
                 }
-                // What came before a question is part of its answer. Whoever asked may have gone.
+                // The answer includes the requests before it. The receiver may be gone.
                 Request::Held(answer) => {
                     self.begin(std::mem::take(&mut pending));
                     drop(answer.send(self.held_report()));
@@ -77,7 +77,7 @@ impl Runner {
         };
     }
 
-    /// Makes what was taken durable, all at once, and then acts on it.
+    /// Makes accepted operations durable with one sync, then acts on them.
     fn begin(&mut self, pending: Pending) {
         if !pending.taken.is_empty()
             && let Err(why) = self.make_durable()
@@ -99,13 +99,13 @@ impl Runner {
         }
     }
 
-    /// What could not be written down is not done.
+    /// Ends operations that could not be journalled, without carrying them out.
     fn refuse(&mut self, taken: &[(Key, Ticket)], why: &str) {
         for (key, ticket) in taken {
             if let Some(held) = self.held.get_mut(key) {
                 held.process.queue.retain(|waiting| waiting.id != ticket.id);
-                // It may have been written all the same.
-                let name = held.hold.name.clone();
+                // The operation may have been written all the same.
+                let name = held.registration.name.clone();
                 let state = Entry::State(name, Box::new(held.process.clone()));
                 self.write(&[state]);
             }
@@ -119,9 +119,9 @@ impl Runner {
         }
     }
 
-    /// Holds a process; `None` when that changes nothing.
+    /// Takes a registration; `None` if it changes nothing.
     fn hold(&mut self, hold: Registration) -> Option<Key> {
-        let entry = Entry::Hold(Box::new((&hold).into()));
+        let entry = Entry::Hold(Box::new(hold.clone()));
         let Some(key) = self.names.get(&hold.name).copied() else {
             self.write(&[entry]);
             self.outbox.must_sync();
@@ -129,21 +129,21 @@ impl Runner {
             return Some(self.insert(hold, process));
         };
         let held = self.held.get_mut(&key)?;
-        let anew = held.hold.incarnation != hold.incarnation;
+        let anew = held.registration.incarnation != hold.incarnation;
         let wanted = Registration {
-            flag: held.hold.flag,
-            managed: held.hold.managed,
+            flag: held.registration.flag,
+            managed: held.registration.managed,
             ..hold.clone()
         };
-        if wanted == held.hold && !held.process.forgetting {
+        if wanted == held.registration && !held.process.forgetting {
             return None;
         }
         if anew {
             held.process.register_anew(hold.flag, hold.managed);
         }
-        held.hold = hold;
+        held.registration = hold;
         held.config_checked = false;
-        held.grouped.look_again();
+        held.group_membership.look_again();
         self.write(&[entry]);
         self.outbox.must_sync();
         Some(key)
@@ -153,12 +153,12 @@ impl Runner {
         let key = Key(self.next_key);
         self.next_key += 1;
         self.names.insert(hold.name.clone(), key);
-        let held = Held::new(hold, process, &self.agent);
+        let held = SupervisedProcess::new(hold, process, &self.agent);
         self.held.insert(key, Box::new(held));
         key
     }
 
-    /// Takes an operation, unless it is known already or can be answered at once.
+    /// Accepts an operation, unless it is known already or can be answered at once.
     fn accept(&mut self, operation: Operation) -> Option<(Key, Ticket)> {
         let id = operation.id;
         if self.ledger.is_done(id) {
@@ -169,7 +169,7 @@ impl Runner {
             return None;
         }
         let Some(key) = self.names.get(&operation.process).copied() else {
-            self.operate_on_stranger(operation);
+            self.operate_on_unheld(operation);
             return None;
         };
         let held = self.held.get_mut(&key)?;
@@ -189,28 +189,28 @@ impl Runner {
             );
             return None;
         }
-        let name = held.hold.name.clone();
+        let name = held.registration.name.clone();
         let state = Entry::State(name, Box::new(held.process.clone()));
         self.write(&[state]);
         Some((key, ticket))
     }
 
     /// An operation on a process that is not held.
-    fn operate_on_stranger(&mut self, operation: Operation) {
+    fn operate_on_unheld(&mut self, operation: Operation) {
         let now = clock::unix();
         let success = || Outcome::plain(Code::OK, "success", now);
         match operation.op {
             Op::Query => {
                 let probe = operation.probe.unwrap_or_default();
-                let alive = look::probe(&probe);
+                let alive = observe::probe(&probe);
                 let runs = matches!(alive, Ok(Some(_)));
                 if runs
                     && !probe.version_cmd.is_empty()
-                    && self.ask_stranger_version(operation.id, &operation.process, &probe)
+                    && self.ask_unheld_version(operation.id, &operation.process, &probe)
                 {
                     return;
                 }
-                let outcome = self.stranger_outcome(alive, "");
+                let outcome = self.unheld_outcome(alive, "");
                 self.end_now(operation.id, outcome);
             }
             Op::Unmanage => {
@@ -227,9 +227,9 @@ impl Runner {
     }
 
     /// The answer to a query about a process that is not held.
-    pub(super) fn stranger_outcome(
+    pub(super) fn unheld_outcome(
         &self,
-        alive: Result<Option<Alive>, Unknown>,
+        alive: Result<Option<LiveRun>, ObserveError>,
         version: &str,
     ) -> Outcome {
         let now = clock::unix();
@@ -247,7 +247,7 @@ impl Runner {
         }
     }
 
-    /// An end that no machine has a part in.
+    /// Ends an operation that no machine has accepted.
     pub(super) fn end_now(&mut self, id: model::OpId, outcome: Outcome) {
         self.write(&[Entry::Ended(id, Box::new(outcome.clone()))]);
         self.ledger.ended(id, outcome.clone());

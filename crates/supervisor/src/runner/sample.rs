@@ -1,24 +1,24 @@
-//! Figures of usage: read once a period for every process together, told rarely and only where they changed.
+//! Usage: sampled once a period for all processes together, reported rarely and only when it changed.
 
 use std::path::PathBuf;
 
 use tokio::task::JoinHandle;
 
-use super::{Held, Key, Runner, is_lost};
+use super::{Key, Runner, SupervisedProcess, is_lost};
 use crate::machine::{Event, Usage};
 use crate::os::rights::Rights;
 use crate::os::sample::Root;
 use crate::os::{clock, disk};
 
-/// Bytes under the log paths, counted beside the loop: a walk may take long.
+/// Bytes under the log paths, counted on a blocking thread: a walk may take long.
 pub(crate) type DiskCount = JoinHandle<Vec<(Key, Result<u64, String>)>>;
 
 impl Runner {
-    /// Once a period: whoever is down may have been started by somebody else, and whoever is up is sampled.
+    /// Once a period: observes processes that are down, which may have been started by hand, and samples those that are up.
     pub(super) fn period(&mut self) {
         self.exits.reap_orphans(clock::boot_ms());
-        self.mind_dir();
-        self.mind_clock();
+        self.check_dir();
+        self.check_clock();
         let names = &self.names;
         self.cgroups.tidy_forgotten(|name| names.contains_key(name));
         let resting: Vec<Key> = self
@@ -30,13 +30,13 @@ impl Runner {
         for key in resting {
             self.drive(key, Event::Tick);
         }
-        self.mind_wrapped();
+        self.find_wrapped_programs();
         self.sample();
         self.enforce_limits();
     }
 
-    /// Without its directory the agent goes on, but the next one will not know what this one did. Said once.
-    fn mind_dir(&mut self) {
+    /// Logs once that the agent's directory is gone: the agent goes on, but its next start will not know what it did.
+    fn check_dir(&mut self) {
         let is_lost = is_lost(&self.dir, &self.agent);
         if is_lost && !self.dir_is_lost {
             let dir = self.dir.display();
@@ -62,8 +62,10 @@ impl Runner {
         let pass = self.sampler.pass(&roots);
         let now = clock::now();
         let report_ms = self.options.report_usage_every.as_millis() as u64;
-        let limited = |held: &Held| held.hold.spec.runtime.net_max.is_some() && held.is_judged();
-        // Half a period early is not too early: a tick that comes a moment before its time would cost a whole one.
+        let limited = |held: &SupervisedProcess| {
+            held.registration.spec.runtime.net_max.is_some() && held.is_limited()
+        };
+        // Half a period early counts as due: a tick that comes a moment too early would delay it by a whole period.
         let soon = now.boot_ms + self.pace.period().as_millis() as u64 / 2;
         let is_due =
             soon >= self.traffic_due_boot_ms || self.held.values().any(|held| limited(held));
@@ -88,14 +90,16 @@ impl Runner {
                 net: rate.copied().unwrap_or(held.usage.net),
                 disk: held.usage.disk,
             };
-            if now.boot_ms >= held.usage_told_boot_ms + report_ms && held.refresh_usage(now.unix) {
-                held.usage_told_boot_ms = now.boot_ms;
+            if now.boot_ms >= held.usage_reported_boot_ms + report_ms
+                && held.refresh_usage(now.unix)
+            {
+                held.usage_reported_boot_ms = now.boot_ms;
                 self.outbox.status_changed(*key);
             }
         }
     }
 
-    /// Starts counting the bytes under every log path, if it is time, and under those of new runs in any case.
+    /// Starts counting the bytes under every log path when that is due, and under those of new runs at once.
     pub(super) fn count_disk(&mut self) -> Option<DiskCount> {
         let now = clock::boot_ms();
         let all = now >= self.disk_due_boot_ms;
@@ -104,11 +108,12 @@ impl Runner {
         }
         let mut paths: Vec<(Key, PathBuf, Rights)> = Vec::new();
         for (key, held) in &mut self.held {
-            let log_path = &held.hold.spec.identity.log_path;
-            let limited = held.hold.spec.runtime.log_bytes_max.is_some() && held.is_judged();
+            let log_path = &held.registration.spec.identity.log_path;
+            let limited =
+                held.registration.spec.runtime.log_bytes_max.is_some() && held.is_limited();
             if !log_path.is_empty() && (all || limited || !held.disk_counted) {
-                // A user whom the host does not know has no files to count.
-                let rights = Rights::of(&held.hold.spec.identity.user);
+                // An unknown user has no files to count.
+                let rights = Rights::of(&held.registration.spec.identity.user);
                 paths.extend(rights.map(|rights| (*key, PathBuf::from(log_path), rights)));
             }
             held.disk_counted = true;
@@ -143,19 +148,19 @@ impl Runner {
             if let Err(why) = &count
                 && !held.disk_is_hidden
             {
-                tracing::warn!(process = %held.hold.name, why, "its disk usage is not known");
+                tracing::warn!(process = %held.registration.name, why, "its disk usage is not known");
             }
             held.disk_is_hidden = count.is_err();
             held.usage.disk = count.unwrap_or(0);
-            // The first figure is worth telling by itself.
-            if held.told.disk == 0 && held.refresh_usage(now) {
+            // The first value is reported at once.
+            if held.reported.disk == 0 && held.refresh_usage(now) {
                 self.outbox.status_changed(key);
             }
         }
     }
 }
 
-/// Two decimals are plenty, and change less often.
+/// Two decimals: more would change, and so be reported, more often.
 fn rounded(percent: f64) -> f32 {
     ((percent * 100.0).round() / 100.0) as f32
 }

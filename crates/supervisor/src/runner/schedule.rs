@@ -1,26 +1,26 @@
-//! Wakes periodic processes when a time of their schedule has come, by the host's own time zone.
+//! Wakes periodic processes when their schedule is due, in the host's time zone.
 
 use std::cmp::Reverse;
 
 use chrono::Local;
 
-use super::{Due, Key, Runner};
+use super::{Key, Runner, Timer};
 use crate::machine::{Event, Schedule, wall_time};
 use crate::os::clock;
 
-/// The clock on the wall was set when it moves so far against the one that only goes on.
+/// The wall clock was set if it moves this far against the boot clock.
 const CLOCK_WAS_SET_MS: i64 = 1_000;
-/// A timer may ring that much before its time by the clock on the wall.
+/// A timer may fire this much early by the wall clock.
 const EARLY_MS: i64 = 500;
 
 impl Runner {
-    /// Gives it a schedule, or takes it away, as its spec and state want.
-    pub(super) fn mind_schedule(&mut self, key: Key) {
+    /// Sets or removes its schedule to match its spec and state.
+    pub(super) fn update_schedule(&mut self, key: Key) {
         let now = clock::now();
         let Some(held) = self.held.get_mut(&key) else {
             return;
         };
-        let rule = &held.hold.spec.monitor_policy.crontab_rule;
+        let rule = &held.registration.spec.monitor_policy.crontab_rule;
         if !held.process.is_scheduled(&held.context(now)) {
             held.schedule = None;
             held.schedule_due_boot_ms = None;
@@ -48,11 +48,11 @@ impl Runner {
             now.boot_ms + wait_ms
         });
         if let Some(at) = held.schedule_due_boot_ms {
-            self.timers.push(Reverse((at, Due::Schedule(key))));
+            self.timers.push(Reverse((at, Timer::Schedule(key))));
         }
     }
 
-    pub(super) fn schedule_rings(&mut self, key: Key) {
+    pub(super) fn schedule_timer_fired(&mut self, key: Key) {
         let now = clock::unix();
         let Some(held) = self.held.get(&key) else {
             return;
@@ -69,8 +69,8 @@ impl Runner {
         self.drive(key, Event::Scheduled(wall_time(due, &Local)));
     }
 
-    /// After the clock was set, every next time is another.
-    pub(super) fn mind_clock(&mut self) {
+    /// Recomputes every next time after the clock was set.
+    pub(super) fn check_clock(&mut self) {
         let now = clock::now();
         let lead_ms = now.unix.0 - now.boot_ms as i64;
         let moved_ms = (lead_ms - self.wall_lead_ms).abs();
@@ -86,7 +86,7 @@ impl Runner {
             .collect();
         for key in scheduled {
             self.advance_schedule(key, now.unix);
-            self.attend(key);
+            self.refresh(key);
         }
     }
 }

@@ -1,44 +1,44 @@
-//! One step of one machine: its new state is written first, then its actions are done in order, and what an action shows
-//! goes back into the machine before the next.
+//! One step of one machine: journals its new state, then does its actions in order. The event that an action returns goes
+//! into the machine before the next action.
 
 use model::Outcome;
-use model::event::Event as Happening;
+use model::event::Event as ProcessEvent;
 use model::operation::{CommandRun, MAX_OUTPUT};
 
-use super::{Held, Key, Runner};
+use super::{Key, Runner, SupervisedProcess};
 use crate::Notice;
 use crate::journal::entry::Entry;
-use crate::machine::{Action, Boot, Ending, Event, Moment, Process};
+use crate::machine::{Action, Boot, Event, Moment, OperationEnd, Process};
 use crate::os::spools::Spools;
 use crate::os::{clock, sink};
 
 /// The longest message of an operation that is taken from a command's output.
 const MAX_MESSAGE: usize = 4096;
 
-/// What a step comes to, before any of it is done.
+/// The result of a step, before any of it is written or done.
 struct Plan {
     entries: Vec<Entry>,
     todo: Vec<Todo>,
 }
 
-/// What is left to be done of a step that is written down.
+/// What is left to do of a journalled step.
 #[derive(Debug)]
 pub(crate) enum Todo {
     Do(Action),
-    /// Tell it, in its turn: an end is not told before the kill that belongs to it.
+    /// Send it in order: a result is not sent before the kill that belongs to it.
     Tell(Notice),
 }
 
 impl Runner {
-    /// Steps a machine and does what it says. While killed processes are awaited, the event waits with its actions.
+    /// Steps a machine and does its actions. While a family is being killed, the event waits.
     pub(super) fn step(&mut self, key: Key, event: Event) {
         self.go_on(key, Some(event));
     }
 
-    /// Does what is to be done, in order: the actions, and what each shows, then the events that came meanwhile.
+    /// Does waiting actions in order, with the event that each returns, then the events that came meanwhile.
     pub(super) fn go_on(&mut self, key: Key, event: Option<Event>) {
         if let Some(held) = self.held.get_mut(&key)
-            && held.ending.is_some()
+            && held.family_kill.is_some()
         {
             held.later.extend(event);
             return;
@@ -47,7 +47,11 @@ impl Runner {
             self.step_once(key, event);
         }
         loop {
-            let Some(held) = self.held.get_mut(&key).filter(|held| held.ending.is_none()) else {
+            let Some(held) = self
+                .held
+                .get_mut(&key)
+                .filter(|held| held.family_kill.is_none())
+            else {
                 return;
             };
             if let Some(todo) = held.todo.pop_front() {
@@ -67,22 +71,25 @@ impl Runner {
         }
     }
 
-    /// Steps a machine: what it says is to be done before anything else of this process.
+    /// Steps a machine: its actions come before all others of this process.
     pub(super) fn step_once(&mut self, key: Key, event: Event) {
         let Some(plan) = self.plan(key, event) else {
             return;
         };
-        let gated = self.held.get_mut(&key).and_then(|held| held.gated.take());
+        let blocked_child = self
+            .held
+            .get_mut(&key)
+            .and_then(|held| held.blocked_child.take());
         let written = self.write(&plan.entries);
         self.take_up(key, plan.todo);
-        if let Some(gated) = gated {
+        if let Some(blocked_child) = blocked_child {
             let held = self.held.get(&key);
-            let asked = held.is_some_and(|held| held.process.operation().is_some());
-            match written || !asked {
-                // It is written down: now it may run. What keeps a process up runs in any case.
-                true => self.let_go(key, gated),
+            let is_operation = held.is_some_and(|held| held.process.operation().is_some());
+            match written || !is_operation {
+                // Journalled, so it may run. A restart by the agent runs in any case.
+                true => self.release_child(key, blocked_child),
                 false => {
-                    drop(gated);
+                    drop(blocked_child);
                     let why = "the agent's journal cannot be written: is the disk full?";
                     self.step_once(key, Event::SpawnFailed(why.to_owned()));
                 }
@@ -90,8 +97,8 @@ impl Runner {
         }
     }
 
-    /// Steps every machine for a host that was restarted. One record holds all of it: however often the agent ends in
-    /// the middle of this, each machine hears of it once.
+    /// Steps every machine after a reboot of the host. One record holds all of it, so that each machine takes the reboot once,
+    /// even if the agent dies in the middle.
     pub(super) fn step_all_for_new_boot(&mut self, keys: &[Key]) {
         let mut plans = Vec::with_capacity(keys.len());
         let mut entries = vec![Entry::Opened {
@@ -123,28 +130,28 @@ impl Runner {
             todo: Vec::with_capacity(actions.len()),
         };
         for action in actions {
-            let told = match &action {
+            let reported = match &action {
                 Action::End(ending) => {
-                    let outcome = outcome(ending, now, &held.hold.spec.identity.user);
+                    let outcome = outcome(ending, now, &held.registration.spec.identity.user);
                     self.ledger.ended(ending.id, outcome.clone());
                     let entry = Entry::Ended(ending.id, Box::new(outcome.clone()));
                     Some((entry, Notice::Ended(ending.id, outcome)))
                 }
                 Action::Emit(emission) => {
-                    let event = Happening {
+                    let event = ProcessEvent {
                         at: now.unix,
-                        process: held.hold.name.clone(),
+                        process: held.registration.name.clone(),
                         kind: emission.kind,
                         reason: emission.reason.clone(),
                         exit: emission.exit,
-                        report_id: held.hold.spec.warn_report_policy.report_id,
+                        report_id: held.registration.spec.warn_report_policy.report_id,
                     };
                     let number = self.ledger.next_event(now.unix);
-                    self.ledger.happened(number, event.clone());
+                    self.ledger.add_event(number, event.clone());
                     let entry = Entry::Happened(number, event.clone());
                     Some((entry, Notice::Event(number, event)))
                 }
-                Action::Look(_)
+                Action::Observe(_)
                 | Action::Check(_)
                 | Action::Spawn(_)
                 | Action::Signal(..)
@@ -156,7 +163,7 @@ impl Runner {
                 | Action::FindVersion
                 | Action::Forgotten => None,
             };
-            plan.todo.push(match told {
+            plan.todo.push(match reported {
                 Some((entry, notice)) => {
                     plan.entries.push(entry);
                     Todo::Tell(notice)
@@ -169,7 +176,7 @@ impl Runner {
                 self.outbox.must_sync();
             }
             let state = Box::new(held.process.clone());
-            let name = held.hold.name.clone();
+            let name = held.registration.name.clone();
             plan.entries.push(Entry::State(name, state));
         }
         give_back_spools(&before, held, &mut self.spools);
@@ -185,8 +192,8 @@ impl Runner {
     }
 }
 
-/// The outcome of an operation, with what its command wrote, as far as the process's user may read it.
-fn outcome(ending: &Ending, now: Moment, user: &str) -> Outcome {
+/// The outcome of an operation, with its command's output as far as the process's user may read it.
+fn outcome(ending: &OperationEnd, now: Moment, user: &str) -> Outcome {
     let ran = ending.ran.as_ref().map(|ran| CommandRun {
         command: ran.cmd.text.clone(),
         exit: ran.exit,
@@ -196,10 +203,10 @@ fn outcome(ending: &Ending, now: Moment, user: &str) -> Outcome {
             Err(why) => why,
         },
     });
-    let said = ran.as_ref().map_or("", |ran| ran.output.trim());
-    let message = match (ending.output_speaks, said) {
+    let output = ran.as_ref().map_or("", |ran| ran.output.trim());
+    let message = match (ending.prefers_output, output) {
         (false, _) | (true, "") => ending.message.clone(),
-        (true, said) => tail_of(said, MAX_MESSAGE).to_owned(),
+        (true, output) => tail_of(output, MAX_MESSAGE).to_owned(),
     };
     Outcome {
         flag: ending.flag,
@@ -219,8 +226,8 @@ fn tail_of(text: &str, max: usize) -> &str {
     &text[begin..]
 }
 
-/// Spool files that the machine spoke of before this step and does not any more.
-fn give_back_spools(before: &Process, held: &Held, spools: &mut Spools) {
+/// Gives back the spool files that the machine no longer refers to after this step.
+fn give_back_spools(before: &Process, held: &SupervisedProcess, spools: &mut Spools) {
     for sink in before.sinks().filter(|sink| sink.spool) {
         if !held.process.sinks().any(|still| still.path == sink.path) {
             spools.give_back(&sink.path);

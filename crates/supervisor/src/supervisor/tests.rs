@@ -1,4 +1,4 @@
-//! A journal of another boot of the host, which only a test from inside can write.
+//! A journal of an earlier boot, which only a unit test can write.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use tokio::sync::{mpsc, watch};
 use super::{Options, Supervisor};
 use crate::journal::Journal;
 use crate::journal::entry::Entry;
-use crate::machine::{Alive, CurrentRun, Form, Phase, Process, Ticket, tests_spec};
+use crate::machine::{CurrentRun, Form, LiveRun, Phase, Process, Ticket, tests_spec};
 use crate::os::procfs::Stat;
 use crate::{Notice, Registration};
 
 #[tokio::test]
-async fn after_a_restart_of_the_host_operations_end_and_kept_processes_come_back() {
+async fn a_reboot_ends_operations_and_restarts_managed_processes() {
     let dir = tempfile::tempdir().unwrap();
     let mut spec = tests_spec();
     spec.identity.proc_name = "sleep".into();
@@ -42,13 +42,13 @@ async fn after_a_restart_of_the_host_operations_end_and_kept_processes_come_back
         op: Op::Reload,
         deadline: UnixMillis(i64::MAX),
     };
-    // A run of another boot whose pid and start time are, by chance, those of somebody who is alive now.
+    // A run of an earlier boot with the pid and start time of a process that lives now.
     let me = Stat::read(std::process::id() as i32).unwrap();
     let mut process = Process::new(Flag::Running, true);
     process.accept(ticket);
     process.phase = Phase::Up {
         current: CurrentRun {
-            alive: Alive {
+            alive: LiveRun {
                 run: me.run(),
                 form: Form::Daemon,
                 since_boot_ms: 1,
@@ -63,7 +63,7 @@ async fn after_a_restart_of_the_host_operations_end_and_kept_processes_come_back
             Entry::Opened {
                 boot_id: "another".into(),
             },
-            Entry::Hold(Box::new((&hold).into())),
+            Entry::Hold(Box::new(hold.clone())),
             Entry::State(name, Box::new(process)),
         ])
         .unwrap();

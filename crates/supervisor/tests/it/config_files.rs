@@ -1,4 +1,4 @@
-//! Configuration files for a server: real files, with real owners where the tests run as root.
+//! Configuration files: real files, with real owners if the tests run as root.
 
 mod failures;
 mod links;
@@ -13,26 +13,22 @@ use model::config_file::{DEFAULT_BACKUPS, DesiredFile, WrittenFile};
 use supervisor::{AllowedPaths, ConfigFileError, ConfigFiles};
 use tempfile::TempDir;
 
-use crate::keeper::{skip, wait_for};
+use crate::harness::{runs_as_root, runs_unprivileged, wait_for};
 
 const WRITER: &str = "MUSTER_TEST_WRITER";
-
-pub(crate) fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
 
 fn md5(content: &[u8]) -> String {
     let digest = Md5::digest(content);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A folder, and who we are in it.
-pub(crate) struct Desk {
+/// A temporary folder, and the `ConfigFiles` under test.
+pub(crate) struct TestFolder {
     pub(crate) dir: TempDir,
     pub(crate) files: ConfigFiles,
 }
 
-impl Desk {
+impl TestFolder {
     pub(crate) fn new() -> Self {
         Self::with(AllowedPaths::Anywhere)
     }
@@ -48,7 +44,7 @@ impl Desk {
         self.dir.path().join(name)
     }
 
-    /// A file of our own, 0640.
+    /// A file of the own user, 0640.
     pub(crate) fn wanted(&self, path: &Path, content: &[u8]) -> DesiredFile {
         wanted(path, content)
     }
@@ -85,12 +81,12 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn a_new_file_gets_its_folders_content_and_mode() {
-    let desk = Desk::new();
-    let written = desk.write("a/b/app.conf", "x = 1\r\n").unwrap();
-    let path = desk.path("a/b/app.conf");
+    let folder = TestFolder::new();
+    let written = folder.write("a/b/app.conf", "x = 1\r\n").unwrap();
+    let path = folder.path("a/b/app.conf");
     assert_eq!(fs::read(&path).unwrap(), b"x = 1\r\n");
     assert_eq!(mode(&path), 0o640);
-    assert_eq!(mode(&desk.path("a")), 0o755);
+    assert_eq!(mode(&folder.path("a")), 0o755);
     assert_eq!(
         written,
         WrittenFile {
@@ -101,47 +97,47 @@ fn a_new_file_gets_its_folders_content_and_mode() {
             backup_path: None,
         }
     );
-    assert_eq!(desk.names("a/b"), ["app.conf"]);
+    assert_eq!(folder.names("a/b"), ["app.conf"]);
 }
 
 #[test]
-fn owner_and_group_are_those_wanted_for_the_file_and_its_new_folders() {
-    if !is_root() {
-        return skip("only root may give files away");
+fn a_file_and_its_new_folders_get_owner_and_group() {
+    if !runs_as_root() {
+        return;
     }
-    let desk = Desk::new();
-    let path = desk.path("new/app.conf");
+    let folder = TestFolder::new();
+    let path = folder.path("new/app.conf");
     for (owner, group, mode_wanted) in [("nobody", "daemon", 0o4750), ("4321", "8765", 0o600)] {
         let wanted = DesiredFile {
             owner: owner.into(),
             group: group.into(),
             mode: mode_wanted,
-            ..desk.wanted(&path, b"text")
+            ..folder.wanted(&path, b"text")
         };
-        let written = desk.files.write(&wanted, b"text").unwrap();
+        let written = folder.files.write(&wanted, b"text").unwrap();
         assert!(!written.unchanged);
-        let (head, content) = desk
+        let (head, content) = folder
             .files
             .read(path.to_str().unwrap(), 100)
             .unwrap()
             .unwrap();
         assert_eq!((head.owner.as_str(), head.group.as_str()), (owner, group));
         assert_eq!((head.mode, content.as_slice()), (mode_wanted, &b"text"[..]));
-        assert!(desk.files.write(&wanted, b"text").unwrap().unchanged);
+        assert!(folder.files.write(&wanted, b"text").unwrap().unchanged);
     }
-    let folder = fs::metadata(desk.path("new")).unwrap();
-    assert_ne!((folder.uid(), folder.gid()), (0, 0));
-    assert_eq!(folder.permissions().mode() & 0o7777, 0o755);
+    let made = fs::metadata(folder.path("new")).unwrap();
+    assert_ne!((made.uid(), made.gid()), (0, 0));
+    assert_eq!(made.permissions().mode() & 0o7777, 0o755);
 }
 
 #[test]
-fn what_was_there_is_kept_and_of_that_the_last_few() {
-    let desk = Desk::new();
-    desk.write("app.conf", "0").unwrap();
-    fs::set_permissions(desk.path("app.conf"), fs::Permissions::from_mode(0o604)).unwrap();
+fn the_last_few_versions_are_kept_as_backups() {
+    let folder = TestFolder::new();
+    folder.write("app.conf", "0").unwrap();
+    fs::set_permissions(folder.path("app.conf"), fs::Permissions::from_mode(0o604)).unwrap();
     let mut backups = Vec::new();
     for number in 1..8 {
-        let written = desk.write("app.conf", &number.to_string()).unwrap();
+        let written = folder.write("app.conf", &number.to_string()).unwrap();
         let before = (number - 1).to_string();
         assert_eq!(written.previous_md5, Some(md5(before.as_bytes())));
         let backup = written.backup_path.unwrap();
@@ -151,59 +147,59 @@ fn what_was_there_is_kept_and_of_that_the_last_few() {
         assert!(backup.contains("/app.conf.muster-backup.2"), "{backup}");
         backups.push(backup);
     }
-    assert_eq!(fs::read_to_string(desk.path("app.conf")).unwrap(), "7");
+    assert_eq!(fs::read_to_string(folder.path("app.conf")).unwrap(), "7");
     let kept: Vec<bool> = backups
         .iter()
         .map(|path| Path::new(path).exists())
         .collect();
     assert_eq!(kept, [false, false, true, true, true, true, true]);
-    // Of another file beside it none is touched.
-    fs::write(desk.path("app.conf.muster-backup.mine"), "").unwrap();
+    // Backups of other files are not touched.
+    fs::write(folder.path("app.conf.muster-backup.mine"), "").unwrap();
     let wanted = DesiredFile {
         keep_backups: 1,
-        ..desk.wanted(&desk.path("app.conf"), b"8")
+        ..folder.wanted(&folder.path("app.conf"), b"8")
     };
-    desk.files.write(&wanted, b"8").unwrap();
-    assert_eq!(desk.names(".").len(), 3);
+    folder.files.write(&wanted, b"8").unwrap();
+    assert_eq!(folder.names(".").len(), 3);
     let wanted = DesiredFile {
         keep_backups: 0,
-        ..desk.wanted(&desk.path("app.conf"), b"9")
+        ..folder.wanted(&folder.path("app.conf"), b"9")
     };
-    let written = desk.files.write(&wanted, b"9").unwrap();
-    assert_eq!((written.backup_path, desk.names(".").len()), (None, 3));
+    let written = folder.files.write(&wanted, b"9").unwrap();
+    assert_eq!((written.backup_path, folder.names(".").len()), (None, 3));
 }
 
 #[test]
-fn a_file_as_wanted_is_not_touched_and_one_with_another_mode_gets_only_that() {
-    let desk = Desk::new();
-    desk.write("app.conf", "same").unwrap();
-    let before = fs::metadata(desk.path("app.conf")).unwrap();
-    let written = desk.write("app.conf", "same").unwrap();
-    let after = fs::metadata(desk.path("app.conf")).unwrap();
+fn an_identical_file_is_not_touched_and_a_new_mode_makes_no_backup() {
+    let folder = TestFolder::new();
+    folder.write("app.conf", "same").unwrap();
+    let before = fs::metadata(folder.path("app.conf")).unwrap();
+    let written = folder.write("app.conf", "same").unwrap();
+    let after = fs::metadata(folder.path("app.conf")).unwrap();
     assert!(written.unchanged);
     assert_eq!(
         (before.ino(), before.ctime_nsec()),
         (after.ino(), after.ctime_nsec())
     );
 
-    // A second name of the file is another's business: it keeps its mode.
-    fs::hard_link(desk.path("app.conf"), desk.path("other")).unwrap();
+    // Another hard link to the file keeps its mode.
+    fs::hard_link(folder.path("app.conf"), folder.path("other")).unwrap();
     let wanted = DesiredFile {
         mode: 0o600,
-        ..desk.wanted(&desk.path("app.conf"), b"same")
+        ..folder.wanted(&folder.path("app.conf"), b"same")
     };
-    let written = desk.files.write(&wanted, b"same").unwrap();
+    let written = folder.files.write(&wanted, b"same").unwrap();
     assert_eq!((written.unchanged, written.backup_path), (false, None));
-    assert_eq!(mode(&desk.path("app.conf")), 0o600);
-    assert_eq!(mode(&desk.path("other")), 0o640);
-    assert_eq!(desk.names("."), ["app.conf", "other"]);
+    assert_eq!(mode(&folder.path("app.conf")), 0o600);
+    assert_eq!(mode(&folder.path("other")), 0o640);
+    assert_eq!(folder.names("."), ["app.conf", "other"]);
 }
 
 #[test]
-fn a_file_is_read_with_what_it_is_and_none_is_none() {
-    let desk = Desk::new();
-    desk.write("app.conf", "abc").unwrap();
-    let read = |name: &str, most| desk.files.read(desk.path(name).to_str().unwrap(), most);
+fn a_file_is_read_with_its_metadata() {
+    let folder = TestFolder::new();
+    folder.write("app.conf", "abc").unwrap();
+    let read = |name: &str, most| folder.files.read(folder.path(name).to_str().unwrap(), most);
     let (head, content) = read("app.conf", 3).unwrap().unwrap();
     assert_eq!((head.size, head.mode, content), (3, 0o640, b"abc".to_vec()));
     assert_eq!(head.md5, "900150983cd24fb0d6963f7d28e17f72");
@@ -219,36 +215,36 @@ fn a_file_is_read_with_what_it_is_and_none_is_none() {
         error.contains("must end with the name of a file"),
         "{error}"
     );
-    fs::create_dir(desk.path("folder")).unwrap();
+    fs::create_dir(folder.path("folder")).unwrap();
     let error = read("folder", 2).unwrap_err().to_string();
     assert!(error.ends_with("is a folder, and no file"), "{error}");
 }
 
 #[test]
-fn of_many_that_write_one_file_one_is_there_whole() {
-    let desk = Desk::new();
+fn concurrent_writers_leave_one_complete_file() {
+    let folder = TestFolder::new();
     let contents: Vec<String> = (0..8).map(|n| format!("{n}").repeat(300_000)).collect();
     std::thread::scope(|scope| {
         for content in &contents {
-            let desk = &desk;
+            let folder = &folder;
             scope.spawn(move || {
                 for _ in 0..3 {
-                    desk.write("deep/app.conf", content).unwrap();
+                    folder.write("deep/app.conf", content).unwrap();
                 }
             });
         }
     });
-    let found = fs::read_to_string(desk.path("deep/app.conf")).unwrap();
+    let found = fs::read_to_string(folder.path("deep/app.conf")).unwrap();
     assert!(contents.contains(&found));
-    let names = desk.names("deep");
+    let names = folder.names("deep");
     assert_eq!(names.len(), 1 + DEFAULT_BACKUPS as usize, "{names:?}");
     for name in names {
-        let kept = fs::read_to_string(desk.path("deep").join(name)).unwrap();
+        let kept = fs::read_to_string(folder.path("deep").join(name)).unwrap();
         assert!(contents.contains(&kept));
     }
 }
 
-/// Not a test: what the test below runs as a process of its own, and kills.
+/// Not a test: the process that the test below starts and kills.
 #[test]
 fn writer() {
     let Ok(path) = std::env::var(WRITER) else {
@@ -263,10 +259,10 @@ fn writer() {
 }
 
 #[test]
-fn a_writer_that_is_killed_leaves_one_of_both_and_its_litter_goes_with_the_next() {
-    let desk = Desk::new();
-    let path = desk.path("app.conf");
-    desk.write("app.conf", &"a".repeat(400_000)).unwrap();
+fn a_killed_writer_leaves_a_complete_file_and_the_next_removes_its_temporary() {
+    let folder = TestFolder::new();
+    let path = folder.path("app.conf");
+    folder.write("app.conf", &"a".repeat(400_000)).unwrap();
     for round in 0..20 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["config_files::writer", "--exact", "--nocapture"])
@@ -280,7 +276,7 @@ fn a_writer_that_is_killed_leaves_one_of_both_and_its_litter_goes_with_the_next(
         wait_for("the writer to be at work", || {
             (fs::metadata(&path).unwrap().ino() != before).then_some(())
         });
-        // At another moment each time.
+        // Kill it at another moment each time.
         for _ in 0..round * 20_000 {
             std::hint::black_box(round);
         }
@@ -289,24 +285,24 @@ fn a_writer_that_is_killed_leaves_one_of_both_and_its_litter_goes_with_the_next(
         let found = fs::read(&path).unwrap();
         assert_eq!(found.len(), 400_000);
         assert!(found.iter().all(|byte| *byte == found[0]), "a mixture");
-        desk.write("app.conf", &format!("after {round}")).unwrap();
-        let names = desk.names(".");
+        folder.write("app.conf", &format!("after {round}")).unwrap();
+        let names = folder.names(".");
         let is_litter = |name: &String| name.contains("muster-new");
         assert!(!names.iter().any(is_litter), "{names:?}");
     }
 }
 
 #[test]
-fn what_is_swept_is_what_nobody_writes_any_more() {
-    let desk = Desk::new();
-    let left = desk.path(".app.conf.muster-new.0123456789abcdef");
+fn only_unlocked_temporary_files_are_removed() {
+    let folder = TestFolder::new();
+    let left = folder.path(".app.conf.muster-new.0123456789abcdef");
     fs::write(&left, "half").unwrap();
-    fs::write(desk.path(".other.muster-new.0123456789abcdef"), "").unwrap();
-    let in_work = fs::File::create(desk.path(".app.conf.muster-new.fedcba9876543210")).unwrap();
+    fs::write(folder.path(".other.muster-new.0123456789abcdef"), "").unwrap();
+    let in_work = fs::File::create(folder.path(".app.conf.muster-new.fedcba9876543210")).unwrap();
     in_work.lock().unwrap();
-    desk.write("app.conf", "x").unwrap();
+    folder.write("app.conf", "x").unwrap();
     assert_eq!(
-        desk.names("."),
+        folder.names("."),
         [
             ".app.conf.muster-new.fedcba9876543210",
             ".other.muster-new.0123456789abcdef",
@@ -316,19 +312,20 @@ fn what_is_swept_is_what_nobody_writes_any_more() {
 }
 
 #[test]
-fn an_ordinary_agent_gives_nothing_away() {
-    if is_root() {
-        return skip("root may give files away");
+fn an_unprivileged_agent_cannot_change_the_owner() {
+    let test = "config_files::an_unprivileged_agent_cannot_change_the_owner";
+    if !runs_unprivileged(test) {
+        return;
     }
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let wanted = DesiredFile {
         owner: "root".into(),
-        ..desk.wanted(&desk.path("app.conf"), b"x")
+        ..folder.wanted(&folder.path("app.conf"), b"x")
     };
-    let error = desk.files.write(&wanted, b"x").unwrap_err().to_string();
+    let error = folder.files.write(&wanted, b"x").unwrap_err().to_string();
     assert!(
         error.contains("only an agent that runs as root can"),
         "{error}"
     );
-    assert!(desk.names(".").is_empty());
+    assert!(folder.names(".").is_empty());
 }

@@ -1,4 +1,4 @@
-//! kill -9 of the supervisor, at every moment, over and over: nothing it keeps is touched, and nothing happens twice.
+//! kill -9 of the supervisor at every moment: no process is touched, and no operation runs twice.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -9,11 +9,11 @@ use model::operation::Op;
 use model::{Code, Flag, Spec, State};
 use supervisor::{Notice, Options, Supervisor, SupervisorError};
 
-use crate::keeper::{Home, is_alive, kill, op_id, options, read, wait_for};
+use crate::harness::{Home, SmallDisk, is_alive, kill, op_id, options, read, wait_for};
 
 const DRIVER: &str = "MUSTER_TEST_DRIVER";
 
-/// Not a test: what the tests below run as a process of its own, and kill.
+/// Not a test: the process that the tests below start and kill.
 #[test]
 fn driver() {
     let Ok(dir) = std::env::var(DRIVER) else {
@@ -22,17 +22,17 @@ fn driver() {
     let home = Home::existing(&dir);
     let spec: Spec = serde_json::from_str(&read(&home.path("spec.json"))).unwrap();
     let ops: Vec<(u32, Op)> = serde_json::from_str(&read(&home.path("ops.json"))).unwrap();
-    let mut keeper = home.keeper();
-    keeper.hold(spec);
-    // As a server does that does not know what the agent got: everything, every time.
+    let mut supervisor = home.supervisor();
+    supervisor.hold(spec);
+    // Like a server that does not know what the agent has received: send everything every time.
     for (number, op) in ops {
-        keeper.begin(number, op);
+        supervisor.begin(number, op);
     }
     loop {
-        let before = keeper.ends.len();
-        keeper.listen();
-        for id in &keeper.ends[before..] {
-            let outcome = &keeper.outcomes[id];
+        let before = supervisor.ends.len();
+        supervisor.listen();
+        for id in &supervisor.ends[before..] {
+            let outcome = &supervisor.outcomes[id];
             let line = format!("{} {} {}\n", id.ordinal, outcome.code, outcome.ended_at.0);
             let mut file = std::fs::OpenOptions::new()
                 .append(true)
@@ -46,7 +46,7 @@ fn driver() {
     }
 }
 
-/// Runs the driver as a process of its own.
+/// The command that runs the driver as a separate process.
 pub(crate) fn driver_of(home: &Home) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -62,7 +62,7 @@ fn start_driver(home: &Home) -> Child {
     driver_of(home).spawn().unwrap()
 }
 
-/// Number → (code, when), each seen as often as it was told.
+/// Ordinal → (code, end time), once for each report.
 fn ends(home: &Home) -> HashMap<u32, Vec<(i32, i64)>> {
     let mut ends: HashMap<u32, Vec<(i32, i64)>> = HashMap::new();
     let text = std::fs::read_to_string(home.path("ends")).unwrap_or_default();
@@ -76,7 +76,7 @@ fn ends(home: &Home) -> HashMap<u32, Vec<(i32, i64)>> {
 }
 
 fn kill_in_a_loop(mut spec: Spec, home: &Home, per_start: usize) {
-    // Keepers that are killed all the time may take long over it.
+    // Supervisors that are killed all the time may take long.
     spec.monitor_policy.op_timeout = 600;
     std::fs::write(
         home.path("spec.json"),
@@ -101,7 +101,7 @@ fn kill_in_a_loop(mut spec: Spec, home: &Home, per_start: usize) {
             read(&home.path("driver.err"))
         );
         let mut driver = start_driver(home);
-        // A moment that differs each time, and grows so that it gets done at last.
+        // Another moment each time, which grows so that the operations finish at last.
         let growth = round * 500 + round * round * 20;
         let moment = Duration::from_micros(3_000 + (round * 7_919) % 40_000 + growth);
         std::thread::sleep(moment);
@@ -128,10 +128,10 @@ fn kill_in_a_loop(mut spec: Spec, home: &Home, per_start: usize) {
         "each start was executed once"
     );
 
-    // And everything is still there, known and managed.
+    // The process still runs and is managed.
     let pid = home.pid();
     assert!(is_alive(pid));
-    let (mut keeper, recovered) = home.keeper_with(options());
+    let (mut supervisor, recovered) = home.supervisor_with(options());
     assert_eq!(recovered.held.len(), 1);
     assert_eq!(
         (recovered.held[0].flag, recovered.held[0].managed),
@@ -139,13 +139,13 @@ fn kill_in_a_loop(mut spec: Spec, home: &Home, per_start: usize) {
     );
     assert_eq!(recovered.under_way, []);
     assert_eq!(recovered.results.len(), 5);
-    assert_eq!(keeper.running().pid, pid);
+    assert_eq!(supervisor.running().pid, pid);
     kill(pid, libc::SIGKILL);
-    keeper.status_where("a new run", |s| s.state == State::Running && s.pid != pid);
+    supervisor.status_where("a new run", |s| s.state == State::Running && s.pid != pid);
 }
 
 #[test]
-fn a_daemon_survives_kill_9_of_its_keeper_in_a_loop() {
+fn a_daemon_survives_kill_9_of_its_agent_in_a_loop() {
     let home = Home::new();
     kill_in_a_loop(
         home.spec("--count %/count --daemon --pid-file %/pid"),
@@ -155,61 +155,61 @@ fn a_daemon_survives_kill_9_of_its_keeper_in_a_loop() {
 }
 
 #[test]
-fn a_foreground_program_survives_kill_9_of_its_keeper_in_a_loop() {
+fn a_foreground_program_survives_kill_9_of_its_agent_in_a_loop() {
     let home = Home::new();
     kill_in_a_loop(home.spec("--count %/count --print started"), &home, 1);
 }
 
 #[test]
-fn a_process_that_died_while_the_keeper_was_away_is_brought_back() {
+fn a_process_that_died_while_no_agent_ran_is_restarted() {
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("--count %/count");
     spec.monitor_policy.start_interval = 0;
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let pid = keeper.running().pid;
-    keeper.stop();
-    assert!(is_alive(pid), "stopping the keeper stops nothing");
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let pid = supervisor.running().pid;
+    supervisor.stop();
+    assert!(is_alive(pid), "stopping the supervisor stops nothing");
     kill(pid, libc::SIGKILL);
     wait_for("its end", || (!is_alive(pid)).then_some(()));
-    let mut keeper = home.keeper();
-    assert_ne!(keeper.running().pid, pid);
+    let mut supervisor = home.supervisor();
+    assert_ne!(supervisor.running().pid, pid);
     wait_for("its second run", || {
         (home.lines("count") == 2).then_some(())
     });
 }
 
 #[test]
-fn a_pid_file_that_an_agent_did_not_live_to_write_is_written_by_the_next() {
+fn a_missing_pid_file_is_written_after_a_restart_of_the_agent() {
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let spec = home.spec("");
     let path = spec.identity.pid_path.clone();
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let pid = keeper.running().pid;
-    keeper.stop();
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let pid = supervisor.running().pid;
+    supervisor.stop();
     std::fs::remove_file(&path).unwrap();
-    let mut keeper = home.keeper();
-    assert_eq!(keeper.running().pid, pid);
+    let mut supervisor = home.supervisor();
+    assert_eq!(supervisor.running().pid, pid);
     let written = std::fs::read_to_string(&path).unwrap();
     assert_eq!(written.trim(), pid.to_string());
 }
 
 #[test]
-fn events_wait_until_the_server_has_them() {
+fn events_are_kept_until_acknowledged() {
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("");
     spec.monitor_policy.start_interval = 0;
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let pid = keeper.running().pid;
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let pid = supervisor.running().pid;
     kill(pid, libc::SIGKILL);
     let events = wait_for("its events", || {
-        keeper.listen();
-        (keeper.events.len() == 2).then(|| keeper.events.clone())
+        supervisor.listen();
+        (supervisor.events.len() == 2).then(|| supervisor.events.clone())
     });
     let (number, exit) = &events[0];
     assert_eq!(exit.kind, model::event::EventKind::ProcessExit);
@@ -219,55 +219,48 @@ fn events_wait_until_the_server_has_them() {
         "{}",
         exit.reason
     );
-    keeper.stop();
-    let (mut keeper, recovered) = home.keeper_with(options());
+    supervisor.stop();
+    let (mut supervisor, recovered) = home.supervisor_with(options());
     assert_eq!(recovered.events, events);
-    keeper.ask(supervisor::Request::AcknowledgeEvents(*number));
-    keeper.succeed(2, Op::Query);
-    keeper.stop();
-    let (_, recovered) = home.keeper_with(options());
+    supervisor.ask(supervisor::Request::AcknowledgeEvents(*number));
+    supervisor.succeed(2, Op::Query);
+    supervisor.stop();
+    let (_, recovered) = home.supervisor_with(options());
     assert_eq!(recovered.events, events[1..]);
 }
 
 #[test]
-fn two_keepers_cannot_share_a_directory() {
+fn two_agents_cannot_share_a_directory() {
     let home = Home::new();
-    let _keeper = home.keeper();
+    let _keeper = home.supervisor();
     let refused = Supervisor::open(&home.path("agent"), Options::default()).unwrap_err();
     assert!(matches!(&refused, SupervisorError::InUse(_)), "{refused}");
     assert!(refused.to_string().contains("in use by another agent"));
 }
 
 #[test]
-fn a_journal_that_cannot_be_written_refuses_operations_and_supervises_on() {
+fn an_unwritable_journal_refuses_operations_but_not_restarts() {
     let home = Home::new();
-    // A file system with next to no room.
+    // A file system with almost no space.
     let full = home.path("full");
     std::fs::create_dir(&full).unwrap();
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"])
-        .arg(&full)
-        .status();
-    if !mounted.is_ok_and(|status| status.success()) {
+    let Some(disk) = SmallDisk::mount(full.clone(), "size=1m") else {
         return;
-    }
-    let _mount = Unmount(full.clone());
+    };
     std::fs::create_dir(full.join("agent")).unwrap();
     std::fs::remove_dir(home.path("agent")).unwrap();
     std::os::unix::fs::symlink(full.join("agent"), home.path("agent")).unwrap();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("--count %/count");
     spec.monitor_policy.start_interval = 0;
     spec.identity.log_path = home.file("work/log");
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let pid = keeper.running().pid;
-    // As full as it gets.
-    let mut filler = std::fs::File::create(full.join("filler")).unwrap();
-    while filler.write_all(&[0; 512]).is_ok() {}
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let pid = supervisor.running().pid;
+    disk.fill();
     let mut refused = None;
     for number in 2..200 {
-        let outcome = keeper.operate(number, Op::Query);
+        let outcome = supervisor.operate(number, Op::Query);
         if outcome.message.contains("journal") {
             refused = Some(outcome);
             break;
@@ -275,13 +268,12 @@ fn a_journal_that_cannot_be_written_refuses_operations_and_supervises_on() {
         assert!(number < 199, "it was never full: {outcome:?}");
     }
     assert_eq!(refused.unwrap().code, Code::COMMAND_FAILED);
-    let running = keeper.running().pid;
+    let running = supervisor.running().pid;
     kill(running, libc::SIGKILL);
-    keeper.status_where("running again", |s| {
+    supervisor.status_where("running again", |s| {
         s.state == State::Running && s.pid != running
     });
-    drop(filler);
-    std::fs::remove_file(full.join("filler")).unwrap();
+    disk.make_room();
     let outcome = wait_for("room again", || {
         let id = op_id(1000 + home.lines("tries") as u32);
         let mut file = std::fs::OpenOptions::new()
@@ -290,31 +282,23 @@ fn a_journal_that_cannot_be_written_refuses_operations_and_supervises_on() {
             .open(home.path("tries"))
             .unwrap();
         file.write_all(b"try\n").unwrap();
-        let outcome = keeper.operate(id.ordinal, Op::Stop);
+        let outcome = supervisor.operate(id.ordinal, Op::Stop);
         (!outcome.message.contains("journal")).then_some(outcome)
     });
     assert_eq!(outcome.code, Code::OK, "{outcome:?}");
     assert!(!is_alive(pid));
-    keeper.stop();
+    supervisor.stop();
 }
 
-struct Unmount(std::path::PathBuf);
-
-impl Drop for Unmount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
-/// A notice is only ever sent for what the journal has.
+/// A result is reported only after it is in the journal.
 #[test]
-fn every_end_that_was_told_is_in_the_journal() {
+fn every_reported_result_is_in_the_journal() {
     let home = Home::new();
-    let mut keeper = home.keeper();
-    keeper.hold(home.daemon());
-    let told = keeper.operate(1, Op::Start);
-    keeper.stop();
-    let (_, recovered) = home.keeper_with(options());
+    let mut supervisor = home.supervisor();
+    supervisor.hold(home.daemon());
+    let told = supervisor.operate(1, Op::Start);
+    supervisor.stop();
+    let (_, recovered) = home.supervisor_with(options());
     assert_eq!(recovered.results, [(op_id(1), told)]);
     let _: fn(Notice) = drop;
 }

@@ -1,4 +1,4 @@
-//! What only a control group knows, on hosts that let us make them.
+//! Control groups: members that are found by nothing else.
 
 use std::time::{Duration, Instant};
 
@@ -6,16 +6,17 @@ use model::operation::Op;
 use model::{Code, Spec};
 use supervisor::{ControlGroups, Options, Request};
 
-use crate::keeper::{
-    Home, Keeper, both_ways, control_groups_are_here, is_alive, name, options, wait_for,
+use crate::harness::{
+    Home, TestSupervisor, can_make_control_groups, is_alive, name, options, wait_for,
+    with_and_without_groups,
 };
 
-both_ways!(
-    a_kill_of_one_that_was_adopted_reaches_its_workers,
-    a_health_command_that_hangs_is_killed_with_what_it_started,
+with_and_without_groups!(
+    a_kill_of_an_adopted_process_reaches_its_workers,
+    a_hanging_health_command_is_killed_with_its_family,
 );
 
-/// A program that is neither below its starter, nor in its session, nor bears its mark; its pid is in the file `hidden`.
+/// Also starts a hidden program: no descendant, in another session, without the mark; its pid is in the file `hidden`.
 fn hidden(home: &Home) -> String {
     let odd = env!("CARGO_BIN_EXE_odd-child");
     format!("env -i {odd} --daemon --pid-file {}", home.file("hidden"))
@@ -26,7 +27,7 @@ fn with_hidden(home: &Home, mut spec: Spec) -> Spec {
     spec
 }
 
-/// Until then even a slow machine has done with its start command, which otherwise is taken for the process.
+/// Long enough that the start command exits before the check also on a slow machine.
 fn patient(mut spec: Spec) -> Spec {
     spec.monitor_policy.start_check_secs = 2;
     spec
@@ -44,46 +45,46 @@ fn has_group(home: &Home) -> bool {
     ours.iter().any(|ours| ours.join("test:odd").exists())
 }
 
-fn forget(keeper: &Keeper) {
-    keeper.ask(Request::Forget(name()));
+fn forget(supervisor: &TestSupervisor) {
+    supervisor.ask(Request::Forget(name()));
 }
 
 #[test]
-fn a_kill_reaches_one_that_hides_and_a_stop_of_a_daemon_leaves_it() {
-    if !control_groups_are_here() {
+fn a_kill_reaches_a_hidden_member_and_a_daemons_stop_does_not() {
+    if !can_make_control_groups() {
         return;
     }
     let home = Home::new();
-    let mut keeper = home.keeper();
-    keeper.hold(with_hidden(&home, patient(home.daemon())));
-    keeper.succeed(1, Op::Start);
+    let mut supervisor = home.supervisor();
+    supervisor.hold(with_hidden(&home, patient(home.daemon())));
+    supervisor.succeed(1, Op::Start);
     let hidden = hidden_pid(&home);
-    keeper.succeed(2, Op::Stop);
+    supervisor.succeed(2, Op::Stop);
     assert!(is_alive(hidden), "it may be meant to stay");
-    // Another agent finds the group again by its name.
-    keeper.stop();
-    let mut keeper = home.keeper();
-    assert_eq!(keeper.operate(3, Op::Kill).code, Code::NOT_RUNNING);
+    // The next agent finds the group by its name.
+    supervisor.stop();
+    let mut supervisor = home.supervisor();
+    assert_eq!(supervisor.operate(3, Op::Kill).code, Code::NOT_RUNNING);
     assert!(!is_alive(hidden));
 }
 
 #[test]
-fn what_hides_does_not_live_on_beside_the_next_run() {
-    if !control_groups_are_here() {
+fn a_hidden_member_is_killed_before_the_next_run() {
+    if !can_make_control_groups() {
         return;
     }
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = with_hidden(&home, home.spec(""));
     spec.monitor_policy.start_interval = 0;
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let (first, pid) = (hidden_pid(&home), keeper.running().pid);
-    crate::keeper::kill(pid, libc::SIGKILL);
-    keeper.next_run(&home, pid);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let (first, pid) = (hidden_pid(&home), supervisor.running().pid);
+    crate::harness::kill(pid, libc::SIGKILL);
+    supervisor.next_run(&home, pid);
     assert!(!is_alive(first));
     wait_for("another", || (hidden_pid(&home) != first).then_some(()));
-    keeper.succeed(2, Op::Stop);
+    supervisor.succeed(2, Op::Stop);
     assert_eq!(
         home.processes(),
         0,
@@ -92,103 +93,105 @@ fn what_hides_does_not_live_on_beside_the_next_run() {
 }
 
 #[test]
-fn one_that_forks_faster_than_it_can_be_killed_is_killed() {
-    if !control_groups_are_here() {
+fn a_fork_bomb_is_killed() {
+    if !can_make_control_groups() {
         return;
     }
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("");
-    // Each lives only until its child does.
+    // Each process exits once its child runs.
     spec.control.start_cmd = format!("hop() {{ hop & }}; hop; {}", spec.control.start_cmd);
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    keeper.succeed(2, Op::Kill);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    supervisor.succeed(2, Op::Kill);
     wait_for("no groups", || home.groups().is_empty().then_some(()));
-    // And what is started next is not.
+    // The next run is not killed.
     let mut spec = home.spec("--count %/count");
     spec.monitor_policy.start_retries = 0;
-    keeper.hold(spec);
-    keeper.succeed(3, Op::Start);
-    assert!(is_alive(keeper.running().pid));
+    supervisor.hold(spec);
+    supervisor.succeed(3, Op::Start);
+    assert!(is_alive(supervisor.running().pid));
 }
 
 #[test]
-fn a_daemon_that_hides_and_is_slow_is_waited_for() {
-    if !control_groups_are_here() {
+fn a_start_waits_for_a_slow_daemon_without_a_mark() {
+    if !can_make_control_groups() {
         return;
     }
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("--daemon --after 700 --pid-file %/pid");
     spec.control.start_cmd = format!("env -i {}", spec.control.start_cmd);
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    assert_eq!(keeper.running().pid, home.pid());
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    assert_eq!(supervisor.running().pid, home.pid());
 }
 
 #[test]
-fn what_was_started_without_groups_is_not_forgotten_by_an_agent_with_them() {
-    if !control_groups_are_here() {
+fn an_agent_with_groups_finds_members_started_without() {
+    if !can_make_control_groups() {
         return;
     }
     let mut home = Home::with(ControlGroups::Off);
-    let mut keeper = home.keeper();
-    keeper.hold(home.spec("--workers 2 --leak-child"));
-    keeper.succeed(1, Op::Start);
+    let mut supervisor = home.supervisor();
+    supervisor.hold(home.spec("--workers 2 --leak-child"));
+    supervisor.succeed(1, Op::Start);
     wait_for("all of it", || (home.processes() == 4).then_some(()));
     assert!(!has_group(&home));
-    keeper.stop();
+    supervisor.stop();
     home.control_groups = ControlGroups::Auto;
-    let mut keeper = home.keeper();
-    keeper.running();
-    keeper.succeed(2, Op::Kill);
+    let mut supervisor = home.supervisor();
+    supervisor.running();
+    supervisor.succeed(2, Op::Kill);
     assert_eq!(home.processes(), 0);
 }
 
 #[test]
-fn groups_go_with_what_they_were_made_for() {
-    if !control_groups_are_here() {
+fn empty_groups_are_removed() {
+    if !can_make_control_groups() {
         return;
     }
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = patient(home.daemon());
     spec.control.version_cmd = "echo odd 1.2.3".into();
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
     assert!(has_group(&home));
-    // Forgotten and left running, then ended by somebody else.
-    forget(&keeper);
-    keeper.operate(2, Op::Query);
+    // Forgotten and left running, then killed by the test.
+    forget(&supervisor);
+    supervisor.operate(2, Op::Query);
     assert!(has_group(&home) && is_alive(home.pid()));
-    crate::keeper::kill(home.pid(), libc::SIGKILL);
+    crate::harness::kill(home.pid(), libc::SIGKILL);
     wait_for("no group", || (!has_group(&home)).then_some(()));
-    // And so while no agent is there.
-    keeper.hold(patient(home.daemon()));
-    keeper.succeed(3, Op::Start);
+    // The same while no agent runs.
+    supervisor.hold(patient(home.daemon()));
+    supervisor.succeed(3, Op::Start);
     let pid = home.pid();
-    forget(&keeper);
-    keeper.operate(4, Op::Query);
-    keeper.stop();
+    forget(&supervisor);
+    supervisor.operate(4, Op::Query);
+    supervisor.stop();
     assert!(is_alive(pid));
-    crate::keeper::kill(pid, libc::SIGKILL);
+    crate::harness::kill(pid, libc::SIGKILL);
     let dead = home.groups()[0].with_file_name(format!("dead-{pid}"));
-    // Another test's agent may be faster.
+    // Another test's agent may remove it first.
     let _ = std::fs::create_dir_all(dead.join("test:odd"));
-    let keeper = home.keeper();
+    let supervisor = home.supervisor();
     wait_for("no groups", || home.groups().is_empty().then_some(()));
-    assert!(!dead.exists(), "nor those of an agent that is no more");
-    drop(keeper);
+    wait_for("no groups of a dead agent", || {
+        (!dead.exists()).then_some(())
+    });
+    drop(supervisor);
 }
 
 #[test]
-fn work_of_children_that_come_and_go_between_two_looks_is_counted() {
-    if !control_groups_are_here() {
+fn cpu_of_short_lived_children_is_counted() {
+    if !can_make_control_groups() {
         return;
     }
     let home = Home::new();
-    let (mut keeper, _) = home.keeper_with(Options {
+    let (mut supervisor, _) = home.supervisor_with(Options {
         sample_every: Duration::from_millis(500),
         ..options()
     });
@@ -196,25 +199,25 @@ fn work_of_children_that_come_and_go_between_two_looks_is_counted() {
     let mut spec = home.spec("");
     spec.control.start_cmd = format!("while :; do timeout 0.1 {odd} --burn; done");
     spec.identity.proc_name = "sh".into();
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let shell = keeper.running().pid;
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let shell = supervisor.running().pid;
     let (begin, before) = (Instant::now(), ticks_of_children(shell));
     let cores = std::thread::available_parallelism().unwrap().get() as f32;
-    // By /proc alone only what the last child did until then would be seen: a fifth.
+    // By /proc alone only the CPU time of the last child would be counted: a fifth.
     for _ in 0..3 {
-        let seen = keeper.history.len();
+        let seen = supervisor.history.len();
         wait_for("the work of all children", || {
-            keeper.listen();
+            supervisor.listen();
             let ticks = ticks_of_children(shell) - before;
             let percent = ticks as f32 / begin.elapsed().as_secs_f32();
             let busy = |s: &model::Status| ticks > 0 && s.cpu * cores > percent / 2.0;
-            keeper.history[seen..].iter().any(busy).then_some(())
+            supervisor.history[seen..].iter().any(busy).then_some(())
         });
     }
 }
 
-/// What the children that it has waited for have worked, in hundredths of a second.
+/// The CPU time of its reaped children, in hundredths of a second.
 fn ticks_of_children(pid: i32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields = stat.rsplit(')').next().unwrap().split_whitespace();
@@ -225,7 +228,7 @@ fn ticks_of_children(pid: i32) -> u64 {
         .sum()
 }
 
-fn a_kill_of_one_that_was_adopted_reaches_its_workers(groups: ControlGroups) {
+fn a_kill_of_an_adopted_process_reaches_its_workers(groups: ControlGroups) {
     let home = Home::with(groups);
     let spec = home.spec("--daemon --workers 2 --pid-file %/pid");
     let by_hand = std::process::Command::new("sh")
@@ -233,23 +236,23 @@ fn a_kill_of_one_that_was_adopted_reaches_its_workers(groups: ControlGroups) {
         .current_dir(home.path("work"))
         .status();
     assert!(by_hand.unwrap().success());
-    let mut keeper = home.keeper();
-    keeper.hold(spec);
-    keeper.running();
+    let mut supervisor = home.supervisor();
+    supervisor.hold(spec);
+    supervisor.running();
     wait_for("its workers", || (home.processes() == 3).then_some(()));
-    keeper.succeed(1, Op::Kill);
+    supervisor.succeed(1, Op::Kill);
     assert_eq!(home.processes(), 0);
     assert!(!has_group(&home));
 }
 
-fn a_health_command_that_hangs_is_killed_with_what_it_started(groups: ControlGroups) {
+fn a_hanging_health_command_is_killed_with_its_family(groups: ControlGroups) {
     let home = Home::with(groups);
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let odd = env!("CARGO_BIN_EXE_odd-child");
     let mut spec = home.spec("");
     spec.control.health_cmd = format!("{odd} --workers 2 --count {}", home.file("checks"));
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
     wait_for("a check", || (home.processes() >= 4).then_some(()));
     wait_for("the next check", || {
         (home.lines("checks") >= 2).then_some(())

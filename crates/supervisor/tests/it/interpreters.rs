@@ -1,24 +1,20 @@
-//! Programs that are run by another: what such a process is called, and that it is kept like any other.
+//! Programs of interpreters: under which names they are found, and that they are supervised like others.
 
 use std::os::unix::fs::PermissionsExt;
 
 use model::operation::Op;
 use model::spec::Probe;
 
-use crate::keeper::{Home, Keeper, kill, skip, wait_for};
+use crate::harness::{Home, TestSupervisor, kill, precondition, wait_for};
 
-/// Whether the host has an interpreter where commands look for it; says so when it has not.
+/// Whether the host has an interpreter in the `PATH` of commands.
 fn is_here(program: &str) -> bool {
     let dirs = ["/usr/local/bin", "/usr/bin", "/bin"];
     let found = dirs
         .iter()
         .any(|dir| std::path::Path::new(dir).join(program).exists());
-    if !found {
-        skip(&format!(
-            "there is no {program} here; scripts/setup test installs it"
-        ));
-    }
-    found
+    let name = format!("{program} is installed (scripts/setup test installs it)");
+    precondition(&name, found)
 }
 
 /// A directory with one program in it.
@@ -30,40 +26,44 @@ fn home_with(file: &str, contents: &[u8]) -> Home {
     home
 }
 
-/// The pid that the pid file stands for when the process is called so; -1 when that is nobody.
-fn pid_as(keeper: &mut Keeper, home: &Home, proc_name: &str) -> i32 {
+/// The pid that is found by the pid file under this name; -1 for none.
+fn pid_as(supervisor: &mut TestSupervisor, home: &Home, proc_name: &str) -> i32 {
     let mut spec = home.spec("");
     spec.identity.proc_name = proc_name.into();
-    let number = 1000 + keeper.ends.len() as u32;
+    let number = 1000 + supervisor.ends.len() as u32;
     let stranger = "test/stranger".parse().unwrap();
-    let id = keeper.begin_on(&stranger, number, Op::Query, Some(Probe::from(&spec)));
-    keeper.end_of(id).instance.unwrap().pid
+    let id = supervisor.begin_on(&stranger, number, Op::Query, Some(Probe::from(&spec)));
+    supervisor.end_of(id).instance.unwrap().pid
 }
 
-/// Starts a command in the background that writes its pid file, and goes with it through everything that may happen to
-/// it: it bears these names and not those, is found again by the next agent, restarted when it dies, and stopped.
+/// Starts a command in the background that writes its pid file. Checks that it is found by `names` and not by `others`,
+/// found again by the next agent, restarted when it dies, and stopped.
 fn is_kept(home: &Home, command: &str, names: &[&str], others: &[&str]) {
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("");
     spec.identity.proc_name = names[0].into();
     spec.control.start_cmd = format!("nohup {command} > /dev/null 2>&1 &");
     spec.monitor_policy.start_interval = 0;
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let pid = keeper.running().pid;
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let pid = supervisor.running().pid;
     assert_eq!(pid, home.pid(), "{command}");
     for name in names {
-        assert_eq!(pid_as(&mut keeper, home, name), pid, "{command}: {name}");
+        assert_eq!(
+            pid_as(&mut supervisor, home, name),
+            pid,
+            "{command}: {name}"
+        );
     }
     for name in others {
-        assert_eq!(pid_as(&mut keeper, home, name), -1, "{command}: {name}");
+        assert_eq!(pid_as(&mut supervisor, home, name), -1, "{command}: {name}");
     }
-    keeper.stop();
-    let mut keeper = home.keeper();
-    assert_eq!(keeper.running().pid, pid, "{command}");
+    supervisor.stop();
+    let mut supervisor = home.supervisor();
+    assert_eq!(supervisor.running().pid, pid, "{command}");
     kill(pid, libc::SIGKILL);
-    keeper.next_run(home, pid);
-    keeper.succeed(2, Op::Stop);
+    supervisor.next_run(home, pid);
+    supervisor.succeed(2, Op::Stop);
     wait_for("nothing is left", || (home.processes() == 0).then_some(()));
 }
 
@@ -78,7 +78,7 @@ fn a_python_script_is_known_by_its_name_and_by_its_interpreter() {
         ("./service.py", "service.py", "#!/usr/bin/env python3"),
         ("python3 service.py", "service.py", ""),
         ("/usr/bin/python3 ./service.py x", "service.py", ""),
-        // The kernel cuts such a name, and the option stands where the file's name should.
+        // The kernel cuts such a name, and argv[1] is the option instead of the file.
         (
             "./a-service-of-long-name.py",
             "a-service-of-long-name.py",
@@ -126,19 +126,19 @@ fn a_java_program_is_known_as_java() {
     let command = format!("sh -c 'echo $$ > ../pid; exec {java}'");
     is_kept(&home, &command, &["java"], &["Sleeper", "sh"]);
 
-    // In the foreground it needs no name at all, and how it ends is seen.
+    // In the foreground it needs no name, and its exit is known.
     let home = home_with("Sleeper.class", &sleeper());
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("");
     spec.identity.proc_name = "Sleeper".into();
     spec.control.start_cmd = java.into();
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let pid = keeper.running().pid;
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let pid = supervisor.running().pid;
     assert_eq!(home.pid(), pid);
-    keeper.succeed(2, Op::Unmanage);
+    supervisor.succeed(2, Op::Unmanage);
     kill(pid, libc::SIGTERM);
-    let said = keeper.stopped().message;
+    let said = supervisor.stopped().message;
     assert!(said.starts_with("exited with code 143 "), "{said}");
 }
 

@@ -1,11 +1,10 @@
-//! Journals that lost their end while programs run: whatever is gone, no program runs twice, and no operation that may have
-//! been carried out is carried out again.
+//! Damaged and torn journals while programs run: no program runs twice, and no operation is carried out twice.
 
 use model::operation::Op;
 use model::{Code, Spec};
 use supervisor::ControlGroups;
 
-use crate::keeper::{Home, both_ways, is_alive, op_id, wait_for};
+use crate::harness::{Home, is_alive, op_id, wait_for, with_and_without_groups};
 
 /// Where each record begins, and where the last one ends.
 fn records(journal: &[u8]) -> Vec<usize> {
@@ -16,7 +15,7 @@ fn records(journal: &[u8]) -> Vec<usize> {
     begins
 }
 
-/// What is left of a journal that is hurt in its record from `begin` to `end`.
+/// Journals with damage in the record from `begin` to `end`.
 type Hurt = fn(&[u8], usize, usize) -> Vec<u8>;
 
 fn with_a_wrong_byte(journal: &[u8], begin: usize, end: usize) -> Vec<u8> {
@@ -35,8 +34,8 @@ fn cut_in_a_record(journal: &[u8], begin: usize, end: usize) -> Vec<u8> {
     journal[..(begin + end) / 2].to_vec()
 }
 
-/// Starts it, leaves it, hurts one record that was written since it was taken on, counted from the end, and comes back;
-/// false when there are not so many.
+/// Starts the process, stops the agent, damages the n-th last record since the start was accepted, and starts the agent
+/// again; false when there are fewer records.
 fn comes_back_once(
     groups: ControlGroups,
     hurt: Hurt,
@@ -44,16 +43,16 @@ fn comes_back_once(
     spec: &Spec,
     home: &Home,
 ) -> bool {
-    let mut keeper = home.keeper();
-    keeper.hold(spec.clone());
-    keeper.succeed(1, Op::Query);
+    let mut supervisor = home.supervisor();
+    supervisor.hold(spec.clone());
+    supervisor.succeed(1, Op::Query);
     let path = home.path("agent/journal");
     let taken_on = std::fs::read(&path).unwrap().len();
-    keeper.begin(2, Op::Start);
+    supervisor.begin(2, Op::Start);
     wait_for("it is there alone", || {
         (home.lines("started") == 1 && home.processes() == 1).then_some(())
     });
-    keeper.stop();
+    supervisor.stop();
     let journal = std::fs::read(&path).unwrap();
     let records = records(&journal);
     let at = records.len() - 1 - back;
@@ -62,24 +61,24 @@ fn comes_back_once(
     }
     std::fs::write(&path, hurt(&journal, records[at], records[at + 1])).unwrap();
 
-    let mut keeper = home.keeper();
-    keeper.operate(3, Op::Start);
-    let pid = keeper.running().pid;
+    let mut supervisor = home.supervisor();
+    supervisor.operate(3, Op::Start);
+    let pid = supervisor.running().pid;
     wait_for("one of it is there", || {
         (home.processes() == 1).then_some(())
     });
     assert!(is_alive(pid), "{groups:?}: {back} records before the end");
-    if let Some(outcome) = keeper.outcomes.get(&op_id(2)) {
+    if let Some(outcome) = supervisor.outcomes.get(&op_id(2)) {
         assert!(
             [Code::OK, Code::TERMINATED].contains(&outcome.code),
             "{outcome:?}"
         );
     }
-    keeper.succeed(4, Op::Kill);
+    supervisor.succeed(4, Op::Kill);
     true
 }
 
-fn comes_back_once_from_any(groups: ControlGroups, hurt: Hurt, spec: fn(&Home) -> Spec) {
+fn restarts_once_after_any_damage(groups: ControlGroups, hurt: Hurt, spec: fn(&Home) -> Spec) {
     let mut back = 1;
     loop {
         let home = Home::with(groups);
@@ -95,29 +94,29 @@ fn in_background(home: &Home) -> Spec {
     home.spec("--daemon --pid-file %/pid --count %/started")
 }
 
-/// Its check comes late, so it has no pid file yet when the agent leaves.
+/// Its check comes late, so it has no pid file yet when the agent stops.
 fn in_foreground(home: &Home) -> Spec {
     let mut spec = home.spec("--count %/started");
     spec.monitor_policy.start_check_secs = 1;
     spec
 }
 
-both_ways!(
-    a_daemon_does_not_run_twice_whatever_was_damaged,
-    a_program_in_the_foreground_does_not_run_twice_whatever_was_damaged,
-    nothing_runs_twice_after_an_end_that_was_cut_off,
+with_and_without_groups!(
+    a_daemon_does_not_run_twice_after_any_damage,
+    a_foreground_program_does_not_run_twice_after_any_damage,
+    nothing_runs_twice_after_a_torn_journal,
 );
 
-fn a_daemon_does_not_run_twice_whatever_was_damaged(groups: ControlGroups) {
-    comes_back_once_from_any(groups, with_a_wrong_byte, in_background);
-    comes_back_once_from_any(groups, with_a_wrong_length, in_background);
+fn a_daemon_does_not_run_twice_after_any_damage(groups: ControlGroups) {
+    restarts_once_after_any_damage(groups, with_a_wrong_byte, in_background);
+    restarts_once_after_any_damage(groups, with_a_wrong_length, in_background);
 }
 
-fn a_program_in_the_foreground_does_not_run_twice_whatever_was_damaged(groups: ControlGroups) {
-    comes_back_once_from_any(groups, with_a_wrong_byte, in_foreground);
+fn a_foreground_program_does_not_run_twice_after_any_damage(groups: ControlGroups) {
+    restarts_once_after_any_damage(groups, with_a_wrong_byte, in_foreground);
 }
 
-fn nothing_runs_twice_after_an_end_that_was_cut_off(groups: ControlGroups) {
+fn nothing_runs_twice_after_a_torn_journal(groups: ControlGroups) {
     for spec in [in_background, in_foreground] {
         let home = Home::with(groups);
         assert!(comes_back_once(

@@ -1,4 +1,4 @@
-//! Programs that change under the agent's eyes: their name, their image, their file. A run stays the run it is.
+//! Programs that change their title, their image or their file while they run: the run stays the same.
 
 use std::path::Path;
 
@@ -7,30 +7,32 @@ use model::{Flag, FullName, State};
 
 use supervisor::ControlGroups;
 
-use crate::keeper::{Home, Keeper, both_ways, is_alive, kill, name, read, wait_for};
+use crate::harness::{
+    Home, TestSupervisor, is_alive, kill, name, read, wait_for, with_and_without_groups,
+};
 
 const ODD: &str = env!("CARGO_BIN_EXE_odd-child");
 
-/// Starts it; the pid in its pid file.
-fn start(keeper: &mut Keeper, number: u32, home: &Home) -> i32 {
-    keeper.succeed(number, Op::Start);
-    keeper.status_where("its pid", |s| s.pid == home.pid());
-    // What launched it may have been shown on the way.
-    keeper.history.clear();
+/// Starts it; returns the pid in its pid file.
+fn start(supervisor: &mut TestSupervisor, number: u32, home: &Home) -> i32 {
+    supervisor.succeed(number, Op::Start);
+    supervisor.status_where("its pid", |s| s.pid == home.pid());
+    // Its launcher may have been shown before.
+    supervisor.history.clear();
     home.pid()
 }
 
-/// It is still this run: nothing was said of another since its start, nor of an end.
-fn is_the_same(keeper: &mut Keeper, pid: i32) {
-    keeper.succeed(keeper.ends.len() as u32 + 500, Op::Query);
-    let others: Vec<_> = keeper
+/// Asserts that this is still the same run: no other pid and no exit was reported since its start.
+fn is_the_same(supervisor: &mut TestSupervisor, pid: i32) {
+    supervisor.succeed(supervisor.ends.len() as u32 + 500, Op::Query);
+    let others: Vec<_> = supervisor
         .history
         .iter()
         .filter(|s| s.pid > 0 && s.pid != pid)
         .collect();
     assert!(others.is_empty(), "{others:?}");
-    assert_eq!(keeper.running().pid, pid);
-    assert!(keeper.events.is_empty(), "{:?}", keeper.events);
+    assert_eq!(supervisor.running().pid, pid);
+    assert!(supervisor.events.is_empty(), "{:?}", supervisor.events);
 }
 
 fn comm(pid: i32) -> String {
@@ -43,40 +45,40 @@ fn exe(pid: i32) -> String {
 }
 
 #[test]
-fn a_program_that_gives_itself_another_title_is_known_by_its_file() {
+fn a_program_with_another_title_is_known_by_its_file() {
     let home = Home::new();
-    // A title made to confuse whoever reads it in /proc.
+    // A title made to confuse a parser of /proc.
     let title = "web\n1) Z 1 (";
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let spec = home.spec(&format!("--daemon --title '{title}' --pid-file %/pid"));
-    keeper.hold(spec.clone());
-    let pid = start(&mut keeper, 1, &home);
+    supervisor.hold(spec.clone());
+    let pid = start(&mut supervisor, 1, &home);
     assert_eq!(comm(pid), format!("{title}\n"));
-    is_the_same(&mut keeper, pid);
-    // Found by the pid file alone, too.
-    keeper.ask(supervisor::Request::Forget(name()));
-    keeper.stop();
-    let mut keeper = home.keeper();
-    keeper.hold(spec);
-    assert_eq!(keeper.running().pid, pid);
-    keeper.succeed(2, Op::Stop);
+    is_the_same(&mut supervisor, pid);
+    // Also found by the pid file alone.
+    supervisor.ask(supervisor::Request::Forget(name()));
+    supervisor.stop();
+    let mut supervisor = home.supervisor();
+    supervisor.hold(spec);
+    assert_eq!(supervisor.running().pid, pid);
+    supervisor.succeed(2, Op::Stop);
     assert!(!is_alive(pid));
 }
 
 #[test]
-fn a_name_with_parentheses_blanks_and_a_new_line_is_a_name() {
+fn a_name_may_contain_parentheses_blanks_and_newlines() {
     let home = Home::new();
     for (number, file) in [(1, "odd) Z 1 (odd"), (3, "odd\nodd)"), (5, "(odd")] {
         std::fs::copy(ODD, home.path("work").join(file)).unwrap();
-        let mut keeper = home.keeper();
+        let mut supervisor = home.supervisor();
         let mut spec = home.spec("");
         spec.identity.proc_name = file.into();
         let pid_file = home.file("pid");
         spec.control.start_cmd = format!("'./{file}' --daemon --workers 1 --pid-file {pid_file}");
-        keeper.hold(spec);
-        let pid = start(&mut keeper, number, &home);
-        is_the_same(&mut keeper, pid);
-        keeper.succeed(number + 1, Op::Kill);
+        supervisor.hold(spec);
+        let pid = start(&mut supervisor, number, &home);
+        is_the_same(&mut supervisor, pid);
+        supervisor.succeed(number + 1, Op::Kill);
         wait_for("its worker to be gone", || {
             (home.processes() == 0).then_some(())
         });
@@ -84,49 +86,49 @@ fn a_name_with_parentheses_blanks_and_a_new_line_is_a_name() {
 }
 
 #[test]
-fn a_program_that_executes_itself_stays_the_same_run() {
+fn a_program_that_execs_itself_stays_the_same_run() {
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let twice = format!("--count %/count --exec {ODD} --count %/count --pid-file %/pid");
     for (number, options) in [(1, format!("--daemon {twice}")), (3, twice)] {
-        keeper.hold(home.spec(&options));
-        let pid = start(&mut keeper, number, &home);
+        supervisor.hold(home.spec(&options));
+        let pid = start(&mut supervisor, number, &home);
         assert_eq!(read(&home.path("count")), format!("{pid}\n{pid}\n"));
-        is_the_same(&mut keeper, pid);
-        keeper.succeed(number + 1, Op::Stop);
+        is_the_same(&mut supervisor, pid);
+        supervisor.succeed(number + 1, Op::Stop);
         assert!(!is_alive(pid));
         std::fs::remove_file(home.path("count")).unwrap();
     }
 }
 
 #[test]
-fn a_program_that_becomes_another_stays_the_same_run_also_for_the_next_agent() {
+fn a_program_that_execs_another_stays_the_same_run_after_a_restart() {
     let home = Home::new();
     let options = "--pid-file %/pid --await %/go --exec /bin/sleep 600";
     for (number, options) in [(1, format!("--daemon {options}")), (4, options.to_owned())] {
-        let mut keeper = home.keeper();
-        keeper.hold(home.spec(&options));
-        let pid = start(&mut keeper, number, &home);
+        let mut supervisor = home.supervisor();
+        supervisor.hold(home.spec(&options));
+        let pid = start(&mut supervisor, number, &home);
         std::fs::write(home.path("go"), "").unwrap();
         wait_for("another program", || (comm(pid) == "sleep\n").then_some(()));
-        is_the_same(&mut keeper, pid);
-        keeper.stop();
-        let mut keeper = home.keeper();
-        assert_eq!(keeper.running().pid, pid);
+        is_the_same(&mut supervisor, pid);
+        supervisor.stop();
+        let mut supervisor = home.supervisor();
+        assert_eq!(supervisor.running().pid, pid);
         assert_eq!(
-            keeper.operate(number + 1, Op::Start).code,
+            supervisor.operate(number + 1, Op::Start).code,
             model::Code::ALREADY_RUNNING
         );
-        is_the_same(&mut keeper, pid);
-        keeper.succeed(number + 2, Op::Stop);
+        is_the_same(&mut supervisor, pid);
+        supervisor.succeed(number + 2, Op::Stop);
         assert!(!is_alive(pid));
-        assert_eq!(keeper.stopped().pid, -1);
+        assert_eq!(supervisor.stopped().pid, -1);
         std::fs::remove_file(home.path("go")).unwrap();
     }
 }
 
 #[test]
-fn a_chain_of_wrappers_is_looked_through() {
+fn the_program_below_a_chain_of_wrappers_is_found() {
     let home = Home::new();
     for (number, wrappers) in [
         (1, "env A=1 nice -n 1 nohup ODD"),
@@ -134,64 +136,64 @@ fn a_chain_of_wrappers_is_looked_through() {
         (5, "nice sh -c 'sh -c \"ODD; true\"; true'"),
         (7, "timeout --foreground 600 env ODD"),
     ] {
-        let mut keeper = home.keeper();
+        let mut supervisor = home.supervisor();
         let mut spec = home.spec("");
         let odd = format!("{ODD} --count {}", home.file("pids"));
         spec.control.start_cmd = wrappers.replace("ODD", &odd);
-        keeper.hold(spec);
-        keeper.succeed(number, Op::Start);
+        supervisor.hold(spec);
+        supervisor.succeed(number, Op::Start);
         let pid: i32 = read(&home.path("pids")).trim().parse().unwrap();
-        assert_eq!(keeper.running().pid, pid, "{wrappers}");
+        assert_eq!(supervisor.running().pid, pid, "{wrappers}");
         assert_eq!(home.pid(), pid);
-        keeper.succeed(number + 1, Op::Stop);
+        supervisor.succeed(number + 1, Op::Stop);
         assert_eq!(home.processes(), 0, "{wrappers}");
         std::fs::remove_file(home.path("pids")).unwrap();
     }
 }
 
 #[test]
-fn a_program_whose_file_is_replaced_or_removed_runs_on_and_the_next_run_is_the_new_one() {
+fn a_replaced_binary_keeps_running_and_the_next_run_uses_the_new_one() {
     let home = Home::new();
     let file = home.path("work/server");
     let install = |as_path: &Path| std::fs::copy(ODD, as_path).unwrap();
     install(&file);
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.daemon();
     spec.monitor_policy.start_interval = 0;
     spec.identity.proc_name = "server".into();
     spec.control.start_cmd = format!("./server --daemon --pid-file {}", home.file("pid"));
-    keeper.hold(spec.clone());
-    let pid = start(&mut keeper, 1, &home);
-    // As packages do it.
+    supervisor.hold(spec.clone());
+    let pid = start(&mut supervisor, 1, &home);
+    // As package managers do.
     install(&home.path("work/server.new"));
     std::fs::rename(home.path("work/server.new"), &file).unwrap();
     assert!(exe(pid).ends_with("/work/server (deleted)"));
-    is_the_same(&mut keeper, pid);
-    // An agent that knows nothing of the run knows it by its name.
-    keeper.ask(supervisor::Request::Forget(name()));
-    keeper.stop();
-    let mut keeper = home.keeper();
-    keeper.hold_as(&name(), spec, Flag::Running, true);
-    assert_eq!(keeper.running().pid, pid);
-    keeper.succeed(2, Op::Restart);
-    let new = keeper.next_run(&home, pid);
+    is_the_same(&mut supervisor, pid);
+    // An agent with an empty journal finds the run by its name.
+    supervisor.ask(supervisor::Request::Forget(name()));
+    supervisor.stop();
+    let mut supervisor = home.supervisor();
+    supervisor.hold_as(&name(), spec, Flag::Running, true);
+    assert_eq!(supervisor.running().pid, pid);
+    supervisor.succeed(2, Op::Restart);
+    let new = supervisor.next_run(&home, pid);
     assert!(exe(new).ends_with("/work/server"));
 
-    // Moved away: what runs, runs; what cannot be started again is said so.
+    // Moved away: the run goes on, and a start is refused with the reason.
     std::fs::rename(&file, home.path("work/server.old")).unwrap();
-    assert_eq!(keeper.operate(3, Op::Query).instance.unwrap().pid, new);
+    assert_eq!(supervisor.operate(3, Op::Query).instance.unwrap().pid, new);
     kill(new, libc::SIGKILL);
-    keeper.status_where("the file is missed", |s| {
+    supervisor.status_where("the file is missed", |s| {
         s.state == State::Stopped && s.message.contains("the program ./server")
     });
 }
 
-both_ways!(a_process_with_the_longest_name_is_kept_like_any_other);
+with_and_without_groups!(a_process_with_the_longest_name_is_supervised);
 
 /// 255 characters of four bytes are longer than a file name can be.
-fn a_process_with_the_longest_name_is_kept_like_any_other(groups: ControlGroups) {
+fn a_process_with_the_longest_name_is_supervised(groups: ControlGroups) {
     let home = Home::with(groups);
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let long = |last: char| format!("{}{last}", "\u{20000}".repeat(254));
     let both = ['1', '2'].map(|last| FullName::parse(&long('n'), &long(last)).unwrap());
     let spaced: FullName = "two words/and a name".parse().unwrap();
@@ -200,17 +202,17 @@ fn a_process_with_the_longest_name_is_kept_like_any_other(groups: ControlGroups)
         let mut spec = home.spec(&format!("--print hello-{number}"));
         spec.identity.pid_path = home.file(&format!("{number}.pid"));
         spec.identity.log_path = home.file("work/logs/");
-        keeper.hold_as(name, spec, Flag::Unregistered, false);
-        let start = keeper.begin_on(name, number, Op::Start, None);
-        let outcome = keeper.end_of(start);
+        supervisor.hold_as(name, spec, Flag::Unregistered, false);
+        let start = supervisor.begin_on(name, number, Op::Start, None);
+        let outcome = supervisor.end_of(start);
         assert_eq!(outcome.code, model::Code::OK, "{}", outcome.message);
-        let status = &keeper.statuses[name];
+        let status = &supervisor.statuses[name];
         assert_eq!(
             (status.state, status.message.as_str()),
             (State::Running, "")
         );
     }
-    // Each has a log of its own.
+    // Each has its own log.
     let logs = wait_for("three logs", || {
         let logs = std::fs::read_dir(home.path("work/logs")).unwrap().flatten();
         let mut texts: Vec<String> = logs
@@ -222,16 +224,19 @@ fn a_process_with_the_longest_name_is_kept_like_any_other(groups: ControlGroups)
     });
     assert_eq!(logs, ["hello-1\n", "hello-2\n", "hello-3\n"]);
     assert!(home.path("work/logs/and a name.log").exists());
-    let pids: Vec<i32> = both.iter().map(|name| keeper.statuses[name].pid).collect();
-    keeper.stop();
-    let mut keeper = home.keeper();
+    let pids: Vec<i32> = both
+        .iter()
+        .map(|name| supervisor.statuses[name].pid)
+        .collect();
+    supervisor.stop();
+    let mut supervisor = home.supervisor();
     for (number, name) in (11..).zip(&both) {
-        let stop = keeper.begin_on(name, number, Op::Kill, None);
-        assert_eq!(keeper.end_of(stop).code, model::Code::OK);
+        let stop = supervisor.begin_on(name, number, Op::Kill, None);
+        assert_eq!(supervisor.end_of(stop).code, model::Code::OK);
     }
     for pid in pids {
         assert!(!is_alive(pid));
     }
-    let stop = keeper.begin_on(&spaced, 13, Op::Stop, None);
-    assert_eq!(keeper.end_of(stop).code, model::Code::OK);
+    let stop = supervisor.begin_on(&spaced, 13, Op::Stop, None);
+    assert_eq!(supervisor.end_of(stop).code, model::Code::OK);
 }

@@ -1,5 +1,4 @@
-//! In a pid namespace of its own, as in a container: the agent as first process or below another, and numbers of
-//! processes that are really used again.
+//! In a separate pid namespace, as in a container: the agent as pid 1 or below it, and pids that are reused.
 
 use std::path::Path;
 use std::process::{Child, Command};
@@ -9,20 +8,22 @@ use model::operation::Op;
 use model::status::Exit;
 use supervisor::ControlGroups;
 
-use crate::keeper::{Home, Keeper, both_ways, is_alive, kill, skip, wait_for};
+use crate::harness::{
+    Home, TestSupervisor, is_alive, kill, precondition, wait_for, with_and_without_groups,
+};
 
 const INSIDE: &str = "MUSTER_TEST_INSIDE";
 
-/// Who is process 1.
+/// What pid 1 is.
 #[derive(Debug, Clone, Copy)]
 enum First {
-    /// The test itself, with the agent in it: what a container is started with.
+    /// The test itself with the agent, like the entry point of a container.
     Agent,
     Shell,
 }
 
-/// Runs a test of this file once more, in a namespace of its own, where this is true. Its session is outside of it, so
-/// that it has none that it could name.
+/// Whether the test runs inside a separate pid namespace; outside, runs it once more inside one and returns false. Its
+/// session is outside of the namespace, so it has the number 0 there.
 fn is_inside(test: &str, first: First) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
@@ -33,8 +34,8 @@ fn is_inside(test: &str, first: First) -> bool {
         command
     };
     let is_allowed = unshare().arg("true").output();
-    if !is_allowed.is_ok_and(|output| output.status.success()) {
-        skip("a pid namespace of its own is not allowed here");
+    let is_allowed = is_allowed.is_ok_and(|output| output.status.success());
+    if !precondition("a pid namespace can be created", is_allowed) {
         return false;
     }
     let mut command = unshare();
@@ -57,7 +58,7 @@ fn is_inside(test: &str, first: First) -> bool {
     false
 }
 
-/// Whether a child of ours is dead and not waited for. Those of the odd program are its own.
+/// Whether this process has a zombie child.
 fn has_zombies() -> bool {
     let begin = format!(" Z {} ", std::process::id());
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
@@ -67,9 +68,9 @@ fn has_zombies() -> bool {
 }
 
 #[test]
-fn an_agent_below_the_first_process_of_a_container_keeps_and_reaps() {
+fn an_agent_below_pid_1_of_a_container_supervises_and_reaps() {
     if is_inside(
-        "an_agent_below_the_first_process_of_a_container_keeps_and_reaps",
+        "an_agent_below_pid_1_of_a_container_supervises_and_reaps",
         First::Shell,
     ) {
         assert_ne!(std::process::id(), 1);
@@ -78,9 +79,9 @@ fn an_agent_below_the_first_process_of_a_container_keeps_and_reaps() {
 }
 
 #[test]
-fn an_agent_that_is_the_first_process_of_a_container_keeps_and_reaps() {
+fn an_agent_that_is_pid_1_of_a_container_supervises_and_reaps() {
     if is_inside(
-        "an_agent_that_is_the_first_process_of_a_container_keeps_and_reaps",
+        "an_agent_that_is_pid_1_of_a_container_supervises_and_reaps",
         First::Agent,
     ) {
         assert_eq!(std::process::id(), 1);
@@ -88,38 +89,38 @@ fn an_agent_that_is_the_first_process_of_a_container_keeps_and_reaps() {
     }
 }
 
-/// How its run ended, as it is told.
-fn end(keeper: &mut Keeper) -> Exit {
+/// The exit of the run, as reported.
+fn end(supervisor: &mut TestSupervisor) -> Exit {
     wait_for("its end is told", || {
-        keeper.listen();
-        keeper.events.iter().find_map(|(_, event)| event.exit)
+        supervisor.listen();
+        supervisor.events.iter().find_map(|(_, event)| event.exit)
     })
 }
 
 fn keeps_and_reaps() {
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     for (number, options) in [
         (1, "--workers 2 --leak-child --pid-file %/pid"),
         (11, "--daemon --workers 2 --leak-child --pid-file %/pid"),
     ] {
         let mut spec = home.spec(options);
         spec.monitor_policy.start_interval = 0;
-        keeper.hold(spec);
-        keeper.succeed(number, Op::Start);
-        let pid = keeper.running().pid;
+        supervisor.hold(spec);
+        supervisor.succeed(number, Op::Start);
+        let pid = supervisor.running().pid;
         kill(pid, libc::SIGKILL);
-        let next = keeper.next_run(&home, pid);
+        let next = supervisor.next_run(&home, pid);
         wait_for("what it left is waited for", || {
             (!has_zombies()).then_some(())
         });
         assert!(is_alive(next));
-        assert_eq!(end(&mut keeper), Exit::Signal(9));
-        keeper.events.clear();
-        keeper.succeed(number + 1, Op::Kill);
+        assert_eq!(end(&mut supervisor), Exit::Signal(9));
+        supervisor.events.clear();
+        supervisor.succeed(number + 1, Op::Kill);
         wait_for("nothing is left", || (home.processes() == 0).then_some(()));
     }
-    // Orphans of strangers come to us as well.
+    // Orphans of other processes are reparented to the agent, too.
     let left = Command::new("sh")
         .args(["-c", "setsid sleep 0.05 & setsid sleep 0.1 &"])
         .status();
@@ -131,10 +132,10 @@ fn keeps_and_reaps() {
         names.filter(|name| name == "sleep\n").count()
     };
     wait_for("they are waited for", || (sleeps() == 0).then_some(()));
-    keeper.succeed(30, Op::Query);
+    supervisor.succeed(30, Op::Query);
 }
 
-/// A program that has nothing to do with the agent.
+/// A program that the agent did not start.
 #[derive(Debug)]
 struct Stranger(Child);
 
@@ -154,13 +155,13 @@ fn start_of(pid: i32) -> u64 {
     fields.split(' ').nth(19).unwrap().parse().unwrap()
 }
 
-/// Starts a program that gets exactly this number, which is free or about to be, in a later tick than that in which its
-/// process began. Left to itself, the kernel gives out all other numbers first, which takes longer than a tick.
+/// Starts a program with exactly this pid, which is free or about to be, in a later tick than its former process.
+/// By itself the kernel gives out all other pids first, which takes longer than a tick.
 fn use_again(pid: i32, start: u64, program: &[&str]) -> Stranger {
     let path = format!("/proc/{pid}");
     wait_for("the number is free", || {
         let pid = rustix::process::Pid::from_raw(pid);
-        // Without an agent nobody else waits for it.
+        // Without an agent the test has to reap it.
         let _ = rustix::process::waitpid(pid, rustix::process::WaitOptions::NOHANG);
         (!Path::new(&path).exists()).then_some(())
     });
@@ -174,77 +175,77 @@ fn use_again(pid: i32, start: u64, program: &[&str]) -> Stranger {
             return Some(Stranger(child));
         }
         child.kill().unwrap();
-        // An agent may be faster.
+        // An agent may reap it first.
         let _ = child.wait();
         None
     })
 }
 
-both_ways!(a_number_used_again_while_the_agent_was_away_is_not_its_process);
+with_and_without_groups!(a_pid_reused_while_no_agent_ran_is_not_adopted);
 
-fn a_number_used_again_while_the_agent_was_away_is_not_its_process(groups: ControlGroups) {
+fn a_pid_reused_while_no_agent_ran_is_not_adopted(groups: ControlGroups) {
     let way = match groups {
         ControlGroups::Auto => "with_control_groups",
         ControlGroups::Off => "by_proc_alone",
     };
-    let test = "a_number_used_again_while_the_agent_was_away_is_not_its_process";
+    let test = "a_pid_reused_while_no_agent_ran_is_not_adopted";
     if !is_inside(&format!("{way}::{test}"), First::Shell) {
         return;
     }
     for options in ["--daemon --pid-file %/pid", "--print up"] {
-        // As a child, and as daemons are: leading a session of its own.
+        // As a child, and like a daemon with its own session.
         for stranger in [&["sleep", "600"][..], &["setsid", "sleep", "600"]] {
             let home = Home::with(groups);
-            let mut keeper = home.keeper();
+            let mut supervisor = home.supervisor();
             let mut spec = home.spec(options);
             spec.monitor_policy.start_interval = 0;
-            keeper.hold(spec);
-            keeper.succeed(1, Op::Start);
-            let pid = keeper.running().pid;
+            supervisor.hold(spec);
+            supervisor.succeed(1, Op::Start);
+            let pid = supervisor.running().pid;
             let start = start_of(pid);
-            keeper.stop();
+            supervisor.stop();
             kill(pid, libc::SIGKILL);
             let stranger = use_again(pid, start, stranger);
 
-            let mut keeper = home.keeper();
-            let next = keeper.next_run(&home, pid);
+            let mut supervisor = home.supervisor();
+            let next = supervisor.next_run(&home, pid);
             assert!(is_alive(next));
             assert!(
-                keeper.history.iter().all(|status| status.pid != pid),
+                supervisor.history.iter().all(|status| status.pid != pid),
                 "{:?}",
-                keeper.history
+                supervisor.history
             );
-            assert_eq!(end(&mut keeper), Exit::Unseen);
-            keeper.succeed(2, Op::Kill);
+            assert_eq!(end(&mut supervisor), Exit::Unseen);
+            supervisor.succeed(2, Op::Kill);
             stranger.was_left_alone();
         }
     }
 }
 
 #[test]
-fn a_number_used_again_under_a_stale_pid_file_is_neither_shown_nor_stopped() {
-    let test = "a_number_used_again_under_a_stale_pid_file_is_neither_shown_nor_stopped";
+fn a_reused_pid_in_a_stale_pid_file_is_neither_shown_nor_stopped() {
+    let test = "a_reused_pid_in_a_stale_pid_file_is_neither_shown_nor_stopped";
     if !is_inside(test, First::Shell) {
         return;
     }
     let home = Home::new();
-    let mut keeper = home.keeper();
-    keeper.hold(home.daemon());
-    keeper.succeed(1, Op::Start);
-    let pid = keeper.running().pid;
+    let mut supervisor = home.supervisor();
+    supervisor.hold(home.daemon());
+    supervisor.succeed(1, Op::Start);
+    let pid = supervisor.running().pid;
     let start = start_of(pid);
-    keeper.succeed(2, Op::Unmanage);
+    supervisor.succeed(2, Op::Unmanage);
     kill(pid, libc::SIGKILL);
-    keeper.stopped();
+    supervisor.stopped();
     assert_eq!(home.pid(), pid, "the file is still there");
     let stranger = use_again(pid, start, &["setsid", "sleep", "600"]);
-    assert_eq!(keeper.succeed(3, Op::Query).instance.unwrap().pid, -1);
+    assert_eq!(supervisor.succeed(3, Op::Query).instance.unwrap().pid, -1);
     for (number, op) in [(4, Op::Stop), (5, Op::Kill)] {
-        assert_eq!(keeper.operate(number, op).code, Code::NOT_RUNNING);
+        assert_eq!(supervisor.operate(number, op).code, Code::NOT_RUNNING);
     }
-    assert_eq!(keeper.operate(6, Op::Reload).code, Code::CHECK_FAILED);
-    keeper.succeed(7, Op::Start);
-    assert_ne!(keeper.running().pid, pid);
-    keeper.succeed(8, Op::Kill);
+    assert_eq!(supervisor.operate(6, Op::Reload).code, Code::CHECK_FAILED);
+    supervisor.succeed(7, Op::Start);
+    assert_ne!(supervisor.running().pid, pid);
+    supervisor.succeed(8, Op::Kill);
     stranger.was_left_alone();
 }

@@ -1,7 +1,7 @@
-//! A root agent lends a process's user nothing: whatever the user puts in place of a pid file, a log or a folder, the
-//! agent reaches only what the user reaches.
+//! A root agent gives a process's user no extra rights: whatever the user puts in place of a pid file, a log or a folder,
+//! the agent reaches only what the user can reach.
 //!
-//! All of these run as root and act as `nobody`; without root they fail.
+//! These tests run as root and act as the user `nobody`; without root they fail.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -15,12 +15,14 @@ use model::{Code, Flag, Spec};
 use supervisor::{ControlGroups, LogRequest, ReadUntil, Request};
 use tokio::sync::oneshot;
 
-use crate::keeper::{Home, Keeper, both_ways, is_alive, name, read, wait_for};
+use crate::harness::{
+    Home, TestSupervisor, is_alive, name, read, wait_for, with_and_without_groups,
+};
 
 const SECRET: &str = "root's secret";
 const ODD: &str = env!("CARGO_BIN_EXE_odd-child");
 
-/// A home with `mine`, a folder of nobody's, and `vault`, which only root may enter.
+/// A home with `mine`, a folder of the user `nobody`, and `vault`, which only root may enter.
 fn home_with(groups: ControlGroups) -> Home {
     let is_root = nix::unistd::geteuid().is_root();
     assert!(is_root, "this test needs root: it acts as another user");
@@ -55,7 +57,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A spec of nobody's, whose files are in nobody's folder.
+/// A spec of the user `nobody`, with files in that user's folder.
 fn spec_of_nobody(home: &Home, options: &str) -> Spec {
     let mut spec = home.spec(options);
     spec.identity.user = "nobody".into();
@@ -63,13 +65,13 @@ fn spec_of_nobody(home: &Home, options: &str) -> Spec {
     spec
 }
 
-/// Writes as nobody would.
+/// Writes a file as the user `nobody`.
 fn write_as_nobody(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
     give_to_nobody(path);
 }
 
-/// What nobody does to a folder of its own: a link to the vault takes its place.
+/// Replaces a folder of the user `nobody` by a link to the vault.
 fn replace_by_vault(home: &Home, folder: &str) {
     let _ = fs::rename(home.path(folder), home.path(&format!("{folder}.before")));
     symlink(home.path("vault"), home.path(folder)).unwrap();
@@ -77,7 +79,7 @@ fn replace_by_vault(home: &Home, folder: &str) {
     std::os::unix::fs::lchown(link, Some(nobody().uid.as_raw()), None).unwrap();
 }
 
-/// A program that a test started itself, gone when the test ends.
+/// A program that the test started, killed when the test ends.
 struct Program(Child);
 
 impl Program {
@@ -92,7 +94,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // The supervisor of the same test may have waited for it.
+        // The supervisor of the same test may have reaped it.
         if is_alive(self.pid()) {
             let _ = self.0.kill();
         }
@@ -108,22 +110,26 @@ fn uids(pid: i32) -> Vec<u32> {
     numbers.take(3).map(|uid| uid.parse().unwrap()).collect()
 }
 
-fn is_not_adopted(home: &Home, keeper: &mut Keeper, pid: i32) {
-    keeper.hold_as(
+fn is_not_adopted(home: &Home, supervisor: &mut TestSupervisor, pid: i32) {
+    supervisor.hold_as(
         &name(),
         spec_of_nobody(home, "--stay"),
         Flag::Stopped,
         false,
     );
-    assert_eq!(keeper.stopped().pid, -1);
-    assert_eq!(keeper.succeed(1, Op::Query).instance.unwrap().pid, -1);
+    assert_eq!(supervisor.stopped().pid, -1);
+    assert_eq!(supervisor.succeed(1, Op::Query).instance.unwrap().pid, -1);
     for (number, op) in [(2, Op::Stop), (3, Op::Kill)] {
-        assert_eq!(keeper.operate(number, op).code, Code::NOT_RUNNING, "{op}");
+        assert_eq!(
+            supervisor.operate(number, op).code,
+            Code::NOT_RUNNING,
+            "{op}"
+        );
     }
     assert!(is_alive(pid));
 }
 
-both_ways!(
+with_and_without_groups!(
     a_root_process_named_by_the_pid_file_is_neither_adopted_nor_killed,
     a_setuid_program_named_by_the_pid_file_is_not_adopted,
     a_daemon_that_dropped_its_rights_is_adopted_and_stopped,
@@ -132,20 +138,20 @@ both_ways!(
 
 fn a_root_process_named_by_the_pid_file_is_neither_adopted_nor_killed(groups: ControlGroups) {
     let home = home_with(groups);
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let roots = Program::start(Command::new(ODD).arg("--stay"));
     write_as_nobody(&home.path("mine/pid"), &roots.pid().to_string());
-    is_not_adopted(&home, &mut keeper, roots.pid());
-    // Nor by its name and pid file alone, for a process that is not registered.
+    is_not_adopted(&home, &mut supervisor, roots.pid());
+    // Nor is it found by name and pid file for a process that is not held.
     let probe = Probe::from(&spec_of_nobody(&home, "--stay"));
     let stranger = "test/stranger".parse().unwrap();
-    let id = keeper.begin_on(&stranger, 4, Op::Query, Some(probe));
-    assert_eq!(keeper.end_of(id).instance.unwrap().pid, -1);
-    // A start that leaves nothing but such a pid file says what is wrong with it.
+    let id = supervisor.begin_on(&stranger, 4, Op::Query, Some(probe));
+    assert_eq!(supervisor.end_of(id).instance.unwrap().pid, -1);
+    // A start that leaves only such a pid file reports what is wrong with it.
     let mut spec = spec_of_nobody(&home, "");
     spec.control.start_cmd = "true".into();
-    keeper.hold(spec);
-    let outcome = keeper.operate(5, Op::Start);
+    supervisor.hold(spec);
+    let outcome = supervisor.operate(5, Op::Start);
     let said = format!(
         "names {}, which runs as root and not as nobody",
         roots.pid()
@@ -156,7 +162,7 @@ fn a_root_process_named_by_the_pid_file_is_neither_adopted_nor_killed(groups: Co
 
 fn a_setuid_program_named_by_the_pid_file_is_not_adopted(groups: ControlGroups) {
     let home = home_with(groups);
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let program = home.path("work/odd-child");
     fs::copy(ODD, &program).unwrap();
     set_mode(&program, 0o4755);
@@ -168,13 +174,13 @@ fn a_setuid_program_named_by_the_pid_file_is_not_adopted(groups: ControlGroups) 
         (uids(setuid.pid()) == expected).then_some(())
     });
     write_as_nobody(&home.path("mine/pid"), &setuid.pid().to_string());
-    is_not_adopted(&home, &mut keeper, setuid.pid());
+    is_not_adopted(&home, &mut supervisor, setuid.pid());
 }
 
-/// As services do that root starts: the pid file is root's, in a folder of root's, and nobody may read it.
+/// Like a service started by root: the pid file and its folder belong to root, and the user `nobody` may read it.
 fn a_daemon_that_dropped_its_rights_is_adopted_and_stopped(groups: ControlGroups) {
     let home = home_with(groups);
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let uid = nobody().uid.to_string();
     let daemon = Program::start(Command::new(ODD).args(["--become", &uid, "--stay"]));
     let expected = [nobody().uid.as_raw(); 3];
@@ -186,15 +192,15 @@ fn a_daemon_that_dropped_its_rights_is_adopted_and_stopped(groups: ControlGroups
     fs::write(home.path("run/pid"), daemon.pid().to_string()).unwrap();
     let mut spec = spec_of_nobody(&home, "--stay");
     spec.identity.pid_path = home.file("run/pid");
-    keeper.hold(spec);
-    assert_eq!(keeper.running().pid, daemon.pid());
-    keeper.succeed(1, Op::Stop);
+    supervisor.hold(spec);
+    assert_eq!(supervisor.running().pid, daemon.pid());
+    supervisor.succeed(1, Op::Stop);
     assert!(!is_alive(daemon.pid()));
 }
 
 fn an_adopted_run_that_becomes_root_is_not_signalled(groups: ControlGroups) {
     let home = home_with(groups);
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let program = home.path("work/odd-child");
     fs::copy(ODD, &program).unwrap();
     set_mode(&program, 0o4755);
@@ -212,14 +218,14 @@ fn an_adopted_run_that_becomes_root_is_not_signalled(groups: ControlGroups) {
         (uids(run.pid()) == [nobody().uid.as_raw(); 3]).then_some(())
     });
     write_as_nobody(&home.path("mine/pid"), &run.pid().to_string());
-    keeper.hold(spec_of_nobody(&home, "--stay"));
-    assert_eq!(keeper.running().pid, run.pid());
+    supervisor.hold(spec_of_nobody(&home, "--stay"));
+    assert_eq!(supervisor.running().pid, run.pid());
     fs::write(home.path("mine/go"), "").unwrap();
     wait_for("a root process", || {
         (uids(run.pid()) == [0, 0, 0]).then_some(())
     });
     for (number, op) in [(1, Op::Reload), (2, Op::Stop), (3, Op::Kill)] {
-        let outcome = keeper.operate(number, op);
+        let outcome = supervisor.operate(number, op);
         assert_eq!(outcome.code, Code::COMMAND_FAILED, "{op}: {outcome:?}");
         let said = "runs as root: nobody may not signal it";
         assert!(outcome.message.contains(said), "{op}: {}", outcome.message);
@@ -230,50 +236,50 @@ fn an_adopted_run_that_becomes_root_is_not_signalled(groups: ControlGroups) {
 #[test]
 fn a_link_in_place_of_the_pid_folder_overwrites_nothing() {
     let home = home();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     fs::write(home.path("vault/pid"), SECRET).unwrap();
     replace_by_vault(&home, "mine/run");
     let mut spec = spec_of_nobody(&home, "--stay");
     spec.identity.pid_path = home.file("mine/run/pid");
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let status = keeper.status_where("a word on the pid file", |s| {
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let status = supervisor.status_where("a word on the pid file", |s| {
         s.message.contains("pid_path: cannot write")
     });
     let why = "as nobody: Permission denied; only this agent knows the pid";
     assert!(status.message.ends_with(why), "{}", status.message);
     assert_eq!(read(&home.path("vault/pid")), SECRET);
-    // Nor is a file removed there that names the run.
+    // A file there that names the run is not removed.
     fs::write(home.path("vault/pid"), format!("{}\n", status.pid)).unwrap();
-    keeper.succeed(2, Op::Stop);
+    supervisor.succeed(2, Op::Stop);
     assert_eq!(read(&home.path("vault/pid")), format!("{}\n", status.pid));
 }
 
 #[test]
 fn a_pid_folder_of_the_system_is_not_written_for_its_user() {
     let home = home();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     fs::create_dir(home.path("run")).unwrap();
     set_mode(&home.path("run"), 0o755);
     let mut spec = spec_of_nobody(&home, "--stay");
     spec.identity.pid_path = home.file("run/pid");
-    keeper.hold(spec.clone());
-    keeper.succeed(1, Op::Start);
-    let pid = keeper.running().pid;
-    keeper.status_where("a word on the pid file", |s| {
+    supervisor.hold(spec.clone());
+    supervisor.succeed(1, Op::Start);
+    let pid = supervisor.running().pid;
+    supervisor.status_where("a word on the pid file", |s| {
         s.message.contains("as nobody: Permission denied")
     });
     assert!(!home.path("run/pid").exists());
-    // The agent knows the run all the same, and so does the next one.
-    keeper.stop();
-    let mut keeper = home.keeper();
-    assert_eq!(keeper.running().pid, pid);
-    keeper.succeed(2, Op::Stop);
-    // Root's own process may use it.
+    // The agent knows the run all the same, also after a restart.
+    supervisor.stop();
+    let mut supervisor = home.supervisor();
+    assert_eq!(supervisor.running().pid, pid);
+    supervisor.succeed(2, Op::Stop);
+    // A process of root may use it.
     spec.identity.user = "root".into();
-    keeper.hold(spec);
-    keeper.succeed(3, Op::Start);
-    let pid = keeper.running().pid;
+    supervisor.hold(spec);
+    supervisor.succeed(3, Op::Start);
+    let pid = supervisor.running().pid;
     wait_for("its pid file", || {
         (read(&home.path("run/pid")) == format!("{pid}\n")).then_some(())
     });
@@ -282,7 +288,7 @@ fn a_pid_folder_of_the_system_is_not_written_for_its_user() {
 #[test]
 fn a_link_in_place_of_the_log_folder_shows_nothing() {
     let home = home();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     fs::write(home.path("vault/log"), SECRET).unwrap();
     fs::create_dir(home.path("mine/logs")).unwrap();
     give_to_nobody(&home.path("mine/logs"));
@@ -291,8 +297,8 @@ fn a_link_in_place_of_the_log_folder_shows_nothing() {
     spec.identity.log_path = home.file("mine/logs/log");
     let vault = home.file("vault");
     spec.control.start_cmd = format!("mv logs before; ln -s {vault} logs; exit 3");
-    keeper.hold(spec.clone());
-    let outcome = keeper.operate(1, Op::Start);
+    supervisor.hold(spec.clone());
+    let outcome = supervisor.operate(1, Op::Start);
     assert_eq!(outcome.code, Code::COMMAND_FAILED, "{outcome:?}");
     assert!(!format!("{outcome:?}").contains(SECRET), "{outcome:?}");
     let output = outcome.ran.unwrap().output;
@@ -302,13 +308,13 @@ fn a_link_in_place_of_the_log_folder_shows_nothing() {
     );
     assert_eq!(output, said);
 
-    // The same while it runs: its last line, and its log when somebody asks for it.
+    // The same while it runs: its last line, and its log on request.
     fs::remove_file(home.path("mine/logs")).unwrap();
     fs::rename(home.path("mine/before"), home.path("mine/logs")).unwrap();
     spec.control.start_cmd = format!("{ODD} --print up --stay");
-    keeper.hold(spec);
-    keeper.succeed(2, Op::Start);
-    let pid = keeper.running().pid;
+    supervisor.hold(spec);
+    supervisor.succeed(2, Op::Start);
+    let pid = supervisor.running().pid;
     replace_by_vault(&home, "mine/logs");
     let (answer, log) = oneshot::channel();
     let wanted = LogRequest {
@@ -316,22 +322,22 @@ fn a_link_in_place_of_the_log_folder_shows_nothing() {
         tail_lines: 10,
         until: ReadUntil::CurrentEnd,
     };
-    keeper.ask(Request::Logs(wanted, answer));
+    supervisor.ask(Request::Logs(wanted, answer));
     let error = log.blocking_recv().unwrap().unwrap_err().to_string();
     assert!(error.contains("Permission denied"), "{error}");
-    crate::keeper::kill(pid, libc::SIGKILL);
+    crate::harness::kill(pid, libc::SIGKILL);
     wait_for("an event about its end", || {
-        keeper.listen();
-        (!keeper.events.is_empty()).then_some(())
+        supervisor.listen();
+        (!supervisor.events.is_empty()).then_some(())
     });
-    let heard = format!("{:?} {:?}", keeper.events, keeper.history);
+    let heard = format!("{:?} {:?}", supervisor.events, supervisor.history);
     assert!(!heard.contains(SECRET), "{heard}");
 }
 
 #[test]
 fn a_link_in_place_of_the_log_folder_rotates_nothing() {
     let home = home();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     fs::write(home.path("vault/log"), SECRET.repeat(1000)).unwrap();
     fs::create_dir(home.path("mine/logs")).unwrap();
     give_to_nobody(&home.path("mine/logs"));
@@ -339,14 +345,14 @@ fn a_link_in_place_of_the_log_folder_rotates_nothing() {
     spec.identity.log_path = home.file("mine/logs/log");
     spec.runtime.log_max_bytes = Some(1000);
     write_as_nobody(&home.path("mine/logs/log"), &"x".repeat(2000));
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
     wait_for("a rotation", || {
         home.path("mine/logs/log.1").exists().then_some(())
     });
     replace_by_vault(&home, "mine/logs");
     let said = "cannot be looked at as nobody: Permission denied";
-    keeper.status_where("a word on the log", |s| s.message.ends_with(said));
+    supervisor.status_where("a word on the log", |s| s.message.ends_with(said));
     assert!(read(&home.path("vault/log")) == SECRET.repeat(1000));
     assert_eq!(fs::read_dir(home.path("vault")).unwrap().count(), 1);
 }
@@ -354,7 +360,7 @@ fn a_link_in_place_of_the_log_folder_rotates_nothing() {
 #[test]
 fn a_hard_link_to_a_root_file_is_neither_written_nor_cut() {
     let home = home();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     fs::write(home.path("vault/file"), SECRET.repeat(1000)).unwrap();
     set_mode(&home.path("vault/file"), 0o600);
     for name in ["mine/pid", "mine/log"] {
@@ -363,19 +369,19 @@ fn a_hard_link_to_a_root_file_is_neither_written_nor_cut() {
     let mut spec = spec_of_nobody(&home, "--print overwritten --stay");
     spec.identity.log_path = home.file("mine/log");
     spec.runtime.log_max_bytes = Some(1);
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    keeper.status_where("a word on the log", |s| {
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    supervisor.status_where("a word on the log", |s| {
         s.message.contains("log_path: cannot open")
     });
-    keeper.succeed(2, Op::Stop);
+    supervisor.succeed(2, Op::Stop);
     assert!(read(&home.path("vault/file")) == SECRET.repeat(1000));
 }
 
 #[test]
-fn a_pipe_in_place_of_a_file_stops_nobody() {
+fn a_pipe_in_place_of_a_file_does_not_block_the_agent() {
     let home = home();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     for name in ["mine/pid", "mine/log", "mine/conf"] {
         let made = Command::new("mkfifo").arg(home.path(name)).status();
         assert!(made.unwrap().success());
@@ -387,21 +393,21 @@ fn a_pipe_in_place_of_a_file_stops_nobody() {
         path: home.file("mine/conf"),
         md5: "0".repeat(32),
     }];
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let status = keeper.status_where("a word on each", |s| {
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let status = supervisor.status_where("a word on each", |s| {
         let said = ["pid_path: ", "log_path: ", "config drift: "];
         said.iter().all(|said| s.message.contains(said))
     });
     let n_said = status.message.matches("it is not a file").count();
     assert_eq!(n_said, 3, "{}", status.message);
-    keeper.succeed(2, Op::Stop);
+    supervisor.succeed(2, Op::Stop);
 }
 
 #[test]
-fn the_md5_of_a_file_that_its_user_cannot_read_is_not_told() {
+fn the_md5_of_a_file_that_its_user_cannot_read_is_not_shown() {
     let home = home();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     fs::write(home.path("vault/conf"), "abc").unwrap();
     symlink(home.path("vault/conf"), home.path("mine/conf")).unwrap();
     let mut spec = spec_of_nobody(&home, "--stay");
@@ -409,34 +415,39 @@ fn the_md5_of_a_file_that_its_user_cannot_read_is_not_told() {
         path: home.file("mine/conf"),
         md5: "0".repeat(32),
     }];
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let status = keeper.status_where("drift", |s| s.message.contains("config drift"));
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let status = supervisor.status_where("drift", |s| s.message.contains("config drift"));
     let said = "cannot be read: Permission denied for nobody";
     assert!(status.message.ends_with(said), "{}", status.message);
 }
 
 #[test]
-fn what_its_user_cannot_look_into_is_not_measured() {
+fn a_folder_that_its_user_cannot_read_is_not_measured() {
     let home = home();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     fs::write(home.path("vault/large"), vec![1; 1 << 20]).unwrap();
     fs::create_dir(home.path("mine/logs")).unwrap();
     write_as_nobody(&home.path("mine/logs/odd.log"), &"x".repeat(100_000));
     let mut spec = spec_of_nobody(&home, "--stay");
     spec.identity.log_path = format!("{}/", home.file("mine/logs"));
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    keeper.status_where("bytes of its own", |s| s.disk >= 100_000);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    supervisor.status_where("bytes of its own", |s| s.disk >= 100_000);
     replace_by_vault(&home, "mine/logs");
-    keeper.status_where("no bytes of root's", |s| s.disk == 0);
-    assert!(keeper.history.iter().all(|status| status.disk < 1 << 20));
+    supervisor.status_where("no bytes of root's", |s| s.disk == 0);
+    assert!(
+        supervisor
+            .history
+            .iter()
+            .all(|status| status.disk < 1 << 20)
+    );
 }
 
 #[test]
 fn links_that_its_user_may_follow_are_followed() {
     let home = home();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     for folder in ["mine/releases", "mine/releases/5"] {
         fs::create_dir(home.path(folder)).unwrap();
         give_to_nobody(&home.path(folder));
@@ -446,30 +457,30 @@ fn links_that_its_user_may_follow_are_followed() {
     spec.identity.setup_path = home.file("mine/current");
     spec.identity.pid_path = home.file("mine/current/pid");
     spec.identity.log_path = home.file("mine/current/log");
-    keeper.hold(spec);
-    let ran = keeper.succeed(1, Op::Start).ran.unwrap();
+    supervisor.hold(spec);
+    let ran = supervisor.succeed(1, Op::Start).ran.unwrap();
     assert_eq!(ran.output, "hello\n");
-    let status = keeper.running();
+    let status = supervisor.running();
     assert_eq!(status.message, "");
     let named = read(&home.path("mine/releases/5/pid"));
     assert_eq!(named, format!("{}\n", status.pid));
-    keeper.succeed(2, Op::Stop);
+    supervisor.succeed(2, Op::Stop);
     assert!(!home.path("mine/releases/5/pid").exists());
     assert_eq!(read(&home.path("mine/releases/5/log")), "hello\n");
 }
 
 #[test]
-fn the_output_that_the_agent_keeps_is_out_of_its_users_reach() {
+fn spools_are_not_accessible_to_the_process_user() {
     let home = home();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = spec_of_nobody(&home, "");
     let output = home.file("agent/output");
-    // Its own output, which it may only append to, and what is beside it.
+    // Neither its own spool, to which it only appends, nor other files there.
     spec.control.start_cmd = format!(
         "cat /proc/self/fd/1 && echo read; for f in {output}/*; do cat $f && echo read; echo x > $f && echo written; done; exit 3"
     );
-    keeper.hold(spec);
-    let ran = keeper.operate(1, Op::Start).ran.unwrap();
+    supervisor.hold(spec);
+    let ran = supervisor.operate(1, Op::Start).ran.unwrap();
     assert!(ran.output.contains("Permission denied"), "{}", ran.output);
     for word in ["read\n", "written\n"] {
         assert!(!ran.output.lines().any(|line| line == word.trim()));
@@ -477,31 +488,31 @@ fn the_output_that_the_agent_keeps_is_out_of_its_users_reach() {
 }
 
 #[test]
-fn version_and_health_are_asked_with_the_rights_of_the_user() {
+fn side_commands_run_with_the_rights_of_the_user() {
     let home = home();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     fs::write(home.path("vault/secret"), SECRET).unwrap();
     let secret = home.file("vault/secret");
     let mut spec = spec_of_nobody(&home, "--stay");
     spec.control.version_cmd = format!("cat {secret} 2>/dev/null; echo 1.0 of $(id -un)");
-    keeper.hold(spec.clone());
-    keeper.succeed(1, Op::Start);
-    let status = keeper.status_where("a version", |s| !s.version.is_empty());
+    supervisor.hold(spec.clone());
+    supervisor.succeed(1, Op::Start);
+    let status = supervisor.status_where("a version", |s| !s.version.is_empty());
     assert_eq!(status.version, "1.0 of nobody");
-    // A process that is not registered and names no user is not asked: the agent would ask as root.
+    // `version_cmd` of an unheld process without a user is not run: it would run as root.
     let probe = Probe {
         user: String::new(),
         version_cmd: "echo 2.0".into(),
         ..Probe::from(&spec)
     };
     let stranger = "test/stranger".parse().unwrap();
-    let id = keeper.begin_on(&stranger, 2, Op::Query, Some(probe));
-    let instance = keeper.end_of(id).instance.unwrap();
+    let id = supervisor.begin_on(&stranger, 2, Op::Query, Some(probe));
+    let instance = supervisor.end_of(id).instance.unwrap();
     assert_eq!((instance.pid, instance.version.as_str()), (status.pid, ""));
 
     spec.control.health_cmd = format!("cat {secret}");
-    keeper.hold(spec);
-    keeper.status_where("its health", |s| s.message.contains("Permission denied"));
-    assert!(!format!("{:?}", keeper.history).contains(SECRET));
-    keeper.operate(3, Op::Stop);
+    supervisor.hold(spec);
+    supervisor.status_where("its health", |s| s.message.contains("Permission denied"));
+    assert!(!format!("{:?}", supervisor.history).contains(SECRET));
+    supervisor.operate(3, Op::Stop);
 }

@@ -8,14 +8,14 @@ use model::operation::Op;
 
 use supervisor::ControlGroups;
 
-use crate::keeper::{Home, both_ways, wait_for};
+use crate::harness::{Home, runs_as_root, wait_for, with_and_without_groups};
 
-both_ways!(hard_limits_are_the_kernels_or_it_is_said_that_there_are_none);
+with_and_without_groups!(hard_limits_are_enforced_or_reported_as_unavailable);
 
 #[test]
 fn a_process_gets_the_environment_limits_umask_and_nice_value_of_its_spec() {
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("--report %/report");
     let env = [("PORT", "80"), ("LANG", "zh_CN.UTF-8"), ("EMPTY", "")];
     spec.runtime.env = env.map(|(k, v)| (k.into(), v.into())).into();
@@ -24,8 +24,8 @@ fn a_process_gets_the_environment_limits_umask_and_nice_value_of_its_spec() {
     spec.runtime.nproc = Some(12_345);
     spec.runtime.umask = Some(0o027);
     spec.runtime.nice = Some(5);
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
     let report = wait_for("a report", || {
         std::fs::read_to_string(home.path("report")).ok()
     });
@@ -49,7 +49,7 @@ fn a_process_gets_the_environment_limits_umask_and_nice_value_of_its_spec() {
     }
     let languages = lines.iter().filter(|line| line.starts_with("env LANG="));
     assert_eq!(languages.count(), 1);
-    let pid = keeper.running().pid;
+    let pid = supervisor.running().pid;
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let nice = stat.rsplit(')').next().unwrap().split_whitespace().nth(16);
     assert_eq!(nice, Some("5"));
@@ -58,7 +58,7 @@ fn a_process_gets_the_environment_limits_umask_and_nice_value_of_its_spec() {
 #[test]
 fn a_log_that_grows_is_rotated_under_its_program() {
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("");
     spec.control.start_cmd = format!(
         "while :; do echo {}; {} --after 5 --exit 0; done",
@@ -69,9 +69,9 @@ fn a_log_that_grows_is_rotated_under_its_program() {
     spec.identity.log_path = home.file("work/log");
     spec.runtime.log_max_bytes = Some(10_000);
     spec.runtime.log_keep = Some(2);
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let pid = keeper.running().pid;
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let pid = supervisor.running().pid;
     let log = |suffix: &str| std::fs::read_to_string(home.path(&format!("work/log{suffix}"))).ok();
     let old = wait_for("two old logs", || Some((log(".1")?, log(".2")?)));
     for text in [old.0, old.1] {
@@ -81,38 +81,38 @@ fn a_log_that_grows_is_rotated_under_its_program() {
     let size = written();
     wait_for("more", || (written() != size).then_some(()));
     assert!(log(".3").is_none());
-    assert_eq!(keeper.running().pid, pid);
+    assert_eq!(supervisor.running().pid, pid);
 }
 
 #[test]
-fn a_log_that_cannot_be_rotated_is_said_so() {
-    if !nix::unistd::geteuid().is_root() {
+fn the_status_reports_a_failed_log_rotation() {
+    if !runs_as_root() {
         return;
     }
     let home = Home::new();
     home.open_to_all();
-    // Its user may write into the log and make no file beside it.
+    // Its user may write the log but create no file beside it.
     std::fs::create_dir(home.path("logs")).unwrap();
     std::fs::write(home.path("logs/log"), vec![b'x'; 20_000]).unwrap();
     let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
     std::os::unix::fs::chown(home.path("logs/log"), Some(nobody.uid.as_raw()), None).unwrap();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("--print up");
     spec.identity.user = "nobody".into();
     spec.identity.pid_path = home.file("work/pid");
     spec.identity.log_path = home.file("logs/log");
     spec.runtime.log_max_bytes = Some(10_000);
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
     let said = "log is too long and cannot be rotated as nobody: Permission denied";
-    keeper.status_where("a word on the log", |s| s.message.ends_with(said));
+    supervisor.status_where("a word on the log", |s| s.message.ends_with(said));
     assert!(
         std::fs::metadata(home.path("logs/log")).unwrap().len() > 20_000,
         "nothing is lost"
     );
 }
 
-/// Where the agent of this process has put it, if the host has control groups that we may use.
+/// The control group that the agent has put a process into, if it can create groups.
 fn group_of(pid: i32) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
     let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
@@ -127,19 +127,19 @@ fn with_hard_limits(mut spec: Spec) -> Spec {
     spec
 }
 
-fn hard_limits_are_the_kernels_or_it_is_said_that_there_are_none(groups: ControlGroups) {
+fn hard_limits_are_enforced_or_reported_as_unavailable(groups: ControlGroups) {
     let home = Home::with(groups);
-    let mut keeper = home.keeper();
-    keeper.hold(with_hard_limits(home.spec("--workers 2")));
-    keeper.succeed(1, Op::Start);
-    let status = keeper.running();
+    let mut supervisor = home.supervisor();
+    supervisor.hold(with_hard_limits(home.spec("--workers 2")));
+    supervisor.succeed(1, Op::Start);
+    let status = supervisor.running();
     let Some(group) = group_of(status.pid) else {
         let said = "hard limits are not available here: ";
         assert!(status.message.contains(said), "{status:?}");
         return;
     };
     assert_eq!(status.message, "");
-    keeper.succeed(2, Op::Stop);
+    supervisor.succeed(2, Op::Stop);
     let controllers = std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten();
     let left = |at: &Path| at.join(group.trim_start_matches('/')).exists();
     let roots: Vec<_> = controllers.map(|entry| entry.path()).collect();
@@ -149,13 +149,13 @@ fn hard_limits_are_the_kernels_or_it_is_said_that_there_are_none(groups: Control
     });
     let mut greedy = with_hard_limits(home.spec("--after 700 --hold-mib 200"));
     greedy.monitor_policy.start_interval = 1000;
-    keeper.hold(greedy);
-    keeper.succeed(3, Op::Start);
+    supervisor.hold(greedy);
+    supervisor.succeed(3, Op::Start);
     let event = wait_for("its end", || {
-        keeper.listen();
-        keeper.events.first().map(|(_, event)| event.clone())
+        supervisor.listen();
+        supervisor.events.first().map(|(_, event)| event.clone())
     });
     assert_eq!(event.kind, EventKind::ProcessExit);
     assert!(event.reason.starts_with("killed by signal 9"), "{event:?}");
-    keeper.operate(4, Op::Stop);
+    supervisor.operate(4, Op::Stop);
 }

@@ -1,10 +1,11 @@
-//! Periodic processes. The rule here has a field for seconds, which nobody can register: a test cannot wait for a minute.
+//! Periodic processes. The rule here has a field for seconds, which the server refuses, so that a test need not wait a
+//! minute.
 
 use model::operation::Op;
 use model::spec::AutoType;
 use model::{Flag, Spec, State};
 
-use crate::keeper::{Home, wait_for};
+use crate::harness::{Home, wait_for};
 
 fn every_second(spec: Spec) -> Spec {
     let mut spec = spec;
@@ -16,11 +17,11 @@ fn every_second(spec: Spec) -> Spec {
 #[test]
 fn a_periodic_process_runs_again_and_again_also_under_the_next_agent() {
     let home = Home::new();
-    let mut keeper = home.keeper();
-    keeper.hold(every_second(home.spec("--count %/count --exit 0")));
-    keeper.succeed(1, Op::Manage);
+    let mut supervisor = home.supervisor();
+    supervisor.hold(every_second(home.spec("--count %/count --exit 0")));
+    supervisor.succeed(1, Op::Manage);
     wait_for("two runs", || (home.lines("count") >= 2).then_some(()));
-    let status = keeper.status_where("how the last run ended", |s| {
+    let status = supervisor.status_where("how the last run ended", |s| {
         s.message.starts_with("last run exited with code 0 after ")
             && s.message.contains("; next at ")
             && s.state == State::Stopped
@@ -29,62 +30,62 @@ fn a_periodic_process_runs_again_and_again_also_under_the_next_agent() {
         (status.flag, status.managed),
         (Some(Flag::Running), Some(true))
     );
-    assert!(keeper.events.is_empty(), "{:?}", keeper.events);
-    keeper.stop();
+    assert!(supervisor.events.is_empty(), "{:?}", supervisor.events);
+    supervisor.stop();
     let before = home.lines("count");
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     wait_for("more runs", || {
         (home.lines("count") >= before + 2).then_some(())
     });
-    keeper.operate(2, Op::Stop);
-    let status = keeper.status_where("stopped", |s| s.flag == Some(Flag::Stopped));
+    supervisor.operate(2, Op::Stop);
+    let status = supervisor.status_where("stopped", |s| s.flag == Some(Flag::Stopped));
     assert!(!status.message.contains("next at"), "{status:?}");
 }
 
 #[test]
-fn a_run_that_goes_on_is_not_overlapped() {
+fn a_scheduled_run_does_not_overlap_the_one_before() {
     let home = Home::new();
-    let mut keeper = home.keeper();
-    keeper.hold(every_second(home.spec("--count %/count")));
-    keeper.succeed(1, Op::Manage);
+    let mut supervisor = home.supervisor();
+    supervisor.hold(every_second(home.spec("--count %/count")));
+    supervisor.succeed(1, Op::Manage);
     let said = " was skipped: the one before it still goes on";
-    keeper.status_where("skipped", |s| s.message.ends_with(said));
+    supervisor.status_where("skipped", |s| s.message.ends_with(said));
     assert_eq!((home.lines("count"), home.processes()), (1, 1));
 }
 
 #[test]
-fn a_run_that_fails_is_told_and_the_next_comes_all_the_same() {
+fn a_failed_scheduled_run_is_an_event_and_the_next_runs() {
     let home = Home::new();
-    let mut keeper = home.keeper();
-    keeper.hold(every_second(
+    let mut supervisor = home.supervisor();
+    supervisor.hold(every_second(
         home.spec("--count %/count --complain broken --exit 3"),
     ));
-    keeper.succeed(1, Op::Manage);
+    supervisor.succeed(1, Op::Manage);
     wait_for("two runs", || (home.lines("count") >= 2).then_some(()));
     let said = "last run exited with code 3 after ";
-    let status = keeper.status_where("failed", |s| s.message.starts_with(said));
+    let status = supervisor.status_where("failed", |s| s.message.starts_with(said));
     assert!(
         status.message.contains("; last output: broken; next at "),
         "{status:?}"
     );
-    assert!(!keeper.events.is_empty());
+    assert!(!supervisor.events.is_empty());
 }
 
 #[test]
-fn a_one_shot_that_succeeds_is_wanted_stopped_from_then_on() {
+fn a_successful_one_shot_is_desired_stopped() {
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("--count %/count --exit 0");
     spec.monitor_policy.auto_type = AutoType::OneShot;
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Manage);
-    let status = keeper.status_where("done", |s| s.flag == Some(Flag::Stopped));
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Manage);
+    let status = supervisor.status_where("done", |s| s.flag == Some(Flag::Stopped));
     assert!(
         status.message.starts_with("exited with code 0 after "),
         "{status:?}"
     );
     assert_eq!((home.lines("count"), status.managed), (1, Some(true)));
-    keeper.stop();
-    let (_, recovered) = home.keeper_with(crate::keeper::options());
+    supervisor.stop();
+    let (_, recovered) = home.supervisor_with(crate::harness::options());
     assert_eq!(recovered.held[0].flag, Flag::Stopped);
 }

@@ -1,4 +1,4 @@
-//! An agent that is out of descriptors: real processes under a supervisor in a process of its own, with a real limit.
+//! An agent without free descriptors: real processes under a supervisor in a separate process with a real limit.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -12,15 +12,15 @@ use model::{Code, Flag, FullName, Spec, State};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde::{Deserialize, Serialize};
 
-use crate::keeper::{Home, is_alive, kill, op_id, read};
+use crate::harness::{Home, is_alive, kill, op_id, read};
 
 const DRIVER: &str = "MUSTER_TEST_SHORTAGE";
 /// A hundred programs of the debug profile on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What the driver tells its test, a line each.
+/// A message of the driver to its test, one per line.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-enum Told {
+enum DriverMessage {
     Status(String, bool, i32, String),
     Ended(u32, Code, String),
     Event(EventKind),
@@ -30,7 +30,7 @@ fn name_of(index: usize) -> FullName {
     format!("test/p{index}").parse().unwrap()
 }
 
-/// Not a test: the supervisor that the tests below run as a process of its own. It opens nothing itself.
+/// Not a test: the supervisor that the tests below run as a separate process. It opens nothing itself.
 #[test]
 fn driver() {
     let Ok(dir) = std::env::var(DRIVER) else {
@@ -39,9 +39,9 @@ fn driver() {
     let home = Home::existing(&dir);
     let specs: Vec<(Spec, Flag, bool)> =
         serde_json::from_str(&read(&home.path("specs.json"))).unwrap();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     for (index, (spec, flag, managed)) in specs.into_iter().enumerate() {
-        keeper.hold_as(&name_of(index), spec, flag, managed);
+        supervisor.hold_as(&name_of(index), spec, flag, managed);
     }
     let (give, orders) = channel();
     std::thread::spawn(move || {
@@ -49,9 +49,9 @@ fn driver() {
             give.send(line).unwrap();
         }
     });
-    let tell = |told: Told| {
+    let tell = |told: DriverMessage| {
         let line = serde_json::to_string(&told).unwrap();
-        // In one piece: the test harness writes there, too.
+        // In one write: the test harness writes there, too.
         writeln!(std::io::stdout(), "\n{line}").unwrap();
     };
     let mut told: HashMap<FullName, model::Status> = HashMap::new();
@@ -59,38 +59,43 @@ fn driver() {
     loop {
         while let Ok(order) = orders.try_recv() {
             let (number, index): (u32, usize) = serde_json::from_str(&order).unwrap();
-            keeper.begin_on(&name_of(index), number, Op::Start, None);
+            supervisor.begin_on(&name_of(index), number, Op::Start, None);
         }
-        keeper.listen();
-        for (name, status) in &keeper.statuses {
+        supervisor.listen();
+        for (name, status) in &supervisor.statuses {
             if told.get(name) != Some(status) {
                 told.insert(name.clone(), status.clone());
                 let is_up = status.state == State::Running;
                 let message = status.message.clone();
-                tell(Told::Status(name.to_string(), is_up, status.pid, message));
+                tell(DriverMessage::Status(
+                    name.to_string(),
+                    is_up,
+                    status.pid,
+                    message,
+                ));
             }
         }
-        for id in &keeper.ends[n_told.0..] {
-            let outcome = &keeper.outcomes[id];
-            tell(Told::Ended(
+        for id in &supervisor.ends[n_told.0..] {
+            let outcome = &supervisor.outcomes[id];
+            tell(DriverMessage::Ended(
                 id.ordinal,
                 outcome.code,
                 outcome.message.clone(),
             ));
         }
-        for (_, event) in &keeper.events[n_told.1..] {
-            tell(Told::Event(event.kind));
+        for (_, event) in &supervisor.events[n_told.1..] {
+            tell(DriverMessage::Event(event.kind));
         }
-        n_told = (keeper.ends.len(), keeper.events.len());
+        n_told = (supervisor.ends.len(), supervisor.events.len());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// The driver, and what it has told so far.
+/// The driver, and its messages so far.
 struct Driver {
     child: Child,
     orders: ChildStdin,
-    lines: Receiver<Told>,
+    lines: Receiver<DriverMessage>,
     statuses: HashMap<String, (bool, i32, String)>,
     ends: HashMap<u32, (Code, String)>,
     events: Vec<EventKind>,
@@ -146,13 +151,13 @@ impl Driver {
                 .lines
                 .recv_timeout(until.saturating_duration_since(Instant::now()))
             {
-                Ok(Told::Status(name, is_up, pid, message)) => {
+                Ok(DriverMessage::Status(name, is_up, pid, message)) => {
                     self.statuses.insert(name, (is_up, pid, message));
                 }
-                Ok(Told::Ended(number, code, message)) => {
+                Ok(DriverMessage::Ended(number, code, message)) => {
                     self.ends.insert(number, (code, message));
                 }
-                Ok(Told::Event(kind)) => self.events.push(kind),
+                Ok(DriverMessage::Event(kind)) => self.events.push(kind),
                 Err(error) => panic!("{what}: {error}: {:#?}", self.statuses),
             }
         }
@@ -177,7 +182,7 @@ impl Driver {
         })
     }
 
-    /// Leaves it so many descriptors that it can still open.
+    /// Limits it to this many free descriptors.
     fn leave_free(&self, free: u64) {
         let pid = self.child.id();
         let entries = std::fs::read_dir(format!("/proc/{pid}/fd"))
@@ -217,7 +222,7 @@ fn specs(home: &Home, n: usize) -> Vec<(Spec, Flag, bool)> {
     let one = |index: usize| {
         let mut spec = home.spec("--stay");
         spec.identity.pid_path = home.file(&format!("pid{index}"));
-        // The first brings it up; the second must not fail.
+        // The first attempt may fail for other reasons; the second must not.
         spec.monitor_policy.start_retries = 2;
         (spec, Flag::Running, true)
     };
@@ -242,7 +247,7 @@ fn a_hundred_processes_run_under_a_limit_of_64_open_files() {
         driver.next_run(index, pid);
     }
     assert!(!gave_up(&driver), "{:?}", driver.statuses);
-    // Its own limit is not what its processes get less of than they may.
+    // The agent's own limit does not reduce that of its processes.
     assert!(
         getrlimit(Resource::Nofile)
             .maximum
@@ -251,7 +256,7 @@ fn a_hundred_processes_run_under_a_limit_of_64_open_files() {
 }
 
 #[test]
-fn an_agent_without_descriptors_keeps_what_it_knows_and_goes_on_later() {
+fn an_agent_without_descriptors_keeps_the_last_state() {
     let home = Home::new();
     let mut all = specs(&home, 3);
     all[2].1 = Flag::Stopped;
@@ -283,7 +288,7 @@ fn an_agent_without_descriptors_keeps_what_it_knows_and_goes_on_later() {
 }
 
 #[test]
-fn a_start_for_which_the_agent_lacks_descriptors_is_no_failed_attempt() {
+fn a_start_without_descriptors_is_no_failed_attempt() {
     let home = Home::new();
     let mut all = specs(&home, 2);
     all[1].1 = Flag::Stopped;
@@ -292,7 +297,7 @@ fn a_start_for_which_the_agent_lacks_descriptors_is_no_failed_attempt() {
     let first = driver.next_run(0, 0);
     driver.until("the other is known", |driver| driver.status(1).map(|_| ()));
 
-    // Enough to look at processes, not enough to start one.
+    // Enough to observe processes, not enough to start one.
     driver.leave_free(6);
     let (code, message) = driver.start_op(1, 1);
     assert_eq!(code, Code::COMMAND_FAILED, "{message}");

@@ -1,21 +1,23 @@
-//! Many ends at once: what all of them left behind is gone before any of them is back, and nobody is started twice.
+//! Many exits at once: all leftovers are killed before any process restarts, and none is started twice.
 
 use model::operation::Op;
 use model::{Code, Flag, FullName, Spec, State};
 use supervisor::ControlGroups;
 
 use crate::crash::driver_of;
-use crate::keeper::{Home, Keeper, both_ways, is_alive, kill, op_id, options, wait_for};
+use crate::harness::{
+    Home, TestSupervisor, is_alive, kill, op_id, options, wait_for, with_and_without_groups,
+};
 
 const MANY: u32 = 12;
-/// The program, its two workers, and one that left its session.
+/// The program, its two workers, and a child that left its session.
 const FAMILY: usize = 4;
 
 fn name(number: u32) -> FullName {
     format!("test/odd{number}").parse().unwrap()
 }
 
-/// One of many, with workers and a child that goes its own way.
+/// A spec with workers and a child that leaves its session.
 fn spec(home: &Home, number: u32) -> Spec {
     let options = format!("--count %/count{number} --workers 2 --leak-child");
     let mut spec = home.spec(&options);
@@ -25,11 +27,11 @@ fn spec(home: &Home, number: u32) -> Spec {
     spec
 }
 
-/// The pid of a run that is up for good.
-fn pid_of(keeper: &mut Keeper, number: u32, not: i32) -> i32 {
+/// The pid of a run that has passed its start check.
+fn pid_of(supervisor: &mut TestSupervisor, number: u32, not: i32) -> i32 {
     wait_for(&format!("a new run of {number}"), || {
-        keeper.listen();
-        let status = keeper.statuses.get(&name(number))?;
+        supervisor.listen();
+        let status = supervisor.statuses.get(&name(number))?;
         let is_new = status.state == State::Running && status.pid != not;
         let is_up = not == 0 || status.message.starts_with("restarted");
         (is_new && is_up).then_some(status.pid)
@@ -42,29 +44,29 @@ fn whole(home: &Home) {
     });
 }
 
-both_ways!(many_that_crash_at_once_leave_nothing_behind_and_come_back_once_each);
+with_and_without_groups!(many_processes_that_crash_at_once_restart_once_each);
 
-fn many_that_crash_at_once_leave_nothing_behind_and_come_back_once_each(groups: ControlGroups) {
+fn many_processes_that_crash_at_once_restart_once_each(groups: ControlGroups) {
     let home = Home::with(groups);
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     for number in 0..MANY {
-        keeper.hold_as(
+        supervisor.hold_as(
             &name(number),
             spec(&home, number),
             Flag::Unregistered,
             false,
         );
-        keeper.begin_on(&name(number), number, Op::Start, None);
+        supervisor.begin_on(&name(number), number, Op::Start, None);
     }
     for number in 0..MANY {
-        let outcome = keeper.end_of(op_id(number));
+        let outcome = supervisor.end_of(op_id(number));
         assert_eq!(outcome.code, Code::OK, "{outcome:?}");
     }
     let mut pids = vec![0; MANY as usize];
     for storm in 1..=3 {
         for number in 0..MANY {
             let pid = &mut pids[number as usize];
-            *pid = pid_of(&mut keeper, number, *pid);
+            *pid = pid_of(&mut supervisor, number, *pid);
         }
         whole(&home);
         for number in 0..MANY {
@@ -77,35 +79,35 @@ fn many_that_crash_at_once_leave_nothing_behind_and_come_back_once_each(groups: 
     }
 
     let ids: Vec<_> = (0..MANY)
-        .map(|number| keeper.begin_on(&name(number), 100 + number, Op::Stop, None))
+        .map(|number| supervisor.begin_on(&name(number), 100 + number, Op::Stop, None))
         .collect();
     for id in ids {
-        let outcome = keeper.end_of(id);
+        let outcome = supervisor.end_of(id);
         assert_eq!(outcome.code, Code::OK, "{outcome:?}");
     }
     assert_eq!(home.processes(), 0, "a stop is for the whole family");
 }
 
-/// Each goes to the background in two forks, and is looked for while it does.
+/// Each daemonizes with two forks, and is searched for meanwhile.
 #[test]
-fn a_daemon_on_its_way_is_never_taken_for_gone() {
+fn a_daemon_that_is_forking_is_never_taken_for_exited() {
     let home = Home::with(ControlGroups::Off);
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.daemon();
     spec.control.start_cmd = spec
         .control
         .start_cmd
         .replace("--daemon", "--daemon --after 1");
-    keeper.hold(spec);
+    supervisor.hold(spec);
     for number in 0..12 {
-        keeper.succeed(2 * number, Op::Start);
-        keeper.succeed(2 * number + 1, Op::Kill);
+        supervisor.succeed(2 * number, Op::Start);
+        supervisor.succeed(2 * number + 1, Op::Kill);
     }
     wait_for("nothing is left", || (home.processes() == 0).then_some(()));
 }
 
 #[test]
-fn what_the_run_of_an_earlier_agent_leaves_is_gone_before_the_next_run() {
+fn leftovers_of_an_earlier_agents_run_are_killed_before_the_next_run() {
     let home = Home::new();
     let mut spec = home.spec("--count %/count --workers 2 --leak-child");
     spec.monitor_policy.start_interval = 0;
@@ -119,10 +121,10 @@ fn what_the_run_of_an_earlier_agent_leaves_is_gone_before_the_next_run() {
     earlier.wait().unwrap();
     wait_for("the family", || (home.processes() == FAMILY).then_some(()));
 
-    let (mut keeper, _) = home.keeper_with(options());
-    let pid = keeper.running().pid;
+    let (mut supervisor, _) = home.supervisor_with(options());
+    let pid = supervisor.running().pid;
     kill(pid, libc::SIGKILL);
-    let next = keeper.status_where("the next", |s| s.state == State::Running && s.pid != pid);
+    let next = supervisor.status_where("the next", |s| s.state == State::Running && s.pid != pid);
     wait_for("one family only", || {
         (home.processes() == FAMILY).then_some(())
     });

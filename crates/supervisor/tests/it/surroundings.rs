@@ -1,4 +1,4 @@
-//! What a command gets, and what it does not.
+//! The environment, limits and rights of a command.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::fs::File;
 use model::operation::Op;
 use supervisor::ControlGroups;
 
-use crate::keeper::{Home, both_ways, read, wait_for};
+use crate::harness::{Home, read, runs_as_root, wait_for, with_and_without_groups};
 
 fn report(home: &Home) -> BTreeMap<String, Vec<String>> {
     wait_for("the report", || {
@@ -29,18 +29,18 @@ fn line<'a>(facts: &'a BTreeMap<String, Vec<String>>, kind: &str, begin: &str) -
 }
 
 #[test]
-fn a_command_gets_a_clean_environment_and_nothing_of_the_agents() {
+fn a_command_inherits_nothing_from_the_agent() {
     let home = Home::new();
     // Things that an agent has and a process must not get.
     let _open: Vec<File> = (0..50).map(|_| File::open("/dev/null").unwrap()).collect();
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     set_odd_limits();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("--report %/work/report");
     spec.identity.log_path = home.file("work/log");
     let user = spec.identity.user.clone();
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
     let facts = report(&home);
 
     let mut names: Vec<&str> = facts["env"]
@@ -98,7 +98,7 @@ fn a_command_gets_a_clean_environment_and_nothing_of_the_agents() {
     ] {
         let shown = line(&facts, "limits", limit);
         let values: Vec<&str> = shown[limit.len()..].split_whitespace().take(2).collect();
-        // Where the host's hard limit is lower and we may not raise it, that is what there is.
+        // An unprivileged agent cannot exceed the host's hard limit.
         let is_capped = values[0] == values[1] && values[1] != expected[1];
         assert!(values == expected || is_capped, "{limit}: {values:?}");
     }
@@ -134,19 +134,19 @@ fn set_odd_limits() {
 }
 
 #[test]
-fn root_runs_a_process_as_its_user_with_that_users_rights() {
-    if !nix::unistd::geteuid().is_root() {
+fn a_root_agent_runs_a_process_with_its_users_rights() {
+    if !runs_as_root() {
         return;
     }
     let home = Home::new();
     home.open_to_all();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("--report %/work/report");
     spec.identity.user = "nobody".into();
     spec.identity.log_path = home.file("work/log");
     spec.identity.pid_path = home.file("work/pid");
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
     let facts = report(&home);
     let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
     let (uid, gid) = (nobody.uid.to_string(), nobody.gid.to_string());
@@ -176,8 +176,8 @@ fn root_runs_a_process_as_its_user_with_that_users_rights() {
 }
 
 #[test]
-fn a_link_in_place_of_the_log_leads_nowhere_that_its_user_could_not_go() {
-    if !nix::unistd::geteuid().is_root() {
+fn a_link_in_place_of_the_log_does_not_reach_files_of_root() {
+    if !runs_as_root() {
         return;
     }
     let home = Home::new();
@@ -190,20 +190,20 @@ fn a_link_in_place_of_the_log_leads_nowhere_that_its_user_could_not_go() {
     .unwrap();
     std::os::unix::fs::symlink(home.path("secret"), home.path("work/log")).unwrap();
     std::os::unix::fs::symlink(home.path("secret"), home.path("work/pid")).unwrap();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.spec("--print overwritten");
     spec.identity.user = "nobody".into();
     spec.identity.log_path = home.file("work/log");
     spec.identity.pid_path = home.file("work/pid");
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    keeper.succeed(2, Op::Stop);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    supervisor.succeed(2, Op::Stop);
     assert_eq!(read(&home.path("secret")), "untouched");
 }
 
 #[test]
-fn a_directory_that_its_user_cannot_enter_is_said_so() {
-    if !nix::unistd::geteuid().is_root() {
+fn a_setup_path_that_its_user_cannot_enter_fails_the_start() {
+    if !runs_as_root() {
         return;
     }
     let home = Home::new();
@@ -213,11 +213,11 @@ fn a_directory_that_its_user_cannot_enter_is_said_so() {
         std::os::unix::fs::PermissionsExt::from_mode(0o700),
     )
     .unwrap();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let mut spec = home.daemon();
     spec.identity.user = "nobody".into();
-    keeper.hold(spec);
-    let outcome = keeper.operate(1, Op::Start);
+    supervisor.hold(spec);
+    let outcome = supervisor.operate(1, Op::Start);
     assert_eq!(outcome.code, model::Code::COMMAND_FAILED);
     assert!(
         outcome
@@ -229,10 +229,10 @@ fn a_directory_that_its_user_cannot_enter_is_said_so() {
 }
 
 #[test]
-fn an_agent_of_an_ordinary_user_does_what_it_may_and_says_what_it_may_not() {
+fn an_unprivileged_agent_starts_own_processes_and_refuses_others() {
     use std::os::unix::process::CommandExt;
 
-    if !nix::unistd::geteuid().is_root() {
+    if !runs_as_root() {
         return;
     }
     let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
@@ -276,12 +276,12 @@ fn an_agent_of_an_ordinary_user_does_what_it_may_and_says_what_it_may_not() {
     }
 }
 
-both_ways!(a_huge_environment_is_passed_on_and_hides_nobody);
+with_and_without_groups!(a_huge_environment_is_passed_on_and_hides_no_family_member);
 
-fn a_huge_environment_is_passed_on_and_hides_nobody(groups: ControlGroups) {
+fn a_huge_environment_is_passed_on_and_hides_no_family_member(groups: ControlGroups) {
     let home = Home::with(groups);
-    let mut keeper = home.keeper();
-    // Its worker and its stray outlive it, and are found by what stands somewhere in their environment.
+    let mut supervisor = home.supervisor();
+    // Its worker and its stray outlive it, and are found by the mark in their environment.
     let mut spec =
         home.spec("--report %/work/report --daemon --workers 1 --leak-child --pid-file %/pid");
     for number in 0..40 {
@@ -289,28 +289,28 @@ fn a_huge_environment_is_passed_on_and_hides_nobody(groups: ControlGroups) {
         spec.runtime.env.insert(format!("HUGE_{number}"), value);
     }
     let huge = spec.runtime.env.clone();
-    keeper.hold(spec.clone());
-    keeper.succeed(1, Op::Start);
+    supervisor.hold(spec.clone());
+    supervisor.succeed(1, Op::Start);
     let facts = report(&home);
     for (name, value) in huge {
         let passed = format!("{name}={value}");
         assert!(facts["env"].contains(&passed), "{name}");
     }
     wait_for("worker and stray", || (home.processes() == 3).then_some(()));
-    keeper.succeed(2, Op::Unmanage);
-    crate::keeper::kill(home.pid(), libc::SIGKILL);
-    keeper.stopped();
+    supervisor.succeed(2, Op::Unmanage);
+    crate::harness::kill(home.pid(), libc::SIGKILL);
+    supervisor.stopped();
     assert_eq!(home.processes(), 2);
-    keeper.operate(3, Op::Kill);
+    supervisor.operate(3, Op::Kill);
     wait_for("nothing is left", || (home.processes() == 0).then_some(()));
 
-    // More than the kernel takes.
+    // More than the kernel allows.
     for number in 0..200 {
         let value = "x".repeat(30_000);
         spec.runtime.env.insert(format!("MORE_{number}"), value);
     }
-    keeper.hold(spec);
-    let outcome = keeper.operate(4, Op::Start);
+    supervisor.hold(spec);
+    let outcome = supervisor.operate(4, Op::Start);
     let said = "/bin/sh could not be executed: Argument list too long";
     assert!(outcome.message.starts_with(said), "{}", outcome.message);
 }

@@ -1,4 +1,4 @@
-//! Figures of the status row.
+//! Usage in the status.
 
 use std::net::TcpListener;
 
@@ -6,20 +6,20 @@ use model::operation::Op;
 
 use supervisor::ControlGroups;
 
-use crate::keeper::{Home, both_ways};
+use crate::harness::{Home, with_and_without_groups};
 
-both_ways!(cpu_and_memory_are_those_of_the_whole_family);
+with_and_without_groups!(cpu_and_memory_are_those_of_the_whole_family);
 
 fn cpu_and_memory_are_those_of_the_whole_family(groups: ControlGroups) {
     let home = Home::with(groups);
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     let odd = env!("CARGO_BIN_EXE_odd-child");
     let mut spec = home.spec("--hold-mib 64 --hold-fds 40");
     spec.control.start_cmd = format!("{odd} --burn & {}", spec.control.start_cmd);
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
     let cores = std::thread::available_parallelism().unwrap().get() as f32;
-    let status = keeper.status_where("usage", |s| {
+    let status = supervisor.status_where("usage", |s| {
         s.cpu > 20.0 / cores && s.mem > 0.0 && s.fd > 40
     });
     assert!(status.cpu <= 110.0, "{status:?}");
@@ -30,25 +30,25 @@ fn cpu_and_memory_are_those_of_the_whole_family(groups: ControlGroups) {
         status.mem > wanted * 0.9 && status.mem < wanted * 3.0 + 1.0,
         "{status:?} {wanted}"
     );
-    let instance = keeper.succeed(2, Op::Query).instance.unwrap();
+    let instance = supervisor.succeed(2, Op::Query).instance.unwrap();
     assert!(instance.cpu > 0.0 && instance.free_kib > 0);
 }
 
 #[test]
 fn bytes_under_the_log_path_are_counted() {
     let home = Home::new();
-    let mut keeper = home.keeper();
+    let mut supervisor = home.supervisor();
     std::fs::create_dir(home.path("work/logs")).unwrap();
     std::fs::write(home.path("work/logs/old"), vec![1; 300_000]).unwrap();
     let mut spec = home.spec("--print hello");
     spec.identity.log_path = home.file("work/logs");
-    keeper.hold(spec);
-    keeper.succeed(1, Op::Start);
-    let status = keeper.status_where("disk", |s| s.disk >= 300_000);
+    supervisor.hold(spec);
+    supervisor.succeed(1, Op::Start);
+    let status = supervisor.status_where("disk", |s| s.disk >= 300_000);
     assert!(status.disk < 600_000, "{status:?}");
 }
 
-/// A port on which somebody takes whatever comes.
+/// A port that reads and discards everything.
 pub(crate) fn listen() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -64,10 +64,10 @@ pub(crate) fn listen() -> u16 {
 fn bytes_over_tcp_are_counted() {
     let home = Home::new();
     let port = listen();
-    let mut keeper = home.keeper();
-    keeper.hold(home.spec(&format!("--talk {port}")));
-    keeper.succeed(1, Op::Start);
+    let mut supervisor = home.supervisor();
+    supervisor.hold(home.spec(&format!("--talk {port}")));
+    supervisor.succeed(1, Op::Start);
     // 1 KiB every 10 ms, less on a busy machine.
-    let status = keeper.status_where("net", |s| s.net > 5_000);
+    let status = supervisor.status_where("net", |s| s.net > 5_000);
     assert!(status.net < 10_000_000, "{status:?}");
 }

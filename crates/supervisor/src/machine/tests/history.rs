@@ -1,4 +1,4 @@
-//! Random histories on a pretended host: the properties that must hold whatever happens, in whatever order.
+//! Random histories on a fake host: the invariants that hold for any events in any order.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use super::world::{Behaviour, World};
 use crate::machine::{Event, Phase};
 
 #[derive(Debug, Clone)]
-enum Happens {
-    Asked(Op),
+enum HistoryEvent {
+    Operation(Op),
     Time(u64),
     ProgramDies,
     Becomes(Behaviour),
@@ -34,25 +34,25 @@ fn behaviour() -> impl Strategy<Value = Behaviour> {
     ]
 }
 
-fn happens() -> impl Strategy<Value = Happens> {
+fn happens() -> impl Strategy<Value = HistoryEvent> {
     prop_oneof![
-        6 => proptest::sample::select(Op::ALL.to_vec()).prop_map(Happens::Asked),
-        6 => prop_oneof![0_u64..100, 0_u64..6_000, 0_u64..70_000].prop_map(Happens::Time),
-        2 => Just(Happens::ProgramDies),
-        2 => behaviour().prop_map(Happens::Becomes),
-        3 => (0_u32..6).prop_map(|after| Happens::AgentDies { after }),
-        1 => Just(Happens::AgentRestarts),
-        1 => Just(Happens::HostRestarts),
-        1 => any::<bool>().prop_map(Happens::CheckFails),
-        1 => any::<bool>().prop_map(Happens::IgnoresTerm),
-        1 => Just(Happens::IsUnhealthy),
-        1 => Just(Happens::UsesTooMuch),
+        6 => proptest::sample::select(Op::ALL.to_vec()).prop_map(HistoryEvent::Operation),
+        6 => prop_oneof![0_u64..100, 0_u64..6_000, 0_u64..70_000].prop_map(HistoryEvent::Time),
+        2 => Just(HistoryEvent::ProgramDies),
+        2 => behaviour().prop_map(HistoryEvent::Becomes),
+        3 => (0_u32..6).prop_map(|after| HistoryEvent::AgentDies { after }),
+        1 => Just(HistoryEvent::AgentRestarts),
+        1 => Just(HistoryEvent::HostRestarts),
+        1 => any::<bool>().prop_map(HistoryEvent::CheckFails),
+        1 => any::<bool>().prop_map(HistoryEvent::IgnoresTerm),
+        1 => Just(HistoryEvent::IsUnhealthy),
+        1 => Just(HistoryEvent::UsesTooMuch),
     ]
 }
 
 proptest! {
     #[test]
-    fn whatever_happens_the_properties_hold(
+    fn the_invariants_hold_in_every_history(
         commands in any::<bool>(),
         stop_check_secs in prop_oneof![3 => Just(0_u32), 1 => 0..100_u32],
         history in proptest::collection::vec(happens(), 1..40),
@@ -70,36 +70,36 @@ proptest! {
         let mut asked = 0;
         for event in history {
             match event {
-                Happens::Asked(op) => {
+                HistoryEvent::Operation(op) => {
                     if world.process.operations().count() < 32 {
                         asked += 1;
                         world.ask(asked, op);
                     }
                 }
-                Happens::Time(ms) => world.pass(ms),
-                Happens::ProgramDies => world.kill_program(),
-                Happens::Becomes(behaviour) => world.behaviour = behaviour,
-                Happens::AgentDies { after } => world.dies_after = Some(after),
-                Happens::AgentRestarts => world.restart_agent(),
-                Happens::HostRestarts => world.reboot(),
-                Happens::CheckFails(fails) => {
+                HistoryEvent::Time(ms) => world.pass(ms),
+                HistoryEvent::ProgramDies => world.kill_program(),
+                HistoryEvent::Becomes(behaviour) => world.behaviour = behaviour,
+                HistoryEvent::AgentDies { after } => world.dies_after = Some(after),
+                HistoryEvent::AgentRestarts => world.restart_agent(),
+                HistoryEvent::HostRestarts => world.reboot(),
+                HistoryEvent::CheckFails(fails) => {
                     world.check = if fails { Err("no".into()) } else { Ok(()) };
                 }
-                Happens::IgnoresTerm(ignores) => world.ignores_term = ignores,
-                Happens::IsUnhealthy => {
+                HistoryEvent::IgnoresTerm(ignores) => world.ignores_term = ignores,
+                HistoryEvent::IsUnhealthy => {
                     for _ in 0..3 {
                         world.drive(Event::HealthChecked(Err("no".into())));
                     }
                 }
-                Happens::UsesTooMuch => {
+                HistoryEvent::UsesTooMuch => {
                     let kind = EventKind::ProcessResourceLimitExceed;
-                    world.drive(Event::Sentenced(kind, "killed: too much".into()));
+                    world.drive(Event::OverLimit(kind, "killed: too much".into()));
                 }
             }
             prop_assert!(world.most_programs <= 1, "two live runs of one process");
         }
 
-        // A quiet world: a good program, and time.
+        // No more faults: a good program, and time to settle.
         world.dies_after = None;
         world.check = Ok(());
         world.behaviour = Behaviour::Daemon { late_ms: 0, lives_ms: u64::MAX };

@@ -1,4 +1,4 @@
-//! Health, limits, schedules and drift on a pretended host.
+//! Health, limits, schedules and drift on a fake host.
 
 use model::event::EventKind;
 use model::spec::{AutoType, ConfigFile};
@@ -6,7 +6,7 @@ use model::{Flag, Op, State};
 
 use super::world::{Behaviour, World};
 use super::{daemon, foreground, started, wanted, world};
-use crate::machine::{Event, Found, Phase, Role};
+use crate::machine::{ConfigFileDigest, Event, Phase, Role};
 
 fn kinds(world: &World) -> Vec<EventKind> {
     world.emitted.iter().map(|event| event.kind).collect()
@@ -47,7 +47,7 @@ fn an_unhealthy_process_that_is_managed_is_stopped_and_started_again() {
 }
 
 #[test]
-fn one_that_is_not_managed_is_only_called_unhealthy_until_a_check_succeeds() {
+fn an_unmanaged_process_is_only_shown_as_unhealthy() {
     let mut world = started(daemon());
     world.ask(2, Op::Unmanage);
     let pid = world.program();
@@ -81,7 +81,7 @@ fn an_unhealthy_process_that_does_not_stop_is_killed() {
 }
 
 #[test]
-fn one_that_never_becomes_healthy_is_given_up_although_each_run_lasts() {
+fn a_process_that_never_becomes_healthy_is_given_up() {
     let mut world = started(daemon());
     for _ in 0..5 {
         world.pass(90_000);
@@ -95,7 +95,7 @@ fn one_that_never_becomes_healthy_is_given_up_although_each_run_lasts() {
 }
 
 #[test]
-fn an_operation_takes_over_what_is_being_stopped_for_its_health() {
+fn an_operation_takes_over_the_stop_of_an_unhealthy_process() {
     for stop_cmd in ["", "stop"] {
         let mut world = started(daemon());
         world.spec.control.stop_cmd = stop_cmd.into();
@@ -111,11 +111,11 @@ fn an_operation_takes_over_what_is_being_stopped_for_its_health() {
 fn sentence(world: &mut World) {
     let sentence = "killed: memory 12.4 % over its limit 10 % for 15 s".to_owned();
     let kind = EventKind::ProcessResourceLimitExceed;
-    world.drive(Event::Sentenced(kind, sentence));
+    world.drive(Event::OverLimit(kind, sentence));
 }
 
 #[test]
-fn a_managed_process_over_its_limit_is_killed_and_that_counts_as_a_crash() {
+fn a_kill_for_a_limit_counts_as_a_crash() {
     let mut world = started(foreground());
     world.pass(30_000);
     let pid = world.program();
@@ -130,7 +130,7 @@ fn a_managed_process_over_its_limit_is_killed_and_that_counts_as_a_crash() {
         !kinds(&world).contains(&EventKind::ProcessExit),
         "told once"
     );
-    // Again and again: given up like any that does not stay.
+    // Repeated kills: the agent gives up as for any process that does not stay up.
     for _ in 0..4 {
         world.pass(11_000);
         sentence(&mut world);
@@ -140,7 +140,7 @@ fn a_managed_process_over_its_limit_is_killed_and_that_counts_as_a_crash() {
 }
 
 #[test]
-fn one_that_is_not_managed_may_use_what_it_wants() {
+fn an_unmanaged_process_is_not_killed_for_a_limit() {
     let mut world = started(daemon());
     world.ask(2, Op::Unmanage);
     sentence(&mut world);
@@ -148,7 +148,7 @@ fn one_that_is_not_managed_may_use_what_it_wants() {
 }
 
 #[test]
-fn one_that_may_not_be_killed_is_told_once_and_left() {
+fn a_refused_kill_is_one_event_and_shown() {
     let mut world = started(daemon());
     world.refuses = Some("no right".into());
     let pid = world.program();
@@ -160,7 +160,7 @@ fn one_that_may_not_be_killed_is_told_once_and_left() {
 }
 
 #[test]
-fn a_sentence_survives_the_agent() {
+fn a_kill_for_a_limit_survives_a_restart_of_the_agent() {
     let mut world = started(daemon());
     world.pass(30_000);
     let pid = world.program();
@@ -185,7 +185,7 @@ fn rings(world: &mut World) {
 }
 
 #[test]
-fn a_periodic_process_runs_when_its_time_has_come_and_says_how_the_last_run_ended() {
+fn a_periodic_process_runs_on_schedule_and_shows_its_last_exit() {
     for (lives_ms, code, message, n_events) in [
         (10, 0, "last run exited with code 0 after 0.0 s", 0),
         (30_000, 0, "last run exited with code 0 after 30 s", 0),
@@ -206,7 +206,7 @@ fn a_periodic_process_runs_when_its_time_has_come_and_says_how_the_last_run_ende
 }
 
 #[test]
-fn a_time_that_comes_while_a_run_goes_on_is_skipped() {
+fn a_run_that_is_due_during_another_is_skipped() {
     let mut world = periodic(Behaviour::Stays {
         lives_ms: 90_000,
         code: 0,
@@ -226,7 +226,7 @@ fn a_time_that_comes_while_a_run_goes_on_is_skipped() {
 }
 
 #[test]
-fn no_time_comes_for_one_that_is_not_wanted_or_not_periodic() {
+fn a_schedule_applies_only_to_desired_periodic_processes() {
     for op in [Op::Stop, Op::Unmanage] {
         let mut world = periodic(foreground());
         world.ask(2, op);
@@ -240,14 +240,14 @@ fn no_time_comes_for_one_that_is_not_wanted_or_not_periodic() {
 }
 
 #[test]
-fn a_file_that_drifts_is_told_and_nothing_is_done() {
+fn config_drift_is_an_event_and_changes_no_process() {
     let mut world = started(daemon());
     world.spec.configmap = vec![ConfigFile {
         path: "/a".into(),
         md5: "aa".into(),
     }];
     let found = |md5: &str| {
-        Event::ConfigRead(vec![Found {
+        Event::ConfigRead(vec![ConfigFileDigest {
             path: "/a".into(),
             md5: Ok(md5.into()),
         }])

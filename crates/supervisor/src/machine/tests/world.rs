@@ -1,4 +1,4 @@
-//! A host that is only pretended: processes that live and die at given times, a pid file, a clock, a journal.
+//! A fake host for the machine: processes with scheduled exits, a pid file, a clock, a journal.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use model::status::Exit;
 use model::{Flag, Spec, UnixMillis};
 
 use crate::machine::{
-    Action, Alive, Boot, Cmd, Context, Depth, Emission, Ending, Event, Form, Look, Moment, Process,
-    Role, Run, Sink, Ticket, record,
+    Action, Boot, Cmd, Context, Depth, Emission, Event, Form, LiveRun, Moment, Observation,
+    OperationEnd, Process, Role, Run, Sink, Ticket, record,
 };
 
 pub(crate) fn spec() -> Spec {
@@ -38,16 +38,16 @@ pub(crate) fn spec() -> Spec {
     }
 }
 
-/// The process as an agent that comes back reads it.
+/// The process as a restarted agent reads it from the journal.
 pub(super) fn through_the_journal(process: &Process) -> Process {
     let text = record::serialize(process, serde_json::value::Serializer).unwrap();
     *record::deserialize(text).unwrap()
 }
 
-/// What a start command turns into.
+/// What a start command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behaviour {
-    /// Leaves after 50 ms; its daemon writes the pid file `late_ms` after that and lives `lives_ms`.
+    /// Exits after 50 ms; its daemon writes the pid file `late_ms` after that and lives `lives_ms`.
     Daemon { late_ms: u64, lives_ms: u64 },
     /// Stays for this long, then exits with the code.
     Stays { lives_ms: u64, code: i32 },
@@ -60,7 +60,7 @@ struct Proc {
     run: Run,
     until: u64,
     exit: Exit,
-    /// The command that it came from.
+    /// The command that started it.
     root: Run,
     is_program: bool,
     ignores_term: bool,
@@ -72,7 +72,7 @@ pub(crate) struct World {
     pub(crate) process: Process,
     pub(crate) saved: Process,
     pub(crate) now: u64,
-    /// How far somebody set the clock on the wall ahead.
+    /// How far the wall clock was set ahead.
     pub(crate) wall_lead_ms: i64,
     procs: BTreeMap<i32, Proc>,
     /// Daemons that will write the pid file.
@@ -83,26 +83,26 @@ pub(crate) struct World {
     pub(crate) behaviour: Behaviour,
     pub(crate) ignores_term: bool,
     pub(crate) check: Result<(), String>,
-    /// What the agent lacks to start anything.
+    /// The shortage that prevents every start.
     pub(crate) lacks: Option<String>,
-    /// Why looks tell nothing.
+    /// Why every observation fails.
     pub(crate) blind: Option<String>,
-    pub(crate) ends: Vec<Ending>,
+    pub(crate) ends: Vec<OperationEnd>,
     pub(crate) emitted: Vec<Emission>,
     pub(crate) executed: Vec<Role>,
     pub(crate) signals: usize,
-    /// Why no signal may be sent.
+    /// Why every signal is refused.
     pub(crate) refuses: Option<String>,
     pub(crate) instead_of_log: String,
     pub(crate) sweeps: usize,
     pub(crate) killed: Vec<Run>,
-    /// What stop and reload commands exit with; unless 0, they do nothing.
+    /// The exit code of stop and reload commands; unless 0, they do nothing.
     pub(crate) commands_exit: i32,
     pub(crate) forgotten: bool,
     /// The agent dies after this many more actions.
     pub(crate) dies_after: Option<u32>,
     dead: bool,
-    /// The most programs that lived at one time.
+    /// The most programs that were alive at the same time.
     pub(crate) most_programs: usize,
 }
 
@@ -163,7 +163,7 @@ impl World {
         self.watch();
     }
 
-    /// The agent comes back after it died.
+    /// Restarts the agent if it died.
     fn revive(&mut self) {
         while std::mem::take(&mut self.dead) {
             self.gated = None;
@@ -182,7 +182,7 @@ impl World {
     pub(crate) fn reboot(&mut self) {
         self.procs.clear();
         self.coming.clear();
-        // The clock of the boot begins anew.
+        // The boot clock starts again.
         self.now = 20_000;
         self.process = through_the_journal(&self.saved);
         self.step(Event::Recovered(Boot::Other));
@@ -198,7 +198,7 @@ impl World {
             spec: &spec,
         };
         let actions = self.process.step(event, &context);
-        // One record: the state with the ends that belong to it.
+        // One record: the state with the results of the same step.
         self.saved = self.process.clone();
         for action in &actions {
             match action {
@@ -226,8 +226,10 @@ impl World {
 
     fn perform(&mut self, action: Action) -> Option<Event> {
         match action {
-            Action::Look(_) if self.blind.is_some() => Some(Event::NotLooked(self.blind.clone())),
-            Action::Look(depth) => Some(Event::Looked(self.look(depth))),
+            Action::Observe(_) if self.blind.is_some() => {
+                Some(Event::NotObserved(self.blind.clone()))
+            }
+            Action::Observe(depth) => Some(Event::Observed(self.look(depth))),
             Action::Check(_) | Action::Spawn(_) if self.lacks.is_some() => {
                 self.lacks.clone().map(Event::Shortage)
             }
@@ -322,7 +324,7 @@ impl World {
         self.count();
     }
 
-    /// What a stop command does: whatever runs goes.
+    /// What a stop command does: ends every program.
     pub(crate) fn end_programs(&mut self) {
         let now = self.now;
         self.coming.clear();
@@ -379,14 +381,14 @@ impl World {
         }
     }
 
-    fn look(&self, depth: Depth) -> Look {
+    fn look(&self, depth: Depth) -> Observation {
         let there = |pid: &i32| self.procs.get(pid).filter(|p| p.until > self.now);
         let named = self.pid_file.as_ref().and_then(there);
         let root = self.process.root();
         let ours = |proc: &&Proc| Some(proc.root) == root && proc.until > self.now;
         let coming = self.coming.iter().any(|(_, proc)| Some(proc.root) == root);
-        Look {
-            alive: named.map(|proc| Alive {
+        Observation {
+            alive: named.map(|proc| LiveRun {
                 run: proc.run,
                 form: Form::Daemon,
                 since_boot_ms: proc.run.start,
@@ -405,7 +407,7 @@ impl World {
         }
     }
 
-    /// Tells of everyone that is watched and gone.
+    /// Reports the exits of watched runs.
     fn watch(&mut self) {
         loop {
             let gone = self.process.watched().into_iter().find_map(|run| {
@@ -426,7 +428,7 @@ impl World {
         self.procs.retain(|_, proc| proc.until > now);
     }
 
-    /// Lets time pass, with everything that happens in it.
+    /// Advances time, with every event in between.
     pub(crate) fn pass(&mut self, ms: u64) {
         let end = self.now + ms;
         while self.now < end {
@@ -488,7 +490,7 @@ impl World {
         self.watch();
     }
 
-    pub(crate) fn last(&self) -> &Ending {
+    pub(crate) fn last(&self) -> &OperationEnd {
         self.ends.last().expect("an operation ended")
     }
 }

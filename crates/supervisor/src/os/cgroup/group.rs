@@ -1,7 +1,7 @@
-//! One control group of version 2: who is in it, what they use together, and the end of all of them.
+//! One cgroup v2 group: its members, their usage, and killing them all.
 //!
-//! Who came from a process is in its group, whatever it did to its session, its parents or its environment; only one that
-//! may write to the control groups itself can leave.
+//! Every descendant of a process is in its group, whatever it did to its session, parents or environment; only a process
+//! that may write to the control groups can leave.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -14,17 +14,17 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::os::shortage::is_shortage;
 
-/// How deep groups below a group are followed: a program that keeps containers makes some.
+/// How deep groups below a group are followed: a container runtime creates some.
 const MAX_DEPTH: u32 = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group(PathBuf);
 
-/// A group that a command is made in.
+/// A group in which a command is created.
 #[derive(Debug)]
-pub(crate) struct Entrance {
+pub(crate) struct GroupEntry {
     pub(crate) directory: OwnedFd,
-    /// Its `cgroup.procs`, to join where the kernel makes no process within a group.
+    /// Its `cgroup.procs`, to join if the kernel cannot create a process inside a group.
     pub(crate) procs: CString,
 }
 
@@ -37,29 +37,29 @@ impl Group {
         &self.0
     }
 
-    pub(super) fn entrance(&self) -> io::Result<Entrance> {
+    pub(super) fn entry(&self) -> io::Result<GroupEntry> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let procs = self.0.join("cgroup.procs").into_os_string();
-        Ok(Entrance {
+        Ok(GroupEntry {
             directory: rustix::fs::open(&self.0, flags, Mode::empty())?,
             procs: CString::new(procs.into_encoded_bytes()).map_err(io::Error::other)?,
         })
     }
 
-    /// Everyone in it and in the groups below it. The dead are not: they use nothing and need no end.
+    /// Every member of it and of the groups below it, without zombies.
     pub(crate) fn pids(&self) -> io::Result<Vec<i32>> {
         let mut pids = Vec::new();
         collect(&self.0, 0, &mut pids)?;
         Ok(pids)
     }
 
-    /// Microseconds of cpu that everybody who was ever in it has used. `file` is its `cpu.stat`, kept open for the next time.
+    /// Microseconds of CPU of every process that was ever in it. `file` is its `cpu.stat`, kept open for the next call.
     pub(crate) fn cpu_usage_us(&self, file: &mut Option<File>) -> Option<u64> {
         let mut buffer = [0; 512];
         let read = file.as_ref().and_then(|f| f.read_at(&mut buffer, 0).ok());
         let length = match read {
             Some(length) => length,
-            // Not open yet, or of a group that is gone since.
+            // Not open yet, or its group was removed.
             None => {
                 let opened = File::open(self.0.join("cpu.stat")).ok()?;
                 let length = opened.read_at(&mut buffer, 0).ok()?;
@@ -71,8 +71,7 @@ impl Group {
         figure(text, "usage_usec")
     }
 
-    /// Bytes of memory that it cannot do without: what it uses, less files that are only kept in case they are read again.
-    /// Nothing where groups do not count memory.
+    /// Bytes of memory in use without inactive file cache. `None` if the group does not count memory.
     pub(crate) fn working_set(&self) -> Option<u64> {
         let current = fs::read_to_string(self.0.join("memory.current")).ok()?;
         let stat = fs::read_to_string(self.0.join("memory.stat")).ok()?;
@@ -80,13 +79,13 @@ impl Group {
         Some(current.saturating_sub(figure(&stat, "inactive_file")?))
     }
 
-    /// SIGKILL to everyone in it at once, whoever forks meanwhile included, where the kernel can (5.14). Some kernels go on
-    /// to kill whatever is made in the group later (6.1.190 and 6.18 do): it has to be made anew before it is used again.
+    /// SIGKILL to every member at once, including forks in between, if the kernel can (5.14). Some kernels also kill processes
+    /// that are created in the group later (6.1.190 and 6.18 do): create the group again before it is used again.
     pub(crate) fn kill(&self) {
         let _ = fs::write(self.0.join("cgroup.kill"), "1");
     }
 
-    /// Removes it and the groups below it, if nobody is in them.
+    /// Removes it and the groups below it, if they are empty.
     pub(super) fn remove(&self) -> bool {
         remove(&self.0, 0)
     }
@@ -99,8 +98,8 @@ fn figure(text: &str, name: &str) -> Option<u64> {
     value.trim().parse().ok()
 }
 
-/// What was read of a group, or nothing where there is no such group, or where it lists no processes because it is
-/// threaded. A shortage says nothing about its members.
+/// The reading of a group; the default if the group does not exist or lists no processes because it is threaded. A
+/// shortage stays an error: it says nothing about the members.
 fn unless_short<T: Default>(read: io::Result<T>) -> io::Result<T> {
     match read {
         Err(error) if !is_shortage(&error) => Ok(T::default()),
@@ -108,7 +107,7 @@ fn unless_short<T: Default>(read: io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// The groups below a group. Its count of links tells most that there are none.
+/// The groups below a group. Its link count shows for most that there are none.
 fn below(at: &Path) -> io::Result<Vec<PathBuf>> {
     if fs::metadata(at).is_ok_and(|data| data.nlink() <= 2) {
         return Ok(Vec::new());
@@ -127,7 +126,7 @@ fn below(at: &Path) -> io::Result<Vec<PathBuf>> {
 
 fn collect(at: &Path, depth: u32, pids: &mut Vec<i32>) -> io::Result<()> {
     let listed = unless_short(fs::read_to_string(at.join("cgroup.procs")))?;
-    // One whom our pid namespace does not know is listed as 0.
+    // A process outside of the agent's pid namespace is listed as 0.
     let known = listed.lines().filter_map(|line| line.parse::<i32>().ok());
     pids.extend(known.filter(|pid| *pid > 0));
     if depth < MAX_DEPTH {
@@ -152,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_are_only_kept_in_case_do_not_count() {
+    fn inactive_file_cache_does_not_count_as_memory_in_use() {
         let dir = tempfile::tempdir().unwrap();
         let group = Group::at(dir.path().to_owned());
         assert_eq!(group.working_set(), None, "it does not count memory");
@@ -166,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_group_that_was_made_anew_is_opened_anew() {
+    fn the_file_of_a_removed_group_is_opened_again() {
         let dir = tempfile::tempdir().unwrap();
         let group = Group::at(dir.path().to_owned());
         let mut file = None;
         assert_eq!(group.cpu_usage_us(&mut file), None);
         fs::write(dir.path().join("cpu.stat"), "usage_usec 7\nuser_usec 5\n").unwrap();
         assert_eq!(group.cpu_usage_us(&mut file), Some(7));
-        // As a group that is gone, this cannot be read.
+        // Like the file of a removed group, a directory cannot be read.
         file = Some(File::open(dir.path()).unwrap());
         assert_eq!(group.cpu_usage_us(&mut file), Some(7));
     }

@@ -1,10 +1,10 @@
-//! Where control groups are mounted, and making groups there.
+//! Mounted cgroup hierarchies, and creating groups in them.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How often a group is tried to be made: another agent on this machine may remove `muster` as it is left empty.
+/// How often creating a group is tried: another agent on this host may remove an empty `muster` in between.
 const TRIES: u32 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) enum Version {
     Two,
 }
 
-/// Where control groups of one version are mounted, and what they control there.
+/// A mounted hierarchy with its controllers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hierarchy {
     pub(super) version: Version,
@@ -21,7 +21,7 @@ pub(super) struct Hierarchy {
     pub(super) controllers: Vec<String>,
 }
 
-/// The hierarchies of this host that are of use: version 2, and those of version 1 that limit.
+/// The hierarchies that the agent uses: v2, and v1 hierarchies with a controller for limits.
 pub(super) fn useful() -> Vec<Hierarchy> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mut all = parse(&text, |at| {
@@ -41,7 +41,7 @@ impl Hierarchy {
         self.controllers.iter().any(|known| known == controller)
     }
 
-    /// Makes a group, with everything above it; in version 2 these controllers are handed down to it.
+    /// Creates a group and its parents; in v2 enables these controllers for it.
     pub(super) fn make(&self, below: &Path, controllers: &[&str]) -> io::Result<PathBuf> {
         let mut made = self.try_make(below, controllers);
         for _ in 1..TRIES {

@@ -1,12 +1,12 @@
-//! Hard limits as files of a control group, in both versions.
+//! Hard limits as files of a control group, in cgroup v1 and v2.
 
 use model::spec::Runtime;
 
 use super::hierarchy::Version;
 
-/// The time over which a share of cpu is counted.
+/// The period of a CPU quota.
 const PERIOD_US: u64 = 100_000;
-/// The kernel takes no smaller share.
+/// The smallest quota that the kernel accepts.
 const MIN_QUOTA_US: u64 = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Controller {
     }
 }
 
-/// One limit of a process; without a number there is none.
+/// One limit of a process; `None` for no limit.
 pub(super) type Setting = (Controller, Option<u64>);
 
 pub(super) fn settings(runtime: &Runtime, cores: u64) -> [Setting; 3] {
@@ -41,7 +41,7 @@ pub(super) fn settings(runtime: &Runtime, cores: u64) -> [Setting; 3] {
     ]
 }
 
-/// The files of a limit, and what goes into them.
+/// The files of a limit with their content.
 pub(super) fn files(version: Version, setting: Setting) -> Vec<(&'static str, String)> {
     let (controller, value) = setting;
     let or = |none: &str| value.map_or(none.to_owned(), |value| value.to_string());
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_not_asked_for_any_more_is_lifted() {
+    fn a_limit_that_left_the_spec_is_removed() {
         let none = Runtime::default();
         assert_eq!(
             written(&none, Version::Two),

@@ -1,5 +1,5 @@
-//! Processes that come from an agent's commands and are in none of its control groups: what was started without, by an
-//! agent that was set so or was older, or what has left. They are told by their mark, in one walk when the agent begins.
+//! Strays: descendants of the agent's commands outside of its control groups. An earlier agent started them without
+//! groups, or they have left. One walk at the start of the agent finds them by their mark.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use model::FullName;
 
 use crate::os::procfs;
 
-/// The names of whoever bears this agent's mark and is in none of its groups.
+/// The names of processes with this agent's mark that are in none of its groups.
 pub(super) fn find(agent: &str, is_inside: impl Fn(i32) -> bool) -> HashSet<FullName> {
     let pids = procfs::pids().unwrap_or_else(|error| {
         tracing::error!(%error, "cannot look for processes outside of their control groups");

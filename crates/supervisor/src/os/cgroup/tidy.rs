@@ -1,4 +1,4 @@
-//! Groups that nobody needs any more. One that somebody is in stays until they have gone.
+//! Removes groups that are no longer needed, as soon as they are empty.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,7 +9,7 @@ use super::hierarchy::Hierarchy;
 use super::{Cgroups, Group, leaf};
 
 impl Cgroups {
-    /// Removes what is empty of a process's groups, and of the agent's when that was the last. True when none is left.
+    /// Removes the empty groups of a process, and the agent's if that was the last. True when none is left.
     pub(crate) fn tidy(&self, name: &FullName) -> bool {
         let mut is_gone = true;
         for hierarchy in &self.hierarchies {
@@ -22,14 +22,14 @@ impl Cgroups {
         is_gone
     }
 
-    /// A process is not held any more. Its groups go when everybody in them has gone.
+    /// A process was forgotten: its groups are removed when they are empty.
     pub(crate) fn forget(&mut self, name: &FullName) {
         if !self.tidy(name) {
             self.left_running.push(name.clone());
         }
     }
 
-    /// Removes the groups of forgotten processes that are empty by now.
+    /// Removes the groups of forgotten processes that are empty now.
     pub(crate) fn tidy_forgotten(&mut self, is_held: impl Fn(&FullName) -> bool) {
         let mut names = std::mem::take(&mut self.left_running);
         names.retain(|name| !is_held(name) && !self.tidy(name));
@@ -44,9 +44,9 @@ impl Cgroups {
         }
     }
 
-    /// Removes the groups that an earlier agent of this directory left for processes that are not held any more: those
-    /// that are empty now, the others when they are.
-    pub(crate) fn tidy_strangers<'a>(&mut self, held: impl Iterator<Item = &'a FullName>) {
+    /// Removes the groups that an earlier agent of this directory left for processes that are not held: empty ones now, the
+    /// others when they are empty.
+    pub(crate) fn tidy_unheld<'a>(&mut self, held: impl Iterator<Item = &'a FullName>) {
         let held: HashSet<String> = held.map(leaf).collect();
         for hierarchy in &self.hierarchies {
             let entries = fs::read_dir(hierarchy.at.join(self.ours()));
@@ -65,8 +65,8 @@ impl Cgroups {
         }
     }
 
-    /// Removes what agents left behind that are no more: groups of agents of which nobody runs. An agent that is there makes
-    /// its groups again when it needs them.
+    /// Removes the empty groups of other agents, which may be gone. An agent that still runs creates its groups again when it
+    /// needs them.
     pub(crate) fn tidy_others(&self) {
         let Some(home) = &self.home else {
             return;
@@ -81,7 +81,7 @@ impl Cgroups {
         }
     }
 
-    /// Removes the agent's own group, and that of all agents, if nothing is in them.
+    /// Removes the agent's own group, and `muster`, if they are empty.
     fn leave(&self, hierarchy: &Hierarchy) {
         let ours = hierarchy.at.join(self.ours());
         if fs::remove_dir(&ours).is_ok() {

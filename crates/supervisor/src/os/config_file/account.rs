@@ -1,4 +1,4 @@
-//! Whose a file becomes: a user and a group, by name or number, known before anything is written.
+//! The owner of a file: a user and a group, by name or number, looked up before anything is written.
 
 use nix::unistd::{self, Gid, Group, Uid};
 
@@ -12,7 +12,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Finds both, and says what this agent may not give files to.
+    /// Looks up both; an error if this agent may not give files to them.
     pub(super) fn find(owner: &str, group: &str) -> Result<Self, ConfigFileError> {
         let named = unistd::User::from_name(owner).map_err(|e| look_up("owner", owner, e))?;
         let uid = match named {
@@ -42,7 +42,7 @@ impl Account {
     }
 }
 
-/// The largest number means nobody to the kernel.
+/// The kernel takes the largest number for no user.
 fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| *number != u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Where this host lets a server write. Its operator decides, and the server cannot change it.
+//! Where this host lets the server write. The host's operator decides; the server cannot change it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub enum AllowedPaths {
     Nowhere,
     #[default]
     Anywhere,
-    /// In these folders and below.
+    /// Below these folders.
     Below(Vec<PathBuf>),
 }
 
@@ -23,7 +23,7 @@ impl AllowedPaths {
         }
     }
 
-    /// `real` has no links in it, so no link leads out of what is allowed.
+    /// `real` contains no links, so no link leads out of an allowed folder.
     pub(super) fn check(&self, real: &Path) -> Result<(), ConfigFileError> {
         let is_below = |folder: &PathBuf| {
             let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());

@@ -1,7 +1,7 @@
-//! What was in a file before: kept beside it under the time of its end, the last few of them.
+//! Backups: the last few versions of a file, beside it, named after the time of their replacement.
 //!
-//! A backup is the very file that was there, under a second name: it needs no room, and has owner, mode and times as
-//! ever. Only where a file cannot have two names it is a copy.
+//! A backup is a hard link to the replaced file: it takes no space and keeps owner, mode and times. If the file system has
+//! no hard links, it is a copy.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -13,28 +13,28 @@ use rustix::io::Errno;
 
 use super::ConfigFileError;
 use super::account::Account;
-use super::current::Current;
+use super::current_file::CurrentFile;
 use super::folders::Folders;
-use super::fresh::{Fresh, names};
-use super::place::Place;
+use super::resolved_path::ResolvedPath;
+use super::temp_file::{TempFile, names};
 
 const MARK: &str = ".muster-backup.";
-/// How many milliseconds later a name may be, when others have it already.
+/// By how many milliseconds a name may be moved if it exists already.
 const MAX_LATER: usize = 1000;
 
-/// Keeps what is there; answers with the name that it has now.
+/// Makes a backup of the current file; returns its name.
 pub(super) fn make(
-    place: &Place,
+    target: &ResolvedPath,
     folders: &Folders,
-    current: &Current,
+    current: &CurrentFile,
 ) -> Result<OsString, ConfigFileError> {
     let mut at = Utc::now();
     for _ in 0..MAX_LATER {
-        let name = name(place, at);
+        let name = name(target, at);
         at += TimeDelta::milliseconds(1);
         let linked = linkat(
             &folders.last,
-            &place.name,
+            &target.name,
             &folders.last,
             &name,
             AtFlags::empty(),
@@ -44,39 +44,39 @@ pub(super) fn make(
             Err(Errno::EXIST) => {}
             Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
                 if statat(&folders.last, &name, AtFlags::SYMLINK_NOFOLLOW).is_err() {
-                    copy(place, folders, current, &name)?;
+                    copy(target, folders, current, &name)?;
                     return Ok(name);
                 }
             }
-            Err(error) => return Err(place.failed("make a backup", &error.into())),
+            Err(error) => return Err(target.failed("make a backup", &error.into())),
         }
     }
-    Err(place.failed("make a backup", &Errno::EXIST.into()))
+    Err(target.failed("make a backup", &Errno::EXIST.into()))
 }
 
 fn copy(
-    place: &Place,
+    target: &ResolvedPath,
     folders: &Folders,
-    current: &Current,
+    current: &CurrentFile,
     name: &OsStr,
 ) -> Result<(), ConfigFileError> {
     let account = Account {
         uid: current.found.uid(),
         gid: current.found.gid(),
     };
-    let copy = Fresh::create(place, folders)?;
+    let copy = TempFile::create(target, folders)?;
     copy.copy(&current.file, account, current.mode())?;
-    copy.put_as(name)
+    copy.rename_to(name)
 }
 
-/// The file was not replaced after all.
+/// Removes a backup of a file that was not replaced.
 pub(super) fn remove(folders: &Folders, name: &OsStr) {
-    let _gone_already = unlinkat(&folders.last, name, AtFlags::empty());
+    let _ = unlinkat(&folders.last, name, AtFlags::empty());
 }
 
-/// Removes the oldest beyond so many.
-pub(super) fn prune(place: &Place, folders: &Folders, keep: u32) {
-    let beginning = beginning(place);
+/// Removes the oldest backups beyond this number.
+pub(super) fn prune(target: &ResolvedPath, folders: &Folders, keep: u32) {
+    let beginning = beginning(target);
     let is_time = |name: &OsString| {
         let time = &name.as_bytes()[beginning.len()..];
         let is_ours = |byte: &u8| byte.is_ascii_digit() || b"TZ.".contains(byte);
@@ -84,7 +84,7 @@ pub(super) fn prune(place: &Place, folders: &Folders, keep: u32) {
     };
     let mut backups = names(&folders.last, &beginning);
     backups.retain(is_time);
-    // By name is by time.
+    // Names sort by time.
     backups.sort();
     let surplus = backups.len().saturating_sub(keep as usize);
     for name in &backups[..surplus] {
@@ -94,14 +94,14 @@ pub(super) fn prune(place: &Place, folders: &Folders, keep: u32) {
     }
 }
 
-fn name(place: &Place, at: DateTime<Utc>) -> OsString {
-    let mut name = beginning(place);
+fn name(target: &ResolvedPath, at: DateTime<Utc>) -> OsString {
+    let mut name = beginning(target);
     name.push(at.format("%Y%m%dT%H%M%S%.3fZ").to_string());
     name
 }
 
-fn beginning(place: &Place) -> OsString {
-    let mut beginning = place.name.clone();
+fn beginning(target: &ResolvedPath) -> OsString {
+    let mut beginning = target.name.clone();
     beginning.push(MARK);
     beginning
 }
@@ -114,19 +114,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_a_file_cannot_have_two_names_its_backup_is_a_copy() {
+    fn without_hard_links_a_backup_is_a_copy() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("app.conf");
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let place = Place::find(path.to_str().unwrap()).unwrap();
-        let current = Current::open(&place).unwrap().unwrap();
+        let target = ResolvedPath::find(path.to_str().unwrap()).unwrap();
+        let current = CurrentFile::open(&target).unwrap().unwrap();
         let account = Account {
             uid: current.found.uid(),
             gid: current.found.gid(),
         };
-        let folders = Folders::make(&place, account).unwrap();
-        copy(&place, &folders, &current, OsStr::new("copy")).unwrap();
+        let folders = Folders::make(&target, account).unwrap();
+        copy(&target, &folders, &current, OsStr::new("copy")).unwrap();
         let copied = dir.path().join("copy");
         assert_eq!(fs::read_to_string(&copied).unwrap(), "old");
         let found = fs::metadata(&copied).unwrap();

@@ -1,4 +1,4 @@
-//! Why a file was not written or read. Each is a sentence that names the file; until it is said, nothing has changed.
+//! Why a file was not written or read. Each message names the file; after an error the file is unchanged.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub enum ConfigFileError {
     #[error("{path}: has {size} bytes, and at most {most} are taken")]
     TooLong { path: String, size: u64, most: u64 },
     #[error(
-        "{path}: {link} is a link that user {user} made, and leads to what is not theirs: let root make the link, or name the place itself"
+        "{path}: {link} is a link that user {user} made, and leads to what is not theirs: let root make the link, or name the target itself"
     )]
     Link {
         path: String,

@@ -1,4 +1,4 @@
-//! Folders on the way to a file: made where they are missing, and gone again when the file does not come to be.
+//! Missing folders of a path: created for the file, and removed again if writing it fails.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::ConfigFileError;
 use super::account::Account;
-use super::place::Place;
+use super::resolved_path::ResolvedPath;
 use crate::os::rights::Rights;
 
 const MODE: Mode = Mode::from_raw_mode(0o755);
@@ -20,40 +20,40 @@ const MODE: Mode = Mode::from_raw_mode(0o755);
 pub(super) struct Folders {
     /// The folder of the file, open for reading.
     pub(super) last: OwnedFd,
-    /// Those that were made, each with the one that it is in; the outermost first.
+    /// Created folders, each with its parent; the outermost first.
     made: Vec<(OwnedFd, OsString)>,
     is_kept: Cell<bool>,
 }
 
 impl Folders {
-    pub(super) fn make(place: &Place, account: Account) -> Result<Self, ConfigFileError> {
+    pub(super) fn make(target: &ResolvedPath, account: Account) -> Result<Self, ConfigFileError> {
         let mut folders = Self {
-            last: open(&place.folder, ".").map_err(|error| {
-                let at = deepest(place);
-                ConfigFileError::failed(&place.path, format!("open {}", at.display()), error)
+            last: open(&target.folder, ".").map_err(|error| {
+                let at = deepest(target);
+                ConfigFileError::failed(&target.path, format!("open {}", at.display()), error)
             })?,
             made: Vec::new(),
             is_kept: Cell::new(false),
         };
-        let mut at = deepest(place).to_owned();
-        for name in &place.missing {
+        let mut at = deepest(target).to_owned();
+        for name in &target.missing {
             at.push(name);
             folders.descend(name, account).map_err(|error| {
                 let doing = format!("make the folder {}", at.display());
-                ConfigFileError::failed(&place.path, doing, error)
+                ConfigFileError::failed(&target.path, doing, error)
             })?;
         }
         Ok(folders)
     }
 
-    /// Makes and enters one folder. With the rights of who owns the folder around it: they may rename what is in there,
-    /// so that a folder which root made there, and then gave away, could be another one of root's by then.
+    /// Creates and enters one folder, with the rights of its parent's owner: that user may rename entries of the parent, so
+    /// that a chown by root could hit another folder of root.
     fn descend(&mut self, name: &OsString, account: Account) -> Result<(), std::io::Error> {
         let around = fstat(&self.last)?;
         let rights = Rights::of_ids(around.st_uid, around.st_gid);
         let made = match rights.with(|| Ok(mkdirat(&self.last, name, MODE)?)) {
             Ok(()) => true,
-            // Somebody else wanted it, too.
+            // Another process created it meanwhile.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(error),
         };
@@ -61,7 +61,7 @@ impl Folders {
             Ok(next) => next,
             Err(error) => {
                 if made {
-                    let _gone_already = unlinkat(&self.last, name, AtFlags::REMOVEDIR);
+                    let _ = unlinkat(&self.last, name, AtFlags::REMOVEDIR);
                 }
                 return Err(error.into());
             }
@@ -69,32 +69,32 @@ impl Folders {
         let outer = std::mem::replace(&mut self.last, next);
         if made {
             self.made.push((outer, name.clone()));
-            // Whoever put another in its place keeps that.
+            // A folder that was swapped in meanwhile keeps its owner.
             let maker = rights.uid();
             if fstat(&self.last)?.st_uid == maker {
                 fchown(&self.last, Some(account.uid), Some(account.gid))?;
-                // The umask may have taken some of it.
+                // Independent of the umask.
                 fchmod(&self.last, MODE)?;
             }
         }
         Ok(())
     }
 
-    /// The file is there: they stay.
+    /// Keeps the created folders: the file is written.
     pub(super) fn keep(&self) {
         self.is_kept.set(true);
     }
 
-    /// Returns when the disk knows the names, too.
-    pub(super) fn sync(&self, place: &Place) -> Result<(), ConfigFileError> {
+    /// Syncs the folders, so that the names survive a power loss.
+    pub(super) fn sync(&self, target: &ResolvedPath) -> Result<(), ConfigFileError> {
         let outer = self.made.iter().map(|(outer, _)| outer);
         for folder in outer.chain([&self.last]) {
             match fsync(folder) {
-                // Some file systems cannot, and need not.
+                // Some file systems cannot sync a folder, and need not.
                 Ok(()) | Err(Errno::INVAL) => {}
                 Err(error) => {
                     let doing = "make sure that the file, which is written, survives a power cut";
-                    return Err(ConfigFileError::failed(&place.path, doing, error));
+                    return Err(ConfigFileError::failed(&target.path, doing, error));
                 }
             }
         }
@@ -106,16 +106,16 @@ impl Drop for Folders {
     fn drop(&mut self) {
         if !self.is_kept.get() {
             for (outer, name) in self.made.iter().rev() {
-                // Whoever has put something into it meanwhile keeps it.
-                let _in_use = unlinkat(outer, name, AtFlags::REMOVEDIR);
+                // Fails if the folder is in use meanwhile: then it stays.
+                let _ = unlinkat(outer, name, AtFlags::REMOVEDIR);
             }
         }
     }
 }
 
-fn deepest(place: &Place) -> &Path {
-    let n_below = place.missing.len() + 1;
-    let mut above = place.real.ancestors().skip(n_below);
+fn deepest(target: &ResolvedPath) -> &Path {
+    let n_below = target.missing.len() + 1;
+    let mut above = target.real.ancestors().skip(n_below);
     above.next().unwrap_or(Path::new("/"))
 }
 

@@ -1,7 +1,7 @@
-//! Runs that are watched without a pidfd: looked at once a second through `/proc`, by pid and start time.
+//! Runs that are watched without a pidfd: polled once a second through `/proc`, by pid and start time.
 //!
-//! The kernel may have no pidfds, a filter may refuse them, or the agent may have no descriptor left. Children of ours are
-//! waited for by pid whenever SIGCHLD comes, which takes no descriptor and tells their exit status.
+//! The kernel may have no pidfds, a seccomp filter may refuse them, or the agent may have no descriptor left. The agent's
+//! own children are waited for by pid at every SIGCHLD, which takes no descriptor and gives their exit status.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,30 +18,30 @@ use crate::os::shortage;
 
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Whose child a run is.
+/// Whether a run is a child of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parent {
     Us,
     Another,
 }
 
-/// What became of a run.
+/// Whether a run lives.
 #[derive(Debug)]
-pub(super) enum Fate {
+pub(super) enum RunStatus {
     Lives(Parent),
     Ended(Exit),
     Unknown(io::Error),
 }
 
-/// Looks at a run. An error is not its end.
-pub(super) fn fate(run: Run, pidfd: Option<&OwnedFd>) -> Fate {
+/// Checks a run. An error does not mean that it has ended.
+pub(super) fn run_status(run: Run, pidfd: Option<&OwnedFd>) -> RunStatus {
     match Stat::find(run.pid) {
-        Ok(Some(stat)) if stat.start != run.start => Fate::Ended(Exit::Unseen),
-        Ok(Some(stat)) if stat.has_ended() => Fate::Ended(exit_of(run, pidfd)),
-        Ok(Some(stat)) if stat.ppid == std::process::id() as i32 => Fate::Lives(Parent::Us),
-        Ok(Some(_)) => Fate::Lives(Parent::Another),
-        Ok(None) => Fate::Ended(Exit::Unseen),
-        Err(error) => Fate::Unknown(error),
+        Ok(Some(stat)) if stat.start != run.start => RunStatus::Ended(Exit::Unseen),
+        Ok(Some(stat)) if stat.has_ended() => RunStatus::Ended(exit_of(run, pidfd)),
+        Ok(Some(stat)) if stat.ppid == std::process::id() as i32 => RunStatus::Lives(Parent::Us),
+        Ok(Some(_)) => RunStatus::Lives(Parent::Another),
+        Ok(None) => RunStatus::Ended(Exit::Unseen),
+        Err(error) => RunStatus::Unknown(error),
     }
 }
 
@@ -88,7 +88,7 @@ impl Polled {
         }
     }
 
-    /// Waits until the next look is due; for ever when there is nothing to look at.
+    /// Waits until the next poll is due; for ever when there is nothing to poll.
     pub(super) async fn due(&self) {
         match self.runs.is_empty() {
             true => std::future::pending().await,
@@ -100,13 +100,13 @@ impl Polled {
         !self.runs.is_empty() && Instant::now() >= self.next
     }
 
-    /// Everyone to look at now.
+    /// The runs to poll now.
     pub(super) fn begin_round(&mut self) -> Vec<Run> {
         self.next = Instant::now() + EVERY;
         self.runs.values().map(|(run, _)| *run).collect()
     }
 
-    /// The children among them that have ended.
+    /// Takes the children that have ended.
     pub(super) fn take_children(&mut self, ends: &mut Vec<(Run, Exit)>) {
         self.runs.retain(|_, (run, parent)| {
             let exit = match parent {

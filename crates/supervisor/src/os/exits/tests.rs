@@ -13,7 +13,7 @@ fn run_of(pid: u32) -> Run {
 }
 
 #[tokio::test]
-async fn who_is_dead_in_our_session_is_left_to_others_for_a_while_and_hides_nobody() {
+async fn zombies_of_the_agents_session_are_reaped_late_and_others_at_once() {
     let mut exits = Exits::new().unwrap();
     let spawn = |program: &[&str]| {
         let mut command = Command::new(program[0]);
@@ -32,7 +32,7 @@ async fn who_is_dead_in_our_session_is_left_to_others_for_a_while_and_hides_nobo
     assert_eq!(state(others), None);
 }
 
-/// Makes `pidfd_open` fail with this error, for this thread and whatever it starts: a real filter of the kernel.
+/// Makes `pidfd_open` fail with this error, for this thread and its children, by a seccomp filter.
 fn refuse_pidfds(errno: i32) {
     const LOAD_NUMBER: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -48,7 +48,7 @@ fn refuse_pidfds(errno: i32) {
         len: steps.len() as u16,
         filter: steps.as_mut_ptr(),
     };
-    // SAFETY: the kernel copies the program, whose length is told, before the calls return.
+    // SAFETY: the kernel copies the program, whose length is passed, before the calls return.
     let done = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::prctl(
@@ -60,7 +60,7 @@ fn refuse_pidfds(errno: i32) {
     assert!(done, "{}", io::Error::last_os_error());
 }
 
-/// Takes ends as the runner does until there is one.
+/// Takes exits as the runner does until there is one.
 async fn next_end(exits: &mut Exits) -> (Run, Exit) {
     let until = Instant::now() + Duration::from_secs(60);
     loop {
@@ -78,7 +78,7 @@ async fn a_run_without_a_pidfd_is_watched_by_polling(errno: i32) {
     refuse_pidfds(errno);
     let mut exits = Exits::new().unwrap();
     let child = Command::new("sleep").arg("600").spawn().unwrap();
-    // Not ours: its parent is a shell that waits for it.
+    // Not a child of this process: its parent is a shell that waits for it.
     let mut shell = Command::new("sh")
         .args(["-c", "sleep 600 >/dev/null & echo $!; exec >&-; wait"])
         .stdout(Stdio::piped())
@@ -133,7 +133,7 @@ async fn a_kernel_without_pidfds_ends_no_process() {
 }
 
 #[tokio::test]
-async fn another_start_time_under_its_pid_is_the_end_of_a_run() {
+async fn a_reused_pid_is_the_end_of_a_run() {
     refuse_pidfds(libc::EPERM);
     let mut exits = Exits::new().unwrap();
     let us = run_of(std::process::id());

@@ -1,9 +1,9 @@
-//! Our own children: the runs that we started, and the orphans that came to us.
+//! The agent's own children: runs that it started, and orphans that were reparented to it.
 //!
-//! The kernel lists them in one file. Almost all are runs that are watched, so only the few others are looked at. Whoever
-//! lives is below one of the list, which is whole: only we take anybody off it, by waiting for them. One of the list who
-//! has ended before it was looked at may have left a child meanwhile, and one who is just becoming another program cannot
-//! be told from a stranger; then it is not known yet, and the caller looks again a moment later.
+//! The kernel lists them in one file. Almost all are watched runs, so only the few others are read. The list is complete:
+//! every live descendant is below a listed child, and only the agent removes a child from it, by waiting for it. A child
+//! that exits before it is read may have left a child meanwhile, and one that is in the middle of an exec cannot be
+//! identified; then the result is not known yet, and the caller searches again a moment later.
 
 use std::collections::HashSet;
 use std::io;
@@ -11,25 +11,25 @@ use std::sync::OnceLock;
 
 use rustix::process::{Pid, WaitOptions, waitpid};
 
-use super::{Known, Whose, is_fair_game};
+use super::{FamilyQuery, WatchedRuns, is_fair_game};
 use crate::os::clock;
+use crate::os::observe_error::ObserveError;
 use crate::os::procfs::{self, Stat};
-use crate::os::unknown::Unknown;
 
-/// For how long in a row the list may change while it is read before it counts as it is.
+/// How long the list may keep changing while it is read before it is used as it is.
 const MAX_RESTLESS_MS: u64 = 100;
 
-/// Since when every reading of the list found it changing.
+/// Since when every reading of the list was incomplete.
 #[derive(Debug, Default)]
 pub(super) struct Restless(Option<u64>);
 
-/// Our children at one moment.
+/// The agent's children at one moment.
 #[derive(Debug)]
 pub(super) struct Below {
     /// When it was read, in ticks.
     at: u64,
     pids: HashSet<i32>,
-    /// Those whose runs nobody watches.
+    /// Those that are not watched runs.
     orphans: Vec<Orphan>,
 }
 
@@ -46,7 +46,10 @@ pub(super) fn can_be_read() -> bool {
 }
 
 impl Below {
-    pub(super) fn read(known: Known<'_>, restless: &mut Restless) -> Result<Self, Unknown> {
+    pub(super) fn read(
+        known: WatchedRuns<'_>,
+        restless: &mut Restless,
+    ) -> Result<Self, ObserveError> {
         let (below, is_whole) = Self::try_read(known)?;
         if is_whole {
             restless.0 = None;
@@ -55,15 +58,15 @@ impl Below {
         let now = clock::boot_ms();
         let since = *restless.0.get_or_insert(now);
         if now < since + MAX_RESTLESS_MS {
-            return Err(Unknown::Yet);
+            return Err(ObserveError::NotYet);
         }
         tracing::warn!("orphans come and go faster than they can be looked at");
         restless.0 = None;
         Ok(below)
     }
 
-    /// Not whole when one of them has ended, or was becoming another program, before it was looked at.
-    fn try_read(known: Known<'_>) -> io::Result<(Self, bool)> {
+    /// Incomplete when a child exited, or was in the middle of an exec, before it was read.
+    fn try_read(known: WatchedRuns<'_>) -> io::Result<(Self, bool)> {
         let us = std::process::id() as i32;
         let at = clock::boot_ticks();
         let pids: HashSet<i32> = procfs::children(us)?.into_iter().collect();
@@ -78,28 +81,28 @@ impl Below {
         Ok((Self { at, pids, orphans }, is_whole))
     }
 
-    /// Whether this was read when the root was there already, and, if it has ended by now, after its end.
-    pub(super) fn covers(&self, whose: &Whose<'_>) -> bool {
-        let root = whose.root;
+    /// Whether this was read after the root began, and, if the root has ended by now, after its end.
+    pub(super) fn covers(&self, query: &FamilyQuery<'_>) -> bool {
+        let root = query.root;
         root.is_none_or(|root| root.start < self.at && !self.pids.contains(&root.pid))
     }
 
-    pub(super) fn family(&self, whose: &Whose<'_>) -> io::Result<Vec<Stat>> {
-        let bearer = match whose.root {
+    pub(super) fn family(&self, query: &FamilyQuery<'_>) -> io::Result<Vec<Stat>> {
+        let bearer = match query.root {
             Some(root) => Stat::find(root.pid)?,
             None => None,
         };
-        let session = whose.session(bearer.as_ref());
+        let session = query.session(bearer.as_ref());
         let is_of = |orphan: &Orphan| {
-            let is_young = orphan.stat.start >= whose.since();
+            let is_young = orphan.stat.start >= query.since();
             let is_in_session = Some(orphan.stat.session) == session;
-            is_young && (is_in_session || whose.mark.is_in(&orphan.marks))
+            is_young && (is_in_session || query.mark.is_in(&orphan.marks))
         };
         let strays = self.orphans.iter().filter(|orphan| is_of(orphan));
         let mut members: Vec<Stat> = strays.map(|orphan| orphan.stat).collect();
-        for run in whose.runs.iter().chain(&whose.root) {
+        for run in query.runs.iter().chain(&query.root) {
             let orphan = Orphan::read(run.pid)?.filter(|orphan| orphan.stat.run() == *run);
-            let member = orphan.filter(|orphan| whose.root == Some(*run) || is_of(orphan));
+            let member = orphan.filter(|orphan| query.root == Some(*run) || is_of(orphan));
             let stats = member.map(|member| member.stat);
             members.extend(stats.filter(|stat| !members.contains(stat)));
         }
@@ -109,7 +112,7 @@ impl Below {
 }
 
 impl Orphan {
-    /// One that lives, and is not just beginning or ending: then it has no environment to be told by.
+    /// A live process that is not in the middle of an exec or exit: then it has no environment to identify it by.
     fn read(pid: i32) -> io::Result<Option<Self>> {
         let Some(stat) = Stat::find(pid)?.filter(Stat::is_live) else {
             return Ok(None);
@@ -120,8 +123,8 @@ impl Orphan {
     }
 }
 
-/// Whether one that could not be read has ended, or is about to; it is waited for, so that it is off the list. Children of
-/// others in this program, which are in our session, are left to them.
+/// Whether a child that could not be read has ended, or is about to; waits for it, so that it leaves the list. Children of
+/// other code of this program, which are in the agent's session, are left to that code.
 fn is_gone(pid: i32, us: i32) -> io::Result<bool> {
     let session = |pid| io::Result::Ok(Stat::find(pid)?.map(|stat| stat.session));
     let theirs = session(pid)?;
@@ -130,7 +133,7 @@ fn is_gone(pid: i32, us: i32) -> io::Result<bool> {
     }
     let waited = Pid::from_raw(pid).map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));
     let lives_on = matches!(waited, Some(Ok(None)));
-    // One whose first thread alone has ended cannot be waited for.
+    // A process whose first thread alone has ended cannot be waited for.
     Ok(!lives_on || Stat::find(pid)?.is_some_and(|stat| stat.is_live()))
 }
 

@@ -1,22 +1,22 @@
-//! Everybody on the host, by one walk over `/proc`, sorted so that finding a family costs what its members cost.
+//! All processes of the host, by one walk over `/proc`, sorted so that the cost of finding a family depends on its size.
 
 use std::cell::OnceCell;
 use std::io;
 
-use super::{Known, Whose, is_fair_game};
+use super::{FamilyQuery, WatchedRuns, is_fair_game};
 use crate::os::clock;
 use crate::os::procfs::{self, Stat};
 
-/// Everybody who lived at one moment.
+/// All live processes at one moment.
 #[derive(Debug)]
 pub(super) struct Walk {
     /// When it began, in ticks.
     at: u64,
     /// By pid.
-    everyone: Vec<Stat>,
+    processes: Vec<Stat>,
     by_parent: Vec<u32>,
     by_session: Vec<u32>,
-    /// Whoever may have been left by somebody, each with what marks are in its environment.
+    /// Possible orphans, each with the marks in its environment.
     left: OnceCell<Vec<(Stat, OnceCell<Vec<u8>>)>>,
 }
 
@@ -26,53 +26,56 @@ impl Walk {
         Ok(Self::of(procfs::all()?, at))
     }
 
-    pub(super) fn of(mut everyone: Vec<Stat>, at: u64) -> Self {
-        everyone.retain(Stat::is_live);
-        everyone.sort_unstable_by_key(|stat| stat.pid);
+    pub(super) fn of(mut processes: Vec<Stat>, at: u64) -> Self {
+        processes.retain(Stat::is_live);
+        processes.sort_unstable_by_key(|stat| stat.pid);
         let sorted_by = |key: fn(&Stat) -> i32| {
-            let mut order: Vec<u32> = (0..everyone.len() as u32).collect();
-            order.sort_unstable_by_key(|index| key(&everyone[*index as usize]));
+            let mut order: Vec<u32> = (0..processes.len() as u32).collect();
+            order.sort_unstable_by_key(|index| key(&processes[*index as usize]));
             order
         };
         Self {
             at,
             by_parent: sorted_by(|stat| stat.ppid),
             by_session: sorted_by(|stat| stat.session),
-            everyone,
+            processes,
             left: OnceCell::new(),
         }
     }
 
-    /// Whether this began when the root was there already. One that was there and has ended since is found, so that it
-    /// is looked for again.
-    pub(super) fn covers(&self, whose: &Whose<'_>) -> bool {
-        whose.root.is_none_or(|root| root.start < self.at)
+    /// Whether the walk began after the root did. A root that has ended since is still found, so the caller searches again.
+    pub(super) fn covers(&self, query: &FamilyQuery<'_>) -> bool {
+        query.root.is_none_or(|root| root.start < self.at)
     }
 
-    pub(super) fn family(&self, whose: &Whose<'_>, known: Known<'_>) -> io::Result<Vec<Stat>> {
+    pub(super) fn family(
+        &self,
+        query: &FamilyQuery<'_>,
+        known: WatchedRuns<'_>,
+    ) -> io::Result<Vec<Stat>> {
         let mut members: Vec<Stat> = Vec::new();
         let mut add = |stat: &Stat| {
-            if stat.start >= whose.since() && is_fair_game(stat) && !members.contains(stat) {
+            if stat.start >= query.since() && is_fair_game(stat) && !members.contains(stat) {
                 members.push(*stat);
             }
         };
-        let bearer = whose.root.and_then(|root| self.find(root.pid));
+        let bearer = query.root.and_then(|root| self.find(root.pid));
         bearer
-            .filter(|stat| Some(stat.run()) == whose.root)
+            .filter(|stat| Some(stat.run()) == query.root)
             .into_iter()
             .for_each(&mut add);
-        if let Some(session) = whose.session(bearer) {
+        if let Some(session) = query.session(bearer) {
             self.those(&self.by_session, |stat| stat.session, session)
                 .for_each(&mut add);
         }
-        let runs = whose.runs.iter();
+        let runs = query.runs.iter();
         for stat in runs.filter_map(|run| self.find(run.pid).filter(|stat| stat.run() == *run)) {
-            if stat.start >= whose.since() && whose.mark.is_in(&procfs::marks(stat.pid)?) {
+            if stat.start >= query.since() && query.mark.is_in(&procfs::marks(stat.pid)?) {
                 add(stat);
             }
         }
         let left = self.left.get_or_init(|| self.left(known)).iter();
-        for (stat, marks) in left.filter(|(stat, _)| stat.start >= whose.since()) {
+        for (stat, marks) in left.filter(|(stat, _)| stat.start >= query.since()) {
             let marks = match marks.get() {
                 Some(marks) => marks,
                 None => {
@@ -80,7 +83,7 @@ impl Walk {
                     marks.get_or_init(|| read)
                 }
             };
-            if whose.mark.is_in(marks) {
+            if query.mark.is_in(marks) {
                 add(stat);
             }
         }
@@ -88,33 +91,33 @@ impl Walk {
         Ok(members)
     }
 
-    /// Those whose parent is of another session: whoever lost theirs, or left it. The rest are below one of them, and
-    /// runs that are watched are their own families.
-    fn left(&self, known: Known<'_>) -> Vec<(Stat, OnceCell<Vec<u8>>)> {
+    /// Processes with a parent in another session: orphans and those that left theirs. All others are below one of them,
+    /// and watched runs are their own families.
+    fn left(&self, known: WatchedRuns<'_>) -> Vec<(Stat, OnceCell<Vec<u8>>)> {
         let has_parent = |stat: &Stat| {
             let parent = self.find(stat.ppid);
             parent.is_some_and(|parent| parent.session == stat.session)
         };
-        let heads = self.everyone.iter().filter(|stat| !has_parent(stat));
+        let heads = self.processes.iter().filter(|stat| !has_parent(stat));
         let unknown = heads.filter(|stat| !known.is_watched(stat.pid));
         unknown.map(|stat| (*stat, OnceCell::new())).collect()
     }
 
     fn find(&self, pid: i32) -> Option<&Stat> {
-        let index = self.everyone.binary_search_by_key(&pid, |stat| stat.pid);
-        index.ok().map(|index| &self.everyone[index])
+        let index = self.processes.binary_search_by_key(&pid, |stat| stat.pid);
+        index.ok().map(|index| &self.processes[index])
     }
 
-    /// Those with this key, in the order that is sorted by it.
+    /// The processes with this key, by the order that is sorted by it.
     fn those<'a>(
         &'a self,
         order: &'a [u32],
         key: fn(&Stat) -> i32,
         wanted: i32,
     ) -> impl Iterator<Item = &'a Stat> {
-        let begin = order.partition_point(|index| key(&self.everyone[*index as usize]) < wanted);
+        let begin = order.partition_point(|index| key(&self.processes[*index as usize]) < wanted);
         let rest = order[begin..].iter();
-        let rest = rest.map(|index| &self.everyone[*index as usize]);
+        let rest = rest.map(|index| &self.processes[*index as usize]);
         rest.take_while(move |stat| key(stat) == wanted)
     }
 
@@ -138,7 +141,7 @@ mod tests {
     use super::*;
     use crate::machine::Run;
     use crate::os::exits::Exits;
-    use crate::os::family::{Among, Mark};
+    use crate::os::family::{Mark, SearchScope};
 
     fn process(pid: i32, ppid: i32, session: i32, start: u64) -> Stat {
         Stat {
@@ -153,7 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_family_is_the_session_and_all_descendants_that_are_not_older() {
-        // Above what the kernel gives out, so that no environment is read.
+        // Above the kernel's pids, so that no environment is read.
         let base = 5_000_000;
         let pids = |all: &[Stat]| -> Vec<i32> { all.iter().map(|stat| stat.pid - base).collect() };
         let at =
@@ -171,26 +174,26 @@ mod tests {
             200,
         );
         let exits = Exits::new().unwrap();
-        let known = Known {
+        let known = WatchedRuns {
             exits: &exits,
-            is_anothers: &|_| false,
+            is_of_another: &|_| false,
         };
         let family = |pid, start| {
             let root = Run {
                 pid: base + pid,
                 start,
             };
-            let whose = Whose {
+            let query = FamilyQuery {
                 root: Some(root),
                 is_ours: false,
                 runs: &[],
                 mark: &Mark::none(),
                 own: None,
-                among: Among::Host,
+                among: SearchScope::Host,
                 found_for: None,
             };
-            assert!(walk.covers(&whose));
-            pids(&walk.family(&whose, known).unwrap())
+            assert!(walk.covers(&query));
+            pids(&walk.family(&query, known).unwrap())
         };
         assert_eq!(family(10, 100), [10, 11, 13, 12, 14]);
         assert_eq!(family(20, 100), [20]);
@@ -199,16 +202,16 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_says_nothing_of_who_came_after_it() {
+    fn a_walk_does_not_cover_later_runs() {
         let walk = Walk::of(Vec::new(), 200);
         let covers = |start| {
-            walk.covers(&Whose {
+            walk.covers(&FamilyQuery {
                 root: Some(Run { pid: 10, start }),
                 is_ours: false,
                 runs: &[],
                 mark: &Mark::none(),
                 own: None,
-                among: Among::Host,
+                among: SearchScope::Host,
                 found_for: None,
             })
         };

@@ -1,32 +1,31 @@
-//! Figures from control groups. A group knows what everybody who was ever in it has used, so work of children that came
-//! and went between two passes is counted; and a group that used nothing since the last pass is as it was: it costs one
-//! small read.
+//! Usage from control groups. A group counts the CPU time of every process that was ever in it, so children that began and
+//! ended between two passes are counted. A group that used nothing since the last pass costs one small read.
 
 use std::collections::HashMap;
 use std::fs::File;
 
-use super::{Members, Root, Sample, Sampler, Table};
+use super::{Members, ProcessTree, Root, Sample, Sampler};
 use crate::machine::Run;
 use crate::os::cgroup::Group;
 use crate::os::procfs::Stat;
 
-/// After how many passes one that seems idle is looked at all the same: its memory may have been taken from it.
+/// After how many passes an idle group is read all the same: its memory may have been reclaimed.
 const IDLE_AGE: u32 = 12;
 
-/// What is kept of a group from pass to pass.
+/// The counts of a group that are kept from pass to pass.
 #[derive(Debug)]
-pub(super) struct Counts {
-    /// Its `cpu.stat`: reading an open one costs a third.
+pub(super) struct GroupCounts {
+    /// Its `cpu.stat`: reading an open file costs a third.
     file: Option<File>,
     usage_us: u64,
-    /// Passes since its members were looked at.
+    /// Passes since its members were read.
     age: u32,
     last: Sample,
     pub(super) members: Members,
 }
 
-impl Counts {
-    /// As at the last look, without the work of then.
+impl GroupCounts {
+    /// The last sample, without its CPU usage.
     pub(super) fn sample(&self) -> Sample {
         Sample {
             cpu: 0.0,
@@ -35,10 +34,10 @@ impl Counts {
     }
 }
 
-/// What a look at a group shows.
-pub(super) enum Looked {
-    /// Nobody in it did anything.
-    Idle(Counts),
+/// A reading of a group.
+pub(super) enum GroupReading {
+    /// No member used CPU.
+    Idle(GroupCounts),
     Busy(Busy),
 }
 
@@ -47,18 +46,18 @@ pub(super) struct Busy {
     file: Option<File>,
     usage_us: u64,
     usage_before_us: Option<u64>,
-    /// Everybody in it belongs to this run, so what the group counted is what the run used.
+    /// Every member belongs to this run, so the group's usage is the run's.
     is_its_own: bool,
     pub(super) members: Vec<Stat>,
     pub(super) memory_pages: Option<u64>,
 }
 
 impl Busy {
-    /// Seconds of cpu since the last pass; nothing if the group cannot tell.
+    /// Seconds of CPU since the last pass; `None` if the group's count does not apply.
     pub(super) fn used_secs(&self, last_ticks: u64) -> Option<f64> {
         let before = match self.usage_before_us {
             Some(before) => before,
-            // Begun since the last pass, in a group made for it: all of it is new.
+            // Started since the last pass, in a new group: all of it is new.
             None if self.run.start >= last_ticks => 0,
             None => return None,
         };
@@ -66,8 +65,8 @@ impl Busy {
         self.is_its_own.then_some(used_us as f64 / 1_000_000.0)
     }
 
-    pub(super) fn counted(self, sample: Sample, members: Members) -> Counts {
-        Counts {
+    pub(super) fn counted(self, sample: Sample, members: Members) -> GroupCounts {
+        GroupCounts {
             file: self.file,
             usage_us: self.usage_us,
             age: 0,
@@ -78,26 +77,26 @@ impl Busy {
 }
 
 impl Sampler {
-    /// Looks into the groups of those who have one; nothing for whom `/proc` must be walked.
-    pub(super) fn look_into_groups(&mut self, roots: &[Root]) -> Vec<Option<Looked>> {
+    /// Reads the groups of these runs; `None` for a run that needs a walk over `/proc`.
+    pub(super) fn read_groups(&mut self, roots: &[Root]) -> Vec<Option<GroupReading>> {
         let runs = roots.iter().map(|root| (root.run.pid, root.run));
         let runs: HashMap<i32, Run> = runs.collect();
-        let mut looks = Vec::with_capacity(roots.len());
+        let mut readings = Vec::with_capacity(roots.len());
         for root in roots {
-            let keeps = looks.len() < self.max_kept;
+            let keeps = readings.len() < self.max_open_files;
             let group = root.group.as_ref();
-            looks.push(group.and_then(|group| self.look_into(root.run, group, keeps, &runs)));
+            readings.push(group.and_then(|group| self.read_group(root.run, group, keeps, &runs)));
         }
-        looks
+        readings
     }
 
-    fn look_into(
+    fn read_group(
         &mut self,
         run: Run,
         group: &Group,
         keeps: bool,
         runs: &HashMap<i32, Run>,
-    ) -> Option<Looked> {
+    ) -> Option<GroupReading> {
         let mut known = self.counts.remove(&run);
         let mut file = known.as_mut().and_then(|counts| counts.file.take());
         let usage_us = group.cpu_usage_us(&mut file)?;
@@ -105,7 +104,7 @@ impl Sampler {
         let usage_before_us = known.as_ref().map(|counts| counts.usage_us);
         match known {
             Some(counts) if counts.usage_us == usage_us && counts.age < IDLE_AGE => {
-                return Some(Looked::Idle(Counts {
+                return Some(GroupReading::Idle(GroupCounts {
                     file,
                     age: counts.age + 1,
                     ..counts
@@ -115,12 +114,12 @@ impl Sampler {
         }
         let pids = group.pids().ok()?;
         let stats: Vec<Stat> = pids.iter().filter_map(|pid| self.read(*pid)).collect();
-        let table = Table::of(&stats);
-        // What another held process has become counts for that one, with all that is below it.
+        let tree = ProcessTree::of(&stats);
+        // The run of another held process counts for that process, with its descendants.
         let mut others: Vec<i32> = Vec::new();
         for stat in &stats {
             if stat.run() != run && runs.get(&stat.pid) == Some(&stat.run()) {
-                let family = table.family(stat.run());
+                let family = tree.family(stat.run());
                 others.extend(family.iter().map(|stat| stat.pid));
             }
         }
@@ -133,7 +132,7 @@ impl Sampler {
         let is_its_own = members.len() == stats.len();
         let page = rustix::param::page_size() as u64;
         let memory = group.working_set().filter(|_| is_its_own);
-        Some(Looked::Busy(Busy {
+        Some(GroupReading::Busy(Busy {
             run,
             file,
             usage_us,

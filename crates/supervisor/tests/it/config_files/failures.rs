@@ -1,48 +1,27 @@
-//! Everything that can be in the way of a file: told in a sentence, with nothing changed.
+//! Failures of writing and reading files: each has a message and changes nothing.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use model::config_file::{DesiredFile, MAX_BYTES};
 use rustix::fs::{CWD, Mode, mkfifoat};
 
-use super::{Desk, is_root};
-use crate::keeper::skip;
+use super::TestFolder;
+use crate::harness::{SmallDisk, runs_unprivileged};
 
-/// A file system of its own; none where we may not mount one.
-struct Disk(PathBuf);
-
-impl Disk {
-    fn mount(desk: &Desk, options: &str) -> Option<Self> {
-        let path = desk.path("disk");
-        fs::create_dir(&path).unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", options, "small-disk"])
-            .arg(&path)
-            .output();
-        match mounted {
-            Ok(output) if output.status.success() => Some(Self(path)),
-            Ok(_) | Err(_) => {
-                skip("only root may mount a disk");
-                None
-            }
-        }
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _best_effort = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
+/// A file system in the folder `disk`.
+fn mount(folder: &TestFolder) -> Option<SmallDisk> {
+    let path = folder.path("disk");
+    fs::create_dir(&path).unwrap();
+    SmallDisk::mount(path, "size=256k")
 }
 
 #[test]
-fn a_path_that_is_none_for_a_file_is_refused() {
-    let desk = Desk::new();
-    fs::write(desk.path("file"), "old").unwrap();
-    fs::create_dir(desk.path("folder")).unwrap();
-    mkfifoat(CWD, desk.path("pipe"), Mode::RUSR).unwrap();
+fn an_invalid_path_is_refused() {
+    let folder = TestFolder::new();
+    fs::write(folder.path("file"), "old").unwrap();
+    fs::create_dir(folder.path("folder")).unwrap();
+    mkfifoat(CWD, folder.path("pipe"), Mode::RUSR).unwrap();
     let long = "x".repeat(230);
     let too_long = "x".repeat(300);
     let deep = format!("/{}", "y/".repeat(3000));
@@ -54,46 +33,46 @@ fn a_path_that_is_none_for_a_file_is_refused() {
         (deep, "must have at most 4095 bytes"),
         ("/".to_owned(), "must end with the name of a file"),
         (
-            desk.path("folder").display().to_string(),
+            folder.path("folder").display().to_string(),
             "is a folder, and no file",
         ),
         (
-            desk.path("pipe").display().to_string(),
+            folder.path("pipe").display().to_string(),
             "is a device, a pipe or a socket, and no file",
         ),
         (
-            desk.path("file/app.conf").display().to_string(),
+            folder.path("file/app.conf").display().to_string(),
             "/file is not a folder",
         ),
         (
-            desk.path(&long).display().to_string(),
+            folder.path(&long).display().to_string(),
             "its last part may have at most 219 bytes",
         ),
         (
-            desk.path(&too_long).display().to_string(),
+            folder.path(&too_long).display().to_string(),
             "File name too long",
         ),
     ] {
         let wanted = DesiredFile {
             path: path.clone(),
-            ..desk.wanted(&desk.path("any"), b"x")
+            ..folder.wanted(&folder.path("any"), b"x")
         };
-        let error = desk.files.write(&wanted, b"x").unwrap_err().to_string();
+        let error = folder.files.write(&wanted, b"x").unwrap_err().to_string();
         assert!(error.ends_with(reason), "{error}");
         let named: String = path.chars().take(300).collect();
         assert!(error.contains(&named), "{error}");
     }
-    assert_eq!(desk.names("."), ["file", "folder", "pipe"]);
-    assert_eq!(fs::read_to_string(desk.path("file")).unwrap(), "old");
+    assert_eq!(folder.names("."), ["file", "folder", "pipe"]);
+    assert_eq!(fs::read_to_string(folder.path("file")).unwrap(), "old");
 }
 
 #[test]
-fn an_owner_or_content_that_is_wrong_is_refused_before_anything_is_made() {
-    let desk = Desk::new();
+fn a_wrong_owner_or_content_is_refused_before_anything_is_created() {
+    let folder = TestFolder::new();
     let refused = |change: fn(&mut DesiredFile)| {
-        let mut wanted = desk.wanted(&desk.path("new/app.conf"), b"x");
+        let mut wanted = folder.wanted(&folder.path("new/app.conf"), b"x");
         change(&mut wanted);
-        desk.files.write(&wanted, b"x").unwrap_err().to_string()
+        folder.files.write(&wanted, b"x").unwrap_err().to_string()
     };
     assert_eq!(
         refused(|wanted| wanted.owner = "no-such-user".into()),
@@ -117,72 +96,77 @@ fn an_owner_or_content_that_is_wrong_is_refused_before_anything_is_made() {
         "{error}"
     );
     let long = vec![b'x'; MAX_BYTES + 1];
-    let error = desk
+    let error = folder
         .files
-        .write(&desk.wanted(&desk.path("long"), &long), &long);
+        .write(&folder.wanted(&folder.path("long"), &long), &long);
     let error = error.unwrap_err().to_string();
     assert!(error.ends_with("at most 3145728 are taken"), "{error}");
-    assert!(desk.names(".").is_empty());
+    assert!(folder.names(".").is_empty());
 }
 
 #[test]
 fn a_full_disk_leaves_the_old_file_and_nothing_else() {
-    let desk = Desk::new();
-    let Some(_disk) = Disk::mount(&desk, "size=256k") else {
+    let folder = TestFolder::new();
+    let Some(_disk) = mount(&folder) else {
         return;
     };
-    desk.write("disk/app.conf", "old").unwrap();
+    folder.write("disk/app.conf", "old").unwrap();
     let large = "x".repeat(400_000);
     for name in ["disk/app.conf", "disk/new/folder/app.conf"] {
-        let error = desk.write(name, &large).unwrap_err().to_string();
+        let error = folder.write(name, &large).unwrap_err().to_string();
         assert!(
             error.ends_with("cannot write it: No space left on device"),
             "{error}"
         );
     }
-    assert_eq!(desk.names("disk"), ["app.conf"]);
+    assert_eq!(folder.names("disk"), ["app.conf"]);
     assert_eq!(
-        fs::read_to_string(desk.path("disk/app.conf")).unwrap(),
+        fs::read_to_string(folder.path("disk/app.conf")).unwrap(),
         "old"
     );
-    desk.write("disk/app.conf", "new").unwrap();
+    folder.write("disk/app.conf", "new").unwrap();
 }
 
 #[test]
-fn a_disk_that_is_read_only_is_told() {
-    let desk = Desk::new();
-    let Some(disk) = Disk::mount(&desk, "size=256k") else {
+fn a_read_only_disk_is_reported() {
+    let folder = TestFolder::new();
+    let Some(disk) = mount(&folder) else {
         return;
     };
-    desk.write("disk/app.conf", "old").unwrap();
+    folder.write("disk/app.conf", "old").unwrap();
     let remounted = Command::new("mount")
         .args(["-o", "remount,ro"])
         .arg(&disk.0)
         .status()
         .unwrap();
     assert!(remounted.success());
-    let error = desk.write("disk/app.conf", "new").unwrap_err().to_string();
+    let error = folder
+        .write("disk/app.conf", "new")
+        .unwrap_err()
+        .to_string();
     assert!(
         error.ends_with("cannot make a file beside it: Read-only file system"),
         "{error}"
     );
-    let error = desk
+    let error = folder
         .write("disk/new/app.conf", "new")
         .unwrap_err()
         .to_string();
     assert!(error.contains("cannot make the folder"), "{error}");
     assert!(error.ends_with("Read-only file system"), "{error}");
-    // As it is, it is as wanted.
-    assert!(desk.write("disk/app.conf", "old").unwrap().unchanged);
+    // An identical file needs no write.
+    assert!(folder.write("disk/app.conf", "old").unwrap().unchanged);
 }
 
 #[test]
-fn a_folder_that_an_ordinary_agent_may_not_write_is_told() {
-    if is_root() {
-        return skip("root may write anywhere");
+fn a_folder_that_an_unprivileged_agent_may_not_write_is_reported() {
+    let test =
+        "config_files::failures::a_folder_that_an_unprivileged_agent_may_not_write_is_reported";
+    if !runs_unprivileged(test) {
+        return;
     }
-    let desk = Desk::new();
-    let wanted = desk.wanted("/usr/muster-test.conf".as_ref(), b"x");
-    let error = desk.files.write(&wanted, b"x").unwrap_err().to_string();
+    let folder = TestFolder::new();
+    let wanted = folder.wanted("/usr/muster-test.conf".as_ref(), b"x");
+    let error = folder.files.write(&wanted, b"x").unwrap_err().to_string();
     assert!(error.contains("Permission denied"), "{error}");
 }

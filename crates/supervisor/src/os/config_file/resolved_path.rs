@@ -1,8 +1,8 @@
-//! Where a path really leads: walked folder by folder, with each link looked at before it is followed.
+//! Resolves a path folder by folder, and checks each symbolic link before it follows it.
 //!
-//! Root follows links that root made, wherever they lead. A link that somebody else made leads only where they could
-//! have done the same themselves: writing into a folder that is theirs, reading a file that is theirs. Otherwise whoever
-//! owns a folder on the way could have `/etc/shadow` replaced, or shown.
+//! Links of root are followed wherever they lead. A link of another user is followed only to where that user could do the
+//! same: writing into an own folder, reading an own file. Otherwise the owner of a folder on the path could have
+//! `/etc/shadow` replaced, or read.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -17,29 +17,29 @@ use rustix::io::Errno;
 use super::{ConfigFileError, check_path};
 use crate::os::user;
 
-/// As many as the kernel follows.
+/// The kernel's own limit of links.
 const MAX_LINKS: usize = 40;
-/// So that there is room for what the names of backups and of files that are being written have more.
+/// Leaves room for the suffixes of backups and temporary files.
 const MAX_NAME: usize = 255 - 36;
 
-/// A file, or where it would be.
+/// A path without links, to a file that may not exist yet.
 #[derive(Debug)]
-pub(super) struct Place {
-    /// As it was asked for.
+pub(super) struct ResolvedPath {
+    /// As requested.
     pub(super) path: PathBuf,
-    /// The deepest folder that is there.
+    /// The deepest existing folder.
     pub(super) folder: OwnedFd,
-    /// Folders that are not, the outermost first.
+    /// Missing folders below it, the outermost first.
     pub(super) missing: Vec<OsString>,
     pub(super) name: OsString,
     /// The whole path without links.
     pub(super) real: PathBuf,
-    guide: Option<Guide>,
+    link_owner: Option<LinkOwner>,
 }
 
-/// The maker of links that were followed, who is neither root nor the agent.
+/// The owner of followed links, if that is neither root nor the agent.
 #[derive(Debug)]
-struct Guide {
+struct LinkOwner {
     uid: u32,
     link: PathBuf,
 }
@@ -50,10 +50,10 @@ struct Walk<'a> {
     real: PathBuf,
     ahead: VecDeque<OsString>,
     n_links: usize,
-    guide: Option<Guide>,
+    link_owner: Option<LinkOwner>,
 }
 
-impl Place {
+impl ResolvedPath {
     pub(super) fn find(path: &str) -> Result<Self, ConfigFileError> {
         let path = check_path(path)?;
         let mut walk = Walk {
@@ -62,7 +62,7 @@ impl Place {
             real: PathBuf::from("/"),
             ahead: parts(path.as_os_str()),
             n_links: 0,
-            guide: None,
+            link_owner: None,
         };
         loop {
             let part = walk.ahead.pop_front().ok_or_else(|| is_folder(path))?;
@@ -73,7 +73,7 @@ impl Place {
                 walk.real.pop();
                 continue;
             }
-            match walk.look(&part)? {
+            match walk.stat(&part)? {
                 Some(found) if is_link(&found) => walk.follow(&part, found.st_uid)?,
                 Some(found) if is_last => return walk.arrived(part, Some(&found)),
                 Some(_) => {
@@ -82,7 +82,7 @@ impl Place {
                     walk.real.push(&part);
                 }
                 None if is_last => return walk.arrived(part, None),
-                None => return walk.broke_off(part),
+                None => return walk.missing_from(part),
             }
         }
     }
@@ -105,33 +105,33 @@ impl Place {
         }
     }
 
-    /// Making and replacing files is the right of who owns the folder.
-    pub(super) fn check_guide_may_write(&self) -> Result<(), ConfigFileError> {
-        let Some(guide) = &self.guide else {
+    /// Only the owner of a folder may create and replace files in it.
+    pub(super) fn check_link_owner_may_write(&self) -> Result<(), ConfigFileError> {
+        let Some(link_owner) = &self.link_owner else {
             return Ok(());
         };
         let folder = fstat(&self.folder).map_err(|e| self.failed("look at it", &e.into()))?;
-        self.check_guide(guide, folder.st_uid)
+        self.check_link_owner(link_owner, folder.st_uid)
     }
 
-    /// Reading is the right of who owns the file.
-    pub(super) fn check_guide_may_read(&self, owner: u32) -> Result<(), ConfigFileError> {
-        match &self.guide {
-            Some(guide) => self.check_guide(guide, owner),
+    /// Only the owner of a file may have it read through an own link.
+    pub(super) fn check_link_owner_may_read(&self, owner: u32) -> Result<(), ConfigFileError> {
+        match &self.link_owner {
+            Some(link_owner) => self.check_link_owner(link_owner, owner),
             None => Ok(()),
         }
     }
 
-    fn check_guide(&self, guide: &Guide, owner: u32) -> Result<(), ConfigFileError> {
-        match guide.uid == owner {
+    fn check_link_owner(&self, link_owner: &LinkOwner, owner: u32) -> Result<(), ConfigFileError> {
+        match link_owner.uid == owner {
             true => Ok(()),
-            false => Err(not_theirs(&self.path, guide)),
+            false => Err(link_refused(&self.path, link_owner)),
         }
     }
 }
 
 impl Walk<'_> {
-    fn look(&self, part: &OsStr) -> Result<Option<Stat>, ConfigFileError> {
+    fn stat(&self, part: &OsStr) -> Result<Option<Stat>, ConfigFileError> {
         match statat(&self.folder, part, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
             Err(Errno::NOENT) => Ok(None),
@@ -154,10 +154,12 @@ impl Walk<'_> {
         }
         let link = self.real.join(part);
         if uid != 0 && uid != rustix::process::geteuid().as_raw() {
-            match &self.guide {
-                Some(guide) if guide.uid != uid => return Err(not_theirs(self.path, guide)),
+            match &self.link_owner {
+                Some(link_owner) if link_owner.uid != uid => {
+                    return Err(link_refused(self.path, link_owner));
+                }
                 Some(_) => {}
-                None => self.guide = Some(Guide { uid, link }),
+                None => self.link_owner = Some(LinkOwner { uid, link }),
             }
         }
         let target = readlinkat(&self.folder, part, Vec::new())
@@ -174,9 +176,13 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn arrived(self, name: OsString, found: Option<&Stat>) -> Result<Place, ConfigFileError> {
+    fn arrived(
+        self,
+        name: OsString,
+        found: Option<&Stat>,
+    ) -> Result<ResolvedPath, ConfigFileError> {
         match found.map(|found| FileType::from_raw_mode(found.st_mode)) {
-            None | Some(FileType::RegularFile) => Ok(self.place(name, Vec::new())),
+            None | Some(FileType::RegularFile) => Ok(self.target(name, Vec::new())),
             Some(FileType::Directory) => Err(is_folder(self.path)),
             Some(_) => Err(ConfigFileError::rule(
                 self.path,
@@ -186,7 +192,7 @@ impl Walk<'_> {
     }
 
     /// Everything from `part` on is missing.
-    fn broke_off(mut self, part: OsString) -> Result<Place, ConfigFileError> {
+    fn missing_from(mut self, part: OsString) -> Result<ResolvedPath, ConfigFileError> {
         let mut missing: Vec<OsString> = vec![part];
         missing.extend(std::mem::take(&mut self.ahead));
         if missing.iter().any(|part| part == "..") {
@@ -194,20 +200,20 @@ impl Walk<'_> {
             return Err(ConfigFileError::rule(self.path, rule));
         }
         let name = missing.pop().unwrap_or_default();
-        Ok(self.place(name, missing))
+        Ok(self.target(name, missing))
     }
 
-    fn place(self, name: OsString, missing: Vec<OsString>) -> Place {
+    fn target(self, name: OsString, missing: Vec<OsString>) -> ResolvedPath {
         let mut real = self.real;
         real.extend(&missing);
         real.push(&name);
-        Place {
+        ResolvedPath {
             path: self.path.to_owned(),
             folder: self.folder,
             missing,
             name,
             real,
-            guide: self.guide,
+            link_owner: self.link_owner,
         }
     }
 
@@ -248,10 +254,10 @@ fn is_folder(path: &Path) -> ConfigFileError {
     ConfigFileError::rule(path, "is a folder, and no file")
 }
 
-fn not_theirs(path: &Path, guide: &Guide) -> ConfigFileError {
+fn link_refused(path: &Path, link_owner: &LinkOwner) -> ConfigFileError {
     ConfigFileError::Link {
         path: path.display().to_string(),
-        link: guide.link.display().to_string(),
-        user: user::name_of(guide.uid),
+        link: link_owner.link.display().to_string(),
+        user: user::name_of(link_owner.uid),
     }
 }

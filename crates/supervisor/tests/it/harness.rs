@@ -1,4 +1,4 @@
-//! A supervisor in a thread of its own, a directory, and the processes that a test starts: all gone when it ends.
+//! A supervisor in its own thread, a directory, and the processes of a test: all removed when the test ends.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use supervisor::{
 };
 use tokio::sync::{mpsc, watch};
 
-/// Longer than anything here takes on a slow machine.
+/// Longer than any wait on a slow machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Polls until `condition` gives something.
+/// Polls until `condition` returns a value.
 pub(crate) fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -30,10 +30,45 @@ pub(crate) fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) 
     }
 }
 
-/// Says why a test is not run here.
-#[allow(clippy::print_stdout, reason = "a test talks to whoever runs it")]
-pub(crate) fn skip(why: &str) {
-    println!("skipped: {why}");
+/// Whether a precondition of a test is met. If not, the test says that it is skipped, or fails under
+/// `MUSTER_TEST_REQUIRE=1`, which `scripts/test` sets.
+#[allow(
+    clippy::print_stdout,
+    reason = "the skip is shown in the test's output"
+)]
+pub(crate) fn precondition(name: &str, is_met: bool) -> bool {
+    let is_required = std::env::var_os("MUSTER_TEST_REQUIRE").is_some_and(|value| value == "1");
+    assert!(is_met || !is_required, "missing precondition: {name}");
+    if !is_met {
+        println!("skipped, missing precondition: {name}");
+    }
+    is_met
+}
+
+pub(crate) fn runs_as_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    precondition("the tests run as root", is_root)
+}
+
+/// Whether the test runs as an ordinary user. As root, runs it once more as `nobody` and returns false.
+pub(crate) fn runs_unprivileged(test: &str) -> bool {
+    use std::os::unix::process::CommandExt;
+    if !rustix::process::geteuid().is_root() {
+        return true;
+    }
+    let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .current_dir("/")
+        .uid(nobody.uid.as_raw())
+        .gid(nobody.gid.as_raw())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
+    assert!(text.contains("1 passed"), "{test} does not exist: {text}");
+    false
 }
 
 pub(crate) fn name() -> FullName {
@@ -61,13 +96,13 @@ pub(crate) fn options() -> Options {
     }
 }
 
-/// Runs each of these scenarios with control groups, where this host has any that we may make, and by `/proc` alone.
-macro_rules! both_ways {
+/// Runs each of these scenarios with control groups, if the host allows them, and by `/proc` alone.
+macro_rules! with_and_without_groups {
     ($($scenario:ident),+ $(,)?) => {
         mod with_control_groups {
             $(#[test]
             fn $scenario() {
-                if crate::keeper::control_groups_are_here() {
+                if crate::harness::can_make_control_groups() {
                     super::$scenario(supervisor::ControlGroups::Auto);
                 }
             })+
@@ -80,26 +115,23 @@ macro_rules! both_ways {
         }
     };
 }
-pub(crate) use both_ways;
+pub(crate) use with_and_without_groups;
 
-/// Where control groups of version 2 are.
+/// The mount point of cgroup v2.
 fn unified() -> Option<PathBuf> {
     let at = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(PathBuf::from);
     let mut roots = at.into_iter();
     roots.find(|at| at.join("cgroup.subtree_control").exists())
 }
 
-pub(crate) fn control_groups_are_here() -> bool {
+pub(crate) fn can_make_control_groups() -> bool {
     let probe = format!("muster-test-{}-{:?}", std::process::id(), Instant::now());
     let probe = probe.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     let made = unified().is_some_and(|at| {
         let probe = at.join(probe);
         std::fs::create_dir(&probe).is_ok() && std::fs::remove_dir(&probe).is_ok()
     });
-    if !made {
-        skip("no control groups of version 2 can be made here");
-    }
-    made
+    precondition("cgroup v2 groups can be created", made)
 }
 
 /// A directory with the odd program's files in it.
@@ -107,7 +139,7 @@ pub(crate) fn control_groups_are_here() -> bool {
 pub(crate) struct Home {
     pub(crate) control_groups: ControlGroups,
     root: PathBuf,
-    /// None when it is another process's.
+    /// `None` when another process owns it.
     _dir: Option<tempfile::TempDir>,
 }
 
@@ -116,7 +148,7 @@ impl Home {
         Self::with(ControlGroups::default())
     }
 
-    /// One whose keepers use control groups or not.
+    /// A directory whose supervisors use control groups or not.
     pub(crate) fn with(control_groups: ControlGroups) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Self {
@@ -214,11 +246,11 @@ impl Home {
         self.spec("--daemon --pid-file %/pid")
     }
 
-    pub(crate) fn keeper(&self) -> Keeper {
-        self.keeper_with(options()).0
+    pub(crate) fn supervisor(&self) -> TestSupervisor {
+        self.supervisor_with(options()).0
     }
 
-    pub(crate) fn keeper_with(&self, mut options: Options) -> (Keeper, Recovered) {
+    pub(crate) fn supervisor_with(&self, mut options: Options) -> (TestSupervisor, Recovered) {
         options.control_groups = self.control_groups;
         let (supervisor, recovered) = Supervisor::open(&self.path("agent"), options).unwrap();
         let (requests, take_requests) = mpsc::channel(64);
@@ -233,7 +265,7 @@ impl Home {
                 .block_on(supervisor.run(take_requests, give_notices, stopped))
                 .unwrap();
         });
-        let keeper = Keeper {
+        let supervisor = TestSupervisor {
             requests,
             notices,
             stop,
@@ -244,10 +276,10 @@ impl Home {
             events: Vec::new(),
             history: Vec::new(),
         };
-        (keeper, recovered)
+        (supervisor, recovered)
     }
 
-    /// Where the control groups of this directory's agent are: `muster/AGENT` of each hierarchy.
+    /// The control groups of this directory's agent: `muster/AGENT` of each hierarchy.
     pub(crate) fn groups(&self) -> Vec<PathBuf> {
         use std::os::unix::fs::MetadataExt;
         let Ok(agent) = std::fs::metadata(self.path("agent")) else {
@@ -261,7 +293,7 @@ impl Home {
         groups.filter(|group| group.is_dir()).collect()
     }
 
-    /// The agent is gone and leaves the groups of what it kept.
+    /// Removes the groups that a stopped agent leaves.
     fn remove_groups(&self) {
         for ours in self.groups() {
             let entries = std::fs::read_dir(&ours).unwrap().flatten();
@@ -287,9 +319,9 @@ impl Home {
 }
 
 impl Drop for Home {
-    /// Everything that was started below this directory goes with it.
+    /// Kills every process that was started below this directory.
     fn drop(&mut self) {
-        // A daemon on its way to the background can be missed by one walk.
+        // One walk can miss a daemon that is forking.
         let mut empty = if self._dir.is_some() { 0 } else { 5 };
         while empty < 5 {
             let pids = self.pids();
@@ -302,6 +334,48 @@ impl Drop for Home {
         if self._dir.is_some() {
             self.remove_groups();
         }
+    }
+}
+
+/// A small file system, unmounted on drop.
+#[derive(Debug)]
+pub(crate) struct SmallDisk(pub(crate) PathBuf);
+
+impl SmallDisk {
+    /// Mounts a tmpfs with these options on an existing directory; `None` if the test may not.
+    pub(crate) fn mount(at: PathBuf, options: &str) -> Option<Self> {
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "small-disk"])
+            .arg(&at)
+            .output();
+        let is_mounted = mounted.is_ok_and(|output| output.status.success());
+        precondition("a tmpfs can be mounted", is_mounted).then_some(Self(at))
+    }
+
+    /// Fills the disk.
+    pub(crate) fn fill(&self) {
+        use std::io::Write;
+        let filler = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(self.0.join("filler"));
+        let mut filler = filler.unwrap();
+        for size in [4096, 1] {
+            while filler.write_all(&vec![1; size]).is_ok() {}
+        }
+    }
+
+    pub(crate) fn make_room(&self) {
+        std::fs::remove_file(self.0.join("filler")).unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount")
+            .arg("-l")
+            .arg(&self.0)
+            .status();
     }
 }
 
@@ -320,7 +394,7 @@ pub(crate) fn is_alive(pid: i32) -> bool {
 }
 
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct TestSupervisor {
     requests: mpsc::Sender<Request>,
     notices: mpsc::Receiver<Notice>,
     stop: watch::Sender<bool>,
@@ -332,7 +406,7 @@ pub(crate) struct Keeper {
     pub(crate) history: Vec<Status>,
 }
 
-impl Keeper {
+impl TestSupervisor {
     pub(crate) fn ask(&self, request: Request) {
         self.requests.blocking_send(request).unwrap();
     }
@@ -388,7 +462,7 @@ impl Keeper {
         })
     }
 
-    /// Operates and wants it to succeed.
+    /// Runs an operation that must succeed.
     pub(crate) fn succeed(&mut self, number: u32, op: Op) -> Outcome {
         let outcome = self.operate(number, op);
         assert_eq!(outcome.code, Code::OK, "{op}: {outcome:?}");
@@ -423,7 +497,7 @@ impl Keeper {
         self.status_where("running", |s| s.state == State::Running)
     }
 
-    /// Another run than this one, once it is shown by the pid in its pid file: for a moment it may be what launches it.
+    /// The next run, once its pid file names it: before, its launcher may be shown.
     pub(crate) fn next_run(&mut self, home: &Home, before: i32) -> i32 {
         let status = self.status_where("another run", |status| {
             let text = std::fs::read_to_string(home.path("pid")).unwrap_or_default();
@@ -437,7 +511,7 @@ impl Keeper {
         self.status_where("stopped", |s| s.state == State::Stopped)
     }
 
-    /// Ends the supervisor, as an agent that is stopped does.
+    /// Stops the supervisor cleanly.
     pub(crate) fn stop(mut self) {
         self.end();
     }
@@ -453,7 +527,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for TestSupervisor {
     fn drop(&mut self) {
         self.end();
     }

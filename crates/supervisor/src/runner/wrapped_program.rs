@@ -1,4 +1,4 @@
-//! Programs under a wrapper that stays and brings them back: which process is the program now.
+//! Programs under a wrapper that stays in the foreground and restarts them: which process is the program now.
 
 use super::{Key, Runner};
 use crate::machine::{Depth, Event, Form, Phase};
@@ -7,7 +7,7 @@ use crate::os::procfs::Stat;
 
 impl Runner {
     /// Once a period.
-    pub(super) fn mind_wrapped(&mut self) {
+    pub(super) fn find_wrapped_programs(&mut self) {
         let is_wrapped = |key: &Key| {
             let alive = self.held.get(key).and_then(|held| held.process.alive());
             alive.is_some_and(|alive| alive.form != Form::Daemon)
@@ -17,14 +17,14 @@ impl Runner {
             let lacked = self.held.get(&key).and_then(|held| held.lacks_main);
             let found = self.find_main(key);
             let lacks = self.held.get(&key).and_then(|held| held.lacks_main);
-            // A shell ends a moment after its last program: only who is there the next time is alone.
+            // A shell exits a moment after its last program: report it as alone only at the second check.
             if let Some(event) = found.filter(|_| lacks.is_none() || lacks == lacked) {
                 self.drive(key, event);
             }
         }
     }
 
-    /// Looks for the program where the one that was known is gone. The wrapper stands for it as long as there is none.
+    /// Looks for the program if the known one is gone. While there is none, the wrapper stands for it.
     pub(super) fn find_main(&mut self, key: Key) -> Option<Event> {
         let held = self.held.get(&key)?;
         let Phase::Up { current } = &held.process.phase else {
@@ -38,17 +38,17 @@ impl Runner {
             }
             Form::Foreground { main } => match Stat::find(main) {
                 Ok(stat) => stat.is_some_and(|stat| stat.is_live()),
-                // Not known is not gone.
+                // An error does not mean that it is gone.
                 Err(_) => true,
             },
         };
         if is_there {
             return None;
         }
-        let look = self.look_from(key, Depth::Deep, Some(alive.run))?.ok()?;
+        let look = self.observe_from(key, Depth::Deep, Some(alive.run))?.ok()?;
         let named = look.alive.filter(|_| look.alive_is_commands);
         let found = named.map(|named| named.run.pid).or(look.main);
-        // What a script runs now and then is not the program, whatever its name.
+        // A short-lived child of a script is not the program, whatever its name.
         let found = found.filter(|pid| self.has_lasted(*pid));
         self.held.get_mut(&key)?.lacks_main = found.is_none().then_some(alive.run);
         let main = found.unwrap_or(alive.run.pid);

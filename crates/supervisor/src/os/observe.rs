@@ -1,4 +1,4 @@
-//! "Is it running?": one look at the host.
+//! Observes on the host whether a process runs.
 
 use std::io;
 use std::path::Path;
@@ -6,89 +6,68 @@ use std::path::Path;
 use model::spec::Probe;
 
 use super::clock;
-use super::family::{Families, Known, Whose};
-use super::identity::bears_name;
-use super::pidfile::{self, Named};
+use super::family::{Families, WatchedRuns};
+use super::identity::has_name;
+use super::observe_error::ObserveError;
+pub(crate) use super::observe_target::{OtherRuns, Target};
+use super::pidfile::{self, PidFileContent};
 use super::procfs::{self, Stat};
 use super::rights::Rights;
-use super::unknown::Unknown;
-use crate::machine::{Alive, Depth, Form, Look, Run};
+use crate::machine::{Depth, Form, LiveRun, Observation, Run};
 
-/// How many processes below a command are looked at.
+/// How many descendants of a command are checked.
 const MAX_BELOW: usize = 256;
 
-/// Whose a run is, when it is known to be another process's.
-#[derive(Clone, Copy)]
-pub(crate) struct Others<'a>(pub(crate) &'a dyn Fn(Run) -> io::Result<Option<String>>);
-
-impl std::fmt::Debug for Others<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Others")
-    }
-}
-
-/// Where and for whom to look.
-#[derive(Debug)]
-pub(crate) struct Place<'a> {
-    pub(crate) proc_name: &'a str,
-    pub(crate) others: Others<'a>,
-    pub(crate) pid_path: &'a str,
-    /// Who the process runs as.
-    pub(crate) user: &'a str,
-    /// The command under way or just over is the root.
-    pub(crate) whose: Whose<'a>,
-}
-
-/// An error when it is not known what runs: nothing may be concluded from that.
-pub(crate) fn look(
-    place: &Place<'_>,
+/// Observes a process. After an error nothing is known: the caller must conclude nothing from it.
+pub(crate) fn observe(
+    target: &Target<'_>,
     depth: Depth,
     families: &mut Families,
-    known: Known<'_>,
-) -> Result<Look, Unknown> {
-    let mut look = Look::default();
-    let rights = Rights::of(place.user);
+    known: WatchedRuns<'_>,
+) -> Result<Observation, ObserveError> {
+    let mut observed = Observation::default();
+    let rights = Rights::of(target.user);
     let by_pid_file = || match &rights {
-        Ok(rights) => by_pid_file(place, rights),
+        Ok(rights) => by_pid_file(target, rights),
         Err(why) => Ok(Err(why.clone())),
     };
     match by_pid_file()? {
-        Ok(stat) => look.alive = Some(daemon(&stat)),
-        Err(note) => look.note = note,
+        Ok(stat) => observed.alive = Some(daemon(&stat)),
+        Err(note) => observed.note = note,
     }
-    let Some(root) = place.whose.root else {
-        return Ok(look);
+    let Some(root) = target.family.root else {
+        return Ok(observed);
     };
     let command = Stat::find(root.pid)?.filter(|s| s.start == root.start && s.is_live());
-    look.alive_is_commands = match look.alive {
+    observed.alive_is_commands = match observed.alive {
         Some(alive) if alive.run == root => true,
         Some(alive) if depth == Depth::Deep => came_from(alive.run.pid, root)?,
         Some(_) | None => false,
     };
     match (command, depth) {
-        (Some(command), _) if bears_name(&command, place.proc_name)? => {
-            look.main = Some(command.pid);
-            look.starting = true;
+        (Some(command), _) if has_name(&command, target.proc_name)? => {
+            observed.main = Some(command.pid);
+            observed.starting = true;
         }
         (Some(command), Depth::Deep) => {
-            look.main = named_below(command.pid, place.proc_name)?;
-            look.starting = true;
+            observed.main = named_below(command.pid, target.proc_name)?;
+            observed.starting = true;
         }
-        (None, Depth::Deep) if look.alive.is_none() => {
-            look.starting = families.is_anyone_left(&place.whose, known)?;
-            // A daemon that wiped its environment is no family, but it may have written its pid file meanwhile.
-            if !look.starting
+        (None, Depth::Deep) if observed.alive.is_none() => {
+            observed.starting = families.is_anyone_left(&target.family, known)?;
+            // A daemon that cleared its environment is not found as family, but it may have written its pid file meanwhile.
+            if !observed.starting
                 && let Ok(stat) = by_pid_file()?
             {
-                look.alive = Some(daemon(&stat));
+                observed.alive = Some(daemon(&stat));
             }
         }
         (Some(_) | None, Depth::Shallow) | (None, Depth::Deep) => {}
     }
-    Ok(look)
+    Ok(observed)
 }
 
-/// Whether it is in the session of the command, or descends from it.
+/// Whether a process is in the session of the command, or descends from it.
 pub(crate) fn came_from(pid: i32, root: Run) -> io::Result<bool> {
     let mut pid = pid;
     // No tree of processes is deeper than this.
@@ -104,7 +83,7 @@ pub(crate) fn came_from(pid: i32, root: Run) -> io::Result<bool> {
     Ok(false)
 }
 
-/// The first process below this one that bears the name.
+/// The first descendant with this name.
 fn named_below(pid: i32, proc_name: &str) -> io::Result<Option<i32>> {
     let mut waiting = std::collections::VecDeque::from(procfs::children(pid)?);
     for _ in 0..MAX_BELOW {
@@ -113,7 +92,7 @@ fn named_below(pid: i32, proc_name: &str) -> io::Result<Option<i32>> {
         };
         if let Some(stat) = Stat::find(pid)?
             && stat.is_live()
-            && bears_name(&stat, proc_name)?
+            && has_name(&stat, proc_name)?
         {
             return Ok(Some(pid));
         }
@@ -122,33 +101,33 @@ fn named_below(pid: i32, proc_name: &str) -> io::Result<Option<i32>> {
     Ok(None)
 }
 
-fn by_pid_file(place: &Place<'_>, rights: &Rights) -> io::Result<Result<Stat, String>> {
-    let stat = match named_by(place.pid_path, place.proc_name, rights)? {
+fn by_pid_file(target: &Target<'_>, rights: &Rights) -> io::Result<Result<Stat, String>> {
+    let stat = match named_by(target.pid_path, target.proc_name, rights)? {
         Ok(stat) => stat,
         Err(note) => return Ok(Err(note)),
     };
-    Ok(match place.others.0(stat.run())? {
+    Ok(match target.others.0(stat.run())? {
         Some(other) => Err(format!(
             "the pid file {} names {}, which is {other}",
-            place.pid_path, stat.pid
+            target.pid_path, stat.pid
         )),
         None => Ok(stat),
     })
 }
 
-/// The process that the pid file names, if it is alive, bears the name and is the user's; else why not. The user may
-/// write any pid there: the owner is what tells the process from one of root's with the same name.
+/// The process that the pid file names, if it lives, has the name and belongs to the user; else why not. The user can
+/// write any pid there: the owner distinguishes the process from one of root's with the same name.
 fn named_by(pid_path: &str, proc_name: &str, rights: &Rights) -> io::Result<Result<Stat, String>> {
     let pid = match pidfile::read_with(Path::new(pid_path), rights)? {
-        Named::Pid(pid) => pid,
-        Named::Nothing(note) => return Ok(Err(note)),
+        PidFileContent::Pid(pid) => pid,
+        PidFileContent::Nothing(note) => return Ok(Err(note)),
     };
     let Some(stat) = Stat::find(pid)?.filter(Stat::is_live) else {
         return Ok(Err(format!(
             "the pid file {pid_path} names {pid}, which does not run"
         )));
     };
-    if !bears_name(&stat, proc_name)? {
+    if !has_name(&stat, proc_name)? {
         return Ok(Err(format!(
             "the pid file {pid_path} names {pid}, which is {} and not {proc_name}",
             String::from_utf8_lossy(stat.comm.as_bytes())
@@ -167,7 +146,7 @@ fn named_by(pid_path: &str, proc_name: &str, rights: &Rights) -> io::Result<Resu
     })
 }
 
-/// Whether a process runs as this user entirely, if one is asked for.
+/// Whether all uids of a process are this one, if one is given.
 fn runs_as(stat: &Stat, uid: Option<u32>) -> io::Result<bool> {
     Ok(match uid {
         Some(uid) => procfs::uids(stat.pid)? == Some([uid; 3]),
@@ -175,8 +154,8 @@ fn runs_as(stat: &Stat, uid: Option<u32>) -> io::Result<bool> {
     })
 }
 
-/// A process that nobody registered: by its pid file, or by its name where none is given.
-pub(crate) fn probe(probe: &Probe) -> Result<Option<Alive>, Unknown> {
+/// Finds a process that is not held: by its pid file, or by its name if no pid file is given.
+pub(crate) fn probe(probe: &Probe) -> Result<Option<LiveRun>, ObserveError> {
     let rights = match probe.user.as_str() {
         "" => Rights::Agent,
         user => match Rights::of(user) {
@@ -205,7 +184,7 @@ pub(crate) fn probe(probe: &Probe) -> Result<Option<Alive>, Unknown> {
         if is_older
             && stat.is_live()
             && stat.pid != me
-            && bears_name(&stat, &probe.proc_name)?
+            && has_name(&stat, &probe.proc_name)?
             && runs_as(&stat, uid)?
         {
             oldest = Some(stat);
@@ -214,9 +193,9 @@ pub(crate) fn probe(probe: &Probe) -> Result<Option<Alive>, Unknown> {
     Ok(oldest.as_ref().map(daemon))
 }
 
-fn daemon(stat: &Stat) -> Alive {
+fn daemon(stat: &Stat) -> LiveRun {
     let since_boot_ms = clock::ticks_to_boot_ms(stat.start);
-    Alive {
+    LiveRun {
         run: stat.run(),
         form: Form::Daemon,
         since_boot_ms,

@@ -1,10 +1,10 @@
-//! The processes of the pretended host. A command says itself what it does:
+//! The processes of the fake host. The text of a command says what it does:
 //!
-//! - `daemon PID_FILE LATE_MS LIVES_MS` leaves after a moment; its program writes the pid file late, and lives so long;
-//! - `stays LIVES_MS CODE` is the program itself; `fails CODE` never becomes one;
-//! - `restart …` ends the program first; `stop` and `kill` end it; `nothing CODE` only exits; `hangs` does not even that.
+//! - `daemon PID_FILE LATE_MS LIVES_MS` exits after a moment; its program writes the pid file late, and lives this long;
+//! - `stays LIVES_MS CODE` is the program itself; `fails CODE` starts none;
+//! - `restart …` ends the program first; `stop` and `kill` end it; `nothing CODE` only exits; `hangs` never exits.
 //!
-//! A life of 0 lasts for ever; one that ends with `stubborn` ignores SIGTERM.
+//! A life of 0 lasts for ever; a command that ends with `stubborn` ignores SIGTERM.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,15 +20,15 @@ use crate::machine::Run;
 /// What the boot clock shows when the agent can first be started.
 const BOOTED_MS: u64 = 20_000;
 const FIRST_PID: i32 = 100;
-/// How long a command takes that does not stay.
+/// How long a command takes that does not stay in the foreground.
 const COMMAND_MS: u64 = 50;
-/// How long a program takes to go once it was told.
+/// How long a program takes to exit after SIGTERM.
 const LEAVE_MS: u64 = 10;
 
-/// No attempt to start something takes as long as this.
+/// Longer than any start attempt.
 const LASTING_MS: u64 = 30_000;
 
-/// Whose a process is: the namespace and name of what it was started for.
+/// The namespace and name of the process that a command was started for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark(Option<(String, String)>);
 
@@ -55,11 +55,11 @@ impl Mark {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Proc {
+pub(super) struct FakeProcess {
     pub(super) run: Run,
     /// The command that it came from.
     pub(super) root: Run,
-    /// Empty for what is only a shell.
+    /// Empty for a shell.
     pub(super) name: String,
     pub(super) mark: Mark,
     ignores_term: bool,
@@ -70,27 +70,27 @@ pub(super) struct Proc {
 }
 
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct ProcessTable {
     booted: Instant,
     pub(super) n_boots: u32,
     began: Instant,
     began_unix: UnixMillis,
     pub(super) wall_lead_ms: i64,
     pub(super) agent: u32,
-    gated: BTreeMap<i32, Run>,
-    procs: BTreeMap<i32, Proc>,
-    /// Programs that will be there and write their pid file.
-    coming: Vec<(u64, Proc, PathBuf)>,
+    blocked_child: BTreeMap<i32, Run>,
+    procs: BTreeMap<i32, FakeProcess>,
+    /// Programs that will start and write their pid file.
+    coming: Vec<(u64, FakeProcess, PathBuf)>,
     ended: BTreeMap<i32, (Run, Exit, u32)>,
     pub(super) pid_files: BTreeMap<PathBuf, i32>,
     next_pid: i32,
-    /// How much of the journal a loss of power leaves.
+    /// How much of the journal survives a loss of power.
     pub(super) durable_length: u64,
-    pub(super) wrongs: Vec<String>,
+    pub(super) violations: Vec<String>,
     pub(super) log: Vec<String>,
 }
 
-impl Table {
+impl ProcessTable {
     pub(super) fn new(wall_clock: UnixMillis) -> Self {
         let now = Instant::now();
         Self {
@@ -100,14 +100,14 @@ impl Table {
             began_unix: wall_clock,
             wall_lead_ms: 0,
             agent: 0,
-            gated: BTreeMap::new(),
+            blocked_child: BTreeMap::new(),
             procs: BTreeMap::new(),
             coming: Vec::new(),
             ended: BTreeMap::new(),
             pid_files: BTreeMap::new(),
             next_pid: FIRST_PID,
             durable_length: 0,
-            wrongs: Vec::new(),
+            violations: Vec::new(),
             log: Vec::new(),
         }
     }
@@ -126,10 +126,10 @@ impl Table {
             .plus_millis(boot_ms as i64 - self.boot_ms() as i64)
     }
 
-    /// Lets everything happen whose time has come.
+    /// Starts and ends the processes whose time has come.
     pub(super) fn settle(&mut self) {
         let now = self.boot_ms();
-        let born: Vec<(u64, Proc, PathBuf)> =
+        let born: Vec<(u64, FakeProcess, PathBuf)> =
             self.coming.extract_if(.., |(at, ..)| *at <= now).collect();
         for (_, proc, pid_file) in born {
             self.pid_files.insert(pid_file, proc.run.pid);
@@ -147,11 +147,11 @@ impl Table {
         }
     }
 
-    pub(super) fn live(&self, pid: i32) -> Option<&Proc> {
+    pub(super) fn live(&self, pid: i32) -> Option<&FakeProcess> {
         self.procs.get(&pid)
     }
 
-    /// How a run ended, if it has; what was not this agent's child nobody can ask.
+    /// The exit of a run, if it has ended; `Unseen` if it was not this agent's child.
     pub(super) fn exit_of(&self, run: Run) -> Option<Exit> {
         if self.procs.get(&run.pid).is_some_and(|proc| proc.run == run) {
             return None;
@@ -161,7 +161,7 @@ impl Table {
         Some(ours.map_or(Exit::Unseen, |(_, exit, _)| *exit))
     }
 
-    /// When a run will have ended; none when it goes on for ever.
+    /// When a run ends; `None` if it lives for ever.
     pub(super) fn ends_at(&self, run: Run) -> Option<Instant> {
         let after_boot = |ms: u64| Duration::from_millis(ms.saturating_sub(BOOTED_MS));
         match self.procs.get(&run.pid).filter(|proc| proc.run == run) {
@@ -171,28 +171,28 @@ impl Table {
     }
 
     pub(super) fn is_anyone_left(&self, root: Run, mark: &Mark) -> bool {
-        let is_member = |proc: &Proc| belongs(proc, Some(root), mark);
+        let is_member = |proc: &FakeProcess| belongs(proc, Some(root), mark);
         self.procs.values().any(is_member) || self.coming.iter().any(|(_, proc, _)| is_member(proc))
     }
 
     pub(super) fn fork(&mut self, _mark: &Mark) -> Run {
         let run = self.new_run();
-        self.gated.insert(run.pid, run);
+        self.blocked_child.insert(run.pid, run);
         run
     }
 
-    pub(super) fn close_gate(&mut self, run: Run) {
-        self.gated.remove(&run.pid);
+    pub(super) fn drop_blocked_child(&mut self, run: Run) {
+        self.blocked_child.remove(&run.pid);
     }
 
     pub(super) fn execute(&mut self, run: Run, command: &str, mark: &Mark) {
-        if self.gated.remove(&run.pid).is_none() {
+        if self.blocked_child.remove(&run.pid).is_none() {
             return;
         }
         self.log
             .push(format!("{} executes ({}) {command}", mark.name(), run.pid));
         let now = self.boot_ms();
-        let mut shell = Proc {
+        let mut shell = FakeProcess {
             run,
             root: run,
             name: String::new(),
@@ -213,7 +213,7 @@ impl Table {
         match first {
             "daemon" => {
                 let born = now + COMMAND_MS + number(1);
-                let program = Proc {
+                let program = FakeProcess {
                     run: self.new_run(),
                     name: mark.name().to_owned(),
                     ends_boot_ms: lives_until(born, number(2)),
@@ -249,10 +249,10 @@ impl Table {
         }
     }
 
-    /// SIGKILL to a family, or to everybody who bears the mark.
+    /// SIGKILL to a family, or to every process with the mark.
     pub(super) fn kill(&mut self, root: Option<Run>, mark: &Mark, is_spared: impl Fn(Run) -> bool) {
         let now = self.boot_ms();
-        let dies = |proc: &Proc| belongs(proc, root, mark) && !is_spared(proc.run);
+        let dies = |proc: &FakeProcess| belongs(proc, root, mark) && !is_spared(proc.run);
         self.coming.retain(|(_, proc, _)| !dies(proc));
         for proc in self.procs.values_mut().filter(|proc| dies(proc)) {
             proc.ends_boot_ms = Some(now);
@@ -301,7 +301,7 @@ impl Table {
 
     pub(super) fn agent_is_gone(&mut self) {
         self.agent += 1;
-        self.gated.clear();
+        self.blocked_child.clear();
     }
 
     pub(super) fn reboot(&mut self) {
@@ -321,7 +321,7 @@ impl Table {
         }
     }
 
-    /// What a stop command does: whatever runs goes.
+    /// What a stop command does: ends every program.
     fn end_programs(&mut self, mark: &Mark) {
         let now = self.boot_ms();
         self.coming.retain(|(_, proc, _)| proc.mark != *mark);
@@ -333,11 +333,11 @@ impl Table {
         self.settle();
     }
 
-    fn add_program(&mut self, program: Proc) {
+    fn add_program(&mut self, program: FakeProcess) {
         let others = self.procs.values();
         let others = others.filter(|other| other.mark == program.mark && !other.name.is_empty());
         for other in others {
-            self.wrongs.push(format!(
+            self.violations.push(format!(
                 "two live runs of {}: {} and {}",
                 program.name, other.run.pid, program.run.pid
             ));
@@ -346,12 +346,12 @@ impl Table {
     }
 }
 
-fn is_program_of(proc: &Proc, name: &FullName) -> bool {
+fn is_program_of(proc: &FakeProcess, name: &FullName) -> bool {
     !proc.name.is_empty() && proc.mark.is_of(name)
 }
 
-/// Whether it came from the root, or is younger and bears the mark; without a root the mark is enough.
-fn belongs(proc: &Proc, root: Option<Run>, mark: &Mark) -> bool {
+/// Whether a process descends from the root, or is younger and has the mark; without a root the mark is enough.
+fn belongs(proc: &FakeProcess, root: Option<Run>, mark: &Mark) -> bool {
     let bears_mark = mark.0.is_some() && proc.mark == *mark;
     match root {
         Some(root) => proc.root == root || (bears_mark && proc.run.start >= root.start),

@@ -1,29 +1,29 @@
-//! What is known of each process's control group: who is in it, whether its hard limits hold, and when it may go.
+//! Each process's control group: which runs are in it, whether its hard limits apply, and when it can be removed.
 
-use super::{Held, Key, Runner};
+use super::{Key, Runner, SupervisedProcess};
 use crate::machine::{Form, Phase, Run};
 use crate::os::cgroup::{self, Cgroups, Group};
-use crate::os::family::{Among, Whose};
+use crate::os::family::{FamilyQuery, SearchScope};
 use crate::os::procfs;
 
-/// How many runs are remembered: the command, and what it became.
+/// How many runs are remembered: the command, and the program that it became.
 const MAX_KNOWN: usize = 4;
 
-/// What of a held process is in which control group.
+/// Which runs and commands of a process are in which control group.
 #[derive(Debug, Default)]
-pub(crate) struct Grouped {
+pub(crate) struct GroupMembership {
     /// Runs that are in the group of the process.
     inside: Vec<Run>,
     /// The last command that is in the group of commands.
     command: Option<Run>,
-    /// The run that was looked for in the group.
+    /// The run whose membership was checked.
     looked_at: Option<Run>,
-    /// Groups were made for it and may be there.
+    /// Groups were made for it and may still exist.
     may_be_there: bool,
 }
 
-impl Grouped {
-    /// Of a process that an earlier agent may have made groups for.
+impl GroupMembership {
+    /// For a process of an earlier agent, which may have made groups for it.
     pub(crate) fn unknown() -> Self {
         Self {
             may_be_there: true,
@@ -31,7 +31,7 @@ impl Grouped {
         }
     }
 
-    /// A start command was made in the group of its process.
+    /// A start command was created in the group of its process.
     pub(crate) fn entered(&mut self, run: Run) {
         self.may_be_there = true;
         if self.inside.len() == MAX_KNOWN {
@@ -40,39 +40,41 @@ impl Grouped {
         self.inside.push(run);
     }
 
-    /// Its spec changed.
+    /// Its spec changed: check membership again.
     pub(crate) fn look_again(&mut self) {
         self.looked_at = None;
     }
 
-    /// Another command was made in the group of commands.
+    /// Another command was created in the group of commands.
     pub(crate) fn commanded(&mut self, run: Run) {
         self.command = Some(run);
     }
 }
 
-impl Held {
-    /// The group that all of this run's family is in, if it is so.
+impl SupervisedProcess {
+    /// The group that holds all of this run's family, if it has left none outside.
     pub(crate) fn group_of(&self, run: Run, cgroups: &Cgroups) -> Option<Group> {
-        let name = &self.hold.name;
-        let is_inside = self.grouped.inside.contains(&run) && !cgroups.has_strays(name);
+        let name = &self.registration.name;
+        let is_inside = self.group_membership.inside.contains(&run) && !cgroups.has_strays(name);
         is_inside.then(|| cgroups.group(name)).flatten()
     }
 
-    /// The family of one of its runs or commands, or of all that ever were.
-    pub(crate) fn family(&self, root: Option<Run>, cgroups: &Cgroups) -> Whose<'_> {
-        let name = &self.hold.name;
+    /// The family of one of its runs or commands, or of all of them.
+    pub(crate) fn family(&self, root: Option<Run>, cgroups: &Cgroups) -> FamilyQuery<'_> {
+        let name = &self.registration.name;
         let own = cgroups.group(name);
         let whole = root.and_then(|root| self.group_of(root, cgroups));
         let (own, among) = match (root, cgroups.commands()) {
-            (Some(_), Some(_)) if whole.is_some() => (whole, Among::Nobody),
-            (Some(root), Some(commands)) if self.grouped.command == Some(root) => {
-                (None, Among::Group(commands))
+            (Some(_), Some(_)) if whole.is_some() => (whole, SearchScope::Nothing),
+            (Some(root), Some(commands)) if self.group_membership.command == Some(root) => {
+                (None, SearchScope::Group(commands))
             }
-            (None, Some(commands)) if !cgroups.has_strays(name) => (own, Among::Group(commands)),
-            (Some(_) | None, _) => (own, Among::Host),
+            (None, Some(commands)) if !cgroups.has_strays(name) => {
+                (own, SearchScope::Group(commands))
+            }
+            (Some(_) | None, _) => (own, SearchScope::Host),
         };
-        Whose {
+        FamilyQuery {
             root,
             is_ours: root.is_some() && root == self.started,
             runs: &self.watched,
@@ -81,35 +83,34 @@ impl Held {
             among,
             found_for: root
                 .filter(|root| is_daemon(self, *root))
-                .map(|_| self.hold.spec.identity.user.as_str()),
+                .map(|_| self.registration.spec.identity.user.as_str()),
         }
     }
 }
 
-/// Whether this run was found by its pid file, which its user may write.
-fn is_daemon(held: &Held, run: Run) -> bool {
+/// Whether this run was found by its pid file, which its user can write.
+fn is_daemon(held: &SupervisedProcess, run: Run) -> bool {
     let alive = held.process.alive();
     alive.is_some_and(|alive| alive.run == run && alive.form == Form::Daemon)
 }
 
 impl Runner {
-    /// Looks once whether a run is in its group and has the hard limits of its spec, and removes groups that nothing is in
-    /// any more.
-    pub(super) fn mind_groups(&mut self, key: Key) {
+    /// Checks once whether a run is in its group with the hard limits of its spec, and removes empty groups.
+    pub(super) fn update_groups(&mut self, key: Key) {
         let Some(held) = self.held.get_mut(&key) else {
             return;
         };
-        let (name, runtime) = (&held.hold.name, &held.hold.spec.runtime);
+        let (name, runtime) = (&held.registration.name, &held.registration.spec.runtime);
         match &held.process.phase {
-            Phase::Up { current } if held.grouped.looked_at != Some(current.alive.run) => {
+            Phase::Up { current } if held.group_membership.looked_at != Some(current.alive.run) => {
                 let alive = current.alive;
-                held.grouped.looked_at = Some(alive.run);
+                held.group_membership.looked_at = Some(alive.run);
                 let pid = alive.run.pid;
                 match self.cgroups.holds(name, pid) {
-                    true if !held.grouped.inside.contains(&alive.run) => {
-                        held.grouped.entered(alive.run);
+                    true if !held.group_membership.inside.contains(&alive.run) => {
+                        held.group_membership.entered(alive.run);
                     }
-                    // It has left its group, and others may have.
+                    // It has left its group, and other members may have.
                     false if procfs::has_environment(pid, &held.mark.0).unwrap_or(true) => {
                         self.cgroups.found_stray(name);
                     }
@@ -122,11 +123,11 @@ impl Runner {
                 };
             }
             Phase::Up { .. } if !cgroup::is_asked(runtime) => held.no_hard_limits.clear(),
-            Phase::Unseen | Phase::Down if held.grouped.may_be_there => {
-                held.grouped.may_be_there = !self.cgroups.tidy(name);
+            Phase::Unobserved | Phase::Down if held.group_membership.may_be_there => {
+                held.group_membership.may_be_there = !self.cgroups.tidy(name);
             }
             Phase::Up { .. }
-            | Phase::Unseen
+            | Phase::Unobserved
             | Phase::Down
             | Phase::Backoff { .. }
             | Phase::Lost { .. }

@@ -1,34 +1,34 @@
-//! The end of a turn: what was written becomes durable, and what waited for that is told.
+//! The end of a turn: syncs the journal, then reports what had to be durable first.
 
 use super::Runner;
 use crate::journal::entry::Entry;
 use crate::journal::{Synced, Syncing};
 use crate::os::clock;
 
-/// How often the journal is written anew at most, and synced after a sync that failed.
+/// The shortest time between two rewrites of the journal, and between a failed sync and the next.
 const AGAIN_EVERY_MS: u64 = 1000;
 
 impl Runner {
-    /// The end of a turn. Statuses are told at once; what must be durable waits for a sync.
+    /// The end of a turn. Statuses are reported at once; results and events wait for a sync.
     pub(super) fn settle(&mut self) {
         self.tell();
         let wants =
             self.journal.is_behind() || self.journal.wants_rewriting(self.options.journal_bytes);
         let now = clock::boot_ms();
         if wants && now >= self.rewrite_due_boot_ms {
-            // On a disk that is full it would be tried in vain all the time.
+            // A full disk would fail it at every turn.
             self.rewrite_due_boot_ms = now + AGAIN_EVERY_MS;
             self.rewrite_journal();
         }
     }
 
-    /// Whether something waits for a sync, and it is time for one: a disk that fails is not asked all the time.
+    /// Whether something waits for a sync, and the pause after a failed sync is over.
     pub(super) fn wants_sync(&self) -> bool {
         let is_due = clock::boot_ms() >= self.sync_due_boot_ms;
         is_due && self.outbox.needs_sync() && !self.journal.is_behind()
     }
 
-    /// A sync that was begun at the end of an earlier turn is over.
+    /// Takes the result of a sync.
     pub(super) fn synced(&mut self, synced: Option<Synced>) {
         let Some(synced) = synced else {
             return;
@@ -43,7 +43,7 @@ impl Runner {
         }
     }
 
-    /// The end of the last turn: waits for the disk.
+    /// The end of the last turn: syncs on this thread.
     pub(super) fn settle_for_good(&mut self) {
         self.settle();
         if self.wants_sync() {
@@ -65,9 +65,9 @@ impl Runner {
     pub(super) fn rewrite_journal(&mut self) {
         let boot_id = clock::boot_id();
         let held = self.held.values().flat_map(|held| {
-            let name = held.hold.name.clone();
+            let name = held.registration.name.clone();
             let state = Entry::State(name, Box::new(held.process.clone()));
-            [Entry::Hold(Box::new((&held.hold).into())), state]
+            [Entry::Hold(Box::new(held.registration.clone())), state]
         });
         let groups = self.groups.iter();
         let groups = groups.map(|(namespace, all)| Entry::Groups(namespace.clone(), all.clone()));
@@ -80,7 +80,7 @@ impl Runner {
         }
     }
 
-    /// Writes entries, or says loudly that it cannot. Supervision goes on: the journal catches up when it can.
+    /// Appends entries, or logs the error. Supervision goes on: a later rewrite brings the journal up to date.
     pub(super) fn write(&mut self, entries: &[Entry]) -> bool {
         match self.journal.append(entries) {
             Ok(()) => true,

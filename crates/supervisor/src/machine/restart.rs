@@ -1,13 +1,13 @@
-//! Managed: what happens when a run ends that nobody had asked to end, and when an attempt to restart it fails.
+//! Restarts of managed processes: after a run has ended by itself, and after an attempt has failed.
 
 use model::Flag;
 use model::event::EventKind;
 use model::spec::AutoType;
 use model::status::Exit;
 
-use super::words::{self, seconds};
+use super::messages::{self, seconds};
 use super::{
-    Action, Alive, Cause, Context, CurrentRun, Depth, Emission, FailedAttempts, Finished, Form,
+    Action, Cause, Context, CurrentRun, Depth, Emission, FailedAttempts, Finished, Form, LiveRun,
     Phase, Process, Work,
 };
 
@@ -15,17 +15,17 @@ use super::{
 const LASTING_MS: u64 = 60_000;
 
 impl Process {
-    /// Whether the agent is to bring it up by itself.
-    pub(super) fn is_kept(&self, cx: &Context<'_>) -> bool {
+    /// Whether the agent starts it by itself.
+    pub(super) fn is_kept_running(&self, cx: &Context<'_>) -> bool {
         let resident = match cx.policy().auto_type {
             AutoType::Resident => true,
             AutoType::Periodic | AutoType::OneShot => false,
         };
-        resident && self.is_wanted()
+        resident && self.is_desired_running()
     }
 
-    /// Managed, and wanted running.
-    pub(super) fn is_wanted(&self) -> bool {
+    /// Managed, and desired running.
+    pub(super) fn is_desired_running(&self) -> bool {
         self.managed && self.flag == Flag::Running && !self.forgetting
     }
 
@@ -42,7 +42,7 @@ impl Process {
         let was_killed = !facts.kill_reason.is_empty();
         let reason = match was_killed {
             true => facts.kill_reason,
-            false => self.of_run(&words::exited(exit, lasted_ms, last_line), cx),
+            false => self.of_run(&messages::exited(exit, lasted_ms, last_line), cx),
         };
         if let Form::Foreground { main } = alive.form {
             out.push(Action::RemovePidFile(main));
@@ -54,35 +54,35 @@ impl Process {
         if expected && cx.policy().auto_type == AutoType::OneShot {
             self.flag = Flag::Stopped;
         }
-        // Why it was killed was told already.
+        // The kill was an event already.
         if !expected && !was_killed {
             out.push(emit(EventKind::ProcessExit, &reason, Some(exit)));
         }
-        if !self.is_kept(cx) {
-            self.rest(reason);
+        if !self.is_kept_running(cx) {
+            self.come_to_rest(reason);
             return;
         }
-        // What it left may not live on beside the next one. Of a daemon nobody knows what it meant to leave.
+        // Kill what it left, so that it does not live beside the next run. A daemon may have left processes on purpose.
         let left = match alive.form {
             Form::Foreground { .. } => Some(alive.run),
             Form::Daemon => None,
         };
         out.extend(left.map(Action::Kill));
-        self.forgive(lasted_ms);
+        self.clear_attempts_if_lasting(lasted_ms);
         self.retry_after(lasted_ms, reason, cx, out);
         if let Phase::Working(work) = &mut self.phase {
-            work.doomed = left;
+            work.kill_target = left;
         }
     }
 
-    /// A run that lasted clears the count.
-    pub(super) fn forgive(&mut self, lasted_ms: u64) {
+    /// Clears the count of failed attempts after a run that lasted.
+    pub(super) fn clear_attempts_if_lasting(&mut self, lasted_ms: u64) {
         if lasted_ms >= LASTING_MS {
             self.attempts = FailedAttempts::default();
         }
     }
 
-    /// Brings it up after a run of this length: at once after one that lasted.
+    /// Starts it again after a run of this length: at once if that was longer than the interval.
     pub(super) fn retry_after(
         &mut self,
         lasted_ms: u64,
@@ -97,15 +97,15 @@ impl Process {
         }
     }
 
-    /// Of a program that runs again and again, people want to know that this was the last time.
-    pub(super) fn of_run(&self, said: &str, cx: &Context<'_>) -> String {
+    /// Says for a periodic process that the message is about its last run.
+    pub(super) fn of_run(&self, message: &str, cx: &Context<'_>) -> String {
         match cx.policy().auto_type {
-            AutoType::Periodic => format!("last run {said}"),
-            AutoType::Resident | AutoType::OneShot => said.to_owned(),
+            AutoType::Periodic => format!("last run {message}"),
+            AutoType::Resident | AutoType::OneShot => message.to_owned(),
         }
     }
 
-    /// An attempt did not bring it up.
+    /// An attempt failed.
     pub(super) fn attempt_failed(
         &mut self,
         reason: &str,
@@ -113,17 +113,17 @@ impl Process {
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
-        let reason = words::quote(reason);
+        let reason = messages::quote(reason);
         out.push(emit(EventKind::ProcessRestartFailed, &reason, exit));
-        if !self.is_kept(cx) {
-            self.rest(reason);
+        if !self.is_kept_running(cx) {
+            self.come_to_rest(reason);
             return;
         }
         let interval_ms = u64::from(cx.policy().start_interval) * 1000;
         self.retry(reason, interval_ms, cx, out);
     }
 
-    /// Brings it up now, next time, or not any more.
+    /// Starts an attempt now or after a wait, or gives up.
     pub(super) fn retry(
         &mut self,
         reason: String,
@@ -140,7 +140,7 @@ impl Process {
                 cx.now.unix.to_rfc3339()
             );
             out.push(emit(EventKind::ProcessCancelRestart, &reason, None));
-            self.rest(reason);
+            self.come_to_rest(reason);
             return;
         }
         let attempt = self.attempts.count + 1;
@@ -158,27 +158,27 @@ impl Process {
         }
     }
 
-    /// Begins an attempt. It looks first: somebody else may have been faster.
+    /// Begins an attempt with an observation: an operator may have started it by hand.
     pub(super) fn attempt(&mut self, reason: String, cx: &Context<'_>, out: &mut Vec<Action>) {
         self.attempts.count += 1;
         let number = self.attempts.count;
-        self.message = words::under_way(number, cx.policy().start_retries, &reason);
+        self.message = messages::under_way(number, cx.policy().start_retries, &reason);
         self.phase = Phase::Working(Box::new(Work {
             reason,
             ..Work::new(Cause::Attempt(number), cx)
         }));
-        out.push(Action::Look(Depth::Shallow));
+        out.push(Action::Observe(Depth::Shallow));
     }
 
-    /// Down, until somebody asks.
-    pub(super) fn rest(&mut self, message: String) {
+    /// Down, until an operation or its schedule starts it.
+    pub(super) fn come_to_rest(&mut self, message: String) {
         self.message = message;
         self.attempts = FailedAttempts::default();
         self.phase = Phase::Down;
     }
 
-    /// A run that nobody here started.
-    pub(super) fn adopt(&mut self, alive: Alive, out: &mut Vec<Action>) {
+    /// A run that the agent did not start becomes the process.
+    pub(super) fn adopt(&mut self, alive: LiveRun, out: &mut Vec<Action>) {
         self.message.clear();
         self.stays_in_foreground = false;
         self.watched_files.begin_anew();
@@ -187,7 +187,7 @@ impl Process {
         out.push(Action::FindVersion);
     }
 
-    /// A program that runs once, or now and then, did so.
+    /// A one-shot or periodic program has run to its end.
     pub(super) fn completed(
         &mut self,
         work: &Work,
@@ -206,16 +206,16 @@ impl Process {
         match work.cause {
             Cause::Operation(ticket) => {
                 self.managed = true;
-                out.push(Action::End(super::Ending {
+                out.push(Action::End(super::OperationEnd {
                     flag: Some(flag),
                     managed: Some(true),
                     ran: Some(ran),
-                    ..words::success(ticket)
+                    ..messages::success(ticket)
                 }));
             }
             Cause::Attempt(_) | Cause::Schedule | Cause::Unhealthy { .. } => {}
         }
-        self.rest(self.of_run(&words::exited(exit, lasted_ms, ""), cx));
+        self.come_to_rest(self.of_run(&messages::exited(exit, lasted_ms, ""), cx));
     }
 }
 

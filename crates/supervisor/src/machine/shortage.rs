@@ -1,18 +1,18 @@
-//! What the agent could not do or find out for reasons of its own: it keeps the last state, says so, and tries again.
+//! Shortages and failed observations of the agent: it keeps the last state, says so, and tries again.
 
 use super::recover::up_or_unseen;
 use super::schedule::run_of_schedule;
 use super::{
-    Action, Cause, Context, FailedAttempts, Failure, Finished, Phase, Process, Step, Work, words,
+    Action, Cause, Context, FailedAttempts, Failure, Finished, Phase, Process, Step, Work, messages,
 };
 use model::spec::AutoType;
 
-/// How long the agent waits before it tries again to start something for which it lacked descriptors, memory or processes.
+/// How long the agent waits before it tries again to start a process after a shortage.
 const SHORTAGE_WAIT_MS: u64 = 5_000;
 
 impl Process {
-    /// The agent or its host lacks what a command needs. That is no failed attempt of the process. An operation ends with
-    /// the reason; everything else is tried again.
+    /// The agent or its host lacks what a command needs. That is no failed attempt. An operation ends with the reason;
+    /// the agent's own work is tried again.
     pub(super) fn shortage(&mut self, why: String, cx: &Context<'_>, out: &mut Vec<Action>) {
         let launching =
             |step: &Step| matches!(step, Step::Check | Step::Launch(_) | Step::Command { .. });
@@ -28,9 +28,11 @@ impl Process {
                         ended_boot_ms: cx.now.boot_ms,
                     });
                 }
-                self.close(work, words::command_failed(why), out);
+                self.close(work, messages::command_failed(why), out);
             }
-            Cause::Attempt(_) | Cause::Schedule if !self.is_wanted() => self.rest(why),
+            Cause::Attempt(_) | Cause::Schedule if !self.is_desired_running() => {
+                self.come_to_rest(why)
+            }
             Cause::Attempt(attempt) => {
                 // It begins again with the same number.
                 self.attempts.count = attempt.saturating_sub(1);
@@ -50,14 +52,14 @@ impl Process {
     }
 
     fn wait(&mut self, message: &str, reason: String, cx: &Context<'_>) {
-        self.message = format!("{message}, next in {}", words::seconds(SHORTAGE_WAIT_MS));
+        self.message = format!("{message}, next in {}", messages::seconds(SHORTAGE_WAIT_MS));
         self.phase = Phase::Backoff {
             until_boot_ms: cx.now.boot_ms + SHORTAGE_WAIT_MS,
             reason,
         };
     }
 
-    /// The wait is over. A periodic process waits only to have its run of the schedule begun again.
+    /// The wait is over. A periodic process begins its scheduled run again.
     pub(super) fn wait_is_over(&mut self, reason: String, cx: &Context<'_>, out: &mut Vec<Action>) {
         match cx.policy().auto_type {
             AutoType::Periodic => self.phase = run_of_schedule(cx, out),
@@ -65,9 +67,9 @@ impl Process {
         }
     }
 
-    /// A look told nothing: nothing may be concluded, and the next look is soon. An operation that cannot go on without it
-    /// ends, if `why` says that the look failed.
-    pub(super) fn not_looked(
+    /// An observation gave no result: the state stays, and the next observation is soon. An operation that cannot go on
+    /// without it ends, if `why` says that the observation failed.
+    pub(super) fn not_observed(
         &mut self,
         why: Option<String>,
         cx: &Context<'_>,
@@ -82,25 +84,25 @@ impl Process {
         let (Some(ticket), Some(failure)) = (work.ticket(), stuck(work, why, cx)) else {
             return;
         };
-        let said = words::quote(&failure.message);
-        let ending = words::failed(ticket, failure, work);
+        let message = messages::quote(&failure.message);
+        let ending = messages::failed(ticket, failure, work);
         self.flag = ending.flag.unwrap_or(self.flag);
         self.managed = ending.managed.unwrap_or(self.managed);
         self.phase = up_or_unseen(work.before.take());
         out.push(Action::End(ending));
         self.attempts = FailedAttempts::default();
-        self.message = said;
+        self.message = message;
     }
 }
 
-/// How an operation fails that waits for a look, when it can wait no longer.
+/// The failure of an operation that waits for an observation, if it can wait no longer.
 fn stuck(work: &Work, why: String, cx: &Context<'_>) -> Option<Failure> {
     let is_late = cx.now.boot_ms >= work.began_boot_ms + cx.timeout_ms();
     match &work.step {
         Step::Close(failure) => Some(failure.clone()),
-        Step::Begin => Some(words::command_failed(why)),
+        Step::Begin => Some(messages::command_failed(why)),
         Step::AwaitUp { .. } | Step::AwaitDown { .. } => {
-            is_late.then(|| words::command_failed(why))
+            is_late.then(|| messages::command_failed(why))
         }
         Step::Check | Step::Launch(_) | Step::Command { .. } | Step::Settle { .. } => None,
     }

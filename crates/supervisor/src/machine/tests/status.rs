@@ -1,4 +1,4 @@
-//! What the status shows of a process: message, version, time of the last start.
+//! The status of a process: message, version, time of the last start.
 
 use model::spec::AutoType;
 use model::{Op, State, UnixMillis};
@@ -32,7 +32,7 @@ fn the_message_during_the_start_check_is_about_the_attempt_under_way() {
 }
 
 #[test]
-fn a_start_by_an_operation_does_not_show_what_was_before() {
+fn a_start_operation_clears_the_message() {
     let mut world = world(Behaviour::Fails { code: 1 });
     world.ask(1, Op::Start);
     world.pass(1_000);
@@ -47,7 +47,7 @@ fn a_start_by_an_operation_does_not_show_what_was_before() {
 }
 
 #[test]
-fn the_time_of_the_last_start_stays_when_the_process_is_down() {
+fn the_last_start_time_is_shown_while_down() {
     for behaviour in [daemon(), foreground()] {
         let mut world = started(behaviour);
         let began = world.process.view().started_at;
@@ -66,7 +66,7 @@ fn the_time_of_the_last_start_stays_when_the_process_is_down() {
 }
 
 #[test]
-fn a_one_shot_that_is_over_shows_when_it_began() {
+fn a_finished_one_shot_shows_its_start_time() {
     for (lives_ms, code) in [(10, 0), (10, 1), (60_000, 0)] {
         let mut world = world(Behaviour::Stays { lives_ms, code });
         world.spec.monitor_policy.auto_type = AutoType::OneShot;
@@ -80,7 +80,7 @@ fn a_one_shot_that_is_over_shows_when_it_began() {
 }
 
 #[test]
-fn the_version_is_known_through_a_restart_of_the_agent() {
+fn the_version_survives_a_restart_of_the_agent() {
     let mut world = started(daemon());
     world.drive(Event::VersionFound("1.2.3".into()));
     world.restart_agent();

@@ -1,4 +1,4 @@
-//! What goes wrong around a process, and what people are told of it.
+//! Faults around a process, and what the status says about them.
 
 use model::event::EventKind;
 use model::{Code, Flag, Op, State};
@@ -8,7 +8,7 @@ use super::world::{Behaviour, ticket};
 use super::{daemon, foreground, started, wanted, world};
 
 #[test]
-fn a_signal_that_may_not_be_sent_fails_the_operation_at_once() {
+fn a_refused_signal_fails_the_operation_at_once() {
     for op in [Op::Stop, Op::Kill, Op::Reload, Op::Restart] {
         for behaviour in [daemon(), foreground()] {
             let mut world = started(behaviour);
@@ -32,7 +32,7 @@ fn a_signal_that_may_not_be_sent_fails_the_operation_at_once() {
 }
 
 #[test]
-fn a_process_that_dies_after_a_failed_stop_is_brought_up_again() {
+fn a_process_that_dies_after_a_failed_stop_is_restarted() {
     for op in [Op::Stop, Op::Kill] {
         let mut world = started(foreground());
         world.pass(60_000);
@@ -53,7 +53,7 @@ fn a_process_that_dies_after_a_failed_stop_is_brought_up_again() {
 }
 
 #[test]
-fn what_runs_is_managed_only_if_it_can_be_started() {
+fn a_running_process_is_managed_only_if_its_spec_can_run() {
     for op in [Op::Start, Op::Manage] {
         let mut world = started(daemon());
         world.ask(2, Op::Unmanage);
@@ -75,7 +75,7 @@ fn what_runs_is_managed_only_if_it_can_be_started() {
 }
 
 #[test]
-fn what_a_crashed_foreground_run_left_is_killed_before_the_next_and_when_given_up() {
+fn leftovers_of_a_crashed_foreground_run_are_killed() {
     let mut world = started(Behaviour::Stays {
         lives_ms: 20_000,
         code: 1,
@@ -111,7 +111,7 @@ fn what_a_crashed_foreground_run_left_is_killed_before_the_next_and_when_given_u
 }
 
 #[test]
-fn an_agent_that_dies_between_a_crash_and_its_tidying_tidies_when_it_is_back() {
+fn leftovers_of_a_crash_are_killed_after_a_restart_of_the_agent() {
     let mut world = started(foreground());
     world.pass(30_000);
     world.dies_after = Some(0);
@@ -121,7 +121,7 @@ fn an_agent_that_dies_between_a_crash_and_its_tidying_tidies_when_it_is_back() {
 }
 
 #[test]
-fn a_kill_is_for_the_whole_family_and_a_stop_only_for_one_in_the_foreground() {
+fn kill_sweeps_the_family_and_stop_only_that_of_a_foreground_run() {
     for (behaviour, op, sweeps) in [
         (foreground(), Op::Stop, 1),
         (foreground(), Op::Kill, 1),
@@ -142,7 +142,7 @@ fn a_kill_is_for_the_whole_family_and_a_stop_only_for_one_in_the_foreground() {
 }
 
 #[test]
-fn a_log_or_pid_file_that_cannot_be_used_is_told_as_long_as_the_run_lasts() {
+fn an_unusable_log_or_pid_file_is_shown_while_the_run_lasts() {
     let mut world = world(foreground());
     world.instead_of_log = "log_path: no".into();
     world.ask(1, Op::Start);
@@ -161,7 +161,7 @@ fn a_log_or_pid_file_that_cannot_be_used_is_told_as_long_as_the_run_lasts() {
 }
 
 #[test]
-fn a_failed_command_is_named_and_does_not_read_like_the_end_of_the_process() {
+fn a_failed_command_is_named_in_the_message() {
     for (op, said) in [
         (Op::Stop, "stop_cmd exited with code 9"),
         (Op::Reload, "reload_cmd exited with code 9"),
@@ -181,7 +181,7 @@ fn a_failed_command_is_named_and_does_not_read_like_the_end_of_the_process() {
 }
 
 #[test]
-fn who_dies_before_its_start_check_is_told_by_the_operation_alone() {
+fn an_exit_before_the_start_check_is_no_event() {
     for behaviour in [daemon(), foreground()] {
         let mut world = world(behaviour);
         world.ask(1, Op::Start);
@@ -193,7 +193,7 @@ fn who_dies_before_its_start_check_is_told_by_the_operation_alone() {
         assert!(end.message.contains("signal 9"), "{}", end.message);
         assert_eq!(world.emitted, [], "it was never up");
 
-        // Once it was up, its end is an event.
+        // Once it was up, its exit is an event.
         world.ask(2, Op::Start);
         world.pass(10_000);
         assert_eq!(world.last().code, Code::OK);
@@ -204,7 +204,7 @@ fn who_dies_before_its_start_check_is_told_by_the_operation_alone() {
 }
 
 #[test]
-fn a_clock_that_is_set_changes_no_delay() {
+fn setting_the_wall_clock_changes_no_delay() {
     const DAY_MS: i64 = 86_400_000;
     for set_by in [-DAY_MS, DAY_MS] {
         let mut world = world(foreground());
@@ -234,7 +234,7 @@ fn a_clock_that_is_set_changes_no_delay() {
 }
 
 #[test]
-fn a_program_that_its_wrapper_brings_back_is_another_pid_of_the_same_run() {
+fn a_program_restarted_by_its_wrapper_is_another_pid_of_the_same_run() {
     let mut world = started(foreground());
     let Some(alive) = world.process.alive() else {
         panic!("{:?}", world.process.phase);
@@ -261,12 +261,12 @@ fn a_program_that_its_wrapper_brings_back_is_another_pid_of_the_same_run() {
 }
 
 #[test]
-fn a_signal_that_an_agent_did_not_live_to_send_is_sent_by_the_next_and_no_other_is_sent_twice() {
+fn an_unsent_signal_is_sent_once_after_a_restart_of_the_agent() {
     for op in [Op::Stop, Op::Restart, Op::Reload] {
-        // However many actions the agent lives to do.
+        // The agent dies after this many actions.
         for after in 0..8 {
             let mut world = world(daemon());
-            // On this host every signal is the same.
+            // The fake host does not distinguish signals.
             world.ignores_term = op == Op::Reload;
             world.ask(1, Op::Start);
             world.pass(10_000);
@@ -303,11 +303,11 @@ fn a_start_that_succeeded_while_the_agent_was_away_is_not_timed_out() {
 }
 
 #[test]
-fn an_operation_that_supersedes_a_recovered_attempt_kills_its_command_first() {
+fn an_operation_kills_the_command_of_a_recovered_attempt_before_its_own_start() {
     for op in [Op::Start, Op::Restart, Op::Manage] {
         let mut world = world(foreground());
         world.ask(1, Op::Manage);
-        // The operation is in the journal; the agent dies before it begins, and the start check is due when it is back.
+        // The agent dies after it has journalled the operation; the start check is due when it restarts.
         world.process.accept(ticket(2, op));
         world.saved = world.process.clone();
         world.now += 10_000;

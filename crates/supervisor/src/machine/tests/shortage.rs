@@ -1,4 +1,4 @@
-//! What the agent lacks or cannot see is no fault of the process.
+//! A shortage or a failed observation of the agent is no failure of the process.
 
 use model::event::EventKind;
 use model::{Code, Op, State};
@@ -40,7 +40,7 @@ fn an_operation_ends_with_the_shortage() {
 }
 
 #[test]
-fn a_look_that_tells_nothing_starts_nothing() {
+fn a_failed_observation_starts_nothing() {
     for behaviour in [daemon(), foreground()] {
         let mut world = started(behaviour);
         let executed = world.executed.len();
@@ -60,7 +60,7 @@ fn a_look_that_tells_nothing_starts_nothing() {
 }
 
 #[test]
-fn an_operation_that_cannot_look_says_so_and_leaves_the_run_alone() {
+fn an_operation_whose_observation_fails_ends_and_leaves_the_run_alone() {
     for op in [Op::Start, Op::Stop, Op::Restart, Op::Kill] {
         let mut world = started(daemon());
         let pid = world.program();

@@ -1,4 +1,4 @@
-//! A file that is being written, under a name that nobody reads, beside the one that it will replace.
+//! The new content of a file, in a temporary file beside the one that it will replace.
 
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
@@ -11,45 +11,49 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 
 use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, openat, renameat, unlinkat};
 
+use super::ConfigFileError;
 use super::account::Account;
 use super::folders::Folders;
-use super::place::Place;
-use super::{ConfigFileError, md5_of};
+use super::resolved_path::ResolvedPath;
+use crate::os::md5;
 
 const MARK: &str = ".muster-new.";
 
-/// Gone when dropped, unless it was put in its place.
+/// Removed on drop, unless it was renamed.
 #[derive(Debug)]
-pub(super) struct Fresh<'a> {
-    place: &'a Place,
+pub(super) struct TempFile<'a> {
+    target: &'a ResolvedPath,
     folder: &'a OwnedFd,
     name: OsString,
     file: File,
-    is_put: Cell<bool>,
+    is_renamed: Cell<bool>,
 }
 
-impl<'a> Fresh<'a> {
-    /// Nobody but the agent may read it until it has its content and its owner.
-    pub(super) fn create(place: &'a Place, folders: &'a Folders) -> Result<Self, ConfigFileError> {
+impl<'a> TempFile<'a> {
+    /// Creates it with mode 0600: only the agent may read it until it has its owner.
+    pub(super) fn create(
+        target: &'a ResolvedPath,
+        folders: &'a Folders,
+    ) -> Result<Self, ConfigFileError> {
         let random = RandomState::new().build_hasher().finish();
-        let mut name = beginning(&place.name);
+        let mut name = beginning(&target.name);
         name.push(format!("{random:016x}"));
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&folders.last, &name, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(|error| place.failed("make a file beside it", &error.into()))?;
-        // Says that somebody is at it; where files cannot be locked, the worst is that it has to be written again.
-        let _unlocked = flock(&file, FlockOperation::NonBlockingLockExclusive);
+            .map_err(|error| target.failed("make a file beside it", &error.into()))?;
+        // Marks it as in use for `sweep`; without file locks, the worst case is that it has to be written again.
+        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         Ok(Self {
-            place,
+            target,
             folder: &folders.last,
             name,
             file: file.into(),
-            is_put: Cell::new(false),
+            is_renamed: Cell::new(false),
         })
     }
 
-    /// Gives it everything that the file shall have, and returns when that is on disk.
+    /// Writes content, owner and mode, syncs them, and reads the content back.
     pub(super) fn fill(
         &self,
         content: &[u8],
@@ -67,18 +71,18 @@ impl<'a> Fresh<'a> {
         file.rewind().map_err(failed)?;
         let mut written = Vec::with_capacity(content.len());
         file.read_to_end(&mut written).map_err(failed)?;
-        let found = md5_of(&written);
+        let found = md5::of_bytes(&written);
         match found == md5 {
             true => Ok(()),
             false => Err(ConfigFileError::ReadBack {
-                path: self.place.path.display().to_string(),
+                path: self.target.path.display().to_string(),
                 found,
                 wanted: md5.to_owned(),
             }),
         }
     }
 
-    /// Makes it a copy of another file, as far as this agent may give it away.
+    /// Makes it a copy of another file, with the owner if this agent may set it.
     pub(super) fn copy(
         &self,
         mut from: &File,
@@ -103,7 +107,7 @@ impl<'a> Fresh<'a> {
         }
     }
 
-    /// The mode comes after the owner: a change of owner takes bits of it away.
+    /// Sets the mode after the owner, because chown clears bits of it.
     fn finish(&self, mode: u32) -> Result<(), ConfigFileError> {
         self.file
             .set_permissions(Permissions::from_mode(mode))
@@ -113,40 +117,40 @@ impl<'a> Fresh<'a> {
             .map_err(|e| self.failed("write it", &e))
     }
 
-    /// Takes the place of the file.
-    pub(super) fn put(&self) -> Result<(), ConfigFileError> {
-        self.put_as(&self.place.name)
+    /// Renames it over the target.
+    pub(super) fn replace_target(&self) -> Result<(), ConfigFileError> {
+        self.rename_to(&self.target.name)
     }
 
-    pub(super) fn put_as(&self, name: &OsStr) -> Result<(), ConfigFileError> {
+    pub(super) fn rename_to(&self, name: &OsStr) -> Result<(), ConfigFileError> {
         renameat(self.folder, &self.name, self.folder, name)
-            .map_err(|error| self.failed("put it in its place", &error.into()))?;
-        self.is_put.set(true);
+            .map_err(|error| self.failed("put it in its target", &error.into()))?;
+        self.is_renamed.set(true);
         Ok(())
     }
 
     fn failed(&self, doing: &str, error: &io::Error) -> ConfigFileError {
-        self.place.failed(doing, error)
+        self.target.failed(doing, error)
     }
 }
 
-impl Drop for Fresh<'_> {
+impl Drop for TempFile<'_> {
     fn drop(&mut self) {
-        if !self.is_put.get() {
-            let _gone_already = unlinkat(self.folder, &self.name, AtFlags::empty());
+        if !self.is_renamed.get() {
+            let _ = unlinkat(self.folder, &self.name, AtFlags::empty());
         }
     }
 }
 
-/// Removes what a writer of this file left that was killed. Nobody else writes it now, but maybe another agent.
-pub(super) fn sweep(place: &Place) {
-    let beginning = beginning(&place.name);
-    for name in names(&place.folder, &beginning) {
+/// Removes temporary files of a killed writer. Those of another agent that is writing are locked and stay.
+pub(super) fn sweep(target: &ResolvedPath) {
+    let beginning = beginning(&target.name);
+    for name in names(&target.folder, &beginning) {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let is_left = openat(&place.folder, &name, flags, Mode::empty())
+        let is_left = openat(&target.folder, &name, flags, Mode::empty())
             .and_then(|file| flock(file, FlockOperation::NonBlockingLockExclusive));
         if is_left.is_ok()
-            && let Err(error) = unlinkat(&place.folder, &name, AtFlags::empty())
+            && let Err(error) = unlinkat(&target.folder, &name, AtFlags::empty())
         {
             tracing::warn!(?name, %error, "cannot remove what was left of a file half written");
         }
@@ -160,7 +164,7 @@ fn beginning(name: &OsStr) -> OsString {
     beginning
 }
 
-/// The names in a folder that begin like this; none where it may not be read.
+/// The names in a folder with this prefix; none if it may not be read.
 pub(super) fn names(folder: &OwnedFd, beginning: &OsStr) -> Vec<OsString> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let entries = openat(folder, ".", flags, Mode::empty()).and_then(Dir::new);

@@ -1,28 +1,33 @@
-//! What a look at the host means in each phase.
+//! What an observation of the host means in each phase.
 
 use model::spec::AutoType;
 
 use super::{
-    Action, Cause, Cmd, Context, CurrentRun, Finished, Form, Look, Phase, Process, Role, Seen,
-    Step, Work, foreground_at, in_foreground, up_at, words,
+    Action, Candidate, Cause, Cmd, Context, CurrentRun, Finished, Form, Observation, Phase,
+    Process, Role, Step, Work, as_foreground_run, foreground_at, messages, up_at,
 };
 
 impl Process {
-    pub(super) fn looked(&mut self, look: &Look, cx: &Context<'_>, out: &mut Vec<Action>) {
-        match std::mem::replace(&mut self.phase, Phase::Unseen) {
-            Phase::Unseen => match look.alive {
+    pub(super) fn observed(
+        &mut self,
+        observed: &Observation,
+        cx: &Context<'_>,
+        out: &mut Vec<Action>,
+    ) {
+        match std::mem::replace(&mut self.phase, Phase::Unobserved) {
+            Phase::Unobserved => match observed.alive {
                 Some(alive) => self.adopt(alive, out),
-                None if self.is_kept(cx) => {
+                None if self.is_kept_running(cx) => {
                     let reason = "not running when the agent looked".to_owned();
                     self.retry(reason, 0, cx, out);
                 }
                 None => self.phase = Phase::Down,
             },
-            Phase::Down => match look.alive {
+            Phase::Down => match observed.alive {
                 Some(alive) => self.adopt(alive, out),
                 None => self.phase = Phase::Down,
             },
-            // Its end is told by the kernel, not by a file.
+            // The kernel reports the end of a run; a pid file does not.
             phase @ Phase::Up { .. } => self.phase = phase,
             Phase::Lost {
                 current,
@@ -35,14 +40,14 @@ impl Process {
                     Form::Daemon => false,
                 };
                 let in_time = cx.now.boot_ms < at_boot_ms + cx.timeout_ms();
-                match look.alive {
+                match observed.alive {
                     Some(other) if other.run != current.alive.run => {
                         let message = std::mem::take(&mut self.message);
                         self.adopt(other, out);
                         self.message = message;
                     }
-                    // What we took for the program was only its launcher, and the program is not up yet.
-                    Some(_) | None if launcher && look.starting && in_time => {
+                    // The run was only the launcher of the program, which is not up yet.
+                    Some(_) | None if launcher && observed.starting && in_time => {
                         self.phase = Phase::Lost {
                             current,
                             exit,
@@ -53,15 +58,15 @@ impl Process {
                     Some(_) | None => self.crashed(current, exit, &last_line, cx, out),
                 }
             }
-            phase @ Phase::Backoff { .. } => match look.alive {
+            phase @ Phase::Backoff { .. } => match observed.alive {
                 Some(alive) => self.adopt(alive, out),
                 None => self.phase = phase,
             },
-            Phase::Working(work) => self.work_looked(work, look, cx, out),
+            Phase::Working(work) => self.work_observed(work, observed, cx, out),
         }
     }
 
-    /// A wrapper has brought its program back, or is alone for now.
+    /// A wrapper has started its program again, or has none for now.
     pub(super) fn main_is(&mut self, pid: i32, is_named: bool, out: &mut Vec<Action>) {
         let Phase::Up { current } = &mut self.phase else {
             return;
@@ -79,72 +84,76 @@ impl Process {
         }
     }
 
-    fn work_looked(
+    fn work_observed(
         &mut self,
         mut work: Box<Work>,
-        look: &Look,
+        observed: &Observation,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
         match std::mem::replace(&mut work.step, Step::Begin) {
-            Step::Begin => self.decide(work, look, cx, out),
+            Step::Begin => self.decide(work, observed, cx, out),
             step @ (Step::Check | Step::Launch(_) | Step::Settle { .. }) => {
                 work.step = step;
                 self.phase = Phase::Working(work);
             }
-            Step::Command { cmd, seen } => match cmd.role {
+            Step::Command { cmd, candidate } => match cmd.role {
                 Role::Start | Role::Restart => {
-                    self.command_looked(work, cmd, seen, look, cx, out);
+                    self.command_observed(work, cmd, candidate, observed, cx, out);
                 }
                 Role::Stop | Role::Reload | Role::Kill => {
-                    work.step = Step::Command { cmd, seen };
+                    work.step = Step::Command { cmd, candidate };
                     self.phase = Phase::Working(work);
                 }
             },
-            Step::AwaitUp { seen } => self.up_looked(work, seen, look, cx, out),
+            Step::AwaitUp { candidate } => self.up_observed(work, candidate, observed, cx, out),
             Step::AwaitDown {
                 from_boot_ms,
                 failed,
-            } => self.down_looked(work, from_boot_ms, failed, look, cx, out),
-            Step::Close(failure) => self.closed(*work, failure, look, cx, out),
+            } => self.down_observed(work, from_boot_ms, failed, observed, cx, out),
+            Step::Close(failure) => self.closed(*work, failure, observed, cx, out),
         }
     }
 
-    /// The command that should bring it up is still there. From its check on, it is the process.
-    fn command_looked(
+    /// The start command is still running. From its check on, it is the process.
+    fn command_observed(
         &mut self,
         mut work: Box<Work>,
         cmd: Cmd,
-        seen: Option<Seen>,
-        look: &Look,
+        candidate: Option<Candidate>,
+        observed: &Observation,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
         let now = cx.now.boot_ms;
-        let fresh = look.alive.filter(|alive| Some(alive.run) != work.old);
-        let candidate = match fresh {
-            Some(alive) if look.alive_is_commands => Some(in_foreground(&cmd, alive.run.pid)),
-            Some(alive) => Some(alive),
-            None => look.main.map(|main| in_foreground(&cmd, main)),
-        };
-        let seen = match (seen, candidate) {
-            (Some(seen), Some(alive)) if seen.alive.run == alive.run => {
-                Some(Seen { alive, ..seen })
+        let fresh = observed
+            .alive
+            .filter(|alive| Some(alive.run) != work.old_run);
+        let found = match fresh {
+            Some(alive) if observed.alive_is_commands => {
+                Some(as_foreground_run(&cmd, alive.run.pid))
             }
-            (_, Some(alive)) => Some(Seen {
+            Some(alive) => Some(alive),
+            None => observed.main.map(|main| as_foreground_run(&cmd, main)),
+        };
+        let candidate = match (candidate, found) {
+            (Some(candidate), Some(alive)) if candidate.alive.run == alive.run => {
+                Some(Candidate { alive, ..candidate })
+            }
+            (_, Some(alive)) => Some(Candidate {
                 alive,
                 first_boot_ms: now,
                 died: None,
             }),
             (_, None) => None,
         };
-        let old_is_there = work.old.is_some() && work.before.is_some();
+        let old_is_there = work.old_run.is_some() && work.before.is_some();
         if now < foreground_at(&cmd, cx) || (old_is_there && fresh.is_none()) {
-            work.step = Step::Command { cmd, seen };
+            work.step = Step::Command { cmd, candidate };
             self.phase = Phase::Working(work);
             return;
         }
-        let alive = candidate.unwrap_or_else(|| in_foreground(&cmd, cmd.run.pid));
+        let alive = found.unwrap_or_else(|| as_foreground_run(&cmd, cmd.run.pid));
         work.ran = Some(Finished {
             cmd,
             exit: None,
@@ -156,48 +165,47 @@ impl Process {
         self.started(&work, alive, out);
     }
 
-    /// The command is over; it should be up, and stay so until the check.
-    fn up_looked(
+    /// The start command has ended; the process should be up until its check.
+    fn up_observed(
         &mut self,
         mut work: Box<Work>,
-        seen: Option<Seen>,
-        look: &Look,
+        candidate: Option<Candidate>,
+        observed: &Observation,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
         let now = cx.now.boot_ms;
         let ended = work.ran.as_ref().map_or(now, |ran| ran.ended_boot_ms);
-        let fresh = look.alive.filter(|alive| Some(alive.run) != work.old);
+        let fresh = observed
+            .alive
+            .filter(|alive| Some(alive.run) != work.old_run);
         let late = now >= work.began_boot_ms + cx.timeout_ms();
-        match (seen, fresh) {
-            (Some(seen), Some(alive)) if seen.alive.run == alive.run && seen.died.is_none() => {
-                if now >= up_at(&seen, ended, cx) {
-                    return self.started(&work, alive, out);
-                }
-                work.step = Step::AwaitUp { seen: Some(seen) };
-                self.phase = Phase::Working(work);
-            }
-            (_, Some(alive)) => {
-                let seen = Seen {
+        match (candidate, fresh) {
+            (candidate, Some(alive)) => {
+                let is_same =
+                    |known: &Candidate| known.alive.run == alive.run && known.died.is_none();
+                let candidate = candidate.filter(is_same).unwrap_or(Candidate {
                     alive,
                     first_boot_ms: now,
                     died: None,
-                };
-                if now >= up_at(&seen, ended, cx) {
+                });
+                if now >= up_at(&candidate, ended, cx) {
                     return self.started(&work, alive, out);
                 }
-                work.step = Step::AwaitUp { seen: Some(seen) };
+                work.step = Step::AwaitUp {
+                    candidate: Some(candidate),
+                };
                 self.phase = Phase::Working(work);
             }
-            (seen, None) => {
-                let old_is_there = work.old.is_some() && work.before.is_some();
-                if (look.starting || old_is_there) && !late {
-                    // It may still come, or come back.
-                    work.step = Step::AwaitUp { seen: None };
+            (candidate, None) => {
+                let old_is_there = work.old_run.is_some() && work.before.is_some();
+                if (observed.starting || old_is_there) && !late {
+                    // It may still come up.
+                    work.step = Step::AwaitUp { candidate: None };
                     self.phase = Phase::Working(work);
                     return;
                 }
-                self.not_up(work, seen, look, old_is_there, cx, out);
+                self.not_up(work, candidate, observed, old_is_there, cx, out);
             }
         }
     }
@@ -205,35 +213,35 @@ impl Process {
     fn not_up(
         &mut self,
         mut work: Box<Work>,
-        seen: Option<Seen>,
-        look: &Look,
+        candidate: Option<Candidate>,
+        observed: &Observation,
         old_is_there: bool,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
         let runs_out = match cx.policy().auto_type {
-            AutoType::OneShot | AutoType::Periodic => seen.is_none() && !look.starting,
+            AutoType::OneShot | AutoType::Periodic => candidate.is_none() && !observed.starting,
             AutoType::Resident => false,
         };
         let succeeded = |ran: &Finished| ran.exit.is_some_and(model::status::Exit::is_success);
         if runs_out && let Some(ran) = work.ran.take_if(|ran| succeeded(ran)) {
             return self.completed(&work, ran, cx, out);
         }
-        let because = match (seen, old_is_there) {
-            (Some(seen), _) => {
-                let pid = seen.alive.pid();
-                match seen.died {
+        let because = match (candidate, old_is_there) {
+            (Some(candidate), _) => {
+                let pid = candidate.alive.pid();
+                match candidate.died {
                     Some(exit) => format!("pid {pid} was up and ended: {exit}"),
                     None => format!("pid {pid} was up and is gone"),
                 }
             }
             (None, true) => "the run from before the restart is still there".to_owned(),
-            (None, false) if look.starting => format!(
+            (None, false) if observed.starting => format!(
                 "what the command left behind was killed after {} (op_timeout); {}",
-                words::seconds(cx.timeout_ms()),
-                look.note
+                messages::seconds(cx.timeout_ms()),
+                observed.note
             ),
-            (None, false) => format!("nothing that it started is left; {}", look.note),
+            (None, false) => format!("nothing that it started is left; {}", observed.note),
         };
         let exit_known = work.ran.as_ref().and_then(|ran| ran.exit);
         let because = match exit_known {
@@ -242,22 +250,22 @@ impl Process {
             }
             Some(_) | None => because,
         };
-        if look.starting
+        if observed.starting
             && let Some(ran) = &work.ran
         {
-            work.doomed = Some(ran.cmd.run);
+            work.kill_target = Some(ran.cmd.run);
             out.push(Action::Kill(ran.cmd.run));
         }
-        self.close(work, words::not_up(cx, &because), out);
+        self.close(work, messages::not_up(cx, &because), out);
     }
 
-    /// It was told to go.
-    fn down_looked(
+    /// A stop or kill was requested; the process should go down.
+    fn down_observed(
         &mut self,
         mut work: Box<Work>,
         from_boot_ms: u64,
         failed: bool,
-        look: &Look,
+        observed: &Observation,
         cx: &Context<'_>,
         out: &mut Vec<Action>,
     ) {
@@ -267,7 +275,7 @@ impl Process {
             failed,
         };
         let before = work.before.as_ref().map(|before| before.alive);
-        let Some(alive) = before.or(look.alive) else {
+        let Some(alive) = before.or(observed.alive) else {
             if now < from_boot_ms {
                 work.step = step;
                 self.phase = Phase::Working(work);
@@ -277,27 +285,27 @@ impl Process {
         };
         if failed && let Some(ran) = &work.ran {
             let exit = ran.exit.unwrap_or(model::status::Exit::Unseen);
-            let failure = words::command_said_no(ran.cmd.role, exit);
+            let failure = messages::command_refused(ran.cmd.role, exit);
             return self.close(work, failure, out);
         }
         if now >= work.began_boot_ms + cx.timeout_ms() {
             let because = format!(
                 "pid {} was there after {} (op_timeout)",
                 alive.pid(),
-                words::seconds(cx.timeout_ms())
+                messages::seconds(cx.timeout_ms())
             );
-            return self.close(work, words::not_down(cx, &because), out);
+            return self.close(work, messages::not_down(cx, &because), out);
         }
         if work.before.is_none() {
-            // Another run took its place: it goes the same way.
+            // Another run took its place: stop or kill that one, too.
             work.before = Some(CurrentRun::adopted(alive));
             if work.ran.is_none() {
                 let kills = matches!(work.cause, Cause::Operation(t) if t.op == model::Op::Kill);
                 match kills {
                     true => out.push(Action::Kill(alive.run)),
-                    false => work.tell(alive, super::Signal::Terminate, out),
+                    false => work.send_signal(alive, super::Signal::Terminate, out),
                 }
-                work.doomed = kills.then_some(alive.run).or(work.doomed);
+                work.kill_target = kills.then_some(alive.run).or(work.kill_target);
             }
         }
         work.step = step;

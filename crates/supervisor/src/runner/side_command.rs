@@ -1,4 +1,6 @@
-//! Commands beside the machine: they change nothing, so they are in no journal, and are bounded.
+//! Side commands: `version_cmd` and `health_cmd`, which run beside the machine.
+//!
+//! They change no state, so they are not journalled; each has a time-out.
 
 use std::cmp::Reverse;
 use std::io;
@@ -8,40 +10,40 @@ use model::spec::{Probe, Runtime};
 use model::status::Exit;
 use model::{FullName, OpId, Spec};
 
-use super::{Due, Key, Runner};
+use super::{Key, Runner, Timer};
 use crate::machine::{Event, Run, Sink};
 use crate::os::family::Mark;
 use crate::os::rights::Rights;
 use crate::os::shortage::{self, is_shortage};
 use crate::os::spawn::Launch;
-use crate::os::{clock, look, sink, spawn, user};
+use crate::os::{clock, observe, sink, spawn, user};
 
-/// How long a program may take to tell its version.
+/// How long `version_cmd` may take.
 const VERSION_MS: u64 = 10_000;
-/// How long a query waits for that.
+/// How long a query waits for it.
 const QUERY_MS: u64 = 3_000;
 /// The longest version that is kept.
 const MAX_VERSION: usize = 128;
 
 #[derive(Debug)]
-pub(crate) struct Side {
+pub(crate) struct SideCommand {
     pub(crate) run: Run,
     pub(crate) sink: Sink,
     pub(crate) until_boot_ms: u64,
-    /// It was made in the control group of commands.
+    /// It was created in the control group of commands.
     pub(crate) is_in_group: bool,
-    asks: Asks,
+    purpose: SidePurpose,
 }
 
-/// How a command beside the machine runs.
+/// Where and as which user a side command runs.
 #[derive(Debug)]
-struct Place<'a> {
+struct CommandSetting<'a> {
     directory: &'a str,
     user: &'a str,
     runtime: &'a Runtime,
 }
 
-impl<'a> Place<'a> {
+impl<'a> CommandSetting<'a> {
     fn of(spec: &'a Spec) -> Self {
         Self {
             directory: &spec.identity.setup_path,
@@ -53,19 +55,19 @@ impl<'a> Place<'a> {
 
 /// Why a command was not started.
 #[derive(Debug)]
-pub(super) enum NotStarted {
-    /// For a reason that lies with the process: its spec, its user, its files.
+pub(super) enum StartError {
+    /// Because of the process: its spec, its user, its files.
     Refused(String),
     /// The agent or the host lacks descriptors, memory or processes.
     Shortage(String),
 }
 
-impl NotStarted {
+impl StartError {
     pub(super) fn because(error: &io::Error) -> Self {
         Self::new(error, || error.to_string())
     }
 
-    /// `refused` says what is wrong where it is no shortage.
+    /// `refused` is the message if it is no shortage.
     pub(super) fn new(error: &io::Error, refused: impl FnOnce() -> String) -> Self {
         match is_shortage(error) {
             true => Self::Shortage(shortage::words(error)),
@@ -74,49 +76,56 @@ impl NotStarted {
     }
 }
 
-impl From<String> for NotStarted {
+impl From<String> for StartError {
     fn from(why: String) -> Self {
         Self::Refused(why)
     }
 }
 
 #[derive(Debug)]
-enum Asks {
+enum SidePurpose {
     Version(Key),
-    /// Whether this run is well.
+    /// The health of this run.
     Health(Key, Run),
-    /// For a query about a process that is not held.
-    Stranger(OpId, Box<Probe>),
+    /// The version for a query about a process that is not held.
+    UnheldVersion(OpId, Box<Probe>),
 }
 
 impl Runner {
-    /// Lets the query of a process wait for the version, but not for long.
+    /// Lets a query wait for the version, with a time-out.
     pub(super) fn await_version(&mut self, key: Key) {
         if let Some(held) = self.held.get_mut(&key) {
             let until_boot_ms = clock::boot_ms() + QUERY_MS;
             held.query_until_boot_ms = Some(until_boot_ms);
-            self.timers.push(Reverse((until_boot_ms, Due::Query(key))));
+            self.timers
+                .push(Reverse((until_boot_ms, Timer::Query(key))));
         }
     }
 
-    /// Asks a held program for its version. False when there is no way to ask.
+    /// Runs `version_cmd` of a held process; false if it cannot be run.
     pub(super) fn find_version(&mut self, key: Key) -> bool {
         let Some(held) = self.held.get(&key) else {
             return false;
         };
-        let asked = |side: &Side| matches!(side.asks, Asks::Version(of) if of == key);
-        if self.sides.values().any(asked) {
+        let is_running =
+            |side: &SideCommand| matches!(side.purpose, SidePurpose::Version(of) if of == key);
+        if self.sides.values().any(is_running) {
             return true;
         }
-        let spec = Arc::clone(&held.hold.spec);
-        let name = held.hold.name.clone();
-        let place = Place::of(&spec);
-        self.ask(&name, &place, &spec.control.version_cmd, Asks::Version(key))
-            .is_ok()
+        let spec = Arc::clone(&held.registration.spec);
+        let name = held.registration.name.clone();
+        let setting = CommandSetting::of(&spec);
+        self.ask(
+            &name,
+            &setting,
+            &spec.control.version_cmd,
+            SidePurpose::Version(key),
+        )
+        .is_ok()
     }
 
-    /// Asks whether a held program is well; an error when it cannot be asked.
-    pub(super) fn check_health(&mut self, key: Key) -> Result<(), NotStarted> {
+    /// Runs `health_cmd` of a held process.
+    pub(super) fn check_health(&mut self, key: Key) -> Result<(), StartError> {
         let Some((held, run)) = self
             .held
             .get(&key)
@@ -124,88 +133,85 @@ impl Runner {
         else {
             return Ok(());
         };
-        let asked = |side: &Side| matches!(side.asks, Asks::Health(of, _) if of == key);
-        if self.sides.values().any(asked) {
+        let is_running =
+            |side: &SideCommand| matches!(side.purpose, SidePurpose::Health(of, _) if of == key);
+        if self.sides.values().any(is_running) {
             return Ok(());
         }
-        let spec = Arc::clone(&held.hold.spec);
-        let name = held.hold.name.clone();
-        let place = Place::of(&spec);
+        let spec = Arc::clone(&held.registration.spec);
+        let name = held.registration.name.clone();
+        let setting = CommandSetting::of(&spec);
         self.ask(
             &name,
-            &place,
+            &setting,
             &spec.control.health_cmd,
-            Asks::Health(key, run),
+            SidePurpose::Health(key, run),
         )
     }
 
-    pub(super) fn ask_stranger_version(
-        &mut self,
-        id: OpId,
-        name: &FullName,
-        probe: &Probe,
-    ) -> bool {
-        let place = Place {
+    pub(super) fn ask_unheld_version(&mut self, id: OpId, name: &FullName, probe: &Probe) -> bool {
+        let setting = CommandSetting {
             directory: &probe.setup_path,
             user: &probe.user,
             runtime: &Runtime::default(),
         };
-        let asks = Asks::Stranger(id, Box::new(probe.clone()));
-        self.ask(name, &place, &probe.version_cmd, asks).is_ok()
+        let purpose = SidePurpose::UnheldVersion(id, Box::new(probe.clone()));
+        self.ask(name, &setting, &probe.version_cmd, purpose)
+            .is_ok()
     }
 
     fn ask(
         &mut self,
         name: &FullName,
-        place: &Place<'_>,
+        setting: &CommandSetting<'_>,
         command: &str,
-        asks: Asks,
-    ) -> Result<(), NotStarted> {
+        purpose: SidePurpose,
+    ) -> Result<(), StartError> {
         if command.trim().is_empty() {
             return Err("there is no command".to_owned().into());
         }
-        shortage::require_room().map_err(|error| NotStarted::because(&error))?;
-        let user = user::find(place.user)?;
+        shortage::require_room().map_err(|error| StartError::because(&error))?;
+        let user = user::find(setting.user)?;
         let (sink, output) = self.spools.open().map_err(|error| {
-            NotStarted::new(&error, || {
+            StartError::new(&error, || {
                 format!("the agent has no place for the command's output: {error}")
             })
         })?;
         let mark = Mark::new(&self.agent, name);
-        let directory = match place.directory {
+        let directory = match setting.directory {
             "" => "/",
             path => path,
         };
-        let gated = spawn::spawn(&Launch {
+        let blocked_child = spawn::spawn(&Launch {
             command,
             directory,
             user: &user,
-            environment: &spawn::environment(&user, &place.runtime.env, &mark.0),
-            runtime: place.runtime,
+            environment: &spawn::environment(&user, &setting.runtime.env, &mark.0),
+            runtime: setting.runtime,
             output: &output,
             groups: &self.cgroups.for_command(),
         });
-        match gated {
-            Ok(gated) => {
-                let (run, is_in_group) = (gated.run, gated.was_made_in_group);
-                self.exits.watch_child(run, gated.open().pidfd);
+        match blocked_child {
+            Ok(blocked_child) => {
+                let (run, is_in_group) = (blocked_child.run, blocked_child.was_made_in_group);
+                self.exits.watch_child(run, blocked_child.release().pidfd);
                 if !is_in_group {
                     self.cgroups.found_stray(name);
                 }
-                let patience_ms = match asks {
-                    Asks::Version(_) => VERSION_MS,
-                    Asks::Health(..) => self.options.health_timeout.as_millis() as u64,
-                    Asks::Stranger(..) => QUERY_MS,
+                let patience_ms = match purpose {
+                    SidePurpose::Version(_) => VERSION_MS,
+                    SidePurpose::Health(..) => self.options.health_timeout.as_millis() as u64,
+                    SidePurpose::UnheldVersion(..) => QUERY_MS,
                 };
                 let until_boot_ms = clock::boot_ms() + patience_ms;
                 self.timers
-                    .push(Reverse((until_boot_ms, Due::Side(run.pid))));
-                let side = Side {
+                    .push(Reverse((until_boot_ms, Timer::SideCommand(run.pid))));
+                let side = SideCommand {
                     run,
                     sink,
                     until_boot_ms,
                     is_in_group,
-                    asks,
+                    purpose,
                 };
                 self.sides.insert(run.pid, side);
                 Ok(())
@@ -213,7 +219,7 @@ impl Runner {
             Err(error) => {
                 tracing::warn!(process = %name, %error, "cannot run a command beside the process");
                 self.spools.give_back(&sink.path);
-                Err(NotStarted::new(&error, || {
+                Err(StartError::new(&error, || {
                     format!("it could not be executed: {error}")
                 }))
             }
@@ -228,35 +234,35 @@ impl Runner {
         }
     }
 
-    /// Nobody is left to hear what they say.
-    pub(super) fn end_sides(&mut self) {
+    /// Kills every side command: the runner stops and would not read their results.
+    pub(super) fn kill_sides(&mut self) {
         for side in std::mem::take(&mut self.sides).into_values() {
             self.kill_side(&side);
             self.spools.give_back(&side.sink.path);
         }
     }
 
-    /// A command beside the machine ended, or was not waited for any longer.
-    pub(super) fn side_ended(&mut self, side: Side, exit: Option<Exit>) {
-        if let Asks::Health(key, run) = side.asks {
+    /// A side command ended, or timed out (`None`).
+    pub(super) fn side_ended(&mut self, side: SideCommand, exit: Option<Exit>) {
+        if let SidePurpose::Health(key, run) = side.purpose {
             return self.health_ended(&side, key, run, exit);
         }
         let version = exit
             .is_some_and(Exit::is_success)
             .then(|| version_in(&sink::tail(&side.sink, 16 * 1024, &Rights::Agent)));
         self.spools.give_back(&side.sink.path);
-        match side.asks {
-            Asks::Version(key) => self.version_found(key, version),
-            Asks::Health(..) => {}
-            Asks::Stranger(id, probe) => {
+        match side.purpose {
+            SidePurpose::Version(key) => self.version_found(key, version),
+            SidePurpose::Health(..) => {}
+            SidePurpose::UnheldVersion(id, probe) => {
                 let version = version.unwrap_or_default();
-                let outcome = self.stranger_outcome(look::probe(&probe), &version);
+                let outcome = self.unheld_outcome(observe::probe(&probe), &version);
                 self.end_now(id, outcome);
             }
         }
     }
 
-    fn health_ended(&mut self, side: &Side, key: Key, run: Run, exit: Option<Exit>) {
+    fn health_ended(&mut self, side: &SideCommand, key: Key, run: Run, exit: Option<Exit>) {
         let last_line = sink::last_line(&side.sink, &Rights::Agent);
         self.spools.give_back(&side.sink.path);
         let result = match exit {
@@ -272,13 +278,13 @@ impl Runner {
             line => format!("{why}: {line}"),
         });
         let held = self.held.get(&key);
-        // What was asked of an earlier run says nothing about this one.
+        // The result of an earlier run says nothing about this one.
         if held.is_some_and(|held| held.health_of == Some(run)) {
             self.drive(key, Event::HealthChecked(result));
         }
     }
 
-    /// A program that did not tell is of the version that it last told.
+    /// Without a new version the last known one stays.
     fn version_found(&mut self, key: Key, version: Option<String>) {
         let event = version.map_or(Event::Proceed, Event::VersionFound);
         self.drive(key, event);
@@ -289,7 +295,7 @@ impl Runner {
         }
     }
 
-    /// Answers the query under way with what is known now.
+    /// Answers the query under way with the current data.
     pub(super) fn answer_query(&mut self, key: Key) {
         if let Some(held) = self.held.get_mut(&key) {
             held.query_until_boot_ms = None;
@@ -299,7 +305,7 @@ impl Runner {
     }
 }
 
-/// The first line that looks like a version: one with a digit and a dot between digits, else the first line.
+/// The first line with a dot between digits, else the first with a digit, else the first.
 fn version_in(output: &str) -> String {
     let dotted = |line: &&str| {
         line.as_bytes()

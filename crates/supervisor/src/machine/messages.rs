@@ -1,10 +1,10 @@
-//! The sentences that people read, and how an operation's end is put together.
+//! Messages of statuses and operations.
 
 use model::operation::Op;
 use model::status::Exit;
 use model::{Code, Flag};
 
-use super::{Context, Ending, Failure, Role, Ticket, Work};
+use super::{Context, Failure, OperationEnd, Role, Ticket, Work};
 
 /// The longest part of a command's output that goes into a status message.
 const MAX_QUOTE: usize = 200;
@@ -17,7 +17,7 @@ pub(super) fn seconds(ms: u64) -> String {
     }
 }
 
-/// `exited with code 1 after 3 s`, and what it said last.
+/// `exited with code 1 after 3 s`, with the last line of its output.
 pub(super) fn exited(exit: Exit, lasted_ms: u64, last_line: &str) -> String {
     let text = format!("{exit} after {}", seconds(lasted_ms));
     match quote(last_line).as_str() {
@@ -26,7 +26,7 @@ pub(super) fn exited(exit: Exit, lasted_ms: u64, last_line: &str) -> String {
     }
 }
 
-/// `stop_cmd exited with code 1: what it said last`.
+/// `stop_cmd exited with code 1: the last line of its output`.
 pub(super) fn command_exited(role: Role, exit: Exit, last_line: &str) -> String {
     let text = format!("{} {exit}", role.field());
     match quote(last_line).as_str() {
@@ -35,7 +35,7 @@ pub(super) fn command_exited(role: Role, exit: Exit, last_line: &str) -> String 
     }
 }
 
-/// Not more than fits into a status.
+/// Cuts a text to what fits into a status.
 pub(super) fn quote(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(MAX_QUOTE) {
@@ -44,7 +44,7 @@ pub(super) fn quote(text: &str) -> String {
     }
 }
 
-/// What is said while an attempt is under way: first what goes on now, then why.
+/// The status while an attempt is under way: first the attempt, then its reason.
 pub(super) fn under_way(attempt: u32, retries: u32, before: &str) -> String {
     format!("attempt {attempt} of {retries} is under way; before: {before}")
 }
@@ -53,25 +53,25 @@ pub(super) fn check_failed(message: String) -> Failure {
     Failure {
         code: Code::CHECK_FAILED,
         message,
-        output_speaks: false,
+        prefers_output: false,
     }
 }
 
-/// What went wrong before or around the command; clients read it as the command's failure.
+/// A failure before or around the command; clients read it as the command's failure.
 pub(super) fn command_failed(message: impl Into<String>) -> Failure {
     Failure {
         code: Code::COMMAND_FAILED,
         message: message.into(),
-        output_speaks: false,
+        prefers_output: false,
     }
 }
 
-/// The command itself failed: what it printed is the message, and this only where it printed nothing.
-pub(super) fn command_said_no(role: Role, exit: Exit) -> Failure {
+/// The command itself failed: its output is the message, and this text only if it printed nothing.
+pub(super) fn command_refused(role: Role, exit: Exit) -> Failure {
     Failure {
         code: Code::COMMAND_FAILED,
         message: format!("{} {exit} and printed nothing", role.field()),
-        output_speaks: true,
+        prefers_output: true,
     }
 }
 
@@ -104,39 +104,39 @@ pub(super) fn not_reloaded(cx: &Context<'_>, because: &str) -> Failure {
     ))
 }
 
-pub(super) fn ending(ticket: Ticket, code: Code, message: impl Into<String>) -> Ending {
-    Ending {
+pub(super) fn ending(ticket: Ticket, code: Code, message: impl Into<String>) -> OperationEnd {
+    OperationEnd {
         id: ticket.id,
         code,
         message: message.into(),
         flag: None,
         managed: None,
         ran: None,
-        output_speaks: false,
+        prefers_output: false,
         instance: None,
     }
 }
 
-pub(super) fn success(ticket: Ticket) -> Ending {
+pub(super) fn success(ticket: Ticket) -> OperationEnd {
     ending(ticket, Code::OK, "success")
 }
 
-/// What an operation that did not succeed leaves wanted: a start that failed is still wanted. Only success ends managing, so
-/// a stop that failed changes nothing: if the process dies then, it is brought up again.
-pub(super) fn wanted_after_failure(op: Op) -> (Option<Flag>, Option<bool>) {
+/// The desired state after an operation failed. A failed start is still desired. A failed stop changes nothing: if the
+/// process dies later, it is restarted.
+pub(super) fn desired_after_failure(op: Op) -> (Option<Flag>, Option<bool>) {
     match op {
         Op::Start | Op::Restart => (Some(Flag::Running), None),
         Op::Stop | Op::Kill | Op::Query | Op::Manage | Op::Unmanage | Op::Reload => (None, None),
     }
 }
 
-pub(super) fn failed(ticket: Ticket, failure: Failure, work: &Work) -> Ending {
-    let (flag, managed) = wanted_after_failure(ticket.op);
-    Ending {
+pub(super) fn failed(ticket: Ticket, failure: Failure, work: &Work) -> OperationEnd {
+    let (flag, managed) = desired_after_failure(ticket.op);
+    OperationEnd {
         flag,
         managed,
         ran: work.ran.clone(),
-        output_speaks: failure.output_speaks,
+        prefers_output: failure.prefers_output,
         ..ending(ticket, failure.code, failure.message)
     }
 }
