@@ -292,17 +292,25 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Whether a start command was executed whose result is not known yet.
-    fn has_started(&self) -> bool {
+    /// The command under way, and the run that may become the process.
+    fn progress(&self) -> (Option<&Cmd>, Option<Candidate>) {
         match self {
-            Self::Command { cmd, .. } => matches!(cmd.role, Role::Start | Role::Restart),
-            Self::AwaitUp { .. } => true,
+            Self::Command { cmd, candidate } => (Some(cmd), *candidate),
+            Self::AwaitUp { candidate } => (None, *candidate),
             Self::Begin
             | Self::Check
             | Self::Launch(_)
             | Self::AwaitDown { .. }
             | Self::Settle { .. }
-            | Self::Close(_) => false,
+            | Self::Close(_) => (None, None),
+        }
+    }
+
+    /// Whether a start command was executed whose result is not known yet.
+    fn has_started(&self) -> bool {
+        match self.progress().0 {
+            Some(cmd) => matches!(cmd.role, Role::Start | Role::Restart),
+            None => matches!(self, Self::AwaitUp { .. }),
         }
     }
 }
@@ -490,26 +498,23 @@ impl Process {
     /// A start command was executed, and its result is not known yet. A process that is forgotten now could not be found
     /// again: the agent writes the pid file of a foreground program when it is up.
     fn is_coming_up(&self) -> bool {
-        match &self.phase {
-            Phase::Working(work) => work.step.has_started(),
-            Phase::Unobserved
-            | Phase::Down
-            | Phase::Up { .. }
-            | Phase::Lost { .. }
-            | Phase::Backoff { .. } => false,
-        }
+        self.work().is_some_and(|work| work.step.has_started())
     }
 
-    /// The operation under way.
-    pub(crate) fn operation(&self) -> Option<Ticket> {
+    fn work(&self) -> Option<&Work> {
         match &self.phase {
-            Phase::Working(work) => work.ticket(),
+            Phase::Working(work) => Some(work),
             Phase::Unobserved
             | Phase::Down
             | Phase::Up { .. }
             | Phase::Lost { .. }
             | Phase::Backoff { .. } => None,
         }
+    }
+
+    /// The operation under way.
+    pub(crate) fn operation(&self) -> Option<Ticket> {
+        self.work().and_then(Work::ticket)
     }
 
     /// Every accepted operation that has not ended, in order.
@@ -559,6 +564,17 @@ impl Process {
 }
 
 impl Work {
+    /// Takes the command under way for finished, without an exit.
+    fn give_up_command(&mut self, cx: &Context<'_>) {
+        if let Some(cmd) = self.step.progress().0 {
+            self.ran = Some(Finished {
+                cmd: cmd.clone(),
+                exit: None,
+                ended_boot_ms: cx.now.boot_ms,
+            });
+        }
+    }
+
     fn new(cause: Cause, cx: &Context<'_>) -> Self {
         Self {
             cause,

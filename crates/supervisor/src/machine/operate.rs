@@ -4,9 +4,8 @@ use model::spec::AutoType;
 use model::{Code, Flag, Op};
 
 use super::{
-    Action, Cause, Cmd, Context, CurrentRun, Depth, FailedAttempts, Finished, Form, LiveRun,
-    Observation, OperationEnd, Phase, Process, Role, SETTLE_MS, Signal, Step, Ticket, Work,
-    messages,
+    Action, Cause, Cmd, Context, CurrentRun, Depth, FailedAttempts, Form, LiveRun, Observation,
+    OperationEnd, Phase, Process, Role, SETTLE_MS, Signal, Step, Ticket, Work, messages,
 };
 
 impl Process {
@@ -328,13 +327,7 @@ impl Process {
         let Some(mut work) = self.take_work(launching) else {
             return;
         };
-        if let Step::Command { cmd, .. } = &work.step {
-            work.ran = Some(Finished {
-                cmd: cmd.clone(),
-                exit: None,
-                ended_boot_ms: cx.now.boot_ms,
-            });
-        }
+        work.give_up_command(cx);
         self.close(work, messages::command_failed(why), out);
     }
 
@@ -366,12 +359,8 @@ impl Process {
             out.push(Action::Kill(cmd.run));
             work.kill_target = Some(cmd.run);
             failure = messages::timed_out(cmd.role, cx);
-            work.ran = Some(Finished {
-                cmd: cmd.clone(),
-                exit: None,
-                ended_boot_ms: cx.now.boot_ms,
-            });
         }
+        work.give_up_command(cx);
         self.close(work, failure, out);
     }
 

@@ -3,7 +3,7 @@
 use super::recover::up_or_unseen;
 use super::schedule::run_of_schedule;
 use super::{
-    Action, Cause, Context, FailedAttempts, Failure, Finished, Phase, Process, Step, Work, messages,
+    Action, Cause, Context, FailedAttempts, Failure, Phase, Process, Step, Work, messages,
 };
 use model::spec::AutoType;
 
@@ -21,13 +21,7 @@ impl Process {
         };
         match work.cause {
             Cause::Operation(_) => {
-                if let Step::Command { cmd, .. } = &work.step {
-                    work.ran = Some(Finished {
-                        cmd: cmd.clone(),
-                        exit: None,
-                        ended_boot_ms: cx.now.boot_ms,
-                    });
-                }
+                work.give_up_command(cx);
                 self.close(work, messages::command_failed(why), out);
             }
             Cause::Attempt(_) | Cause::Schedule if !self.is_desired_running() => {

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use model::{State, UnixMillis};
 
-use super::{Cmd, LiveRun, Phase, Process, Role, Run, RunFaults, Sink, Step, as_foreground_run};
+use super::{
+    Cmd, LiveRun, Phase, Process, Role, Run, RunFaults, Sink, Step, Work, as_foreground_run,
+};
 
 /// The part of the status that the machine decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,35 +19,18 @@ pub(crate) struct View<'a> {
 }
 
 impl Process {
-    /// The runs and commands whose end the machine must be told.
+    /// The runs and commands whose exits the machine must hear of.
     pub(crate) fn watched(&self) -> Vec<Run> {
-        match &self.phase {
-            Phase::Unobserved | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => {
-                Vec::new()
-            }
-            Phase::Up { current } => vec![current.alive.run],
-            Phase::Working(work) => {
-                let mut runs: Vec<Run> =
-                    work.before.iter().map(|before| before.alive.run).collect();
-                let candidate = match &work.step {
-                    Step::Command { cmd, candidate } => {
-                        runs.push(cmd.run);
-                        candidate.as_ref()
-                    }
-                    Step::AwaitUp { candidate } => candidate.as_ref(),
-                    Step::Begin
-                    | Step::Check
-                    | Step::Launch(_)
-                    | Step::AwaitDown { .. }
-                    | Step::Settle { .. }
-                    | Step::Close(_) => None,
-                };
-                runs.extend(candidate.filter(|s| s.died.is_none()).map(|s| s.alive.run));
-                runs.sort_by_key(|run| run.pid);
-                runs.dedup();
-                runs
-            }
+        let mut runs: Vec<Run> = self.current().iter().map(|run| run.alive.run).collect();
+        if let Some(work) = self.work() {
+            let (cmd, candidate) = work.step.progress();
+            let candidate = candidate.filter(|candidate| candidate.died.is_none());
+            runs.extend(cmd.map(|cmd| cmd.run));
+            runs.extend(candidate.map(|candidate| candidate.alive.run));
+            runs.sort_by_key(|run| run.pid);
+            runs.dedup();
         }
+        runs
     }
 
     /// The command whose descendants a deep observation looks for.
@@ -53,66 +38,34 @@ impl Process {
         match &self.phase {
             Phase::Unobserved | Phase::Down | Phase::Up { .. } | Phase::Backoff { .. } => None,
             Phase::Lost { current, .. } => Some(current.alive.run),
-            Phase::Working(work) => match &work.step {
-                Step::Command { cmd, .. } => Some(cmd.run),
-                Step::Begin
-                | Step::Check
-                | Step::Launch(_)
-                | Step::AwaitUp { .. }
-                | Step::AwaitDown { .. }
-                | Step::Settle { .. }
-                | Step::Close(_) => work.ran.as_ref().map(|ran| ran.cmd.run),
-            },
+            Phase::Working(work) => {
+                let ran = work.ran.as_ref().map(|ran| &ran.cmd);
+                work.step.progress().0.or(ran).map(|cmd| cmd.run)
+            }
         }
     }
 
     /// The run that the status shows: the current one, or the one that is coming up.
     pub(crate) fn alive(&self) -> Option<LiveRun> {
-        match &self.phase {
-            Phase::Unobserved | Phase::Down | Phase::Lost { .. } | Phase::Backoff { .. } => None,
-            Phase::Up { current } => Some(current.alive),
-            Phase::Working(work) => {
-                let comes_up = match &work.step {
-                    Step::Command { cmd, candidate } => candidate
-                        .map(|candidate| candidate.alive)
-                        // The command may be only the launcher of the process, whatever its name.
-                        .filter(|alive| alive.run != cmd.run || self.stays_in_foreground)
-                        .or_else(|| self.stays_again(cmd)),
-                    Step::AwaitUp { candidate } => {
-                        let candidate = candidate.filter(|candidate| candidate.died.is_none());
-                        candidate.map(|candidate| candidate.alive)
-                    }
-                    Step::Begin
-                    | Step::Check
-                    | Step::Launch(_)
-                    | Step::AwaitDown { .. }
-                    | Step::Settle { .. }
-                    | Step::Close(_) => None,
-                };
-                comes_up.or(work.before.as_ref().map(|before| before.alive))
+        let comes_up = self.work().and_then(|work| {
+            let (cmd, candidate) = work.step.progress();
+            let candidate = candidate.filter(|candidate| candidate.died.is_none());
+            let alive = candidate.map(|candidate| candidate.alive);
+            match cmd {
+                Some(cmd) => alive
+                    // The command may be only the launcher of the process, whatever its name.
+                    .filter(|alive| alive.run != cmd.run || self.stays_in_foreground)
+                    .or_else(|| self.stays_again(cmd)),
+                None => alive,
             }
-        }
+        });
+        comes_up.or(self.current().map(|current| current.alive))
     }
 
     /// Whether a run without a pid file may exist: it stays in the foreground, or was about to start.
     pub(crate) fn may_have_started(&self) -> bool {
-        let was_about_to = match &self.phase {
-            Phase::Working(work) => match &work.step {
-                Step::Check | Step::Launch(_) => true,
-                Step::Begin
-                | Step::Command { .. }
-                | Step::AwaitUp { .. }
-                | Step::AwaitDown { .. }
-                | Step::Settle { .. }
-                | Step::Close(_) => false,
-            },
-            Phase::Unobserved
-            | Phase::Down
-            | Phase::Up { .. }
-            | Phase::Lost { .. }
-            | Phase::Backoff { .. } => false,
-        };
-        was_about_to || self.stays_in_foreground
+        let is_starting = |work: &Work| matches!(work.step, Step::Check | Step::Launch(_));
+        self.work().is_some_and(is_starting) || self.stays_in_foreground
     }
 
     /// The start command of a foreground program is the process from its first moment.
@@ -197,23 +150,7 @@ impl Process {
     }
 
     fn command_under_way(&self) -> Option<&Cmd> {
-        match &self.phase {
-            Phase::Working(work) => match &work.step {
-                Step::Command { cmd, .. } => Some(cmd),
-                Step::Begin
-                | Step::Check
-                | Step::Launch(_)
-                | Step::AwaitUp { .. }
-                | Step::AwaitDown { .. }
-                | Step::Settle { .. }
-                | Step::Close(_) => None,
-            },
-            Phase::Unobserved
-            | Phase::Down
-            | Phase::Up { .. }
-            | Phase::Lost { .. }
-            | Phase::Backoff { .. } => None,
-        }
+        self.work().and_then(|work| work.step.progress().0)
     }
 
     /// Where a run or command writes, or wrote.
@@ -226,14 +163,7 @@ impl Process {
 
     /// Files that must not be deleted yet.
     pub(crate) fn sinks(&self) -> impl Iterator<Item = &Sink> {
-        let ran = match &self.phase {
-            Phase::Working(work) => work.ran.as_ref(),
-            Phase::Unobserved
-            | Phase::Down
-            | Phase::Up { .. }
-            | Phase::Lost { .. }
-            | Phase::Backoff { .. } => None,
-        };
+        let ran = self.work().and_then(|work| work.ran.as_ref());
         let commands = self.command_under_way().into_iter();
         let commands = commands.chain(ran.map(|ran| &ran.cmd));
         self.run_sink()

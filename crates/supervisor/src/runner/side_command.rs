@@ -115,7 +115,7 @@ impl Runner {
         let spec = Arc::clone(&held.registration.spec);
         let name = held.registration.name.clone();
         let setting = CommandSetting::of(&spec);
-        self.ask(
+        self.start_side_command(
             &name,
             &setting,
             &spec.control.version_cmd,
@@ -141,7 +141,7 @@ impl Runner {
         let spec = Arc::clone(&held.registration.spec);
         let name = held.registration.name.clone();
         let setting = CommandSetting::of(&spec);
-        self.ask(
+        self.start_side_command(
             &name,
             &setting,
             &spec.control.health_cmd,
@@ -156,11 +156,11 @@ impl Runner {
             runtime: &Runtime::default(),
         };
         let purpose = SidePurpose::UnheldVersion(id, Box::new(probe.clone()));
-        self.ask(name, &setting, &probe.version_cmd, purpose)
+        self.start_side_command(name, &setting, &probe.version_cmd, purpose)
             .is_ok()
     }
 
-    fn ask(
+    fn start_side_command(
         &mut self,
         name: &FullName,
         setting: &CommandSetting<'_>,
