@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use model::{Code, Flag, FullName, Invalid, Op, OpId, Outcome, UnixMillis};
-use supervisor::{Registration, Operation, Request};
+use supervisor::{Operation, Registration, Request};
 use wire::down::definition_hash;
 use wire::{Command, Desired, DesiredProcess};
 

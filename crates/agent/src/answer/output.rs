@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use supervisor::{Log, LogRequest, LogError, Request, FileChange, ReadUntil};
+use supervisor::{FileChange, Log, LogError, LogRequest, ReadUntil, Request};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use wire::ask::{Logs, MAX_CHUNK};

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use model::held::HeldReport;
-use supervisor::{LogRequest, LogError, Recovered, Request, ReadUntil};
+use supervisor::{LogError, LogRequest, ReadUntil, Recovered, Request};
 use wire::ask::{Ask, Logs, Question, WINDOW};
 use wire::{Output, UpKind};
 
@@ -83,7 +83,10 @@ async fn a_refusal_is_passed_on_and_an_unknown_question_refused() {
         welcome(&mut server).await;
         send(&mut server, Ask::new(1, &logs(false))).await;
         let wanted = answer_logs(&mut supervisor, LogError::NotHeld(name("n/a"))).await;
-        assert_eq!((wanted.tail_lines, wanted.until), (7, ReadUntil::CurrentEnd));
+        assert_eq!(
+            (wanted.tail_lines, wanted.until),
+            (7, ReadUntil::CurrentEnd)
+        );
         let refused = output(&mut server).await;
         assert!(refused.last);
         assert_eq!(refused.refused, "the agent does not hold n/a");
@@ -110,7 +113,8 @@ async fn a_follower_gets_an_empty_chunk_at_once_and_waits_for_output() {
         let first = output(&mut server).await;
         assert_eq!((first.chunk.len(), first.last), (0, false));
         // Requested again and again, from the beginning of a new file.
-        let wanted = answer_logs(&mut supervisor, LogError::Unavailable("nothing yet".into())).await;
+        let wanted =
+            answer_logs(&mut supervisor, LogError::Unavailable("nothing yet".into())).await;
         assert_eq!(wanted.tail_lines, u32::MAX);
         answer_logs(&mut supervisor, LogError::NotHeld(name("n/a"))).await;
         let gone = output(&mut server).await;

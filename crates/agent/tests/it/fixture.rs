@@ -10,7 +10,7 @@ use agent::supervisor_link::SupervisorLink;
 use futures_util::{SinkExt, StreamExt};
 use model::spec::{Commands, Identity, Limits, Policy, WarnReport};
 use model::{Code, FullName, Host, OpId, Outcome, Spec, State, Status, TaskId, UnixMillis};
-use supervisor::{Registration, Notice, Recovered, Request};
+use supervisor::{Notice, Recovered, Registration, Request};
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio_util::codec::Framed;

@@ -6,7 +6,7 @@ use model::{Flag, FullName};
 use supervisor::{FileChange, Log, LogError, LogRequest, ReadUntil, Request};
 use tokio::sync::oneshot;
 
-use crate::harness::{Home, TestSupervisor, name, runs_as_root, wait_for};
+use crate::harness::{Home, TestSupervisor, name, runs_as_root, until};
 
 fn held(supervisor: &TestSupervisor) -> HeldReport {
     let (answer, report) = oneshot::channel();
@@ -65,7 +65,7 @@ fn the_held_report_names_operations_under_way() {
     spec.monitor_policy.start_check_secs = 60;
     supervisor.hold(spec);
     let id = supervisor.begin(1, Op::Start);
-    let process = wait_for("the operation", || {
+    let process = until("the operation", || {
         let process = held(&supervisor).processes.remove(0);
         (process.phase == "start under way").then_some(process)
     });
@@ -115,7 +115,7 @@ fn a_foreground_program_without_a_log_is_read_from_its_spool() {
     assert_eq!(text(&mut log), "first\nsecond\n");
     // The spool is removed with its run.
     supervisor.succeed(2, Op::Stop);
-    let mut log = wait_for("the spool to go", || {
+    let mut log = until("the spool to go", || {
         (log.follow_writer().unwrap() == FileChange::Removed).then_some(log_of(
             &supervisor,
             &name(),

@@ -13,7 +13,7 @@ use model::config_file::{DEFAULT_BACKUPS, DesiredFile, WrittenFile};
 use supervisor::{AllowedPaths, ConfigFileError, ConfigFiles};
 use tempfile::TempDir;
 
-use crate::harness::{runs_as_root, runs_unprivileged, wait_for};
+use crate::harness::{runs_as_root, runs_unprivileged, until};
 
 const WRITER: &str = "MUSTER_TEST_WRITER";
 
@@ -273,7 +273,7 @@ fn a_killed_writer_leaves_a_complete_file_and_the_next_removes_its_temporary() {
             .spawn()
             .unwrap();
         let before = fs::metadata(&path).unwrap().ino();
-        wait_for("the writer to be at work", || {
+        until("the writer to be at work", || {
             (fs::metadata(&path).unwrap().ino() != before).then_some(())
         });
         // Kill it at another moment each time.

@@ -9,7 +9,7 @@ use model::operation::Op;
 use model::{Code, Flag, Spec, State};
 use supervisor::{Notice, Options, Supervisor, SupervisorError};
 
-use crate::harness::{Home, SmallDisk, is_alive, kill, op_id, options, read, wait_for};
+use crate::harness::{Home, SmallDisk, is_alive, kill, op_id, options, read, until};
 
 const DRIVER: &str = "MUSTER_TEST_DRIVER";
 
@@ -92,10 +92,10 @@ fn kill_in_a_loop(mut spec: Spec, home: &Home, per_start: usize) {
     ];
     std::fs::write(home.path("ops.json"), serde_json::to_string(&ops).unwrap()).unwrap();
     let mut round = 0_u64;
-    let until = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !ends(home).contains_key(&5) {
         assert!(
-            Instant::now() < until,
+            Instant::now() < deadline,
             "it never gets done: {:?} {}",
             ends(home),
             read(&home.path("driver.err"))
@@ -172,10 +172,10 @@ fn a_process_that_died_while_no_agent_ran_is_restarted() {
     supervisor.stop();
     assert!(is_alive(pid), "stopping the supervisor stops nothing");
     kill(pid, libc::SIGKILL);
-    wait_for("its end", || (!is_alive(pid)).then_some(()));
+    until("its end", || (!is_alive(pid)).then_some(()));
     let mut supervisor = home.supervisor();
     assert_ne!(supervisor.running().pid, pid);
-    wait_for("its second run", || {
+    until("its second run", || {
         (home.lines("count") == 2).then_some(())
     });
 }
@@ -207,7 +207,7 @@ fn events_are_kept_until_acknowledged() {
     supervisor.succeed(1, Op::Start);
     let pid = supervisor.running().pid;
     kill(pid, libc::SIGKILL);
-    let events = wait_for("its events", || {
+    let events = until("its events", || {
         supervisor.listen();
         (supervisor.events.len() == 2).then(|| supervisor.events.clone())
     });
@@ -274,7 +274,7 @@ fn an_unwritable_journal_refuses_operations_but_not_restarts() {
         s.state == State::Running && s.pid != running
     });
     disk.make_room();
-    let outcome = wait_for("room again", || {
+    let outcome = until("room again", || {
         let id = op_id(1000 + home.lines("tries") as u32);
         let mut file = std::fs::OpenOptions::new()
             .append(true)

@@ -4,13 +4,13 @@ use model::Code;
 use model::event::EventKind;
 use model::operation::Op;
 
-use crate::harness::{Home, SmallDisk, TestSupervisor, is_alive, kill, options, wait_for};
+use crate::harness::{Home, SmallDisk, TestSupervisor, is_alive, kill, options, until};
 
 /// Kills the process, and waits for its next run.
 fn kill_and_await_another(home: &Home, supervisor: &mut TestSupervisor) {
     let before = supervisor.running().pid;
     kill(before, libc::SIGKILL);
-    wait_for("another run", || {
+    until("another run", || {
         supervisor.listen();
         let pid = std::fs::read_to_string(home.path("pid")).ok()?;
         let pid = pid.trim().parse().ok()?;
@@ -21,7 +21,7 @@ fn kill_and_await_another(home: &Home, supervisor: &mut TestSupervisor) {
 /// Waits for this many exit events and restart events.
 fn await_told(supervisor: &mut TestSupervisor, n: usize) {
     for kind in [EventKind::ProcessExit, EventKind::ProcessRestartSuccess] {
-        wait_for(kind.as_str(), || {
+        until(kind.as_str(), || {
             supervisor.listen();
             let told = supervisor.events.iter();
             (told.filter(|(_, event)| event.kind == kind).count() == n).then_some(())

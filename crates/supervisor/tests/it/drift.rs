@@ -4,7 +4,7 @@ use model::event::EventKind;
 use model::operation::Op;
 use model::spec::ConfigFile;
 
-use crate::harness::{Home, wait_for};
+use crate::harness::{Home, until};
 
 #[test]
 fn config_drift_is_one_event_and_shown_while_it_lasts() {
@@ -71,7 +71,7 @@ fn a_file_without_md5_is_watched_for_changes_until_the_next_start() {
     );
     let status = supervisor.status_where("the change", |s| s.message.contains(&changed));
     assert_eq!(status.pid, supervisor.running().pid, "never an action");
-    wait_for("one event for each file", || {
+    until("one event for each file", || {
         supervisor.listen();
         let drifts = supervisor.events.iter();
         let drifts = drifts.filter(|(_, event)| event.kind == EventKind::ConfigDrift);

@@ -10,7 +10,7 @@ use model::{Code, FullName, Spec, State};
 use supervisor::ControlGroups;
 
 use crate::harness::{
-    Home, is_alive, kill, name, options, runs_as_root, wait_for, with_and_without_groups,
+    Home, is_alive, kill, name, options, runs_as_root, until, with_and_without_groups,
 };
 
 with_and_without_groups!(
@@ -43,7 +43,7 @@ fn a_refused_signal_fails_the_operation_at_once() {
         spec.identity.user = "nobody".into();
         spec.monitor_policy.op_timeout = 600;
         by_hand(&spec);
-        wait_for("its pid file", || home.path("pid").exists().then_some(()));
+        until("its pid file", || home.path("pid").exists().then_some(()));
         std::fs::write(home.path("spec.json"), spec.to_json()).unwrap();
         std::fs::write(home.path("ops.json"), format!("[[1, \"{op}\"]]")).unwrap();
         let mut agent = crate::crash::driver_of(&home)
@@ -51,7 +51,7 @@ fn a_refused_signal_fails_the_operation_at_once() {
             .gid(nobody.gid.as_raw())
             .spawn()
             .unwrap();
-        let outcome = wait_for("an end", || {
+        let outcome = until("an end", || {
             let text = std::fs::read_to_string(home.path("messages")).ok()?;
             (!text.is_empty()).then_some(text)
         });
@@ -97,19 +97,19 @@ fn workers_of_a_crashed_run_do_not_pile_up(groups: ControlGroups) {
     supervisor.succeed(1, Op::Start);
     let mut pid = supervisor.running().pid;
     for _ in 0..2 {
-        wait_for("all of it", || (home.processes() == 4).then_some(()));
+        until("all of it", || (home.processes() == 4).then_some(()));
         kill(pid, libc::SIGKILL);
         let next =
             supervisor.status_where("the next", |s| s.state == State::Running && s.pid != pid);
         pid = next.pid;
-        wait_for("up for good", || {
+        until("up for good", || {
             supervisor.listen();
             let restarted = |message: &str| message.starts_with("restarted");
             let status = supervisor.statuses.get(&name())?;
             restarted(&status.message).then_some(())
         });
     }
-    wait_for("one family only", || (home.processes() == 4).then_some(()));
+    until("one family only", || (home.processes() == 4).then_some(()));
     kill(pid, libc::SIGKILL);
     supervisor.status_where("given up", |s| s.message.starts_with("gave up"));
     assert_eq!(home.processes(), 0, "nothing is left of it");
@@ -131,7 +131,7 @@ fn a_kill_reaches_leftovers_of_earlier_runs_only(groups: ControlGroups) {
     supervisor.hold_as(&other_name, other, model::Flag::Unregistered, false);
     supervisor.hold(spec);
     supervisor.succeed(1, Op::Start);
-    let other_pid = wait_for("the other", || {
+    let other_pid = until("the other", || {
         supervisor.listen();
         let status = supervisor.statuses.get(&other_name)?;
         (status.pid > 0).then_some(status.pid)
@@ -144,7 +144,7 @@ fn a_kill_reaches_leftovers_of_earlier_runs_only(groups: ControlGroups) {
     let status = supervisor.status_where("the program", |s| is_odd(s.pid));
     kill(status.pid, libc::SIGKILL);
     supervisor.stopped();
-    wait_for("its workers", || (home.processes() >= 4).then_some(()));
+    until("its workers", || (home.processes() >= 4).then_some(()));
 
     let outcome = supervisor.operate(3, Op::Stop);
     assert_eq!(outcome.code, Code::NOT_RUNNING);

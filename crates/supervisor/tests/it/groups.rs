@@ -7,7 +7,7 @@ use model::{Code, Spec};
 use supervisor::{ControlGroups, Options, Request};
 
 use crate::harness::{
-    Home, TestSupervisor, can_make_control_groups, is_alive, name, options, wait_for,
+    Home, TestSupervisor, can_make_control_groups, is_alive, name, options, until,
     with_and_without_groups,
 };
 
@@ -34,7 +34,7 @@ fn patient(mut spec: Spec) -> Spec {
 }
 
 fn hidden_pid(home: &Home) -> i32 {
-    wait_for("the hidden one", || {
+    until("the hidden one", || {
         let text = std::fs::read_to_string(home.path("hidden")).ok()?;
         text.trim().parse().ok()
     })
@@ -83,7 +83,7 @@ fn a_hidden_member_is_killed_before_the_next_run() {
     crate::harness::kill(pid, libc::SIGKILL);
     supervisor.next_run(&home, pid);
     assert!(!is_alive(first));
-    wait_for("another", || (hidden_pid(&home) != first).then_some(()));
+    until("another", || (hidden_pid(&home) != first).then_some(()));
     supervisor.succeed(2, Op::Stop);
     assert_eq!(
         home.processes(),
@@ -105,7 +105,7 @@ fn a_fork_bomb_is_killed() {
     supervisor.hold(spec);
     supervisor.succeed(1, Op::Start);
     supervisor.succeed(2, Op::Kill);
-    wait_for("no groups", || home.groups().is_empty().then_some(()));
+    until("no groups", || home.groups().is_empty().then_some(()));
     // The next run is not killed.
     let mut spec = home.spec("--count %/count");
     spec.monitor_policy.start_retries = 0;
@@ -137,7 +137,7 @@ fn an_agent_with_groups_finds_members_started_without() {
     let mut supervisor = home.supervisor();
     supervisor.hold(home.spec("--workers 2 --leak-child"));
     supervisor.succeed(1, Op::Start);
-    wait_for("all of it", || (home.processes() == 4).then_some(()));
+    until("all of it", || (home.processes() == 4).then_some(()));
     assert!(!has_group(&home));
     supervisor.stop();
     home.control_groups = ControlGroups::Auto;
@@ -164,7 +164,7 @@ fn empty_groups_are_removed() {
     supervisor.operate(2, Op::Query);
     assert!(has_group(&home) && is_alive(home.pid()));
     crate::harness::kill(home.pid(), libc::SIGKILL);
-    wait_for("no group", || (!has_group(&home)).then_some(()));
+    until("no group", || (!has_group(&home)).then_some(()));
     // The same while no agent runs.
     supervisor.hold(patient(home.daemon()));
     supervisor.succeed(3, Op::Start);
@@ -178,8 +178,8 @@ fn empty_groups_are_removed() {
     // Another test's agent may remove it first.
     let _ = std::fs::create_dir_all(dead.join("test:odd"));
     let supervisor = home.supervisor();
-    wait_for("no groups", || home.groups().is_empty().then_some(()));
-    wait_for("no groups of a dead agent", || {
+    until("no groups", || home.groups().is_empty().then_some(()));
+    until("no groups of a dead agent", || {
         (!dead.exists()).then_some(())
     });
     drop(supervisor);
@@ -207,7 +207,7 @@ fn cpu_of_short_lived_children_is_counted() {
     // By /proc alone only the CPU time of the last child would be counted: a fifth.
     for _ in 0..3 {
         let seen = supervisor.history.len();
-        wait_for("the work of all children", || {
+        until("the work of all children", || {
             supervisor.listen();
             let ticks = ticks_of_children(shell) - before;
             let percent = ticks as f32 / begin.elapsed().as_secs_f32();
@@ -239,7 +239,7 @@ fn a_kill_of_an_adopted_process_reaches_its_workers(groups: ControlGroups) {
     let mut supervisor = home.supervisor();
     supervisor.hold(spec);
     supervisor.running();
-    wait_for("its workers", || (home.processes() == 3).then_some(()));
+    until("its workers", || (home.processes() == 3).then_some(()));
     supervisor.succeed(1, Op::Kill);
     assert_eq!(home.processes(), 0);
     assert!(!has_group(&home));
@@ -253,11 +253,11 @@ fn a_hanging_health_command_is_killed_with_its_family(groups: ControlGroups) {
     spec.control.health_cmd = format!("{odd} --workers 2 --count {}", home.file("checks"));
     supervisor.hold(spec);
     supervisor.succeed(1, Op::Start);
-    wait_for("a check", || (home.processes() >= 4).then_some(()));
-    wait_for("the next check", || {
+    until("a check", || (home.processes() >= 4).then_some(()));
+    until("the next check", || {
         (home.lines("checks") >= 2).then_some(())
     });
-    wait_for("nobody of the first", || {
+    until("nobody of the first", || {
         (home.processes() <= 4).then_some(())
     });
 }

@@ -13,41 +13,13 @@ use model::{Code, Flag, FullName, Outcome, Spec, State, Status, UnixMillis};
 use supervisor::{
     ControlGroups, Notice, Operation, Options, Recovered, Registration, Request, Supervisor,
 };
+use testing::precondition;
+pub(crate) use testing::wait::until;
 use tokio::sync::{mpsc, watch};
-
-/// Longer than any wait on a slow machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Polls until `condition` returns a value.
-pub(crate) fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = condition() {
-            return found;
-        }
-        assert!(Instant::now() < until, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Whether a precondition of a test is met. If not, the test says that it is skipped, or fails under
-/// `MUSTER_TEST_REQUIRE=1`, which `scripts/test` sets.
-#[allow(
-    clippy::print_stdout,
-    reason = "the skip is shown in the test's output"
-)]
-pub(crate) fn precondition(name: &str, is_met: bool) -> bool {
-    let is_required = std::env::var_os("MUSTER_TEST_REQUIRE").is_some_and(|value| value == "1");
-    assert!(is_met || !is_required, "missing precondition: {name}");
-    if !is_met {
-        println!("skipped, missing precondition: {name}");
-    }
-    is_met
-}
 
 pub(crate) fn runs_as_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
-    precondition("the tests run as root", is_root)
+    precondition::is_met(is_root, "root")
 }
 
 /// Whether the test runs as an ordinary user. As root, runs it once more as `nobody` and returns false.
@@ -131,7 +103,7 @@ pub(crate) fn can_make_control_groups() -> bool {
         let probe = at.join(probe);
         std::fs::create_dir(&probe).is_ok() && std::fs::remove_dir(&probe).is_ok()
     });
-    precondition("cgroup v2 groups can be created", made)
+    precondition::is_met(made, "cgroup v2 groups that it may create")
 }
 
 /// A directory with the odd program's files in it.
@@ -299,7 +271,7 @@ impl Home {
             let entries = std::fs::read_dir(&ours).unwrap().flatten();
             for entry in entries.filter(|entry| entry.path().is_dir()) {
                 let _ = std::fs::write(entry.path().join("cgroup.kill"), "1");
-                wait_for("a group without processes", || {
+                until("a group without processes", || {
                     std::fs::remove_dir(entry.path()).ok()
                 });
             }
@@ -349,7 +321,7 @@ impl SmallDisk {
             .arg(&at)
             .output();
         let is_mounted = mounted.is_ok_and(|output| output.status.success());
-        precondition("a tmpfs can be mounted", is_mounted).then_some(Self(at))
+        precondition::is_met(is_mounted, "the right to mount a tmpfs").then_some(Self(at))
     }
 
     /// Fills the disk.
@@ -456,7 +428,7 @@ impl TestSupervisor {
     }
 
     pub(crate) fn end_of(&mut self, id: OpId) -> Outcome {
-        wait_for("the end of an operation", || {
+        until("the end of an operation", || {
             self.listen();
             self.outcomes.get(&id).cloned()
         })
@@ -487,7 +459,7 @@ impl TestSupervisor {
     }
 
     pub(crate) fn status_where(&mut self, what: &str, wanted: impl Fn(&Status) -> bool) -> Status {
-        wait_for(what, || {
+        until(what, || {
             self.listen();
             self.statuses.get(&name()).filter(|s| wanted(s)).cloned()
         })

@@ -6,7 +6,7 @@ use model::event::EventKind;
 use model::operation::Op;
 use supervisor::Options;
 
-use crate::harness::{Home, options, wait_for};
+use crate::harness::{Home, options, until};
 
 #[test]
 fn an_unhealthy_process_is_restarted_and_a_success_clears_the_count() {
@@ -30,7 +30,7 @@ fn an_unhealthy_process_is_restarted_and_a_success_clears_the_count() {
             .unwrap()
             .health
     };
-    wait_for("healthy", || {
+    until("healthy", || {
         (health(&mut supervisor) == "healthy").then_some(())
     });
     let said = std::fs::read_to_string(&asked).unwrap();
@@ -40,7 +40,7 @@ fn an_unhealthy_process_is_restarted_and_a_success_clears_the_count() {
     );
 
     std::fs::remove_file(&well).unwrap();
-    let event = wait_for("an event", || {
+    let event = until("an event", || {
         supervisor.listen();
         supervisor.events.first().map(|(_, event)| event.clone())
     });
@@ -50,10 +50,10 @@ fn an_unhealthy_process_is_restarted_and_a_success_clears_the_count() {
     assert_eq!(event.reason, reason);
     let status = supervisor.status_where("another run", |s| s.pid > 0 && s.pid != pid);
     assert!(status.message.contains(reason), "{status:?}");
-    wait_for("healthy again", || {
+    until("healthy again", || {
         (health(&mut supervisor) == "healthy").then_some(())
     });
-    wait_for("the restart is told", || {
+    until("the restart is told", || {
         supervisor.listen();
         let mut kinds = supervisor.events.iter().map(|(_, event)| event.kind);
         kinds.find(|kind| *kind == EventKind::ProcessRestartSuccess)
@@ -79,7 +79,7 @@ fn a_health_command_that_times_out_is_killed_and_counts_as_failed() {
     assert_eq!(status.pid, pid, "not managed: only told");
     supervisor.succeed(3, Op::Stop);
     supervisor.stop();
-    wait_for("nothing is left", || (home.processes() == 0).then_some(()));
+    until("nothing is left", || (home.processes() == 0).then_some(()));
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn a_stopping_agent_kills_its_side_commands_and_no_process() {
     supervisor.hold(spec);
     supervisor.succeed(1, Op::Start);
     let pid = supervisor.running().pid;
-    wait_for("a question", || (home.lines("asked") == 1).then_some(()));
+    until("a question", || (home.lines("asked") == 1).then_some(()));
     assert!(home.processes() >= 3);
     supervisor.stop();
-    wait_for("the process alone", || {
+    until("the process alone", || {
         (home.processes() == 1).then_some(())
     });
     assert!(crate::harness::is_alive(pid));

@@ -4,8 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 
 use model::operation::Op;
 use model::spec::Probe;
+use testing::precondition;
 
-use crate::harness::{Home, TestSupervisor, kill, precondition, wait_for};
+use crate::harness::{Home, TestSupervisor, kill, until};
 
 /// Whether the host has an interpreter in the `PATH` of commands.
 fn is_here(program: &str) -> bool {
@@ -13,8 +14,8 @@ fn is_here(program: &str) -> bool {
     let found = dirs
         .iter()
         .any(|dir| std::path::Path::new(dir).join(program).exists());
-    let name = format!("{program} is installed (scripts/setup test installs it)");
-    precondition(&name, found)
+    let missing = format!("{program}, which scripts/setup test installs");
+    precondition::is_met(found, &missing)
 }
 
 /// A directory with one program in it.
@@ -64,7 +65,7 @@ fn is_kept(home: &Home, command: &str, names: &[&str], others: &[&str]) {
     kill(pid, libc::SIGKILL);
     supervisor.next_run(home, pid);
     supervisor.succeed(2, Op::Stop);
-    wait_for("nothing is left", || (home.processes() == 0).then_some(()));
+    until("nothing is left", || (home.processes() == 0).then_some(()));
 }
 
 #[test]

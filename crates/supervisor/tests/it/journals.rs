@@ -4,7 +4,7 @@ use model::operation::Op;
 use model::{Code, Spec};
 use supervisor::ControlGroups;
 
-use crate::harness::{Home, is_alive, op_id, wait_for, with_and_without_groups};
+use crate::harness::{Home, is_alive, op_id, until, with_and_without_groups};
 
 /// Where each record begins, and where the last one ends.
 fn records(journal: &[u8]) -> Vec<usize> {
@@ -49,7 +49,7 @@ fn comes_back_once(
     let path = home.path("agent/journal");
     let taken_on = std::fs::read(&path).unwrap().len();
     supervisor.begin(2, Op::Start);
-    wait_for("it is there alone", || {
+    until("it is there alone", || {
         (home.lines("started") == 1 && home.processes() == 1).then_some(())
     });
     supervisor.stop();
@@ -64,7 +64,7 @@ fn comes_back_once(
     let mut supervisor = home.supervisor();
     supervisor.operate(3, Op::Start);
     let pid = supervisor.running().pid;
-    wait_for("one of it is there", || {
+    until("one of it is there", || {
         (home.processes() == 1).then_some(())
     });
     assert!(is_alive(pid), "{groups:?}: {back} records before the end");

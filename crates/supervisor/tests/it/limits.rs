@@ -9,7 +9,7 @@ use model::{Flag, FullName, Namespace, Spec};
 use supervisor::{ControlGroups, Options, Request};
 
 use crate::harness::{
-    Home, TestSupervisor, is_alive, name, options, wait_for, with_and_without_groups,
+    Home, TestSupervisor, is_alive, name, options, until, with_and_without_groups,
 };
 
 with_and_without_groups!(
@@ -25,7 +25,7 @@ fn percent_of_memory(mib: f64) -> f64 {
 }
 
 fn reason_of(supervisor: &mut TestSupervisor, of: &FullName, kind: EventKind) -> String {
-    wait_for(kind.as_str(), || {
+    until(kind.as_str(), || {
         supervisor.listen();
         let mut events = supervisor.events.iter().map(|(_, event)| event);
         let event = events.find(|event| event.kind == kind && event.process == *of)?;
@@ -74,7 +74,7 @@ fn each_limit_kills_the_whole_family_with_its_own_reason(groups: ControlGroups) 
         let said = supervisor.stopped().message;
         assert!(said.starts_with(&reason), "{said}");
         assert!(said.ends_with("; attempt 1 of 4, next in 1000 s"), "{said}");
-        wait_for("nobody of the family", || {
+        until("nobody of the family", || {
             (home.processes() == 0).then_some(())
         });
         assert_eq!(supervisor.events[0].1.report_id, 77);
@@ -117,7 +117,7 @@ fn only_a_process_over_its_net_limit_is_killed() {
     let said = supervisor.stopped().message;
     assert!(said.starts_with(&reason), "{said}");
     assert!(said.ends_with("; attempt 1 of 4, next in 1000 s"), "{said}");
-    wait_for("the other's are left", || {
+    until("the other's are left", || {
         (home.processes() == n_modest).then_some(())
     });
     assert!(is_alive(pid));
@@ -226,7 +226,7 @@ fn a_group_over_its_pool_loses_the_member_with_the_highest_score(groups: Control
         let reason = reason_of(&mut supervisor, &victim, kind);
         assert!(reason.starts_with("killed: group web uses "), "{reason}");
         assert!(reason.contains(why), "{reason}");
-        wait_for("one of two", || (home.processes() == 1).then_some(()));
+        until("one of two", || (home.processes() == 1).then_some(()));
     }
 }
 
@@ -246,7 +246,7 @@ fn an_agent_over_its_cpu_max_samples_less_often() {
     supervisor.hold(spec);
     supervisor.succeed(1, Op::Start);
     // The reason names the duration of three samples.
-    wait_for("a longer period", || {
+    until("a longer period", || {
         supervisor.listen();
         let reasons = supervisor.events.iter().map(|(_, event)| &event.reason);
         let mut killed = reasons.filter(|reason| reason.starts_with("killed: "));

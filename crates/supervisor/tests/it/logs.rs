@@ -2,7 +2,7 @@
 
 use model::operation::Op;
 
-use crate::harness::{Home, is_alive, read, wait_for};
+use crate::harness::{Home, is_alive, read, until};
 
 #[test]
 fn a_program_that_closes_its_output_runs_on() {
@@ -31,14 +31,14 @@ fn a_deleted_log_is_created_again_by_the_next_run() {
     supervisor.hold(spec);
     supervisor.succeed(1, Op::Start);
     let pid = supervisor.running().pid;
-    wait_for("output", || (home.lines("work/log") > 10).then_some(()));
+    until("output", || (home.lines("work/log") > 10).then_some(()));
     std::fs::remove_file(home.path("work/log")).unwrap();
     // One round of every check of logs.
     supervisor.status_where("no bytes under it", |s| s.disk == 0);
     assert_eq!(supervisor.succeed(2, Op::Query).instance.unwrap().pid, pid);
     assert!(is_alive(pid));
     supervisor.succeed(3, Op::Restart);
-    wait_for("output again", || {
+    until("output again", || {
         (home.lines("work/log") > 10).then_some(())
     });
     assert!(read(&home.path("work/log")).starts_with("000000001 "));
@@ -58,7 +58,7 @@ fn ten_thousand_lines_a_second_are_kept_in_order_and_within_bounds() {
     supervisor.succeed(1, Op::Start);
     let pid = supervisor.running().pid;
     let log = |suffix: &str| home.path(&format!("work/log{suffix}"));
-    wait_for("two rotations", || log(".2").exists().then_some(()));
+    until("two rotations", || log(".2").exists().then_some(()));
     // The agent answers while the program writes.
     assert_eq!(supervisor.succeed(2, Op::Query).instance.unwrap().pid, pid);
     supervisor.succeed(3, Op::Stop);

@@ -8,7 +8,7 @@ use model::{Flag, FullName, State};
 use supervisor::ControlGroups;
 
 use crate::harness::{
-    Home, TestSupervisor, is_alive, kill, name, read, wait_for, with_and_without_groups,
+    Home, TestSupervisor, is_alive, kill, name, read, until, with_and_without_groups,
 };
 
 const ODD: &str = env!("CARGO_BIN_EXE_odd-child");
@@ -79,7 +79,7 @@ fn a_name_may_contain_parentheses_blanks_and_newlines() {
         let pid = start(&mut supervisor, number, &home);
         is_the_same(&mut supervisor, pid);
         supervisor.succeed(number + 1, Op::Kill);
-        wait_for("its worker to be gone", || {
+        until("its worker to be gone", || {
             (home.processes() == 0).then_some(())
         });
     }
@@ -110,7 +110,7 @@ fn a_program_that_execs_another_stays_the_same_run_after_a_restart() {
         supervisor.hold(home.spec(&options));
         let pid = start(&mut supervisor, number, &home);
         std::fs::write(home.path("go"), "").unwrap();
-        wait_for("another program", || (comm(pid) == "sleep\n").then_some(()));
+        until("another program", || (comm(pid) == "sleep\n").then_some(()));
         is_the_same(&mut supervisor, pid);
         supervisor.stop();
         let mut supervisor = home.supervisor();
@@ -213,7 +213,7 @@ fn a_process_with_the_longest_name_is_supervised(groups: ControlGroups) {
         );
     }
     // Each has its own log.
-    let logs = wait_for("three logs", || {
+    let logs = until("three logs", || {
         let logs = std::fs::read_dir(home.path("work/logs")).unwrap().flatten();
         let mut texts: Vec<String> = logs
             .filter_map(|log| std::fs::read_to_string(log.path()).ok())

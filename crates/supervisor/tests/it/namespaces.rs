@@ -7,10 +7,9 @@ use model::Code;
 use model::operation::Op;
 use model::status::Exit;
 use supervisor::ControlGroups;
+use testing::precondition;
 
-use crate::harness::{
-    Home, TestSupervisor, is_alive, kill, precondition, wait_for, with_and_without_groups,
-};
+use crate::harness::{Home, TestSupervisor, is_alive, kill, until, with_and_without_groups};
 
 const INSIDE: &str = "MUSTER_TEST_INSIDE";
 
@@ -35,7 +34,7 @@ fn is_inside(test: &str, first: First) -> bool {
     };
     let is_allowed = unshare().arg("true").output();
     let is_allowed = is_allowed.is_ok_and(|output| output.status.success());
-    if !precondition("a pid namespace can be created", is_allowed) {
+    if !precondition::is_met(is_allowed, "the right to create a pid namespace") {
         return false;
     }
     let mut command = unshare();
@@ -91,7 +90,7 @@ fn an_agent_that_is_pid_1_of_a_container_supervises_and_reaps() {
 
 /// The exit of the run, as reported.
 fn end(supervisor: &mut TestSupervisor) -> Exit {
-    wait_for("its end is told", || {
+    until("its end is told", || {
         supervisor.listen();
         supervisor.events.iter().find_map(|(_, event)| event.exit)
     })
@@ -111,14 +110,14 @@ fn keeps_and_reaps() {
         let pid = supervisor.running().pid;
         kill(pid, libc::SIGKILL);
         let next = supervisor.next_run(&home, pid);
-        wait_for("what it left is waited for", || {
+        until("what it left is waited for", || {
             (!has_zombies()).then_some(())
         });
         assert!(is_alive(next));
         assert_eq!(end(&mut supervisor), Exit::Signal(9));
         supervisor.events.clear();
         supervisor.succeed(number + 1, Op::Kill);
-        wait_for("nothing is left", || (home.processes() == 0).then_some(()));
+        until("nothing is left", || (home.processes() == 0).then_some(()));
     }
     // Orphans of other processes are reparented to the agent, too.
     let left = Command::new("sh")
@@ -131,7 +130,7 @@ fn keeps_and_reaps() {
             entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("comm")).ok());
         names.filter(|name| name == "sleep\n").count()
     };
-    wait_for("they are waited for", || (sleeps() == 0).then_some(()));
+    until("they are waited for", || (sleeps() == 0).then_some(()));
     supervisor.succeed(30, Op::Query);
 }
 
@@ -159,13 +158,13 @@ fn start_of(pid: i32) -> u64 {
 /// By itself the kernel gives out all other pids first, which takes longer than a tick.
 fn use_again(pid: i32, start: u64, program: &[&str]) -> Stranger {
     let path = format!("/proc/{pid}");
-    wait_for("the number is free", || {
+    until("the number is free", || {
         let pid = rustix::process::Pid::from_raw(pid);
         // Without an agent the test has to reap it.
         let _ = rustix::process::waitpid(pid, rustix::process::WaitOptions::NOHANG);
         (!Path::new(&path).exists()).then_some(())
     });
-    wait_for("the number is used again", || {
+    until("the number is used again", || {
         std::fs::write("/proc/sys/kernel/ns_last_pid", (pid - 1).to_string()).unwrap();
         let mut child = Command::new(program[0])
             .args(&program[1..])

@@ -6,7 +6,7 @@ use model::{Code, Flag, State};
 
 use supervisor::ControlGroups;
 
-use crate::harness::{Home, is_alive, kill, read, wait_for, with_and_without_groups};
+use crate::harness::{Home, is_alive, kill, read, until, with_and_without_groups};
 
 with_and_without_groups!(
     a_daemon_is_started_queried_and_stopped,
@@ -98,7 +98,7 @@ fn a_managed_process_that_dies_is_restarted(groups: ControlGroups) {
         s.state == State::Running && s.pid != first
     });
     assert!(is_alive(second.pid));
-    wait_for("two runs", || (home.lines("count") == 2).then_some(()));
+    until("two runs", || (home.lines("count") == 2).then_some(()));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_reload_without_a_command_sends_sighup() {
     supervisor.succeed(1, Op::Start);
     let pid = supervisor.running().pid;
     supervisor.succeed(2, Op::Reload);
-    wait_for("the signal", || (home.lines("hups") == 1).then_some(()));
+    until("the signal", || (home.lines("hups") == 1).then_some(()));
     assert!(is_alive(pid));
     supervisor.succeed(3, Op::Stop);
     let refused = supervisor.operate(4, Op::Reload);
@@ -258,7 +258,7 @@ fn a_program_that_ignores_sigterm_fails_the_stop_and_dies_by_kill(groups: Contro
     spec.monitor_policy.op_timeout = 60;
     supervisor.hold(spec);
     supervisor.succeed(3, Op::Kill);
-    wait_for("its workers to be gone", || {
+    until("its workers to be gone", || {
         (home.processes() == 0).then_some(())
     });
 }

@@ -3,7 +3,7 @@
 use model::operation::Op;
 use model::{Code, Flag, FullName};
 
-use crate::harness::{Home, TestSupervisor, is_alive, kill, name, wait_for};
+use crate::harness::{Home, TestSupervisor, is_alive, kill, name, until};
 
 fn sibling() -> FullName {
     "test/sibling".parse().unwrap()
@@ -72,8 +72,8 @@ fn a_thread_id_is_not_a_pid() {
         .args(["--thread", &home.file("pid")])
         .spawn()
         .unwrap();
-    wait_for("a thread", || home.path("pid").exists().then_some(()));
-    let thread = wait_for("its number", || {
+    until("a thread", || home.path("pid").exists().then_some(()));
+    let thread = until("its number", || {
         let text = std::fs::read_to_string(home.path("pid")).ok()?;
         text.parse::<i32>().ok()
     });

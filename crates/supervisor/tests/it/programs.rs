@@ -4,7 +4,7 @@ use model::operation::Op;
 use model::spec::AutoType;
 use model::{Code, Flag, State};
 
-use crate::harness::{Home, is_alive, kill, name, read, wait_for};
+use crate::harness::{Home, is_alive, kill, name, read, until};
 
 #[test]
 fn a_start_waits_for_a_late_pid_file() {
@@ -50,7 +50,7 @@ fn a_missing_or_wrong_pid_file_is_836_and_leaves_no_process() {
             "{options}: {}",
             outcome.message
         );
-        wait_for("nothing is left", || (home.processes() == 0).then_some(()));
+        until("nothing is left", || (home.processes() == 0).then_some(()));
     }
 }
 
@@ -158,14 +158,14 @@ fn a_flood_of_output_is_kept_to_its_last_part() {
         let sizes = files.filter_map(|file| Some(file.metadata().ok()?.blocks() * 512));
         sizes.sum::<u64>()
     };
-    wait_for("the flood to be cut", || {
+    until("the flood to be cut", || {
         (on_disk() > 1024 * 1024).then_some(())
     });
-    wait_for("the flood to be cut", || {
+    until("the flood to be cut", || {
         (on_disk() < 512 * 1024 * 1024).then_some(())
     });
     supervisor.succeed(2, Op::Kill);
-    wait_for("the spool to be gone", || (on_disk() == 0).then_some(()));
+    until("the spool to be gone", || (on_disk() == 0).then_some(()));
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_program_restarted_by_its_wrapper_is_shown_with_its_new_pid() {
         assert_eq!(supervisor.running().pid, first);
         kill(first, libc::SIGKILL);
         let second = supervisor.next_run(&home, first);
-        wait_for("two runs", || (home.lines("count") == 2).then_some(()));
+        until("two runs", || (home.lines("count") == 2).then_some(()));
         let instance = supervisor.succeed(number + 1, Op::Query).instance.unwrap();
         assert_eq!(instance.pid, second);
         assert!(
@@ -277,7 +277,7 @@ fn a_short_lived_child_of_a_script_is_not_the_program() {
     });
     supervisor.history.clear();
     let count = home.lines("count");
-    wait_for("a while", || {
+    until("a while", || {
         (home.lines("count") > count + 10).then_some(())
     });
     let instance = supervisor.succeed(2, Op::Query).instance.unwrap();
@@ -296,7 +296,7 @@ fn a_program_that_needs_no_shell_gets_what_a_shell_would_give_it() {
     let mut supervisor = home.supervisor();
     let odd = env!("CARGO_BIN_EXE_odd-child");
     let environment = |file: &str| -> Vec<String> {
-        let text = wait_for("a report", || std::fs::read_to_string(home.path(file)).ok());
+        let text = until("a report", || std::fs::read_to_string(home.path(file)).ok());
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.retain(|line| line.starts_with("env ") && !line.contains(" _="));
         lines.sort();

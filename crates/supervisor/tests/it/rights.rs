@@ -15,9 +15,7 @@ use model::{Code, Flag, Spec};
 use supervisor::{ControlGroups, LogRequest, ReadUntil, Request};
 use tokio::sync::oneshot;
 
-use crate::harness::{
-    Home, TestSupervisor, is_alive, name, read, wait_for, with_and_without_groups,
-};
+use crate::harness::{Home, TestSupervisor, is_alive, name, read, until, with_and_without_groups};
 
 const SECRET: &str = "root's secret";
 const ODD: &str = env!("CARGO_BIN_EXE_odd-child");
@@ -170,7 +168,7 @@ fn a_setuid_program_named_by_the_pid_file_is_not_adopted(groups: ControlGroups) 
     command.arg("--stay");
     let setuid = Program::start(command.uid(nobody().uid.as_raw()));
     let expected = [nobody().uid.as_raw(), 0, 0];
-    wait_for("a setuid program", || {
+    until("a setuid program", || {
         (uids(setuid.pid()) == expected).then_some(())
     });
     write_as_nobody(&home.path("mine/pid"), &setuid.pid().to_string());
@@ -184,7 +182,7 @@ fn a_daemon_that_dropped_its_rights_is_adopted_and_stopped(groups: ControlGroups
     let uid = nobody().uid.to_string();
     let daemon = Program::start(Command::new(ODD).args(["--become", &uid, "--stay"]));
     let expected = [nobody().uid.as_raw(); 3];
-    wait_for("a daemon of nobody's", || {
+    until("a daemon of nobody's", || {
         (uids(daemon.pid()) == expected).then_some(())
     });
     fs::create_dir(home.path("run")).unwrap();
@@ -214,14 +212,14 @@ fn an_adopted_run_that_becomes_root_is_not_signalled(groups: ControlGroups) {
     let mut command = Command::new("/bin/sh");
     command.arg(&script).uid(nobody().uid.as_raw());
     let run = Program::start(&mut command);
-    wait_for("a run of nobody's", || {
+    until("a run of nobody's", || {
         (uids(run.pid()) == [nobody().uid.as_raw(); 3]).then_some(())
     });
     write_as_nobody(&home.path("mine/pid"), &run.pid().to_string());
     supervisor.hold(spec_of_nobody(&home, "--stay"));
     assert_eq!(supervisor.running().pid, run.pid());
     fs::write(home.path("mine/go"), "").unwrap();
-    wait_for("a root process", || {
+    until("a root process", || {
         (uids(run.pid()) == [0, 0, 0]).then_some(())
     });
     for (number, op) in [(1, Op::Reload), (2, Op::Stop), (3, Op::Kill)] {
@@ -280,7 +278,7 @@ fn a_pid_folder_of_the_system_is_not_written_for_its_user() {
     supervisor.hold(spec);
     supervisor.succeed(3, Op::Start);
     let pid = supervisor.running().pid;
-    wait_for("its pid file", || {
+    until("its pid file", || {
         (read(&home.path("run/pid")) == format!("{pid}\n")).then_some(())
     });
 }
@@ -326,7 +324,7 @@ fn a_link_in_place_of_the_log_folder_shows_nothing() {
     let error = log.blocking_recv().unwrap().unwrap_err().to_string();
     assert!(error.contains("Permission denied"), "{error}");
     crate::harness::kill(pid, libc::SIGKILL);
-    wait_for("an event about its end", || {
+    until("an event about its end", || {
         supervisor.listen();
         (!supervisor.events.is_empty()).then_some(())
     });
@@ -347,7 +345,7 @@ fn a_link_in_place_of_the_log_folder_rotates_nothing() {
     write_as_nobody(&home.path("mine/logs/log"), &"x".repeat(2000));
     supervisor.hold(spec);
     supervisor.succeed(1, Op::Start);
-    wait_for("a rotation", || {
+    until("a rotation", || {
         home.path("mine/logs/log.1").exists().then_some(())
     });
     replace_by_vault(&home, "mine/logs");

@@ -8,7 +8,7 @@ use model::operation::Op;
 
 use supervisor::ControlGroups;
 
-use crate::harness::{Home, runs_as_root, wait_for, with_and_without_groups};
+use crate::harness::{Home, runs_as_root, until, with_and_without_groups};
 
 with_and_without_groups!(hard_limits_are_enforced_or_reported_as_unavailable);
 
@@ -26,7 +26,7 @@ fn a_process_gets_the_environment_limits_umask_and_nice_value_of_its_spec() {
     spec.runtime.nice = Some(5);
     supervisor.hold(spec);
     supervisor.succeed(1, Op::Start);
-    let report = wait_for("a report", || {
+    let report = until("a report", || {
         std::fs::read_to_string(home.path("report")).ok()
     });
     let lines: Vec<String> = report
@@ -73,13 +73,13 @@ fn a_log_that_grows_is_rotated_under_its_program() {
     supervisor.succeed(1, Op::Start);
     let pid = supervisor.running().pid;
     let log = |suffix: &str| std::fs::read_to_string(home.path(&format!("work/log{suffix}"))).ok();
-    let old = wait_for("two old logs", || Some((log(".1")?, log(".2")?)));
+    let old = until("two old logs", || Some((log(".1")?, log(".2")?)));
     for text in [old.0, old.1] {
         assert!(text.len() > 10_000 && text.lines().all(|line| line.len() == 1000));
     }
     let written = || log("").unwrap_or_default().len();
     let size = written();
-    wait_for("more", || (written() != size).then_some(()));
+    until("more", || (written() != size).then_some(()));
     assert!(log(".3").is_none());
     assert_eq!(supervisor.running().pid, pid);
 }
@@ -143,7 +143,7 @@ fn hard_limits_are_enforced_or_reported_as_unavailable(groups: ControlGroups) {
     let controllers = std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten();
     let left = |at: &Path| at.join(group.trim_start_matches('/')).exists();
     let roots: Vec<_> = controllers.map(|entry| entry.path()).collect();
-    wait_for("its groups are gone", || {
+    until("its groups are gone", || {
         let stays = roots.iter().any(|at| left(at)) || left(Path::new("/sys/fs/cgroup"));
         (!stays).then_some(())
     });
@@ -151,7 +151,7 @@ fn hard_limits_are_enforced_or_reported_as_unavailable(groups: ControlGroups) {
     greedy.monitor_policy.start_interval = 1000;
     supervisor.hold(greedy);
     supervisor.succeed(3, Op::Start);
-    let event = wait_for("its end", || {
+    let event = until("its end", || {
         supervisor.listen();
         supervisor.events.first().map(|(_, event)| event.clone())
     });

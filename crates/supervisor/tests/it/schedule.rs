@@ -5,7 +5,7 @@ use model::operation::Op;
 use model::spec::AutoType;
 use model::{Flag, Spec, State};
 
-use crate::harness::{Home, wait_for};
+use crate::harness::{Home, until};
 
 fn every_second(spec: Spec) -> Spec {
     let mut spec = spec;
@@ -20,7 +20,7 @@ fn a_periodic_process_runs_again_and_again_also_under_the_next_agent() {
     let mut supervisor = home.supervisor();
     supervisor.hold(every_second(home.spec("--count %/count --exit 0")));
     supervisor.succeed(1, Op::Manage);
-    wait_for("two runs", || (home.lines("count") >= 2).then_some(()));
+    until("two runs", || (home.lines("count") >= 2).then_some(()));
     let status = supervisor.status_where("how the last run ended", |s| {
         s.message.starts_with("last run exited with code 0 after ")
             && s.message.contains("; next at ")
@@ -34,7 +34,7 @@ fn a_periodic_process_runs_again_and_again_also_under_the_next_agent() {
     supervisor.stop();
     let before = home.lines("count");
     let mut supervisor = home.supervisor();
-    wait_for("more runs", || {
+    until("more runs", || {
         (home.lines("count") >= before + 2).then_some(())
     });
     supervisor.operate(2, Op::Stop);
@@ -61,7 +61,7 @@ fn a_failed_scheduled_run_is_an_event_and_the_next_runs() {
         home.spec("--count %/count --complain broken --exit 3"),
     ));
     supervisor.succeed(1, Op::Manage);
-    wait_for("two runs", || (home.lines("count") >= 2).then_some(()));
+    until("two runs", || (home.lines("count") >= 2).then_some(()));
     let said = "last run exited with code 3 after ";
     let status = supervisor.status_where("failed", |s| s.message.starts_with(said));
     assert!(

@@ -142,14 +142,14 @@ impl Driver {
 
     /// Listens until `condition` gives something.
     fn until<T>(&mut self, what: &str, condition: impl Fn(&Self) -> Option<T>) -> T {
-        let until = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(found) = condition(self) {
                 return found;
             }
             match self
                 .lines
-                .recv_timeout(until.saturating_duration_since(Instant::now()))
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
             {
                 Ok(DriverMessage::Status(name, is_up, pid, message)) => {
                     self.statuses.insert(name, (is_up, pid, message));

@@ -7,7 +7,7 @@ use model::status::Exit;
 use model::{Code, State};
 use supervisor::ControlGroups;
 
-use crate::harness::{Home, is_alive, kill, runs_as_root, wait_for, with_and_without_groups};
+use crate::harness::{Home, is_alive, kill, runs_as_root, until, with_and_without_groups};
 
 with_and_without_groups!(
     a_program_in_sessions_and_groups_of_its_own_is_stopped_whole,
@@ -33,7 +33,7 @@ fn a_zombie_counts_as_exited() {
     kill(first, libc::SIGKILL);
     let second = supervisor.next_run(&home, first);
     assert_eq!(state(first), Some('Z'), "its parent does not wait");
-    let exit = wait_for("its end is told", || {
+    let exit = until("its end is told", || {
         supervisor.listen();
         supervisor.events.iter().find_map(|(_, event)| event.exit)
     });
@@ -51,7 +51,7 @@ fn a_zombie_counts_as_exited() {
     assert_eq!(supervisor.stopped().pid, -1);
     supervisor.succeed(5, Op::Start);
     supervisor.succeed(6, Op::Kill);
-    wait_for("the parents are gone, too", || {
+    until("the parents are gone, too", || {
         (home.processes() == 0).then_some(())
     });
 }
@@ -68,7 +68,7 @@ fn a_process_stopped_by_sigstop_counts_as_running_and_can_be_stopped() {
         supervisor.succeed(number, Op::Start);
         let pid = supervisor.running().pid;
         kill(pid, libc::SIGSTOP);
-        wait_for("it is stopped", || (state(pid) == Some('T')).then_some(()));
+        until("it is stopped", || (state(pid) == Some('T')).then_some(()));
         let seen = supervisor.succeed(number + 1, Op::Query).instance.unwrap();
         assert_eq!((seen.pid, seen.stat.as_str()), (pid, "T"));
         assert_eq!(supervisor.running().pid, pid);
@@ -103,7 +103,7 @@ fn a_program_in_sessions_and_groups_of_its_own_is_stopped_whole(groups: ControlG
         let pid = supervisor.running().pid;
         assert_eq!(pid, home.pid(), "{options}");
         supervisor.succeed(number + 1, Op::Stop);
-        wait_for("nothing is left", || (home.processes() == 0).then_some(()));
+        until("nothing is left", || (home.processes() == 0).then_some(()));
         assert!(supervisor.events.is_empty(), "{:?}", supervisor.events);
     }
 }
@@ -133,7 +133,7 @@ fn a_program_that_drops_privileges_stays_supervised(groups: ControlGroups) {
                 .unwrap();
             uid.split_whitespace().nth(2).unwrap().to_owned()
         };
-        wait_for("another user", || {
+        until("another user", || {
             (owner() == nobody.to_string()).then_some(())
         });
         assert_eq!(std::fs::metadata(home.path("pid")).unwrap().uid(), 0);
@@ -143,7 +143,7 @@ fn a_program_that_drops_privileges_stays_supervised(groups: ControlGroups) {
         kill(pid, libc::SIGKILL);
         supervisor.next_run(&home, pid);
         supervisor.succeed(number + 1, Op::Kill);
-        wait_for("nothing is left", || (home.processes() == 0).then_some(()));
+        until("nothing is left", || (home.processes() == 0).then_some(()));
     }
 }
 

@@ -6,7 +6,7 @@ use supervisor::ControlGroups;
 
 use crate::crash::driver_of;
 use crate::harness::{
-    Home, TestSupervisor, is_alive, kill, op_id, options, wait_for, with_and_without_groups,
+    Home, TestSupervisor, is_alive, kill, op_id, options, until, with_and_without_groups,
 };
 
 const MANY: u32 = 12;
@@ -29,7 +29,7 @@ fn spec(home: &Home, number: u32) -> Spec {
 
 /// The pid of a run that has passed its start check.
 fn pid_of(supervisor: &mut TestSupervisor, number: u32, not: i32) -> i32 {
-    wait_for(&format!("a new run of {number}"), || {
+    until(&format!("a new run of {number}"), || {
         supervisor.listen();
         let status = supervisor.statuses.get(&name(number))?;
         let is_new = status.state == State::Running && status.pid != not;
@@ -39,7 +39,7 @@ fn pid_of(supervisor: &mut TestSupervisor, number: u32, not: i32) -> i32 {
 }
 
 fn whole(home: &Home) {
-    wait_for("all families, and nobody else", || {
+    until("all families, and nobody else", || {
         (home.processes() == MANY as usize * FAMILY).then_some(())
     });
 }
@@ -103,7 +103,7 @@ fn a_daemon_that_is_forking_is_never_taken_for_exited() {
         supervisor.succeed(2 * number, Op::Start);
         supervisor.succeed(2 * number + 1, Op::Kill);
     }
-    wait_for("nothing is left", || (home.processes() == 0).then_some(()));
+    until("nothing is left", || (home.processes() == 0).then_some(()));
 }
 
 #[test]
@@ -116,16 +116,16 @@ fn leftovers_of_an_earlier_agents_run_are_killed_before_the_next_run() {
     let ops = serde_json::to_string(&[(1, Op::Start)]).unwrap();
     std::fs::write(home.path("ops.json"), ops).unwrap();
     let mut earlier = driver_of(&home).spawn().unwrap();
-    wait_for("its end", || (home.lines("ends") == 1).then_some(()));
+    until("its end", || (home.lines("ends") == 1).then_some(()));
     earlier.kill().unwrap();
     earlier.wait().unwrap();
-    wait_for("the family", || (home.processes() == FAMILY).then_some(()));
+    until("the family", || (home.processes() == FAMILY).then_some(()));
 
     let (mut supervisor, _) = home.supervisor_with(options());
     let pid = supervisor.running().pid;
     kill(pid, libc::SIGKILL);
     let next = supervisor.status_where("the next", |s| s.state == State::Running && s.pid != pid);
-    wait_for("one family only", || {
+    until("one family only", || {
         (home.processes() == FAMILY).then_some(())
     });
     assert!(is_alive(next.pid));

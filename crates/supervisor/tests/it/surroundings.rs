@@ -6,10 +6,10 @@ use std::fs::File;
 use model::operation::Op;
 use supervisor::ControlGroups;
 
-use crate::harness::{Home, read, runs_as_root, wait_for, with_and_without_groups};
+use crate::harness::{Home, read, runs_as_root, until, with_and_without_groups};
 
 fn report(home: &Home) -> BTreeMap<String, Vec<String>> {
-    wait_for("the report", || {
+    until("the report", || {
         home.path("work/report").exists().then_some(())
     });
     let mut facts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -265,7 +265,7 @@ fn an_unprivileged_agent_starts_own_processes_and_refuses_others() {
             .gid(nobody.gid.as_raw())
             .spawn()
             .unwrap();
-        let outcome = wait_for("an end", || {
+        let outcome = until("an end", || {
             std::fs::read_to_string(home.path("messages"))
                 .ok()
                 .filter(|text| !text.is_empty())
@@ -296,13 +296,13 @@ fn a_huge_environment_is_passed_on_and_hides_no_family_member(groups: ControlGro
         let passed = format!("{name}={value}");
         assert!(facts["env"].contains(&passed), "{name}");
     }
-    wait_for("worker and stray", || (home.processes() == 3).then_some(()));
+    until("worker and stray", || (home.processes() == 3).then_some(()));
     supervisor.succeed(2, Op::Unmanage);
     crate::harness::kill(home.pid(), libc::SIGKILL);
     supervisor.stopped();
     assert_eq!(home.processes(), 2);
     supervisor.operate(3, Op::Kill);
-    wait_for("nothing is left", || (home.processes() == 0).then_some(()));
+    until("nothing is left", || (home.processes() == 0).then_some(()));
 
     // More than the kernel allows.
     for number in 0..200 {
