@@ -94,7 +94,7 @@ async fn copy_between(
     tell: &mut (dyn FnMut(CopyProgress<'_>) + Send),
 ) -> Result<Vec<CopiedTable>, CopyError> {
     let mut from = source.begin_read().await.map_err(CopyError::Source)?;
-    let mut to = target.begin_alone().await.map_err(CopyError::Target)?;
+    let mut to = target.begin_exclusive().await.map_err(CopyError::Target)?;
     let tables = catalogue::tables(source, &mut from).await;
     let tables = tables.map_err(CopyError::Source)?;
     let there = catalogue::tables(target, &mut to).await;

@@ -74,7 +74,7 @@ impl Database {
     }
 
     /// Nobody commits as long as it lasts: for what looks at many rows and then deletes.
-    pub(crate) async fn begin_alone(&self) -> Result<Transaction, StoreError> {
+    pub(crate) async fn begin_exclusive(&self) -> Result<Transaction, StoreError> {
         let mut tx = self.begin_write().await?;
         if self.is_shared() {
             Statement::new("SELECT one FROM revision WHERE one = 1 FOR UPDATE")

@@ -1,20 +1,21 @@
-//! Durable truth: everything that must survive a crash, and the only place that speaks SQL.
+//! The durable store: everything that must survive a crash, and the only crate that speaks SQL.
 //!
 //! # The path of a change
 //!
 //! `control` plans [`Changes`] against the revision that its fleet shows. [`Store::commit`] writes them in one transaction,
-//! but only if that revision is still the head; every row carries the new one. So commit order is revision order without
-//! gaps, and [`Store::changes_since`] is complete by construction: that is how other replicas follow.
+//! but only if that revision is still the head. So commit order is revision order without gaps, and
+//! [`Store::changes_since`] is complete by construction: other replicas follow with it.
 //!
-//! The crate knows nothing of agents, HTTP or what a change means. SQLite and PostgreSQL run the same statements; only
+//! The crate knows nothing of agents, HTTP or the meaning of a change. SQLite and PostgreSQL run the same statements; only
 //! opening, beginning a transaction and the schema are written for each.
 
 mod copy;
 mod database;
-mod engine;
 mod error;
+mod in_doubt;
 mod migrate;
 mod postgres;
+mod query;
 mod sql;
 mod sqlite;
 mod transaction;
@@ -23,196 +24,151 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use model::access::Audit;
-use model::change::{Changes, HostId, Revision, TargetRow, TaskRow};
+use model::change::{Changes, HostId, Revision};
 use model::config_template::ContentId;
-use model::event::{Event, EventKind};
-use model::job::{JobAction, JobId, JobRow, JobStatus, JobTaskRow};
-use model::topology::BusinessId;
-use model::{Namespace, Outcome, ProcessName, TaskId, UnixMillis};
+use model::job::JobId;
+use model::{TaskId, UnixMillis};
 
 pub use copy::{CopiedTable, CopyError, CopyProgress, CopyStep, copy};
+use database::Database;
 pub use error::{Cause, StoreError};
+pub use query::{
+    AuditPage, AuditRow, EventPage, JobCounts, JobPage, JobSummary, Loaded, MailMessage,
+    StoredEvent, StoredJob, StoredTask, TaskSummary,
+};
+use sql::Wanted;
+use sql::revision::Position;
 
-/// A handle on the store; clones share it.
+/// A handle on the store; clones share it. One method is one transaction, except opening and purges.
 #[derive(Debug, Clone)]
 pub struct Store {
-    engine: Arc<engine::Engine>,
+    database: Arc<Database>,
     under_way: Arc<AtomicUsize>,
 }
 
-/// What a starting server needs in memory.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Loaded {
-    pub revision: Revision,
-    /// Every live row. Of tasks only the open ones, with all their targets and outcomes; of jobs only those that are not
-    /// over, with all their tasks. No audit, no events, no contents.
-    pub changes: Changes,
-    /// The last snapshot of each shard, by number.
-    pub status: Vec<(u32, Vec<u8>)>,
+// Macros, because a future that contains one of an async closure is not provably `Send`.
+
+/// Runs one statement that reads.
+macro_rules! statement {
+    ($store:ident, |$conn:ident| $statement:expr) => {
+        $store
+            .call(async {
+                let $conn = &mut $store.database.reader().await?;
+                $statement
+            })
+            .await
+    };
 }
 
-/// A task with each target, in ordinal order, and how it ended if it has.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StoredTask {
-    pub task: TaskRow,
-    pub targets: Vec<(TargetRow, Option<Outcome>)>,
+/// Runs statements in a transaction, and commits it.
+macro_rules! transaction {
+    ($store:ident, $begin:ident, |$tx:ident| $statements:expr) => {
+        $store
+            .call(async {
+                let mut transaction = $store.database.$begin().await?;
+                let $tx = &mut *transaction;
+                let result = $statements;
+                transaction.commit().await?;
+                Ok::<_, StoreError>(result)
+            })
+            .await
+    };
 }
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskSummary {
-    pub task: TaskRow,
-    pub n_targets: u32,
-    pub n_ended: u32,
-    pub n_ok: u32,
-}
-
-/// A job with all its tasks, in ordinal order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StoredJob {
-    pub job: JobRow,
-    pub tasks: Vec<JobTaskRow>,
-}
-
-/// Which jobs to read. What is None does not filter.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct JobPage {
-    pub limit: u32,
-    /// The last id of the page before.
-    pub before: Option<JobId>,
-    pub business: Option<BusinessId>,
-    pub action: Option<JobAction>,
-    pub status: Option<JobStatus>,
-    pub user: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct JobSummary {
-    pub job: JobRow,
-    pub counts: JobCounts,
-}
-
-/// How many tasks of a job are in each status.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct JobCounts {
-    pub pending: u32,
-    pub running: u32,
-    pub succeeded: u32,
-    pub failed: u32,
-    pub ignored: u32,
-}
-
-/// Which part of the audit trail to read. What is None does not filter.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AuditPage {
-    pub limit: u32,
-    /// The last id of the page before.
-    pub before: Option<u64>,
-    pub app: Option<String>,
-    pub user: Option<String>,
-    pub action: Option<String>,
-    /// The address that it came from.
-    pub from: Option<String>,
-    /// Only earlier lines.
-    pub until: Option<UnixMillis>,
-}
-
-/// Ids grow with time.
-pub type AuditRow = (u64, Audit);
-
-/// Which events to read. What is None does not filter.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EventPage {
-    pub limit: u32,
-    /// The last id of the page before.
-    pub before: Option<u64>,
-    pub namespaces: Option<Vec<Namespace>>,
-    pub name: Option<ProcessName>,
-    pub hosts: Option<Vec<HostId>>,
-    pub kinds: Option<Vec<EventKind>>,
-    /// Only events of this time and later.
-    pub since: Option<UnixMillis>,
-    /// Only earlier events.
-    pub until: Option<UnixMillis>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredEvent {
-    /// Rises in the order of arrival, and is never used again.
-    pub id: u64,
-    pub host: HostId,
-    pub event: Event,
-}
-
-/// A letter of the mailbox: its id, who sent it, what it says.
-pub type Letter = (u64, u64, Vec<u8>);
 
 impl Store {
     /// Opens `sqlite:/path/to/file.db`, creating it (mode 0600), or `postgres://user@host/database`, and brings its schema
     /// up to date.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         Ok(Self {
-            engine: Arc::new(engine::Engine::open(url).await?),
+            database: Arc::new(Database::open(url).await?),
             under_way: Arc::default(),
         })
     }
 
-    /// How many calls wait for the engine right now.
+    /// How many calls wait for the database now. The simulation stops its clock while there are any.
     pub fn calls_under_way(&self) -> usize {
         self.under_way.load(Ordering::SeqCst)
     }
 
-    /// Whether both are handles on the same one.
+    /// Whether both are handles on the same store.
     pub fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.under_way, &other.under_way)
-    }
-
-    /// Boxed, because what an engine does is large, and callers nest it deeply.
-    fn call<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T> {
-        let work = Box::pin(work);
-        async move {
-            let _counted = UnderWay::count(&self.under_way);
-            work.await
-        }
+        Arc::ptr_eq(&self.database, &other.database)
     }
 
     /// Reads everything that a server keeps in memory, as of one revision.
     pub async fn load(&self) -> Result<Loaded, StoreError> {
-        self.call(self.engine.load()).await
+        transaction!(self, begin_read, |tx| Loaded {
+            revision: sql::revision::read(tx).await?.head,
+            changes: sql::read(tx, Wanted::Live).await?,
+            status: sql::status::read(tx).await?,
+        })
     }
 
     /// The revision of the last commit; 0 before the first.
     pub async fn head(&self) -> Result<Revision, StoreError> {
-        self.call(self.engine.head()).await
+        self.call(self.database.head()).await
     }
 
     /// Writes all changes or none, if the head is still `planned_at`; otherwise [`StoreError::Moved`].
     ///
-    /// Durable when it returns. If the connection broke while it ended, the truth is looked up before this returns; only where
-    /// that cannot be had the answer is [`StoreError::InDoubt`]. After any other error nothing was written.
+    /// Durable when it returns. If the connection breaks during COMMIT, the store looks up whether the commit happened
+    /// before this returns; if it cannot, the error is [`StoreError::InDoubt`]. After any other error nothing was written.
     ///
-    /// Within one commit `*_gone` comes before rows, and of two rows with one key the later
-    /// counts. An event or a content that is already there is left as it is. An outcome whose target is not there is
-    /// dropped, and so is the task of a job that is not there. A config file with neither a generated nor a released
-    /// state is gone.
+    /// Within one commit `*_gone` comes before rows, and of two rows with one key the later counts. An event or a content
+    /// that already exists stays as it is. An outcome without its target is dropped, and so is a job's task without its
+    /// job. A config file with neither a generated nor a released state is gone.
     pub async fn commit(
         &self,
         planned_at: Revision,
         changes: &Changes,
     ) -> Result<Revision, StoreError> {
-        self.call(self.engine.commit(planned_at, changes)).await
+        self.call(async {
+            let mut tx = self.database.begin_write().await?;
+            let revision = match sql::revision::advance(&mut tx, planned_at).await {
+                Err(moved @ StoreError::Moved { .. }) => {
+                    tx.roll_back().await?;
+                    return Err(moved);
+                }
+                advanced => advanced?,
+            };
+            sql::write(&mut tx, revision, changes).await?;
+            if !self.is_shared() {
+                tx.commit().await?;
+                return Ok(revision);
+            }
+            let mark = in_doubt::new_mark()?;
+            sql::revision::mark(&mut tx, revision, mark).await?;
+            match tx.commit().await {
+                Ok(()) => Ok(revision),
+                Err(lost) => in_doubt::resolve(&self.database, revision, mark, lost).await,
+            }
+        })
+        .await
     }
 
     /// Everything that changed after `since`, and the revision that this leads to; no audit, no contents.
     ///
-    /// A thing that went and came back under the same id appears as a row only. A job that was over and goes on again
+    /// A row that was deleted and created again under the same id appears as a row only. A finished job that is reopened
     /// comes with all its tasks.
     pub async fn changes_since(&self, since: Revision) -> Result<(Revision, Changes), StoreError> {
-        self.call(self.engine.changes_since(since)).await
+        transaction!(self, begin_read, |tx| {
+            let Position {
+                head,
+                purged_through,
+            } = sql::revision::read(tx).await?;
+            let changes = if head == since {
+                Changes::default()
+            } else if since < purged_through || since > head {
+                return Err(StoreError::TooOld { since });
+            } else {
+                sql::read(tx, Wanted::Since(since)).await?
+            };
+            (head, changes)
+        })
     }
 
     pub async fn task(&self, id: TaskId) -> Result<Option<StoredTask>, StoreError> {
-        self.call(self.engine.task(id)).await
+        transaction!(self, begin_read, |tx| sql::task::one(tx, id).await?)
     }
 
     /// Newest first, continuing before a task of the page before.
@@ -221,168 +177,216 @@ impl Store {
         limit: u32,
         before: Option<TaskId>,
     ) -> Result<Vec<TaskSummary>, StoreError> {
-        self.call(self.engine.tasks(limit, before)).await
+        statement!(self, |conn| sql::task::list(conn, limit, before).await)
     }
 
     pub async fn job(&self, id: JobId) -> Result<Option<StoredJob>, StoreError> {
-        self.call(self.engine.job(id)).await
+        transaction!(self, begin_read, |tx| sql::job::one(tx, id).await?)
     }
 
     /// Newest first, which for jobs is the largest id first.
     pub async fn jobs(&self, page: &JobPage) -> Result<Vec<JobSummary>, StoreError> {
-        self.call(self.engine.jobs(page)).await
+        statement!(self, |conn| sql::job::page(conn, page).await)
     }
 
-    /// The largest id that a job ever had, 0 before the first: a planner takes the next one. Purged ids do not come back.
+    /// The largest id that a job ever had, 0 before the first: a planner takes the next one. Purged ids are not reused.
     pub async fn last_job_id(&self) -> Result<JobId, StoreError> {
-        self.call(self.engine.last_job_id()).await
+        statement!(self, |conn| sql::job::last_id(conn).await)
     }
 
-    /// What a config file holds, as long as some file refers to it.
+    /// The content of a config file, as long as some file refers to it.
     pub async fn content(&self, id: ContentId) -> Result<Option<Arc<str>>, StoreError> {
-        self.call(self.engine.content(id)).await
+        statement!(self, |conn| sql::config_template::content::one(conn, id)
+            .await)
     }
 
     /// Newest first.
     pub async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditRow>, StoreError> {
-        self.call(self.engine.audit(page)).await
+        statement!(self, |conn| sql::audit::page(conn, page).await)
     }
 
-    /// Newest first, by when they happened; those of one moment by arrival.
+    /// Newest first, by when they happened; events of one moment by arrival.
     ///
-    /// An event that comes late, because its host was away, takes its place among the others. After an event that is no
-    /// longer kept there is nothing.
+    /// An event that arrives late is sorted in by its time. A page that continues before a purged event is empty.
     pub async fn events(&self, page: &EventPage) -> Result<Vec<StoredEvent>, StoreError> {
-        self.call(self.engine.events(page)).await
+        transaction!(self, begin_read, |tx| sql::event::page(tx, page).await?)
     }
 
-    /// Those that arrived after this one, in the order of arrival, which for each host is the order of its numbers.
+    /// The events that arrived after this one, in the order of arrival, which for each host is the order of its numbers.
     pub async fn events_after(&self, id: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
-        self.call(self.engine.events_after(id, limit)).await
+        statement!(self, |conn| sql::event::after(conn, id, limit).await)
     }
 
-    /// Which events a commit brought, by host and number: not those that were there already.
+    /// The events that a commit added, by host and number: without those that existed before.
     pub async fn events_of(&self, revision: Revision) -> Result<Vec<(HostId, u64)>, StoreError> {
-        self.call(self.engine.events_of(revision)).await
+        statement!(self, |conn| sql::event::of(conn, revision).await)
     }
 
-    /// The last event that a webhook need not be told again: at first, the last one before it was made. None when there
-    /// is no such webhook.
+    /// The last event that a webhook has delivered or skipped: at first, the last one before the webhook was created. None
+    /// when there is no such webhook.
     pub async fn delivered(&self, webhook: &str) -> Result<Option<u64>, StoreError> {
-        self.call(self.engine.delivered(webhook)).await
+        statement!(self, |conn| sql::webhook::delivered(conn, webhook).await)
     }
 
-    /// Moves a webhook's position forward, never back. Durable when it returns; takes no revision, as nobody plans by it.
+    /// Moves a webhook's position forward, never back. Durable when it returns; takes no revision, as no plan depends on it.
     pub async fn save_delivered(&self, webhook: &str, through: u64) -> Result<(), StoreError> {
-        self.call(self.engine.save_delivered(webhook, through))
-            .await
+        transaction!(self, begin_write, |tx| sql::webhook::save_delivered(
+            tx, webhook, through
+        )
+        .await?)
     }
 
     pub async fn setting(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.call(self.engine.setting(key)).await
+        statement!(self, |conn| sql::setting::read(conn, key).await)
     }
 
-    /// Answers the value that is there now: whoever races, all see the same.
+    /// Returns the value that is stored now: of several racing callers, all get the same.
     pub async fn put_setting_if_absent(
         &self,
         key: &str,
         value: &[u8],
     ) -> Result<Vec<u8>, StoreError> {
-        self.call(self.engine.put_setting_if_absent(key, value))
-            .await
+        transaction!(self, begin_write, |tx| {
+            sql::setting::put_if_absent(tx, key, value).await?;
+            let stored = sql::setting::read(tx, key).await?;
+            stored.unwrap_or_else(|| value.to_vec())
+        })
     }
 
     /// Replaces the snapshots of these shards; an empty one deletes. Takes no revision: this is soft state.
     pub async fn save_status(&self, shards: &[(u32, Vec<u8>)]) -> Result<(), StoreError> {
-        self.call(self.engine.save_status(shards)).await
+        // All callers lock the rows in the same order, so that two of them cannot deadlock.
+        let mut shards = Vec::from_iter(shards);
+        shards.sort_by_key(|(shard, _)| *shard);
+        transaction!(self, begin_write, |tx| for (shard, body) in shards {
+            sql::status::save(tx, *shard, body).await?;
+        })
     }
 
-    /// Forgets what is old: ended tasks from before `before`, logins that expired before it, tombstones up to a revision,
-    /// and contents that no config file refers to. Whoever still stands at an earlier revision must load everything again.
+    /// Deletes ended tasks created before `before`, logins that expired before it, tombstones up to a revision, and contents
+    /// that no config file refers to. A follower at an earlier revision must load everything again.
     pub async fn purge(
         &self,
         before: UnixMillis,
         tombstones_through: Revision,
     ) -> Result<(), StoreError> {
-        self.call(self.engine.purge(before, tombstones_through))
-            .await
+        let through = transaction!(self, begin_exclusive, |tx| {
+            let through = tombstones_through.min(sql::revision::read(tx).await?.head);
+            sql::purge::small(tx, before, through).await?;
+            through
+        })?;
+        while transaction!(self, begin_exclusive, |tx| {
+            let tombstones = sql::purge::tombstones(tx, through).await?;
+            sql::purge::tasks(tx, before).await? || tombstones
+        })? {}
+        let mut checked_through = Some(Vec::new());
+        while let Some(id) = checked_through {
+            checked_through = transaction!(self, begin_exclusive, |tx| {
+                sql::purge::contents(tx, &id).await?
+            })?;
+        }
+        Ok(())
     }
 
-    /// Forgets the events that happened before a moment, delivered or not.
+    /// Deletes the events that happened before a moment, delivered or not.
     pub async fn purge_events(&self, before: UnixMillis) -> Result<(), StoreError> {
-        self.call(self.engine.purge_events(before)).await
+        while transaction!(self, begin_exclusive, |tx| sql::purge::events(tx, before)
+            .await?)?
+        {}
+        Ok(())
     }
 
-    /// Forgets the jobs that are over and were made before a moment, with all their tasks.
+    /// Deletes the finished jobs created before a moment, with all their tasks.
     pub async fn purge_jobs(&self, before: UnixMillis) -> Result<(), StoreError> {
-        self.call(self.engine.purge_jobs(before)).await
+        while transaction!(self, begin_exclusive, |tx| sql::purge::jobs(tx, before)
+            .await?)?
+        {}
+        Ok(())
     }
 
-    /// Whether others may commit to it as well: then whoever reads must ask for the head first.
+    /// Whether other processes may commit to it too: then readers must ask for the head first.
     pub fn is_shared(&self) -> bool {
-        self.engine.is_shared()
+        self.database.is_shared()
     }
 
-    /// Takes a piece of work that one replica at a time does for all, or keeps it for longer. False: another holds it.
+    /// Takes or renews a lease, which one replica at a time holds. False: another replica holds it.
     ///
-    /// The time is that of the database where the store is shared, else that of this machine.
+    /// The clock is that of the database where the store is shared, else that of this machine.
     pub async fn take_lease(
         &self,
         name: &str,
         holder: u64,
         lasting: Duration,
     ) -> Result<bool, StoreError> {
-        self.call(self.engine.take_lease(name, holder, lasting))
-            .await
+        transaction!(self, begin_write, |tx| sql::lease::take(
+            tx, name, holder, lasting
+        )
+        .await?)
     }
 
-    /// Lets another take it at once, if this holder has it.
+    /// Lets another replica take the lease at once, if this holder has it.
     pub async fn release_lease(&self, name: &str, holder: u64) -> Result<(), StoreError> {
-        self.call(self.engine.release_lease(name, holder)).await
+        transaction!(self, begin_write, |tx| sql::lease::release(
+            tx, name, holder
+        )
+        .await?)
     }
 
-    /// Leaves letters for the other replicas: the slow way, for when the bus is away.
+    /// Leaves mail messages for the other replicas: the slow transport for when the bus is down.
     pub async fn send_mail(&self, from: u64, bodies: &[Vec<u8>]) -> Result<(), StoreError> {
-        self.call(self.engine.send_mail(from, bodies)).await
+        transaction!(self, begin_write, |tx| sql::mail::send(tx, from, bodies)
+            .await?)
     }
 
-    /// Letters after this one, in the order of their ids. Once an id was seen, no smaller one appears.
+    /// Mail messages after this id, in the order of their ids. Once a reader has seen an id, no smaller one appears.
     pub async fn mail_after(
         &self,
         id: u64,
         not_from: u64,
         limit: u32,
-    ) -> Result<Vec<Letter>, StoreError> {
-        self.call(self.engine.mail_after(id, not_from, limit)).await
+    ) -> Result<Vec<MailMessage>, StoreError> {
+        statement!(self, |conn| sql::mail::after(conn, id, not_from, limit)
+            .await)
     }
 
-    /// The id of the last letter that was sent, 0 before the first. Ids are never used again.
+    /// The id of the last mail message that was sent, 0 before the first. Ids are never reused.
     pub async fn last_mail(&self) -> Result<u64, StoreError> {
-        self.call(self.engine.last_mail()).await
+        statement!(self, |conn| sql::mail::last(conn).await)
     }
 
-    /// Forgets letters that were sent so long ago, read or not.
+    /// Deletes the mail messages older than this, read or not.
     pub async fn purge_mail(&self, older_than: Duration) -> Result<(), StoreError> {
-        self.call(self.engine.purge_mail(older_than)).await
+        transaction!(self, begin_write, |tx| sql::mail::purge(tx, older_than)
+            .await?)
     }
 
-    /// Waits for what is under way and closes. Calls after it answer [`StoreError::Unavailable`].
+    /// Waits for the calls under way and closes. Later calls fail with [`StoreError::Unavailable`].
     pub async fn close(&self) {
-        self.call(self.engine.close()).await;
+        self.call(self.database.close()).await;
+    }
+
+    /// Counts a call for as long as its caller waits. Boxed, because the futures of the database are large and callers nest
+    /// them deeply.
+    fn call<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T> {
+        let work = Box::pin(work);
+        async move {
+            let _counted = CallUnderWay::count(&self.under_way);
+            work.await
+        }
     }
 }
 
-/// A call that is counted for as long as somebody waits for it.
-struct UnderWay<'a>(&'a AtomicUsize);
+/// Counts one call until it is dropped.
+struct CallUnderWay<'a>(&'a AtomicUsize);
 
-impl<'a> UnderWay<'a> {
+impl<'a> CallUnderWay<'a> {
     fn count(calls: &'a AtomicUsize) -> Self {
         calls.fetch_add(1, Ordering::SeqCst);
         Self(calls)
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for CallUnderWay<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }

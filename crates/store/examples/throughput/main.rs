@@ -3,29 +3,26 @@
 
 #![allow(clippy::print_stdout, reason = "a table for people")]
 
-mod place;
+mod database;
+mod registration;
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use model::change::{
-    Changes, DefinitionId, DefinitionRow, HostId, HostRow, NameId, NameRow, OutcomeRow, ProcessId,
-    ProcessRow, Revision, TargetRow, TaskRow,
-};
-use model::spec::{Commands, Identity, Limits, Policy, Probe, Spec, WarnReport};
-use model::{Code, Flag, FullName, Host, Labels, Op, OpId, Outcome, TaskId, UnixMillis};
-use place::Place;
+use model::change::{Changes, HostId, OutcomeRow, TargetRow, TaskRow};
+use model::spec::Probe;
+use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
+use database::MeasuredDatabase;
+use registration::{N_HOSTS, registration, spec};
 use store::Store;
 
 const N_COMMITS: u32 = 100;
-const N_HOSTS: u32 = 10_000;
 const N_TARGETS: u32 = 30_000;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
-    let place = Place::new(std::env::args().nth(1).as_deref())?;
-    let url = place.url();
+    let database = MeasuredDatabase::new(std::env::args().nth(1).as_deref())?;
+    let url = database.url();
     let store = Store::open(&url).await?;
 
     let registered = register(&store).await?;
@@ -43,7 +40,7 @@ async fn main() -> anyhow::Result<()> {
     let store = Store::open(&url).await?;
     loads(&store, "load after opening again").await?;
     store.close().await;
-    let bytes = place.n_bytes()?;
+    let bytes = database.n_bytes()?;
     println!("{:<44} {:>10.1} MB", "file", bytes as f64 / 1e6);
     Ok(())
 }
@@ -70,77 +67,6 @@ async fn register_again(store: &Store) -> anyhow::Result<Vec<Duration>> {
         times.push(begun.elapsed());
     }
     Ok(times)
-}
-
-/// One request: one spec for every host.
-fn registration(n: u32, revision: Revision) -> Changes {
-    let now = UnixMillis::from_secs(1_700_000_000 + i64::from(n));
-    let ids = (n * N_HOSTS..).zip(0..N_HOSTS);
-    Changes {
-        hosts: (n == 0)
-            .then(|| (0..N_HOSTS).map(host))
-            .into_iter()
-            .flatten()
-            .collect(),
-        names: vec![NameRow {
-            id: NameId(n),
-            name: FullName::parse("gse", &format!("process-{n}")).expect("it is a name"),
-        }],
-        definitions: vec![DefinitionRow {
-            id: DefinitionId(n),
-            name: NameId(n),
-            spec: Arc::new(spec()),
-            labels: Arc::new(Labels::default()),
-        }],
-        processes: ids
-            .map(|(id, host)| ProcessRow {
-                id: ProcessId(id),
-                host: HostId(host),
-                name: NameId(n),
-                definition: DefinitionId(n),
-                flag: Flag::Running,
-                managed: true,
-                registered_at: now,
-                incarnation: revision.next(),
-                owner: None,
-            })
-            .collect(),
-        ..Changes::default()
-    }
-}
-
-fn host(n: u32) -> HostRow {
-    HostRow {
-        id: HostId(n),
-        host: Host::new(0, IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n))),
-        agent_id: None,
-        enrolled_at: UnixMillis(1_700_000_000_000),
-        supplier: 0,
-    }
-}
-
-fn spec() -> Spec {
-    Spec {
-        identity: Identity {
-            index_key: String::new(),
-            proc_name: "gse_agent".into(),
-            setup_path: "/usr/local/gse/agent/bin".into(),
-            pid_path: "/var/run/gse/agent.pid".into(),
-            config_path: "/usr/local/gse/agent/etc/agent.conf".into(),
-            log_path: "/var/log/gse".into(),
-            user: "root".into(),
-        },
-        control: Commands {
-            start_cmd: "./start.sh".into(),
-            stop_cmd: "./stop.sh".into(),
-            ..Commands::default()
-        },
-        resource: Limits::default(),
-        monitor_policy: Policy::default(),
-        warn_report_policy: WarnReport::default(),
-        configmap: Vec::new(),
-        runtime: Default::default(),
-    }
 }
 
 async fn loads(store: &Store, what: &str) -> anyhow::Result<()> {

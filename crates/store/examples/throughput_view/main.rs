@@ -4,8 +4,8 @@
 
 #![allow(clippy::print_stdout, reason = "a table for people")]
 
-#[path = "../throughput/place.rs"]
-mod place;
+#[path = "../throughput/database.rs"]
+mod database;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use model::topology::{
     ServiceId, ServiceRow, TopologyChanges, ViewProcessRow,
 };
 use model::{Code, Host, UnixMillis};
-use place::Place;
+use database::MeasuredDatabase;
 use store::{JobPage, Store};
 
 const N_PROCESSES: u32 = 1_000_000;
@@ -34,8 +34,8 @@ const GAP: u32 = 1_000;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
-    let place = Place::new(std::env::args().nth(1).as_deref())?;
-    let url = place.url();
+    let database = MeasuredDatabase::new(std::env::args().nth(1).as_deref())?;
+    let url = database.url();
     let store = Store::open(&url).await?;
 
     let rows = TopologyChanges {
@@ -58,7 +58,7 @@ async fn main() -> anyhow::Result<()> {
     files(&store).await?;
     gone(&store).await?;
     store.close().await;
-    println!("{:<44} {:>10.1} MB", "file", place.n_bytes()? as f64 / 1e6);
+    println!("{:<44} {:>10.1} MB", "file", database.n_bytes()? as f64 / 1e6);
     Ok(())
 }
 

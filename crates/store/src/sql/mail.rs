@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::lease::millis;
 use super::rows::{insert, int};
 use super::{Connection, Statement};
-use crate::{Letter, StoreError};
+use crate::{MailMessage, StoreError};
 
 /// Gives each letter the next id. Whoever comes after waits until these are there.
 pub(crate) async fn send(
@@ -42,7 +42,7 @@ pub(crate) async fn after(
     id: u64,
     not_from: u64,
     limit: u32,
-) -> Result<Vec<Letter>, StoreError> {
+) -> Result<Vec<MailMessage>, StoreError> {
     let rows = Statement::new(
         "SELECT id, sender, body FROM mail WHERE id > $1 AND sender <> $2 ORDER BY id LIMIT $3",
     )

@@ -1,8 +1,8 @@
-//! What became of a commit whose answer was lost.
+//! Finds out whether a commit happened whose answer was lost.
 //!
-//! Each commit leaves a random mark beside its revision. Whoever was cut off while it ended asks for the lock that the commit
-//! held: once that is to be had, it is over, and the mark is there or it is not. So a commit that happened is acknowledged,
-//! however late, and one that is refused did not happen.
+//! Each commit on a shared database writes a random mark beside its revision. When the connection breaks during COMMIT,
+//! [`resolve`] waits for the row lock that the commit held: once it has the lock, the commit is over, and its mark is there
+//! or not. So a commit that happened is acknowledged, however late, and a commit that is refused did not happen.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::database::Database;
 use crate::sql;
 use crate::{Cause, StoreError};
 
-/// How long the database may be away before the caller hears that nobody knows.
+/// How long the database may be unreachable before the caller gets [`StoreError::InDoubt`].
 const PATIENCE: Duration = Duration::from_secs(10);
-const ASK_AGAIN: Duration = Duration::from_millis(50);
+const RETRY_AFTER: Duration = Duration::from_millis(50);
 
-pub(super) fn new_mark() -> Result<i64, StoreError> {
+pub(crate) fn new_mark() -> Result<i64, StoreError> {
     let mut bytes = [0; 8];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| StoreError::unavailable("the machine has no randomness"))?;
@@ -26,7 +26,7 @@ pub(super) fn new_mark() -> Result<i64, StoreError> {
 }
 
 /// Whether the commit that would have written this revision with this mark did. `lost` is why its answer did not come.
-pub(super) async fn learn(
+pub(crate) async fn resolve(
     database: &Database,
     revision: Revision,
     mark: i64,
@@ -34,33 +34,33 @@ pub(super) async fn learn(
 ) -> Result<Revision, StoreError> {
     let give_up = Instant::now() + PATIENCE;
     loop {
-        match ask(database, revision).await {
+        match head_and_mark(database, revision).await {
             Ok((_, Some(found))) if found == mark => return Ok(revision),
-            // It was so long ago that the mark of whoever wrote it is forgotten.
+            // The revision is so old that its mark is deleted.
             Ok((head, None)) if head >= revision => {
                 return Err(StoreError::InDoubt {
                     source: Cause::from(lost),
                 });
             }
-            // Somebody else was first, after ours was undone.
+            // Another replica wrote this revision after ours was rolled back.
             Ok((head, _)) if head >= revision => return Err(StoreError::Moved { head }),
             Ok(_) => return Err(lost),
-            Err(away) if Instant::now() > give_up => {
+            Err(unreachable) if Instant::now() > give_up => {
                 return Err(StoreError::InDoubt {
-                    source: Cause::from(away),
+                    source: Cause::from(unreachable),
                 });
             }
-            Err(_) => sleep(ASK_AGAIN).await,
+            Err(_) => sleep(RETRY_AFTER).await,
         }
     }
 }
 
-/// The head, and who wrote this revision. Waits until the commit in question has let go of its lock.
-async fn ask(
+/// The head, and the mark of this revision. Waits until the commit in question has released its lock.
+async fn head_and_mark(
     database: &Database,
     revision: Revision,
 ) -> Result<(Revision, Option<i64>), StoreError> {
-    let mut tx = database.begin_alone().await?;
+    let mut tx = database.begin_exclusive().await?;
     let head = sql::revision::read(&mut tx).await?.head;
     let mark = sql::revision::marked(&mut tx, revision).await?;
     tx.roll_back().await?;

@@ -1,0 +1,114 @@
+//! What callers ask the store for, and what they get.
+
+use model::access::Audit;
+use model::change::{Changes, HostId, Revision, TargetRow, TaskRow};
+use model::event::{Event, EventKind};
+use model::job::{JobAction, JobId, JobRow, JobStatus, JobTaskRow};
+use model::topology::BusinessId;
+use model::{Namespace, Outcome, ProcessName, UnixMillis};
+
+/// Everything that a starting server needs in memory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Loaded {
+    pub revision: Revision,
+    /// Every live row. Of tasks only the open ones, with all their targets and outcomes; of jobs only the unfinished ones,
+    /// with all their tasks. No audit, no events, no contents.
+    pub changes: Changes,
+    /// The last snapshot of each shard, by number.
+    pub status: Vec<(u32, Vec<u8>)>,
+}
+
+/// A task with each target, in ordinal order, and how it ended if it has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTask {
+    pub task: TaskRow,
+    pub targets: Vec<(TargetRow, Option<Outcome>)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskSummary {
+    pub task: TaskRow,
+    pub n_targets: u32,
+    pub n_ended: u32,
+    pub n_ok: u32,
+}
+
+/// A job with all its tasks, in ordinal order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredJob {
+    pub job: JobRow,
+    pub tasks: Vec<JobTaskRow>,
+}
+
+/// Which jobs to read. A field that is None does not filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JobPage {
+    pub limit: u32,
+    /// The last id of the page before.
+    pub before: Option<JobId>,
+    pub business: Option<BusinessId>,
+    pub action: Option<JobAction>,
+    pub status: Option<JobStatus>,
+    pub user: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobSummary {
+    pub job: JobRow,
+    pub counts: JobCounts,
+}
+
+/// How many tasks of a job are in each status.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JobCounts {
+    pub pending: u32,
+    pub running: u32,
+    pub succeeded: u32,
+    pub failed: u32,
+    pub ignored: u32,
+}
+
+/// Which part of the audit trail to read. A field that is None does not filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditPage {
+    pub limit: u32,
+    /// The last id of the page before.
+    pub before: Option<u64>,
+    pub app: Option<String>,
+    pub user: Option<String>,
+    pub action: Option<String>,
+    /// The address of the caller.
+    pub from: Option<String>,
+    /// Only earlier rows.
+    pub until: Option<UnixMillis>,
+}
+
+/// Ids grow with time.
+pub type AuditRow = (u64, Audit);
+
+/// Which events to read. A field that is None does not filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventPage {
+    pub limit: u32,
+    /// The last id of the page before.
+    pub before: Option<u64>,
+    pub namespaces: Option<Vec<Namespace>>,
+    pub name: Option<ProcessName>,
+    pub hosts: Option<Vec<HostId>>,
+    pub kinds: Option<Vec<EventKind>>,
+    /// Only events of this time and later.
+    pub since: Option<UnixMillis>,
+    /// Only earlier events.
+    pub until: Option<UnixMillis>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// Rises in the order of arrival, and is never used again.
+    pub id: u64,
+    pub host: HostId,
+    pub event: Event,
+}
+
+/// A mail message: its id, the number of its sender, its body.
+pub type MailMessage = (u64, u64, Vec<u8>);
