@@ -22,8 +22,10 @@ const KEEP_TASKS_MS: i64 = 2 * 24 * 3600 * 1000;
 const KEEP_EVENTS_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How long jobs stay readable after they began.
 const KEEP_JOBS_MS: i64 = 30 * 24 * 3600 * 1000;
-/// How many revisions of tombstones are kept for replicas that were away.
-const KEEP_TOMBSTONES: u64 = 100_000;
+/// How many commits stay in the log, for replicas that were disconnected from the store.
+const KEEP_LOG: u64 = 100_000;
+/// How many commits stay in the log of a server without other replicas.
+const KEEP_LOG_ALONE: u64 = 1_000;
 
 pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
     let mut saves = 0_u32;
@@ -99,10 +101,14 @@ impl Control {
 
     async fn purge(&self) -> Result<(), store::StoreError> {
         let head = self.fleet().revision();
-        let tombstones = model::change::Revision(head.0.saturating_sub(KEEP_TOMBSTONES));
+        let keep = match self.is_alone() {
+            true => KEEP_LOG_ALONE,
+            false => KEEP_LOG,
+        };
+        let log_through = model::change::Revision(head.0.saturating_sub(keep));
         self.0
             .store
-            .purge(self.now().plus_millis(-KEEP_TASKS_MS), tombstones)
+            .purge(self.now().plus_millis(-KEEP_TASKS_MS), log_through)
             .await?;
         self.0
             .store

@@ -1,6 +1,6 @@
 //! Finds out whether a commit happened whose answer was lost.
 //!
-//! Each commit on a shared database writes a random mark beside its revision. When the connection breaks during COMMIT,
+//! Each commit writes a random mark into its log entry. When the connection breaks during COMMIT,
 //! [`resolve`] waits for the row lock that the commit held: once it has the lock, the commit is over, and its mark is there
 //! or not. So a commit that happened is acknowledged, however late, and a commit that is refused did not happen.
 
@@ -62,7 +62,7 @@ async fn head_and_mark(
 ) -> Result<(Revision, Option<i64>), StoreError> {
     let mut tx = database.begin_exclusive().await?;
     let head = sql::revision::read(&mut tx).await?.head;
-    let mark = sql::revision::marked(&mut tx, revision).await?;
+    let mark = sql::log::mark(&mut tx, revision).await?;
     tx.roll_back().await?;
     Ok((head, mark))
 }

@@ -36,7 +36,6 @@ pub use query::{
     AuditPage, AuditRow, EventPage, JobCounts, JobPage, JobSummary, Loaded, MailMessage,
     StoredEvent, StoredJob, StoredTask, TaskSummary,
 };
-use sql::Wanted;
 use sql::revision::Position;
 
 /// A handle on the store; clones share it. One method is one transaction, except opening and purges.
@@ -99,7 +98,7 @@ impl Store {
     pub async fn load(&self) -> Result<Loaded, StoreError> {
         transaction!(self, begin_read, |tx| Loaded {
             revision: sql::revision::read(tx).await?.head,
-            changes: sql::read(tx, Wanted::Live).await?,
+            changes: sql::read(tx).await?,
             status: sql::status::read(tx).await?,
         })
     }
@@ -131,16 +130,13 @@ impl Store {
                 }
                 advanced => advanced?,
             };
-            sql::write(&mut tx, revision, changes).await?;
-            if !self.is_shared() {
-                tx.commit().await?;
-                return Ok(revision);
-            }
             let mark = in_doubt::new_mark()?;
-            sql::revision::mark(&mut tx, revision, mark).await?;
+            sql::write(&mut tx, revision, mark, changes).await?;
             match tx.commit().await {
-                Ok(()) => Ok(revision),
-                Err(lost) => in_doubt::resolve(&self.database, revision, mark, lost).await,
+                Err(lost) if self.is_shared() => {
+                    in_doubt::resolve(&self.database, revision, mark, lost).await
+                }
+                ended => ended.map(|()| revision),
             }
         })
         .await
@@ -161,7 +157,7 @@ impl Store {
             } else if since < purged_through || since > head {
                 return Err(StoreError::TooOld { since });
             } else {
-                sql::read(tx, Wanted::Since(since)).await?
+                sql::log::changes_since(tx, since, head).await?
             };
             (head, changes)
         })
@@ -219,7 +215,7 @@ impl Store {
 
     /// The events that a commit added, by host and number: without those that existed before.
     pub async fn events_of(&self, revision: Revision) -> Result<Vec<(HostId, u64)>, StoreError> {
-        statement!(self, |conn| sql::event::of(conn, revision).await)
+        statement!(self, |conn| sql::log::events_of(conn, revision).await)
     }
 
     /// The last event that a webhook has delivered or skipped: at first, the last one before the webhook was created. None
@@ -263,22 +259,26 @@ impl Store {
         })
     }
 
-    /// Deletes ended tasks created before `before`, logins that expired before it, tombstones up to a revision, and contents
+    /// Deletes ended tasks created before `before`, logins that expired before it, log entries up to a revision, and contents
     /// that no config file refers to. A follower at an earlier revision must load everything again.
-    pub async fn purge(
-        &self,
-        before: UnixMillis,
-        tombstones_through: Revision,
-    ) -> Result<(), StoreError> {
+    ///
+    /// A log that is too large loses its oldest entries even if they are newer than `log_through`.
+    pub async fn purge(&self, before: UnixMillis, log_through: Revision) -> Result<(), StoreError> {
         let through = transaction!(self, begin_exclusive, |tx| {
-            let through = tombstones_through.min(sql::revision::read(tx).await?.head);
-            sql::purge::small(tx, before, through).await?;
+            sql::purge::logins(tx, before).await?;
+            let oversize = sql::log::oversize_through(tx).await?;
+            let head = sql::revision::read(tx).await?.head;
+            let through = log_through.max(oversize).min(head);
+            // Followers must know what is missing before the first entry is deleted.
+            sql::revision::set_purged(tx, through).await?;
             through
         })?;
-        while transaction!(self, begin_exclusive, |tx| {
-            let tombstones = sql::purge::tombstones(tx, through).await?;
-            sql::purge::tasks(tx, before).await? || tombstones
-        })? {}
+        while transaction!(self, begin_exclusive, |tx| sql::log::purge(tx, through)
+            .await?)?
+        {}
+        while transaction!(self, begin_exclusive, |tx| sql::purge::tasks(tx, before)
+            .await?)?
+        {}
         let mut checked_through = Some(Vec::new());
         while let Some(id) = checked_through {
             checked_through = transaction!(self, begin_exclusive, |tx| {

@@ -19,9 +19,10 @@ use crate::transaction::Transaction;
 use crate::{Cause, StoreError};
 pub(crate) use pulse::{Pulse, in_time};
 
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_supplier.sql"),
+    include_str!("../migrations/postgres/0003_commit_log.sql"),
 ];
 /// Any number will do, as long as no other program has it.
 const MIGRATION_LOCK: i64 = 0x006d_7573_7465_7200;

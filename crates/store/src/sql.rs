@@ -1,6 +1,6 @@
-//! The statements: one file per noun, each with its `write`, `gone` and `read`.
+//! The statements: one file per table or group of tables, each with its `write`, `gone` and `read`.
 //!
-//! The text is common to SQLite and PostgreSQL. Nothing here begins or ends a transaction: that is the engine's part.
+//! The text is the same for SQLite and PostgreSQL. Nothing here begins or ends a transaction: `Store` does.
 
 pub(crate) mod access;
 pub(crate) mod audit;
@@ -14,6 +14,7 @@ pub(crate) mod group;
 pub(crate) mod host;
 pub(crate) mod job;
 pub(crate) mod lease;
+pub(crate) mod log;
 pub(crate) mod mail;
 pub(crate) mod name;
 pub(crate) mod packed;
@@ -32,62 +33,56 @@ use model::change::{Changes, Revision};
 
 use crate::StoreError;
 pub(crate) use connection::{Connection, Row};
+use log::LogEntry;
 pub(crate) use statement::{Statement, Tuple, Value};
 
-/// Which rows of a table to read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    Live,
-    /// Changed after this revision, tombstones as well.
-    Since(Revision),
-}
-
-/// Writes everything that a commit changes, under its revision.
+/// Writes everything that a commit changes, and its log entry.
 pub(crate) async fn write(
     conn: &mut Connection,
     revision: Revision,
+    mark: i64,
     changes: &Changes,
 ) -> Result<(), StoreError> {
-    host::write(conn, revision, &changes.hosts).await?;
-    name::write(conn, revision, &changes.names).await?;
-    definition::gone(conn, revision, &changes.definitions_gone).await?;
-    definition::write(conn, revision, &changes.definitions).await?;
-    process::gone(conn, revision, &changes.processes_gone).await?;
-    process::write(conn, revision, &changes.processes).await?;
-    group::write(conn, revision, &changes.groups).await?;
-    task::write(conn, revision, &changes.tasks).await?;
-    task::target::write(conn, revision, &changes.targets).await?;
-    task::outcome::write(conn, revision, &changes.outcomes).await?;
-    event::write(conn, revision, &changes.events).await?;
-    access::write(conn, revision, changes).await?;
-    webhook::write(conn, revision, &changes.webhooks, &changes.webhooks_gone).await?;
-    topology::write(conn, revision, &changes.topology).await?;
-    job::write(conn, revision, &changes.jobs).await?;
-    job::task::write(conn, revision, &changes.job_tasks).await?;
-    config_template::write(conn, revision, &changes.templates).await?;
-    audit::write(conn, revision, &changes.audit).await
+    let mut entry = LogEntry::new(conn);
+    let log = &mut entry;
+    host::write(conn, log, &changes.hosts).await?;
+    name::write(conn, log, &changes.names).await?;
+    definition::gone(conn, log, &changes.definitions_gone).await?;
+    definition::write(conn, log, &changes.definitions).await?;
+    process::gone(conn, log, &changes.processes_gone).await?;
+    process::write(conn, log, &changes.processes).await?;
+    group::write(conn, log, &changes.groups).await?;
+    task::write(conn, log, &changes.tasks).await?;
+    task::target::write(conn, log, &changes.targets).await?;
+    task::outcome::write(conn, log, &changes.outcomes).await?;
+    event::write(conn, log, &changes.events).await?;
+    access::write(conn, log, changes).await?;
+    webhook::write(conn, log, &changes.webhooks, &changes.webhooks_gone).await?;
+    topology::write(conn, log, &changes.topology).await?;
+    let reopened = job::write(conn, log, &changes.jobs).await?;
+    job::task::write(conn, log, &changes.job_tasks, &reopened).await?;
+    config_template::write(conn, log, &changes.templates).await?;
+    audit::write(conn, &changes.audit).await?;
+    entry.write(conn, revision, mark).await
 }
 
-/// Reads everything; no audit, no contents, and of events only new ones.
-pub(crate) async fn read(conn: &mut Connection, wanted: Wanted) -> Result<Changes, StoreError> {
+/// Reads everything that a server keeps in memory: no audit, no contents, no events.
+pub(crate) async fn read(conn: &mut Connection) -> Result<Changes, StoreError> {
     let mut changes = Changes {
-        hosts: host::read(conn, wanted).await?,
-        names: name::read(conn, wanted).await?,
-        groups: group::read(conn, wanted).await?,
-        tasks: task::read(conn, wanted).await?,
-        targets: task::target::read(conn, wanted).await?,
-        outcomes: task::outcome::read(conn, wanted).await?,
-        topology: topology::read(conn, wanted).await?,
-        templates: config_template::read(conn, wanted).await?,
+        hosts: host::read(conn).await?,
+        names: name::read(conn).await?,
+        definitions: definition::read(conn).await?,
+        processes: process::read(conn).await?,
+        groups: group::read(conn).await?,
+        tasks: task::read_open(conn).await?,
+        targets: task::target::read_open(conn).await?,
+        outcomes: task::outcome::read_open(conn).await?,
+        webhooks: webhook::read(conn).await?,
+        topology: topology::read(conn).await?,
+        templates: config_template::read(conn).await?,
         ..Changes::default()
     };
-    definition::read(conn, wanted, &mut changes).await?;
-    process::read(conn, wanted, &mut changes).await?;
-    job::read(conn, wanted, &mut changes).await?;
-    access::read(conn, wanted, &mut changes).await?;
-    (changes.webhooks, changes.webhooks_gone) = webhook::read(conn, wanted).await?;
-    if let Wanted::Since(since) = wanted {
-        changes.events = event::read(conn, since).await?;
-    }
+    job::read_open(conn, &mut changes).await?;
+    access::read(conn, &mut changes).await?;
     Ok(changes)
 }

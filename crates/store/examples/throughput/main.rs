@@ -9,10 +9,10 @@ mod registration;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use database::MeasuredDatabase;
 use model::change::{Changes, HostId, OutcomeRow, TargetRow, TaskRow};
 use model::spec::Probe;
 use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
-use database::MeasuredDatabase;
 use registration::{N_HOSTS, registration, spec};
 use store::Store;
 

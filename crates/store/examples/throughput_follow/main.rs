@@ -38,7 +38,10 @@ async fn measure(database: MeasuredDatabase) -> anyhow::Result<Figures> {
     let mut figures = Figures::new();
 
     let times = commits(&store, 0..N_REGISTRATIONS, None).await?;
-    figures.push(("new registrations/s, 10,000 a commit", rate(&times, N_HOSTS)));
+    figures.push((
+        "new registrations/s, 10,000 a commit",
+        rate(&times, N_HOSTS),
+    ));
     store.close().await;
     let megabytes = database.n_bytes()? as f64 / 1e6;
     figures.push(("MB on disk after 1,000,000", format!("{megabytes:.0}")));
@@ -46,12 +49,18 @@ async fn measure(database: MeasuredDatabase) -> anyhow::Result<Figures> {
     let store = Store::open(&database.url()).await?;
     let times = commits(&store, (0..N_REGISTRATIONS).step_by(10), None).await?;
     figures.push(("repeated registrations/s", rate(&times, N_HOSTS)));
-    figures.push(("ms to follow 10,000 registrations", follow(&store, 5, None).await?));
+    figures.push((
+        "ms to follow 10,000 registrations",
+        follow(&store, 5, None).await?,
+    ));
 
     let small = (0..N_SMALL).map(|n| n % N_REGISTRATIONS);
     let times = commits(&store, small, Some(2)).await?;
     figures.push(("commits/s, 2 processes each", rate(&times, 1)));
-    figures.push(("ms to follow such a commit", follow(&store, 300, Some(2)).await?));
+    figures.push((
+        "ms to follow such a commit",
+        follow(&store, 300, Some(2)).await?,
+    ));
 
     let times = deletions(&store).await?;
     figures.push(("deletions/s, 10,000 a commit", rate(&times, N_HOSTS)));
@@ -88,11 +97,7 @@ fn cut(n: u32, head: Revision, n_processes: Option<usize>) -> Changes {
 }
 
 /// The median time of `changes_since` after one commit.
-async fn follow(
-    store: &Store,
-    n_times: u32,
-    n_processes: Option<usize>,
-) -> anyhow::Result<String> {
+async fn follow(store: &Store, n_times: u32, n_processes: Option<usize>) -> anyhow::Result<String> {
     let mut times = Vec::new();
     for n in 0..n_times {
         let head = store.head().await?;

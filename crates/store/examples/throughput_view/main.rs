@@ -11,6 +11,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Instant;
 
+use database::MeasuredDatabase;
 use model::change::{Changes, Revision};
 use model::config_template::{
     ConfigFileRow, ContentId, ContentRow, FileState, TemplateChanges, TemplateId, VersionId,
@@ -21,7 +22,6 @@ use model::topology::{
     ServiceId, ServiceRow, TopologyChanges, ViewProcessRow,
 };
 use model::{Code, Host, UnixMillis};
-use database::MeasuredDatabase;
 use store::{JobPage, Store};
 
 const N_PROCESSES: u32 = 1_000_000;
@@ -58,7 +58,11 @@ async fn main() -> anyhow::Result<()> {
     files(&store).await?;
     gone(&store).await?;
     store.close().await;
-    println!("{:<44} {:>10.1} MB", "file", database.n_bytes()? as f64 / 1e6);
+    println!(
+        "{:<44} {:>10.1} MB",
+        "file",
+        database.n_bytes()? as f64 / 1e6
+    );
     Ok(())
 }
 

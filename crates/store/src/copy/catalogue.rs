@@ -8,7 +8,7 @@ use crate::database::Database;
 use crate::sql::{Connection, Statement};
 
 /// What is only of the moment, or of one database.
-const LEFT_OUT: [&str; 5] = ["schema_version", "commits", "leases", "mailbox", "mail"];
+const LEFT_OUT: [&str; 4] = ["schema_version", "leases", "mailbox", "mail"];
 /// The tables whose ids the database gives, and never again.
 pub(super) const NUMBERED: [&str; 2] = ["events", "audit"];
 /// It always has one row, which says that nothing was ever committed, at first.

@@ -1,22 +1,17 @@
-//! The audit trail: written with the change that it tells of, never changed.
+//! The audit trail: written in the commit that it describes, never changed.
 
 use model::UnixMillis;
 use model::access::Audit;
-use model::change::Revision;
 
 use super::fields::Fields;
-use super::rows::{insert, int};
+use super::rows::insert;
 use super::{Connection, Statement};
 use crate::{AuditPage, AuditRow, StoreError};
 
-pub(crate) async fn write(
-    conn: &mut Connection,
-    revision: Revision,
-    rows: &[Audit],
-) -> Result<(), StoreError> {
+pub(crate) async fn write(conn: &mut Connection, rows: &[Audit]) -> Result<(), StoreError> {
     insert(
         conn,
-        "INSERT INTO audit (at, app, user_name, from_addr, request_id, action, object, detail, revision) ",
+        "INSERT INTO audit (at, app, user_name, from_addr, request_id, action, object, detail) ",
         "",
         rows,
         |tuple, row| {
@@ -28,8 +23,7 @@ pub(crate) async fn write(
                 .push_bind(row.request_id.as_str())
                 .push_bind(row.action.as_str())
                 .push_bind(row.object.as_str())
-                .push_bind(row.detail.as_str())
-                .push_bind(int(revision.0));
+                .push_bind(row.detail.as_str());
         },
     )
     .await

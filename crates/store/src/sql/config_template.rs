@@ -1,21 +1,21 @@
 //! Config templates and their versions as documents; files and contents in tables of their own.
 
 pub(crate) mod content;
-mod file;
+pub(crate) mod file;
 
-use model::change::Revision;
 use model::config_template::{TemplateChanges, TemplateId, TemplateRow, VersionId, VersionRow};
 
+use super::Connection;
 use super::document::{self, document};
-use super::{Connection, Wanted};
+use super::log::{LogEntry, LoggedTable};
 use crate::StoreError;
 
-document!(TemplateRow, TemplateId, "config_templates");
-document!(VersionRow, VersionId, "template_versions");
+document!(TemplateRow, TemplateId, ConfigTemplates);
+document!(VersionRow, VersionId, TemplateVersions);
 
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     changes: &TemplateChanges,
 ) -> Result<(), StoreError> {
     let TemplateChanges {
@@ -26,26 +26,19 @@ pub(crate) async fn write(
         files,
         contents,
     } = changes;
-    document::gone::<TemplateRow>(conn, revision, templates_gone).await?;
-    document::write(conn, revision, templates).await?;
-    document::gone::<VersionRow>(conn, revision, versions_gone).await?;
-    document::write(conn, revision, versions).await?;
-    file::write(conn, revision, files).await?;
+    document::gone::<TemplateRow>(conn, log, templates_gone).await?;
+    document::write(conn, log, templates).await?;
+    document::gone::<VersionRow>(conn, log, versions_gone).await?;
+    document::write(conn, log, versions).await?;
+    file::write(conn, log, files).await?;
     content::write(conn, contents).await
 }
 
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<TemplateChanges, StoreError> {
-    let (templates, templates_gone) = document::read(conn, wanted).await?;
-    let (versions, versions_gone) = document::read(conn, wanted).await?;
+pub(crate) async fn read(conn: &mut Connection) -> Result<TemplateChanges, StoreError> {
     Ok(TemplateChanges {
-        templates,
-        templates_gone,
-        versions,
-        versions_gone,
-        files: file::read(conn, wanted).await?,
-        contents: Vec::new(),
+        templates: document::read(conn).await?,
+        versions: document::read(conn).await?,
+        files: file::read(conn).await?,
+        ..TemplateChanges::default()
     })
 }

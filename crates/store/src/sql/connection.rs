@@ -7,9 +7,10 @@ use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Postgres, Row as _, Sqlite, Type};
 
+use super::log::LoggedValue;
 use super::statement::Statement;
-use crate::StoreError;
 use crate::postgres::{Pulse, in_time};
+use crate::{Cause, StoreError};
 
 /// One of a pool's connections.
 ///
@@ -127,6 +128,11 @@ impl Connection {
         }
     }
 
+    /// Whether the database cannot store a NUL in a text.
+    pub(super) fn replaces_nul(&self) -> bool {
+        matches!(self.inner, Some(Inner::Postgres(..)))
+    }
+
     /// The time in milliseconds, as an expression in SQL: the database's own.
     pub(crate) fn now(&self) -> &'static str {
         match self.inner.as_ref().expect("it is not given back") {
@@ -163,13 +169,59 @@ impl Row {
     }
 }
 
-/// What both databases can put into a column.
+/// A type that a column of either database, or a value of the commit log, can be read as.
 pub(crate) trait Column<'r>:
     Decode<'r, Sqlite> + Type<Sqlite> + Decode<'r, Postgres> + Type<Postgres>
 {
+    fn from_logged(value: LoggedValue<'r>) -> Result<Self, Cause>;
 }
 
-impl<'r, T> Column<'r> for T where
-    T: Decode<'r, Sqlite> + Type<Sqlite> + Decode<'r, Postgres> + Type<Postgres>
+impl<'r> Column<'r> for i64 {
+    fn from_logged(value: LoggedValue<'r>) -> Result<Self, Cause> {
+        match value {
+            LoggedValue::Int(number) => Ok(number),
+            LoggedValue::Null | LoggedValue::Bytes(_) => Err("a value is no number".into()),
+        }
+    }
+}
+
+impl<'r> Column<'r> for &'r [u8] {
+    fn from_logged(value: LoggedValue<'r>) -> Result<Self, Cause> {
+        match value {
+            LoggedValue::Bytes(bytes) => Ok(bytes),
+            LoggedValue::Null | LoggedValue::Int(_) => {
+                Err("a value is neither text nor bytes".into())
+            }
+        }
+    }
+}
+
+impl<'r> Column<'r> for Vec<u8> {
+    fn from_logged(value: LoggedValue<'r>) -> Result<Self, Cause> {
+        <&[u8]>::from_logged(value).map(<[u8]>::to_vec)
+    }
+}
+
+impl<'r> Column<'r> for &'r str {
+    fn from_logged(value: LoggedValue<'r>) -> Result<Self, Cause> {
+        Ok(str::from_utf8(<&[u8]>::from_logged(value)?)?)
+    }
+}
+
+impl<'r> Column<'r> for String {
+    fn from_logged(value: LoggedValue<'r>) -> Result<Self, Cause> {
+        <&str>::from_logged(value).map(str::to_owned)
+    }
+}
+
+impl<'r, T: Column<'r>> Column<'r> for Option<T>
+where
+    Self: Decode<'r, Sqlite> + Type<Sqlite> + Decode<'r, Postgres> + Type<Postgres>,
 {
+    fn from_logged(value: LoggedValue<'r>) -> Result<Self, Cause> {
+        match value {
+            LoggedValue::Null => Ok(None),
+            value => T::from_logged(value).map(Some),
+        }
+    }
 }

@@ -1,21 +1,21 @@
-//! Things that are kept whole, as JSON under a number, in tables that all look alike.
+//! Rows stored as JSON under a number, in tables with the same columns.
 
-use model::change::Revision;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::Connection;
+use super::log::{LogEntry, LoggedTable};
 use super::packed::{Packed, Record, small};
-use super::rows::{bury, insert, int, ordered};
-use super::{Connection, Wanted};
-use crate::StoreError;
+use super::rows::{delete, ordered, upsert};
+use crate::{Cause, StoreError};
 
-/// Some of them in one text: the longest are of a few megabytes.
-const PIECE: usize = 128;
+/// Rows that are read in one text: the longest take a few megabytes.
+const BATCH: usize = 128;
 
 pub(crate) trait Document: Sized {
     type Id: Copy;
     type Body: Serialize + DeserializeOwned;
-    const TABLE: &'static str;
+    const TABLE: LoggedTable;
 
     fn id(&self) -> Self::Id;
     fn number(id: Self::Id) -> u32;
@@ -26,11 +26,11 @@ pub(crate) trait Document: Sized {
 
 /// A row that is its own body.
 macro_rules! document {
-    ($row:ty, $id:ident, $table:literal) => {
+    ($row:ty, $id:ident, $table:ident) => {
         impl $crate::sql::document::Document for $row {
             type Id = $id;
             type Body = Self;
-            const TABLE: &'static str = $table;
+            const TABLE: LoggedTable = LoggedTable::$table;
 
             fn id(&self) -> $id {
                 self.id
@@ -54,22 +54,22 @@ pub(crate) use document;
 
 pub(crate) async fn write<D: Document>(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[D],
 ) -> Result<(), StoreError> {
     let number = |row: &D| D::number(row.id());
-    insert(
+    upsert(
         conn,
-        &format!("INSERT INTO {} (id, body, revision, gone) ", D::TABLE),
-        " ON CONFLICT (id) DO UPDATE SET body = excluded.body, revision = excluded.revision, gone = 0",
+        log,
+        D::TABLE,
+        [
+            &format!("INSERT INTO {} (id, body) ", D::TABLE.name()),
+            " ON CONFLICT (id) DO UPDATE SET body = excluded.body",
+        ],
         &ordered(rows, |a, b| number(a).cmp(&number(b))),
         |tuple, row| {
             let body = serde_json::to_string(row.body()).expect("documents have only string keys");
-            tuple
-                .push_bind(i64::from(number(row)))
-                .push_bind(body)
-                .push_bind(int(revision.0))
-                .push("0");
+            tuple.push_bind(i64::from(number(row))).push_bind(body);
         },
     )
     .await
@@ -77,38 +77,27 @@ pub(crate) async fn write<D: Document>(
 
 pub(crate) async fn gone<D: Document>(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     ids: &[D::Id],
 ) -> Result<(), StoreError> {
-    let update = format!("UPDATE {} SET body = ''", D::TABLE);
-    bury(conn, &update, "id", revision, ids, |list, id| {
+    delete(conn, log, D::TABLE, "id", ids, |list, id| {
         list.push_bind(i64::from(D::number(*id)));
     })
     .await
 }
 
-/// Live ones and tombstones.
-pub(crate) async fn read<D: Document>(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<(Vec<D>, Vec<D::Id>), StoreError> {
+pub(crate) async fn read<D: Document>(conn: &mut Connection) -> Result<Vec<D>, StoreError> {
     let packed = Packed {
-        table: D::TABLE,
+        table: D::TABLE.name(),
         n_keys: 1,
         numbers: ["id"],
         texts: ["body"],
-        gone: "gone",
-        piece: PIECE,
+        batch: BATCH,
     };
-    let (mut live, mut gone) = (Vec::new(), Vec::new());
-    let take = |row: Record<'_, 1, 1>| {
-        let id = D::id_of(small(row.numbers[0])?);
-        match row.gone {
-            true => gone.push(id),
-            false => live.push(D::new(id, serde_json::from_str(row.texts[0])?)),
-        }
-        Ok(())
-    };
-    packed.read(conn, wanted, take).await?;
-    Ok((live, gone))
+    packed.read(conn, decode).await
+}
+
+pub(crate) fn decode<D: Document>(record: Record<'_, 1, 1>) -> Result<D, Cause> {
+    let id = D::id_of(small(record.numbers[0])?);
+    Ok(D::new(id, serde_json::from_str(record.texts[0])?))
 }

@@ -1,78 +1,65 @@
-//! Events. (host, seq) is unique, and what is there stays as it is. Ids rise in the order of arrival and are never used
-//! again, so that whoever has read up to one misses nothing.
+//! Events. (host, seq) is unique, and a stored event never changes. Ids rise in the order of arrival and are never reused, so
+//! a reader that continues after an id misses nothing.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
-use model::change::{EventRow, HostId, Revision};
+use model::change::{EventRow, HostId};
 use model::event::EventKind;
 use model::{Namespace, ProcessName};
 
 use super::fields::Fields;
-use super::rows::{fetch, insert, int, ordered};
-use super::{Connection, Row, Statement, Wanted};
+use super::log::{LogEntry, LoggedTable, RowKind};
+use super::rows::{chunks, int, ordered, values};
+use super::{Connection, Row, Statement, Value};
 use crate::{EventPage, StoreError, StoredEvent};
 
 const SELECT: &str = "SELECT id, host, body FROM events WHERE ";
 
+/// Logs only the events that are new.
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[EventRow],
 ) -> Result<(), StoreError> {
-    insert(
-        conn,
-        "INSERT INTO events (host, seq, at, namespace, name, kind, body, revision) ",
-        " ON CONFLICT (host, seq) DO NOTHING",
-        &ordered(rows, |a, b| (a.host, a.seq).cmp(&(b.host, b.seq))),
-        |tuple, row| {
+    let rows = ordered(rows, |a, b| (a.host, a.seq).cmp(&(b.host, b.seq)));
+    for chunk in chunks(conn, &rows) {
+        let insert = "INSERT INTO events (host, seq, body, at, namespace, name, kind) ";
+        let mut statement = values(insert, chunk, |tuple, row| {
             let body = serde_json::to_string(&row.event).expect("events have only string keys");
             tuple
                 .push_bind(i64::from(row.host.0))
                 .push_bind(int(row.seq))
+                .push_bind(body)
                 .push_bind(row.event.at.0)
                 .push_bind(row.event.process.namespace.as_str())
                 .push_bind(row.event.process.name.as_str())
-                .push_bind(row.event.kind.as_str())
-                .push_bind(body)
-                .push_bind(int(revision.0));
-        },
-    )
-    .await
+                .push_bind(row.event.kind.as_str());
+        });
+        let mut logged = statement.values().to_vec();
+        statement.push(" ON CONFLICT (host, seq) DO NOTHING RETURNING host, seq");
+        let mut inserted = HashSet::new();
+        for row in &statement.fetch_all(conn).await? {
+            inserted.insert([Value::Int(row.get(0)?), Value::Int(row.get(1)?)]);
+        }
+        let n_columns = logged.len() / chunk.len();
+        if inserted.len() < chunk.len() {
+            let new = logged
+                .chunks(n_columns)
+                .filter(|row| inserted.contains(&row[..2]));
+            logged = Vec::from_iter(new.flatten().cloned());
+        }
+        log.add(LoggedTable::Events, RowKind::Live, inserted.len(), &logged);
+    }
+    Ok(())
 }
 
-pub(crate) async fn read(
-    conn: &mut Connection,
-    since: Revision,
-) -> Result<Vec<EventRow>, StoreError> {
-    let select = "SELECT host, seq, body FROM events";
-    let rows = fetch(conn, select, "", "id", Wanted::Since(since)).await?;
-    rows.iter()
-        .map(|row| {
-            let fields = Fields::new("events", 2, row);
-            Ok(EventRow {
-                host: HostId(fields.number(0)?),
-                seq: fields.unsigned(1)?,
-                event: fields.json(2)?,
-            })
-        })
-        .collect()
-}
-
-/// Those that came with this revision. What was there already has kept its own.
-pub(crate) async fn of(
-    conn: &mut Connection,
-    revision: Revision,
-) -> Result<Vec<(HostId, u64)>, StoreError> {
-    let rows = Statement::new("SELECT host, seq FROM events WHERE revision = $1")
-        .bind(int(revision.0))
-        .fetch_all(conn)
-        .await?;
-    rows.iter()
-        .map(|row| {
-            let fields = Fields::new("events", 2, row);
-            Ok((HostId(fields.number(0)?), fields.unsigned(1)?))
-        })
-        .collect()
+pub(crate) fn decode(fields: &Fields<'_, '_>) -> Result<EventRow, StoreError> {
+    Ok(EventRow {
+        host: HostId(fields.number(0)?),
+        seq: fields.unsigned(1)?,
+        event: fields.json(2)?,
+    })
 }
 
 /// In the order of arrival.

@@ -1,24 +1,29 @@
-//! Hosts. Once named, a host stays.
+//! Hosts. A host is never deleted.
 
-use model::change::{HostId, HostRow, Revision};
+use model::change::{HostId, HostRow};
 use model::host::{parse_cloud, parse_ip};
 use model::{AgentId, Host, UnixMillis};
 
 use super::fields::Fields;
-use super::rows::{fetch, insert, int, ordered};
-use super::{Connection, Wanted};
+use super::log::{LogEntry, LoggedTable};
+use super::rows::{ordered, upsert};
+use super::{Connection, Statement};
 use crate::StoreError;
 
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[HostRow],
 ) -> Result<(), StoreError> {
-    insert(
+    upsert(
         conn,
-        "INSERT INTO hosts (id, cloud, ip, agent_id, enrolled_at, supplier, revision) ",
-        " ON CONFLICT (id) DO UPDATE SET cloud = excluded.cloud, ip = excluded.ip, agent_id = excluded.agent_id, \
-         enrolled_at = excluded.enrolled_at, supplier = excluded.supplier, revision = excluded.revision",
+        log,
+        LoggedTable::Hosts,
+        [
+            "INSERT INTO hosts (id, cloud, ip, agent_id, enrolled_at, supplier) ",
+            " ON CONFLICT (id) DO UPDATE SET cloud = excluded.cloud, ip = excluded.ip, agent_id = excluded.agent_id, \
+             enrolled_at = excluded.enrolled_at, supplier = excluded.supplier",
+        ],
         &ordered(rows, |a, b| a.id.cmp(&b.id)),
         |tuple, row| {
             tuple
@@ -27,36 +32,36 @@ pub(crate) async fn write(
                 .push_bind(row.host.ip.to_string())
                 .push_bind(row.agent_id.as_ref().map(AgentId::as_str))
                 .push_bind(row.enrolled_at.0)
-                .push_bind(row.supplier)
-                .push_bind(int(revision.0));
+                .push_bind(row.supplier);
         },
     )
     .await
 }
 
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<Vec<HostRow>, StoreError> {
-    let select = "SELECT id, cloud, ip, agent_id, enrolled_at, supplier FROM hosts";
-    let rows = fetch(conn, select, "", "id", wanted).await?;
+pub(crate) async fn read(conn: &mut Connection) -> Result<Vec<HostRow>, StoreError> {
+    let rows = Statement::new(
+        "SELECT id, cloud, ip, agent_id, enrolled_at, supplier FROM hosts ORDER BY id",
+    )
+    .fetch_all(conn)
+    .await?;
     rows.iter()
-        .map(|row| {
-            let fields = Fields::new("hosts", 1, row);
-            let agent_id: Option<&str> = fields.get(3)?;
-            Ok(HostRow {
-                id: HostId(fields.number(0)?),
-                host: Host {
-                    cloud: parse_cloud(fields.get(1)?).map_err(|e| fields.corrupt(e))?,
-                    ip: fields.parse(2, parse_ip)?,
-                },
-                agent_id: agent_id
-                    .map(AgentId::parse)
-                    .transpose()
-                    .map_err(|e| fields.corrupt(e))?,
-                enrolled_at: UnixMillis(fields.get(4)?),
-                supplier: fields.get(5)?,
-            })
-        })
+        .map(|row| decode(&Fields::new("hosts", 1, row)))
         .collect()
+}
+
+pub(crate) fn decode(fields: &Fields<'_, '_>) -> Result<HostRow, StoreError> {
+    let agent_id: Option<&str> = fields.get(3)?;
+    Ok(HostRow {
+        id: HostId(fields.number(0)?),
+        host: Host {
+            cloud: parse_cloud(fields.get(1)?).map_err(|e| fields.corrupt(e))?,
+            ip: fields.parse(2, parse_ip)?,
+        },
+        agent_id: agent_id
+            .map(AgentId::parse)
+            .transpose()
+            .map_err(|e| fields.corrupt(e))?,
+        enrolled_at: UnixMillis(fields.get(4)?),
+        supplier: fields.get(5)?,
+    })
 }

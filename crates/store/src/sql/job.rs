@@ -1,90 +1,98 @@
-//! Jobs as JSON, with the columns that lists are filtered by, and the number of their tasks in each status.
+//! Jobs as JSON, with the columns that lists filter by, and the number of their tasks in each status.
 
 pub(crate) mod task;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-use model::change::{Changes, Revision};
+use model::change::Changes;
 use model::job::{JobId, JobRow};
 
 use super::fields::Fields;
-use super::rows::{chunks, fetch, insert, int, ordered};
-use super::{Connection, Statement, Wanted};
+use super::log::{LogEntry, LoggedTable};
+use super::rows::{chunks, ordered, upsert};
+use super::{Connection, Statement};
 use crate::{JobCounts, JobPage, JobSummary, StoreError, StoredJob};
 
-/// A job that `purge` is about to delete stays as it is.
+/// Writes jobs, except those that `purge` is about to delete. Answers which finished jobs are open again.
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[JobRow],
-) -> Result<(), StoreError> {
-    let reopened = reopened(conn, rows).await?;
-    task::touch(conn, revision, &reopened).await?;
-    insert(
+) -> Result<Vec<JobId>, StoreError> {
+    let ids = Vec::from_iter(rows.iter().map(|row| row.id));
+    let stored = stored(conn, &ids).await?;
+    let is_purged = |id: &JobId| stored.get(id).is_some_and(|job| job.is_purged);
+    let was_over = |id: &JobId| stored.get(id).is_some_and(|job| job.is_over);
+    let mut rows = ordered(rows, |a, b| a.id.cmp(&b.id));
+    rows.retain(|row| !is_purged(&row.id));
+    upsert(
         conn,
-        "INSERT INTO jobs (id, business, action, user_name, created_at, status, is_over, body, revision, gone) ",
-        " ON CONFLICT (id) DO UPDATE SET business = excluded.business, action = excluded.action, \
-         user_name = excluded.user_name, created_at = excluded.created_at, status = excluded.status, \
-         is_over = excluded.is_over, body = excluded.body, revision = excluded.revision WHERE jobs.gone = 0",
-        &ordered(rows, |a, b| a.id.cmp(&b.id)),
+        log,
+        LoggedTable::Jobs,
+        [
+            "INSERT INTO jobs (id, body, business, action, user_name, created_at, status, is_over, gone) ",
+            " ON CONFLICT (id) DO UPDATE SET body = excluded.body, business = excluded.business, \
+             action = excluded.action, user_name = excluded.user_name, created_at = excluded.created_at, \
+             status = excluded.status, is_over = excluded.is_over",
+        ],
+        &rows,
         |tuple, row| {
             let body = serde_json::to_string(row).expect("jobs have only string keys");
             tuple
                 .push_bind(i64::from(row.id.0))
+                .push_bind(body)
                 .push_bind(i64::from(row.business.0))
                 .push_bind(row.action.as_str())
                 .push_bind(row.user.as_str())
                 .push_bind(row.created_at.0)
                 .push_bind(row.status.as_str())
                 .push_bind(i64::from(row.status.is_over()))
-                .push_bind(body)
-                .push_bind(int(revision.0))
                 .push("0");
         },
     )
     .await?;
-    match rows.iter().map(|row| row.id.0).max() {
-        Some(last) => remember_last(conn, last).await,
-        None => Ok(()),
+    if let Some(last) = rows.last() {
+        remember_last(conn, last.id).await?;
     }
+    let reopened = rows
+        .iter()
+        .filter(|row| !row.status.is_over() && was_over(&row.id));
+    Ok(reopened.map(|row| row.id).collect())
 }
 
-/// Those that were over and now go on. Whoever follows has forgotten their tasks.
-async fn reopened(conn: &mut Connection, rows: &[JobRow]) -> Result<Vec<i64>, StoreError> {
-    let open = rows.iter().filter(|row| !row.status.is_over());
-    let open: Vec<i64> = open.map(|row| i64::from(row.id.0)).collect();
-    there(
-        conn,
-        "SELECT id FROM jobs WHERE is_over = 1 AND gone = 0 AND id IN (",
-        &open,
-    )
-    .await
+struct StoredStatus {
+    is_over: bool,
+    is_purged: bool,
 }
 
-/// Those of these ids that a query finds.
-async fn there(
+/// The jobs of these ids that exist.
+async fn stored(
     conn: &mut Connection,
-    select: &'static str,
-    ids: &[i64],
-) -> Result<Vec<i64>, StoreError> {
-    let mut found = Vec::new();
+    ids: &[JobId],
+) -> Result<HashMap<JobId, StoredStatus>, StoreError> {
+    let mut found = HashMap::new();
     for chunk in chunks(conn, ids) {
-        let mut query = Statement::new(select);
+        let mut query = Statement::new("SELECT id, is_over, gone FROM jobs WHERE id IN (");
         let mut list = query.list();
         chunk.iter().for_each(|id| {
-            list.push_bind(*id);
+            list.push_bind(i64::from(id.0));
         });
         query.push(")");
         for row in &query.fetch_all(conn).await? {
-            found.push(row.get(0)?);
+            let fields = Fields::new("jobs", 1, row);
+            let status = StoredStatus {
+                is_over: fields.get::<i64>(1)? != 0,
+                is_purged: fields.get::<i64>(2)? != 0,
+            };
+            found.insert(JobId(fields.number(0)?), status);
         }
     }
     Ok(found)
 }
 
-async fn remember_last(conn: &mut Connection, last: u32) -> Result<(), StoreError> {
+async fn remember_last(conn: &mut Connection, last: JobId) -> Result<(), StoreError> {
     Statement::new("UPDATE revision SET last_job = $1 WHERE one = 1 AND last_job < $1")
-        .bind(i64::from(last))
+        .bind(i64::from(last.0))
         .execute(conn)
         .await?;
     Ok(())
@@ -97,25 +105,20 @@ pub(crate) async fn last_id(conn: &mut Connection) -> Result<JobId, StoreError> 
     Ok(JobId(Fields::new("revision", 1, &row).number(1)?))
 }
 
-/// Live jobs are those that are not over, with all their tasks.
-pub(crate) async fn read(
+/// The unfinished jobs, with all their tasks.
+pub(crate) async fn read_open(
     conn: &mut Connection,
-    wanted: Wanted,
     changes: &mut Changes,
 ) -> Result<(), StoreError> {
-    let select = "SELECT id, body FROM jobs";
-    for row in &fetch(conn, select, " WHERE is_over = 0", "id", wanted).await? {
-        changes.jobs.push(Fields::new("jobs", 1, row).json(1)?);
-    }
-    match wanted {
-        Wanted::Live => {
-            for job in &changes.jobs {
-                changes
-                    .job_tasks
-                    .append(&mut task::of_job(conn, job.id).await?);
-            }
-        }
-        Wanted::Since(_) => changes.job_tasks = task::read(conn, wanted).await?,
+    let rows = Statement::new("SELECT id, body FROM jobs WHERE is_over = 0 ORDER BY id")
+        .fetch_all(conn)
+        .await?;
+    for row in &rows {
+        let job: JobRow = Fields::new("jobs", 1, row).json(1)?;
+        changes
+            .job_tasks
+            .append(&mut task::of_job(conn, job.id).await?);
+        changes.jobs.push(job);
     }
     Ok(())
 }
@@ -175,10 +178,4 @@ pub(crate) async fn page(
             })
         })
         .collect()
-}
-
-/// Which of these jobs there are.
-async fn known(conn: &mut Connection, ids: &[i64]) -> Result<HashSet<i64>, StoreError> {
-    let found = there(conn, "SELECT id FROM jobs WHERE gone = 0 AND id IN (", ids).await?;
-    Ok(found.into_iter().collect())
 }

@@ -1,49 +1,51 @@
-//! (namespace, name) pairs. Once given, a name stays.
+//! (namespace, name) pairs. A name is never deleted.
 
 use model::FullName;
-use model::change::{NameId, NameRow, Revision};
+use model::change::{NameId, NameRow};
 
 use super::fields::Fields;
-use super::rows::{fetch, insert, int, ordered};
-use super::{Connection, Wanted};
+use super::log::{LogEntry, LoggedTable};
+use super::rows::{ordered, upsert};
+use super::{Connection, Statement};
 use crate::StoreError;
 
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[NameRow],
 ) -> Result<(), StoreError> {
-    insert(
+    upsert(
         conn,
-        "INSERT INTO names (id, namespace, name, revision) ",
-        " ON CONFLICT (id) DO UPDATE SET namespace = excluded.namespace, name = excluded.name, \
-         revision = excluded.revision",
+        log,
+        LoggedTable::Names,
+        [
+            "INSERT INTO names (id, namespace, name) ",
+            " ON CONFLICT (id) DO UPDATE SET namespace = excluded.namespace, name = excluded.name",
+        ],
         &ordered(rows, |a, b| a.id.cmp(&b.id)),
         |tuple, row| {
             tuple
                 .push_bind(i64::from(row.id.0))
                 .push_bind(row.name.namespace.as_str())
-                .push_bind(row.name.name.as_str())
-                .push_bind(int(revision.0));
+                .push_bind(row.name.name.as_str());
         },
     )
     .await
 }
 
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<Vec<NameRow>, StoreError> {
-    let select = "SELECT id, namespace, name FROM names";
-    let rows = fetch(conn, select, "", "id", wanted).await?;
+pub(crate) async fn read(conn: &mut Connection) -> Result<Vec<NameRow>, StoreError> {
+    let rows = Statement::new("SELECT id, namespace, name FROM names ORDER BY id")
+        .fetch_all(conn)
+        .await?;
     rows.iter()
-        .map(|row| {
-            let fields = Fields::new("names", 1, row);
-            Ok(NameRow {
-                id: NameId(fields.number(0)?),
-                name: FullName::parse_registered(fields.get(1)?, fields.get(2)?)
-                    .map_err(|e| fields.corrupt(e))?,
-            })
-        })
+        .map(|row| decode(&Fields::new("names", 1, row)))
         .collect()
+}
+
+pub(crate) fn decode(fields: &Fields<'_, '_>) -> Result<NameRow, StoreError> {
+    let name = FullName::parse_registered(fields.get(1)?, fields.get(2)?);
+    Ok(NameRow {
+        id: NameId(fields.number(0)?),
+        name: name.map_err(|e| fields.corrupt(e))?,
+    })
 }

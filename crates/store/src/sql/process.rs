@@ -1,25 +1,30 @@
-//! Processes: the big table, numbers only.
+//! Processes: the largest table, numbers only.
 
-use model::change::{Changes, DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
+use model::change::{DefinitionId, HostId, NameId, ProcessId, ProcessRow, Revision};
 use model::topology::BkProcessId;
 use model::{Flag, UnixMillis};
 
+use super::Connection;
+use super::log::{LogEntry, LoggedTable};
 use super::packed::{Packed, Record, small};
-use super::rows::{bury, insert, int, ordered};
-use super::{Connection, Wanted};
+use super::rows::{delete, int, ordered, upsert};
 use crate::{Cause, StoreError};
 
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[ProcessRow],
 ) -> Result<(), StoreError> {
-    insert(
+    upsert(
         conn,
-        "INSERT INTO processes (id, host, name, definition, flag, managed, registered_at, incarnation, owner, revision, gone) ",
-        " ON CONFLICT (id) DO UPDATE SET host = excluded.host, name = excluded.name, definition = excluded.definition, \
-         flag = excluded.flag, managed = excluded.managed, registered_at = excluded.registered_at, \
-         incarnation = excluded.incarnation, owner = excluded.owner, revision = excluded.revision, gone = 0",
+        log,
+        LoggedTable::Processes,
+        [
+            "INSERT INTO processes (id, host, name, definition, flag, managed, registered_at, incarnation, owner) ",
+            " ON CONFLICT (id) DO UPDATE SET host = excluded.host, name = excluded.name, \
+             definition = excluded.definition, flag = excluded.flag, managed = excluded.managed, \
+             registered_at = excluded.registered_at, incarnation = excluded.incarnation, owner = excluded.owner",
+        ],
         &ordered(rows, |a, b| a.id.cmp(&b.id)),
         |tuple, row| {
             tuple
@@ -31,9 +36,7 @@ pub(crate) async fn write(
                 .push_bind(i64::from(row.managed))
                 .push_bind(row.registered_at.0)
                 .push_bind(int(row.incarnation.0))
-                .push_bind(row.owner.map_or(NO_OWNER, |owner| i64::from(owner.0)))
-                .push_bind(int(revision.0))
-                .push("0");
+                .push_bind(row.owner.map_or(NO_OWNER, |owner| i64::from(owner.0)));
         },
     )
     .await
@@ -41,17 +44,16 @@ pub(crate) async fn write(
 
 pub(crate) async fn gone(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     ids: &[ProcessId],
 ) -> Result<(), StoreError> {
-    let update = "UPDATE processes SET flag = 0";
-    bury(conn, update, "id", revision, ids, |list, id| {
+    delete(conn, log, LoggedTable::Processes, "id", ids, |list, id| {
         list.push_bind(i64::from(id.0));
     })
     .await
 }
 
-/// In place of NULL, which would leave a hole in a packed row.
+/// Instead of NULL, which a packed row cannot hold.
 const NO_OWNER: i64 = -1;
 
 const PACKED: Packed<9, 0> = Packed {
@@ -69,29 +71,16 @@ const PACKED: Packed<9, 0> = Packed {
         "owner",
     ],
     texts: [],
-    gone: "gone",
-    piece: 16_384,
+    batch: 16_384,
 };
 
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-    changes: &mut Changes,
-) -> Result<(), StoreError> {
-    let take = |row: Record<'_, 9, 0>| {
-        let id = ProcessId(small(row.numbers[0])?);
-        match row.gone {
-            true => changes.processes_gone.push(id),
-            false => changes.processes.push(decode(id, row.numbers)?),
-        }
-        Ok(())
-    };
-    PACKED.read(conn, wanted, take).await
+pub(crate) async fn read(conn: &mut Connection) -> Result<Vec<ProcessRow>, StoreError> {
+    PACKED.read(conn, decode).await
 }
 
-fn decode(id: ProcessId, numbers: [i64; 9]) -> Result<ProcessRow, Cause> {
+pub(crate) fn decode(record: Record<'_, 9, 0>) -> Result<ProcessRow, Cause> {
     let [
-        _,
+        id,
         host,
         name,
         definition,
@@ -100,10 +89,10 @@ fn decode(id: ProcessId, numbers: [i64; 9]) -> Result<ProcessRow, Cause> {
         registered_at,
         incarnation,
         owner,
-    ] = numbers;
+    ] = record.numbers;
     let flag = u8::try_from(flag).map_err(|_| format!("{flag} is no flag"))?;
     Ok(ProcessRow {
-        id,
+        id: ProcessId(small(id)?),
         host: HostId(small(host)?),
         name: NameId(small(name)?),
         definition: DefinitionId(small(definition)?),

@@ -1,14 +1,12 @@
-//! Forgetting what is old.
+//! Deletes old rows, in batches.
 
 use model::UnixMillis;
-use model::change::Revision;
 
 use super::rows::int;
 use super::{Connection, Statement};
 use crate::StoreError;
 
-/// What one transaction deletes, about: writers wait no longer than that takes.
-const MAX_TOMBSTONES: i64 = 20_000;
+/// About as many rows as one transaction deletes: writers wait no longer than that takes.
 const MAX_TARGETS: i64 = 20_000;
 const MAX_TASKS: i64 = 1_000;
 const MAX_EVENTS: i64 = 2_000;
@@ -16,37 +14,8 @@ const MAX_JOBS: i64 = 1_000;
 const MAX_JOB_TASKS: i64 = 5_000;
 const MAX_CONTENTS: i64 = 500;
 
-/// Says in the counter how far tombstones go, and deletes all but the many ones; old logins as well.
-pub(crate) async fn small(
-    conn: &mut Connection,
-    before: UnixMillis,
-    through: Revision,
-) -> Result<(), StoreError> {
-    let tables = [
-        "definitions",
-        "process_groups",
-        "apps",
-        "users",
-        "join_tokens",
-        "logins",
-        "webhooks",
-        "businesses",
-        "sets",
-        "modules",
-        "config_templates",
-        "template_versions",
-    ];
-    Statement::new("UPDATE revision SET purged_through = $1 WHERE one = 1 AND purged_through < $1")
-        .bind(int(through.0))
-        .execute(conn)
-        .await?;
-    for table in tables {
-        let delete = format!("DELETE FROM {table} WHERE gone = 1 AND revision <= $1");
-        Statement::new(delete)
-            .bind(int(through.0))
-            .execute(conn)
-            .await?;
-    }
+/// Deletes the logins that expired before a moment.
+pub(crate) async fn logins(conn: &mut Connection, before: UnixMillis) -> Result<(), StoreError> {
     Statement::new("DELETE FROM logins WHERE expires_at <> 0 AND expires_at < $1")
         .bind(before.0)
         .execute(conn)
@@ -64,36 +33,6 @@ pub(crate) async fn events(conn: &mut Connection, before: UnixMillis) -> Result<
     .execute(conn)
     .await?;
     Ok(deleted > 0)
-}
-
-/// The tables that may hold many tombstones, each with its key.
-const BIG: [(&str, &str); 6] = [
-    ("processes", "id"),
-    ("machines", "id"),
-    ("services", "id"),
-    ("programs", "id"),
-    ("view_processes", "id"),
-    ("config_files", "process, local_inst_id, template"),
-];
-
-/// Deletes some tombstones of the big tables; answers whether there may be more.
-pub(crate) async fn tombstones(
-    conn: &mut Connection,
-    through: Revision,
-) -> Result<bool, StoreError> {
-    let mut room = MAX_TOMBSTONES;
-    for (table, key) in BIG {
-        let delete = format!(
-            "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE gone = 1 AND revision <= $1 LIMIT $2)"
-        );
-        let deleted = Statement::new(delete)
-            .bind(int(through.0))
-            .bind(room)
-            .execute(conn)
-            .await?;
-        room -= int(deleted);
-    }
-    Ok(room < MAX_TOMBSTONES)
 }
 
 /// Deletes some ended tasks with all that belongs to them; answers whether there may be more.
@@ -133,9 +72,9 @@ pub(crate) async fn tasks(conn: &mut Connection, before: UnixMillis) -> Result<b
     Ok(true)
 }
 
-/// Deletes some tasks of old jobs, and the jobs that have none left; answers whether there may be more.
+/// Deletes some tasks of old jobs, and the jobs without tasks; answers whether there may be more.
 ///
-/// A job is marked before its tasks go, so that nobody sees a part of it.
+/// A job is marked before its tasks are deleted, so that no reader sees a job without some of its tasks.
 pub(crate) async fn jobs(conn: &mut Connection, before: UnixMillis) -> Result<bool, StoreError> {
     let marked = Statement::new(
         "UPDATE jobs SET gone = 1 WHERE id IN (SELECT id FROM jobs WHERE is_over = 1 AND gone = 0 AND created_at < $1 \
@@ -144,16 +83,14 @@ pub(crate) async fn jobs(conn: &mut Connection, before: UnixMillis) -> Result<bo
     .bind(before.0)
     .bind(MAX_JOBS)
     .execute(conn)
-    .await?
-    ;
+    .await?;
     let tasks = Statement::new(
         "DELETE FROM job_tasks WHERE (job, ordinal) IN (SELECT job, ordinal FROM job_tasks WHERE job IN \
          (SELECT id FROM jobs WHERE gone = 1) LIMIT $1)",
     )
     .bind(MAX_JOB_TASKS)
     .execute(conn)
-    .await?
-    ;
+    .await?;
     if int(tasks) < MAX_JOB_TASKS {
         Statement::new("DELETE FROM jobs WHERE gone = 1")
             .execute(conn)
@@ -162,7 +99,7 @@ pub(crate) async fn jobs(conn: &mut Connection, before: UnixMillis) -> Result<bo
     Ok(marked > 0 || tasks > 0)
 }
 
-/// Looks at some contents after `after` and deletes those that no file refers to; answers where to go on, if anywhere.
+/// Deletes those of the next contents after `after` that no file refers to; answers where to continue, None at the end.
 pub(crate) async fn contents(
     conn: &mut Connection,
     after: &[u8],

@@ -1,7 +1,7 @@
-//! The one-row counter that puts all commits in order.
+//! The one-row counter that orders all commits.
 //!
-//! Its row is locked from the moment a commit takes the next revision until it ends: so they end in the order of their
-//! revisions, and none is missing.
+//! A commit locks its row from taking the next revision until its end: so commits end in the order of their revisions, and no
+//! revision is missing.
 
 use model::change::Revision;
 
@@ -9,16 +9,11 @@ use super::rows::int;
 use super::{Connection, Statement};
 use crate::StoreError;
 
-/// So many marks are kept, at least: more commits than happen while somebody asks for the fate of one.
-const MARKS: u64 = 10_000;
-/// How many commits pass between two times that old marks are forgotten.
-const FORGET_EACH: u64 = 500;
-
-/// Where the store stands.
+/// Which commits the store has, and which of them are still in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) head: Revision,
-    /// Tombstones up to here may be missing.
+    /// Log entries up to here may be missing.
     pub(crate) purged_through: Revision,
 }
 
@@ -32,7 +27,7 @@ pub(crate) async fn read(conn: &mut Connection) -> Result<Position, StoreError> 
     })
 }
 
-/// Takes the next revision, if the head is still where the change was planned.
+/// Takes the next revision, if the head is still the one that the change was planned against.
 pub(crate) async fn advance(
     conn: &mut Connection,
     planned_at: Revision,
@@ -50,33 +45,11 @@ pub(crate) async fn advance(
     }
 }
 
-/// Leaves the mark of whoever wrote a revision.
-pub(crate) async fn mark(
-    conn: &mut Connection,
-    revision: Revision,
-    mark: i64,
-) -> Result<(), StoreError> {
-    Statement::new("INSERT INTO commits (revision, mark) VALUES ($1, $2)")
-        .bind(int(revision.0))
-        .bind(mark)
+/// Records that log entries up to `through` are being purged.
+pub(crate) async fn set_purged(conn: &mut Connection, through: Revision) -> Result<(), StoreError> {
+    Statement::new("UPDATE revision SET purged_through = $1 WHERE one = 1 AND purged_through < $1")
+        .bind(int(through.0))
         .execute(conn)
         .await?;
-    if revision.0.is_multiple_of(FORGET_EACH) {
-        Statement::new("DELETE FROM commits WHERE revision < $1")
-            .bind(int(revision.0.saturating_sub(MARKS)))
-            .execute(conn)
-            .await?;
-    }
     Ok(())
-}
-
-/// The mark of whoever wrote it, if it was written and is not long past.
-pub(crate) async fn marked(
-    conn: &mut Connection,
-    revision: Revision,
-) -> Result<Option<i64>, StoreError> {
-    Statement::new("SELECT mark FROM commits WHERE revision = $1")
-        .bind(int(revision.0))
-        .fetch_value(conn)
-        .await
 }

@@ -1,20 +1,19 @@
-//! Many rows in few statements.
+//! Writes and deletes many rows in few statements.
 //!
 //! Multi-row VALUES come in a handful of sizes only, so that each statement is prepared once and then found in the
 //! connection's cache.
 
 use std::cmp::Ordering;
 
-use model::change::Revision;
-
-use super::{Connection, Row, Statement, Tuple, Wanted};
+use super::log::{LogEntry, LoggedTable, RowKind};
+use super::{Connection, Statement, Tuple};
 use crate::StoreError;
 
 /// Rows per statement. SQLite takes 32,766 parameters and PostgreSQL 65,535: 1024 rows of up to 31 columns.
-/// Most commits are of a few rows, and each statement is a way to the server and back.
+/// Most commits have a few rows, and each statement is a round trip to the server.
 const CHUNKS: [usize; 9] = [1024, 256, 64, 16, 8, 4, 3, 2, 1];
 
-/// Cuts rows into the pieces that statements are made for.
+/// Cuts rows into chunks of the sizes that statements are prepared for.
 pub(crate) fn chunks<'r, T>(
     conn: &Connection,
     mut rows: &'r [T],
@@ -29,8 +28,8 @@ pub(crate) fn chunks<'r, T>(
     })
 }
 
-/// In the order of their keys, and of equal keys only the last: PostgreSQL takes no key twice in one statement, and every
-/// B-tree likes order.
+/// The rows sorted by key, of equal keys only the last: PostgreSQL refuses a key twice in one statement, and B-trees are
+/// fastest in order.
 pub(crate) fn ordered<T>(rows: &[T], compare: impl Fn(&T, &T) -> Ordering) -> Vec<&T> {
     let mut rows: Vec<&T> = rows.iter().collect();
     rows.sort_by(|a, b| compare(a, b));
@@ -44,7 +43,7 @@ pub(crate) fn ordered<T>(rows: &[T], compare: impl Fn(&T, &T) -> Ordering) -> Ve
     rows
 }
 
-/// `head` VALUES (…), (…) `tail`, as often as it takes.
+/// `head` VALUES (…), (…) `tail`, in as many statements as it takes.
 pub(crate) async fn insert<T>(
     conn: &mut Connection,
     head: &str,
@@ -54,6 +53,24 @@ pub(crate) async fn insert<T>(
 ) -> Result<(), StoreError> {
     for chunk in chunks(conn, rows) {
         let mut statement = values(head, chunk, &mut bind);
+        statement.push(tail);
+        statement.execute(conn).await?;
+    }
+    Ok(())
+}
+
+/// Like [`insert`], and logs the bound values. The first of them are the key.
+pub(crate) async fn upsert<T>(
+    conn: &mut Connection,
+    log: &mut LogEntry,
+    table: LoggedTable,
+    [head, tail]: [&str; 2],
+    rows: &[T],
+    mut bind: impl FnMut(&mut Tuple<'_>, &T),
+) -> Result<(), StoreError> {
+    for chunk in chunks(conn, rows) {
+        let mut statement = values(head, chunk, &mut bind);
+        log.add(table, RowKind::Live, chunk.len(), statement.values());
         statement.push(tail);
         statement.execute(conn).await?;
     }
@@ -71,49 +88,46 @@ pub(crate) fn values<T>(
     statement
 }
 
-/// `update`, gone = 1, revision = … WHERE `key` IN (…), as often as it takes.
-pub(crate) async fn bury<T>(
+/// Deletes the rows with these keys, and logs the keys.
+pub(crate) async fn delete<T>(
     conn: &mut Connection,
-    update: &str,
+    log: &mut LogEntry,
+    table: LoggedTable,
     key: &'static str,
-    revision: Revision,
     keys: &[T],
     bind: impl Fn(&mut Tuple<'_>, &T),
 ) -> Result<(), StoreError> {
     for chunk in chunks(conn, keys) {
-        let mut statement = Statement::new(update.to_owned());
-        statement.push(", gone = 1, revision = ");
-        statement.push_bind(int(revision.0));
-        statement
-            .push(" WHERE gone = 0 AND ")
-            .push(key)
-            .push(" IN (");
+        let mut statement =
+            Statement::new(format!("DELETE FROM {} WHERE {key} IN (", table.name()));
         let mut list = statement.list();
         chunk.iter().for_each(|key| bind(&mut list, key));
+        log.add(table, RowKind::Gone, chunk.len(), statement.values());
         statement.push(")");
         statement.execute(conn).await?;
     }
     Ok(())
 }
 
-/// Runs `select` with the condition that picks what is wanted, in the order of the key, and of revisions before it.
-pub(crate) async fn fetch(
+/// Deletes rows that say themselves that they are gone: they are logged like rows that are written.
+pub(crate) async fn delete_empty<T>(
     conn: &mut Connection,
-    select: &'static str,
-    live: &'static str,
+    log: &mut LogEntry,
+    table: LoggedTable,
     key: &'static str,
-    wanted: Wanted,
-) -> Result<Vec<Row>, StoreError> {
-    let mut statement = Statement::new(select);
-    match wanted {
-        Wanted::Live => statement.push(live).push(" ORDER BY "),
-        Wanted::Since(since) => statement
-            .push(" WHERE revision > ")
-            .push_bind(int(since.0))
-            .push(" ORDER BY revision, "),
-    };
-    statement.push(key);
-    statement.fetch_all(conn).await
+    rows: &[T],
+    bind_row: impl Fn(&mut Tuple<'_>, &T),
+    bind_key: impl Fn(&mut Tuple<'_>, &T),
+) -> Result<(), StoreError> {
+    for chunk in chunks(conn, rows) {
+        let logged = values("", chunk, &bind_row);
+        log.add(table, RowKind::Live, chunk.len(), logged.values());
+        let delete = format!("DELETE FROM {} WHERE ({key}) IN (", table.name());
+        let mut statement = values(&delete, chunk, &bind_key);
+        statement.push(")");
+        statement.execute(conn).await?;
+    }
+    Ok(())
 }
 
 /// SQL has no unsigned numbers; the bits survive the round trip.

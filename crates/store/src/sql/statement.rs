@@ -15,7 +15,7 @@ use sqlx::{Arguments as _, AssertSqlSafe};
 use super::connection::{Column, Connection, Row};
 use crate::StoreError;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Value {
     Int(Option<i64>),
     Text(Option<String>),
@@ -38,13 +38,24 @@ pub(crate) struct Tuple<'s> {
 }
 
 impl Value {
-    /// The same, as PostgreSQL can have it.
+    /// The value as PostgreSQL stores it.
     pub(crate) fn without_nul(self) -> Self {
         match self {
             Self::Text(Some(text)) if text.contains('\0') => {
                 Self::Text(Some(without_nul(&text).into_owned()))
             }
+            Self::Shared(Some(text)) if text.contains('\0') => {
+                Self::Shared(Some(without_nul(&text).into()))
+            }
             value @ (Self::Int(_) | Self::Text(_) | Self::Shared(_) | Self::Bytes(_)) => value,
+        }
+    }
+
+    pub(super) fn has_nul(&self) -> bool {
+        match self {
+            Self::Text(Some(text)) => text.contains('\0'),
+            Self::Shared(Some(text)) => text.contains('\0'),
+            Self::Text(None) | Self::Shared(None) | Self::Int(_) | Self::Bytes(_) => false,
         }
     }
 }
@@ -136,6 +147,10 @@ impl Statement {
 
     pub(super) fn is_kept(&self) -> bool {
         self.is_kept
+    }
+
+    pub(super) fn values(&self) -> &[Value] {
+        &self.values
     }
 
     pub(super) fn for_sqlite(

@@ -1,49 +1,53 @@
-//! Tasks, each with its counts: how many targets, how many ended, how many well.
+//! Tasks, each with its counts: targets, ended targets, successful targets.
 
 pub(crate) mod outcome;
 pub(crate) mod target;
 
 use std::collections::HashMap;
 
-use model::change::{Revision, TaskRow};
+use model::change::TaskRow;
 use model::{TaskId, UnixMillis};
 
 use super::fields::Fields;
-use super::rows::{fetch, insert, int, ordered};
-use super::{Connection, Row, Statement, Wanted};
+use super::log::{LogEntry, LoggedTable};
+use super::rows::{int, ordered, upsert};
+use super::{Connection, Row, Statement};
 use crate::{StoreError, StoredTask, TaskSummary};
 
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[TaskRow],
 ) -> Result<(), StoreError> {
-    insert(
+    upsert(
         conn,
-        "INSERT INTO tasks (id, created_at, app, user_name, revision) ",
-        " ON CONFLICT (id) DO UPDATE SET created_at = excluded.created_at, app = excluded.app, \
-         user_name = excluded.user_name, revision = excluded.revision",
+        log,
+        LoggedTable::Tasks,
+        [
+            "INSERT INTO tasks (id, created_at, app, user_name) ",
+            " ON CONFLICT (id) DO UPDATE SET created_at = excluded.created_at, app = excluded.app, \
+             user_name = excluded.user_name",
+        ],
         &ordered(rows, |a, b| a.id.cmp(&b.id)),
         |tuple, row| {
             tuple
                 .push_bind(int(row.id.number()))
                 .push_bind(row.created_at.0)
                 .push_bind(row.app.as_str())
-                .push_bind(row.user.as_str())
-                .push_bind(int(revision.0));
+                .push_bind(row.user.as_str());
         },
     )
     .await
 }
 
-/// Live tasks are those with a target that has not ended.
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<Vec<TaskRow>, StoreError> {
-    let select = "SELECT id, created_at, app, user_name FROM tasks";
-    let rows = fetch(conn, select, " WHERE n_ended < n_targets", "id", wanted).await?;
-    rows.iter().map(decode).collect()
+/// The open tasks: those with a target that has not ended.
+pub(crate) async fn read_open(conn: &mut Connection) -> Result<Vec<TaskRow>, StoreError> {
+    let rows = Statement::new(
+        "SELECT id, created_at, app, user_name FROM tasks WHERE n_ended < n_targets ORDER BY id",
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.iter().map(|row| decode(&fields(row))).collect()
 }
 
 pub(crate) async fn one(
@@ -64,7 +68,7 @@ pub(crate) async fn one(
         .map(|row| (row.op_id, row.outcome))
         .collect();
     Ok(Some(StoredTask {
-        task: decode(&row)?,
+        task: decode(&fields(&row))?,
         targets: targets
             .into_iter()
             .map(|target| {
@@ -92,7 +96,7 @@ pub(crate) async fn list(
         .map(|row| {
             let fields = fields(row);
             Ok(TaskSummary {
-                task: decode(row)?,
+                task: decode(&fields)?,
                 n_targets: fields.number(4)?,
                 n_ended: fields.number(5)?,
                 n_ok: fields.number(6)?,
@@ -101,12 +105,11 @@ pub(crate) async fn list(
         .collect()
 }
 
-fn fields(row: &Row) -> Fields<'_> {
+fn fields(row: &Row) -> Fields<'_, '_> {
     Fields::new("tasks", 1, row)
 }
 
-fn decode(row: &Row) -> Result<TaskRow, StoreError> {
-    let fields = fields(row);
+pub(crate) fn decode(fields: &Fields<'_, '_>) -> Result<TaskRow, StoreError> {
     Ok(TaskRow {
         id: TaskId::from_number(fields.unsigned(0)?),
         created_at: UnixMillis(fields.get(1)?),

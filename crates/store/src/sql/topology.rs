@@ -1,29 +1,29 @@
 //! The process view: most of it documents, services and processes in tables of their own.
 
-mod service;
-mod view_process;
+pub(crate) mod service;
+pub(crate) mod view_process;
 
 use std::sync::Arc;
 
-use model::change::Revision;
 use model::topology::{
     BkHostId, BusinessId, BusinessRow, CloudRow, MachineRow, ModuleId, ModuleRow, Program,
     ProgramId, ProgramRow, SetId, SetRow, TopologyChanges,
 };
 
+use super::Connection;
 use super::document::{self, Document, document};
-use super::{Connection, Wanted};
+use super::log::{LogEntry, LoggedTable};
 use crate::StoreError;
 
-document!(BusinessRow, BusinessId, "businesses");
-document!(SetRow, SetId, "sets");
-document!(ModuleRow, ModuleId, "modules");
-document!(MachineRow, BkHostId, "machines");
+document!(BusinessRow, BusinessId, Businesses);
+document!(SetRow, SetId, Sets);
+document!(ModuleRow, ModuleId, Modules);
+document!(MachineRow, BkHostId, Machines);
 
 impl Document for CloudRow {
     type Id = u32;
     type Body = Self;
-    const TABLE: &'static str = "clouds";
+    const TABLE: LoggedTable = LoggedTable::Clouds;
 
     fn id(&self) -> u32 {
         self.id
@@ -45,7 +45,7 @@ impl Document for CloudRow {
 impl Document for ProgramRow {
     type Id = ProgramId;
     type Body = Program;
-    const TABLE: &'static str = "programs";
+    const TABLE: LoggedTable = LoggedTable::Programs;
 
     fn id(&self) -> ProgramId {
         self.id
@@ -67,7 +67,7 @@ impl Document for ProgramRow {
 
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     changes: &TopologyChanges,
 ) -> Result<(), StoreError> {
     let TopologyChanges {
@@ -87,51 +87,33 @@ pub(crate) async fn write(
         processes,
         processes_gone,
     } = changes;
-    document::gone::<BusinessRow>(conn, revision, businesses_gone).await?;
-    document::write(conn, revision, businesses).await?;
-    document::write(conn, revision, clouds).await?;
-    document::gone::<SetRow>(conn, revision, sets_gone).await?;
-    document::write(conn, revision, sets).await?;
-    document::gone::<ModuleRow>(conn, revision, modules_gone).await?;
-    document::write(conn, revision, modules).await?;
-    document::gone::<MachineRow>(conn, revision, machines_gone).await?;
-    document::write(conn, revision, machines).await?;
-    service::gone(conn, revision, services_gone).await?;
-    service::write(conn, revision, services).await?;
-    document::gone::<ProgramRow>(conn, revision, programs_gone).await?;
-    document::write(conn, revision, programs).await?;
-    view_process::gone(conn, revision, processes_gone).await?;
-    view_process::write(conn, revision, processes).await
+    document::gone::<BusinessRow>(conn, log, businesses_gone).await?;
+    document::write(conn, log, businesses).await?;
+    document::write(conn, log, clouds).await?;
+    document::gone::<SetRow>(conn, log, sets_gone).await?;
+    document::write(conn, log, sets).await?;
+    document::gone::<ModuleRow>(conn, log, modules_gone).await?;
+    document::write(conn, log, modules).await?;
+    document::gone::<MachineRow>(conn, log, machines_gone).await?;
+    document::write(conn, log, machines).await?;
+    service::gone(conn, log, services_gone).await?;
+    service::write(conn, log, services).await?;
+    document::gone::<ProgramRow>(conn, log, programs_gone).await?;
+    document::write(conn, log, programs).await?;
+    view_process::gone(conn, log, processes_gone).await?;
+    view_process::write(conn, log, processes).await
 }
 
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<TopologyChanges, StoreError> {
-    let (businesses, businesses_gone) = document::read(conn, wanted).await?;
-    // Nothing takes a cloud area away.
-    let (clouds, _) = document::read(conn, wanted).await?;
-    let (sets, sets_gone) = document::read(conn, wanted).await?;
-    let (modules, modules_gone) = document::read(conn, wanted).await?;
-    let (machines, machines_gone) = document::read(conn, wanted).await?;
-    let (services, services_gone) = service::read(conn, wanted).await?;
-    let (programs, programs_gone) = document::read(conn, wanted).await?;
-    let (processes, processes_gone) = view_process::read(conn, wanted).await?;
+pub(crate) async fn read(conn: &mut Connection) -> Result<TopologyChanges, StoreError> {
     Ok(TopologyChanges {
-        businesses,
-        businesses_gone,
-        clouds,
-        sets,
-        sets_gone,
-        modules,
-        modules_gone,
-        machines,
-        machines_gone,
-        services,
-        services_gone,
-        programs,
-        programs_gone,
-        processes,
-        processes_gone,
+        businesses: document::read(conn).await?,
+        clouds: document::read(conn).await?,
+        sets: document::read(conn).await?,
+        modules: document::read(conn).await?,
+        machines: document::read(conn).await?,
+        services: service::read(conn).await?,
+        programs: document::read(conn).await?,
+        processes: view_process::read(conn).await?,
+        ..TopologyChanges::default()
     })
 }

@@ -10,6 +10,7 @@
 mod conformance;
 mod copy;
 mod crash;
+mod migrate;
 mod picture;
 mod place;
 mod postgres;

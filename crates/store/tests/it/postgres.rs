@@ -24,7 +24,7 @@ async fn it_is_shared() {
 async fn a_store_of_a_newer_program_is_refused() {
     let mut place = Place::postgres();
     place.open().await.close().await;
-    meddle(
+    change_directly(
         &mut place,
         "INSERT INTO schema_version (version) VALUES (99)",
     );
@@ -63,7 +63,7 @@ async fn a_row_that_cannot_be_read_is_named() {
     ] {
         let head = store.head().await.unwrap();
         store.commit(head, &some::everything()).await.unwrap();
-        meddle(&mut place, damage);
+        change_directly(&mut place, damage);
         match store.load().await.unwrap_err() {
             StoreError::Corrupt {
                 table: t, id: i, ..
@@ -77,7 +77,7 @@ async fn a_row_that_cannot_be_read_is_named() {
 async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
     let mut place = Place::postgres();
     let store = place.open().await;
-    meddle(
+    change_directly(
         &mut place,
         "CREATE FUNCTION full_disk() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'disk full'; END $$ LANGUAGE plpgsql; \
          CREATE TRIGGER full_disk BEFORE INSERT ON audit EXECUTE FUNCTION full_disk()",
@@ -92,7 +92,7 @@ async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
         assert!(source.to_string().contains("disk full"), "{source}");
     }
     assert_eq!(store.load().await.unwrap(), store::Loaded::default());
-    meddle(&mut place, "DROP TRIGGER full_disk ON audit");
+    change_directly(&mut place, "DROP TRIGGER full_disk ON audit");
     assert_eq!(
         store.commit(Revision(0), &changes).await.unwrap(),
         Revision(1)
@@ -150,7 +150,7 @@ async fn a_password_is_never_shown() {
     );
 }
 
-/// Changes the data behind the store's back.
-fn meddle(place: &mut Place, statement: &str) {
+/// Changes the data without the store.
+fn change_directly(place: &mut Place, statement: &str) {
     place.server().execute(statement).unwrap();
 }

@@ -4,7 +4,7 @@ mod plan;
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use model::change::Revision;
+use model::change::{Changes, Revision};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 use store::{Store, StoreError};
@@ -72,7 +72,7 @@ async fn a_file_that_is_no_database_is_unavailable() {
 async fn a_store_of_a_newer_program_is_refused() {
     let place = Place::sqlite();
     place.open().await.close().await;
-    meddle(&place, "INSERT INTO schema_version (version) VALUES (99)").await;
+    change_directly(&place, "INSERT INTO schema_version (version) VALUES (99)").await;
     let refused = Store::open(&place.url()).await.unwrap_err();
     assert!(
         matches!(refused, StoreError::TooNew { found: 99, .. }),
@@ -158,19 +158,65 @@ async fn a_row_that_cannot_be_read_is_named() {
             .commit(Revision(0), &some::everything())
             .await
             .unwrap();
-        meddle(&place, damage).await;
-        let loading = store.load().await.map(drop);
-        let following = store.changes_since(Revision(0)).await.map(drop);
-        for result in [loading, following] {
-            match result.unwrap_err() {
-                StoreError::Corrupt {
-                    table: t, id: i, ..
-                } if t == table => {
-                    assert!(i.contains(id), "{damage}: {i}");
-                }
-                other => panic!("{damage}: {other:?}"),
+        change_directly(&place, damage).await;
+        match store.load().await.unwrap_err() {
+            StoreError::Corrupt {
+                table: t, id: i, ..
+            } if t == table => {
+                assert!(i.contains(id), "{damage}: {i}");
             }
+            other => panic!("{damage}: {other:?}"),
         }
+    }
+}
+
+#[tokio::test]
+async fn a_log_entry_that_cannot_be_read_is_named() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    let apps = Changes {
+        apps: vec![some::app(1)],
+        ..Changes::default()
+    };
+    store.commit(Revision(0), &apps).await.unwrap();
+    for (damage, table, id) in [
+        // The first letter of the body is an opening brace.
+        (
+            "UPDATE commit_log SET body = CAST(replace(CAST(body AS TEXT), '{', '[') AS BLOB)",
+            "apps",
+            "app'1",
+        ),
+        (
+            "UPDATE commit_log SET body = substr(body, 1, 20)",
+            "commit_log",
+            "1048576",
+        ),
+    ] {
+        change_directly(&place, damage).await;
+        match store.changes_since(Revision(0)).await.unwrap_err() {
+            StoreError::Corrupt {
+                table: t, id: i, ..
+            } => assert_eq!((t, &*i), (table, id)),
+            other => panic!("{damage}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_follower_of_a_log_with_a_gap_must_load_again() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    for n in 0..5 {
+        let changes = some::asked(n as u32, 1);
+        store.commit(Revision(n), &changes).await.unwrap();
+    }
+    change_directly(&place, "DELETE FROM commit_log WHERE id >> 20 = 3").await;
+    for since in [0, 1, 2] {
+        let refused = store.changes_since(Revision(since)).await.unwrap_err();
+        assert!(matches!(refused, StoreError::TooOld { .. }), "{refused:?}");
+    }
+    for since in [3, 4, 5] {
+        store.changes_since(Revision(since)).await.unwrap();
     }
 }
 
@@ -179,7 +225,7 @@ async fn a_row_that_cannot_be_read_is_named() {
 async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
     let place = Place::sqlite();
     let store = place.open().await;
-    meddle(
+    change_directly(
         &place,
         "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ROLLBACK, 'disk full'); END",
     )
@@ -194,7 +240,7 @@ async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
         assert!(source.to_string().contains("disk full"), "{source}");
     }
     assert_eq!(store.load().await.unwrap(), store::Loaded::default());
-    meddle(&place, "DROP TRIGGER full").await;
+    change_directly(&place, "DROP TRIGGER full").await;
     assert_eq!(
         store.commit(Revision(0), &changes).await.unwrap(),
         Revision(1)
@@ -202,12 +248,14 @@ async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
 }
 
 async fn raw(place: &Place) -> sqlx::SqliteConnection {
-    let options = SqliteConnectOptions::new().filename(place.file());
+    let options = SqliteConnectOptions::new()
+        .filename(place.file())
+        .create_if_missing(true);
     options.connect().await.unwrap()
 }
 
-/// Changes the data behind the store's back.
-async fn meddle(place: &Place, statement: &'static str) {
+/// Changes the data without the store.
+pub async fn change_directly(place: &Place, statement: &'static str) {
     let mut conn = raw(place).await;
     sqlx::raw_sql(statement).execute(&mut conn).await.unwrap();
     conn.close().await.unwrap();

@@ -1,44 +1,51 @@
-//! Config files, one row for each instance and template. A row with neither a generated nor a released state is a
-//! tombstone.
+//! Config files, one row for each instance and template. A row with neither a generated nor a released state is gone.
 
-use model::change::Revision;
 use model::config_template::{ConfigFileRow, FileState, TemplateId};
 use model::topology::BkProcessId;
 
-use super::super::packed::{Packed, Record, small};
-use super::super::rows::{insert, int, ordered};
-use super::super::{Connection, Wanted};
-use crate::StoreError;
+use crate::sql::log::{LogEntry, LoggedTable};
+use crate::sql::packed::{Packed, Record, small};
+use crate::sql::rows::{delete_empty, ordered, upsert};
+use crate::sql::{Connection, Tuple};
+use crate::{Cause, StoreError};
 
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[ConfigFileRow],
 ) -> Result<(), StoreError> {
     let key = |row: &ConfigFileRow| (row.process, row.local_inst_id, row.template);
-    insert(
-        conn,
-        "INSERT INTO config_files (process, local_inst_id, template, generated, generated_content, released, \
-         released_content, revision, gone) ",
+    let rows = ordered(rows, |a, b| key(a).cmp(&key(b)));
+    let (empty, rows): (Vec<_>, Vec<_>) = rows
+        .into_iter()
+        .partition(|row| row.generated.is_none() && row.released.is_none());
+    let table = LoggedTable::ConfigFiles;
+    let key = "process, local_inst_id, template";
+    delete_empty(conn, log, table, key, &empty, bind, bind_key).await?;
+    let statement = [
+        "INSERT INTO config_files (process, local_inst_id, template, generated, released, generated_content, \
+         released_content) ",
         " ON CONFLICT (process, local_inst_id, template) DO UPDATE SET generated = excluded.generated, \
-         generated_content = excluded.generated_content, released = excluded.released, \
-         released_content = excluded.released_content, revision = excluded.revision, gone = excluded.gone",
-        &ordered(rows, |a, b| key(a).cmp(&key(b))),
-        |tuple, row| {
-            let gone = row.generated.is_none() && row.released.is_none();
-            tuple
-                .push_bind(i64::from(row.process.0))
-                .push_bind(i64::from(row.local_inst_id))
-                .push_bind(i64::from(row.template.0))
-                .push_bind(json(row.generated.as_ref()))
-                .push_bind(content(row.generated.as_ref()))
-                .push_bind(json(row.released.as_ref()))
-                .push_bind(content(row.released.as_ref()))
-                .push_bind(int(revision.0))
-                .push_bind(i64::from(gone));
-        },
-    )
-    .await
+         released = excluded.released, generated_content = excluded.generated_content, \
+         released_content = excluded.released_content",
+    ];
+    upsert(conn, log, table, statement, &rows, bind).await
+}
+
+fn bind(tuple: &mut Tuple<'_>, row: &&ConfigFileRow) {
+    bind_key(tuple, row);
+    tuple
+        .push_bind(json(row.generated.as_ref()))
+        .push_bind(json(row.released.as_ref()))
+        .push_bind(content(row.generated.as_ref()))
+        .push_bind(content(row.released.as_ref()));
+}
+
+fn bind_key(tuple: &mut Tuple<'_>, row: &&ConfigFileRow) {
+    tuple
+        .push_bind(i64::from(row.process.0))
+        .push_bind(i64::from(row.local_inst_id))
+        .push_bind(i64::from(row.template.0));
 }
 
 fn json(state: Option<&FileState>) -> String {
@@ -54,27 +61,21 @@ const PACKED: Packed<3, 2> = Packed {
     n_keys: 3,
     numbers: ["process", "local_inst_id", "template"],
     texts: ["generated", "released"],
-    gone: "gone",
-    piece: 4096,
+    batch: 4096,
 };
 
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<Vec<ConfigFileRow>, StoreError> {
-    let mut files = Vec::new();
-    let take = |row: Record<'_, 3, 2>| {
-        let [process, local_inst_id, template] = row.numbers;
-        let [generated, released] = row.texts;
-        files.push(ConfigFileRow {
-            process: BkProcessId(small(process)?),
-            local_inst_id: small(local_inst_id)?,
-            template: TemplateId(small(template)?),
-            generated: serde_json::from_str(generated)?,
-            released: serde_json::from_str(released)?,
-        });
-        Ok(())
-    };
-    PACKED.read(conn, wanted, take).await?;
-    Ok(files)
+pub(crate) async fn read(conn: &mut Connection) -> Result<Vec<ConfigFileRow>, StoreError> {
+    PACKED.read(conn, decode).await
+}
+
+pub(crate) fn decode(record: Record<'_, 3, 2>) -> Result<ConfigFileRow, Cause> {
+    let [process, local_inst_id, template] = record.numbers;
+    let [generated, released] = record.texts;
+    Ok(ConfigFileRow {
+        process: BkProcessId(small(process)?),
+        local_inst_id: small(local_inst_id)?,
+        template: TemplateId(small(template)?),
+        generated: serde_json::from_str(generated)?,
+        released: serde_json::from_str(released)?,
+    })
 }

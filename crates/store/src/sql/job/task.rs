@@ -4,49 +4,66 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::change::Revision;
 use model::job::{JobId, JobStatus, JobTaskRow};
 
-use super::super::packed::{Packed, Record};
-use super::super::rows::{chunks, insert, int, ordered, values};
-use super::super::{Connection, Statement, Tuple, Wanted};
-use super::known;
-use crate::StoreError;
+use super::stored;
+use crate::sql::log::{LogEntry, LoggedTable, RowKind};
+use crate::sql::packed::{Packed, Record};
+use crate::sql::rows::{chunks, insert, ordered, upsert, values};
+use crate::sql::{Connection, Tuple};
+use crate::{Cause, StoreError};
 
-/// Drops the tasks whose job is not there.
+/// Writes tasks, except those whose job does not exist. Logs all tasks of reopened jobs: followers have dropped them.
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[JobTaskRow],
+    reopened: &[JobId],
 ) -> Result<(), StoreError> {
     let mut rows = ordered(rows, |a, b| (a.job, a.ordinal).cmp(&(b.job, b.ordinal)));
-    let jobs: BTreeSet<i64> = rows.iter().map(|row| i64::from(row.job.0)).collect();
-    let jobs = known(conn, &Vec::from_iter(jobs)).await?;
-    rows.retain(|row| jobs.contains(&i64::from(row.job.0)));
+    let jobs = BTreeSet::from_iter(rows.iter().map(|row| row.job));
+    let jobs = stored(conn, &Vec::from_iter(jobs)).await?;
+    rows.retain(|row| jobs.get(&row.job).is_some_and(|job| !job.is_purged));
 
     let mut counts = before(conn, &rows).await?;
     for row in &rows {
         let count = counts.entry(i64::from(row.job.0)).or_default();
         count[column(row.status)] += 1;
     }
-    insert(
-        conn,
-        "INSERT INTO job_tasks (job, ordinal, process, status, body, revision) ",
-        " ON CONFLICT (job, ordinal) DO UPDATE SET process = excluded.process, status = excluded.status, \
-         body = excluded.body, revision = excluded.revision",
-        &rows,
-        |tuple, row| {
-            let body = serde_json::to_string(row).expect("tasks have only string keys");
-            bind_key(tuple, row);
-            tuple
-                .push_bind(i64::from(row.process.0))
-                .push_bind(row.status.as_str())
-                .push_bind(body)
-                .push_bind(int(revision.0));
-        },
-    )
-    .await?;
+    // A reopened job is logged below, as a whole.
+    let (of_reopened, of_others): (Vec<_>, Vec<_>) = rows
+        .into_iter()
+        .partition(|row| reopened.contains(&row.job));
+    insert(conn, INSERT[0], INSERT[1], &of_reopened, bind).await?;
+    upsert(conn, log, LoggedTable::JobTasks, INSERT, &of_others, bind).await?;
+    for job in reopened {
+        let tasks = of_job(conn, *job).await?;
+        let tasks = Vec::from_iter(&tasks);
+        for chunk in chunks(conn, &tasks) {
+            let logged = values("", chunk, bind);
+            log.add(
+                LoggedTable::JobTasks,
+                RowKind::Live,
+                chunk.len(),
+                logged.values(),
+            );
+        }
+    }
     add(conn, &Vec::from_iter(counts)).await
+}
+
+const INSERT: [&str; 2] = [
+    "INSERT INTO job_tasks (job, ordinal, body, process, status) ",
+    " ON CONFLICT (job, ordinal) DO UPDATE SET body = excluded.body, process = excluded.process, status = excluded.status",
+];
+
+fn bind(tuple: &mut Tuple<'_>, row: &&JobTaskRow) {
+    let body = serde_json::to_string(row).expect("tasks have only string keys");
+    bind_key(tuple, row);
+    tuple
+        .push_bind(body)
+        .push_bind(i64::from(row.process.0))
+        .push_bind(row.status.as_str());
 }
 
 /// How many tasks of a job a write adds to each status.
@@ -120,22 +137,6 @@ async fn add(conn: &mut Connection, counts: &[(i64, Count)]) -> Result<(), Store
     Ok(())
 }
 
-/// Makes all tasks of these jobs news.
-pub(crate) async fn touch(
-    conn: &mut Connection,
-    revision: Revision,
-    jobs: &[i64],
-) -> Result<(), StoreError> {
-    for job in jobs {
-        Statement::new("UPDATE job_tasks SET revision = $1 WHERE job = $2")
-            .bind(int(revision.0))
-            .bind(*job)
-            .execute(conn)
-            .await?;
-    }
-    Ok(())
-}
-
 fn bind_key(tuple: &mut Tuple<'_>, row: &JobTaskRow) {
     tuple
         .push_bind(i64::from(row.job.0))
@@ -147,33 +148,17 @@ const PACKED: Packed<2, 1> = Packed {
     n_keys: 2,
     numbers: ["job", "ordinal"],
     texts: ["body"],
-    gone: "0",
-    piece: 128,
+    batch: 128,
 };
-
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<Vec<JobTaskRow>, StoreError> {
-    let mut tasks = Vec::new();
-    let take = |row: Record<'_, 2, 1>| {
-        tasks.push(serde_json::from_str(row.texts[0])?);
-        Ok(())
-    };
-    PACKED.read(conn, wanted, take).await?;
-    Ok(tasks)
-}
 
 /// In the order of their ordinals.
 pub(crate) async fn of_job(
     conn: &mut Connection,
     job: JobId,
 ) -> Result<Vec<JobTaskRow>, StoreError> {
-    let mut tasks = Vec::new();
-    let take = |row: Record<'_, 2, 1>| {
-        tasks.push(serde_json::from_str(row.texts[0])?);
-        Ok(())
-    };
-    PACKED.read_of(conn, i64::from(job.0), take).await?;
-    Ok(tasks)
+    PACKED.read_of(conn, i64::from(job.0), decode).await
+}
+
+pub(crate) fn decode(record: Record<'_, 2, 1>) -> Result<JobTaskRow, Cause> {
+    Ok(serde_json::from_str(record.texts[0])?)
 }

@@ -5,17 +5,18 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use model::change::{OutcomeRow, Revision};
+use model::change::OutcomeRow;
 use model::{Code, OpId, TaskId};
 
-use super::super::fields::Fields;
-use super::super::rows::{chunks, fetch, insert, int, ordered, values};
-use super::super::{Connection, Row, Statement, Tuple, Wanted};
 use crate::StoreError;
+use crate::sql::fields::Fields;
+use crate::sql::log::{LogEntry, LoggedTable};
+use crate::sql::rows::{chunks, int, ordered, upsert, values};
+use crate::sql::{Connection, Statement, Tuple};
 
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[OutcomeRow],
 ) -> Result<(), StoreError> {
     let mut rows = ordered(rows, |a, b| a.op_id.cmp(&b.op_id));
@@ -29,19 +30,21 @@ pub(crate) async fn write(
             count.ok += i64::from(row.outcome.code == Code::OK);
         }
     }
-    insert(
+    upsert(
         conn,
-        "INSERT INTO outcomes (task, ordinal, code, body, revision) ",
-        " ON CONFLICT (task, ordinal) DO UPDATE SET code = excluded.code, body = excluded.body, \
-         revision = excluded.revision",
+        log,
+        LoggedTable::Outcomes,
+        [
+            "INSERT INTO outcomes (task, ordinal, body, code) ",
+            " ON CONFLICT (task, ordinal) DO UPDATE SET body = excluded.body, code = excluded.code",
+        ],
         &rows,
         |tuple, row| {
             let body = serde_json::to_string(&row.outcome).expect("outcomes have only string keys");
             bind_key(tuple, row);
             tuple
-                .push_bind(i64::from(row.outcome.code.0))
                 .push_bind(body)
-                .push_bind(int(revision.0));
+                .push_bind(i64::from(row.outcome.code.0));
         },
     )
     .await?;
@@ -131,14 +134,13 @@ fn bind_key(tuple: &mut Tuple<'_>, row: &OutcomeRow) {
 
 const SELECT: &str = "SELECT task, ordinal, body FROM outcomes";
 
-/// Live outcomes are all those of open tasks.
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<Vec<OutcomeRow>, StoreError> {
-    let open = " WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets)";
-    let rows = fetch(conn, SELECT, open, "task, ordinal", wanted).await?;
-    rows.iter().map(decode).collect()
+/// The outcomes of open tasks.
+pub(crate) async fn read_open(conn: &mut Connection) -> Result<Vec<OutcomeRow>, StoreError> {
+    let mut query = Statement::new(SELECT);
+    query.push(
+        " WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets) ORDER BY task, ordinal",
+    );
+    fetch(conn, query).await
 }
 
 pub(crate) async fn of_task(
@@ -148,19 +150,24 @@ pub(crate) async fn of_task(
     let mut query = Statement::new(SELECT);
     query.push(" WHERE task = ").push_bind(int(id.number()));
     query.push(" ORDER BY ordinal");
-    let rows = query.fetch_all(conn).await?;
-    rows.iter().map(decode).collect()
+    fetch(conn, query).await
 }
 
-fn decode(row: &Row) -> Result<OutcomeRow, StoreError> {
-    let fields = Fields::new("outcomes", 2, row);
+async fn fetch(conn: &mut Connection, query: Statement) -> Result<Vec<OutcomeRow>, StoreError> {
+    let rows = query.fetch_all(conn).await?;
+    rows.iter()
+        .map(|row| decode(&Fields::new("outcomes", 2, row)))
+        .collect()
+}
+
+pub(crate) fn decode(fields: &Fields<'_, '_>) -> Result<OutcomeRow, StoreError> {
     Ok(OutcomeRow {
-        op_id: op_id(&fields)?,
+        op_id: op_id(fields)?,
         outcome: fields.json(2)?,
     })
 }
 
-fn op_id(fields: &Fields<'_>) -> Result<OpId, StoreError> {
+fn op_id(fields: &Fields<'_, '_>) -> Result<OpId, StoreError> {
     Ok(OpId {
         task: TaskId::from_number(fields.unsigned(0)?),
         ordinal: fields.number(1)?,

@@ -1,33 +1,38 @@
-//! Targets as they were asked for, clustered by task.
+//! Targets as they were requested, clustered by task.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::change::{HostId, Revision, TargetRow};
+use model::change::{HostId, TargetRow};
 use model::spec::Probe;
 use model::{FullName, Op, OpId, TaskId, UnixMillis};
 
-use super::super::fields::Fields;
-use super::super::rows::{chunks, fetch, insert, int, ordered};
-use super::super::{Connection, Row, Statement, Wanted};
 use crate::StoreError;
+use crate::sql::fields::Fields;
+use crate::sql::log::{LogEntry, LoggedTable};
+use crate::sql::rows::{chunks, int, ordered, upsert};
+use crate::sql::{Connection, Statement};
 
 /// Between the key prefixes of one target: the separator that ASCII has for such lists.
 const SEPARATOR: &str = "\u{1f}";
 
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[TargetRow],
 ) -> Result<(), StoreError> {
     let mut probes = LastText::default();
     let mut names = LastText::default();
-    insert(
+    upsert(
         conn,
-        "INSERT INTO targets (task, ordinal, op, host, process, key_prefix, probe, deadline, revision) ",
-        " ON CONFLICT (task, ordinal) DO UPDATE SET op = excluded.op, host = excluded.host, \
-         process = excluded.process, key_prefix = excluded.key_prefix, probe = excluded.probe, \
-         deadline = excluded.deadline, revision = excluded.revision",
+        log,
+        LoggedTable::Targets,
+        [
+            "INSERT INTO targets (task, ordinal, op, host, process, key_prefix, probe, deadline) ",
+            " ON CONFLICT (task, ordinal) DO UPDATE SET op = excluded.op, host = excluded.host, \
+             process = excluded.process, key_prefix = excluded.key_prefix, probe = excluded.probe, \
+             deadline = excluded.deadline",
+        ],
         &ordered(rows, |a, b| a.op_id.cmp(&b.op_id)),
         |tuple, row| {
             let probe = row.probe.as_ref().map(|probe| probes.of(probe, probe_json));
@@ -39,8 +44,7 @@ pub(crate) async fn write(
                 .push_bind(names.of(&row.process, FullName::to_string))
                 .push_bind(row.key_prefixes.join(SEPARATOR))
                 .push_bind(probe)
-                .push_bind(row.deadline.0)
-                .push_bind(int(revision.0));
+                .push_bind(row.deadline.0);
         },
     )
     .await?;
@@ -96,13 +100,13 @@ impl<T> LastText<T> {
 const SELECT: &str =
     "SELECT task, ordinal, op, host, process, key_prefix, probe, deadline FROM targets";
 
-/// Live targets are all those of open tasks.
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<Vec<TargetRow>, StoreError> {
-    let open = " WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets)";
-    decode(&fetch(conn, SELECT, open, "task, ordinal", wanted).await?)
+/// The targets of open tasks.
+pub(crate) async fn read_open(conn: &mut Connection) -> Result<Vec<TargetRow>, StoreError> {
+    let mut query = Statement::new(SELECT);
+    query.push(
+        " WHERE task IN (SELECT id FROM tasks WHERE n_ended < n_targets) ORDER BY task, ordinal",
+    );
+    fetch(conn, query).await
 }
 
 pub(crate) async fn of_task(
@@ -112,52 +116,61 @@ pub(crate) async fn of_task(
     let mut query = Statement::new(SELECT);
     query.push(" WHERE task = ").push_bind(int(id.number()));
     query.push(" ORDER BY ordinal");
-    decode(&query.fetch_all(conn).await?)
+    fetch(conn, query).await
 }
 
-fn decode(rows: &[Row]) -> Result<Vec<TargetRow>, StoreError> {
-    let mut name: Option<(&str, Arc<FullName>)> = None;
-    let mut probe: Option<(&str, Arc<Probe>)> = None;
+async fn fetch(conn: &mut Connection, query: Statement) -> Result<Vec<TargetRow>, StoreError> {
+    let rows = query.fetch_all(conn).await?;
+    let mut decoder = TargetDecoder::default();
     rows.iter()
-        .map(|row| {
-            let fields = Fields::new("targets", 2, row);
-            let process = shared(&mut name, fields.get(4)?, |text| {
-                FullName::try_from(text.to_owned()).map_err(|e| fields.corrupt(e))
-            })?;
-            let probe = match fields.get::<Option<&str>>(6)? {
-                None => None,
-                Some(text) => Some(shared(&mut probe, text, |text| {
-                    serde_json::from_str(text).map_err(|e| fields.corrupt(e))
-                })?),
-            };
-            Ok(TargetRow {
-                op_id: OpId {
-                    task: TaskId::from_number(fields.unsigned(0)?),
-                    ordinal: fields.number(1)?,
-                },
-                op: Op::from_number(fields.get(2)?)
-                    .ok_or_else(|| fields.corrupt("its op is unknown"))?,
-                host: match fields.get::<Option<i64>>(3)? {
-                    None => None,
-                    Some(_) => Some(HostId(fields.number(3)?)),
-                },
-                process,
-                key_prefixes: fields.text(5)?.split(SEPARATOR).map(Box::from).collect(),
-                probe,
-                deadline: UnixMillis(fields.get(7)?),
-            })
-        })
+        .map(|row| decoder.decode(&Fields::new("targets", 2, row)))
         .collect()
 }
 
-/// Rows in a row that say the same share one value.
+/// Decodes rows; consecutive rows with equal texts share one name and one probe.
+#[derive(Default)]
+pub(crate) struct TargetDecoder<'r> {
+    name: Option<(&'r str, Arc<FullName>)>,
+    probe: Option<(&'r str, Arc<Probe>)>,
+}
+
+impl<'r> TargetDecoder<'r> {
+    pub(crate) fn decode(&mut self, fields: &Fields<'_, 'r>) -> Result<TargetRow, StoreError> {
+        let process = shared(&mut self.name, fields.get(4)?, |text| {
+            FullName::try_from(text.to_owned()).map_err(|e| fields.corrupt(e))
+        })?;
+        let probe = match fields.get::<Option<&str>>(6)? {
+            None => None,
+            Some(text) => Some(shared(&mut self.probe, text, |text| {
+                serde_json::from_str(text).map_err(|e| fields.corrupt(e))
+            })?),
+        };
+        Ok(TargetRow {
+            op_id: OpId {
+                task: TaskId::from_number(fields.unsigned(0)?),
+                ordinal: fields.number(1)?,
+            },
+            op: Op::from_number(fields.get(2)?)
+                .ok_or_else(|| fields.corrupt("its op is unknown"))?,
+            host: match fields.get::<Option<i64>>(3)? {
+                None => None,
+                Some(_) => Some(HostId(fields.number(3)?)),
+            },
+            process,
+            key_prefixes: fields.text(5)?.split(SEPARATOR).map(Box::from).collect(),
+            probe,
+            deadline: UnixMillis(fields.get(7)?),
+        })
+    }
+}
+
 fn shared<'r, T>(
     last: &mut Option<(&'r str, Arc<T>)>,
     text: &'r str,
     parse: impl FnOnce(&str) -> Result<T, StoreError>,
 ) -> Result<Arc<T>, StoreError> {
     match last {
-        Some((known, value)) if *known == text => Ok(value.clone()),
+        Some((last, value)) if *last == text => Ok(value.clone()),
         _ => {
             let value = Arc::new(parse(text)?);
             *last = Some((text, value.clone()));

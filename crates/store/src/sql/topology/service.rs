@@ -1,32 +1,33 @@
-//! Service instances: a big table, numbers and a name.
+//! Service instances: a large table, numbers and a name.
 
-use model::change::Revision;
 use model::topology::{BkHostId, ModuleId, ServiceId, ServiceRow};
 
-use super::super::packed::{Packed, Record, small};
-use super::super::rows::{bury, insert, int, ordered};
-use super::super::{Connection, Wanted};
-use crate::StoreError;
+use crate::sql::Connection;
+use crate::sql::log::{LogEntry, LoggedTable};
+use crate::sql::packed::{Packed, Record, small};
+use crate::sql::rows::{delete, ordered, upsert};
+use crate::{Cause, StoreError};
 
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[ServiceRow],
 ) -> Result<(), StoreError> {
-    insert(
+    upsert(
         conn,
-        "INSERT INTO services (id, module, machine, name, revision, gone) ",
-        " ON CONFLICT (id) DO UPDATE SET module = excluded.module, machine = excluded.machine, name = excluded.name, \
-         revision = excluded.revision, gone = 0",
+        log,
+        LoggedTable::Services,
+        [
+            "INSERT INTO services (id, module, machine, name) ",
+            " ON CONFLICT (id) DO UPDATE SET module = excluded.module, machine = excluded.machine, name = excluded.name",
+        ],
         &ordered(rows, |a, b| a.id.cmp(&b.id)),
         |tuple, row| {
             tuple
                 .push_bind(i64::from(row.id.0))
                 .push_bind(i64::from(row.module.0))
                 .push_bind(i64::from(row.machine.0))
-                .push_bind(row.name.clone())
-                .push_bind(int(revision.0))
-                .push("0");
+                .push_bind(row.name.clone());
         },
     )
     .await
@@ -34,11 +35,10 @@ pub(crate) async fn write(
 
 pub(crate) async fn gone(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     ids: &[ServiceId],
 ) -> Result<(), StoreError> {
-    let update = "UPDATE services SET name = ''";
-    bury(conn, update, "id", revision, ids, |list, id| {
+    delete(conn, log, LoggedTable::Services, "id", ids, |list, id| {
         list.push_bind(i64::from(id.0));
     })
     .await
@@ -49,30 +49,19 @@ const PACKED: Packed<3, 1> = Packed {
     n_keys: 1,
     numbers: ["id", "module", "machine"],
     texts: ["name"],
-    gone: "gone",
-    piece: 8192,
+    batch: 8192,
 };
 
-/// Live ones and tombstones.
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<(Vec<ServiceRow>, Vec<ServiceId>), StoreError> {
-    let (mut live, mut gone) = (Vec::new(), Vec::new());
-    let take = |row: Record<'_, 3, 1>| {
-        let [id, module, machine] = row.numbers;
-        let id = ServiceId(small(id)?);
-        match row.gone {
-            true => gone.push(id),
-            false => live.push(ServiceRow {
-                id,
-                module: ModuleId(small(module)?),
-                machine: BkHostId(small(machine)?),
-                name: row.texts[0].into(),
-            }),
-        }
-        Ok(())
-    };
-    PACKED.read(conn, wanted, take).await?;
-    Ok((live, gone))
+pub(crate) async fn read(conn: &mut Connection) -> Result<Vec<ServiceRow>, StoreError> {
+    PACKED.read(conn, decode).await
+}
+
+pub(crate) fn decode(record: Record<'_, 3, 1>) -> Result<ServiceRow, Cause> {
+    let [id, module, machine] = record.numbers;
+    Ok(ServiceRow {
+        id: ServiceId(small(id)?),
+        module: ModuleId(small(module)?),
+        machine: BkHostId(small(machine)?),
+        name: record.texts[0].into(),
+    })
 }

@@ -1,24 +1,27 @@
-//! Processes of the view: a big table, numbers only.
+//! Processes of the view: a large table, numbers only.
 
-use model::change::Revision;
 use model::topology::{BkProcessId, ProgramId, ServiceId, ViewProcessRow};
 
-use super::super::packed::{Packed, Record, small};
-use super::super::rows::{bury, insert, int, ordered};
-use super::super::{Connection, Wanted};
-use crate::StoreError;
+use crate::sql::Connection;
+use crate::sql::log::{LogEntry, LoggedTable};
+use crate::sql::packed::{Packed, Record, small};
+use crate::sql::rows::{delete, ordered, upsert};
+use crate::{Cause, StoreError};
 
 pub(crate) async fn write(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     rows: &[ViewProcessRow],
 ) -> Result<(), StoreError> {
-    insert(
+    upsert(
         conn,
-        "INSERT INTO view_processes (id, service, program, process_template, ordinal, vanished, revision, gone) ",
-        " ON CONFLICT (id) DO UPDATE SET service = excluded.service, program = excluded.program, \
-         process_template = excluded.process_template, ordinal = excluded.ordinal, vanished = excluded.vanished, \
-         revision = excluded.revision, gone = 0",
+        log,
+        LoggedTable::ViewProcesses,
+        [
+            "INSERT INTO view_processes (id, service, program, process_template, ordinal, vanished) ",
+            " ON CONFLICT (id) DO UPDATE SET service = excluded.service, program = excluded.program, \
+             process_template = excluded.process_template, ordinal = excluded.ordinal, vanished = excluded.vanished",
+        ],
         &ordered(rows, |a, b| a.id.cmp(&b.id)),
         |tuple, row| {
             tuple
@@ -27,9 +30,7 @@ pub(crate) async fn write(
                 .push_bind(i64::from(row.program.0))
                 .push_bind(i64::from(row.process_template))
                 .push_bind(i64::from(row.ordinal))
-                .push_bind(i64::from(row.vanished))
-                .push_bind(int(revision.0))
-                .push("0");
+                .push_bind(i64::from(row.vanished));
         },
     )
     .await
@@ -37,13 +38,19 @@ pub(crate) async fn write(
 
 pub(crate) async fn gone(
     conn: &mut Connection,
-    revision: Revision,
+    log: &mut LogEntry,
     ids: &[BkProcessId],
 ) -> Result<(), StoreError> {
-    let update = "UPDATE view_processes SET vanished = 0";
-    bury(conn, update, "id", revision, ids, |list, id| {
-        list.push_bind(i64::from(id.0));
-    })
+    delete(
+        conn,
+        log,
+        LoggedTable::ViewProcesses,
+        "id",
+        ids,
+        |list, id| {
+            list.push_bind(i64::from(id.0));
+        },
+    )
     .await
 }
 
@@ -59,32 +66,21 @@ const PACKED: Packed<6, 0> = Packed {
         "vanished",
     ],
     texts: [],
-    gone: "gone",
-    piece: 16_384,
+    batch: 16_384,
 };
 
-/// Live ones and tombstones.
-pub(crate) async fn read(
-    conn: &mut Connection,
-    wanted: Wanted,
-) -> Result<(Vec<ViewProcessRow>, Vec<BkProcessId>), StoreError> {
-    let (mut live, mut gone) = (Vec::new(), Vec::new());
-    let take = |row: Record<'_, 6, 0>| {
-        let [id, service, program, process_template, ordinal, vanished] = row.numbers;
-        let id = BkProcessId(small(id)?);
-        match row.gone {
-            true => gone.push(id),
-            false => live.push(ViewProcessRow {
-                id,
-                service: ServiceId(small(service)?),
-                program: ProgramId(small(program)?),
-                process_template: small(process_template)?,
-                ordinal: small(ordinal)?,
-                vanished: vanished != 0,
-            }),
-        }
-        Ok(())
-    };
-    PACKED.read(conn, wanted, take).await?;
-    Ok((live, gone))
+pub(crate) async fn read(conn: &mut Connection) -> Result<Vec<ViewProcessRow>, StoreError> {
+    PACKED.read(conn, decode).await
+}
+
+pub(crate) fn decode(record: Record<'_, 6, 0>) -> Result<ViewProcessRow, Cause> {
+    let [id, service, program, process_template, ordinal, vanished] = record.numbers;
+    Ok(ViewProcessRow {
+        id: BkProcessId(small(id)?),
+        service: ServiceId(small(service)?),
+        program: ProgramId(small(program)?),
+        process_template: small(process_template)?,
+        ordinal: small(ordinal)?,
+        vanished: vanished != 0,
+    })
 }

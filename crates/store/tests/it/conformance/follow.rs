@@ -70,6 +70,43 @@ pub async fn a_repeated_event_is_not_news(place: &Place) {
     assert_eq!(all.events[..2], first.events);
 }
 
+pub async fn a_row_that_is_written_and_deleted_later_is_gone(place: &Place) {
+    let store = place.open().await;
+    let rows = Changes {
+        processes: vec![some::process(1), some::process(2)],
+        apps: vec![some::app(1)],
+        ..Changes::default()
+    };
+    let gone = Changes {
+        processes_gone: vec![some::process(1).id],
+        apps_gone: vec![some::app(1).code],
+        ..Changes::default()
+    };
+    for (n, changes) in [&rows, &gone, &rows, &gone].into_iter().enumerate() {
+        store.commit(Revision(n as u64), changes).await.unwrap();
+    }
+    let (_, news) = store.changes_since(Revision(0)).await.unwrap();
+    let expected = Changes {
+        processes: vec![some::process(2)],
+        ..gone
+    };
+    assert_eq!(news, expected);
+}
+
+pub async fn a_commit_larger_than_a_part_of_the_log_is_followed(place: &Place) {
+    let store = place.open().await;
+    let changes = Changes {
+        hosts: (0..60_000).map(some::host).collect(),
+        events: (0..3000).map(|n| some::event(n, 1)).collect(),
+        ..Changes::default()
+    };
+    store.commit(Revision(0), &changes).await.unwrap();
+    store.commit(Revision(1), &some::asked(1, 3)).await.unwrap();
+    assert!(store.changes_since(Revision(0)).await.unwrap().1.hosts == changes.hosts);
+    assert_eq!(store.events_of(Revision(1)).await.unwrap().len(), 3000);
+    assert_eq!(store.events_of(Revision(2)).await.unwrap(), []);
+}
+
 pub async fn a_reader_sees_one_state_while_others_commit(place: &Place) {
     let (writer, reader) = (place.open().await, place.open().await);
     let at = |moment: i64| Changes {

@@ -80,7 +80,7 @@ async fn a_commit_that_everybody_has_forgotten_is_in_doubt_and_not_made_again() 
     let mut place = Place::postgres();
     let proxy = Proxy::to(place.server().port()).await;
     let store = Store::open(&proxy.url()).await.unwrap();
-    let forget = "CREATE RULE forget AS ON INSERT TO commits DO INSTEAD NOTHING";
+    let forget = "CREATE RULE forget AS ON INSERT TO commit_log DO INSTEAD NOTHING";
     place.server().execute(forget).unwrap();
     proxy.set(Fault::LoseAnswer);
     let doubtful = store.commit(Revision(0), &one(1)).await.unwrap_err();

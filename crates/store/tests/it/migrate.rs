@@ -1,0 +1,86 @@
+//! Stores of earlier versions are brought up to date when they are opened.
+
+use model::change::{Changes, ProcessId, Revision};
+use store::StoreError;
+
+use crate::place::Place;
+use crate::some;
+
+/// The schema before the commit log, for either database, and some rows of it.
+const SQLITE: [&str; 2] = [
+    include_str!("../../migrations/sqlite/0001_first.sql"),
+    include_str!("../../migrations/sqlite/0002_supplier.sql"),
+];
+const POSTGRES: [&str; 2] = [
+    include_str!("../../migrations/postgres/0001_first.sql"),
+    include_str!("../../migrations/postgres/0002_supplier.sql"),
+];
+const ROWS: &str = "
+    CREATE TABLE schema_version (version BIGINT PRIMARY KEY);
+    INSERT INTO schema_version (version) VALUES (1), (2);
+    UPDATE revision SET head = 7, purged_through = 2, last_job = 5;
+    INSERT INTO hosts (id, cloud, ip, agent_id, enrolled_at, supplier, revision) VALUES (4, 1, '10.0.0.4', 'agent-4', 0, 0, 3);
+    INSERT INTO processes VALUES
+        (1, 4, 1, 1, 1, 1, 5, 3, -1, 3, 0),
+        (2, 4, 2, 1, 0, 1, 5, 3, -1, 4, 1),
+        (3, 4, 3, 1, 1, 0, 6, 7, 9, 7, 0);
+    INSERT INTO process_groups VALUES (4, 'gse', '[]', 5, 1);
+    INSERT INTO apps VALUES ('gone', '', 6, 1);
+    INSERT INTO webhooks VALUES ('gone', '', 3, 6, 1);
+    INSERT INTO services VALUES (1, 2, 3, 'service', 6, 0), (2, 2, 3, '', 6, 1);
+    INSERT INTO jobs (id, business, action, user_name, created_at, status, is_over, body, revision, gone)
+        VALUES (5, 1, 'start', 'user', 1, 'failed', 1, '{}', 7, 1);
+    INSERT INTO config_files VALUES (1, 0, 1, 'null', NULL, 'null', NULL, 5, 1);
+    INSERT INTO events (host, seq, at, namespace, name, kind, body, revision) VALUES (4, 1, 1, 'n', 'p', 'k', '{}', 6);
+";
+
+async fn check(place: &Place) {
+    let store = place.open().await;
+    let loaded = store.load().await.unwrap();
+    assert_eq!(loaded.revision, Revision(7));
+    let ids = |changes: &Changes| Vec::from_iter(changes.processes.iter().map(|row| row.id.0));
+    assert_eq!(ids(&loaded.changes), [1, 3]);
+    assert_eq!(loaded.changes.hosts.len(), 1);
+    assert_eq!(loaded.changes.topology.services.len(), 1);
+    assert_eq!(loaded.changes.groups, []);
+    assert_eq!(loaded.changes.apps, []);
+    assert_eq!(loaded.changes.templates.files, []);
+    assert_eq!(store.last_job_id().await.unwrap().0, 5);
+
+    // Commits of the earlier version are not in the log.
+    for since in [2, 6] {
+        let refused = store.changes_since(Revision(since)).await.unwrap_err();
+        assert!(matches!(refused, StoreError::TooOld { .. }), "{refused:?}");
+    }
+    let changes = Changes {
+        processes: vec![some::process(2)],
+        processes_gone: vec![ProcessId(3)],
+        apps: vec![some::app(1)],
+        ..Changes::default()
+    };
+    store.commit(Revision(7), &changes).await.unwrap();
+    let followed = store.changes_since(Revision(7)).await.unwrap();
+    assert_eq!(followed, (Revision(8), changes));
+    assert_eq!(ids(&store.load().await.unwrap().changes), [1, 2]);
+    store.close().await;
+    place.open().await.close().await;
+}
+
+#[tokio::test]
+async fn a_sqlite_store_from_before_the_commit_log_is_migrated() {
+    let place = Place::sqlite();
+    std::fs::create_dir_all(place.file().parent().unwrap()).unwrap();
+    for statements in SQLITE.into_iter().chain([ROWS]) {
+        crate::sqlite::change_directly(&place, statements).await;
+    }
+    check(&place).await;
+}
+
+#[tokio::test]
+async fn a_postgres_store_from_before_the_commit_log_is_migrated() {
+    let mut place = Place::postgres();
+    for statements in POSTGRES.into_iter().chain([ROWS]) {
+        place.server().execute(statements).unwrap();
+    }
+    check(&place).await;
+}
