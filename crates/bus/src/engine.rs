@@ -1,4 +1,4 @@
-//! What an engine promises. Its promises are written at [`crate::Bus`].
+//! What a transport implements. [`crate::Bus`] documents the methods.
 
 use async_trait::async_trait;
 use tokio::sync::mpsc;

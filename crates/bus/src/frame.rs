@@ -1,5 +1,5 @@
-//! What goes between processes: one frame a message, by NATS and by mail alike. A frame of a later version whose body is
-//! unknown here is ignored.
+//! The frame around a message between processes, the same by NATS and by mail. A frame of a later version with an unknown body
+//! is ignored.
 
 use prost::Message as _;
 
@@ -10,10 +10,10 @@ use model::change::Revision;
 pub(crate) struct Frame {
     #[prost(fixed64, tag = "1")]
     pub(crate) from: u64,
-    /// Everyone, when it is none.
+    /// None: all other replicas.
     #[prost(fixed64, optional, tag = "2")]
     pub(crate) to: Option<u64>,
-    /// Counts the messages of the sender to everyone, or those to this one replica, from one on.
+    /// Counts the messages of the sender to all, or those to this one replica, from one on.
     #[prost(uint64, tag = "3")]
     pub(crate) sequence: u64,
     #[prost(oneof = "Body", tags = "4, 5, 6, 7, 8, 9")]
@@ -27,20 +27,20 @@ pub(crate) enum Body {
     #[prost(bytes = "vec", tag = "5")]
     Soft(Vec<u8>),
     #[prost(message, tag = "6")]
-    Request(Question),
+    Request(RequestBody),
     #[prost(message, tag = "7")]
-    Answer(Answer),
-    /// The sender is there.
+    Response(ResponseBody),
+    /// The sender is running.
     #[prost(message, tag = "8")]
     Hello(Hello),
-    /// The sender is no longer there.
+    /// The sender stops.
     #[prost(message, tag = "9")]
     Goodbye(()),
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct Question {
-    /// Chosen by whoever asks.
+pub(crate) struct RequestBody {
+    /// Chosen by the caller.
     #[prost(uint64, tag = "1")]
     pub(crate) id: u64,
     #[prost(bytes = "vec", tag = "2")]
@@ -48,8 +48,8 @@ pub(crate) struct Question {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct Answer {
-    /// That of the question.
+pub(crate) struct ResponseBody {
+    /// The id of the request.
     #[prost(uint64, tag = "1")]
     pub(crate) id: u64,
     #[prost(oneof = "Outcome", tags = "2, 3, 4, 5")]
@@ -60,20 +60,20 @@ pub(crate) struct Answer {
 pub(crate) enum Outcome {
     #[prost(bytes = "vec", tag = "2")]
     Payload(Vec<u8>),
-    /// The replica is there, but nobody in it takes requests.
+    /// The replica is running, but takes no requests.
     #[prost(message, tag = "3")]
     NoResponder(()),
-    /// Whoever took it did not answer.
+    /// The request was taken but not answered.
     #[prost(message, tag = "4")]
     Unanswered(()),
-    /// The answer had so many bytes.
+    /// The response had so many bytes.
     #[prost(uint64, tag = "5")]
     TooLarge(u64),
 }
 
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub(crate) struct Hello {
-    /// Mail is all that reaches the sender.
+    /// Only mail reaches the sender.
     #[prost(bool, tag = "1")]
     pub(crate) only_mail: bool,
 }
@@ -83,7 +83,7 @@ impl Frame {
         self.encode_to_vec()
     }
 
-    /// None when it is not one of ours.
+    /// None if these are not the bytes of a frame.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         Self::decode(bytes).ok()
     }
@@ -104,13 +104,13 @@ impl Body {
         match self {
             Self::Committed(revision) => Some(Message::Committed(Revision(revision))),
             Self::Soft(payload) => Some(Message::Soft(payload)),
-            Self::Request(_) | Self::Answer(_) | Self::Hello(_) | Self::Goodbye(()) => None,
+            Self::Request(_) | Self::Response(_) | Self::Hello(_) | Self::Goodbye(()) => None,
         }
     }
 }
 
 impl Outcome {
-    /// What a responder answered, as far as it can be sent.
+    /// The response of a responder, unless it is too large.
     pub(crate) fn of(payload: Vec<u8>) -> Self {
         if payload.len() > MAX_PAYLOAD {
             Self::TooLarge(payload.len() as u64)
@@ -137,14 +137,14 @@ mod tests {
 
     #[test]
     fn a_frame_of_a_later_version_has_no_body_here() {
-        // Field 15, a string: no body that is known.
+        // Field 15, a string: an unknown body.
         let later = [9, 1, 0, 0, 0, 0, 0, 0, 0, 24, 5, 122, 2, b'h', b'i'];
         let frame = Frame::parse(&later).unwrap();
         assert_eq!((frame.from, frame.sequence, frame.body), (1, 5, None));
     }
 
     #[test]
-    fn noise_is_no_frame() {
+    fn random_bytes_are_no_frame() {
         assert_eq!(Frame::parse(b"\xff\xff hello"), None);
     }
 }

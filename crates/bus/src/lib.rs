@@ -1,21 +1,21 @@
-//! Between replicas: hints of new revisions, presence of agents, status deltas, and commands to the replica that holds an
-//! agent.
+//! Messages between replicas: hints of new revisions, presence of agents, status deltas, and requests to the replica that
+//! holds an agent.
 //!
-//! Nothing whose loss matters goes this way. Every message may be lost or late, and then somebody learns later, from the
-//! store or from an agent, what the message would have said. So publishing never waits and never fails. What one replica
-//! sends to everyone arrives in order and at most once; so does what it tells one other; and whoever missed something is told.
+//! The bus carries nothing whose loss matters. Every message may be lost or late; the receiver then learns the same later, from
+//! the store or from an agent. So publishing never waits and never fails. Messages of one replica to all arrive in order and at
+//! most once, and so do its messages to one other replica. A subscriber that missed some gets [`Received::Lagged`].
 //!
-//! [`Bus`] is concrete; engines are private.
+//! [`Bus`] is concrete; transports are private.
 
 mod engine;
 mod frame;
-mod intake;
+mod inbox;
 mod local;
 mod mailbox;
 mod outbox;
-mod pending;
-mod recent;
+mod recent_replicas;
 mod remote;
+mod request_table;
 mod responder;
 mod subscription;
 
@@ -31,16 +31,16 @@ pub use mailbox::{Mailbox, MailboxError};
 pub use remote::{ClientCertificate, NatsError, NatsOptions};
 pub use subscription::{Received, Subscription};
 
-/// Messages that a subscriber may lag behind before it misses the oldest.
+/// How many messages a subscriber may lag behind before it misses the oldest.
 pub const MAX_LAG: usize = 4096;
-/// Requests that wait for their replica.
+/// Requests to this replica that wait in its channel.
 pub const MAX_REQUESTS: usize = 1024;
-/// The longest payload of a message, a request or an answer: half of what a NATS server takes by default.
+/// The longest payload of a message, a request or a response: half of what a NATS server takes by default.
 pub const MAX_PAYLOAD: usize = 512 * 1024;
-/// How long a request waits for its answer.
+/// How long a request waits for its response.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// One server process, for as long as it lives.
+/// The number of one server process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReplicaId(pub u64);
 
@@ -52,7 +52,7 @@ impl fmt::Display for ReplicaId {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
-    /// The store has a new head: look there.
+    /// The store has a new head.
     Committed(Revision),
     /// Presence of agents, their statuses, digests of both; opaque here, and not longer than [`MAX_PAYLOAD`].
     Soft(Vec<u8>),
@@ -67,7 +67,7 @@ impl Message {
     }
 }
 
-/// A replica's place on the bus; clones share it.
+/// A replica's handle on the bus; clones share it.
 #[derive(Debug, Clone)]
 pub struct Bus(Arc<dyn engine::Engine>);
 
@@ -77,43 +77,43 @@ impl Bus {
         Self(Arc::new(hub.join(replica)))
     }
 
-    /// Joins the replicas that meet at a NATS server. Comes back when it is connected, or soon if NATS is not there: it goes
-    /// on trying. An error means that it never will be. Lives within the runtime that this is called in.
+    /// Joins the replicas on a NATS server. Returns when it is connected, or after a short time if NATS is down: it keeps
+    /// trying. An error is permanent. Its tasks run on the current runtime.
     pub async fn nats(options: NatsOptions) -> Result<Self, NatsError> {
         Ok(Self(Arc::new(remote::Remote::nats(options).await?)))
     }
 
-    /// Joins the replicas that meet at a mailbox, without NATS: all works, about a second later. Lives within the runtime
-    /// that this is called in.
+    /// Joins the replicas that share a mailbox, without NATS: everything works, about a second later. Its tasks run on the
+    /// current runtime.
     pub fn mailbox(mailbox: Arc<dyn Mailbox>, replica: ReplicaId) -> Self {
         Self(Arc::new(remote::Remote::mailbox(mailbox, replica)))
     }
 
-    /// Who this is to the others.
+    /// The id of this replica.
     pub fn replica(&self) -> ReplicaId {
         self.0.replica()
     }
 
-    /// Tells all other replicas, as far as they listen.
+    /// Sends to all other replicas that are subscribed.
     pub fn publish(&self, message: Message) {
         if is_sendable(message.payload_len()) {
             self.0.publish(message);
         }
     }
 
-    /// Tells one other replica, as far as it listens: it receives [`Message::Soft`] as if it were for everyone.
+    /// Sends to one other replica, if it is subscribed: it receives [`Message::Soft`], as if it were for all.
     pub fn tell(&self, to: ReplicaId, payload: Vec<u8>) {
         if is_sendable(payload.len()) {
             self.0.tell(to, payload);
         }
     }
 
-    /// Everything that other replicas publish, or tell this one, from now on.
+    /// All messages that other replicas send to all, or to this one, from now on.
     pub fn subscribe(&self) -> Subscription {
         self.0.subscribe()
     }
 
-    /// Asks one replica and waits for its answer.
+    /// Sends a request to one replica and waits for its response.
     pub async fn request(&self, to: ReplicaId, payload: Vec<u8>) -> Result<Vec<u8>, BusError> {
         if payload.len() > MAX_PAYLOAD {
             let n_bytes = payload.len();
@@ -129,28 +129,28 @@ impl Bus {
         }
     }
 
-    /// The requests to this replica. Whoever calls it again takes them over.
+    /// The requests to this replica. A later call takes them over from an earlier one.
     pub fn requests(&self) -> mpsc::Receiver<Request> {
         self.0.requests()
     }
 
-    /// Whether messages go the way that they should: by NATS, if there is one, and not by mail in its stead.
+    /// Whether messages use the configured transport: NATS, if there is one, and not mail as the fallback.
     pub fn is_up(&self) -> bool {
         self.0.is_up()
     }
 
-    /// Messages that were given up unsent, since there were too many or there was no way.
+    /// Messages that were dropped unsent, because there were too many or no transport worked.
     pub fn n_dropped(&self) -> u64 {
         self.0.n_dropped()
     }
 
-    /// Sends what was published before, and leaves. Whoever asks this replica then is told that it is not there.
+    /// Sends the messages published before, and disconnects. Later requests to this replica fail with `NoResponder`.
     pub async fn close(&self) {
         self.0.close().await;
     }
 }
 
-/// A message that is too large cannot be sent, and publishing cannot fail: whoever made it has a fault.
+/// A message that is too large is a bug of the caller: it is dropped, because publishing cannot fail.
 fn is_sendable(n_bytes: usize) -> bool {
     debug_assert!(n_bytes <= MAX_PAYLOAD, "a message of {n_bytes} bytes");
     if n_bytes > MAX_PAYLOAD {
@@ -165,18 +165,18 @@ fn is_sendable(n_bytes: usize) -> bool {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
-    /// Nobody got it.
+    /// No replica received the request.
     #[error("replica {replica} is not there")]
     NoResponder { replica: ReplicaId },
-    /// It may have been acted on.
+    /// The replica may have acted on the request.
     #[error("replica {replica} did not answer")]
     TimedOut { replica: ReplicaId },
-    /// The request, and then nobody got it; or the answer.
+    /// The request, which was not sent, or the response.
     #[error("{n_bytes} bytes are too large for the bus, which takes {MAX_PAYLOAD}")]
     TooLarge { n_bytes: usize },
 }
 
-/// Somebody waits for the answer; dropping it answers nothing.
+/// A request of another replica. Dropping it sends no response.
 #[derive(Debug)]
 pub struct Request {
     pub payload: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Replicas within one process: a server alone, or several in a test.
+//! The transport within one process: for a single server, or several in a test.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::subscription::{Delivery, Subscription};
 use crate::{BusError, MAX_LAG, MAX_REQUESTS, Message, ReplicaId, Request};
 
-/// Where the replicas of one process meet; clones are the same place.
+/// Connects the replicas of one process; clones share it.
 #[derive(Debug, Clone)]
 pub struct LocalHub(Arc<Hub>);
 
@@ -33,8 +33,7 @@ impl LocalHub {
         Self::where_messages_arrive(|_| true)
     }
 
-    /// A place where messages are lost: those arrive whose sender `arrives` says so of. For tests, which know what may be
-    /// lost elsewhere.
+    /// A hub that loses messages, for tests: a message arrives if `arrives` answers true for its sender.
     pub fn where_messages_arrive(
         arrives: impl Fn(ReplicaId) -> bool + Send + Sync + 'static,
     ) -> Self {
@@ -53,9 +52,7 @@ impl LocalHub {
     }
 
     fn responder(&self, replica: ReplicaId) -> Option<mpsc::Sender<Request>> {
-        let responders = self.0.responders.lock();
-        let responders = responders;
-        responders.get(&replica).cloned()
+        self.0.responders.lock().get(&replica).cloned()
     }
 }
 
@@ -78,7 +75,7 @@ impl Local {
             return;
         }
         let delivery = Delivery::Message { from, to, message };
-        // An error means that nobody listens.
+        // An error means that there is no subscriber.
         let _ = self.hub.0.messages.send(Arc::new(delivery));
     }
 }
@@ -102,19 +99,17 @@ impl Engine for Local {
     }
 
     async fn request(&self, to: ReplicaId, payload: Vec<u8>) -> Result<Vec<u8>, BusError> {
-        let nobody = BusError::NoResponder { replica: to };
-        let responder = self.hub.responder(to).ok_or(nobody)?;
+        let no_responder = BusError::NoResponder { replica: to };
+        let responder = self.hub.responder(to).ok_or(no_responder)?;
         let (reply, answer) = oneshot::channel();
         let request = Request { payload, reply };
-        responder.send(request).await.map_err(|_| nobody)?;
+        responder.send(request).await.map_err(|_| no_responder)?;
         answer.await.map_err(|_| BusError::TimedOut { replica: to })
     }
 
     fn requests(&self) -> mpsc::Receiver<Request> {
         let (sender, receiver) = mpsc::channel(MAX_REQUESTS);
-        let responders = self.hub.0.responders.lock();
-        let mut responders = responders;
-        responders.insert(self.replica, sender);
+        self.hub.0.responders.lock().insert(self.replica, sender);
         receiver
     }
 
@@ -127,8 +122,6 @@ impl Engine for Local {
     }
 
     async fn close(&self) {
-        let responders = self.hub.0.responders.lock();
-        let mut responders = responders;
-        responders.remove(&self.replica);
+        self.hub.0.responders.lock().remove(&self.replica);
     }
 }

@@ -1,17 +1,17 @@
-//! The slow way between replicas, for when NATS is away: a place that all of them reach, the store's table of mail.
+//! The slow transport between replicas, for when NATS is down: the store's table of mail messages.
 
 use async_trait::async_trait;
 
 use crate::ReplicaId;
 
-/// Where replicas leave mail for each other. Whoever gives it to the bus makes it on top of the store.
+/// Delivers mail messages between replicas. The server implements it on top of the store.
 #[async_trait]
 pub trait Mailbox: Send + Sync + std::fmt::Debug {
-    /// Leaves these for all other replicas, in this order.
+    /// Sends these to all other replicas, in this order.
     async fn send(&self, bodies: Vec<Vec<u8>>) -> Result<(), MailboxError>;
 
-    /// What others left since the last call, in order, each with its sender; since now, at the first call. May give only the
-    /// first part: it is called again until there is nothing.
+    /// The messages of other replicas since the last call, in order, each with its sender; the first call begins at the
+    /// current end. May return only some: the bus calls again until there are none.
     async fn receive(&self) -> Result<Vec<(ReplicaId, Vec<u8>)>, MailboxError>;
 }
 

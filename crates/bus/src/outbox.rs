@@ -1,9 +1,9 @@
-//! What waits to be sent. Publishing never waits, so what is too much is dropped: the oldest, as the newest hint says most.
-//! Receivers see the gap in the numbers of what they get.
+//! Frames that wait to be sent. Publishing never waits, so a full outbox drops its oldest frames: the newest hint says most.
+//! Receivers notice the gap in the sequence numbers.
 
 use std::collections::VecDeque;
 
-use locks::{Mutex, MutexGuard};
+use locks::Mutex;
 use tokio::sync::Notify;
 
 use crate::ReplicaId;
@@ -13,14 +13,14 @@ const MAX_FRAMES: usize = 4096;
 /// Their bytes together.
 const MAX_BYTES: usize = 64 << 20;
 
-/// A frame and where it goes.
+/// A frame and its receiver.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
-    /// Everyone, when it is none.
+    /// None: all other replicas.
     pub(crate) to: Option<ReplicaId>,
     pub(crate) bytes: Vec<u8>,
-    /// The question that it is, whose asker waits.
-    pub(crate) question: Option<u64>,
+    /// The id of the pending request that it carries.
+    pub(crate) request: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -36,9 +36,9 @@ struct Queue {
 }
 
 impl Outbox {
-    /// Puts it at the end, and answers what had to go for it.
+    /// Appends a frame, and answers which frames it dropped to make room.
     pub(crate) fn push(&self, outgoing: Outgoing) -> Vec<Outgoing> {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         queue.n_bytes += outgoing.bytes.len();
         queue.waiting.push_back(outgoing);
         let mut dropped = Vec::new();
@@ -50,8 +50,7 @@ impl Outbox {
         dropped
     }
 
-    /// Waits for something, and takes the oldest, up to so many and about so many bytes. Dropping the future loses nothing.
-    /// One task at a time may wait.
+    /// Waits for frames, and takes the oldest, up to so many and about so many bytes. Cancel safe. One task at a time may wait.
     pub(crate) async fn take(&self, max_frames: usize, max_bytes: usize) -> Vec<Outgoing> {
         loop {
             let taken = self.try_take(max_frames, max_bytes);
@@ -63,7 +62,7 @@ impl Outbox {
     }
 
     pub(crate) fn try_take(&self, max_frames: usize, max_bytes: usize) -> Vec<Outgoing> {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         let (mut taken, mut n_bytes) = (Vec::new(), 0);
         while taken.len() < max_frames && n_bytes < max_bytes {
             let Some(outgoing) = queue.pop() else { break };
@@ -71,10 +70,6 @@ impl Outbox {
             taken.push(outgoing);
         }
         taken
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock()
     }
 }
 
@@ -94,12 +89,12 @@ mod tests {
         Outgoing {
             to: None,
             bytes: vec![0; n_bytes],
-            question: None,
+            request: None,
         }
     }
 
     #[test]
-    fn the_oldest_go_when_there_are_too_many() {
+    fn too_many_frames_drop_the_oldest() {
         let outbox = Outbox::default();
         for n in 0..MAX_FRAMES {
             assert!(outbox.push(outgoing(n)).is_empty());
@@ -110,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_when_they_are_too_large() {
+    fn too_many_bytes_drop_the_oldest() {
         let outbox = Outbox::default();
         outbox.push(outgoing(1));
         outbox.push(outgoing(2));

@@ -1,10 +1,9 @@
-//! Replicas in processes of their own: by NATS while it is there, by mail while it is not, and by both while one of them has
-//! only mail.
+//! The transport between processes: NATS while it is up, mail while it is down, and both while some replica has only mail.
 
-mod desk;
 mod mail;
 mod nats;
-mod neighbours;
+mod peers;
+mod state;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,53 +17,53 @@ use crate::engine::Engine;
 use crate::frame::{Body, Outcome};
 use crate::mailbox::Mailbox;
 use crate::{BusError, Message, ReplicaId, Request, Subscription};
-use desk::Desk;
 use nats::Link;
 pub use nats::{ClientCertificate, NatsError, NatsOptions};
+use state::RemoteState;
 
-/// How long leaving may take.
+/// How long disconnecting may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(crate) struct Remote {
-    desk: Arc<Desk>,
+    state: Arc<RemoteState>,
     link: Option<Arc<Link>>,
     closing: watch::Sender<bool>,
-    /// Whoever sends and answers. They end by themselves once that is done, when the place is closing.
+    /// The tasks that send and answer. While closing, they end once everything is sent.
     senders: Mutex<JoinSet<()>>,
     readers: Mutex<JoinSet<()>>,
 }
 
 impl Remote {
-    /// Comes back when it is connected, or soon if NATS is not there yet.
+    /// Returns when it is connected, or after a short time if NATS is down.
     pub(crate) async fn nats(options: NatsOptions) -> Result<Self, NatsError> {
         let mailbox = options.mailbox.clone();
-        let desk = Arc::new(Desk::new(options.replica, mailbox.is_some()));
+        let state = Arc::new(RemoteState::new(options.replica, mailbox.is_some()));
         let (link, events) = Link::connect(&options).await?;
         let link = Arc::new(link);
         let (closing, is_closing) = watch::channel(false);
         let (mut senders, mut readers) = (JoinSet::new(), JoinSet::new());
-        link.subscribe(&desk, &mut readers).await;
-        senders.spawn(link.answer(&desk, is_closing.clone()).await);
-        readers.spawn(nats::watch(Arc::clone(&link), Arc::clone(&desk), events));
+        link.subscribe(&state, &mut readers).await;
+        senders.spawn(link.answer(&state, is_closing.clone()).await);
+        readers.spawn(nats::watch(Arc::clone(&link), Arc::clone(&state), events));
         senders.spawn(nats::write(
             Arc::clone(&link),
-            Arc::clone(&desk),
+            Arc::clone(&state),
             is_closing.clone(),
         ));
         if let Some(mailbox) = mailbox {
             let sender = mail::send(
-                Arc::clone(&desk),
+                Arc::clone(&state),
                 Arc::clone(&mailbox),
                 nats::FIRST_CONNECTION,
                 is_closing,
             );
             senders.spawn(sender);
-            readers.spawn(mail::receive(Arc::clone(&desk), mailbox));
+            readers.spawn(mail::receive(Arc::clone(&state), mailbox));
         }
-        nats::await_first_connection(&desk).await;
+        nats::await_first_connection(&state).await;
         Ok(Self {
-            desk,
+            state,
             link: Some(link),
             closing,
             senders: Mutex::new(senders),
@@ -73,19 +72,19 @@ impl Remote {
     }
 
     pub(crate) fn mailbox(mailbox: Arc<dyn Mailbox>, replica: ReplicaId) -> Self {
-        let desk = Arc::new(Desk::new(replica, true));
+        let state = Arc::new(RemoteState::new(replica, true));
         let (closing, is_closing) = watch::channel(false);
         let (mut senders, mut readers) = (JoinSet::new(), JoinSet::new());
         let sender = mail::send(
-            Arc::clone(&desk),
+            Arc::clone(&state),
             Arc::clone(&mailbox),
             Duration::ZERO,
             is_closing,
         );
         senders.spawn(sender);
-        readers.spawn(mail::receive(Arc::clone(&desk), mailbox));
+        readers.spawn(mail::receive(Arc::clone(&state), mailbox));
         Self {
-            desk,
+            state,
             link: None,
             closing,
             senders: Mutex::new(senders),
@@ -94,48 +93,48 @@ impl Remote {
     }
 
     async fn ask_by_mail(&self, to: ReplicaId, payload: Vec<u8>) -> Outcome {
-        if !self.desk.has_mail() || self.desk.neighbours.is_silent(to) {
+        if !self.state.has_mail() || self.state.peers.is_silent(to) {
             return Outcome::NoResponder(());
         }
-        let waiting = self.desk.pending.begin();
-        self.desk.ask_by_mail(to, waiting.id, payload);
-        waiting.outcome().await
+        let request = self.state.requests.begin();
+        self.state.ask_by_mail(to, request.id, payload);
+        request.outcome().await
     }
 }
 
 #[async_trait]
 impl Engine for Remote {
     fn replica(&self) -> ReplicaId {
-        self.desk.replica
+        self.state.replica
     }
 
     fn publish(&self, message: Message) {
-        self.desk.send(None, message);
+        self.state.send(None, message);
     }
 
     fn tell(&self, to: ReplicaId, payload: Vec<u8>) {
-        // Nobody hears itself.
-        if to != self.desk.replica {
-            self.desk.send(Some(to), Message::Soft(payload));
+        // A replica does not receive its own messages.
+        if to != self.state.replica {
+            self.state.send(Some(to), Message::Soft(payload));
         }
     }
 
     fn subscribe(&self) -> Subscription {
-        self.desk.intake.subscribe(self.desk.replica)
+        self.state.inbox.subscribe(self.state.replica)
     }
 
     async fn request(&self, to: ReplicaId, payload: Vec<u8>) -> Result<Vec<u8>, BusError> {
-        if to == self.desk.replica {
-            return self.desk.responder.ask(payload).await.into_result(to);
+        if to == self.state.replica {
+            return self.state.responder.ask(payload).await.into_result(to);
         }
         if let Some(link) = &self.link
-            && self.desk.is_linked()
-            && !self.desk.neighbours.has_only_mail(to)
+            && self.state.is_linked()
+            && !self.state.peers.has_only_mail(to)
         {
-            let outcome = link.ask(&self.desk, to, payload.clone()).await;
-            // It may have lost NATS just now, and said so meanwhile.
-            let try_mail = matches!(outcome, Outcome::NoResponder(()))
-                && self.desk.neighbours.has_only_mail(to);
+            let outcome = link.ask(&self.state, to, payload.clone()).await;
+            // The replica may have lost NATS just now, and said so by mail meanwhile.
+            let try_mail =
+                matches!(outcome, Outcome::NoResponder(())) && self.state.peers.has_only_mail(to);
             if !try_mail {
                 return outcome.into_result(to);
             }
@@ -144,34 +143,34 @@ impl Engine for Remote {
     }
 
     fn requests(&self) -> mpsc::Receiver<Request> {
-        self.desk.responder.take_over()
+        self.state.responder.take_over()
     }
 
     fn is_up(&self) -> bool {
         match self.link {
-            Some(_) => self.desk.is_linked(),
-            None => self.desk.is_mail_working(),
+            Some(_) => self.state.is_linked(),
+            None => self.state.is_mail_working(),
         }
     }
 
     fn n_dropped(&self) -> u64 {
-        self.desk.n_dropped()
+        self.state.n_dropped()
     }
 
     async fn close(&self) {
-        self.desk.responder.close();
-        self.desk.mail_if_needed(Body::Goodbye(()));
+        self.state.responder.close();
+        self.state.mail_if_needed(Body::Goodbye(()));
         self.closing.send_replace(true);
         let take = |tasks: &Mutex<JoinSet<()>>| std::mem::take(&mut *tasks.lock());
         let senders = take(&self.senders).join_all();
         let all_sent = tokio::time::timeout(CLOSE_TIMEOUT, senders).await;
         if all_sent.is_err() {
-            tracing::warn!("the last messages to other replicas are not sent");
+            tracing::warn!("the last messages to other replicas were not sent");
         }
         if let Some(link) = &self.link {
-            link.close(&self.desk, CLOSE_TIMEOUT).await;
+            link.close(&self.state, CLOSE_TIMEOUT).await;
         }
         take(&self.readers).shutdown().await;
-        self.desk.set_linked(false);
+        self.state.set_linked(false);
     }
 }

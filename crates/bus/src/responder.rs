@@ -1,7 +1,6 @@
-//! Whoever takes the requests to this replica now.
+//! Passes requests to the part of this replica that answers them.
 
-use locks::{Mutex, MutexGuard};
-
+use locks::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::frame::Outcome;
@@ -11,41 +10,38 @@ use crate::{MAX_REQUESTS, REQUEST_TIMEOUT, Request};
 pub(crate) struct Responder(Mutex<Option<mpsc::Sender<Request>>>);
 
 impl Responder {
-    /// The requests from now on; whoever had them before has them no more.
+    /// The requests from now on. The channel of an earlier call ends.
     pub(crate) fn take_over(&self) -> mpsc::Receiver<Request> {
         let (sender, receiver) = mpsc::channel(MAX_REQUESTS);
-        *self.lock() = Some(sender);
+        *self.0.lock() = Some(sender);
         receiver
     }
 
-    /// Nobody takes requests from now on.
+    /// Refuses requests from now on.
     pub(crate) fn close(&self) {
-        *self.lock() = None;
+        *self.0.lock() = None;
     }
 
-    /// Waits for the answer, not longer than whoever asks.
+    /// Waits for the response, no longer than the caller does.
     pub(crate) async fn ask(&self, payload: Vec<u8>) -> Outcome {
-        let answered = tokio::time::timeout(REQUEST_TIMEOUT, self.ask_for_ever(payload)).await;
+        let answered =
+            tokio::time::timeout(REQUEST_TIMEOUT, self.ask_without_timeout(payload)).await;
         answered.unwrap_or(Outcome::Unanswered(()))
     }
 
-    async fn ask_for_ever(&self, payload: Vec<u8>) -> Outcome {
-        let Some(sender) = self.lock().clone() else {
+    async fn ask_without_timeout(&self, payload: Vec<u8>) -> Outcome {
+        let Some(sender) = self.0.lock().clone() else {
             return Outcome::NoResponder(());
         };
         let (reply, answer) = oneshot::channel();
         if sender.send(Request { payload, reply }).await.is_err() {
             return Outcome::NoResponder(());
         }
-        // The sender must not keep the channel of one who was replaced.
+        // A clone of the sender would keep the channel of a replaced receiver open.
         drop(sender);
         match answer.await {
             Ok(payload) => Outcome::of(payload),
             Err(_) => Outcome::Unanswered(()),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<mpsc::Sender<Request>>> {
-        self.0.lock()
     }
 }

@@ -1,4 +1,4 @@
-//! What a subscriber gets.
+//! The receiving end of the bus.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use crate::{Message, ReplicaId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Received {
     Message(ReplicaId, Message),
-    /// Some messages are lost: look at everything that they could have been about.
+    /// Some messages are lost: check everything that they could have been about.
     Lagged,
 }
 
-/// What others sent since [`Bus::subscribe`](crate::Bus::subscribe).
+/// Messages of other replicas since [`Bus::subscribe`](crate::Bus::subscribe).
 #[derive(Debug)]
 pub struct Subscription {
     replica: ReplicaId,
     deliveries: broadcast::Receiver<Arc<Delivery>>,
 }
 
-/// What an engine hands to all subscribers.
+/// What a transport passes to all subscribers.
 #[derive(Debug)]
 pub(crate) enum Delivery {
     Message {
         from: ReplicaId,
-        /// Everyone, when it is none.
+        /// None: all other replicas.
         to: Option<ReplicaId>,
         message: Message,
     },
@@ -40,7 +40,7 @@ impl Subscription {
         }
     }
 
-    /// Waits for the next message of another replica; for ever, once all are gone. Dropping the future loses nothing.
+    /// Waits for the next message of another replica; for ever, once the bus is gone. Cancel safe.
     pub async fn recv(&mut self) -> Received {
         loop {
             let delivery = match self.deliveries.recv().await {

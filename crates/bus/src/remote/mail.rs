@@ -1,5 +1,5 @@
-//! Mail goes out as soon as there is some, many at a time, and is looked for twice a second while somebody needs it; else now
-//! and then, as somebody may have lost NATS without our noticing.
+//! The transport by mail. Messages are sent in batches, and polled twice a second while any replica depends on mail; otherwise
+//! every two seconds, because another replica may have lost NATS unnoticed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,41 +7,41 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::desk::Desk;
+use super::state::RemoteState;
 use crate::ReplicaId;
-use crate::frame::{Body, Frame, Outcome, Question};
+use crate::frame::{Body, Frame, Outcome, RequestBody};
 use crate::mailbox::{Mailbox, MailboxError};
 use crate::outbox::Outgoing;
 
-/// Between two letters of ours, so that many messages share one.
+/// Time between two batches, so that many messages share one.
 const SEND_EVERY: Duration = Duration::from_millis(50);
-/// Between two looks while somebody needs mail.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Between two looks while nobody seems to.
-const LOOK_NOW_AND_THEN: Duration = Duration::from_secs(2);
-/// Between two words that we are there, while somebody needs mail. A few may be lost before that counts as silence.
+/// Time between two polls while any replica depends on mail.
+const POLL_EVERY: Duration = Duration::from_millis(500);
+/// Time between two polls while all replicas seem to have NATS.
+const POLL_IDLE_EVERY: Duration = Duration::from_secs(2);
+/// Time between two `Hello` while any replica depends on mail. Several may be lost before this replica counts as gone.
 const HELLO_EVERY: Duration = Duration::from_secs(3);
-/// How long the mailbox may take.
+/// How long a call of the mailbox may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What goes at once.
+/// The limits of a batch.
 const MAX_FRAMES: usize = 256;
 const MAX_BYTES: usize = 4 << 20;
 
-/// Sends what is to go by mail, until all is sent that was there when the place began to close. The first word that we are
-/// there may wait for NATS, which makes it needless.
+/// Sends the outbox for mail; while closing, until it is empty. The first `Hello` waits `first_hello` for NATS, which makes it
+/// unnecessary.
 pub(super) async fn send(
-    desk: Arc<Desk>,
+    state: Arc<RemoteState>,
     mailbox: Arc<dyn Mailbox>,
     first_hello: Duration,
     mut is_closing: watch::Receiver<bool>,
 ) {
-    let outbox = desk.for_mail.as_ref().expect("there is a mailbox");
+    let outbox = state.for_mail.as_ref().expect("there is a mailbox");
     let mut next_hello = Instant::now() + first_hello;
     loop {
         if next_hello <= Instant::now() {
             next_hello = Instant::now() + HELLO_EVERY;
-            if desk.is_mail_needed() {
-                desk.say_hello();
+            if state.is_mail_needed() {
+                state.say_hello();
             }
         }
         let batch = tokio::select! {
@@ -50,98 +50,98 @@ pub(super) async fn send(
             () = sleep_until(next_hello) => continue,
             _ = is_closing.wait_for(|closing| *closing) => return,
         };
-        send_batch(&desk, &*mailbox, batch).await;
+        send_batch(&state, &*mailbox, batch).await;
         if !*is_closing.borrow() {
             sleep(SEND_EVERY).await;
         }
     }
 }
 
-async fn send_batch(desk: &Desk, mailbox: &dyn Mailbox, mut batch: Vec<Outgoing>) {
+async fn send_batch(state: &RemoteState, mailbox: &dyn Mailbox, mut batch: Vec<Outgoing>) {
     let bodies = batch.iter_mut();
     let bodies = bodies.map(|outgoing| std::mem::take(&mut outgoing.bytes));
     let sent = timeout(PATIENCE, mailbox.send(bodies.collect())).await;
-    if !note_trouble(desk, &sent) {
-        // The mailbox may have it all the same.
-        desk.drop_unsent(batch, Outcome::Unanswered(()));
+    if !log_fault(state, &sent) {
+        // The mailbox may have stored it nevertheless.
+        state.drop_unsent(batch, Outcome::Unanswered(()));
     }
 }
 
-/// Looks for mail of others, for ever.
-pub(super) async fn receive(desk: Arc<Desk>, mailbox: Arc<dyn Mailbox>) {
-    let mut linked = desk.linked();
+/// Polls for mail of other replicas, for ever.
+pub(super) async fn receive(state: Arc<RemoteState>, mailbox: Arc<dyn Mailbox>) {
+    let mut linked = state.linked();
     loop {
         let received = timeout(PATIENCE, mailbox.receive()).await;
-        note_trouble(&desk, &received);
+        log_fault(&state, &received);
         let mail = match received {
             Ok(Ok(mail)) => mail,
             Ok(Err(_)) | Err(_) => Vec::new(),
         };
         if !mail.is_empty() {
             for (from, body) in mail {
-                open(&desk, from, &body);
+                open(&state, from, &body);
             }
             continue;
         }
-        let pause = if desk.is_mail_needed() {
-            LOOK_EVERY
+        let pause = if state.is_mail_needed() {
+            POLL_EVERY
         } else {
-            LOOK_NOW_AND_THEN
+            POLL_IDLE_EVERY
         };
         let _ = timeout(pause, linked.changed()).await;
     }
 }
 
-fn open(desk: &Arc<Desk>, from: ReplicaId, body: &[u8]) {
+fn open(state: &Arc<RemoteState>, from: ReplicaId, body: &[u8]) {
     let Some(frame) = Frame::parse(body) else {
-        tracing::warn!(%from, "a letter of another replica makes no sense");
+        tracing::warn!(%from, "cannot decode a mail message of another replica");
         return;
     };
-    if from == desk.replica {
+    if from == state.replica {
         return;
     }
-    let is_ours = frame.to.is_none_or(|to| to == desk.replica.0);
+    let is_ours = frame.to.is_none_or(|to| to == state.replica.0);
     match frame.body {
-        Some(Body::Committed(_) | Body::Soft(_)) => desk.arrive(frame),
-        Some(Body::Request(question)) if is_ours => {
-            desk.neighbours.hear(from);
-            answer(desk, from, question);
+        Some(Body::Committed(_) | Body::Soft(_)) => state.arrive(frame),
+        Some(Body::Request(request)) if is_ours => {
+            state.peers.hear(from);
+            answer(state, from, request);
         }
-        Some(Body::Answer(answer)) if is_ours => {
-            let outcome = answer.outcome.unwrap_or(Outcome::Unanswered(()));
-            desk.pending.end(answer.id, outcome);
+        Some(Body::Response(response)) if is_ours => {
+            let outcome = response.outcome.unwrap_or(Outcome::Unanswered(()));
+            state.requests.end(response.id, outcome);
         }
-        Some(Body::Request(_) | Body::Answer(_)) | None => desk.neighbours.hear(from),
+        Some(Body::Request(_) | Body::Response(_)) | None => state.peers.hear(from),
         Some(Body::Hello(hello)) => {
-            if desk.neighbours.hear_hello(from, hello.only_mail) {
-                desk.say_hello();
+            if state.peers.hear_hello(from, hello.only_mail) {
+                state.say_hello();
             }
         }
-        Some(Body::Goodbye(())) => desk.neighbours.hear_goodbye(from),
+        Some(Body::Goodbye(())) => state.peers.hear_goodbye(from),
     }
 }
 
-/// Answers in the background, unless there is too much of that already.
-fn answer(desk: &Arc<Desk>, from: ReplicaId, question: Question) {
-    let Some(answering) = desk.try_answering() else {
+/// Answers in the background, unless too many requests are being answered already.
+fn answer(state: &Arc<RemoteState>, from: ReplicaId, request: RequestBody) {
+    let Some(answering) = state.try_answering() else {
         tracing::warn!(%from, "too many requests by mail at once: one is not answered");
         return;
     };
-    let desk = Arc::clone(desk);
+    let state = Arc::clone(state);
     tokio::spawn(async move {
-        let outcome = desk.responder.ask(question.payload).await;
-        desk.answer_by_mail(from, question.id, outcome);
+        let outcome = state.responder.ask(request.payload).await;
+        state.answer_by_mail(from, request.id, outcome);
         drop(answering);
     });
 }
 
-/// Says when the mailbox stops working and when it works again, once. Answers whether it does.
-fn note_trouble<T>(
-    desk: &Desk,
+/// Logs once when the mailbox stops working, and once when it works again. Answers whether it works.
+fn log_fault<T>(
+    state: &RemoteState,
     result: &Result<Result<T, MailboxError>, tokio::time::error::Elapsed>,
 ) -> bool {
     let works = matches!(result, Ok(Ok(_)));
-    if desk.set_mail_working(works) {
+    if state.set_mail_working(works) {
         match result {
             Ok(Ok(_)) => tracing::info!("mail between replicas works again"),
             Ok(Err(error)) => tracing::warn!(

@@ -1,4 +1,4 @@
-//! The fast way: plain NATS, at most once, no JetStream. Each replica listens on three subjects of its own and one of all.
+//! The transport by NATS: plain, at most once, no JetStream. Each replica subscribes to three subjects of its own and one for all.
 
 mod options;
 mod subjects;
@@ -12,22 +12,22 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
 
-use super::desk::Desk;
+use super::state::RemoteState;
 use crate::ReplicaId;
-use crate::frame::{Answer, Body, Frame, Outcome, Question};
+use crate::frame::{Body, Frame, Outcome, RequestBody, ResponseBody};
 pub use options::{ClientCertificate, NatsError, NatsOptions};
 use subjects::Subjects;
 
 /// How long joining waits for the first connection.
 pub(super) const FIRST_CONNECTION: Duration = Duration::from_secs(2);
-/// How long what was sent may take to leave.
+/// How long a flush may take.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
-/// Between two looks at the connection, in case an event is lost.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// What is taken from the outbox at once.
+/// Time between two checks of the connection, in case an event is lost.
+const CHECK_EVERY: Duration = Duration::from_millis(500);
+/// How much is taken from the outbox at once.
 const MAX_FRAMES: usize = 256;
 const MAX_BYTES: usize = 4 << 20;
-/// Events of the connection that wait.
+/// Events of the connection that wait in the channel.
 const MAX_EVENTS: usize = 128;
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Begins to connect.
+    /// Starts to connect.
     pub(super) async fn connect(
         options: &NatsOptions,
     ) -> Result<(Self, mpsc::Receiver<Event>), NatsError> {
@@ -46,7 +46,7 @@ impl Link {
         let on_event = move |event| {
             let sender = sender.clone();
             async move {
-                // Nobody listens once the place is closed.
+                // An error means that the bus is closed.
                 let _ = sender.send(event).await;
             }
         };
@@ -59,25 +59,29 @@ impl Link {
         Ok((link, events))
     }
 
-    /// Listens to everything that is for us. Where there is no connection yet, it begins with the connection.
-    pub(super) async fn subscribe(self: &Arc<Self>, desk: &Arc<Desk>, readers: &mut JoinSet<()>) {
+    /// Subscribes to everything for this replica. Without a connection yet, the subscriptions begin with it.
+    pub(super) async fn subscribe(
+        self: &Arc<Self>,
+        state: &Arc<RemoteState>,
+        readers: &mut JoinSet<()>,
+    ) {
         let subjects = &self.subjects;
-        for subject in [subjects.everyone(), subjects.told(self.replica)] {
+        for subject in [subjects.all(), subjects.one(self.replica)] {
             let messages = self.listen(subject).await;
-            readers.spawn(read_messages(messages, Arc::clone(desk)));
+            readers.spawn(read_messages(messages, Arc::clone(state)));
         }
-        let answers = self.listen(subjects.all_answers(self.replica)).await;
-        readers.spawn(Arc::clone(self).read_answers(answers, Arc::clone(desk)));
+        let responses = self.listen(subjects.all_responses(self.replica)).await;
+        readers.spawn(Arc::clone(self).read_responses(responses, Arc::clone(state)));
     }
 
-    /// Takes requests, until the place begins to close.
+    /// Takes requests until the bus begins to close.
     pub(super) async fn answer(
         self: &Arc<Self>,
-        desk: &Arc<Desk>,
+        state: &Arc<RemoteState>,
         is_closing: watch::Receiver<bool>,
     ) -> impl Future<Output = ()> + Send + 'static {
-        let questions = self.listen(self.subjects.questions(self.replica)).await;
-        Arc::clone(self).read_questions(questions, Arc::clone(desk), is_closing)
+        let requests = self.listen(self.subjects.requests(self.replica)).await;
+        Arc::clone(self).read_questions(requests, Arc::clone(state), is_closing)
     }
 
     async fn listen(&self, subject: String) -> Subscriber {
@@ -85,76 +89,82 @@ impl Link {
         subscribed.expect("the subject is well formed and the client is not closed yet")
     }
 
-    /// Asks another replica, and waits for the outcome for as long as nobody drops it.
-    pub(super) async fn ask(&self, desk: &Desk, to: ReplicaId, payload: Vec<u8>) -> Outcome {
-        let waiting = desk.pending.begin();
-        let id = waiting.id;
-        let bytes = desk.frame(Some(to), 0, Body::Request(Question { id, payload }));
-        let subject = self.subjects.questions(to);
-        let reply = self.subjects.answer(self.replica, id);
+    /// Sends a request to another replica, and waits for the outcome. The caller limits the time.
+    pub(super) async fn ask(
+        &self,
+        state: &RemoteState,
+        to: ReplicaId,
+        payload: Vec<u8>,
+    ) -> Outcome {
+        let request = state.requests.begin();
+        let id = request.id;
+        let bytes = state.frame(Some(to), 0, Body::Request(RequestBody { id, payload }));
+        let subject = self.subjects.requests(to);
+        let reply = self.subjects.response(self.replica, id);
         let sent = self.client.publish_with_reply(subject, reply, bytes.into());
         if let Err(error) = sent.await {
-            tracing::error!(%error, %to, "a request is not sent");
+            tracing::error!(%error, %to, "a request was not sent");
             return Outcome::NoResponder(());
         }
-        waiting.outcome().await
+        request.outcome().await
     }
 
     async fn read_questions(
         self: Arc<Self>,
-        mut questions: Subscriber,
-        desk: Arc<Desk>,
+        mut requests: Subscriber,
+        state: Arc<RemoteState>,
         mut is_closing: watch::Receiver<bool>,
     ) {
         loop {
             let message = tokio::select! {
-                message = questions.next() => message,
+                message = requests.next() => message,
                 _ = is_closing.wait_for(|closing| *closing) => None,
             };
             let Some(message) = message else { break };
             let frame = Frame::parse(&message.payload);
-            let question = frame.and_then(|frame| match frame.body? {
-                Body::Request(question) => Some((frame.from, question)),
+            let request = frame.and_then(|frame| match frame.body? {
+                Body::Request(request) => Some((frame.from, request)),
                 Body::Committed(_)
                 | Body::Soft(_)
-                | Body::Answer(_)
+                | Body::Response(_)
                 | Body::Hello(_)
                 | Body::Goodbye(()) => None,
             });
-            let (Some((from, question)), Some(reply)) = (question, message.reply) else {
+            let (Some((from, request)), Some(reply)) = (request, message.reply) else {
                 continue;
             };
-            desk.neighbours.hear(ReplicaId(from));
-            let answering = desk.answering().await;
-            let (link, desk) = (Arc::clone(&self), Arc::clone(&desk));
+            state.peers.hear(ReplicaId(from));
+            let answering = state.answering().await;
+            let (link, state) = (Arc::clone(&self), Arc::clone(&state));
             tokio::spawn(async move {
-                let (id, from) = (question.id, ReplicaId(from));
-                let outcome = Some(desk.responder.ask(question.payload).await);
-                let bytes = desk.frame(Some(from), 0, Body::Answer(Answer { id, outcome }));
+                let (id, from) = (request.id, ReplicaId(from));
+                let outcome = Some(state.responder.ask(request.payload).await);
+                let bytes =
+                    state.frame(Some(from), 0, Body::Response(ResponseBody { id, outcome }));
                 if let Err(error) = link.client.publish(reply, bytes.into()).await {
-                    tracing::warn!(%error, %from, "an answer is not sent");
+                    tracing::warn!(%error, %from, "a response was not sent");
                 }
                 drop(answering);
             });
         }
-        // Without a connection there is nobody to tell.
-        let _ = timeout(FLUSH_TIMEOUT, questions.unsubscribe()).await;
+        // Fails without a connection, which needs no unsubscribe.
+        let _ = timeout(FLUSH_TIMEOUT, requests.unsubscribe()).await;
     }
 
-    async fn read_answers(self: Arc<Self>, mut answers: Subscriber, desk: Arc<Desk>) {
-        while let Some(message) = answers.next().await {
-            let Some(id) = subjects::answered(&message.subject) else {
+    async fn read_responses(self: Arc<Self>, mut responses: Subscriber, state: Arc<RemoteState>) {
+        while let Some(message) = responses.next().await {
+            let Some(id) = subjects::request_id(&message.subject) else {
                 continue;
             };
             if message.status == Some(StatusCode::NO_RESPONDERS) {
-                desk.pending.end(id, Outcome::NoResponder(()));
+                state.requests.end(id, Outcome::NoResponder(()));
                 continue;
             }
             let frame = Frame::parse(&message.payload);
             let outcome = frame.and_then(|frame| {
-                desk.neighbours.hear(ReplicaId(frame.from));
+                state.peers.hear(ReplicaId(frame.from));
                 match frame.body? {
-                    Body::Answer(answer) => answer.outcome,
+                    Body::Response(response) => response.outcome,
                     Body::Committed(_)
                     | Body::Soft(_)
                     | Body::Request(_)
@@ -163,21 +173,21 @@ impl Link {
                 }
             });
             let outcome = outcome.unwrap_or(Outcome::Unanswered(()));
-            desk.pending.end(id, outcome);
+            state.requests.end(id, outcome);
         }
     }
 
-    /// Answers and sends what is under way, and leaves. Afterwards whoever asks learns at once that nobody is here.
-    pub(super) async fn close(&self, desk: &Desk, patience: Duration) {
-        let leave = async {
-            // NATS looks at what we send one by one: once it finds that nobody takes our own question, it has seen that we
-            // take no more.
-            self.ask(desk, self.replica, Vec::new()).await;
-            desk.all_answered().await;
+    /// Finishes the responses under way, and disconnects. Later requests to this replica fail at once.
+    pub(super) async fn close(&self, state: &RemoteState, patience: Duration) {
+        let disconnect = async {
+            // NATS handles our messages in order: once it answers our own request with "no responders", it has handled our
+            // unsubscribe.
+            self.ask(state, self.replica, Vec::new()).await;
+            state.all_answered().await;
             self.client.flush().await.is_ok() && self.client.drain().await.is_ok()
         };
-        if self.is_connected() && !timeout(patience, leave).await.unwrap_or(false) {
-            tracing::warn!("the connection to NATS ends without farewell");
+        if self.is_connected() && !timeout(patience, disconnect).await.unwrap_or(false) {
+            tracing::warn!("the connection to NATS was closed before everything was sent");
         }
     }
 
@@ -186,21 +196,24 @@ impl Link {
     }
 }
 
-async fn read_messages(mut messages: Subscriber, desk: Arc<Desk>) {
+async fn read_messages(mut messages: Subscriber, state: Arc<RemoteState>) {
     while let Some(message) = messages.next().await {
         if let Some(frame) = Frame::parse(&message.payload) {
-            desk.arrive(frame);
+            state.arrive(frame);
         }
     }
 }
 
-/// Sends what is to go by NATS, until all is sent that was there when the place began to close. While NATS is away, it goes
-/// by mail instead, if there is any.
-pub(super) async fn write(link: Arc<Link>, desk: Arc<Desk>, mut is_closing: watch::Receiver<bool>) {
-    let mut linked = desk.linked();
+/// Sends the outbox for NATS; while closing, until it is empty. While NATS is down, its frames go by mail, if there is a mailbox.
+pub(super) async fn write(
+    link: Arc<Link>,
+    state: Arc<RemoteState>,
+    mut is_closing: watch::Receiver<bool>,
+) {
+    let mut linked = state.linked();
     loop {
         if !*linked.borrow_and_update() {
-            desk.readdress();
+            state.redirect_to_mail();
             tokio::select! {
                 _ = linked.changed() => continue,
                 _ = is_closing.wait_for(|closing| *closing) => return,
@@ -208,39 +221,43 @@ pub(super) async fn write(link: Arc<Link>, desk: Arc<Desk>, mut is_closing: watc
         }
         let batch = tokio::select! {
             biased;
-            batch = desk.for_nats.take(MAX_FRAMES, MAX_BYTES) => batch,
+            batch = state.for_nats.take(MAX_FRAMES, MAX_BYTES) => batch,
             _ = linked.changed() => continue,
             _ = is_closing.wait_for(|closing| *closing) => return,
         };
         let mut batch = batch.into_iter();
         while let Some(outgoing) = batch.next() {
             let subject = match outgoing.to {
-                None => link.subjects.everyone(),
-                Some(to) => link.subjects.told(to),
+                None => link.subjects.all(),
+                Some(to) => link.subjects.one(to),
             };
             let publish = link.client.publish(subject, outgoing.bytes.into());
             let published = tokio::select! {
                 biased;
                 published = publish => published,
-                // It waits because the connection is gone, and may do so for long.
+                // It waits because the connection is gone, perhaps for long.
                 _ = linked.changed() => {
                     let lost = batch.len() as u64 + 1;
-                    tracing::debug!(lost, "messages are lost with the connection to NATS");
-                    desk.drop_unsent(batch.collect(), Outcome::NoResponder(()));
+                    tracing::debug!(lost, "messages were lost with the connection to NATS");
+                    state.drop_unsent(batch.collect(), Outcome::NoResponder(()));
                     break;
                 }
             };
             if let Err(error) = published {
-                tracing::error!(%error, "a message is too large for this NATS server and lost");
+                tracing::error!(%error, "a message is too large for this NATS server and was lost");
             }
         }
     }
 }
 
-/// Follows the connection: who may speak by NATS, who must use mail, and when messages may have been lost.
-pub(super) async fn watch(link: Arc<Link>, desk: Arc<Desk>, mut events: mpsc::Receiver<Event>) {
-    let mut look = interval(LOOK_EVERY);
-    let mut trouble = None;
+/// Tracks the connection: switches between NATS and mail, and tells subscribers when messages may be lost.
+pub(super) async fn watch(
+    link: Arc<Link>,
+    state: Arc<RemoteState>,
+    mut events: mpsc::Receiver<Event>,
+) {
+    let mut check = interval(CHECK_EVERY);
+    let mut last_error = None;
     let mut was_connected = false;
     loop {
         let event = tokio::select! {
@@ -248,50 +265,50 @@ pub(super) async fn watch(link: Arc<Link>, desk: Arc<Desk>, mut events: mpsc::Re
                 Some(event) => Some(event),
                 None => return,
             },
-            _ = look.tick() => None,
+            _ = check.tick() => None,
         };
         let mut is_new = false;
         match event {
             Some(Event::Connected) => {
-                // Listening begins anew with each connection, and has begun when that has left us.
+                // The client subscribes again with each connection; the flush makes sure that NATS has it.
                 let _ = timeout(FLUSH_TIMEOUT, link.client.flush()).await;
                 is_new = true;
             }
-            Some(Event::SlowConsumer(_)) => desk.intake.lag(),
-            Some(Event::ServerError(error)) => say(&mut trouble, error.to_string()),
-            Some(Event::ClientError(error)) => say(&mut trouble, error.to_string()),
+            Some(Event::SlowConsumer(_)) => state.inbox.lag(),
+            Some(Event::ServerError(error)) => log_once(&mut last_error, error.to_string()),
+            Some(Event::ClientError(error)) => log_once(&mut last_error, error.to_string()),
             Some(Event::Disconnected | Event::LameDuckMode | Event::Draining | Event::Closed) => {}
-            // The event is lost, when a connection is there at two looks in a row.
-            None => is_new = was_connected && !desk.is_linked(),
+            // Connected at two checks in a row: the event was lost.
+            None => is_new = was_connected && !state.is_linked(),
         }
         was_connected = link.is_connected();
         if was_connected && is_new {
             tracing::info!("connected to NATS");
-            trouble = None;
-            desk.set_linked(true);
-            desk.intake.lag();
-            desk.say_hello();
+            last_error = None;
+            state.set_linked(true);
+            state.inbox.lag();
+            state.say_hello();
         }
-        if !was_connected && desk.set_linked(false) {
-            tracing::warn!(has_mail = desk.has_mail(), "no connection to NATS");
-            desk.neighbours.listen();
-            desk.say_hello();
+        if !was_connected && state.set_linked(false) {
+            tracing::warn!(has_mail = state.has_mail(), "no connection to NATS");
+            state.peers.listen();
+            state.say_hello();
         }
     }
 }
 
-/// Says what is wrong with NATS once, not at each try.
-fn say(last: &mut Option<String>, error: String) {
+/// Logs an error of NATS once, not at each attempt.
+fn log_once(last: &mut Option<String>, error: String) {
     if last.as_ref() != Some(&error) {
         tracing::warn!(error, "NATS");
         *last = Some(error);
     }
 }
 
-pub(super) async fn await_first_connection(desk: &Desk) {
-    let mut linked = desk.linked();
+pub(super) async fn await_first_connection(state: &RemoteState) {
+    let mut linked = state.linked();
     let connected = timeout(FIRST_CONNECTION, linked.wait_for(|linked| *linked)).await;
     if connected.is_err() {
-        tracing::warn!("NATS is not there yet; trying on");
+        tracing::warn!("NATS is not reachable yet; trying again");
     }
 }

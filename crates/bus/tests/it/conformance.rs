@@ -1,4 +1,4 @@
-//! What every engine promises. One function per promise; each gets three replicas that see each other.
+//! What every transport guarantees. One function per guarantee; each gets three connected replicas.
 
 use bus::{
     Bus, BusError, MAX_LAG, MAX_PAYLOAD, MAX_REQUESTS, Message, REQUEST_TIMEOUT, Received,
@@ -6,59 +6,59 @@ use bus::{
 };
 use model::change::Revision;
 
-/// Makes each promise a test of the engine that the calling module stands for. `$replicas` gives what must live meanwhile, and
-/// the three replicas. In simulated time, which needs an engine without sockets, waiting for a timeout costs nothing.
-macro_rules! keeps_every_promise {
+/// Makes each guarantee a test of the calling module's transport. `$replicas` gives what must stay alive meanwhile, and the three
+/// replicas. In simulated time, which needs a transport without sockets, waiting for a timeout costs nothing.
+macro_rules! conformance_tests {
     (in simulated time, $replicas:expr) => {
-        $crate::conformance::keeps_every_promise!(
+        $crate::conformance::conformance_tests!(
             #[tokio::test(start_paused = true)]
             $replicas
         );
     };
     (in real time, $replicas:expr) => {
-        $crate::conformance::keeps_every_promise!(
+        $crate::conformance::conformance_tests!(
             #[tokio::test]
             $replicas
         );
     };
     (#[$test:meta] $replicas:expr) => {
-        $crate::conformance::keeps! { #[$test] $replicas =>
+        $crate::conformance::conformance_test! { #[$test] $replicas =>
             a_message_reaches_every_other_replica_in_order,
-            what_one_replica_is_told_no_other_hears,
-            telling_nobody_is_fine,
-            a_replica_does_not_hear_itself,
-            publishing_to_nobody_is_fine,
+            a_message_to_one_replica_reaches_no_other,
+            a_message_to_an_unknown_replica_is_dropped,
+            a_replica_does_not_receive_its_own_messages,
+            publishing_without_subscribers_is_no_error,
             a_subscription_begins_where_it_was_made,
-            a_subscriber_that_lags_is_told_and_goes_on_with_the_newest,
+            a_slow_subscriber_lags_and_continues_with_the_newest,
             a_request_is_answered_by_the_replica_that_it_names,
-            a_request_to_nobody_fails_soon,
+            a_request_without_a_responder_fails_soon,
             a_request_to_a_replica_that_stopped_answering_fails_soon,
             a_request_that_is_dropped_unanswered_times_out,
-            a_request_that_nobody_takes_up_times_out,
+            a_request_that_is_not_received_times_out,
             a_flood_of_requests_waits_and_is_answered,
             the_later_of_two_responders_takes_over,
             a_request_that_is_too_large_is_refused,
             an_answer_that_is_too_large_is_refused,
-            a_replica_that_left_is_not_there,
+            a_request_to_a_closed_replica_has_no_responder,
         }
     };
 }
-pub(crate) use keeps_every_promise;
+pub(crate) use conformance_tests;
 
-macro_rules! keeps {
-    (#[$test:meta] $replicas:expr => $($promise:ident,)+) => {
+macro_rules! conformance_test {
+    (#[$test:meta] $replicas:expr => $($test_name:ident,)+) => {
         $(
             #[$test]
-            async fn $promise() {
+            async fn $test_name() {
                 let (_engines, replicas) = $replicas;
-                $crate::conformance::$promise(replicas).await;
+                $crate::conformance::$test_name(replicas).await;
             }
         )+
     };
 }
-pub(crate) use keeps;
+pub(crate) use conformance_test;
 
-/// Waits until each of them hears and answers each other, and has heard everything that it took.
+/// Waits until messages and requests work between all of them, and no message of this function is under way any more.
 pub async fn meet(replicas: &[Bus]) {
     for (here, there) in pairs(replicas) {
         respond(there, "");
@@ -134,7 +134,7 @@ pub async fn a_message_reaches_every_other_replica_in_order([one, two, three]: [
     }
 }
 
-pub async fn what_one_replica_is_told_no_other_hears([one, two, three]: [Bus; 3]) {
+pub async fn a_message_to_one_replica_reaches_no_other([one, two, three]: [Bus; 3]) {
     let mut subscriptions = [two.subscribe(), three.subscribe(), one.subscribe()];
     one.tell(two.replica(), b"to two".to_vec());
     one.tell(three.replica(), b"to three".to_vec());
@@ -152,11 +152,11 @@ pub async fn what_one_replica_is_told_no_other_hears([one, two, three]: [Bus; 3]
     }
 }
 
-pub async fn telling_nobody_is_fine([one, _, _]: [Bus; 3]) {
+pub async fn a_message_to_an_unknown_replica_is_dropped([one, _, _]: [Bus; 3]) {
     one.tell(ReplicaId(99), vec![]);
 }
 
-pub async fn a_replica_does_not_hear_itself([one, two, _]: [Bus; 3]) {
+pub async fn a_replica_does_not_receive_its_own_messages([one, two, _]: [Bus; 3]) {
     let mut subscription = one.subscribe();
     one.publish(committed(1));
     two.publish(committed(2));
@@ -164,7 +164,7 @@ pub async fn a_replica_does_not_hear_itself([one, two, _]: [Bus; 3]) {
     assert_eq!(subscription.recv().await, expected);
 }
 
-pub async fn publishing_to_nobody_is_fine([one, _, _]: [Bus; 3]) {
+pub async fn publishing_without_subscribers_is_no_error([one, _, _]: [Bus; 3]) {
     one.publish(committed(1));
 }
 
@@ -179,26 +179,26 @@ pub async fn a_subscription_begins_where_it_was_made([one, two, _]: [Bus; 3]) {
     assert_eq!(later.recv().await, expected);
 }
 
-pub async fn a_subscriber_that_lags_is_told_and_goes_on_with_the_newest([one, two, _]: [Bus; 3]) {
+pub async fn a_slow_subscriber_lags_and_continues_with_the_newest([one, two, _]: [Bus; 3]) {
     let mut subscription = two.subscribe();
     let n_messages = 3 * MAX_LAG;
     (1..=n_messages).for_each(|n| one.publish(committed(n)));
     assert_eq!(subscription.recv().await, Received::Lagged);
     let newest = Received::Message(one.replica(), committed(n_messages));
-    let mut n_kept = 1;
+    let mut n_received = 1;
     while subscription.recv().await != newest {
-        n_kept += 1;
+        n_received += 1;
     }
-    assert!(n_kept <= MAX_LAG, "{n_kept}");
+    assert!(n_received <= MAX_LAG, "{n_received}");
 }
 
-/// Answers each request with its name and what was asked.
+/// Answers each request with `name` and its payload.
 pub fn respond(bus: &Bus, name: &'static str) {
     let mut requests = bus.requests();
     tokio::spawn(async move {
         while let Some(request) = requests.recv().await {
             let answer = [name.as_bytes(), &request.payload].concat();
-            // Whoever asked may have given up.
+            // An error means that the caller gave up.
             let _ = request.reply.send(answer);
         }
     });
@@ -214,7 +214,7 @@ pub async fn a_request_is_answered_by_the_replica_that_it_names([one, two, three
     }
 }
 
-pub async fn a_request_to_nobody_fails_soon([one, two, _]: [Bus; 3]) {
+pub async fn a_request_without_a_responder_fails_soon([one, two, _]: [Bus; 3]) {
     let begun = tokio::time::Instant::now();
     for replica in [two.replica(), ReplicaId(99)] {
         let answer = one.request(replica, vec![]).await;
@@ -238,7 +238,7 @@ pub async fn a_request_that_is_dropped_unanswered_times_out([one, two, _]: [Bus;
     assert_eq!(answer, Err(BusError::TimedOut { replica }));
 }
 
-pub async fn a_request_that_nobody_takes_up_times_out([one, two, _]: [Bus; 3]) {
+pub async fn a_request_that_is_not_received_times_out([one, two, _]: [Bus; 3]) {
     let _requests = two.requests();
     let replica = two.replica();
     let answer = one.request(replica, vec![]).await;
@@ -283,11 +283,11 @@ pub async fn an_answer_that_is_too_large_is_refused([one, two, _]: [Bus; 3]) {
     assert_eq!(answer, Err(BusError::TooLarge { n_bytes }));
 }
 
-pub async fn a_replica_that_left_is_not_there([one, two, _]: [Bus; 3]) {
+pub async fn a_request_to_a_closed_replica_has_no_responder([one, two, _]: [Bus; 3]) {
     respond(&two, "");
     two.close().await;
     let replica = two.replica();
-    // What is asked while it leaves may get lost on the way.
+    // A request during the close may be lost.
     while one.request(replica, vec![]).await != Err(BusError::NoResponder { replica }) {
         tokio::task::yield_now().await;
     }

@@ -1,12 +1,12 @@
-//! The engine within one process keeps every promise.
+//! The conformance tests within one process.
 
 use bus::{Bus, LocalHub, ReplicaId};
 
-use crate::conformance::keeps_every_promise;
+use crate::conformance::conformance_tests;
 
 fn replicas() -> ((), [Bus; 3]) {
     let hub = LocalHub::new();
     ((), [1, 2, 3].map(|n| Bus::local(&hub, ReplicaId(n))))
 }
 
-keeps_every_promise!(in simulated time, replicas());
+conformance_tests!(in simulated time, replicas());

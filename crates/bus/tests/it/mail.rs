@@ -1,29 +1,29 @@
-//! Replicas that have only mail keep every promise, a little later.
+//! The conformance tests by mail alone, and what is special about mail.
 
 use std::time::Duration;
 
 use bus::{Bus, BusError, Message, Received, ReplicaId};
 
-use crate::conformance::{committed, keeps_every_promise, meet, respond};
-use crate::post_office::PostOffice;
+use crate::conformance::{committed, conformance_tests, meet, respond};
+use crate::memory_mailbox::MemoryMailboxes;
 
-/// Longer than silence has to last before it means something.
+/// Longer than a replica may be silent before it counts as gone.
 const LONG: Duration = Duration::from_secs(11);
 
-async fn replicas() -> (PostOffice, [Bus; 3]) {
-    let office = PostOffice::default();
+async fn replicas() -> (MemoryMailboxes, [Bus; 3]) {
+    let mailboxes = MemoryMailboxes::default();
     let replicas = [1, 2, 3].map(ReplicaId);
-    let replicas = replicas.map(|replica| Bus::mailbox(office.mailbox(replica), replica));
+    let replicas = replicas.map(|replica| Bus::mailbox(mailboxes.mailbox(replica), replica));
     meet(&replicas).await;
     tokio::time::sleep(LONG).await;
-    (office, replicas)
+    (mailboxes, replicas)
 }
 
-keeps_every_promise!(in simulated time, replicas().await);
+conformance_tests!(in simulated time, replicas().await);
 
 #[tokio::test(start_paused = true)]
 async fn a_message_takes_a_second_at_most() {
-    let (_office, [one, two, _]) = replicas().await;
+    let (_mailboxes, [one, two, _]) = replicas().await;
     let mut subscription = two.subscribe();
     respond(&two, "");
     let begun = tokio::time::Instant::now();
@@ -36,18 +36,18 @@ async fn a_message_takes_a_second_at_most() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mailbox_that_fails_loses_messages_and_says_so() {
-    let (office, [one, two, _]) = replicas().await;
+async fn a_failing_mailbox_loses_messages_and_reports_lag() {
+    let (mailboxes, [one, two, _]) = replicas().await;
     let mut subscription = two.subscribe();
     assert!(one.is_up());
-    office.close();
+    mailboxes.close();
     one.publish(committed(1));
     let replica = two.replica();
     let answer = one.request(replica, vec![]).await;
     assert_eq!(answer, Err(BusError::TimedOut { replica }));
     assert!(!one.is_up());
     assert!(one.n_dropped() > 0);
-    office.open();
+    mailboxes.open();
     one.publish(committed(2));
     assert_eq!(subscription.recv().await, Received::Lagged);
     let expected = Received::Message(one.replica(), committed(2));
@@ -56,8 +56,8 @@ async fn a_mailbox_that_fails_loses_messages_and_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_died_is_not_there_after_a_while() {
-    let (_office, [one, two, three]) = replicas().await;
+async fn requests_to_a_dead_replica_fail_at_once_after_a_while() {
+    let (_mailboxes, [one, two, three]) = replicas().await;
     let replica = two.replica();
     drop(two);
     let answer = one.request(replica, vec![]).await;
@@ -70,12 +70,12 @@ async fn a_replica_that_died_is_not_there_after_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn letters_that_make_no_sense_are_ignored() {
-    let (office, [one, two, _]) = replicas().await;
+async fn messages_that_cannot_be_decoded_are_ignored() {
+    let (mailboxes, [one, two, _]) = replicas().await;
     let mut subscription = two.subscribe();
-    let stranger = office.mailbox(ReplicaId(4));
+    let unknown = mailboxes.mailbox(ReplicaId(4));
     let noise = vec![vec![], vec![255; 9], b"hello".to_vec()];
-    stranger.send(noise).await.unwrap();
+    unknown.send(noise).await.unwrap();
     one.publish(Message::Soft(vec![1]));
     let expected = Received::Message(one.replica(), Message::Soft(vec![1]));
     assert_eq!(subscription.recv().await, expected);

@@ -1,4 +1,4 @@
-//! The bus's promises, each a test. `conformance` holds what every engine keeps.
+//! The guarantees of the bus, each a test. `conformance` holds those of every transport.
 
 #![allow(unreachable_pub, reason = "nothing outside sees a test binary")]
 #![allow(
@@ -9,5 +9,5 @@
 mod conformance;
 mod local;
 mod mail;
+mod memory_mailbox;
 mod nats;
-mod post_office;

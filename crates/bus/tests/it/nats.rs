@@ -1,4 +1,4 @@
-//! Replicas that meet at real NATS servers keep every promise, through all that happens to those.
+//! The conformance tests by real NATS servers, and what happens when those fail.
 
 mod failure;
 mod fallback;
@@ -9,9 +9,9 @@ use std::time::Duration;
 use bus::{Bus, Message, NatsOptions, Received, ReplicaId};
 use engines::{Nats, NatsCluster};
 
-use crate::conformance::{keeps_every_promise, meet};
+use crate::conformance::{conformance_tests, meet};
 
-/// Longer than anything here takes on a busy machine.
+/// Longer than any test here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn join(urls: Vec<String>, replica: u64) -> Bus {
@@ -30,10 +30,10 @@ async fn three(urls: [String; 3]) -> [Bus; 3] {
     replicas
 }
 
-/// Waits for this message; answers how often something was lost before.
-async fn hear(subscription: &mut bus::Subscription, from: &Bus, message: &Message) -> usize {
+/// Waits for this message; answers how often the subscriber lagged before.
+async fn receive(subscription: &mut bus::Subscription, from: &Bus, message: &Message) -> usize {
     let mut n_lagged = 0;
-    let hear = async {
+    let receive = async {
         loop {
             match subscription.recv().await {
                 Received::Lagged => n_lagged += 1,
@@ -44,13 +44,13 @@ async fn hear(subscription: &mut bus::Subscription, from: &Bus, message: &Messag
             }
         }
     };
-    let heard = tokio::time::timeout(PATIENCE, hear).await;
-    assert!(heard.is_ok(), "waited in vain for {message:?}");
+    let received = tokio::time::timeout(PATIENCE, receive).await;
+    assert!(received.is_ok(), "waited in vain for {message:?}");
     n_lagged
 }
 
 mod one_server {
-    use super::{Bus, Nats, keeps_every_promise, three};
+    use super::{Bus, Nats, conformance_tests, three};
 
     async fn replicas() -> (Nats, [Bus; 3]) {
         let nats = Nats::start().unwrap();
@@ -58,11 +58,11 @@ mod one_server {
         (nats, three(urls).await)
     }
 
-    keeps_every_promise!(in real time, replicas().await);
+    conformance_tests!(in real time, replicas().await);
 }
 
 mod three_servers {
-    use super::{Bus, NatsCluster, keeps_every_promise, three};
+    use super::{Bus, NatsCluster, conformance_tests, three};
 
     async fn replicas() -> (NatsCluster, [Bus; 3]) {
         let cluster = NatsCluster::start(3).unwrap();
@@ -70,5 +70,5 @@ mod three_servers {
         (cluster, three(urls).await)
     }
 
-    keeps_every_promise!(in real time, replicas().await);
+    conformance_tests!(in real time, replicas().await);
 }

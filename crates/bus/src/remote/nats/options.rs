@@ -1,4 +1,4 @@
-//! How to reach NATS.
+//! Addresses and credentials of NATS.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,28 +9,28 @@ use async_nats::{Client, ConnectOptions, Event, ServerAddr};
 use crate::mailbox::Mailbox;
 use crate::{MAX_LAG, ReplicaId};
 
-/// A server that says nothing for about three of these is gone. Well before others think that we are.
+/// A server that does not answer about three pings counts as gone; well before other replicas count this one as gone.
 const PING_EVERY: Duration = Duration::from_secs(1);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Messages on their way to the connection; what waits longer does so in the outbox, which knows its size.
+/// Messages in the channel of the client. More wait in the outbox, which has a limit in bytes.
 const MAX_COMMANDS: usize = 128;
-/// Between two tries to connect.
+/// Time between two attempts to connect.
 const MIN_DELAY: Duration = Duration::from_millis(50);
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone)]
 pub struct NatsOptions {
-    /// Servers of one NATS, any of which will do: `nats://HOST:PORT`, or `tls://HOST:PORT` for encryption. A
+    /// Servers of one NATS cluster: `nats://HOST:PORT`, or `tls://HOST:PORT` for encryption. A
     /// `USER:PASSWORD@` or `TOKEN@` before the host is for all of them.
     pub urls: Vec<String>,
-    /// The installation: only replicas that name the same hear each other.
+    /// The installation: only replicas of the same one receive each other's messages.
     pub cluster: String,
     pub replica: ReplicaId,
-    /// The authorities that NATS servers' certificates come from; without, those of the system.
+    /// The certificate authorities of the NATS servers; None: those of the system.
     pub root_certificates: Option<PathBuf>,
-    /// Who we are to NATS servers that want a certificate.
+    /// For NATS servers that require one.
     pub client_certificate: Option<ClientCertificate>,
-    /// The way while NATS is away.
+    /// The transport while NATS is down.
     pub mailbox: Option<Arc<dyn Mailbox>>,
 }
 
@@ -54,7 +54,7 @@ impl NatsOptions {
     }
 }
 
-/// Why NATS can never be reached like this.
+/// A permanent error of the options.
 #[derive(Debug, thiserror::Error)]
 pub enum NatsError {
     #[error("no address of a NATS server is given")]
@@ -75,14 +75,14 @@ pub enum NatsError {
     Settings(#[source] async_nats::ConnectError),
 }
 
-/// Who we are to a server, as its address says.
+/// The credentials in an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum User {
     Token(String),
     Named { user: String, password: String },
 }
 
-/// Begins to connect, and goes on for ever.
+/// Starts to connect, and tries for ever.
 pub(super) async fn connect<Done>(
     options: &NatsOptions,
     on_event: impl Fn(Event) -> Done + Send + Sync + 'static,
@@ -133,7 +133,7 @@ fn check_readable(path: &Path) -> Result<(), NatsError> {
     })
 }
 
-/// The servers, without the user that their addresses name, so that no log shows a password.
+/// The servers without their credentials, so that no log shows a password.
 fn addresses(urls: &[String]) -> Result<(Vec<ServerAddr>, Option<User>), NatsError> {
     let (mut addresses, mut users) = (Vec::new(), Vec::new());
     for url in urls {
@@ -159,10 +159,10 @@ fn address(url: &str) -> Option<(ServerAddr, Option<User>)> {
     }
     let user = match (address.username(), address.password()) {
         (None, None) => None,
-        (Some(token), None) => Some(User::Token(plain(token)?)),
+        (Some(token), None) => Some(User::Token(percent_decoded(token)?)),
         (user, Some(password)) => Some(User::Named {
-            user: plain(user.unwrap_or_default())?,
-            password: plain(password)?,
+            user: percent_decoded(user.unwrap_or_default())?,
+            password: percent_decoded(password)?,
         }),
     };
     let mut url = address.into_inner();
@@ -178,8 +178,8 @@ fn without_user(url: &str) -> String {
     }
 }
 
-/// What `%40` and the like in an address stand for.
-fn plain(text: &str) -> Option<String> {
+/// Decodes `%40` and the like.
+fn percent_decoded(text: &str) -> Option<String> {
     let mut plain = Vec::new();
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_reached_is_refused_without_showing_the_password() {
+    fn a_refusal_does_not_show_the_password() {
         let refused = |given: &[&str]| urls(given).unwrap_err().to_string();
         assert!(refused(&[]).contains("no address"));
         assert!(refused(&["http://ann:secret@one"]).starts_with("…@one is no address"));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn tries_come_quickly_at_first_and_never_slowly() {
+    fn the_delay_doubles_up_to_its_limit() {
         let delays = [0, 1, 2, 3, 4, 5, 6, 1000].map(|n| delay(n).as_millis());
         assert_eq!(delays, [50, 50, 100, 200, 400, 500, 500, 500]);
     }

@@ -1,4 +1,4 @@
-//! The names that replicas listen to. They begin with the installation's, so that several can share one NATS.
+//! The subjects of NATS. They begin with the name of the installation, so that several can share one NATS.
 
 use crate::ReplicaId;
 
@@ -13,36 +13,36 @@ impl Subjects {
         Self { prefix }
     }
 
-    pub(super) fn everyone(&self) -> String {
+    pub(super) fn all(&self) -> String {
         format!("{}.all", self.prefix)
     }
 
-    /// What this replica alone is told.
-    pub(super) fn told(&self, replica: ReplicaId) -> String {
+    /// Messages to this replica alone.
+    pub(super) fn one(&self, replica: ReplicaId) -> String {
         format!("{}.r.{replica}", self.prefix)
     }
 
-    /// What this replica is asked.
-    pub(super) fn questions(&self, replica: ReplicaId) -> String {
+    /// Requests to this replica.
+    pub(super) fn requests(&self, replica: ReplicaId) -> String {
         format!("{}.q.{replica}", self.prefix)
     }
 
-    /// The answer to this question of the replica.
-    pub(super) fn answer(&self, replica: ReplicaId, id: u64) -> String {
+    /// The response to this request of the replica.
+    pub(super) fn response(&self, replica: ReplicaId, id: u64) -> String {
         format!("{}.a.{replica}.{id}", self.prefix)
     }
 
-    pub(super) fn all_answers(&self, replica: ReplicaId) -> String {
+    pub(super) fn all_responses(&self, replica: ReplicaId) -> String {
         format!("{}.a.{replica}.*", self.prefix)
     }
 }
 
-/// The question that a message with this subject answers.
-pub(super) fn answered(subject: &str) -> Option<u64> {
+/// The id of the request whose response has this subject.
+pub(super) fn request_id(subject: &str) -> Option<u64> {
     subject.rsplit('.').next()?.parse().ok()
 }
 
-/// A name as one part of a subject, which takes neither dots nor spaces nor stars.
+/// A name as one token of a subject, without dots, spaces and stars.
 fn token(name: &str) -> String {
     let parts = name.bytes().map(|byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_name_is_one_part_of_a_subject_and_no_two_are_the_same() {
+    fn each_name_becomes_a_token_of_its_own() {
         assert_eq!(token("main-1"), "main-1");
         assert_eq!(token("a.b *"), "a_2eb_20_2a");
         assert_eq!(token("a_2eb"), "a_5f2eb");
@@ -65,9 +65,9 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_names_its_question() {
-        let subject = Subjects::new("x").answer(ReplicaId(255), 7);
+    fn a_response_names_its_request() {
+        let subject = Subjects::new("x").response(ReplicaId(255), 7);
         assert_eq!(subject, "muster.x.a.00000000000000ff.7");
-        assert_eq!(answered(&subject), Some(7));
+        assert_eq!(request_id(&subject), Some(7));
     }
 }

@@ -1,4 +1,4 @@
-//! NATS servers that restart, die, hang, or are not there.
+//! NATS servers that restart, die, hang, or start late.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,11 +9,11 @@ use engines::{Nats, NatsCluster};
 use testing::wait::until_async as until;
 use tokio::sync::watch::{self, Receiver};
 
-use super::{hear, join};
+use super::{join, receive};
 use crate::conformance::{committed, meet, respond};
 
 #[tokio::test]
-async fn a_server_that_restarts_is_found_again_and_subscribers_are_told_once() {
+async fn after_a_restart_of_nats_subscribers_lag_once() {
     let mut nats = Nats::start().unwrap();
     let urls = vec![nats.url()];
     let [one, two] = [join(urls.clone(), 1).await, join(urls, 2).await];
@@ -35,7 +35,7 @@ async fn a_server_that_restarts_is_found_again_and_subscribers_are_told_once() {
 }
 
 #[tokio::test]
-async fn a_server_that_comes_later_is_found() {
+async fn a_server_that_starts_later_is_used() {
     let mut nats = Nats::start().unwrap();
     nats.stop().unwrap();
     let one = join(vec![nats.url()], 1).await;
@@ -47,7 +47,7 @@ async fn a_server_that_comes_later_is_found() {
     meet(&[one, two]).await;
 }
 
-/// Asks until told to end, and counts the answers. Each request ends in time.
+/// Sends requests until `end`, and counts the responses. Each request ends in time.
 async fn load(one: Bus, to: ReplicaId, n_answered: Arc<AtomicUsize>, mut end: Receiver<bool>) {
     while !*end.borrow_and_update() {
         let begun = Instant::now();
@@ -66,7 +66,7 @@ async fn load(one: Bus, to: ReplicaId, n_answered: Arc<AtomicUsize>, mut end: Re
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_of_three_servers_dies_under_load_and_comes_back() {
+async fn each_of_three_servers_is_killed_and_restarted_under_load() {
     let mut cluster = NatsCluster::start(3).unwrap();
     let [one, two] = [join(cluster.urls(), 1).await, join(cluster.urls(), 2).await];
     meet(&[one.clone(), two.clone()]).await;
@@ -88,7 +88,7 @@ async fn each_of_three_servers_dies_under_load_and_comes_back() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let message = committed(n);
-        // What is said before everyone is connected again may be lost.
+        // A message is lost while a replica is not connected again.
         let again = async {
             loop {
                 two.publish(message.clone());
@@ -96,7 +96,7 @@ async fn each_of_three_servers_dies_under_load_and_comes_back() {
             }
         };
         tokio::select! {
-            _ = hear(&mut subscription, &two, &message) => {}
+            _ = receive(&mut subscription, &two, &message) => {}
             () = again => {}
         }
         tokio::task::block_in_place(|| cluster.start_again(n)).unwrap();
@@ -108,7 +108,7 @@ async fn each_of_three_servers_dies_under_load_and_comes_back() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_keeps_nobody_waiting_and_nothing_grows() {
+async fn a_hanging_server_blocks_no_publisher_and_no_queue_grows() {
     let nats = Nats::start().unwrap();
     let urls = vec![nats.url()];
     let [one, two] = [join(urls.clone(), 1).await, join(urls, 2).await];
@@ -130,5 +130,5 @@ async fn a_server_that_hangs_keeps_nobody_waiting_and_nothing_grows() {
     until("it counts as gone", || !one.is_up()).await;
     assert!(one.n_dropped() > 0);
     nats.resume();
-    assert!(hear(&mut subscription, &one, &committed(1)).await > 0);
+    assert!(receive(&mut subscription, &one, &committed(1)).await > 0);
 }

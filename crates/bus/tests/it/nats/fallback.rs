@@ -1,4 +1,4 @@
-//! NATS away for all or for one: mail takes over, and gives back.
+//! NATS down for all or for one replica: mail takes over, and NATS again afterwards.
 
 use std::time::{Duration, Instant};
 
@@ -8,16 +8,16 @@ use testing::wait::until_async as until;
 
 use super::PATIENCE;
 use crate::conformance::{committed, respond};
-use crate::post_office::PostOffice;
+use crate::memory_mailbox::MemoryMailboxes;
 
-async fn join(url: String, office: &PostOffice, replica: u64) -> Bus {
+async fn join(url: String, mailboxes: &MemoryMailboxes, replica: u64) -> Bus {
     let replica = ReplicaId(replica);
     let mut options = NatsOptions::new(vec![url], "test", replica);
-    options.mailbox = Some(office.mailbox(replica));
+    options.mailbox = Some(mailboxes.mailbox(replica));
     Bus::nats(options).await.unwrap()
 }
 
-/// Each message of the other that arrives, until the last of them; losing some is fine, hearing one twice is not.
+/// The numbers of all messages that arrive, up to the last one. Some may be lost.
 async fn numbers(subscription: &mut Subscription, last: u64) -> Vec<u64> {
     let mut numbers = Vec::new();
     let hear = async {
@@ -33,8 +33,8 @@ async fn numbers(subscription: &mut Subscription, last: u64) -> Vec<u64> {
     numbers
 }
 
-/// They hear, tell and ask each other.
-async fn are_in_touch(one: &Bus, two: &Bus) {
+/// Messages and requests work in both directions.
+async fn check_connected(one: &Bus, two: &Bus) {
     let begun = Instant::now();
     for (here, there) in [(one, two), (two, one)] {
         respond(there, "yes");
@@ -50,26 +50,26 @@ async fn are_in_touch(one: &Bus, two: &Bus) {
             let Message::Soft(payload) = &message else {
                 unreachable!("they are all soft")
             };
-            let say = || match &**payload {
+            let send = || match &**payload {
                 b"all" => here.publish(message.clone()),
                 _ => here.tell(there.replica(), payload.clone()),
             };
-            // Somebody may not have noticed yet that the other is cut off.
+            // A message is lost while a replica has not noticed yet that the other one has no NATS.
             let expected = Received::Message(here.replica(), message.clone());
-            let heard = async {
+            let arrived = async {
                 while subscription.recv().await != expected {
                     assert!(begun.elapsed() < PATIENCE);
                 }
             };
-            let speak = async {
+            let sending = async {
                 loop {
-                    say();
+                    send();
                     tokio::time::sleep(Duration::from_millis(500)).await;
                 }
             };
             tokio::select! {
-                () = heard => {}
-                () = speak => {}
+                () = arrived => {}
+                () = sending => {}
                 () = tokio::time::sleep(PATIENCE) => panic!("waited in vain"),
             }
         }
@@ -77,46 +77,53 @@ async fn are_in_touch(one: &Bus, two: &Bus) {
 }
 
 #[tokio::test]
-async fn mail_takes_over_while_nats_is_away_and_gives_back() {
+async fn mail_takes_over_while_nats_is_down() {
     let mut nats = Nats::start().unwrap();
-    let office = PostOffice::default();
-    let one = join(nats.url(), &office, 1).await;
-    let two = join(nats.url(), &office, 2).await;
-    are_in_touch(&one, &two).await;
-    let n_letters = office.n_letters();
+    let mailboxes = MemoryMailboxes::default();
+    let one = join(nats.url(), &mailboxes, 1).await;
+    let two = join(nats.url(), &mailboxes, 2).await;
+    check_connected(&one, &two).await;
+    let n_messages = mailboxes.n_messages();
     nats.kill().unwrap();
     until("both notice", || !one.is_up() && !two.is_up()).await;
-    are_in_touch(&one, &two).await;
-    assert!(office.n_letters() > n_letters);
+    check_connected(&one, &two).await;
+    assert!(mailboxes.n_messages() > n_messages);
     nats.start_again().unwrap();
     until("both are back", || one.is_up() && two.is_up()).await;
-    are_in_touch(&one, &two).await;
-    let by_nats = async {
-        loop {
-            let n_letters = office.n_letters();
-            assert!(one.request(two.replica(), vec![]).await.is_ok());
-            // A request by mail leaves a letter.
-            if office.n_letters() == n_letters {
-                break;
-            }
+    check_connected(&one, &two).await;
+    until_no_mail_is_sent(&mailboxes, &[&one, &two]).await;
+    let n_messages = mailboxes.n_messages();
+    assert!(one.request(two.replica(), vec![]).await.is_ok());
+    assert_eq!(mailboxes.n_messages(), n_messages, "it went by mail");
+}
+
+/// Waits until none of them sends what it publishes by mail, too.
+async fn until_no_mail_is_sent(mailboxes: &MemoryMailboxes, replicas: &[&Bus]) {
+    let begun = Instant::now();
+    loop {
+        let n_messages = mailboxes.n_messages();
+        replicas.iter().for_each(|one| one.publish(committed(1)));
+        // Longer than the pause between two batches of mail.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        if mailboxes.n_messages() == n_messages {
+            return;
         }
-    };
-    let switched = tokio::time::timeout(PATIENCE, by_nats).await;
-    assert!(switched.is_ok(), "requests go on by mail");
+        assert!(begun.elapsed() < PATIENCE, "they still send mail");
+    }
 }
 
 #[tokio::test]
-async fn messages_stay_in_order_and_come_once_whichever_ways_they_take() {
+async fn messages_by_two_transports_arrive_once_and_in_order() {
     let mut nats = Nats::start().unwrap();
-    let office = PostOffice::default();
-    let one = join(nats.url(), &office, 1).await;
-    let two = join(nats.url(), &office, 2).await;
-    are_in_touch(&one, &two).await;
+    let mailboxes = MemoryMailboxes::default();
+    let one = join(nats.url(), &mailboxes, 1).await;
+    let two = join(nats.url(), &mailboxes, 2).await;
+    check_connected(&one, &two).await;
     let mut subscription = two.subscribe();
-    let speaker = one.clone();
-    let speak = tokio::spawn(async move {
+    let sender = one.clone();
+    let sending = tokio::spawn(async move {
         for n in 1..=400 {
-            speaker.publish(committed(n));
+            sender.publish(committed(n));
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     });
@@ -126,7 +133,7 @@ async fn messages_stay_in_order_and_come_once_whichever_ways_they_take() {
         nats.start_again().unwrap();
         until("both are back", || one.is_up() && two.is_up()).await;
     }
-    speak.await.unwrap();
+    sending.await.unwrap();
     one.publish(committed(401));
     let numbers = numbers(&mut subscription, 401).await;
     assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
@@ -134,44 +141,38 @@ async fn messages_stay_in_order_and_come_once_whichever_ways_they_take() {
 }
 
 #[tokio::test]
-async fn one_that_alone_has_no_nats_is_reached_by_mail() {
+async fn a_replica_without_nats_is_reached_by_mail() {
     let (nats, mut gone) = (Nats::start().unwrap(), Nats::start().unwrap());
     gone.kill().unwrap();
-    let office = PostOffice::default();
-    let one = join(nats.url(), &office, 1).await;
-    let cut_off = join(gone.url(), &office, 2).await;
-    let three = join(nats.url(), &office, 3).await;
+    let mailboxes = MemoryMailboxes::default();
+    let one = join(nats.url(), &mailboxes, 1).await;
+    let cut_off = join(gone.url(), &mailboxes, 2).await;
+    let three = join(nats.url(), &mailboxes, 3).await;
     assert!(one.is_up() && three.is_up() && !cut_off.is_up());
-    are_in_touch(&one, &cut_off).await;
-    are_in_touch(&three, &cut_off).await;
-    are_in_touch(&one, &three).await;
-    // Once it has NATS, nobody writes letters any more.
+    check_connected(&one, &cut_off).await;
+    check_connected(&three, &cut_off).await;
+    check_connected(&one, &three).await;
+    // Once it has NATS, no replica sends mail any more.
     gone.start_again().unwrap();
     until("it has NATS", || cut_off.is_up()).await;
-    let quiet = Duration::from_secs(4);
-    let begun = Instant::now();
-    loop {
-        let n_letters = office.n_letters();
-        one.publish(committed(1));
-        tokio::time::sleep(quiet).await;
-        if office.n_letters() == n_letters {
-            break;
-        }
-        assert!(begun.elapsed() < PATIENCE, "they go on writing letters");
-    }
+    until_no_mail_is_sent(&mailboxes, &[&one, &cut_off, &three]).await;
     let replica = cut_off.replica();
     let answer = one.request(replica, vec![]).await;
     assert_eq!(answer, Err(BusError::NoResponder { replica }));
 }
 
 #[tokio::test]
-async fn while_nats_is_there_mail_is_looked_for_now_and_then_only() {
+async fn mail_is_polled_rarely_while_nats_is_up() {
     let nats = Nats::start().unwrap();
-    let office = PostOffice::default();
-    let one = join(nats.url(), &office, 1).await;
-    let (n_looks, begun) = (office.n_looks(), Instant::now());
+    let mailboxes = MemoryMailboxes::default();
+    let one = join(nats.url(), &mailboxes, 1).await;
     one.publish(committed(1));
-    until("three further polls", || office.n_looks() >= n_looks + 3).await;
-    // Two seconds apart, except perhaps the first; it would be half a second if mail were needed.
-    assert!(begun.elapsed() > Duration::from_millis(1800));
+    let next_poll = async || {
+        let n_polls = mailboxes.n_polls();
+        until("mail is polled", || mailboxes.n_polls() > n_polls).await;
+    };
+    next_poll().await;
+    let begun = Instant::now();
+    next_poll().await;
+    assert!(begun.elapsed() > Duration::from_secs(1));
 }

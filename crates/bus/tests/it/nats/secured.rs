@@ -1,4 +1,4 @@
-//! NATS servers that want to know who comes, and installations that share one.
+//! NATS servers with authentication and TLS, and installations that share one.
 
 use bus::{Bus, NatsError, NatsOptions, Received, ReplicaId};
 use engines::Nats;
@@ -8,20 +8,20 @@ use super::join;
 use crate::conformance::{committed, meet};
 
 #[tokio::test]
-async fn a_user_with_a_password_and_a_token_are_let_in_and_nobody_else() {
+async fn only_a_right_password_or_token_connects() {
     let by_password = Nats::start_with(&["--user", "ann", "--pass", "s3cr@t"]).unwrap();
     let by_token = Nats::start_with(&["--auth", "t0ken"]).unwrap();
     let with = |nats: &Nats, user: &str| nats.url().replace("nats://", &format!("nats://{user}@"));
     for (nats, user) in [(&by_password, "ann:s3cr%40t"), (&by_token, "t0ken")] {
         let urls = vec![with(nats, user)];
         meet(&[join(urls.clone(), 1).await, join(urls, 2).await]).await;
-        let stranger = join(vec![with(nats, "bob:wrong")], 3).await;
-        assert!(!stranger.is_up());
+        let refused = join(vec![with(nats, "bob:wrong")], 3).await;
+        assert!(!refused.is_up());
     }
 }
 
 #[tokio::test]
-async fn encrypted_connections_trust_the_authority_that_is_named() {
+async fn tls_connections_trust_only_the_given_authority() {
     let folder = tempfile::tempdir().unwrap();
     let rcgen::CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed(["127.0.0.1".into()]).unwrap();
@@ -45,12 +45,12 @@ async fn encrypted_connections_trust_the_authority_that_is_named() {
     let two = Bus::nats(options(2)).await.unwrap();
     until("both are there", || one.is_up() && two.is_up()).await;
     meet(&[one, two]).await;
-    let distrustful = join(vec![url], 3).await;
-    assert!(!distrustful.is_up());
+    let without_authority = join(vec![url], 3).await;
+    assert!(!without_authority.is_up());
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_not_there_is_told_at_once() {
+async fn a_missing_certificate_file_is_an_error() {
     let mut options = NatsOptions::new(vec!["nats://127.0.0.1:1".into()], "test", ReplicaId(1));
     options.root_certificates = Some("/no/such/file".into());
     let error = Bus::nats(options).await.unwrap_err();
@@ -58,19 +58,19 @@ async fn a_certificate_that_is_not_there_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn installations_that_share_a_server_do_not_hear_each_other() {
+async fn installations_on_one_server_are_separate() {
     let nats = Nats::start().unwrap();
     let join = async |cluster: &str, replica| {
         let options = NatsOptions::new(vec![nats.url()], cluster, ReplicaId(replica));
         Bus::nats(options).await.unwrap()
     };
     let (one, two) = (join("here", 1).await, join("here", 2).await);
-    let stranger = join("there", 3).await;
+    let other = join("there", 3).await;
     meet(&[one.clone(), two.clone()]).await;
     let mut subscription = two.subscribe();
-    stranger.publish(committed(1));
-    stranger.tell(two.replica(), vec![]);
-    assert!(stranger.request(two.replica(), vec![]).await.is_err());
+    other.publish(committed(1));
+    other.tell(two.replica(), vec![]);
+    assert!(other.request(two.replica(), vec![]).await.is_err());
     one.publish(committed(2));
     let expected = Received::Message(one.replica(), committed(2));
     assert_eq!(subscription.recv().await, expected);

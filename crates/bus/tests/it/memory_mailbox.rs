@@ -6,34 +6,34 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use bus::{Mailbox, MailboxError, ReplicaId};
 
-/// Where the mailboxes of all replicas are; clones are the same place.
+/// The mailboxes of all replicas; clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct PostOffice(Arc<Office>);
+pub struct MemoryMailboxes(Arc<Messages>);
 
 #[derive(Debug, Default)]
-struct Office {
-    letters: Mutex<Vec<(ReplicaId, Vec<u8>)>>,
+struct Messages {
+    sent: Mutex<Vec<(ReplicaId, Vec<u8>)>>,
     closed: AtomicBool,
-    n_looks: AtomicUsize,
+    n_polls: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Slot {
-    office: PostOffice,
+struct MemoryMailbox {
+    mailboxes: MemoryMailboxes,
     replica: ReplicaId,
     n_read: Mutex<Option<usize>>,
 }
 
-impl PostOffice {
+impl MemoryMailboxes {
     pub fn mailbox(&self, replica: ReplicaId) -> Arc<dyn Mailbox> {
-        Arc::new(Slot {
-            office: self.clone(),
+        Arc::new(MemoryMailbox {
+            mailboxes: self.clone(),
             replica,
             n_read: Mutex::default(),
         })
     }
 
-    /// Nothing goes in or out any more.
+    /// All calls fail from now on.
     pub fn close(&self) {
         self.0.closed.store(true, Ordering::Relaxed);
     }
@@ -42,40 +42,40 @@ impl PostOffice {
         self.0.closed.store(false, Ordering::Relaxed);
     }
 
-    /// Letters so far.
-    pub fn n_letters(&self) -> usize {
-        self.0.letters.lock().unwrap().len()
+    /// Messages sent so far.
+    pub fn n_messages(&self) -> usize {
+        self.0.sent.lock().unwrap().len()
     }
 
-    /// How often somebody looked for mail so far.
-    pub fn n_looks(&self) -> usize {
-        self.0.n_looks.load(Ordering::Relaxed)
+    /// Calls of `receive` so far.
+    pub fn n_polls(&self) -> usize {
+        self.0.n_polls.load(Ordering::Relaxed)
     }
 
     fn check(&self) -> Result<(), MailboxError> {
         if self.0.closed.load(Ordering::Relaxed) {
-            return Err(MailboxError("the post office is closed".into()));
+            return Err(MailboxError("the mailboxes are closed".into()));
         }
         Ok(())
     }
 }
 
 #[async_trait]
-impl Mailbox for Slot {
+impl Mailbox for MemoryMailbox {
     async fn send(&self, bodies: Vec<Vec<u8>>) -> Result<(), MailboxError> {
-        self.office.check()?;
-        let letters = bodies.into_iter().map(|body| (self.replica, body));
-        self.office.0.letters.lock().unwrap().extend(letters);
+        self.mailboxes.check()?;
+        let messages = bodies.into_iter().map(|body| (self.replica, body));
+        self.mailboxes.0.sent.lock().unwrap().extend(messages);
         Ok(())
     }
 
     async fn receive(&self) -> Result<Vec<(ReplicaId, Vec<u8>)>, MailboxError> {
-        self.office.check()?;
-        self.office.0.n_looks.fetch_add(1, Ordering::Relaxed);
-        let letters = self.office.0.letters.lock().unwrap();
+        self.mailboxes.check()?;
+        self.mailboxes.0.n_polls.fetch_add(1, Ordering::Relaxed);
+        let sent = self.mailboxes.0.sent.lock().unwrap();
         let mut n_read = self.n_read.lock().unwrap();
-        let new = &letters[n_read.unwrap_or(letters.len())..];
-        *n_read = Some(letters.len());
+        let new = &sent[n_read.unwrap_or(sent.len())..];
+        *n_read = Some(sent.len());
         let of_others = new.iter().filter(|(from, _)| *from != self.replica);
         Ok(of_others.cloned().collect())
     }

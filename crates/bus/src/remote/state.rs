@@ -1,4 +1,4 @@
-//! What the tasks of one replica's place share: numbers for what goes out, and which way it goes.
+//! The state that the tasks of one replica share: sequence numbers of sent messages, and the choice of the transport.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,50 +6,50 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use locks::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use super::neighbours::Neighbours;
-use crate::frame::{Answer, Body, Frame, Hello, Outcome, Question};
-use crate::intake::Intake;
+use super::peers::Peers;
+use crate::frame::{Body, Frame, Hello, Outcome, RequestBody, ResponseBody};
+use crate::inbox::Inbox;
 use crate::outbox::{Outbox, Outgoing};
-use crate::pending::Pending;
-use crate::recent::Recent;
+use crate::recent_replicas::RecentReplicas;
+use crate::request_table::RequestTable;
 use crate::responder::Responder;
 use crate::{Message, ReplicaId};
 
-/// Requests of others that are being answered.
+/// Requests of other replicas that are being answered.
 const MAX_ANSWERING: usize = 4096;
 
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct RemoteState {
     pub(super) replica: ReplicaId,
     pub(super) responder: Responder,
-    pub(super) pending: Pending,
-    pub(super) intake: Intake,
-    pub(super) neighbours: Neighbours,
+    pub(super) requests: RequestTable,
+    pub(super) inbox: Inbox,
+    pub(super) peers: Peers,
     pub(super) for_nats: Outbox,
     pub(super) for_mail: Option<Outbox>,
-    numbers: Mutex<Numbers>,
-    /// Whether NATS is there.
+    numbers: Mutex<SequenceNumbers>,
+    /// Whether NATS is connected.
     linked: watch::Sender<bool>,
     mail_works: AtomicBool,
     n_dropped: AtomicU64,
     answering: Arc<Semaphore>,
 }
 
-/// The last number of what went to everyone, and to each.
+/// The last sequence numbers of messages to all, and to each replica.
 #[derive(Debug, Default)]
-struct Numbers {
-    everyone: u64,
-    each: Recent<u64>,
+struct SequenceNumbers {
+    to_all: u64,
+    to_each: RecentReplicas<u64>,
 }
 
-impl Desk {
+impl RemoteState {
     pub(super) fn new(replica: ReplicaId, with_mail: bool) -> Self {
         Self {
             replica,
             responder: Responder::default(),
-            pending: Pending::default(),
-            intake: Intake::new(),
-            neighbours: Neighbours::new(),
+            requests: RequestTable::default(),
+            inbox: Inbox::new(),
+            peers: Peers::new(),
             for_nats: Outbox::default(),
             for_mail: with_mail.then(Outbox::default),
             numbers: Mutex::default(),
@@ -60,25 +60,25 @@ impl Desk {
         }
     }
 
-    /// Numbers a message and puts it on its way.
+    /// Numbers a message and queues it for its transport.
     pub(super) fn send(&self, to: Option<ReplicaId>, message: Message) {
-        // Held until it is on its way, so that numbers and messages go in the same order.
+        // Locked until the message is queued, so that the numbers are in the order of the queue.
         let mut numbers = self.numbers.lock();
         let number = match to {
-            None => &mut numbers.everyone,
-            Some(to) => numbers.each.of(to),
+            None => &mut numbers.to_all,
+            Some(to) => numbers.to_each.of(to),
         };
         *number += 1;
         let sequence = *number;
         let outgoing = |bytes| Outgoing {
             to,
             bytes,
-            question: None,
+            request: None,
         };
         let bytes = self.frame(to, sequence, message.into());
         let needs_mail = match to {
-            None => self.neighbours.anyone_has_only_mail(),
-            Some(to) => self.neighbours.has_only_mail(to),
+            None => self.peers.any_has_only_mail(),
+            Some(to) => self.peers.has_only_mail(to),
         };
         match &self.for_mail {
             Some(for_mail) if !self.is_linked() => self.push(for_mail, outgoing(bytes)),
@@ -100,31 +100,31 @@ impl Desk {
         frame.encode()
     }
 
-    /// A message for subscribers arrived.
+    /// Passes a message that arrived to the subscribers.
     pub(super) fn arrive(&self, frame: Frame) {
         let from = ReplicaId(frame.from);
-        self.neighbours.hear(from);
+        self.peers.hear(from);
         let to = frame.to.map(ReplicaId);
         if from == self.replica || to.is_some_and(|to| to != self.replica) {
             return;
         }
         if let Some(message) = frame.body.and_then(Body::into_message) {
-            self.intake.arrive(from, to, frame.sequence, message);
+            self.inbox.arrive(from, to, frame.sequence, message);
         }
     }
 
-    /// Asks by mail; the answer ends the question's wait.
+    /// Sends a request by mail; its response ends the pending request `id`.
     pub(super) fn ask_by_mail(&self, to: ReplicaId, id: u64, payload: Vec<u8>) {
-        let question = Body::Request(Question { id, payload });
-        self.mail(Some(to), question, Some(id));
+        let body = Body::Request(RequestBody { id, payload });
+        self.mail(Some(to), body, Some(id));
     }
 
     pub(super) fn answer_by_mail(&self, to: ReplicaId, id: u64, outcome: Outcome) {
         let outcome = Some(outcome);
-        self.mail(Some(to), Body::Answer(Answer { id, outcome }), None);
+        self.mail(Some(to), Body::Response(ResponseBody { id, outcome }), None);
     }
 
-    /// Tells the others, as far as somebody depends on mail.
+    /// Mails to all other replicas, if any replica depends on mail.
     pub(super) fn mail_if_needed(&self, body: Body) {
         if self.is_mail_needed() {
             self.mail(None, body, None);
@@ -136,14 +136,10 @@ impl Desk {
         self.mail(None, Body::Hello(Hello { only_mail }), None);
     }
 
-    fn mail(&self, to: Option<ReplicaId>, body: Body, question: Option<u64>) {
+    fn mail(&self, to: Option<ReplicaId>, body: Body, request: Option<u64>) {
         if let Some(for_mail) = &self.for_mail {
             let bytes = self.frame(to, 0, body);
-            let outgoing = Outgoing {
-                to,
-                bytes,
-                question,
-            };
+            let outgoing = Outgoing { to, bytes, request };
             self.push(for_mail, outgoing);
         }
     }
@@ -152,17 +148,17 @@ impl Desk {
         self.drop_unsent(outbox.push(outgoing), Outcome::NoResponder(()));
     }
 
-    /// Counts what is lost, and ends the wait of whoever asked.
+    /// Counts dropped frames, and ends the pending requests among them.
     pub(super) fn drop_unsent(&self, lost: Vec<Outgoing>, outcome: Outcome) {
         self.n_dropped
             .fetch_add(lost.len() as u64, Ordering::Relaxed);
-        for id in lost.iter().filter_map(|outgoing| outgoing.question) {
-            self.pending.end(id, outcome.clone());
+        for id in lost.iter().filter_map(|outgoing| outgoing.request) {
+            self.requests.end(id, outcome.clone());
         }
     }
 
-    /// What waits for NATS, which has gone, goes by mail.
-    pub(super) fn readdress(&self) {
+    /// Moves frames that wait for NATS to the outbox for mail.
+    pub(super) fn redirect_to_mail(&self) {
         let Some(for_mail) = &self.for_mail else {
             return;
         };
@@ -171,16 +167,16 @@ impl Desk {
         }
     }
 
-    /// A place among the requests that are being answered; waits for one.
+    /// Waits for a slot among the requests that are being answered.
     pub(super) async fn answering(&self) -> OwnedSemaphorePermit {
         let answering = Arc::clone(&self.answering).acquire_owned();
-        answering.await.expect("nobody closes it")
+        answering.await.expect("the semaphore is never closed")
     }
 
-    /// Waits until none is being answered.
+    /// Waits until no request is being answered.
     pub(super) async fn all_answered(&self) {
-        let everything = self.answering.acquire_many(MAX_ANSWERING as u32).await;
-        drop(everything);
+        let all_slots = self.answering.acquire_many(MAX_ANSWERING as u32).await;
+        drop(all_slots);
     }
 
     pub(super) fn try_answering(&self) -> Option<OwnedSemaphorePermit> {
@@ -195,7 +191,7 @@ impl Desk {
         self.linked.subscribe()
     }
 
-    /// Answers whether that is new.
+    /// Answers whether it changed.
     pub(super) fn set_linked(&self, linked: bool) -> bool {
         self.linked.send_if_modified(|current| {
             let was = std::mem::replace(current, linked);
@@ -207,16 +203,16 @@ impl Desk {
         self.for_mail.is_some()
     }
 
-    /// Whether we or somebody else depends on mail.
+    /// Whether this replica or another one depends on mail.
     pub(super) fn is_mail_needed(&self) -> bool {
-        !self.is_linked() || self.neighbours.anyone_has_only_mail()
+        !self.is_linked() || self.peers.any_has_only_mail()
     }
 
     pub(super) fn is_mail_working(&self) -> bool {
         self.mail_works.load(Ordering::Relaxed)
     }
 
-    /// Answers whether that is new.
+    /// Answers whether it changed.
     pub(super) fn set_mail_working(&self, works: bool) -> bool {
         self.mail_works.swap(works, Ordering::Relaxed) != works
     }

@@ -1,62 +1,58 @@
-//! Questions of this replica that wait for their answers, whichever way they come.
+//! Requests of this replica that wait for their responses, by either transport.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use locks::{Mutex, MutexGuard};
+use locks::Mutex;
 use tokio::sync::oneshot;
 
 use crate::frame::Outcome;
 
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
+pub(crate) struct RequestTable {
     last_id: AtomicU64,
     waiting: Mutex<HashMap<u64, oneshot::Sender<Outcome>>>,
 }
 
-/// A question that waits; dropped, it waits no more.
+/// A request that waits for its response. Dropping it removes it from the table.
 #[derive(Debug)]
-pub(crate) struct Waiting<'a> {
+pub(crate) struct PendingRequest<'a> {
     pub(crate) id: u64,
-    pending: &'a Pending,
+    table: &'a RequestTable,
     outcome: oneshot::Receiver<Outcome>,
 }
 
-impl Pending {
-    pub(crate) fn begin(&self) -> Waiting<'_> {
+impl RequestTable {
+    pub(crate) fn begin(&self) -> PendingRequest<'_> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, outcome) = oneshot::channel();
-        self.lock().insert(id, sender);
-        Waiting {
+        self.waiting.lock().insert(id, sender);
+        PendingRequest {
             id,
-            pending: self,
+            table: self,
             outcome,
         }
     }
 
-    /// Ends the wait of this question, if anybody still waits.
+    /// Gives a request its outcome, if its caller still waits.
     pub(crate) fn end(&self, id: u64, outcome: Outcome) {
-        let waiting = self.lock().remove(&id);
+        let waiting = self.waiting.lock().remove(&id);
         if let Some(waiting) = waiting {
-            // Whoever asked may have gone just now.
+            // An error means that the caller has just stopped waiting.
             let _ = waiting.send(outcome);
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Outcome>>> {
-        self.waiting.lock()
-    }
 }
 
-impl Waiting<'_> {
+impl PendingRequest<'_> {
     pub(crate) async fn outcome(mut self) -> Outcome {
         let outcome = (&mut self.outcome).await;
         outcome.unwrap_or(Outcome::Unanswered(()))
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
-        self.pending.lock().remove(&self.id);
+        self.table.waiting.lock().remove(&self.id);
     }
 }

@@ -1,29 +1,29 @@
-//! What arrives from other processes, by NATS or by mail, becomes what subscribers get: each message at most once, those of
-//! one sender in its order, and a word when some are missing.
+//! Filters messages that arrive by NATS or by mail: subscribers get each message at most once, those of one sender in order, and
+//! [`Delivery::Lagged`] when some are missing.
 
 use std::sync::Arc;
 
 use locks::Mutex;
 use tokio::sync::broadcast;
 
-use crate::recent::Recent;
+use crate::recent_replicas::RecentReplicas;
 use crate::subscription::{Delivery, Subscription};
 use crate::{MAX_LAG, Message, ReplicaId};
 
 #[derive(Debug)]
-pub(crate) struct Intake {
+pub(crate) struct Inbox {
     deliveries: broadcast::Sender<Arc<Delivery>>,
-    senders: Mutex<Recent<Sender>>,
+    senders: Mutex<RecentReplicas<NewestOfSender>>,
 }
 
-/// The newest that arrived of one sender.
+/// The newest sequence numbers of one sender.
 #[derive(Debug, Default)]
-struct Sender {
+struct NewestOfSender {
     to_everyone: u64,
     to_us: u64,
 }
 
-impl Intake {
+impl Inbox {
     pub(crate) fn new() -> Self {
         Self {
             deliveries: broadcast::Sender::new(MAX_LAG),
@@ -42,7 +42,7 @@ impl Intake {
         sequence: u64,
         message: Message,
     ) {
-        // Held until it is handed on, so that messages do not overtake each other here.
+        // Locked until the message is delivered, so that messages stay in order.
         let mut senders = self.senders.lock();
         let sender = senders.of(from);
         let newest = match to {
@@ -50,8 +50,8 @@ impl Intake {
             Some(_) => &mut sender.to_us,
         };
         if sequence <= *newest {
-            // It came by the other way before, or it was missed: then subscribers know, and what is old must not undo what
-            // is newer.
+            // It arrived before by the other transport, or it is late: subscribers were told that it is missing, and an old
+            // message must not undo a newer one.
             return;
         }
         if sequence > *newest + 1 {
@@ -67,7 +67,7 @@ impl Intake {
     }
 
     fn deliver(&self, delivery: Delivery) {
-        // An error means that nobody listens.
+        // An error means that there is no subscriber.
         let _ = self.deliveries.send(Arc::new(delivery));
     }
 }
@@ -77,43 +77,43 @@ mod tests {
     use super::*;
     use crate::Received;
 
-    /// What a subscriber gets of a sender's messages that arrive with these numbers; zero when something is missing.
-    async fn heard(sequences: &[u64]) -> Vec<u64> {
-        let intake = Intake::new();
-        let mut subscription = intake.subscribe(ReplicaId(1));
+    /// The messages that a subscriber gets when these sequence numbers arrive; zero for [`Received::Lagged`].
+    async fn delivered(sequences: &[u64]) -> Vec<u64> {
+        let inbox = Inbox::new();
+        let mut subscription = inbox.subscribe(ReplicaId(1));
         for &sequence in sequences.iter().chain(&[u64::MAX]) {
             let message = Message::Committed(model::change::Revision(sequence));
-            intake.arrive(ReplicaId(2), None, sequence, message);
+            inbox.arrive(ReplicaId(2), None, sequence, message);
         }
-        let mut heard = Vec::new();
-        while heard.last() != Some(&u64::MAX) {
-            heard.push(match subscription.recv().await {
+        let mut delivered = Vec::new();
+        while delivered.last() != Some(&u64::MAX) {
+            delivered.push(match subscription.recv().await {
                 Received::Message(_, Message::Committed(revision)) => revision.0,
                 Received::Message(_, Message::Soft(_)) => unreachable!("none was sent"),
                 Received::Lagged => 0,
             });
         }
-        heard.truncate(heard.len() - 2);
-        heard
+        delivered.truncate(delivered.len() - 2);
+        delivered
     }
 
     #[tokio::test]
-    async fn numbers_in_order_follow_each_other() {
-        assert_eq!(heard(&[1, 2, 3]).await, [1, 2, 3]);
+    async fn messages_in_order_are_delivered() {
+        assert_eq!(delivered(&[1, 2, 3]).await, [1, 2, 3]);
     }
 
     #[tokio::test]
-    async fn what_is_missing_is_told_and_not_made_up_for() {
-        assert_eq!(heard(&[1, 4, 3, 5]).await, [1, 0, 4, 5]);
+    async fn a_gap_is_reported_and_a_late_message_dropped() {
+        assert_eq!(delivered(&[1, 4, 3, 5]).await, [1, 0, 4, 5]);
     }
 
     #[tokio::test]
-    async fn what_comes_again_is_heard_once() {
-        assert_eq!(heard(&[1, 2, 1, 2, 3, 3]).await, [1, 2, 3]);
+    async fn a_repeated_message_is_delivered_once() {
+        assert_eq!(delivered(&[1, 2, 1, 2, 3, 3]).await, [1, 2, 3]);
     }
 
     #[tokio::test]
-    async fn a_sender_that_is_heard_late_has_said_something_before() {
-        assert_eq!(heard(&[7, 8]).await, [0, 7, 8]);
+    async fn a_first_message_with_a_higher_number_is_a_gap() {
+        assert_eq!(delivered(&[7, 8]).await, [0, 7, 8]);
     }
 }
