@@ -1,4 +1,4 @@
-//! Live questions: the server asks, the agent answers in chunks, and neither keeps more than a window of them.
+//! Live questions: the server asks, the agent answers in chunks, and neither buffers more than a window of them.
 //!
 //! ```text
 //!   Ask { id, Logs … } ──────────────►
@@ -7,8 +7,8 @@
 //!                      ◄────────────── Output { id, chunk, last }
 //! ```
 //!
-//! A question lives as long as the connection that it was asked on: nothing is asked again. The first output comes as
-//! soon as the agent knows what to answer, be it empty, so that silence means a peer that does not know questions.
+//! A question ends with its connection and is never repeated. The agent sends a first output, possibly empty, as soon as it can
+//! answer: an agent that sends nothing does not know questions.
 
 use bytes::Bytes;
 use model::config_file::DesiredFile;
@@ -22,7 +22,7 @@ pub const WINDOW: u32 = 8;
 /// How many questions one connection has open at a time.
 pub const MAX_OPEN: usize = 32;
 
-/// A question, or a word about one that was asked before.
+/// A question, or a message about an open one.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Ask {
     /// Unique within a connection.
@@ -31,27 +31,28 @@ pub struct Ask {
     /// A [`Question`] as JSON.
     #[prost(string, tag = "2")]
     pub body_json: String,
-    /// What would be several times as long in JSON: the content of a file.
+    /// The content of a file, which would be several times as long in JSON.
     #[prost(bytes = "bytes", tag = "3")]
     pub content: Bytes,
 }
 
-/// What is asked.
+/// The body of an [`Ask`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
-    /// What do you hold? Answered with a [`model::held::HeldReport`] as JSON.
+    /// What does the agent hold? Answered with a [`model::held::HeldReport`] as JSON.
     Held {},
     /// What does this process write? Answered with the bytes themselves.
     Logs(Logs),
-    /// Write this file. Answered at once with nothing, and with a [`model::config_file::WrittenFile`] as JSON when it is done.
+    /// Write this file. Answered at once with an empty output, and with a [`model::config_file::WrittenFile`] as JSON when it is
+    /// done.
     WriteFile(WriteFile),
-    /// What is in this file? Answered at once with nothing, then with a [`model::config_file::FileLookup`] as one line of JSON
-    /// and the content behind it.
+    /// What is in this file? Answered at once with an empty output, then with a [`model::config_file::FileLookup`] as one line of
+    /// JSON and the content behind it.
     ReadFile(ReadFile),
     /// The reader has taken this many chunks: as many more may come.
     More { chunks: u32 },
-    /// Nobody wants to know any more.
+    /// The reader is gone.
     Cancel,
 }
 
@@ -61,7 +62,7 @@ pub struct Logs {
     /// How many of the last lines come first.
     #[serde(default)]
     pub tail_lines: u32,
-    /// Goes on with what is written from now on.
+    /// Continues with what is written from now on.
     #[serde(default)]
     pub follow: bool,
 }
@@ -120,7 +121,7 @@ pub struct Output {
     /// Nothing follows.
     #[prost(bool, tag = "3")]
     pub last: bool,
-    /// Why there is no answer, or no more of it; such an output is the last.
+    /// Why there is no answer, or no more of it. Such an output is the last.
     #[prost(string, tag = "4")]
     pub refused: String,
 }
@@ -146,7 +147,7 @@ mod tests {
     use crate::{Codec, Down, DownKind, Up};
 
     #[test]
-    fn a_question_that_only_a_newer_server_knows_is_no_question() {
+    fn an_unknown_question_of_a_newer_server_is_refused() {
         let ask = Ask {
             id: 1,
             body_json: "{\"weather\":{}}".into(),

@@ -1,8 +1,7 @@
-//! What the texts of a frame may be. The codec applies it to every frame that it reads, before anything else sees the frame.
+//! Limits of the texts in a frame. The codec applies them to every frame that it reads.
 //!
-//! A text for people is cut and escaped. An identifier that is longer than any good one makes the frame malformed: cut, it
-//! would name something else. JSON and bytes inside a frame are bounded by the frame ([`crate::MAX_FRAME`]), and where they
-//! become types of `model`.
+//! Text for people is cut and escaped. An identifier that is too long makes the frame malformed, because a cut identifier would
+//! name something else. JSON and bytes are limited by the frame ([`crate::MAX_FRAME`]), and when they become types of `model`.
 
 use model::bounds::{MAX_HOSTNAME, MAX_KERNEL, MAX_MESSAGE, MAX_VERSION};
 use model::text::{sanitize_line, sanitize_lines};
@@ -142,7 +141,7 @@ mod tests {
         read(frame.into()).unwrap().kind.unwrap()
     }
 
-    /// A megabyte that would steer a terminal and turn the text around.
+    /// A megabyte of terminal escapes and right-to-left overrides.
     fn hostile() -> String {
         "\x1b[2J\u{202e}x\r".repeat(128 * 1024)
     }

@@ -1,5 +1,5 @@
-//! Four bytes of length, then a protobuf message whose texts are bounded ([`Bounded`]). Its length, and how many things it holds, are checked before anything is
-//! reserved for it.
+//! Four bytes of length, then a protobuf message whose texts are bounded ([`Bounded`]). Its length and the number of its items
+//! are checked before anything is allocated for it.
 
 use std::marker::PhantomData;
 
@@ -7,7 +7,7 @@ use bytes::{Buf, BufMut, BytesMut};
 use prost::Message;
 use tokio_util::codec::{Decoder, Encoder};
 
-use crate::{Bounded, MAX_FRAME, MAX_IDENTIFIER, MAX_PARTS, parts};
+use crate::{Bounded, MAX_FRAME, MAX_IDENTIFIER, MAX_ITEMS, items};
 
 const LENGTH: usize = 4;
 
@@ -15,7 +15,7 @@ const LENGTH: usize = 4;
 pub enum WireError {
     #[error("a frame of {len} bytes is longer than the limit of {limit}")]
     TooLong { len: usize, limit: usize },
-    #[error("a frame that lists more than {MAX_PARTS} things")]
+    #[error("a frame that lists more than {MAX_ITEMS} items")]
     TooMany,
     #[error("a frame whose {field} is longer than {MAX_IDENTIFIER} bytes")]
     LongIdentifier { field: &'static str },
@@ -37,7 +37,7 @@ impl<In, Out> Codec<In, Out> {
         Self::with_limit(MAX_FRAME)
     }
 
-    /// A tighter limit, for peers that have not yet shown who they are.
+    /// A tighter limit, for peers that are not authenticated yet.
     pub fn with_limit(limit: usize) -> Self {
         Self {
             limit: limit.min(MAX_FRAME),
@@ -73,7 +73,7 @@ impl<In: Message + Default + Bounded, Out> Decoder for Codec<In, Out> {
         }
         bytes.advance(LENGTH);
         let frame = bytes.split_to(len);
-        if !parts::are_few(&frame) {
+        if !items::are_few(&frame) {
             return Err(WireError::TooMany);
         }
         let mut frame = In::decode(frame)?;
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_over_the_limit_is_refused_before_anything_is_reserved() {
+    fn a_length_over_the_limit_is_refused_before_allocating() {
         let mut bytes = BytesMut::from(&[0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3][..]);
         let before = bytes.capacity();
         let error = Codec::<Up, Down>::new().decode(&mut bytes).unwrap_err();
@@ -126,7 +126,7 @@ mod tests {
     fn a_frame_that_would_become_much_larger_than_its_bytes_is_refused() {
         let mut bytes = BytesMut::new();
         // A report of empty statuses, each of two bytes.
-        let statuses = [0x0A, 0].repeat(MAX_PARTS + 1);
+        let statuses = [0x0A, 0].repeat(MAX_ITEMS + 1);
         let mut report = vec![0x12];
         prost::encoding::encode_varint(statuses.len() as u64, &mut report);
         report.extend(statuses);
@@ -150,7 +150,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn any_bytes_leave_the_decoder_alive(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn no_bytes_panic_the_decoder(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let mut buffer = BytesMut::from(&bytes[..]);
             let mut codec = Codec::<Up, Down>::new();
             while let Ok(Some(_)) = codec.decode(&mut buffer) {}

@@ -1,9 +1,10 @@
-//! Frames from a server to an agent: what should be.
+//! Frames from a server to an agent: the desired state.
 
 use model::group::ProcessGroup;
 use model::{FullName, Invalid, Labels, Namespace, Spec};
 
 use crate::ask::Ask;
+use crate::from_frames;
 use crate::up::OpRef;
 
 pub use model::digest::{definition_hash, held_digest, held_hash};
@@ -33,63 +34,9 @@ pub enum DownKind {
     Move(Move),
 }
 
-impl From<Welcome> for Down {
-    fn from(frame: Welcome) -> Self {
-        Self {
-            kind: Some(DownKind::Welcome(frame)),
-        }
-    }
-}
+from_frames!(Down, DownKind: Welcome(Welcome), Desired(Desired), Command(Command), Ack(Ack), Bye(Bye), Ask(Ask), Move(Move));
 
-impl From<Desired> for Down {
-    fn from(frame: Desired) -> Self {
-        Self {
-            kind: Some(DownKind::Desired(frame)),
-        }
-    }
-}
-
-impl From<Command> for Down {
-    fn from(frame: Command) -> Self {
-        Self {
-            kind: Some(DownKind::Command(frame)),
-        }
-    }
-}
-
-impl From<Ack> for Down {
-    fn from(frame: Ack) -> Self {
-        Self {
-            kind: Some(DownKind::Ack(frame)),
-        }
-    }
-}
-
-impl From<Bye> for Down {
-    fn from(frame: Bye) -> Self {
-        Self {
-            kind: Some(DownKind::Bye(frame)),
-        }
-    }
-}
-
-impl From<Ask> for Down {
-    fn from(frame: Ask) -> Self {
-        Self {
-            kind: Some(DownKind::Ask(frame)),
-        }
-    }
-}
-
-impl From<Move> for Down {
-    fn from(frame: Move) -> Self {
-        Self {
-            kind: Some(DownKind::Move(frame)),
-        }
-    }
-}
-
-/// Answer to a hello.
+/// Response to a hello.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Welcome {
     #[prost(uint32, tag = "1")]
@@ -103,7 +50,7 @@ pub struct Welcome {
 /// Which processes the agent should hold.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Desired {
-    /// This and the following frames until `last` name everything: what they do not name is forgotten.
+    /// This and the following frames until `last` list all processes: the agent forgets any other.
     #[prost(bool, tag = "1")]
     pub full: bool,
     /// Ends a full list.
@@ -123,7 +70,7 @@ pub struct Desired {
 pub struct GroupSet {
     #[prost(string, tag = "1")]
     pub namespace: String,
-    /// A list of [`ProcessGroup`]s as JSON; an empty one takes them away.
+    /// A list of [`ProcessGroup`]s as JSON; an empty one removes them.
     #[prost(string, tag = "2")]
     pub groups_json: String,
 }
@@ -172,7 +119,7 @@ impl NameRef {
 pub struct DesiredProcess {
     #[prost(message, optional, tag = "1")]
     pub name: Option<NameRef>,
-    /// Tells this registration from an earlier one of the same name.
+    /// Distinguishes this registration from an earlier one of the same name.
     #[prost(uint64, tag = "2")]
     pub incarnation: u64,
     /// [`Spec::to_json`].
@@ -181,8 +128,8 @@ pub struct DesiredProcess {
     /// Labels as a JSON object.
     #[prost(string, tag = "4")]
     pub labels_json: String,
-    /// What the server last recorded. Counts only for an incarnation that the agent does not hold yet: after that,
-    /// operations decide, and the agent's own journal remembers.
+    /// What the server last recorded. Used only for an incarnation that the agent does not hold yet: after that, operations
+    /// change it, and the agent's journal keeps it.
     #[prost(uint32, tag = "5")]
     pub flag: u32,
     #[prost(bool, tag = "6")]
@@ -218,18 +165,19 @@ pub struct Command {
     /// [`model::Op::number`].
     #[prost(uint32, tag = "3")]
     pub op_type: u32,
-    /// A [`model::spec::Probe`] as JSON, for a query of what is not registered; else empty.
+    /// A [`model::spec::Probe`] as JSON, for a query of an unregistered process; else empty.
     #[prost(string, tag = "4")]
     pub probe_json: String,
-    /// After this the server calls the target terminated; an operation not begun by then is not begun.
+    /// After this the server ends the target; the agent does not begin an operation later.
     #[prost(int64, tag = "5")]
     pub deadline_ms: i64,
-    /// When it was sent, by the clock of the deadline: what is between the two counts, whatever any clock says. 0 is not told.
+    /// When it was sent, by the clock of the deadline: the agent uses the difference, so its own clock does not matter. 0:
+    /// unknown.
     #[prost(int64, tag = "6")]
     pub sent_ms: i64,
 }
 
-/// What the server has stored and the agent may forget.
+/// Results and events that the server has stored and the agent may delete.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Ack {
     #[prost(message, repeated, tag = "1")]
@@ -239,21 +187,21 @@ pub struct Ack {
     pub events_through: u64,
 }
 
-/// The server ends the connection and says why.
+/// The server closes the connection, with a reason.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Bye {
     #[prost(string, tag = "1")]
     pub reason: String,
-    /// Trying again is of no use before somebody changes something.
+    /// Connecting again fails until an operator changes something.
     #[prost(bool, tag = "2")]
     pub permanent: bool,
-    /// The agent's certificate is of no use any more: it has to join again.
+    /// The agent's certificate is not valid any more: it must enrol again.
     #[prost(bool, tag = "3")]
     pub rejoin: bool,
 }
 
-/// Asks the agent to connect to another server, and to leave this one once that has welcomed it. An agent that does not
-/// know this frame, or knows no other server, stays.
+/// Asks the agent to connect to another server, and to disconnect from this one once the other has welcomed it. An agent that
+/// does not know this frame, or no other server, stays.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Move {
     #[prost(string, tag = "1")]

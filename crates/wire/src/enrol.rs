@@ -1,19 +1,19 @@
-//! Enrolment: one question and one answer, over TLS without a client certificate.
+//! Enrolment: one request and one response, over TLS without a client certificate.
 //!
-//! The agent trusts the server by the fingerprint of its CA, which is part of the join token, and the server trusts the
-//! agent by the token's secret. Written as one length-delimited frame each way.
+//! The agent authenticates the server by the fingerprint of its CA, which is part of the join token; the server authenticates
+//! the agent by the secret in the token. One length-delimited frame each way.
 
 /// The protocol's name in the TLS handshake: on the same port as [`crate::ALPN`], but without a client certificate.
 pub const ALPN: &[u8] = b"muster-enrol/1";
-/// The longest frame of this conversation: the peers do not know each other yet.
+/// The longest frame: the peers are not authenticated yet.
 pub const MAX_FRAME: usize = 64 * 1024;
 /// The name in the server's certificate, wherever it listens.
 pub const SERVER_NAME: &str = "muster-server";
 
-/// What separates the parts of a join token.
+/// Between secret and fingerprint of a join token.
 const SEPARATOR: char = '.';
 
-/// The agent's question.
+/// The agent's request.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Enrol {
     /// The token's id and secret, without the fingerprint.
@@ -31,7 +31,7 @@ pub struct Enrol {
     pub csr_der: Vec<u8>,
 }
 
-/// The server's answer. A non-empty `refused` says why there is no certificate.
+/// The server's response. A non-empty `refused` is the reason why there is no certificate.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Enrolled {
     #[prost(string, tag = "1")]
@@ -42,13 +42,13 @@ pub struct Enrolled {
     pub ca_der: Vec<u8>,
     #[prost(string, tag = "4")]
     pub agent_id: String,
-    /// Whether the refusal may pass without a change to the agent, so that the agent asks again.
+    /// Whether the refusal is temporary, so that the agent tries again.
     #[prost(bool, tag = "5")]
     pub retry: bool,
 }
 
-/// A join token as people carry it: `SECRET` alone, or `SECRET.FINGERPRINT` where the fingerprint (SHA-256 of the CA's
-/// certificate, 64 hexadecimal digits) lets the agent know the server before it says the secret.
+/// A join token as users see it: `SECRET` alone, or `SECRET.FINGERPRINT`, where the fingerprint (SHA-256 of the CA's
+/// certificate, 64 hexadecimal digits) lets the agent authenticate the server before it sends the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinToken {
     pub secret: String,

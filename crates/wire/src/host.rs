@@ -1,4 +1,4 @@
-//! How a certificate names the host that it was issued for, and when that was.
+//! The host and the time of issue in an agent's certificate.
 
 use model::{Host, UnixMillis};
 use x509_parser::extensions::GeneralName;
@@ -27,12 +27,12 @@ pub fn of_certificate(certificate: &X509Certificate<'_>) -> Option<Host> {
         })
 }
 
-/// The URI that says when a certificate was issued. Its validity begins earlier, for clocks that are behind.
+/// The URI with the time of issue. The validity begins earlier, for clocks that are behind.
 pub fn issued_to_uri(at: UnixMillis) -> String {
     format!("{ISSUED}{}", at.0)
 }
 
-/// When a certificate was issued; none for one from before certificates said so.
+/// When a certificate was issued; None for one of an earlier version.
 pub fn issued_at(certificate: &X509Certificate<'_>) -> Option<UnixMillis> {
     let names = certificate.subject_alternative_name().ok()??;
     let mut names = names.value.general_names.iter();

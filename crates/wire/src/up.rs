@@ -1,9 +1,10 @@
-//! Frames from an agent to its server: what is.
+//! Frames from an agent to its server: the observed state.
 
 use model::status::Exit;
 use model::{Flag, FullName, Invalid, Outcome, State, Status, UnixMillis};
 
 use crate::ask::Output;
+use crate::from_frames;
 
 /// Any frame that an agent sends.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -26,45 +27,7 @@ pub enum UpKind {
     Output(Output),
 }
 
-impl From<Hello> for Up {
-    fn from(frame: Hello) -> Self {
-        Self {
-            kind: Some(UpKind::Hello(frame)),
-        }
-    }
-}
-
-impl From<Report> for Up {
-    fn from(frame: Report) -> Self {
-        Self {
-            kind: Some(UpKind::Report(frame)),
-        }
-    }
-}
-
-impl From<ResultFrame> for Up {
-    fn from(frame: ResultFrame) -> Self {
-        Self {
-            kind: Some(UpKind::Result(frame)),
-        }
-    }
-}
-
-impl From<EventFrame> for Up {
-    fn from(frame: EventFrame) -> Self {
-        Self {
-            kind: Some(UpKind::Event(frame)),
-        }
-    }
-}
-
-impl From<Output> for Up {
-    fn from(frame: Output) -> Self {
-        Self {
-            kind: Some(UpKind::Output(frame)),
-        }
-    }
-}
+from_frames!(Up, UpKind: Hello(Hello), Report(Report), Result(ResultFrame), Event(EventFrame), Output(Output));
 
 /// First frame of a connection.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -81,13 +44,13 @@ pub struct Hello {
     pub ip: String,
     #[prost(string, tag = "6")]
     pub agent_id: String,
-    /// [`crate::down::held_digest`] over what the agent holds: equal to the server's, nothing needs to be sent.
+    /// [`crate::down::held_digest`] over the specs that the agent holds. If it equals the server's, nothing needs to be sent.
     #[prost(fixed64, tag = "7")]
     pub held_digest: u64,
-    /// Operations that the agent has taken and not yet ended, or ended and not yet seen acknowledged.
+    /// Operations that the agent has accepted, and whose results are not yet acknowledged.
     #[prost(message, repeated, tag = "8")]
     pub held_ops: Vec<OpRef>,
-    /// Whether it runs as root: as an ordinary user it can run that user's processes only.
+    /// Whether it runs as root: another user can run only its own processes.
     #[prost(bool, tag = "9")]
     pub root: bool,
     #[prost(string, tag = "10")]
@@ -98,7 +61,7 @@ pub struct Hello {
     pub cores: u32,
     #[prost(uint64, tag = "13")]
     pub memory_kib: u64,
-    /// Rises with every connection of this agent, so that servers can tell the newer of two. 0 is not told.
+    /// Rises with every connection of this agent, so that servers can tell the newer of two. 0: unknown.
     #[prost(uint64, tag = "14")]
     pub session: u64,
 }
@@ -129,7 +92,7 @@ impl From<OpRef> for model::OpId {
     }
 }
 
-/// Statuses that changed; empty, it is the heartbeat. The first one of a connection names every process held.
+/// Statuses that changed; an empty report is the heartbeat. The first one of a connection names every process held.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Report {
     #[prost(message, repeated, tag = "1")]
@@ -165,7 +128,7 @@ pub struct ProcessStatus {
     pub net: u64,
     #[prost(string, tag = "13")]
     pub message: String,
-    /// What the agent holds as wanted (0, 1, 2), and whether it manages the process.
+    /// The desired flag that the agent holds (0, 1, 2), and whether it manages the process.
     #[prost(uint32, optional, tag = "14")]
     pub flag: Option<u32>,
     #[prost(bool, optional, tag = "15")]
@@ -227,12 +190,12 @@ impl ProcessStatus {
     }
 }
 
-/// How an operation ended. Sent again until it is acknowledged.
+/// How an operation ended. Repeated until it is acknowledged.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ResultFrame {
     #[prost(message, optional, tag = "1")]
     pub op: Option<OpRef>,
-    /// A [`model::Outcome`] as JSON: the form in which it is stored.
+    /// A [`model::Outcome`] as JSON, as the store keeps it.
     #[prost(bytes = "vec", tag = "2")]
     pub outcome_json: Vec<u8>,
 }
@@ -253,10 +216,10 @@ impl ResultFrame {
     }
 }
 
-/// Something that happened on the host. Sent again until a sequence number at or above its own is acknowledged.
+/// An event on the host. Repeated until a sequence number at or above its own is acknowledged.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct EventFrame {
-    /// Rises with each event of this host, for ever, also over a journal that was lost.
+    /// Rises with each event of this host, for ever, even if its journal is lost.
     #[prost(uint64, tag = "1")]
     pub seq: u64,
     #[prost(int64, tag = "2")]

@@ -4,16 +4,16 @@
 //! |---|---|---|
 //! | 1 | 0.1.0 | first |
 //!
-//! A field or a frame that old peers can live without needs no version: they skip it. Version 1 has gained like this
+//! A field or a frame that old peers may skip needs no new version. Version 1 has gained these:
 //! [`crate::Ask`] and [`crate::Output`], [`crate::Command::sent_ms`], [`crate::Hello::session`], [`crate::Move`],
 //! [`crate::Bye::rejoin`].
 
-/// The oldest version that is still understood.
+/// The oldest supported version.
 pub const OLDEST: u32 = 1;
-/// The version that is preferred.
+/// The preferred version.
 pub const NEWEST: u32 = 1;
 
-/// The newest version that both sides speak.
+/// The newest version that both sides support.
 pub fn agree(their_oldest: u32, their_newest: u32) -> Option<u32> {
     let common = NEWEST.min(their_newest);
     (common >= OLDEST && common >= their_oldest).then_some(common)
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_common_version_is_spoken() {
+    fn the_newest_common_version_is_used() {
         assert_eq!(agree(OLDEST, NEWEST), Some(NEWEST));
         assert_eq!(agree(0, NEWEST + 7), Some(NEWEST));
         assert_eq!(agree(NEWEST + 1, NEWEST + 2), None);

@@ -1,7 +1,7 @@
-//! Frames as bytes, kept for ever: agents in the field speak them.
+//! Golden frames: agents of all released versions use them.
 //!
-//! Each file in `tests/golden/` is one frame in hexadecimal. `UPDATE_GOLDEN=1` writes files that are missing; a file that
-//! exists is never rewritten, because the bytes that it holds are out there.
+//! Each file in `tests/golden/` is one frame in hexadecimal. `UPDATE_GOLDEN=1` writes missing files; an existing file is never
+//! rewritten, because released versions send these bytes.
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
@@ -311,21 +311,21 @@ fn check<M: Message + Default + wire::Bounded + PartialEq + Clone + Debug>(file:
 }
 
 #[test]
-fn frames_of_agents_are_read_and_written_as_ever() {
+fn agent_frames_keep_their_bytes() {
     ups()
         .into_iter()
         .for_each(|(file, frame)| check(file, frame));
 }
 
 #[test]
-fn frames_of_servers_are_read_and_written_as_ever() {
+fn server_frames_keep_their_bytes() {
     downs()
         .into_iter()
         .for_each(|(file, frame)| check(file, frame));
 }
 
 #[test]
-fn enrolment_is_read_and_written_as_ever() {
+fn enrolment_frames_keep_their_bytes() {
     check(
         "enrol-question",
         Enrol {
@@ -356,7 +356,7 @@ fn enrolment_is_read_and_written_as_ever() {
     );
 }
 
-/// A field that only a newer peer knows is skipped.
+/// Fields of newer versions are skipped.
 #[test]
 fn unknown_fields_are_skipped() {
     let mut bytes = Up::from(Report::default()).encode_to_vec();
@@ -364,9 +364,9 @@ fn unknown_fields_are_skipped() {
     assert_eq!(Up::decode(&bytes[..]).unwrap(), Up::from(Report::default()));
 }
 
-/// An agent from before a frame existed takes it for one that says nothing.
+/// An older agent decodes an unknown frame as one without a kind.
 #[test]
-fn unknown_frames_say_nothing() {
+fn unknown_frames_have_no_kind() {
     let newer = [0xC2, 0x3E, 0x02, 0x0A, 0x00]; // field 1000, two bytes
     assert_eq!(Down::decode(&newer[..]).unwrap(), Down { kind: None });
 }

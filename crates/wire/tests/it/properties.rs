@@ -1,5 +1,4 @@
-//! Any frame reads back what it says, and no bytes whatever do harm: neither to the decoder, nor to what reads the frames
-//! that it made of them.
+//! Any frame survives a round trip, and no bytes make the decoder, or the code that reads decoded frames, panic.
 
 mod damage;
 mod frames;
@@ -82,7 +81,7 @@ fn encode_all<M: Message>(frames: Vec<M>) -> BytesMut {
     bytes
 }
 
-/// Frames that come in pieces of any size.
+/// Frames that arrive in chunks of any size.
 fn round<M: Message + Default + Bounded + Clone + PartialEq + std::fmt::Debug>(
     frames: &[M],
     cuts: &[usize],
@@ -118,7 +117,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_read_of_a_frame_can_be_anything(up in up(), down in down()) {
+    fn no_content_of_a_frame_panics_its_reader(up in up(), down in down()) {
         take_up(up);
         take_down(down);
     }
@@ -137,9 +136,9 @@ proptest! {
         decode_all(&bytes).into_iter().for_each(take_down);
     }
 
-    /// A right length in front takes the damage to the message itself.
+    /// With a correct length in front the damage reaches the protobuf decoder.
     #[test]
-    fn damaged_messages_do_no_harm(up in up(), down in down(), damages in vec(damage(), 1..6)) {
+    fn damaged_messages_do_not_panic(up in up(), down in down(), damages in vec(damage(), 1..6)) {
         let framed = |mut message: Vec<u8>| {
             harm(&mut message, &damages);
             let mut bytes = BytesMut::new();

@@ -1,4 +1,4 @@
-//! What may happen to bytes.
+//! Ways to damage bytes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

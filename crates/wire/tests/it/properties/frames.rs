@@ -1,4 +1,4 @@
-//! Frames with anything in them.
+//! Random frames.
 
 #![allow(
     clippy::needless_update,

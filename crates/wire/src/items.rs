@@ -1,17 +1,17 @@
-//! How many things a frame holds, told before any of them is made: two bytes can stand for a status of a hundred and more.
+//! Counts the items of a frame before decoding allocates any: two bytes can encode a status that takes more than a hundred.
 
 use prost::bytes::Buf;
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 
-/// The most things (statuses, operations, processes) in one frame: more than an honest one has room for.
-pub const MAX_PARTS: usize = 65_536;
+/// The most items (statuses, operations, processes) in one frame: more than fit into a genuine one.
+pub const MAX_ITEMS: usize = 65_536;
 
-/// Whether the lists of a frame hold no more than [`MAX_PARTS`] things. What is no message is told when it is decoded.
+/// Whether the lists of a frame hold at most [`MAX_ITEMS`] items. Malformed bytes are left to the decoder.
 pub(crate) fn are_few(frame: &[u8]) -> bool {
-    let mut left = MAX_PARTS;
-    each_part(frame, |kind| {
-        // The kind of a frame may come in several pieces, whose lists are joined.
-        each_part(kind, |_| {
+    let mut left = MAX_ITEMS;
+    each_field(frame, |kind| {
+        // The kind of a frame may come in several fields, whose lists are joined.
+        each_field(kind, |_| {
             left = left.checked_sub(1)?;
             Some(())
         })
@@ -19,8 +19,8 @@ pub(crate) fn are_few(frame: &[u8]) -> bool {
     .is_some()
 }
 
-/// Looks at each field that has a length, until `look` has seen enough.
-fn each_part(mut message: &[u8], mut look: impl FnMut(&[u8]) -> Option<()>) -> Option<()> {
+/// Calls `visit` with each field that has a length, until it returns None.
+fn each_field(mut message: &[u8], mut visit: impl FnMut(&[u8]) -> Option<()>) -> Option<()> {
     while message.has_remaining() {
         let Ok((tag, wire_type)) = decode_key(&mut message) else {
             return Some(());
@@ -29,10 +29,10 @@ fn each_part(mut message: &[u8], mut look: impl FnMut(&[u8]) -> Option<()>) -> O
             WireType::LengthDelimited => {
                 let length = decode_varint(&mut message).ok();
                 let length = length.and_then(|length| usize::try_from(length).ok());
-                let Some(part) = length.and_then(|length| message.split_off(..length)) else {
+                let Some(field) = length.and_then(|length| message.split_off(..length)) else {
                     return Some(());
                 };
-                look(part)?;
+                visit(field)?;
             }
             WireType::Varint
             | WireType::SixtyFourBit
@@ -66,23 +66,23 @@ mod tests {
     }
 
     #[test]
-    fn things_are_counted_over_all_pieces_of_a_frame() {
-        assert!(are_few(&report(MAX_PARTS)));
-        assert!(!are_few(&report(MAX_PARTS + 1)));
-        let half = report(MAX_PARTS / 2);
-        // Numbers and groups that nobody knows hide nothing.
+    fn items_are_counted_over_all_fields_of_a_frame() {
+        assert!(are_few(&report(MAX_ITEMS)));
+        assert!(!are_few(&report(MAX_ITEMS + 1)));
+        let half = report(MAX_ITEMS / 2);
+        // Unknown numbers and groups hide no items.
         let unknown = [0x78, 1, 0x7B, 0x08, 1, 0x7C];
-        let pieces = [&half[..], &unknown, &half].concat();
+        let fields = [&half[..], &unknown, &half].concat();
         assert_eq!(
-            Up::decode(&pieces[..]).unwrap(),
-            Up::decode(&report(MAX_PARTS)[..]).unwrap()
+            Up::decode(&fields[..]).unwrap(),
+            Up::decode(&report(MAX_ITEMS)[..]).unwrap()
         );
-        assert!(are_few(&pieces));
-        assert!(!are_few(&[&pieces[..], &report(1)].concat()));
+        assert!(are_few(&fields));
+        assert!(!are_few(&[&fields[..], &report(1)].concat()));
     }
 
     #[test]
-    fn what_is_cut_off_is_told_by_the_decoder() {
+    fn truncated_frames_are_left_to_the_decoder() {
         let frame = report(3);
         for cut in 0..frame.len() {
             assert!(are_few(&frame[..cut]));
