@@ -1,4 +1,4 @@
-//! Why there is no engine.
+//! Why a server cannot be started or stopped.
 
 use std::io;
 use std::path::{Path, PathBuf};

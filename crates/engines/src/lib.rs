@@ -1,15 +1,15 @@
-//! The engines that tests, benches and examples run against: real PostgreSQL and real NATS, from the distribution's packages,
-//! as child processes on free ports of the loopback.
+//! Real PostgreSQL and NATS servers for tests, benchmarks and examples: from the distribution's packages, as child processes on
+//! free loopback ports.
 //!
-//! Everything here blocks, so that it serves plain and asynchronous tests alike. An engine that is dropped is gone, with its
-//! files; so is one whose test panics or is killed (see [`leash`]).
+//! Everything here blocks, so that plain and asynchronous tests can use it. Dropping a server ends it and removes its files; so
+//! does a test that panics or is killed (see [`server_process`]).
 
 mod error;
-mod leash;
 mod nats;
 mod port;
 mod postgres;
 mod programs;
+mod server_process;
 
 pub use error::EngineError;
 pub use nats::{Nats, NatsCluster};

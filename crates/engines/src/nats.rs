@@ -1,4 +1,4 @@
-//! NATS servers of one's own.
+//! A NATS server for a test.
 
 mod cluster;
 
@@ -12,17 +12,17 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::EngineError;
-use crate::leash::{Farewell, Leash};
 use crate::port::Port;
 use crate::programs::{self, RunAs};
+use crate::server_process::{ServerProcess, StopSignal};
 
 pub use cluster::NatsCluster;
 
-/// A NATS server with its own ports; gone when it is dropped.
+/// A NATS server with its own ports. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Nats {
-    /// First, as fields are dropped in this order: the server ends before its folder goes.
-    running: Option<Leash>,
+    /// Fields are dropped in this order: the server ends before its folder is removed.
+    running: Option<ServerProcess>,
     port: Port,
     monitoring: Port,
     arguments: Vec<String>,
@@ -34,7 +34,7 @@ impl Nats {
         Self::start_with(&[])
     }
 
-    /// With more arguments, as `nats-server` takes them.
+    /// With additional arguments for `nats-server`.
     pub fn start_with(arguments: &[&str]) -> Result<Self, EngineError> {
         let mut nats = Self::prepare(arguments.iter().map(|&it| it.into()).collect())?;
         nats.start_again()?;
@@ -54,7 +54,7 @@ impl Nats {
         })
     }
 
-    /// Starts the server on the port that it had. One that runs goes on.
+    /// Starts a stopped server on its old port.
     pub fn start_again(&mut self) -> Result<(), EngineError> {
         if self.running.is_some() {
             return Ok(());
@@ -65,18 +65,18 @@ impl Nats {
         server.args(["-a", "127.0.0.1", "-p", &self.port.number().to_string()]);
         server.args(["-m", &self.monitoring.number().to_string()]);
         server.args(&self.arguments);
-        let farewell = Farewell::Kill;
-        let mut leash = Leash::start(
+        let stop_signal = StopSignal::Kill;
+        let mut process = ServerProcess::start(
             "nats-server",
-            RunAs::Ourselves,
+            RunAs::SameUser,
             &server,
-            farewell,
+            stop_signal,
             folder,
             &log,
         )?;
         let port = self.port();
-        leash.await_ready(&log, || greets(port))?;
-        self.running = Some(leash);
+        process.await_ready(&log, || sends_info(port))?;
+        self.running = Some(process);
         Ok(())
     }
 
@@ -88,35 +88,35 @@ impl Nats {
         self.port.number()
     }
 
-    /// Ends it in order.
+    /// Shuts it down with SIGTERM.
     pub fn stop(&mut self) -> Result<(), EngineError> {
-        let Some(leash) = self.running.take() else {
+        let Some(process) = self.running.take() else {
             return Ok(());
         };
-        leash.signal(Signal::TERM);
-        leash.await_gone()
+        process.signal(Signal::TERM);
+        process.await_gone()
     }
 
     pub fn kill(&mut self) -> Result<(), EngineError> {
-        self.running.take().map_or(Ok(()), Leash::kill)
+        self.running.take().map_or(Ok(()), ServerProcess::kill)
     }
 
-    /// Lets it hang: connections stay, and nobody answers.
+    /// Makes it hang: connections stay open, without answers.
     pub fn pause(&self) {
-        if let Some(leash) = &self.running {
-            leash.signal(Signal::STOP);
+        if let Some(process) = &self.running {
+            process.signal(Signal::STOP);
         }
     }
 
     pub fn resume(&self) {
-        if let Some(leash) = &self.running {
-            leash.signal(Signal::CONT);
+        if let Some(process) = &self.running {
+            process.signal(Signal::CONT);
         }
     }
 }
 
 impl Nats {
-    /// The names of the servers that it has routes to; none, when it does not answer.
+    /// The names of the servers that it has routes to; empty if it does not answer.
     fn routes(&self) -> BTreeSet<String> {
         let page = self.monitoring_page("/routez").unwrap_or_default();
         let names = page.split("\"remote_id\"").skip(1);
@@ -140,9 +140,9 @@ fn connect(port: u16) -> std::io::Result<TcpStream> {
     Ok(connection)
 }
 
-/// A server that serves speaks first.
-fn greets(port: u16) -> bool {
-    let mut greeting = [0; 4];
-    let heard = connect(port).and_then(|mut connection| connection.read_exact(&mut greeting));
-    heard.is_ok() && greeting == *b"INFO"
+/// A server that is ready sends `INFO` first.
+fn sends_info(port: u16) -> bool {
+    let mut first = [0; 4];
+    let read = connect(port).and_then(|mut connection| connection.read_exact(&mut first));
+    read.is_ok() && first == *b"INFO"
 }

@@ -1,5 +1,4 @@
-//! Ports that stay ours while an engine is down: below those that the system hands out for port 0 and for connections, and
-//! locked against other tests.
+//! Ports that stay reserved while a server is down: below the ephemeral ports of the system, and locked against other tests.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -10,7 +9,7 @@ use crate::EngineError;
 const FIRST: u16 = 21_000;
 const N_PORTS: u16 = 2_000;
 
-/// A port of the loopback that nobody else takes while this lives.
+/// A loopback port that no other test takes until this is dropped.
 #[derive(Debug)]
 pub struct Port {
     number: u16,

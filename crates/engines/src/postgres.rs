@@ -1,4 +1,4 @@
-//! A PostgreSQL server of one's own.
+//! A PostgreSQL server for a test.
 
 mod template;
 
@@ -9,33 +9,33 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::EngineError;
-use crate::leash::{Farewell, Leash};
 use crate::port::Port;
 use crate::programs::{self, RunAs};
+use crate::server_process::{ServerProcess, StopSignal};
 
-/// The owner of everything; trusted without a password.
+/// The owner of all databases; needs no password.
 const USER: &str = "muster";
-/// The database that is always there.
+/// The default database.
 const DATABASE: &str = "postgres";
 
-/// What must be free of the file system in memory for a server to live there.
+/// How much of `/dev/shm` must be free for a server to be there.
 const ENOUGH_MEMORY: u64 = 2 << 30;
 
-/// How a server differs from the plain one.
+/// Options of a server.
 #[derive(Debug, Clone, Default)]
 pub struct PostgresOptions {
-    /// Whether the data is on a disk and a commit waits for it. Without, nothing is lost when the server is killed, only
-    /// when the machine is.
+    /// Whether the data is on disk and commits are fsynced. Otherwise commits survive a kill of the server, but not of the
+    /// machine.
     pub fsync: bool,
-    /// More settings, as `postgres -c NAME=VALUE` takes them.
+    /// Additional settings for `postgres -c NAME=VALUE`.
     pub settings: Vec<(String, String)>,
 }
 
-/// A PostgreSQL server with its own folder, port and socket; gone when it is dropped.
+/// A PostgreSQL server with its own folder, port and socket. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Postgres {
-    /// First, as fields are dropped in this order: the server ends before its folder goes.
-    running: Option<Leash>,
+    /// Fields are dropped in this order: the server ends before its folder is removed.
+    running: Option<ServerProcess>,
     programs: PathBuf,
     options: PostgresOptions,
     port: Port,
@@ -43,7 +43,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// A server that does not wait for the disk.
+    /// A server without fsync.
     pub fn start() -> Result<Self, EngineError> {
         Self::start_with(PostgresOptions::default())
     }
@@ -51,10 +51,10 @@ impl Postgres {
     pub fn start_with(options: PostgresOptions) -> Result<Self, EngineError> {
         let programs = programs::postgres()?;
         let run_as = RunAs::for_postgres();
-        let place = place(&options);
-        let folder = TempDir::with_prefix_in("muster-postgres-", &place)
-            .map_err(EngineError::io("make a folder in", &place))?;
-        run_as.give(folder.path())?;
+        let parent = parent_folder(&options);
+        let folder = TempDir::with_prefix_in("muster-postgres-", &parent)
+            .map_err(EngineError::io("make a folder in", &parent))?;
+        run_as.chown(folder.path())?;
         template::copy(&programs, run_as, &folder.path().join("data"))?;
         let mut postgres = Self {
             running: None,
@@ -67,7 +67,7 @@ impl Postgres {
         Ok(postgres)
     }
 
-    /// Starts the server on the data and port that it had. One that runs goes on.
+    /// Starts a stopped server on its old data and port.
     pub fn start_again(&mut self) -> Result<(), EngineError> {
         if self.running.is_some() {
             return Ok(());
@@ -80,7 +80,7 @@ impl Postgres {
         let fsync = if self.options.fsync { "on" } else { "off" };
         let fixed = [
             ("listen_addresses", "127.0.0.1"),
-            // In its folder, and so gone with it.
+            // In its folder, so that it is removed with it.
             ("dynamic_shared_memory_type", "mmap"),
             ("fsync", fsync),
             ("full_page_writes", fsync),
@@ -95,19 +95,20 @@ impl Postgres {
             server.args(["-c", &format!("{name}={value}")]);
         }
         let run_as = RunAs::for_postgres();
-        let mut leash = Leash::start("postgres", run_as, &server, Farewell::Quit, folder, &log)?;
-        let pid = leash.server().as_raw_nonzero().to_string();
+        let mut process =
+            ServerProcess::start("postgres", run_as, &server, StopSignal::Quit, folder, &log)?;
+        let pid = process.server().as_raw_nonzero().to_string();
         let pid_file = self.pid_file();
-        leash.await_ready(&log, || {
+        process.await_ready(&log, || {
             let text = std::fs::read_to_string(&pid_file).unwrap_or_default();
             let mut lines = text.lines();
             lines.next() == Some(&pid) && lines.next_back().is_some_and(|l| l.trim() == "ready")
         })?;
-        self.running = Some(leash);
+        self.running = Some(process);
         Ok(())
     }
 
-    /// The address of the database that is always there.
+    /// The URL of the default database.
     pub fn url(&self) -> String {
         self.url_of(DATABASE)
     }
@@ -116,31 +117,31 @@ impl Postgres {
         self.port.number()
     }
 
-    /// Makes a database and answers its address.
+    /// Creates a database and answers its URL.
     pub fn create_database(&self, name: &str) -> Result<String, EngineError> {
         self.execute(&format!(r#"CREATE DATABASE "{name}""#))?;
         Ok(self.url_of(name))
     }
 
-    /// Runs statements in the database that is always there, and answers what `psql` writes.
+    /// Runs statements in the default database, and answers the output of `psql`.
     pub fn execute(&self, sql: &str) -> Result<String, EngineError> {
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql]);
         programs::run(psql.arg(self.url()))
     }
 
-    /// Ends it in order; connections are cut.
+    /// Shuts it down with SIGINT, which closes its connections.
     pub fn stop(&mut self) -> Result<(), EngineError> {
-        let Some(leash) = self.running.take() else {
+        let Some(process) = self.running.take() else {
             return Ok(());
         };
-        leash.signal(Signal::INT);
-        leash.await_gone()
+        process.signal(Signal::INT);
+        process.await_gone()
     }
 
-    /// Kills the whole server, as a power cut would, but for what it has written.
+    /// Kills all its processes; written data stays.
     pub fn kill(&mut self) -> Result<(), EngineError> {
-        self.running.take().map_or(Ok(()), Leash::kill)
+        self.running.take().map_or(Ok(()), ServerProcess::kill)
     }
 
     fn url_of(&self, database: &str) -> String {
@@ -165,8 +166,8 @@ impl Drop for Postgres {
     }
 }
 
-/// Whoever does not wait for the disk needs none, where there is memory enough: a fresh server is 40 MB in 1000 files.
-fn place(options: &PostgresOptions) -> PathBuf {
+/// The parent folder: memory for a server without fsync, if there is enough. A new server has 40 MB in 1000 files.
+fn parent_folder(options: &PostgresOptions) -> PathBuf {
     let memory = Path::new("/dev/shm");
     let free = rustix::fs::statvfs(memory).map_or(0, |it| it.f_bavail * it.f_frsize);
     if options.fsync || free < ENOUGH_MEMORY {
@@ -176,13 +177,12 @@ fn place(options: &PostgresOptions) -> PathBuf {
     }
 }
 
-/// One that was killed leaves a piece of shared memory behind, of which a machine has only so many. Its pid file, which it
-/// leaves behind as well, tells which.
+/// A killed server leaves a shared memory segment behind, of which a machine has a limited number. Its pid file has the id.
 fn remove_shared_memory(pid_file: &Path) {
     let text = std::fs::read_to_string(pid_file).unwrap_or_default();
     let line = text.lines().nth(6).unwrap_or_default();
     if let Some(id) = line.split_whitespace().nth(1) {
-        // Whether it is still there or not: nothing is lost by failing.
+        // An error means that it is gone already.
         let _ = programs::run(Command::new("ipcrm").args(["-m", id]));
     }
 }

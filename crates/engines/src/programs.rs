@@ -1,15 +1,15 @@
-//! Where the packages keep their programs, and whom they run as.
+//! The paths of the programs, and the users that they run as.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::EngineError;
 
-/// Where each version of PostgreSQL has its own folder.
+/// Has a folder for each installed version of PostgreSQL.
 const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
-/// PostgreSQL refuses to run as root, and its package makes this user.
+/// PostgreSQL refuses to run as root; its package creates this user.
 const POSTGRES_USER: &str = "postgres";
-/// Not every user's `PATH` has these.
+/// Not in every user's `PATH`.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/usr/local/bin"];
 
 /// The folder with the programs of the newest PostgreSQL.
@@ -43,26 +43,26 @@ fn on_path(program: &str) -> Option<PathBuf> {
     candidates.find(|candidate| candidate.is_file())
 }
 
-/// Whom an engine runs as.
+/// The user that a server runs as.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RunAs {
-    Ourselves,
+    SameUser,
     PostgresUser,
 }
 
 impl RunAs {
-    /// Whom PostgreSQL runs as.
+    /// The user that PostgreSQL runs as.
     pub(crate) fn for_postgres() -> Self {
         if rustix::process::geteuid().is_root() {
             Self::PostgresUser
         } else {
-            Self::Ourselves
+            Self::SameUser
         }
     }
 
     pub(crate) fn command(self, program: &Path) -> Command {
         match self {
-            Self::Ourselves => Command::new(program),
+            Self::SameUser => Command::new(program),
             Self::PostgresUser => {
                 let mut command = Command::new("setpriv");
                 let user = format!("--reuid={POSTGRES_USER}");
@@ -74,10 +74,10 @@ impl RunAs {
         }
     }
 
-    /// Lets it write there.
-    pub(crate) fn give(self, path: &Path) -> Result<(), EngineError> {
+    /// Makes this user the owner of a path.
+    pub(crate) fn chown(self, path: &Path) -> Result<(), EngineError> {
         match self {
-            Self::Ourselves => Ok(()),
+            Self::SameUser => Ok(()),
             Self::PostgresUser => {
                 let user = nix::unistd::User::from_name(POSTGRES_USER).ok().flatten();
                 let user = user.ok_or(EngineError::Missing {
@@ -85,13 +85,13 @@ impl RunAs {
                     package: "postgresql",
                 })?;
                 std::os::unix::fs::chown(path, Some(user.uid.as_raw()), Some(user.gid.as_raw()))
-                    .map_err(EngineError::io("give away", path))
+                    .map_err(EngineError::io("change the owner of", path))
             }
         }
     }
 }
 
-/// Runs to its end, and answers what it wrote.
+/// Runs a program to its end, and answers its output.
 pub(crate) fn run(command: &mut Command) -> Result<String, EngineError> {
     let program = command.get_program().to_owned();
     let ran = command.stdin(std::process::Stdio::null()).output();

@@ -1,4 +1,4 @@
-//! NATS servers that know each other.
+//! A cluster of NATS servers.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use super::Nats;
 use crate::EngineError;
 use crate::port::Port;
 
-/// Longer than routes take on a busy machine.
+/// Longer than connecting all routes takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// NATS servers that pass on each other's messages; gone when it is dropped.
+/// NATS servers with routes to each other. They end when this is dropped.
 #[derive(Debug)]
 pub struct NatsCluster {
     nodes: Vec<Nats>,
@@ -17,7 +17,7 @@ pub struct NatsCluster {
 }
 
 impl NatsCluster {
-    /// Comes back when every node has a route to every other.
+    /// Returns when every node has a route to every other.
     pub fn start(n_nodes: usize) -> Result<Self, EngineError> {
         let ports = (0..n_nodes).map(|_| Port::take());
         let route_ports = ports.collect::<Result<Vec<_>, _>>()?;
@@ -57,12 +57,12 @@ impl NatsCluster {
         self.nodes.iter().map(Nats::url).collect()
     }
 
-    /// To stop, kill or pause it.
+    /// A node, to stop, kill or pause it.
     pub fn node(&mut self, n: usize) -> &mut Nats {
         &mut self.nodes[n]
     }
 
-    /// Comes back when the node has a route to every other that runs.
+    /// Returns when the node has a route to every other running one.
     pub fn start_again(&mut self, n: usize) -> Result<(), EngineError> {
         self.nodes[n].start_again()?;
         self.await_routes(n)

@@ -1,4 +1,5 @@
-//! The data of a fresh server. Making it takes `initdb` half a second, so it is made once a machine and version, and copied.
+//! The data folder of a new server. `initdb` takes half a second, so it runs once for each machine and version, and the result is
+//! copied.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use crate::EngineError;
 use crate::postgres::USER;
 use crate::programs::{self, RunAs};
 
-/// To be raised whenever [`make`] changes.
+/// Must be raised whenever [`make`] changes.
 const GENERATION: u32 = 1;
 
 /// Makes `data` a copy of the template.
@@ -25,7 +26,7 @@ fn template(programs: &Path, run_as: RunAs) -> Result<PathBuf, EngineError> {
     let user = rustix::process::geteuid().as_raw();
     let folder = std::env::temp_dir().join(format!("muster-engines-postgres-{user}"));
     std::fs::create_dir_all(&folder).map_err(EngineError::io("make", &folder))?;
-    run_as.give(&folder)?;
+    run_as.chown(&folder)?;
     let template = folder.join(format!("{version}-{GENERATION}"));
     let lock_path = folder.join("lock");
     let lock = File::options().create(true).append(true).open(&lock_path);
@@ -33,7 +34,7 @@ fn template(programs: &Path, run_as: RunAs) -> Result<PathBuf, EngineError> {
     lock.lock().map_err(EngineError::io("lock", &lock_path))?;
     if !template.exists() {
         let half_done = folder.join("half-done");
-        // From one who was killed meanwhile.
+        // Left by a killed process.
         let _ = std::fs::remove_dir_all(&half_done);
         make(programs, run_as, &half_done)?;
         std::fs::rename(&half_done, &template).map_err(EngineError::io("name", &template))?;

@@ -1,4 +1,4 @@
-//! The engines, as tests use them.
+//! Real servers, as tests use them.
 
 #![allow(
     clippy::unwrap_used,

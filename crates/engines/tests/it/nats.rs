@@ -1,4 +1,4 @@
-//! NATS: alone and as a cluster, spoken to in its plain text protocol.
+//! NATS, alone and as a cluster, by its text protocol.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engines::{Nats, NatsCluster};
 
-/// A connection to the server behind this address that heard its greeting.
+/// A connection that has received the first `INFO` of the server.
 fn connect(url: &str) -> Option<BufReader<TcpStream>> {
     let address = url.strip_prefix("nats://").unwrap();
     let mut connection = BufReader::new(TcpStream::connect(address).ok()?);
@@ -21,7 +21,7 @@ fn connect(url: &str) -> Option<BufReader<TcpStream>> {
     Some(connection)
 }
 
-fn say(connection: &mut BufReader<TcpStream>, text: &str) {
+fn send(connection: &mut BufReader<TcpStream>, text: &str) {
     connection.get_mut().write_all(text.as_bytes()).unwrap();
 }
 
@@ -32,7 +32,7 @@ fn expect(connection: &mut BufReader<TcpStream>, expected: &str) {
 }
 
 #[test]
-fn a_server_comes_back_on_its_port() {
+fn a_restarted_server_keeps_its_port() {
     let mut nats = Nats::start().unwrap();
     let url = nats.url();
     assert!(connect(&url).is_some());
@@ -48,33 +48,33 @@ fn a_server_comes_back_on_its_port() {
 }
 
 #[test]
-fn a_server_that_does_not_come_up_tells_why() {
+fn a_failed_start_reports_the_log() {
     let error = Nats::start_with(&["-c", "/no/such/file"]).unwrap_err();
     assert!(error.to_string().contains("/no/such/file"), "{error}");
 }
 
 #[test]
-fn a_node_that_comes_back_passes_messages_on_again() {
+fn a_restarted_node_forwards_messages_again() {
     let mut cluster = NatsCluster::start(3).unwrap();
     let urls = cluster.urls();
     cluster.node(1).kill().unwrap();
     assert!(connect(&urls[1]).is_none());
     cluster.start_again(1).unwrap();
     let mut listener = connect(&urls[1]).unwrap();
-    say(
+    send(
         &mut listener,
         "CONNECT {\"verbose\":false}\r\nSUB news 1\r\nPING\r\n",
     );
     expect(&mut listener, "PONG");
     let mut speaker = connect(&urls[2]).unwrap();
-    say(&mut speaker, "CONNECT {\"verbose\":false}\r\n");
-    // Interest goes from node to node after the PONG; whoever publishes before it arrives publishes to nobody.
+    send(&mut speaker, "CONNECT {\"verbose\":false}\r\n");
+    // The subscription reaches the other nodes after the PONG; messages published before that are lost.
     listener
         .get_mut()
         .set_read_timeout(Some(Duration::from_millis(50)))
         .unwrap();
     let heard = (0..200).find_map(|_| {
-        say(&mut speaker, "PUB news 2\r\nhi\r\n");
+        send(&mut speaker, "PUB news 2\r\nhi\r\n");
         let mut line = String::new();
         listener.read_line(&mut line).ok().map(|_| line)
     });

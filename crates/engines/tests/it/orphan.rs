@@ -1,4 +1,4 @@
-//! Whoever owned an engine is killed: the engine ends and its files go.
+//! When the process that started a server is killed, the server ends and its files are removed.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -9,9 +9,9 @@ use engines::{Nats, Postgres, PostgresOptions};
 
 const OWNER: &str = "MUSTER_TEST_OWNS_ENGINES";
 
-/// Run by the other test, as a process of its own: starts engines, and is killed.
+/// Run by the other test in a separate process: starts servers, and is killed.
 #[test]
-fn an_owner_of_engines() {
+fn starts_servers_until_killed() {
     if std::env::var_os(OWNER).is_none() {
         return;
     }
@@ -21,7 +21,7 @@ fn an_owner_of_engines() {
     };
     let postgres = Postgres::start_with(options).unwrap();
     let engines = (postgres, Nats::start().unwrap());
-    #[allow(clippy::print_stdout, reason = "whoever kills this waits for it")]
+    #[allow(clippy::print_stdout, reason = "the test that kills this waits for it")]
     {
         println!("\n{OWNER}");
     }
@@ -32,13 +32,17 @@ fn an_owner_of_engines() {
 }
 
 #[test]
-fn engines_do_not_outlive_an_owner_that_is_killed() {
+fn servers_end_when_their_owner_is_killed() {
     let folder = tempfile::tempdir().unwrap();
-    // As that of the machine is: PostgreSQL runs as another user than root, who makes and removes folders there.
+    // World-writable like /tmp: PostgreSQL runs as another user than root, and makes and removes folders there.
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
     std::fs::set_permissions(folder.path(), open).unwrap();
     let mut owner = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "orphan::an_owner_of_engines", "--nocapture"])
+        .args([
+            "--exact",
+            "orphan::starts_servers_until_killed",
+            "--nocapture",
+        ])
         .env(OWNER, "1")
         .env("TMPDIR", folder.path())
         .stdout(Stdio::piped())
@@ -57,7 +61,7 @@ fn engines_do_not_outlive_an_owner_that_is_killed() {
     }
 }
 
-/// Folders of engines in there.
+/// The folders of servers in this folder.
 fn running_in(folder: &Path) -> Vec<String> {
     let names = std::fs::read_dir(folder).unwrap().flatten();
     let names = names.map(|entry| entry.file_name().into_string().unwrap());

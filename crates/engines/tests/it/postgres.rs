@@ -1,9 +1,9 @@
-//! PostgreSQL: data outlives its server, and nothing outlives its owner.
+//! PostgreSQL: data survives a restart, and nothing is left after the drop.
 
 use engines::{Postgres, PostgresOptions};
 
 #[test]
-fn a_database_can_be_made_and_written() {
+fn a_database_can_be_created_and_written() {
     let postgres = Postgres::start().unwrap();
     let url = postgres.create_database("fleet").unwrap();
     assert_eq!(
@@ -28,7 +28,7 @@ fn options_reach_the_server() {
 }
 
 #[test]
-fn what_was_committed_survives_a_stop_and_a_kill() {
+fn commits_survive_a_stop_and_a_kill() {
     let mut postgres = Postgres::start().unwrap();
     let url = postgres.url();
     postgres.execute("CREATE TABLE t (n int)").unwrap();
@@ -45,7 +45,7 @@ fn what_was_committed_survives_a_stop_and_a_kill() {
 }
 
 #[test]
-fn a_faulty_statement_and_a_faulty_setting_are_told() {
+fn errors_of_statements_and_settings_are_reported() {
     let postgres = Postgres::start().unwrap();
     let error = postgres.execute("SELECT nonsense").unwrap_err();
     assert!(error.to_string().contains("nonsense"), "{error}");

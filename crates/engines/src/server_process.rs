@@ -1,6 +1,6 @@
-//! A server that does not outlive us. A shell in between holds the end of a pipe whose other end only we hold: when we are
-//! gone, for whatever reason, it ends the server and removes its files. (`PR_SET_PDEATHSIG` would do that when the *thread*
-//! ends that started it.)
+//! A server that ends with the test process. A shell in between reads from a pipe whose other end only the test process holds:
+//! when that is closed, for any reason, the shell ends the server and removes its files. (`PR_SET_PDEATHSIG` would end it with
+//! the *thread* that started it.)
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -16,12 +16,12 @@ use crate::programs::RunAs;
 
 /// Longer than any engine takes to start or to end on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const POLL_EVERY: Duration = Duration::from_millis(5);
 
-/// `$1` is the farewell signal and `$2` the folder to remove; the rest is the server. A server that does not heed its
-/// farewell for five seconds is killed.
+/// `$1` is the stop signal and `$2` the folder to remove; the rest is the server's command. A server that still runs five
+/// seconds after the stop signal is killed.
 const SHELL: &str = r#"
-farewell=$1 folder=$2; shift 2
+stop_signal=$1 folder=$2; shift 2
 exec 3<&0 </dev/null
 "$@" 3<&- >&2 & server=$!
 echo $server
@@ -29,53 +29,53 @@ exec >&-
 (
   read -r _ <&3
   trap '' TERM
-  kill -s $farewell $server
+  kill -s $stop_signal $server
   for _ in 1 2 3 4 5 6 7 8 9 10; do
     kill -s 0 $server || break
     sleep 0.5
   done
   kill -s KILL $server
   rm -rf "$folder"
-) 2>/dev/null & leash=$!
+) 2>/dev/null & watcher=$!
 exec 3<&-
 wait $server
-kill -s TERM $leash
+kill -s TERM $watcher
 "#;
 
 /// A running server.
 #[derive(Debug)]
-pub(crate) struct Leash {
+pub(crate) struct ServerProcess {
     name: &'static str,
     shell: Child,
     server: Pid,
 }
 
-/// What a server is told when we are gone.
+/// The signal that ends a server when the test process is gone.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Farewell {
-    /// PostgreSQL's "immediate" end, which leaves no shared memory behind.
+pub(crate) enum StopSignal {
+    /// PostgreSQL's "immediate" shutdown, which leaves no shared memory behind.
     Quit,
     Kill,
 }
 
-impl Leash {
-    /// Starts it, in this folder, which is removed when we are gone. What it writes is appended to `log`.
+impl ServerProcess {
+    /// Starts it in this folder, which is removed with the test process. Its output is appended to `log`.
     pub(crate) fn start(
         name: &'static str,
         run_as: RunAs,
         server: &Command,
-        farewell: Farewell,
+        stop_signal: StopSignal,
         folder: &Path,
         log: &Path,
     ) -> Result<Self, EngineError> {
         let log_file = File::options().create(true).append(true).open(log);
         let log_file = log_file.map_err(EngineError::io("open", log))?;
         let mut command = run_as.command(Path::new("sh"));
-        let farewell = match farewell {
-            Farewell::Quit => "QUIT",
-            Farewell::Kill => "KILL",
+        let stop_signal = match stop_signal {
+            StopSignal::Quit => "QUIT",
+            StopSignal::Kill => "KILL",
         };
-        command.args(["-c", SHELL, "sh", farewell]).arg(folder);
+        command.args(["-c", SHELL, "sh", stop_signal]).arg(folder);
         command.arg(server.get_program()).args(server.get_args());
         command.current_dir(folder).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -83,9 +83,9 @@ impl Leash {
         let shell = command.spawn();
         let mut shell = shell.map_err(EngineError::io("run", Path::new("sh")))?;
         let mut line = String::new();
-        let said = shell.stdout.take().expect("it is piped");
-        let read = BufReader::new(said).read_line(&mut line);
-        read.map_err(EngineError::io("hear", Path::new("sh")))?;
+        let stdout = shell.stdout.take().expect("it is piped");
+        let read = BufReader::new(stdout).read_line(&mut line);
+        read.map_err(EngineError::io("read from", Path::new("sh")))?;
         match line.trim().parse().ok().and_then(Pid::from_raw) {
             Some(server) => Ok(Self {
                 name,
@@ -103,7 +103,7 @@ impl Leash {
         self.server
     }
 
-    /// Waits until it serves. Fails when it ends before.
+    /// Waits until it is ready. Fails if it ends before.
     pub(crate) fn await_ready(
         &mut self,
         log: &Path,
@@ -117,13 +117,13 @@ impl Leash {
                     output: last_lines(log),
                 });
             }
-            self.still_patient(begun, "ready")?;
+            self.wait_or_time_out(begun, "ready")?;
         }
         Ok(())
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        // One that is gone needs none.
+        // An error means that it is gone.
         let _ = kill_process(self.server, signal);
     }
 
@@ -131,14 +131,14 @@ impl Leash {
     pub(crate) fn await_gone(mut self) -> Result<(), EngineError> {
         let begun = Instant::now();
         while !self.is_gone() {
-            self.still_patient(begun, "gone")?;
+            self.wait_or_time_out(begun, "gone")?;
         }
         Ok(())
     }
 
     /// Kills the server and its children at once.
     pub(crate) fn kill(self) -> Result<(), EngineError> {
-        // A stopped parent makes no more of them.
+        // A stopped parent forks no more children.
         self.signal(Signal::STOP);
         let children = children_of(self.server);
         for child in &children {
@@ -147,7 +147,7 @@ impl Leash {
         self.signal(Signal::KILL);
         let begun = Instant::now();
         while children.iter().any(|child| is_alive(*child)) {
-            self.still_patient(begun, "gone")?;
+            self.wait_or_time_out(begun, "gone")?;
         }
         self.await_gone()
     }
@@ -156,7 +156,7 @@ impl Leash {
         !matches!(self.shell.try_wait(), Ok(None))
     }
 
-    fn still_patient(&self, begun: Instant, state: &'static str) -> Result<(), EngineError> {
+    fn wait_or_time_out(&self, begun: Instant, state: &'static str) -> Result<(), EngineError> {
         if begun.elapsed() > PATIENCE {
             return Err(EngineError::Late {
                 program: self.name.into(),
@@ -164,14 +164,14 @@ impl Leash {
                 after: PATIENCE,
             });
         }
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_EVERY);
         Ok(())
     }
 }
 
-impl Drop for Leash {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // The end of the pipe makes the shell say farewell.
+        // Closing the pipe makes the shell end the server.
         drop(self.shell.stdin.take());
         let _ = self.shell.wait();
     }
@@ -186,7 +186,7 @@ fn children_of(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// A process that nobody reaps yet is not alive.
+/// A zombie is not alive.
 fn is_alive(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let stat = stat.unwrap_or_default();
