@@ -1,19 +1,19 @@
 //! A mutex and a read-write lock that end the process when a thread panics while it holds one.
 //!
 //! A panic in the middle of a change leaves the state half changed. `std` marks the lock as poisoned and leaves the rest to
-//! each caller, and the HTTP front turns the panic into a 500, so that later requests would read the half-made change. The
-//! guards here abort the process instead: the panic's message is printed by then, and the next start loads from the store.
-//! Read guards change nothing, so a panic under one of them ends only the request.
+//! each caller, and the HTTP server turns the panic into a 500, so that later requests would read the half-made change. The
+//! guards here abort the process instead, after the panic's message is printed; the next start loads from the store. Read guards
+//! change nothing, so a panic under one of them ends only the request.
 //!
 //! Locks that are held together have a rank each. Debug builds panic when a thread takes one whose rank is not above those
-//! that it holds: that order can deadlock, whether another thread is in the way this time or not.
+//! that it holds: that order can deadlock, even if it does not this time.
 
 mod order;
 
 use std::ops::{Deref, DerefMut};
 use std::sync;
 
-use order::Held;
+use order::RankCheck;
 
 /// The rank of a lock that is released before its holder calls anything that takes another. Its order is not checked.
 pub const UNRANKED: u8 = 0;
@@ -29,17 +29,17 @@ impl<T> Mutex<T> {
 }
 
 impl<T, const RANK: u8> Mutex<T, RANK> {
-    /// One that is held together with others.
+    /// A lock that is held together with others.
     pub const fn ranked(value: T) -> Self {
         Self(sync::Mutex::new(value))
     }
 
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        let held = Held::new::<T>(RANK);
+        let rank_check = RankCheck::new::<T>(RANK);
         MutexGuard {
             inner: self.0.lock().expect(NEVER_POISONED),
             _fail_stop: FailStop::new(),
-            _held: held,
+            _rank_check: rank_check,
         }
     }
 }
@@ -55,25 +55,25 @@ impl<T> RwLock<T> {
 }
 
 impl<T, const RANK: u8> RwLock<T, RANK> {
-    /// One that is held together with others.
+    /// A lock that is held together with others.
     pub const fn ranked(value: T) -> Self {
         Self(sync::RwLock::new(value))
     }
 
     pub fn read(&self) -> ReadGuard<'_, T> {
-        let held = Held::new::<T>(RANK);
+        let rank_check = RankCheck::new::<T>(RANK);
         ReadGuard {
             inner: self.0.read().expect(NEVER_POISONED),
-            _held: held,
+            _rank_check: rank_check,
         }
     }
 
     pub fn write(&self) -> WriteGuard<'_, T> {
-        let held = Held::new::<T>(RANK);
+        let rank_check = RankCheck::new::<T>(RANK);
         WriteGuard {
             inner: self.0.write().expect(NEVER_POISONED),
             _fail_stop: FailStop::new(),
-            _held: held,
+            _rank_check: rank_check,
         }
     }
 }
@@ -86,20 +86,20 @@ const NEVER_POISONED: &str = "a panic under this lock ends the process before it
 pub struct MutexGuard<'a, T> {
     _fail_stop: FailStop,
     inner: sync::MutexGuard<'a, T>,
-    _held: Held,
+    _rank_check: RankCheck,
 }
 
 #[derive(Debug)]
 pub struct ReadGuard<'a, T> {
     inner: sync::RwLockReadGuard<'a, T>,
-    _held: Held,
+    _rank_check: RankCheck,
 }
 
 #[derive(Debug)]
 pub struct WriteGuard<'a, T> {
     _fail_stop: FailStop,
     inner: sync::RwLockWriteGuard<'a, T>,
-    _held: Held,
+    _rank_check: RankCheck,
 }
 
 impl<T> Deref for MutexGuard<'_, T> {
@@ -138,12 +138,12 @@ impl<T> DerefMut for WriteGuard<'_, T> {
     }
 }
 
-/// Ends the process when it is dropped by a panic that began after it was made.
+/// Aborts the process when a panic that began after its creation drops it.
 ///
-/// For work that must not be left half done and is under no lock.
+/// For work without a lock that must not be left half done.
 #[derive(Debug)]
 pub struct FailStop {
-    /// A destructor may take a lock while its thread unwinds: that panic began before.
+    /// A destructor may take a lock while its thread unwinds: then the panic began before.
     was_panicking: bool,
 }
 

@@ -1,4 +1,4 @@
-//! In which order a thread may take locks: those with lower ranks first. Only debug builds look.
+//! Checks that a thread takes locks in the order of their ranks. Only debug builds check.
 
 #[cfg(debug_assertions)]
 use std::cell::RefCell;
@@ -9,15 +9,15 @@ thread_local! {
     static HELD: RefCell<Vec<(u8, &'static str)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Notes that the thread holds a lock of this rank.
+/// Records that the thread holds a lock of this rank, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct RankCheck {
     #[cfg(debug_assertions)]
     rank: u8,
 }
 
 #[cfg(debug_assertions)]
-impl Held {
+impl RankCheck {
     /// Panics when the thread holds a lock that must be taken after this one, or one of the same rank.
     pub(crate) fn new<T>(rank: u8) -> Self {
         if rank != crate::UNRANKED {
@@ -34,15 +34,15 @@ impl Held {
 }
 
 #[cfg(debug_assertions)]
-impl Drop for Held {
+impl Drop for RankCheck {
     fn drop(&mut self) {
-        // Locks of one rank are never held together, so this finds the right one.
+        // Locks of one rank are never held together, so this removes the right one.
         HELD.with_borrow_mut(|held| held.retain(|(rank, _)| *rank != self.rank));
     }
 }
 
 #[cfg(not(debug_assertions))]
-impl Held {
+impl RankCheck {
     pub(crate) fn new<T>(_rank: u8) -> Self {
         Self {}
     }

@@ -1,4 +1,4 @@
-//! A panic under a lock ends the process. Such tests run themselves again in a process of their own.
+//! A panic under a lock ends the process. These tests run themselves again in a separate process.
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
@@ -68,7 +68,7 @@ fn a_destructor_may_lock_while_its_thread_unwinds() {
 }
 
 #[test]
-fn locks_taken_in_the_order_of_their_ranks_are_fine() {
+fn locks_may_be_taken_in_the_order_of_their_ranks() {
     let (first, second) = pair();
     let (one, two) = (first.lock(), second.write());
     drop(one);
@@ -95,7 +95,7 @@ fn pair() -> (Mutex<u8, 1>, RwLock<i64, 2>) {
     (Mutex::ranked(0), RwLock::ranked(0))
 }
 
-/// Runs this test again in a process of its own, where `panics` is called and its panic caught: the process must not go on.
+/// Runs this test again in a separate process, where `panics` is called and its panic caught: the process must end.
 fn ends_the_process(test: &str, panics: fn()) {
     if std::env::var_os(CHILD).is_some() {
         let _caught = catch_unwind(panics);
