@@ -1,5 +1,5 @@
-//! Commits for ever to the store that its argument names, and tells of each commit once it is acknowledged. The crash test
-//! kills it and looks at what is left.
+//! Commits for ever to the store whose URL is its argument, and prints each acknowledged revision. The crash test kills it and
+//! checks the store.
 
 #![allow(clippy::print_stdout, reason = "its output is what the test reads")]
 

@@ -1,7 +1,7 @@
-//! Moves everything from one store to another: from SQLite to PostgreSQL when one server becomes several, or back.
+//! Copies one store to another: from SQLite to PostgreSQL when one server becomes several, or back.
 //!
-//! One consistent read of the source, one transaction on the target. Before that ends, the target is read as a whole and
-//! compared with what was read from the source; so it holds everything, or nothing.
+//! One consistent read of the source, one transaction on the target. Before the commit, the target is read as a whole and
+//! compared with the rows of the source; so it holds everything, or nothing.
 
 mod catalogue;
 mod digest;
@@ -11,16 +11,16 @@ use std::path::Path;
 use crate::database::Database;
 use crate::sql::{Connection, Row, Statement, Value, rows};
 use crate::{StoreError, error::without_secrets};
-use catalogue::{Kind, Table};
+use catalogue::{ColumnType, CopyTable};
 use digest::Digest;
 
-/// What is read at once, about.
+/// About how many bytes are read at once.
 const BATCH_BYTES: usize = 4 << 20;
-/// Rows of a batch, at first, when it is not known how large they are.
+/// Rows of the first batch, when their size is not known.
 const FIRST_BATCH: usize = 16;
 const MAX_BATCH: usize = 4096;
 
-/// How far a copy has come.
+/// The progress of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyProgress<'a> {
     pub step: CopyStep,
@@ -35,12 +35,12 @@ pub enum CopyStep {
     Checking,
 }
 
-/// A table that is on both sides now.
+/// A table that was copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopiedTable {
     pub table: String,
     pub n_rows: u64,
-    /// Of all its rows, in hexadecimal: the same on both sides.
+    /// The digest of all its rows, in hexadecimal: equal on both sides.
     pub sha256: String,
 }
 
@@ -60,14 +60,14 @@ pub enum CopyError {
     Target(#[source] StoreError),
 }
 
-/// Copies everything but what is only of the moment (leases, letters between replicas) into an empty store. Nobody should
-/// write to the source meanwhile: what comes later is not copied. After an error the target is as it was.
+/// Copies everything except leases and mail between replicas into an empty store. Later writes to the source are not copied, so
+/// stop its servers first. After an error the target is unchanged.
 pub async fn copy(
     from: &str,
     to: &str,
     mut tell: impl FnMut(CopyProgress<'_>) + Send,
 ) -> Result<Vec<CopiedTable>, CopyError> {
-    if !is_there(from) {
+    if !exists(from) {
         return Err(CopyError::NoSource {
             url: without_secrets(from),
         });
@@ -80,8 +80,8 @@ pub async fn copy(
     copied
 }
 
-/// Opening a SQLite store would make it.
-fn is_there(url: &str) -> bool {
+/// Opening a SQLite store would create it.
+fn exists(url: &str) -> bool {
     match url.strip_prefix("sqlite:") {
         Some(path) => Path::new(path.strip_prefix("//").unwrap_or(path)).exists(),
         None => true,
@@ -97,8 +97,8 @@ async fn copy_between(
     let mut to = target.begin_exclusive().await.map_err(CopyError::Target)?;
     let tables = catalogue::tables(source, &mut from).await;
     let tables = tables.map_err(CopyError::Source)?;
-    let there = catalogue::tables(target, &mut to).await;
-    catalogue::compare(&tables, &there.map_err(CopyError::Target)?)?;
+    let target_tables = catalogue::tables(target, &mut to).await;
+    catalogue::compare(&tables, &target_tables.map_err(CopyError::Target)?)?;
     for table in &tables {
         let is_empty = catalogue::is_empty(table, &mut to).await;
         if !is_empty.map_err(CopyError::Target)? {
@@ -138,7 +138,7 @@ async fn copy_between(
 }
 
 async fn copy_table(
-    table: &Table,
+    table: &CopyTable,
     from: &mut Connection,
     to: &mut Connection,
     tell: &mut (dyn FnMut(CopyProgress<'_>) + Send),
@@ -146,7 +146,7 @@ async fn copy_table(
     let clear = Statement::new(format!("DELETE FROM {}", table.name));
     clear.execute(to).await.map_err(CopyError::Target)?;
     let head = format!("INSERT INTO {} ({}) ", table.name, table.columns());
-    let mut reader = Reader::new(table);
+    let mut reader = TableReader::new(table);
     while let Some(batch) = reader.next(from).await.map_err(CopyError::Source)? {
         let written = rows::insert(to, &head, "", &batch, |tuple, row| {
             row.iter().for_each(|value| {
@@ -160,20 +160,20 @@ async fn copy_table(
 }
 
 async fn check_table(
-    table: &Table,
+    table: &CopyTable,
     to: &mut Connection,
     tell: &mut (dyn FnMut(CopyProgress<'_>) + Send),
 ) -> Result<(u64, String), CopyError> {
-    let mut reader = Reader::new(table);
+    let mut reader = TableReader::new(table);
     while reader.next(to).await.map_err(CopyError::Target)?.is_some() {
         tell(reader.progress(CopyStep::Checking));
     }
     Ok((reader.n_rows, reader.digest.finish()))
 }
 
-/// Goes through a table in the order of its key, a batch at a time.
-struct Reader<'t> {
-    table: &'t Table,
+/// Reads a table in the order of its key, a batch at a time.
+struct TableReader<'t> {
+    table: &'t CopyTable,
     /// The key of the last row.
     position: Option<Vec<Value>>,
     batch: usize,
@@ -181,8 +181,8 @@ struct Reader<'t> {
     digest: Digest,
 }
 
-impl<'t> Reader<'t> {
-    fn new(table: &'t Table) -> Self {
+impl<'t> TableReader<'t> {
+    fn new(table: &'t CopyTable) -> Self {
         Self {
             table,
             position: None,
@@ -208,7 +208,7 @@ impl<'t> Reader<'t> {
     }
 
     fn select(&self) -> Statement {
-        let Table { name, .. } = self.table;
+        let CopyTable { name, .. } = self.table;
         let (columns, key) = (self.table.columns(), self.table.key());
         let mut select = Statement::new(format!("SELECT {columns} FROM {name}"));
         if let Some(position) = &self.position {
@@ -220,18 +220,18 @@ impl<'t> Reader<'t> {
             select.push(")");
         }
         select.push(&format!(" ORDER BY {key} LIMIT {}", self.batch));
-        select.once()
+        select.uncached()
     }
 
     fn values(&self, row: &Row) -> Result<Vec<Value>, StoreError> {
-        let kinds = self.table.columns.iter().enumerate();
-        kinds
+        let columns = self.table.columns.iter().enumerate();
+        columns
             .map(|(n, column)| {
-                Ok(match column.kind {
-                    Kind::Int => Value::Int(row.get(n)?),
-                    // As PostgreSQL has it, whatever the direction.
-                    Kind::Text => Value::Text(row.get(n)?).without_nul(),
-                    Kind::Bytes => Value::Bytes(row.get(n)?),
+                Ok(match column.column_type {
+                    ColumnType::Int => Value::Int(row.get(n)?),
+                    // As PostgreSQL stores it, in both directions.
+                    ColumnType::Text => Value::Text(row.get(n)?).without_nul(),
+                    ColumnType::Bytes => Value::Bytes(row.get(n)?),
                 })
             })
             .collect()

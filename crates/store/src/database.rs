@@ -1,4 +1,4 @@
-//! The two databases, and the one place that knows which there are.
+//! SQLite or PostgreSQL: the only type that knows which databases there are.
 //!
 //! A call borrows a connection from here: for one statement, for several that must see one state, or to write.
 
@@ -31,7 +31,7 @@ impl Database {
         }
     }
 
-    /// Whether others may write to it.
+    /// Whether other processes may write to it.
     pub(crate) fn is_shared(&self) -> bool {
         match self {
             Self::Sqlite(_) => false,
@@ -57,7 +57,7 @@ impl Database {
         }
     }
 
-    /// All reads in it see one state.
+    /// All its statements see one state.
     pub(crate) async fn begin_read(&self) -> Result<Transaction, StoreError> {
         match self {
             Self::Sqlite(sqlite) => sqlite.begin_read().await,
@@ -65,7 +65,7 @@ impl Database {
         }
     }
 
-    /// Where the database takes one writer at a time, nothing can come between a look and the write after it.
+    /// On SQLite it holds the write lock from its start.
     pub(crate) async fn begin_write(&self) -> Result<Transaction, StoreError> {
         match self {
             Self::Sqlite(sqlite) => sqlite.begin_write().await,
@@ -73,7 +73,7 @@ impl Database {
         }
     }
 
-    /// Nobody commits as long as it lasts: for what looks at many rows and then deletes.
+    /// Blocks commits until its end: for deletions that depend on rows read before.
     pub(crate) async fn begin_exclusive(&self) -> Result<Transaction, StoreError> {
         let mut tx = self.begin_write().await?;
         if self.is_shared() {

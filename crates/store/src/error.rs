@@ -1,8 +1,8 @@
-//! What can go wrong with the store, by what a caller can do about it.
+//! Errors of the store, by what the caller can do about them.
 
 use model::change::Revision;
 
-/// The layer below, kept for whoever prints the whole chain.
+/// The error of the layer below, for logs that print the whole chain.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum StoreError {
         "{url:?} names no store: write sqlite:/path/to/file.db or postgres://user@host/database"
     )]
     Unsupported {
-        /// Without what may be a password.
+        /// Without a part that may be a password.
         url: String,
     },
     /// Nothing was opened: the configuration must change.
@@ -29,7 +29,7 @@ pub enum StoreError {
         "the store has schema version {found}, this program knows {known} at most: use a newer muster"
     )]
     TooNew { found: i64, known: i64 },
-    /// A row that no version of this program wrote. A human must look.
+    /// A row that no version of this program wrote. An operator must repair it.
     #[error("row {id} of table {table} cannot be read")]
     Corrupt {
         table: &'static str,
@@ -37,8 +37,8 @@ pub enum StoreError {
         #[source]
         source: Cause,
     },
-    /// The connection broke while a commit ended, and the database did not come back in time to say whether it did. The
-    /// commit is there, whole, or it is not: look before trying again.
+    /// The connection broke during COMMIT, and the database did not come back in time to say whether the commit happened. Look
+    /// before trying again.
     #[error("the store did not say whether the change was written")]
     InDoubt {
         #[source]
@@ -71,7 +71,7 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// A URL that may be shown: of one that may hold a password, only its scheme.
+/// A URL for messages: only the scheme of one that may contain a password.
 pub(crate) fn without_secrets(url: &str) -> String {
     match url.split_once(':') {
         Some((scheme, rest)) if rest.contains(['@', '?']) => format!("{scheme}:…"),

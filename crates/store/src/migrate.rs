@@ -1,16 +1,16 @@
 //! Brings the schema up to date, inside the caller's transaction.
 //!
-//! A migration that was ever released is never edited: a change of schema is a new file at the end of the list.
+//! A released migration is never edited: a change of the schema is a new file at the end of the list.
 
 use std::time::Duration;
 
 use crate::StoreError;
 use crate::sql::{Connection, Statement};
 
-/// Longer than any of them takes.
+/// Longer than any migration takes.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// `versions` makes the table that says which of them were done.
+/// `versions` creates the table of the migrations that were applied.
 pub(crate) async fn migrate(
     conn: &mut Connection,
     versions: &'static str,

@@ -1,9 +1,9 @@
-//! PostgreSQL: several replicas on one truth.
+//! PostgreSQL, for several replicas on one store.
 //!
-//! Whoever waits for it must learn in time that it is not there, and go on by itself when it is back. sqlx finds out about
-//! connections that are cut; about those that are silent it does not, so [`Pulse`] watches.
+//! Callers must fail in time while the server is down, and recover by themselves afterwards. sqlx detects closed connections;
+//! [`Watchdog`] detects connections that are open but dead.
 
-mod pulse;
+mod watchdog;
 
 use std::time::Duration;
 
@@ -17,37 +17,37 @@ use crate::migrate::migrate;
 use crate::sql::{self, Connection, Statement};
 use crate::transaction::Transaction;
 use crate::{Cause, StoreError};
-pub(crate) use pulse::{Pulse, in_time};
+pub(crate) use watchdog::{Watchdog, in_time};
 
 const MIGRATIONS: [&str; 3] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_supplier.sql"),
     include_str!("../migrations/postgres/0003_commit_log.sql"),
 ];
-/// Any number will do, as long as no other program has it.
+/// An arbitrary number that no other program uses.
 const MIGRATION_LOCK: i64 = 0x006d_7573_7465_7200;
 
-/// Few, because each keeps the statements that write many rows, which are large.
+/// Few, because each caches the statements that write many rows, which are large.
 const WRITERS: u32 = 3;
 const READERS: u32 = 5;
-/// Of their own, so that no big call keeps others from asking for the head.
+/// Reserved, so that no large call delays a query for the head.
 const HEAD_CONNECTIONS: u32 = 2;
-/// How long a call waits for a connection, and for the begin and the end of a transaction.
+/// How long a call waits for a connection, for BEGIN and for COMMIT.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The head is asked for again and again, by callers who have better things to do than to wait.
+/// Every read waits for the head, so it fails early.
 const HEAD_PATIENCE: Duration = Duration::from_secs(2);
-/// A connection that was not used for so long is asked whether it is still there.
+/// A connection that was idle for this long is pinged before use.
 const IDLE: Duration = Duration::from_secs(1);
-/// Prepared statements kept by a connection: every table in every chunk size.
+/// Prepared statements that a connection caches: every table in every chunk size.
 const STATEMENTS: usize = 512;
 
-/// What a connection is told first.
+/// The settings of a new connection.
 ///
-/// A replica that stops in the middle of a commit holds up all others: not for long. One that is gone must not be worked
-/// for. And acknowledged means durable, whatever the server is set to.
+/// The timeouts limit how long a replica that hangs during a commit can block the others, and end statements of clients that
+/// are gone. `synchronous_commit` must be on: an acknowledged commit is durable, whatever the server is set to.
 ///
-/// The statements are written so that each finds its rows through an index, in their order, as SQLite must. A planner that
-/// has not yet counted a table that has just grown would rather read all of it, again for each piece.
+/// The statements are written so that each finds its rows through an index, in order. Without current statistics of a table
+/// that has just grown, the planner would scan and sort all of it for each batch.
 const SETTINGS: &str = "
     SET lock_timeout = '30s';
     SET statement_timeout = '120s';
@@ -68,7 +68,7 @@ pub(crate) struct Postgres {
     heads: PgPool,
 }
 
-/// Says nothing of how it connects: there may be a password in it.
+/// Does not show the options: they may contain a password.
 impl std::fmt::Debug for Postgres {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Postgres").finish_non_exhaustive()
@@ -97,7 +97,7 @@ impl Postgres {
         Ok(postgres)
     }
 
-    /// Whichever replica comes first does it, the others wait.
+    /// The first replica migrates, the others wait.
     async fn migrate(&self) -> Result<(), StoreError> {
         let mut tx = self.begin_write().await?;
         Statement::new("SELECT pg_advisory_xact_lock($1)")
@@ -109,7 +109,7 @@ impl Postgres {
         tx.commit().await
     }
 
-    /// For one statement.
+    /// A connection for one statement.
     pub(crate) async fn reader(&self) -> Result<Connection, StoreError> {
         let mut n_lost = 0;
         loop {
@@ -123,10 +123,13 @@ impl Postgres {
 
     async fn connection(&self, pool: &PgPool) -> Result<Connection, StoreError> {
         let conn = pool.acquire().await?;
-        Ok(Connection::postgres(conn, Pulse::new(self.heads.clone())))
+        Ok(Connection::postgres(
+            conn,
+            Watchdog::new(self.heads.clone()),
+        ))
     }
 
-    /// One tiny query.
+    /// Fails within [`HEAD_PATIENCE`].
     pub(crate) async fn head(&self) -> Result<Revision, StoreError> {
         in_time(HEAD_PATIENCE, async {
             let mut n_lost = 0;
@@ -146,7 +149,7 @@ impl Postgres {
         self.begin(&self.readers, statement).await
     }
 
-    /// Each statement sees what was committed before it: after the wait for a lock, what its holder did.
+    /// READ COMMITTED: a statement that waited for a lock sees the commit of its holder.
     pub(crate) async fn begin_write(&self) -> Result<Transaction, StoreError> {
         let statement = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
         self.begin(&self.writers, statement).await
@@ -161,7 +164,7 @@ impl Postgres {
         loop {
             let conn = self.connection(pool).await?;
             match Transaction::begin(conn, statement, PATIENCE).await {
-                // It was cut while nobody used it. Nothing has begun, so another one will do.
+                // The connection was closed while idle. No transaction has begun, so another connection will do.
                 Err(e) if is_lost(&e) && n_lost < READERS.max(WRITERS) => n_lost += 1,
                 begun => return begun,
             }
@@ -174,13 +177,13 @@ impl Postgres {
             self.readers.close().await;
             self.heads.close().await;
         };
-        // A server that is silent now does not hear the farewell.
-        let _heard = timeout(PATIENCE, all).await;
+        // A server that does not answer is not waited for.
+        let _ = timeout(PATIENCE, all).await;
     }
 }
 
-/// sqlx would go on without, and write the value to the log: a connection that was to be encrypted would not be, and a
-/// password with a wrong name would be shown.
+/// sqlx ignores unknown options and logs their values: a connection meant to be encrypted would not be, and a password under a
+/// misspelt name would be logged.
 fn refuse_unknown_options(url: &str) -> Result<(), StoreError> {
     let known = [
         "sslmode",
@@ -231,14 +234,14 @@ fn pool(size: u32, patience: Duration, options: PgConnectOptions) -> PgPool {
         .connect_lazy_with(options)
 }
 
-/// Whether the connection was cut, as opposed to a server that refuses or is silent.
+/// Whether the connection was closed, in contrast to a server that refuses or does not answer.
 fn is_lost(error: &StoreError) -> bool {
     let StoreError::Unavailable { source } = error else {
         return false;
     };
     match source.downcast_ref::<sqlx::Error>() {
         Some(sqlx::Error::Io(_)) => true,
-        // The server ended it: shutdown, crash of another, idle for too long.
+        // The server closed it: shutdown, crash of another backend, idle timeout.
         Some(sqlx::Error::Database(e)) => e
             .code()
             .is_some_and(|code| code.starts_with("57P") || code == "25P03"),
@@ -246,6 +249,6 @@ fn is_lost(error: &StoreError) -> bool {
     }
 }
 
-pub(crate) fn silent(patience: Duration) -> Cause {
+pub(crate) fn no_answer(patience: Duration) -> Cause {
     format!("PostgreSQL did not answer within {} s", patience.as_secs()).into()
 }

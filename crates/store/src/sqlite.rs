@@ -25,17 +25,17 @@ const MIGRATIONS: [&str; 3] = [
 ];
 /// Connections that only read.
 const READERS: u32 = 4;
-/// How long a call waits for its turn, or for another process that holds the file.
+/// How long a call waits for a connection, or for another process that locks the file.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Prepared statements kept by a connection: every table in every chunk size.
+/// Prepared statements that a connection caches: every table in every chunk size.
 const STATEMENTS: usize = 512;
 const PAGE_BYTES: u32 = 8192;
 /// Negative: KiB.
 const CACHE: &str = "-65536";
-/// Pages that the log gathers before they are copied into the file, in the commit that reaches the number.
+/// Pages in the WAL at which a commit copies them into the file.
 const CHECKPOINT_PAGES: &str = "2000";
-/// What the log file shrinks to afterwards.
-const LOG_BYTES: &str = "67108864";
+/// Size to which the WAL file is cut afterwards.
+const WAL_BYTES: &str = "67108864";
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
@@ -57,7 +57,7 @@ impl Sqlite {
             .page_size(PAGE_BYTES)
             .pragma("cache_size", CACHE)
             .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
-            .pragma("journal_size_limit", LOG_BYTES)
+            .pragma("journal_size_limit", WAL_BYTES)
             .statement_cache_capacity(STATEMENTS)
             .disable_statement_logging();
         let writer = pool(1, options.clone().thread_name(|_| "store-writer".into())).await?;
@@ -84,14 +84,14 @@ impl Sqlite {
         begin(&self.readers, "BEGIN").await
     }
 
-    /// Holds the write lock from the start: nothing can come between a look and the write after it.
+    /// Holds the write lock from its start, so that no commit comes between its reads and its writes.
     pub(crate) async fn begin_write(&self) -> Result<Transaction, StoreError> {
         begin(&self.writer, BEGIN_WRITE).await
     }
 
     pub(crate) async fn close(&self) {
         self.readers.close().await;
-        // Last, so that it copies the log into the file.
+        // Last, so that it copies the WAL into the file.
         self.writer.close().await;
     }
 }
@@ -113,7 +113,7 @@ async fn pool(size: u32, options: SqliteConnectOptions) -> Result<SqlitePool, St
         .await?)
 }
 
-/// Secrets' hashes live in it: nobody else may read the file. Its log takes the same mode from it.
+/// Only the owner may read the file, because it holds hashes of secrets. SQLite gives the WAL the same mode.
 fn create(path: &Path) -> io::Result<()> {
     if let Some(folder) = path
         .parent()

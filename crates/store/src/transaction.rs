@@ -1,7 +1,7 @@
-//! A transaction whose connection is thrown away unless it ended well.
+//! A transaction that closes its connection unless it ended without an error.
 //!
-//! After some errors (a full disk, I/O) SQLite has rolled back by itself, after a dropped future nothing has: sqlx's own
-//! transactions can leave such a connection in the pool, where it would refuse every later transaction. A new connection
+//! After some errors (full disk, I/O) SQLite has rolled back by itself; after a dropped future the transaction is still open.
+//! sqlx's own transactions can leave such a connection in the pool, where every later transaction would fail. A new connection
 //! costs a millisecond.
 
 use std::ops::{Deref, DerefMut};

@@ -1,5 +1,5 @@
 //! Prints how fast the store is: `cargo run --release -p store --example throughput [FOLDER | postgres]`.
-//! The file is made in the folder; `postgres` starts a server that waits for the disk, as a real one does.
+//! The file is made in the folder; `postgres` starts a server that fsyncs, as a real one does.
 
 #![allow(clippy::print_stdout, reason = "a table for people")]
 

@@ -1,6 +1,6 @@
 //! Prints how fast the store is with the process view, jobs and config files:
 //! `cargo run --release -p store --example throughput_view [FOLDER | postgres]`.
-//! The file is made in the folder; `postgres` starts a server that waits for the disk, as a real one does.
+//! The file is made in the folder; `postgres` starts a server that fsyncs, as a real one does.
 
 #![allow(clippy::print_stdout, reason = "a table for people")]
 
@@ -29,7 +29,7 @@ const N_MACHINES: u32 = 10_000;
 const N_PROGRAMS: u32 = 1_000;
 const N_TASKS: u32 = 200_000;
 const N_FILES: u32 = 200_000;
-/// Of ids that somebody else has chosen.
+/// Between ids that another system has chosen.
 const GAP: u32 = 1_000;
 
 #[tokio::main(flavor = "current_thread")]
@@ -66,7 +66,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Commits, and then reads everything that is there by now.
+/// Commits, and then loads everything.
 async fn topology(store: &Store, what: &str, topology: TopologyChanges) -> anyhow::Result<()> {
     let changes = Changes {
         topology,
@@ -250,7 +250,7 @@ fn task(job: u32, ordinal: u32, status: JobStatus) -> JobTaskRow {
     }
 }
 
-/// Of ten files nine hold what others hold as well.
+/// Nine of ten files share their content with others.
 async fn files(store: &Store) -> anyhow::Result<()> {
     let content = |n: u32| {
         let mut id = [7; 32];
@@ -315,7 +315,7 @@ async fn gone(store: &Store) -> anyhow::Result<()> {
     let head = store.head().await?;
     let begun = Instant::now();
     store.purge(UnixMillis::NEVER, head).await?;
-    print("  purge 2,000,000 tombstones", begun);
+    print("  purge the log", begun);
     Ok(())
 }
 

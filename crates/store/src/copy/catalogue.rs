@@ -1,4 +1,4 @@
-//! Which tables there are, as each database tells.
+//! The tables of a database, from its system catalogue.
 
 use std::cmp::Ordering;
 
@@ -7,35 +7,35 @@ use crate::StoreError;
 use crate::database::Database;
 use crate::sql::{Connection, Statement};
 
-/// What is only of the moment, or of one database.
-const LEFT_OUT: [&str; 4] = ["schema_version", "leases", "mailbox", "mail"];
-/// The tables whose ids the database gives, and never again.
+/// Not copied: state of one database or of running replicas.
+const NOT_COPIED: [&str; 4] = ["schema_version", "leases", "mailbox", "mail"];
+/// The tables whose ids the database generates and never reuses.
 pub(super) const NUMBERED: [&str; 2] = ["events", "audit"];
-/// It always has one row, which says that nothing was ever committed, at first.
+/// It always has one row; in a new store that row says that nothing was ever committed.
 const COUNTER: &str = "revision";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table {
+pub(super) struct CopyTable {
     pub(super) name: String,
     pub(super) columns: Vec<TableColumn>,
-    /// Places in `columns`.
+    /// Indexes into `columns`.
     key: Vec<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TableColumn {
     name: String,
-    pub(super) kind: Kind,
+    pub(super) column_type: ColumnType,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum ColumnType {
     Int,
     Text,
     Bytes,
 }
 
-impl Table {
+impl CopyTable {
     pub(super) fn columns(&self) -> String {
         let names = self.columns.iter().map(|column| &*column.name);
         Vec::from_iter(names).join(", ")
@@ -51,7 +51,7 @@ impl Table {
     }
 }
 
-/// Table, column, type, and the place in the key or 0; in the order of tables and columns.
+/// Table, column, type, and the position in the key or 0; in the order of tables and columns.
 const SQLITE: &str = "SELECT t.name, c.name, c.type, c.pk FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c \
      WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid";
 
@@ -65,21 +65,21 @@ const POSTGRES: &str = "SELECT t.relname::text, a.attname::text, format_type(a.a
 pub(super) async fn tables(
     database: &Database,
     conn: &mut Connection,
-) -> Result<Vec<Table>, StoreError> {
+) -> Result<Vec<CopyTable>, StoreError> {
     let select = match database {
         Database::Sqlite(_) => SQLITE,
         Database::Postgres(_) => POSTGRES,
     };
-    let mut tables = Vec::<Table>::new();
+    let mut tables = Vec::<CopyTable>::new();
     let mut keys = Vec::<(usize, i64, usize)>::new();
     for row in &Statement::new(select).fetch_all(conn).await? {
         let (table, column, type_name): (&str, &str, &str) =
             (row.get(0)?, row.get(1)?, row.get(2)?);
-        if LEFT_OUT.contains(&table) {
+        if NOT_COPIED.contains(&table) {
             continue;
         }
         if tables.last().is_none_or(|last| last.name != table) {
-            tables.push(Table {
+            tables.push(CopyTable {
                 name: table.to_owned(),
                 columns: Vec::new(),
                 key: Vec::new(),
@@ -89,11 +89,11 @@ pub(super) async fn tables(
         let columns = &mut tables[n_table].columns;
         match row.get::<i64>(3)? {
             0 => {}
-            place => keys.push((n_table, place, columns.len())),
+            position => keys.push((n_table, position, columns.len())),
         }
         columns.push(TableColumn {
             name: column.to_owned(),
-            kind: kind(type_name)?,
+            column_type: column_type(type_name)?,
         });
     }
     keys.sort_unstable();
@@ -103,19 +103,19 @@ pub(super) async fn tables(
     Ok(tables)
 }
 
-fn kind(type_name: &str) -> Result<Kind, StoreError> {
+fn column_type(type_name: &str) -> Result<ColumnType, StoreError> {
     match type_name {
-        "INTEGER" | "bigint" => Ok(Kind::Int),
-        "TEXT" | "text" => Ok(Kind::Text),
-        "BLOB" | "bytea" => Ok(Kind::Bytes),
+        "INTEGER" | "bigint" => Ok(ColumnType::Int),
+        "TEXT" | "text" => Ok(ColumnType::Text),
+        "BLOB" | "bytea" => Ok(ColumnType::Bytes),
         other => Err(StoreError::unavailable(format!(
             "a column is of type {other}, which no version of this program makes"
         ))),
     }
 }
 
-/// Both sides must be of one version of this program: the same tables, columns and keys.
-pub(super) fn compare(source: &[Table], target: &[Table]) -> Result<(), CopyError> {
+/// Refuses sides that differ in tables, columns or keys: they belong to different versions of this program.
+pub(super) fn compare(source: &[CopyTable], target: &[CopyTable]) -> Result<(), CopyError> {
     let mut pairs = source.iter().zip(target);
     let other = |what: String| Err(CopyError::OtherSchema { what });
     if let Some((one, another)) = pairs.find(|(one, another)| one != another) {
@@ -131,7 +131,7 @@ pub(super) fn compare(source: &[Table], target: &[Table]) -> Result<(), CopyErro
     }
 }
 
-pub(super) async fn is_empty(table: &Table, conn: &mut Connection) -> Result<bool, StoreError> {
+pub(super) async fn is_empty(table: &CopyTable, conn: &mut Connection) -> Result<bool, StoreError> {
     let fresh = match &*table.name {
         COUNTER => " WHERE head <> 0 OR purged_through <> 0 OR last_job <> 0",
         _ => "",
@@ -140,7 +140,7 @@ pub(super) async fn is_empty(table: &Table, conn: &mut Connection) -> Result<boo
     Ok(any.fetch_optional(conn).await?.is_none())
 }
 
-/// The largest id that the table ever gave.
+/// The largest id that the database ever generated for a table.
 pub(super) async fn last_number(
     database: &Database,
     conn: &mut Connection,

@@ -1,4 +1,4 @@
-//! One number for all rows of a table.
+//! One digest for all rows of a table.
 
 use ring::digest::{Context, SHA256};
 
@@ -13,7 +13,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Adds a row; answers how many bytes it has.
+    /// Adds a row; answers its size in bytes.
     pub(super) fn add(&mut self, row: &[Value]) -> usize {
         row.iter()
             .map(|value| match value {
@@ -27,7 +27,7 @@ impl Digest {
             .sum()
     }
 
-    /// With its kind and length before it, so that no two rows look alike.
+    /// Adds kind and length before the value, so that different rows have different digests.
     fn field(&mut self, kind: u8, value: Option<&impl AsRef<[u8]>>) -> usize {
         let Some(value) = value.map(AsRef::as_ref) else {
             self.0.update(&[kind, 0]);

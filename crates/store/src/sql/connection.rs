@@ -9,22 +9,22 @@ use sqlx::{Decode, Postgres, Row as _, Sqlite, Type};
 
 use super::log::LoggedValue;
 use super::statement::Statement;
-use crate::postgres::{Pulse, in_time};
+use crate::postgres::{Watchdog, in_time};
 use crate::{Cause, StoreError};
 
-/// One of a pool's connections.
+/// A connection of a pool.
 ///
-/// Whatever stops in the middle of something, because its caller went away or nobody answers, may still get an answer to
-/// it later: such a connection is thrown away, not given to the next one.
+/// A statement that was abandoned, because its caller was cancelled or the server did not answer, may still be answered later:
+/// such a connection is closed instead of returned to the pool.
 pub(crate) struct Connection {
-    /// None once it is given back.
+    /// None once it is returned or closed.
     inner: Option<Inner>,
     is_reusable: bool,
 }
 
 enum Inner {
     Sqlite(PoolConnection<Sqlite>),
-    Postgres(PoolConnection<Postgres>, Pulse),
+    Postgres(PoolConnection<Postgres>, Watchdog),
 }
 
 impl From<PoolConnection<Sqlite>> for Connection {
@@ -36,21 +36,21 @@ impl From<PoolConnection<Sqlite>> for Connection {
     }
 }
 
-/// Sends a statement by one of sqlx's ways to get at its answer.
+/// Sends a statement with one of sqlx's methods, such as `fetch_all`.
 macro_rules! send {
-    ($conn:expr, $statement:expr, $way:ident) => {{
-        let is_kept = $statement.is_kept();
-        match $conn.inner.as_mut().expect("it is not given back") {
+    ($conn:expr, $statement:expr, $method:ident) => {{
+        let is_cached = $statement.is_cached();
+        match $conn.inner.as_mut().expect("it is not returned") {
             Inner::Sqlite(conn) => {
                 let (text, arguments) = $statement.for_sqlite()?;
-                let query = sqlx::query_with(text, arguments).persistent(is_kept);
-                Answer::Sqlite(query.$way(&mut **conn).await?)
+                let query = sqlx::query_with(text, arguments).persistent(is_cached);
+                Answer::Sqlite(query.$method(&mut **conn).await?)
             }
-            Inner::Postgres(conn, pulse) => {
+            Inner::Postgres(conn, watchdog) => {
                 let (text, arguments) = $statement.for_postgres()?;
-                let query = sqlx::query_with(text, arguments).persistent(is_kept);
+                let query = sqlx::query_with(text, arguments).persistent(is_cached);
                 let was_reusable = std::mem::replace(&mut $conn.is_reusable, false);
-                let answer = pulse.watch(query.$way(&mut **conn)).await;
+                let answer = watchdog.watch(query.$method(&mut **conn)).await;
                 $conn.is_reusable = was_reusable && answer.is_ok();
                 Answer::Postgres(answer?)
             }
@@ -64,9 +64,9 @@ enum Answer<S, P> {
 }
 
 impl Connection {
-    pub(crate) fn postgres(conn: PoolConnection<Postgres>, pulse: Pulse) -> Self {
+    pub(crate) fn postgres(conn: PoolConnection<Postgres>, watchdog: Watchdog) -> Self {
         Self {
-            inner: Some(Inner::Postgres(conn, pulse)),
+            inner: Some(Inner::Postgres(conn, watchdog)),
             is_reusable: true,
         }
     }
@@ -95,13 +95,13 @@ impl Connection {
         })
     }
 
-    /// Several statements, or one that cannot be prepared. It must not take longer than this on PostgreSQL.
+    /// Runs several statements, or one that cannot be prepared. On PostgreSQL it fails after `patience`.
     pub(crate) async fn run(
         &mut self,
         text: &'static str,
         patience: Duration,
     ) -> Result<(), StoreError> {
-        match self.inner.as_mut().expect("it is not given back") {
+        match self.inner.as_mut().expect("it is not returned") {
             Inner::Sqlite(conn) => {
                 sqlx::raw_sql(text).execute(&mut **conn).await?;
             }
@@ -114,15 +114,15 @@ impl Connection {
         Ok(())
     }
 
-    /// Between the begin and the end of a transaction it is of no use to others.
+    /// Whether a drop returns it to the pool: not in the middle of a transaction.
     pub(crate) fn set_reusable(&mut self, is_reusable: bool) {
         self.is_reusable = is_reusable;
     }
 
-    /// How many rows a statement should have at most. Where PostgreSQL keeps a statement of a thousand rows, it takes megabytes,
-    /// for each table and connection.
+    /// How many rows a statement should have at most. A cached statement of a thousand rows takes megabytes in PostgreSQL, for
+    /// each table and connection.
     pub(super) fn most_rows(&self) -> usize {
-        match self.inner.as_ref().expect("it is not given back") {
+        match self.inner.as_ref().expect("it is not returned") {
             Inner::Sqlite(_) => usize::MAX,
             Inner::Postgres(..) => 256,
         }
@@ -133,9 +133,9 @@ impl Connection {
         matches!(self.inner, Some(Inner::Postgres(..)))
     }
 
-    /// The time in milliseconds, as an expression in SQL: the database's own.
+    /// The clock of the database in milliseconds, as an SQL expression.
     pub(crate) fn now(&self) -> &'static str {
-        match self.inner.as_ref().expect("it is not given back") {
+        match self.inner.as_ref().expect("it is not returned") {
             Inner::Sqlite(_) => "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
             Inner::Postgres(..) => "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
         }

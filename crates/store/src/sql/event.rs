@@ -77,8 +77,8 @@ pub(crate) async fn after(
     rows.iter().map(stored).collect()
 }
 
-/// Newest first. One index serves one value of a column in the order of time, so several values are several queries, each
-/// of which reads no more than the page, and their answers are merged.
+/// Newest first. One index serves one value of a column in the order of time, so several values take several queries. Each of
+/// them reads no more than a page, and the results are merged.
 pub(crate) async fn page(
     conn: &mut Connection,
     page: &EventPage,
@@ -87,18 +87,18 @@ pub(crate) async fn page(
         return Ok(Vec::new());
     };
     let mut events = Vec::new();
-    for arm in arms(page) {
+    for query_filter in filters(page) {
         let mut query = Statement::new(SELECT);
         query.push("(at, id) < (").push_bind(before.0);
         query.push(", ").push_bind(before.1).push(")");
         if let Some(since) = page.since {
             query.push(" AND at >= ").push_bind(since.0);
         }
-        arm.narrow(&mut query);
+        query_filter.narrow(&mut query);
         query
             .push(" ORDER BY at DESC, id DESC LIMIT ")
             .push_bind(i64::from(page.limit));
-        let rows = query.once().fetch_all(conn).await?;
+        let rows = query.uncached().fetch_all(conn).await?;
         let found: Result<Vec<_>, _> = rows.iter().map(stored).collect();
         events.append(&mut found?);
         events.sort_by_key(|stored: &StoredEvent| Reverse((stored.event.at, stored.id)));
@@ -107,7 +107,7 @@ pub(crate) async fn page(
     Ok(events)
 }
 
-/// The (at, id) that the page comes before. None: its event is no longer kept, so nothing older is.
+/// The (at, id) that the page comes before. None: its event is purged, and so are all older ones.
 async fn position(
     conn: &mut Connection,
     page: &EventPage,
@@ -125,9 +125,9 @@ async fn position(
     Ok(at.map(|at| until.min((at, int(id)))))
 }
 
-/// What one query asks for. The single values lead it to an index; the lists only sift what that finds.
+/// The filter of one query. The single values select an index; the lists only filter what the index finds.
 #[derive(Clone, Copy)]
-struct Arm<'a> {
+struct QueryFilter<'a> {
     host: Option<HostId>,
     namespace: Option<&'a str>,
     name: Option<&'a str>,
@@ -136,9 +136,9 @@ struct Arm<'a> {
     kinds: Option<&'a [EventKind]>,
 }
 
-/// What is asked for, split by the columns that lead: the host, else the name, else namespace and kind.
-fn arms(page: &EventPage) -> Vec<Arm<'_>> {
-    let whole = Arm {
+/// The filter of a page, split by the leading column of the index: the host, else the name, else namespace and kind.
+fn filters(page: &EventPage) -> Vec<QueryFilter<'_>> {
+    let whole = QueryFilter {
         host: None,
         namespace: None,
         name: page.name.as_ref().map(ProcessName::as_str),
@@ -147,16 +147,16 @@ fn arms(page: &EventPage) -> Vec<Arm<'_>> {
         kinds: page.kinds.as_deref(),
     };
     if let Some(hosts) = &page.hosts {
-        let of_host = |host: &HostId| Arm {
+        let of_host = |host: &HostId| QueryFilter {
             host: Some(*host),
             ..whole
         };
         return distinct(hosts).map(of_host).collect();
     }
-    let mut arms = vec![whole];
+    let mut filters = vec![whole];
     if let Some(namespaces) = &page.namespaces {
-        arms = distinct(namespaces)
-            .map(|namespace| Arm {
+        filters = distinct(namespaces)
+            .map(|namespace| QueryFilter {
                 namespace: Some(namespace.as_str()),
                 namespaces: None,
                 ..whole
@@ -165,21 +165,22 @@ fn arms(page: &EventPage) -> Vec<Arm<'_>> {
     }
     match &page.kinds {
         Some(kinds) if page.name.is_none() => {
-            let of_kind = |arm| distinct(kinds).map(move |kind| (arm, kind));
-            arms.into_iter()
+            let of_kind = |filter| distinct(kinds).map(move |kind| (filter, kind));
+            filters
+                .into_iter()
                 .flat_map(of_kind)
-                .map(|(arm, kind)| Arm {
+                .map(|(filter, kind)| QueryFilter {
                     kind: Some(kind.as_str()),
                     kinds: None,
-                    ..arm
+                    ..filter
                 })
                 .collect()
         }
-        _ => arms,
+        _ => filters,
     }
 }
 
-/// Each value once, so that no event is found twice.
+/// Each value once, so that no event appears twice.
 fn distinct<T: PartialEq>(values: &[T]) -> impl Iterator<Item = &T> {
     let first = |index: usize, value: &T| !values[..index].contains(value);
     values
@@ -189,7 +190,7 @@ fn distinct<T: PartialEq>(values: &[T]) -> impl Iterator<Item = &T> {
         .map(|(_, value)| value)
 }
 
-impl Arm<'_> {
+impl QueryFilter<'_> {
     fn narrow(&self, query: &mut Statement) {
         if let Some(host) = self.host {
             query.push(" AND host = ").push_bind(i64::from(host.0));

@@ -1,4 +1,4 @@
-//! Leases: a piece of work that one replica at a time does for all.
+//! Leases: one replica at a time holds each.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::rows::int;
 use super::{Connection, Statement};
 use crate::StoreError;
 
-/// Takes it if nobody else holds it now, or makes it last longer.
+/// Takes a lease that no other replica holds, or renews it.
 pub(crate) async fn take(
     conn: &mut Connection,
     name: &str,
@@ -39,7 +39,7 @@ pub(crate) async fn release(
     Ok(())
 }
 
-/// No more than a century: an addition to the time of today stays a number.
+/// At most a century, so that adding it to the current time cannot overflow.
 pub(super) fn millis(duration: Duration) -> i64 {
     const CENTURY: i64 = 100 * 366 * 24 * 3600 * 1000;
     i64::try_from(duration.as_millis()).map_or(CENTURY, |millis| millis.min(CENTURY))

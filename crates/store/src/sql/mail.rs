@@ -1,4 +1,4 @@
-//! Letters between replicas.
+//! Mail messages between replicas.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use super::rows::{insert, int};
 use super::{Connection, Statement};
 use crate::{MailMessage, StoreError};
 
-/// Gives each letter the next id. Whoever comes after waits until these are there.
+/// Gives each message the next id. The row lock of `mailbox` makes later senders wait until these messages are visible.
 pub(crate) async fn send(
     conn: &mut Connection,
     from: u64,
     bodies: &[Vec<u8>],
 ) -> Result<(), StoreError> {
-    let n_letters = bodies.len() as i64;
+    let n_messages = bodies.len() as i64;
     let row = Statement::new("UPDATE mailbox SET last = last + $1 WHERE one = 1 RETURNING last")
-        .bind(n_letters)
+        .bind(n_messages)
         .fetch_one(conn)
         .await?;
-    let ids = row.get::<i64>(0)? - n_letters + 1..;
+    let ids = row.get::<i64>(0)? - n_messages + 1..;
     let now = conn.now();
     insert(
         conn,

@@ -67,7 +67,7 @@ pub(crate) async fn tasks(conn: &mut Connection, before: UnixMillis) -> Result<b
             list.push_bind(*id);
         });
         query.push(")");
-        query.once().execute(conn).await?;
+        query.uncached().execute(conn).await?;
     }
     Ok(true)
 }

@@ -1,4 +1,4 @@
-//! Settings: a few values that are decided once and then kept, such as the CA's key.
+//! Settings: a few values that are written once, such as the CA's key.
 
 use super::{Connection, Statement};
 use crate::StoreError;

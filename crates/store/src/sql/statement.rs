@@ -1,8 +1,8 @@
 //! A statement before it is sent: its text and its values, the same for both databases.
 //!
-//! What is bound one after the other is `?` in the text. SQLite takes that as it is (names such as `$1234` would cost it a
-//! walk over all names for each value); for PostgreSQL the numbers are put in when it is sent. A text that is written by
-//! hand says `$1`, which both understand.
+//! Generated texts have `?` for each value. SQLite takes that as it is (it would search a list of all names for each name such
+//! as `$1234`); for PostgreSQL the numbers are put in when the statement is sent. Hand-written texts have `$1`, which both
+//! understand.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::StoreError;
 pub(crate) enum Value {
     Int(Option<i64>),
     Text(Option<String>),
-    /// A text that many rows have in common.
+    /// A text that many rows share.
     Shared(Option<Arc<str>>),
     Bytes(Option<Vec<u8>>),
 }
@@ -28,10 +28,10 @@ pub(crate) enum Value {
 pub(crate) struct Statement {
     text: Cow<'static, str>,
     values: Vec<Value>,
-    is_kept: bool,
+    is_cached: bool,
 }
 
-/// Between the values of a list goes a comma.
+/// A list of values in a statement, separated by commas.
 pub(crate) struct Tuple<'s> {
     statement: &'s mut Statement,
     is_first: bool,
@@ -65,7 +65,7 @@ impl Statement {
         Self {
             text: text.into(),
             values: Vec::new(),
-            is_kept: true,
+            is_cached: true,
         }
     }
 
@@ -80,7 +80,7 @@ impl Statement {
         self
     }
 
-    /// A value, here.
+    /// A value at this position of the text.
     pub(crate) fn push_bind(&mut self, value: impl Into<Value>) -> &mut Self {
         self.text.to_mut().push('?');
         self.values.push(value.into());
@@ -108,13 +108,13 @@ impl Statement {
         self
     }
 
-    /// Lists come in any length: such statements are not worth keeping.
-    pub(crate) fn once(mut self) -> Self {
-        self.is_kept = false;
+    /// Not to be cached by the connection, because its list may have any length.
+    pub(crate) fn uncached(mut self) -> Self {
+        self.is_cached = false;
         self
     }
 
-    /// How many rows it touched.
+    /// Answers how many rows it changed.
     pub(crate) async fn execute(self, conn: &mut Connection) -> Result<u64, StoreError> {
         conn.execute(self).await
     }
@@ -130,10 +130,10 @@ impl Statement {
         conn.fetch_optional(self).await
     }
 
-    /// The one row that is always there.
+    /// The one row of a query that always has one.
     pub(crate) async fn fetch_one(self, conn: &mut Connection) -> Result<Row, StoreError> {
         let row = conn.fetch_optional(self).await?;
-        row.ok_or_else(|| StoreError::unavailable("a row that is always there is missing"))
+        row.ok_or_else(|| StoreError::unavailable("a row that always exists is missing"))
     }
 
     /// The first column of the row, if there is one.
@@ -145,8 +145,8 @@ impl Statement {
         Ok(row.map(|row| row.get(0)).transpose()?)
     }
 
-    pub(super) fn is_kept(&self) -> bool {
-        self.is_kept
+    pub(super) fn is_cached(&self) -> bool {
+        self.is_cached
     }
 
     pub(super) fn values(&self) -> &[Value] {
@@ -217,14 +217,14 @@ fn numbered(text: Cow<'static, str>) -> Cow<'static, str> {
     let mut numbered = String::with_capacity(text.len() * 2);
     for (n, part) in text.split('?').enumerate() {
         if n > 0 {
-            write!(numbered, "${n}").expect("a String takes everything");
+            write!(numbered, "${n}").expect("writing to a String cannot fail");
         }
         numbered.push_str(part);
     }
     numbered.into()
 }
 
-/// PostgreSQL has no text with a NUL in it. No name has one either: only free text of a caller could.
+/// PostgreSQL refuses a text with a NUL. Only free text of a caller can contain one; names cannot.
 fn without_nul(text: &str) -> Cow<'_, str> {
     match text.contains('\0') {
         true => text.replace('\0', "\u{fffd}").into(),
@@ -232,7 +232,7 @@ fn without_nul(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a [`Value`] is made from, each also where it may be missing.
+/// Conversions into [`Value`], each also from an `Option`.
 macro_rules! values {
     ($($from:ty => $kind:ident($into:expr),)+) => {
         $(

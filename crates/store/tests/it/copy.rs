@@ -1,30 +1,30 @@
-//! From one store to another.
+//! Copies from one store to another.
 
 use model::UnixMillis;
 use model::change::{Changes, Revision};
 use store::{AuditPage, CopyError, CopyStep, EventPage, JobPage, Loaded, Store};
 use testing::Random;
 
-use crate::place::Place;
 use crate::random::random_changes;
-use crate::some;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
-/// Some of everything, with traces of what is no more.
+/// Rows of all kinds, and deleted ones.
 async fn populate(store: &Store) {
     let mut random = Random::new(7);
     let mut head = store
-        .commit(Revision(0), &some::everything())
+        .commit(Revision(0), &sample::everything())
         .await
         .unwrap();
     for n in 1..30 {
         let mut changes = random_changes(&mut random, n);
-        changes.audit = vec![some::audit(n)];
-        changes.events = (0..4).map(|host| some::event(host, n.into())).collect();
+        changes.audit = vec![sample::audit(n)];
+        changes.events = (0..4).map(|host| sample::event(host, n.into())).collect();
         head = store.commit(head, &changes).await.unwrap();
     }
-    // The last event of all is gone, but its number stays taken.
+    // The last event is purged, but its id is not reused.
     let last = Changes {
-        events: vec![some::event(9, 9)],
+        events: vec![sample::event(9, 9)],
         ..Changes::default()
     };
     store.commit(head, &last).await.unwrap();
@@ -36,7 +36,7 @@ async fn populate(store: &Store) {
     store.save_status(&[(3, vec![7; 300_000])]).await.unwrap();
 }
 
-/// All that a store can be asked.
+/// Everything that a store can be queried for.
 async fn everything(store: &Store) -> (Loaded, [String; 5]) {
     let audit = AuditPage {
         limit: 999,
@@ -60,7 +60,7 @@ async fn everything(store: &Store) -> (Loaded, [String; 5]) {
     (store.load().await.unwrap(), rest)
 }
 
-async fn copies_everything(from: &Place, to: &Place) {
+async fn copies_everything(from: &TestDatabase, to: &TestDatabase) {
     let source = from.open().await;
     populate(&source).await;
     let expected = everything(&source).await;
@@ -82,12 +82,12 @@ async fn copies_everything(from: &Place, to: &Place) {
     assert_eq!(everything(&target).await, expected);
     assert_eq!(target.setting("key").await.unwrap(), Some(vec![0, 255]));
 
-    // Both go on alike: the next numbers are those that come after the last ones ever.
+    // Both continue with the same ids, after the largest ones ever used.
     let source = from.open().await;
     let head = source.head().await.unwrap();
     let next = Changes {
-        events: vec![some::event(9, 10)],
-        audit: vec![some::audit(10)],
+        events: vec![sample::event(9, 10)],
+        audit: vec![sample::audit(10)],
         ..Changes::default()
     };
     for store in [&source, &target] {
@@ -104,17 +104,17 @@ async fn copies_everything(from: &Place, to: &Place) {
 
 #[tokio::test]
 async fn everything_is_copied_from_sqlite_to_postgres() {
-    copies_everything(&Place::sqlite(), &Place::postgres()).await;
+    copies_everything(&TestDatabase::sqlite(), &TestDatabase::postgres()).await;
 }
 
 #[tokio::test]
 async fn everything_is_copied_from_postgres_to_sqlite() {
-    copies_everything(&Place::postgres(), &Place::sqlite()).await;
+    copies_everything(&TestDatabase::postgres(), &TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
-async fn a_store_that_is_not_there_is_neither_copied_nor_made() {
-    let (from, to) = (Place::sqlite(), Place::sqlite());
+async fn a_missing_store_is_neither_copied_nor_created() {
+    let (from, to) = (TestDatabase::sqlite(), TestDatabase::sqlite());
     let refused = store::copy(&from.url(), &to.url(), |_| {}).await;
     assert!(matches!(refused, Err(CopyError::NoSource { .. })));
     assert!(!from.file().exists() && !to.file().exists());

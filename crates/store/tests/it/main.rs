@@ -1,4 +1,4 @@
-//! The store's promises, each a test. `conformance` holds what every engine keeps; `sqlite` and `postgres` run it and add
+//! The guarantees of the store, each a test. `conformance` holds those of both databases; `sqlite` and `postgres` run it and add
 //! their own.
 
 #![allow(unreachable_pub, reason = "nothing outside sees a test binary")]
@@ -10,10 +10,10 @@
 mod conformance;
 mod copy;
 mod crash;
+mod follower_state;
 mod migrate;
-mod picture;
-mod place;
 mod postgres;
 mod random;
-mod some;
+mod sample;
 mod sqlite;
+mod test_database;

@@ -3,8 +3,8 @@
 use model::change::{Changes, ProcessId, Revision};
 use store::StoreError;
 
-use crate::place::Place;
-use crate::some;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
 /// The schema before the commit log, for either database, and some rows of it.
 const SQLITE: [&str; 2] = [
@@ -34,8 +34,8 @@ const ROWS: &str = "
     INSERT INTO events (host, seq, at, namespace, name, kind, body, revision) VALUES (4, 1, 1, 'n', 'p', 'k', '{}', 6);
 ";
 
-async fn check(place: &Place) {
-    let store = place.open().await;
+async fn check(database: &TestDatabase) {
+    let store = database.open().await;
     let loaded = store.load().await.unwrap();
     assert_eq!(loaded.revision, Revision(7));
     let ids = |changes: &Changes| Vec::from_iter(changes.processes.iter().map(|row| row.id.0));
@@ -53,9 +53,9 @@ async fn check(place: &Place) {
         assert!(matches!(refused, StoreError::TooOld { .. }), "{refused:?}");
     }
     let changes = Changes {
-        processes: vec![some::process(2)],
+        processes: vec![sample::process(2)],
         processes_gone: vec![ProcessId(3)],
-        apps: vec![some::app(1)],
+        apps: vec![sample::app(1)],
         ..Changes::default()
     };
     store.commit(Revision(7), &changes).await.unwrap();
@@ -63,24 +63,24 @@ async fn check(place: &Place) {
     assert_eq!(followed, (Revision(8), changes));
     assert_eq!(ids(&store.load().await.unwrap().changes), [1, 2]);
     store.close().await;
-    place.open().await.close().await;
+    database.open().await.close().await;
 }
 
 #[tokio::test]
 async fn a_sqlite_store_from_before_the_commit_log_is_migrated() {
-    let place = Place::sqlite();
-    std::fs::create_dir_all(place.file().parent().unwrap()).unwrap();
+    let database = TestDatabase::sqlite();
+    std::fs::create_dir_all(database.file().parent().unwrap()).unwrap();
     for statements in SQLITE.into_iter().chain([ROWS]) {
-        crate::sqlite::change_directly(&place, statements).await;
+        crate::sqlite::change_directly(&database, statements).await;
     }
-    check(&place).await;
+    check(&database).await;
 }
 
 #[tokio::test]
 async fn a_postgres_store_from_before_the_commit_log_is_migrated() {
-    let mut place = Place::postgres();
+    let mut database = TestDatabase::postgres();
     for statements in POSTGRES.into_iter().chain([ROWS]) {
-        place.server().execute(statements).unwrap();
+        database.server().execute(statements).unwrap();
     }
-    check(&place).await;
+    check(&database).await;
 }

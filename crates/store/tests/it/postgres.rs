@@ -1,34 +1,34 @@
-//! PostgreSQL keeps every promise, and some of its own.
+//! The conformance tests on PostgreSQL, and its own.
 
-mod doubt;
+mod in_doubt;
 mod outage;
 mod proxy;
 
 use model::change::{Changes, Revision};
 use store::{AuditPage, Store, StoreError};
 
-use crate::conformance::keeps_every_promise;
-use crate::place::Place;
-use crate::some;
+use crate::conformance::conformance_tests;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
-keeps_every_promise!(Place::postgres());
+conformance_tests!(TestDatabase::postgres());
 
 #[tokio::test]
 async fn it_is_shared() {
-    let place = Place::postgres();
-    assert!(place.open().await.is_shared());
-    assert!(!Place::sqlite().open().await.is_shared());
+    let database = TestDatabase::postgres();
+    assert!(database.open().await.is_shared());
+    assert!(!TestDatabase::sqlite().open().await.is_shared());
 }
 
 #[tokio::test]
 async fn a_store_of_a_newer_program_is_refused() {
-    let mut place = Place::postgres();
-    place.open().await.close().await;
+    let mut database = TestDatabase::postgres();
+    database.open().await.close().await;
     change_directly(
-        &mut place,
+        &mut database,
         "INSERT INTO schema_version (version) VALUES (99)",
     );
-    let refused = Store::open(&place.url()).await.unwrap_err();
+    let refused = Store::open(&database.url()).await.unwrap_err();
     assert!(
         matches!(refused, StoreError::TooNew { found: 99, .. }),
         "{refused:?}"
@@ -37,8 +37,8 @@ async fn a_store_of_a_newer_program_is_refused() {
 
 #[tokio::test]
 async fn a_row_that_cannot_be_read_is_named() {
-    let mut place = Place::postgres();
-    let store = place.open().await;
+    let mut database = TestDatabase::postgres();
+    let store = database.open().await;
     for (damage, table, id) in [
         (
             "UPDATE definitions SET spec = '{' WHERE id = 1",
@@ -62,8 +62,8 @@ async fn a_row_that_cannot_be_read_is_named() {
         ),
     ] {
         let head = store.head().await.unwrap();
-        store.commit(head, &some::everything()).await.unwrap();
-        change_directly(&mut place, damage);
+        store.commit(head, &sample::everything()).await.unwrap();
+        change_directly(&mut database, damage);
         match store.load().await.unwrap_err() {
             StoreError::Corrupt {
                 table: t, id: i, ..
@@ -74,16 +74,16 @@ async fn a_row_that_cannot_be_read_is_named() {
 }
 
 #[tokio::test]
-async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
-    let mut place = Place::postgres();
-    let store = place.open().await;
+async fn a_failed_write_is_rolled_back_and_the_next_one_works() {
+    let mut database = TestDatabase::postgres();
+    let store = database.open().await;
     change_directly(
-        &mut place,
+        &mut database,
         "CREATE FUNCTION full_disk() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'disk full'; END $$ LANGUAGE plpgsql; \
          CREATE TRIGGER full_disk BEFORE INSERT ON audit EXECUTE FUNCTION full_disk()",
     );
-    let mut changes = some::everything();
-    changes.audit = vec![some::audit(1)];
+    let mut changes = sample::everything();
+    changes.audit = vec![sample::audit(1)];
     for _ in 0..12 {
         let failed = store.commit(Revision(0), &changes).await.unwrap_err();
         let StoreError::Unavailable { source } = failed else {
@@ -92,19 +92,19 @@ async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
         assert!(source.to_string().contains("disk full"), "{source}");
     }
     assert_eq!(store.load().await.unwrap(), store::Loaded::default());
-    change_directly(&mut place, "DROP TRIGGER full_disk ON audit");
+    change_directly(&mut database, "DROP TRIGGER full_disk ON audit");
     assert_eq!(
         store.commit(Revision(0), &changes).await.unwrap(),
         Revision(1)
     );
 }
 
-/// Its texts have none, and one that came with it would fail again each time it is tried.
+/// PostgreSQL refuses such texts, so each retry of the commit would fail.
 #[tokio::test]
 async fn a_nul_in_free_text_is_replaced() {
-    let place = Place::postgres();
-    let store = place.open().await;
-    let mut audit = some::audit(1);
+    let database = TestDatabase::postgres();
+    let store = database.open().await;
+    let mut audit = sample::audit(1);
     audit.detail = "a\0b".into();
     let changes = Changes {
         audit: vec![audit],
@@ -121,11 +121,11 @@ async fn a_nul_in_free_text_is_replaced() {
 
 #[tokio::test]
 async fn a_password_is_never_shown() {
-    let place = Place::postgres();
+    let database = TestDatabase::postgres();
     let secret = "pa55/w?rd";
     let with_secret =
         |url: &str| url.replace("muster@", "muster:pa55%2Fw%3Frd@") + "?password=pa55%2Fw%3Frd";
-    let store = Store::open(&with_secret(&place.url())).await.unwrap();
+    let store = Store::open(&with_secret(&database.url())).await.unwrap();
     let mut shown = format!("{store:?}");
     for url in [
         "postgres://muster@127.0.0.1:1/gone".to_owned(),
@@ -151,6 +151,6 @@ async fn a_password_is_never_shown() {
 }
 
 /// Changes the data without the store.
-fn change_directly(place: &mut Place, statement: &str) {
-    place.server().execute(statement).unwrap();
+fn change_directly(database: &mut TestDatabase, statement: &str) {
+    database.server().execute(statement).unwrap();
 }

@@ -1,4 +1,4 @@
-//! SQLite keeps every promise, and some of its own.
+//! The conformance tests on SQLite, and its own.
 
 mod plan;
 
@@ -9,21 +9,21 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 use store::{Store, StoreError};
 
-use crate::conformance::keeps_every_promise;
-use crate::place::Place;
-use crate::some;
+use crate::conformance::conformance_tests;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
-keeps_every_promise!(Place::sqlite());
+conformance_tests!(TestDatabase::sqlite());
 
 #[tokio::test]
 async fn only_its_owner_can_read_the_files() {
-    let place = Place::sqlite();
-    let store = place.open().await;
+    let database = TestDatabase::sqlite();
+    let store = database.open().await;
     store
-        .commit(Revision(0), &some::everything())
+        .commit(Revision(0), &sample::everything())
         .await
         .unwrap();
-    let folder = place.file().parent().unwrap().to_owned();
+    let folder = database.file().parent().unwrap().to_owned();
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
     let files = Vec::from_iter(
@@ -39,7 +39,7 @@ async fn only_its_owner_can_read_the_files() {
 }
 
 #[tokio::test]
-async fn a_url_of_another_kind_is_refused_with_what_is_supported() {
+async fn an_unsupported_url_is_refused() {
     for url in [
         "",
         "sqlite:",
@@ -58,10 +58,10 @@ async fn a_url_of_another_kind_is_refused_with_what_is_supported() {
 
 #[tokio::test]
 async fn a_file_that_is_no_database_is_unavailable() {
-    let place = Place::sqlite();
-    std::fs::create_dir_all(place.file().parent().unwrap()).unwrap();
-    std::fs::write(place.file(), "no database".repeat(1000)).unwrap();
-    let refused = Store::open(&place.url()).await.unwrap_err();
+    let database = TestDatabase::sqlite();
+    std::fs::create_dir_all(database.file().parent().unwrap()).unwrap();
+    std::fs::write(database.file(), "no database".repeat(1000)).unwrap();
+    let refused = Store::open(&database.url()).await.unwrap_err();
     assert!(
         matches!(refused, StoreError::Unavailable { .. }),
         "{refused:?}"
@@ -70,10 +70,14 @@ async fn a_file_that_is_no_database_is_unavailable() {
 
 #[tokio::test]
 async fn a_store_of_a_newer_program_is_refused() {
-    let place = Place::sqlite();
-    place.open().await.close().await;
-    change_directly(&place, "INSERT INTO schema_version (version) VALUES (99)").await;
-    let refused = Store::open(&place.url()).await.unwrap_err();
+    let database = TestDatabase::sqlite();
+    database.open().await.close().await;
+    change_directly(
+        &database,
+        "INSERT INTO schema_version (version) VALUES (99)",
+    )
+    .await;
+    let refused = Store::open(&database.url()).await.unwrap_err();
     assert!(
         matches!(refused, StoreError::TooNew { found: 99, .. }),
         "{refused:?}"
@@ -152,13 +156,13 @@ async fn a_row_that_cannot_be_read_is_named() {
             "",
         ),
     ] {
-        let place = Place::sqlite();
-        let store = place.open().await;
+        let database = TestDatabase::sqlite();
+        let store = database.open().await;
         store
-            .commit(Revision(0), &some::everything())
+            .commit(Revision(0), &sample::everything())
             .await
             .unwrap();
-        change_directly(&place, damage).await;
+        change_directly(&database, damage).await;
         match store.load().await.unwrap_err() {
             StoreError::Corrupt {
                 table: t, id: i, ..
@@ -172,15 +176,15 @@ async fn a_row_that_cannot_be_read_is_named() {
 
 #[tokio::test]
 async fn a_log_entry_that_cannot_be_read_is_named() {
-    let place = Place::sqlite();
-    let store = place.open().await;
+    let database = TestDatabase::sqlite();
+    let store = database.open().await;
     let apps = Changes {
-        apps: vec![some::app(1)],
+        apps: vec![sample::app(1)],
         ..Changes::default()
     };
     store.commit(Revision(0), &apps).await.unwrap();
     for (damage, table, id) in [
-        // The first letter of the body is an opening brace.
+        // The first character of the body is an opening brace.
         (
             "UPDATE commit_log SET body = CAST(replace(CAST(body AS TEXT), '{', '[') AS BLOB)",
             "apps",
@@ -192,7 +196,7 @@ async fn a_log_entry_that_cannot_be_read_is_named() {
             "1048576",
         ),
     ] {
-        change_directly(&place, damage).await;
+        change_directly(&database, damage).await;
         match store.changes_since(Revision(0)).await.unwrap_err() {
             StoreError::Corrupt {
                 table: t, id: i, ..
@@ -204,13 +208,13 @@ async fn a_log_entry_that_cannot_be_read_is_named() {
 
 #[tokio::test]
 async fn a_follower_of_a_log_with_a_gap_must_load_again() {
-    let place = Place::sqlite();
-    let store = place.open().await;
+    let database = TestDatabase::sqlite();
+    let store = database.open().await;
     for n in 0..5 {
-        let changes = some::asked(n as u32, 1);
+        let changes = sample::asked(n as u32, 1);
         store.commit(Revision(n), &changes).await.unwrap();
     }
-    change_directly(&place, "DELETE FROM commit_log WHERE id >> 20 = 3").await;
+    change_directly(&database, "DELETE FROM commit_log WHERE id >> 20 = 3").await;
     for since in [0, 1, 2] {
         let refused = store.changes_since(Revision(since)).await.unwrap_err();
         assert!(matches!(refused, StoreError::TooOld { .. }), "{refused:?}");
@@ -222,16 +226,16 @@ async fn a_follower_of_a_log_with_a_gap_must_load_again() {
 
 /// An error after which SQLite has already rolled back by itself, as after a full disk.
 #[tokio::test]
-async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
-    let place = Place::sqlite();
-    let store = place.open().await;
+async fn a_failed_write_is_rolled_back_and_the_next_one_works() {
+    let database = TestDatabase::sqlite();
+    let store = database.open().await;
     change_directly(
-        &place,
+        &database,
         "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ROLLBACK, 'disk full'); END",
     )
     .await;
-    let mut changes = some::everything();
-    changes.audit = vec![some::audit(1)];
+    let mut changes = sample::everything();
+    changes.audit = vec![sample::audit(1)];
     for _ in 0..3 {
         let failed = store.commit(Revision(0), &changes).await.unwrap_err();
         let StoreError::Unavailable { source } = failed else {
@@ -240,23 +244,23 @@ async fn a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works() {
         assert!(source.to_string().contains("disk full"), "{source}");
     }
     assert_eq!(store.load().await.unwrap(), store::Loaded::default());
-    change_directly(&place, "DROP TRIGGER full").await;
+    change_directly(&database, "DROP TRIGGER full").await;
     assert_eq!(
         store.commit(Revision(0), &changes).await.unwrap(),
         Revision(1)
     );
 }
 
-async fn raw(place: &Place) -> sqlx::SqliteConnection {
+async fn raw(database: &TestDatabase) -> sqlx::SqliteConnection {
     let options = SqliteConnectOptions::new()
-        .filename(place.file())
+        .filename(database.file())
         .create_if_missing(true);
     options.connect().await.unwrap()
 }
 
 /// Changes the data without the store.
-pub async fn change_directly(place: &Place, statement: &'static str) {
-    let mut conn = raw(place).await;
+pub async fn change_directly(database: &TestDatabase, statement: &'static str) {
+    let mut conn = raw(database).await;
     sqlx::raw_sql(statement).execute(&mut conn).await.unwrap();
     conn.close().await.unwrap();
 }

@@ -1,15 +1,15 @@
-//! What files hold, once for all that hold the same. Never changed, read one by one.
+//! Contents of config files, stored once for all files with the same content. Never changed, read one by one.
 
 use std::sync::Arc;
 
 use model::config_template::{ContentId, ContentRow};
 
-use super::super::fields::Fields;
-use super::super::rows::{insert, ordered};
-use super::super::{Connection, Statement};
 use crate::StoreError;
+use crate::sql::fields::Fields;
+use crate::sql::rows::{insert, ordered};
+use crate::sql::{Connection, Statement};
 
-/// What one batch of statements holds in memory, about.
+/// About how many bytes one batch of statements holds in memory.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
 pub(crate) async fn write(conn: &mut Connection, rows: &[ContentRow]) -> Result<(), StoreError> {
@@ -17,11 +17,11 @@ pub(crate) async fn write(conn: &mut Connection, rows: &[ContentRow]) -> Result<
     let mut n_bytes = 0;
     let batches = rows.chunk_by(|one, _| {
         n_bytes += one.body.len();
-        let room = n_bytes < BATCH_BYTES;
-        if !room {
+        let has_room = n_bytes < BATCH_BYTES;
+        if !has_room {
             n_bytes = 0;
         }
-        room
+        has_room
     });
     for batch in batches {
         insert(

@@ -1,6 +1,6 @@
 //! Tasks of jobs as JSON, clustered by job.
 //!
-//! The counts of a job move by the difference that a write makes, so that none costs a walk over its job.
+//! The counts of a job change by the difference that a write makes, so that no write reads the whole job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub(crate) async fn write(
     let jobs = stored(conn, &Vec::from_iter(jobs)).await?;
     rows.retain(|row| jobs.get(&row.job).is_some_and(|job| !job.is_purged));
 
-    let mut counts = before(conn, &rows).await?;
+    let mut counts = counts_before(conn, &rows).await?;
     for row in &rows {
         let count = counts.entry(i64::from(row.job.0)).or_default();
         count[column(row.status)] += 1;
@@ -77,7 +77,7 @@ const STATUSES: [JobStatus; 5] = [
     JobStatus::Ignored,
 ];
 
-/// Its place in [`STATUSES`].
+/// Its index in [`STATUSES`].
 fn column(status: JobStatus) -> usize {
     match status {
         JobStatus::Pending => 0,
@@ -88,8 +88,8 @@ fn column(status: JobStatus) -> usize {
     }
 }
 
-/// Takes away the statuses that these tasks had before.
-async fn before(
+/// The counts without the statuses that these tasks had before.
+async fn counts_before(
     conn: &mut Connection,
     rows: &[&JobTaskRow],
 ) -> Result<BTreeMap<i64, Count>, StoreError> {

@@ -1,7 +1,7 @@
-//! Outcomes, in a table of their own: writing one touches neither the target nor its neighbours.
+//! Outcomes, in a table of their own, so that writing one does not rewrite its target.
 //!
-//! The counts of a task move by the difference that a write makes, so that an outcome that replaces another is not
-//! counted twice, and none costs a walk over its task.
+//! The counts of a task change by the difference that a write makes: an outcome that replaces another is not counted twice, and
+//! no write reads the whole task.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -20,10 +20,10 @@ pub(crate) async fn write(
     rows: &[OutcomeRow],
 ) -> Result<(), StoreError> {
     let mut rows = ordered(rows, |a, b| a.op_id.cmp(&b.op_id));
-    let mut counts = known(conn, &rows).await?;
-    if counts.values().map(|count| count.known).sum::<i64>() != rows.len() as i64 {
-        let there = targets_there(conn, &rows).await?;
-        rows.retain(|row| there.contains(&row.op_id));
+    let mut counts = counts_before(conn, &rows).await?;
+    if counts.values().map(|count| count.targets).sum::<i64>() != rows.len() as i64 {
+        let existing = existing_targets(conn, &rows).await?;
+        rows.retain(|row| existing.contains(&row.op_id));
     }
     for row in &rows {
         if let Some(count) = counts.get_mut(&int(row.op_id.task.number())) {
@@ -51,23 +51,23 @@ pub(crate) async fn write(
     add(conn, &Vec::from_iter(counts)).await
 }
 
-/// What a write does to the counts of one task.
+/// How a write changes the counts of one task.
 #[derive(Debug, Default)]
-struct Count {
-    /// Rows whose target is there.
-    known: i64,
-    /// Of these, how many had an outcome before, and a good one.
+struct CountChange {
+    /// Rows whose target exists.
+    targets: i64,
+    /// Of these, how many had an outcome before, and a successful one.
     had: i64,
     had_ok: i64,
-    /// How many are good now.
+    /// How many are successful now.
     ok: i64,
 }
 
-async fn known(
+async fn counts_before(
     conn: &mut Connection,
     rows: &[&OutcomeRow],
-) -> Result<BTreeMap<i64, Count>, StoreError> {
-    let mut counts = BTreeMap::<i64, Count>::new();
+) -> Result<BTreeMap<i64, CountChange>, StoreError> {
+    let mut counts = BTreeMap::<i64, CountChange>::new();
     for chunk in chunks(conn, rows) {
         let mut query = values(
             "SELECT t.task, count(*), count(o.code), count(CASE WHEN o.code = 0 THEN 1 END) FROM (",
@@ -80,7 +80,7 @@ async fn known(
         );
         for row in &query.fetch_all(conn).await? {
             let count = counts.entry(row.get(0)?).or_default();
-            count.known += row.get::<i64>(1)?;
+            count.targets += row.get::<i64>(1)?;
             count.had += row.get::<i64>(2)?;
             count.had_ok += row.get::<i64>(3)?;
         }
@@ -88,12 +88,12 @@ async fn known(
     Ok(counts)
 }
 
-/// The slow way, for the rare write that names targets which are no longer there.
-async fn targets_there(
+/// For the rare write that names targets which do not exist any more.
+async fn existing_targets(
     conn: &mut Connection,
     rows: &[&OutcomeRow],
 ) -> Result<HashSet<OpId>, StoreError> {
-    let mut there = HashSet::new();
+    let mut existing = HashSet::new();
     for chunk in chunks(conn, rows) {
         let mut query = values("SELECT t.task, t.ordinal FROM (", chunk, |tuple, row| {
             bind_key(tuple, row)
@@ -102,13 +102,13 @@ async fn targets_there(
             ") AS v CROSS JOIN targets AS t WHERE t.task = v.column1 AND t.ordinal = v.column2",
         );
         for row in &query.fetch_all(conn).await? {
-            there.insert(op_id(&Fields::new("targets", 2, row))?);
+            existing.insert(op_id(&Fields::new("targets", 2, row))?);
         }
     }
-    Ok(there)
+    Ok(existing)
 }
 
-async fn add(conn: &mut Connection, counts: &[(i64, Count)]) -> Result<(), StoreError> {
+async fn add(conn: &mut Connection, counts: &[(i64, CountChange)]) -> Result<(), StoreError> {
     for chunk in chunks(conn, counts) {
         let mut query = values(
             "UPDATE tasks SET n_ended = n_ended + v.column2, n_ok = n_ok + v.column3 FROM (",
@@ -116,7 +116,7 @@ async fn add(conn: &mut Connection, counts: &[(i64, Count)]) -> Result<(), Store
             |tuple, (task, count)| {
                 tuple
                     .push_bind(*task)
-                    .push_bind(count.known - count.had)
+                    .push_bind(count.targets - count.had)
                     .push_bind(count.ok - count.had_ok);
             },
         );

@@ -13,7 +13,7 @@ use crate::sql::log::{LogEntry, LoggedTable};
 use crate::sql::rows::{chunks, int, ordered, upsert};
 use crate::sql::{Connection, Statement};
 
-/// Between the key prefixes of one target: the separator that ASCII has for such lists.
+/// Between the key prefixes of one target: the unit separator of ASCII.
 const SEPARATOR: &str = "\u{1f}";
 
 pub(crate) async fn write(
@@ -75,7 +75,7 @@ fn probe_json(probe: &Probe) -> String {
     serde_json::to_string(probe).expect("probes have only string keys")
 }
 
-/// Targets of one request share their name and probe: the text is made once, not once per target.
+/// Targets of one request share their name and probe: the text is made once, not for each target.
 struct LastText<T>(Option<(Arc<T>, Arc<str>)>);
 
 impl<T> Default for LastText<T> {
@@ -87,7 +87,7 @@ impl<T> Default for LastText<T> {
 impl<T> LastText<T> {
     fn of(&mut self, value: &Arc<T>, text: impl FnOnce(&T) -> String) -> Arc<str> {
         match &self.0 {
-            Some((known, text)) if Arc::ptr_eq(known, value) => text.clone(),
+            Some((last, text)) if Arc::ptr_eq(last, value) => text.clone(),
             _ => {
                 let text: Arc<str> = text(value).into();
                 self.0 = Some((value.clone(), text.clone()));

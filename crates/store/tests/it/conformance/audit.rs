@@ -1,16 +1,16 @@
-//! The trail of who did what.
+//! The audit trail.
 
 use model::change::{Changes, Revision};
 use store::{AuditPage, Store};
 
-use crate::place::Place;
-use crate::some;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
-async fn with_audit(place: &Place) -> Store {
-    let store = place.open().await;
+async fn with_audit(database: &TestDatabase) -> Store {
+    let store = database.open().await;
     for n in 0..5 {
         let changes = Changes {
-            audit: vec![some::audit(2 * n), some::audit(2 * n + 1)],
+            audit: vec![sample::audit(2 * n), sample::audit(2 * n + 1)],
             ..Changes::default()
         };
         store
@@ -21,8 +21,8 @@ async fn with_audit(place: &Place) -> Store {
     store
 }
 
-pub async fn audit_is_read_newest_first_in_pages(place: &Place) {
-    let store = with_audit(place).await;
+pub async fn audit_is_read_newest_first_in_pages(database: &TestDatabase) {
+    let store = with_audit(database).await;
     let mut page = AuditPage {
         limit: 3,
         ..AuditPage::default()
@@ -34,11 +34,11 @@ pub async fn audit_is_read_newest_first_in_pages(place: &Place) {
         page.before = Some(*last);
         seen.extend(rows.into_iter().map(|(_, audit)| audit));
     }
-    assert_eq!(seen, Vec::from_iter((0..10).rev().map(some::audit)));
+    assert_eq!(seen, Vec::from_iter((0..10).rev().map(sample::audit)));
 }
 
-pub async fn audit_is_filtered_by_who_what_where_and_when(place: &Place) {
-    let store = with_audit(place).await;
+pub async fn audit_is_filtered_by_every_field(database: &TestDatabase) {
+    let store = with_audit(database).await;
     let page = AuditPage {
         limit: 10,
         app: Some("app1".into()),
@@ -48,16 +48,16 @@ pub async fn audit_is_filtered_by_who_what_where_and_when(place: &Place) {
     };
     let rows = store.audit(&page).await.unwrap();
     let seen = Vec::from_iter(rows.into_iter().map(|(_, audit)| audit));
-    assert_eq!(seen, [some::audit(9), some::audit(3)]);
+    assert_eq!(seen, [sample::audit(9), sample::audit(3)]);
     let earlier = AuditPage {
         from: Some("::1".into()),
-        until: Some(some::moment(9)),
+        until: Some(sample::moment(9)),
         ..page.clone()
     };
     let rows = store.audit(&earlier).await.unwrap();
     let seen = Vec::from_iter(rows.into_iter().map(|(_, audit)| audit));
-    assert_eq!(seen, [some::audit(3)]);
-    for nobody in [
+    assert_eq!(seen, [sample::audit(3)]);
+    for no_match in [
         AuditPage {
             user: Some("' OR 1 = 1 --".into()),
             ..page.clone()
@@ -67,6 +67,6 @@ pub async fn audit_is_filtered_by_who_what_where_and_when(place: &Place) {
             ..page
         },
     ] {
-        assert_eq!(store.audit(&nobody).await.unwrap(), []);
+        assert_eq!(store.audit(&no_match).await.unwrap(), []);
     }
 }

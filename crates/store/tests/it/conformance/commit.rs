@@ -7,12 +7,12 @@ use model::config_template::{ConfigFileRow, TemplateChanges};
 use model::topology::TopologyChanges;
 use store::{AuditPage, Store, StoreError};
 
-use crate::picture::Picture;
-use crate::place::Place;
-use crate::some;
+use crate::follower_state::FollowerState;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
-pub async fn each_commit_takes_the_next_revision(place: &Place) {
-    let store = place.open().await;
+pub async fn each_commit_takes_the_next_revision(database: &TestDatabase) {
+    let store = database.open().await;
     for n in 0..3 {
         let revision = store
             .commit(Revision(n), &Changes::default())
@@ -23,17 +23,17 @@ pub async fn each_commit_takes_the_next_revision(place: &Place) {
     }
 }
 
-pub async fn a_commit_planned_against_another_revision_writes_nothing(place: &Place) {
-    let store = place.open().await;
+pub async fn a_commit_planned_against_another_revision_writes_nothing(database: &TestDatabase) {
+    let store = database.open().await;
     store
-        .commit(Revision(0), &some::everything())
+        .commit(Revision(0), &sample::everything())
         .await
         .unwrap();
     let before = store.load().await.unwrap();
     for planned_at in [0, 2] {
-        let mut changes = some::asked(7, 3);
-        changes.processes = vec![some::process(99)];
-        changes.audit = vec![some::audit(1)];
+        let mut changes = sample::asked(7, 3);
+        changes.processes = vec![sample::process(99)];
+        changes.audit = vec![sample::audit(1)];
         let refused = store
             .commit(Revision(planned_at), &changes)
             .await
@@ -45,7 +45,7 @@ pub async fn a_commit_planned_against_another_revision_writes_nothing(place: &Pl
     }
     assert_eq!(store.load().await.unwrap(), before);
     assert_eq!(audit_of(&store).await, []);
-    assert_eq!(store.task(some::task_id(7)).await.unwrap(), None);
+    assert_eq!(store.task(sample::task_id(7)).await.unwrap(), None);
 }
 
 async fn audit_of(store: &Store) -> Vec<store::AuditRow> {
@@ -56,40 +56,40 @@ async fn audit_of(store: &Store) -> Vec<store::AuditRow> {
     store.audit(&page).await.unwrap()
 }
 
-pub async fn writing_everything_twice_is_as_good_as_once(place: &Place) {
-    let store = place.open().await;
+pub async fn writing_everything_twice_changes_nothing(database: &TestDatabase) {
+    let store = database.open().await;
     store
-        .commit(Revision(0), &some::everything())
+        .commit(Revision(0), &sample::everything())
         .await
         .unwrap();
     store
-        .commit(Revision(1), &some::everything())
+        .commit(Revision(1), &sample::everything())
         .await
         .unwrap();
-    assert_eq!(store.load().await.unwrap().changes, some::everything());
+    assert_eq!(store.load().await.unwrap().changes, sample::everything());
 }
 
-pub async fn of_two_rows_with_one_key_the_later_counts(place: &Place) {
-    let store = place.open().await;
-    let mut later = some::process(5);
+pub async fn of_two_rows_with_one_key_the_later_counts(database: &TestDatabase) {
+    let store = database.open().await;
+    let mut later = sample::process(5);
     later.host = model::change::HostId(77);
     let changes = Changes {
-        processes: vec![some::process(5), some::process(4), later],
+        processes: vec![sample::process(5), sample::process(4), later],
         ..Changes::default()
     };
     store.commit(Revision(0), &changes).await.unwrap();
     let loaded = store.load().await.unwrap().changes;
-    assert_eq!(loaded.processes, [some::process(4), later]);
+    assert_eq!(loaded.processes, [sample::process(4), later]);
 }
 
-pub async fn what_is_gone_is_not_loaded(place: &Place) {
-    let store = place.open().await;
+pub async fn deleted_rows_are_not_loaded(database: &TestDatabase) {
+    let store = database.open().await;
     store
-        .commit(Revision(0), &some::everything())
+        .commit(Revision(0), &sample::everything())
         .await
         .unwrap();
     store.commit(Revision(1), &all_gone()).await.unwrap();
-    let mut left = some::everything();
+    let mut left = sample::everything();
     left.definitions.clear();
     left.processes.clear();
     left.groups.clear();
@@ -106,13 +106,13 @@ pub async fn what_is_gone_is_not_loaded(place: &Place) {
     assert_eq!(store.load().await.unwrap().changes, left);
 }
 
-/// Everything of [`some::everything`] that can go.
+/// Everything of [`sample::everything`] that can go.
 pub fn all_gone() -> Changes {
-    let all = some::everything();
+    let all = sample::everything();
     Changes {
         definitions_gone: all.definitions.iter().map(|row| row.id).collect(),
         processes_gone: all.processes.iter().map(|row| row.id).collect(),
-        groups: vec![some::groups(1, 0)],
+        groups: vec![sample::groups(1, 0)],
         apps_gone: all.apps.into_iter().map(|row| row.code).collect(),
         users_gone: all.users.into_iter().map(|row| row.name).collect(),
         logins_gone: all.logins.iter().map(|row| row.token_sha256).collect(),
@@ -151,53 +151,56 @@ fn templates_gone(all: &TemplateChanges) -> TemplateChanges {
     }
 }
 
-pub async fn an_id_is_used_again_after_it_is_gone(place: &Place) {
-    let store = place.open().await;
+pub async fn an_id_is_reused_after_its_deletion(database: &TestDatabase) {
+    let store = database.open().await;
     store
-        .commit(Revision(0), &some::everything())
+        .commit(Revision(0), &sample::everything())
         .await
         .unwrap();
     store.commit(Revision(1), &all_gone()).await.unwrap();
     store
-        .commit(Revision(2), &some::everything())
+        .commit(Revision(2), &sample::everything())
         .await
         .unwrap();
-    assert_eq!(store.load().await.unwrap().changes, some::everything());
+    assert_eq!(store.load().await.unwrap().changes, sample::everything());
     let (_, changes) = store.changes_since(Revision(1)).await.unwrap();
-    assert_eq!(changes.processes.len(), some::everything().processes.len());
+    assert_eq!(
+        changes.processes.len(),
+        sample::everything().processes.len()
+    );
     assert_eq!(changes.processes_gone, []);
 }
 
-pub async fn an_id_that_goes_and_comes_in_one_commit_is_there(place: &Place) {
-    let store = place.open().await;
+pub async fn an_id_deleted_and_written_in_one_commit_exists(database: &TestDatabase) {
+    let store = database.open().await;
     store
-        .commit(Revision(0), &some::everything())
+        .commit(Revision(0), &sample::everything())
         .await
         .unwrap();
     let changes = Changes {
         processes_gone: vec![ProcessId(3)],
-        processes: vec![some::process(3)],
-        apps_gone: vec![some::app(1).code],
-        apps: vec![some::app(1)],
+        processes: vec![sample::process(3)],
+        apps_gone: vec![sample::app(1).code],
+        apps: vec![sample::app(1)],
         ..Changes::default()
     };
     store.commit(Revision(1), &changes).await.unwrap();
-    assert_eq!(store.load().await.unwrap().changes, some::everything());
+    assert_eq!(store.load().await.unwrap().changes, sample::everything());
 }
 
-pub async fn any_number_of_rows_is_written(place: &Place) {
-    let store = place.open().await;
+pub async fn any_number_of_rows_is_written(database: &TestDatabase) {
+    let store = database.open().await;
     let mut revision = Revision(0);
     let mut n_rows = 0;
     for size in [1, 2, 3, 5, 63, 255, 257, 1023, 1024, 1025, 3333] {
         let changes = Changes {
-            processes: (n_rows..n_rows + size).map(some::process).collect(),
+            processes: (n_rows..n_rows + size).map(sample::process).collect(),
             ..Changes::default()
         };
         revision = store.commit(revision, &changes).await.unwrap();
         n_rows += size;
     }
-    let loaded = Picture::of(&store.load().await.unwrap().changes);
+    let loaded = FollowerState::of(&store.load().await.unwrap().changes);
     assert_eq!(loaded.process_ids(), Vec::from_iter(0..n_rows));
     let gone = Changes {
         processes_gone: (0..n_rows - 1).map(ProcessId).collect(),
@@ -205,22 +208,22 @@ pub async fn any_number_of_rows_is_written(place: &Place) {
     };
     store.commit(revision, &gone).await.unwrap();
     let left = store.load().await.unwrap().changes;
-    assert_eq!(left.processes, [some::process(n_rows - 1)]);
+    assert_eq!(left.processes, [sample::process(n_rows - 1)]);
 }
 
-pub async fn the_largest_ids_are_fine(place: &Place) {
-    let store = place.open().await;
+pub async fn the_largest_ids_are_stored(database: &TestDatabase) {
+    let store = database.open().await;
     let changes = Changes {
-        hosts: vec![some::host(u32::MAX)],
-        events: vec![some::event(u32::MAX, u64::MAX)],
+        hosts: vec![sample::host(u32::MAX)],
+        events: vec![sample::event(u32::MAX, u64::MAX)],
         ..Changes::default()
     };
     store.commit(Revision(0), &changes).await.unwrap();
     assert_eq!(store.changes_since(Revision(0)).await.unwrap().1, changes);
 }
 
-pub async fn committers_that_race_leave_no_gap(place: &Place) {
-    let (one, other) = (place.open().await, place.open().await);
+pub async fn committers_that_race_leave_no_gap(database: &TestDatabase) {
+    let (one, other) = (database.open().await, database.open().await);
     let committers = (0..8).map(|n| {
         let store = [&one, &other][n as usize % 2].clone();
         tokio::spawn(commit_ten(store, n))
@@ -231,17 +234,17 @@ pub async fn committers_that_race_leave_no_gap(place: &Place) {
     }
     revisions.sort();
     assert_eq!(revisions, Vec::from_iter((1..=80).map(Revision)));
-    let loaded = Picture::of(&one.load().await.unwrap().changes);
+    let loaded = FollowerState::of(&one.load().await.unwrap().changes);
     assert_eq!(loaded.process_ids(), Vec::from_iter(0..80));
 }
 
-/// Commits ten processes of its own, planning again whenever somebody else was first.
+/// Commits ten processes of its own, and plans again whenever another replica was first.
 async fn commit_ten(store: Store, n: u32) -> Vec<Revision> {
     let mut head = Revision(0);
     let mut revisions = Vec::new();
     for id in n * 10..n * 10 + 10 {
         let changes = Changes {
-            processes: vec![some::process(id)],
+            processes: vec![sample::process(id)],
             ..Changes::default()
         };
         head = loop {
@@ -256,19 +259,19 @@ async fn commit_ten(store: Store, n: u32) -> Vec<Revision> {
     revisions
 }
 
-pub async fn a_commit_that_is_abandoned_half_way_is_whole_or_absent(place: &Place) {
-    let store = place.open().await;
+pub async fn a_commit_that_is_abandoned_half_way_is_whole_or_absent(database: &TestDatabase) {
+    let store = database.open().await;
     for n in 0..40 {
         let head = store.head().await.unwrap();
         let changes = Changes {
-            processes: (0..5000).map(some::process).collect(),
-            names: vec![some::name(n)],
+            processes: (0..5000).map(sample::process).collect(),
+            names: vec![sample::name(n)],
             ..Changes::default()
         };
         let patience = Duration::from_micros(u64::from(n) * 300);
         let _ = tokio::time::timeout(patience, store.commit(head, &changes)).await;
     }
-    // Whatever was under way comes to its end before the next commit begins.
+    // A commit under way ends before the next one begins.
     let head = loop {
         let head = store.head().await.unwrap();
         match store.commit(head, &Changes::default()).await {
@@ -282,6 +285,6 @@ pub async fn a_commit_that_is_abandoned_half_way_is_whole_or_absent(place: &Plac
     }
     let loaded = store.load().await.unwrap().changes;
     assert!(matches!(loaded.processes.len(), 0 | 5000));
-    // One name for each commit that happened, and the last had none.
+    // Each commit wrote one name, except the last one.
     assert_eq!(loaded.names.len() as u64, head.0 - 1);
 }

@@ -1,12 +1,12 @@
-//! Events: listed newest first, read on in the order of arrival, forgotten when they are old.
+//! Events: listed newest first, read in the order of arrival, purged when they are old.
 
 use model::change::{Changes, EventRow, HostId, Revision};
 use model::event::EventKind;
 use model::{Namespace, ProcessName, UnixMillis};
 use store::{EventPage, Store};
 
-use crate::place::Place;
-use crate::some;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
 const KINDS: [EventKind; 3] = [
     EventKind::ProcessExit,
@@ -14,18 +14,18 @@ const KINDS: [EventKind; 3] = [
     EventKind::ConfigDrift,
 ];
 
-/// Event `n` of 60: some share their moment, and what came later did not always happen later.
+/// Event `n` of 60: some happened at the same moment, and some arrived late.
 fn nth(n: u32) -> EventRow {
-    let mut row = some::event(n % 4, u64::from(n));
-    row.event.at = some::moment((n * 7) % 30);
+    let mut row = sample::event(n % 4, u64::from(n));
+    row.event.at = sample::moment((n * 7) % 30);
     row.event.process = format!("ns{}/p{}", n % 3, n % 5).parse().unwrap();
     row.event.kind = KINDS[(n / 3) as usize % 3];
     row.event.reason = format!("event {n}");
     row
 }
 
-async fn with_events(place: &Place) -> Store {
-    let store = place.open().await;
+async fn with_events(database: &TestDatabase) -> Store {
+    let store = database.open().await;
     for commit in 0..6 {
         let changes = Changes {
             events: (0..10).map(|n| nth(commit * 10 + n)).collect(),
@@ -39,7 +39,7 @@ async fn with_events(place: &Place) -> Store {
     store
 }
 
-/// All events that pass, as the store should list them.
+/// All events that pass the filter, in the order in which the store should list them.
 async fn expected(store: &Store, wanted: impl Fn(&EventRow) -> bool) -> Vec<String> {
     let arrived = store.events_after(0, 1000).await.unwrap();
     let mut rows: Vec<(UnixMillis, u64, String)> = (0..60)
@@ -59,7 +59,7 @@ async fn expected(store: &Store, wanted: impl Fn(&EventRow) -> bool) -> Vec<Stri
         .collect()
 }
 
-/// Every page of a list, one after the other.
+/// All pages of a list.
 async fn listed(store: &Store, mut page: EventPage) -> Vec<String> {
     let mut seen = Vec::new();
     page.limit = 4;
@@ -78,8 +78,8 @@ fn namespaces(names: &[&str]) -> Option<Vec<Namespace>> {
     Some(names.iter().map(parse).collect())
 }
 
-pub async fn events_are_listed_newest_first_in_pages(place: &Place) {
-    let store = with_events(place).await;
+pub async fn events_are_listed_newest_first_in_pages(database: &TestDatabase) {
+    let store = with_events(database).await;
     let all = expected(&store, |_| true).await;
     assert_eq!(all.len(), 60);
     assert_eq!(listed(&store, EventPage::default()).await, all);
@@ -95,8 +95,8 @@ pub async fn events_are_listed_newest_first_in_pages(place: &Place) {
     assert_eq!((newest.host, newest.event), (row.host, row.event));
 }
 
-pub async fn events_are_filtered_by_everything_at_once(place: &Place) {
-    let store = with_events(place).await;
+pub async fn events_are_filtered_by_everything_at_once(database: &TestDatabase) {
+    let store = with_events(database).await;
     let none = EventPage::default;
     let in_ns = |row: &EventRow, name: &str| row.event.process.namespace.as_str() == name;
     let p2 = ProcessName::parse("p2").unwrap();
@@ -133,13 +133,13 @@ pub async fn events_are_filtered_by_everything_at_once(place: &Place) {
     let page = EventPage {
         namespaces: namespaces(&["ns0", "ns2"]),
         kinds: Some(rare.clone()),
-        since: Some(some::moment(5)),
-        until: Some(some::moment(25)),
+        since: Some(sample::moment(5)),
+        until: Some(sample::moment(25)),
         ..none()
     };
     let wanted = expected(&store, |row| {
         let at = row.event.at;
-        let in_time = some::moment(5) <= at && at < some::moment(25);
+        let in_time = sample::moment(5) <= at && at < sample::moment(25);
         in_time && !in_ns(row, "ns1") && row.event.kind == rare[0]
     });
     let wanted = wanted.await;
@@ -160,7 +160,7 @@ pub async fn events_are_filtered_by_everything_at_once(place: &Place) {
             ..none()
         },
         EventPage {
-            since: Some(some::moment(30)),
+            since: Some(sample::moment(30)),
             ..none()
         },
     ] {
@@ -168,8 +168,8 @@ pub async fn events_are_filtered_by_everything_at_once(place: &Place) {
     }
 }
 
-pub async fn events_are_read_on_in_the_order_of_arrival(place: &Place) {
-    let store = with_events(place).await;
+pub async fn events_are_read_on_in_the_order_of_arrival(database: &TestDatabase) {
+    let store = with_events(database).await;
     let mut seen = Vec::new();
     let mut last = 0;
     loop {
@@ -189,7 +189,7 @@ pub async fn events_are_read_on_in_the_order_of_arrival(place: &Place) {
             Vec::from_iter(by_number.map(|n| format!("event {n}")))
         );
     }
-    // What is repeated arrives no second time.
+    // A repeated event does not arrive again.
     let again = Changes {
         events: vec![nth(3)],
         ..Changes::default()
@@ -198,20 +198,20 @@ pub async fn events_are_read_on_in_the_order_of_arrival(place: &Place) {
     assert_eq!(store.events_after(last, 7).await.unwrap(), []);
 }
 
-pub async fn old_events_go_and_their_ids_are_not_used_again(place: &Place) {
-    let store = with_events(place).await;
+pub async fn old_events_are_purged_and_their_ids_are_not_reused(database: &TestDatabase) {
+    let store = with_events(database).await;
     let last = store.events_after(0, 100).await.unwrap()[59].id;
     let paging = EventPage {
         limit: 1,
-        until: Some(some::moment(3)),
+        until: Some(sample::moment(3)),
         ..EventPage::default()
     };
     let old = store.events(&paging).await.unwrap().remove(0).id;
-    store.purge_events(some::moment(10)).await.unwrap();
+    store.purge_events(sample::moment(10)).await.unwrap();
     let left = listed(&store, EventPage::default()).await;
     let wanted = expected_after_purge();
     assert_eq!(left.len(), wanted);
-    // A reader whose place is gone is at the end.
+    // A page that continues before a purged event is empty.
     let page = EventPage {
         limit: 10,
         before: Some(old),
@@ -222,7 +222,7 @@ pub async fn old_events_go_and_their_ids_are_not_used_again(place: &Place) {
     store.purge_events(UnixMillis(i64::MAX)).await.unwrap();
     assert_eq!(store.events_after(0, 9).await.unwrap(), []);
     let one = Changes {
-        events: vec![some::event(9, 9)],
+        events: vec![sample::event(9, 9)],
         ..Changes::default()
     };
     store.commit(Revision(6), &one).await.unwrap();
@@ -231,35 +231,35 @@ pub async fn old_events_go_and_their_ids_are_not_used_again(place: &Place) {
 
 fn expected_after_purge() -> usize {
     (0..60)
-        .filter(|n| nth(*n).event.at >= some::moment(10))
+        .filter(|n| nth(*n).event.at >= sample::moment(10))
         .count()
 }
 
-pub async fn a_commit_says_which_events_it_brought(place: &Place) {
-    let store = place.open().await;
+pub async fn events_of_lists_the_new_events_of_a_commit(database: &TestDatabase) {
+    let store = database.open().await;
     let of = |hosts_and_numbers: &[(u32, u64)]| Changes {
         events: hosts_and_numbers
             .iter()
-            .map(|(host, seq)| some::event(*host, *seq))
+            .map(|(host, seq)| sample::event(*host, *seq))
             .collect(),
         ..Changes::default()
     };
-    let (some, more) = (
+    let (first, second) = (
         of(&[(1, 1), (1, 2), (1, 2)]),
         of(&[(1, 2), (2, 2), (1, 3), (1, 1)]),
     );
-    let first = store.commit(Revision(0), &some).await.unwrap();
-    let second = store.commit(first, &more).await.unwrap();
-    let brought = |revision| {
+    let first = store.commit(Revision(0), &first).await.unwrap();
+    let second = store.commit(first, &second).await.unwrap();
+    let new_events = |revision| {
         let store = &store;
         async move {
-            let mut brought = store.events_of(revision).await.unwrap();
-            brought.sort();
-            brought
+            let mut events = store.events_of(revision).await.unwrap();
+            events.sort();
+            events
         }
     };
     let host = HostId;
-    assert_eq!(brought(first).await, [(host(1), 1), (host(1), 2)]);
-    assert_eq!(brought(second).await, [(host(1), 3), (host(2), 2)]);
-    assert_eq!(brought(second.next()).await, []);
+    assert_eq!(new_events(first).await, [(host(1), 1), (host(1), 2)]);
+    assert_eq!(new_events(second).await, [(host(1), 3), (host(2), 2)]);
+    assert_eq!(new_events(second.next()).await, []);
 }

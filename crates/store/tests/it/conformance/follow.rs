@@ -1,4 +1,4 @@
-//! How replicas keep up.
+//! How replicas follow.
 
 use model::change::{Changes, DefinitionId, Revision};
 use model::{Code, UnixMillis};
@@ -6,15 +6,15 @@ use store::StoreError;
 use testing::Random;
 
 use super::commit::all_gone;
-use crate::picture::Picture;
-use crate::place::Place;
+use crate::follower_state::FollowerState;
 use crate::random::random_changes;
-use crate::some;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
-pub async fn a_follower_is_told_everything_that_is_new_and_nothing_else(place: &Place) {
-    let store = place.open().await;
-    let mut all = some::everything();
-    all.events = vec![some::event(1, 1)];
+pub async fn a_follower_gets_exactly_the_new_changes(database: &TestDatabase) {
+    let store = database.open().await;
+    let mut all = sample::everything();
+    all.events = vec![sample::event(1, 1)];
     store.commit(Revision(0), &all).await.unwrap();
     assert_eq!(
         store.changes_since(Revision(0)).await.unwrap(),
@@ -26,18 +26,18 @@ pub async fn a_follower_is_told_everything_that_is_new_and_nothing_else(place: &
     assert_eq!((head, changes), (Revision(2), all_gone()));
 }
 
-pub async fn nothing_is_new_at_the_head(place: &Place) {
-    let store = place.open().await;
+pub async fn a_follower_at_the_head_gets_nothing(database: &TestDatabase) {
+    let store = database.open().await;
     store
-        .commit(Revision(0), &some::everything())
+        .commit(Revision(0), &sample::everything())
         .await
         .unwrap();
     let nothing = (Revision(1), Changes::default());
     assert_eq!(store.changes_since(Revision(1)).await.unwrap(), nothing);
 }
 
-pub async fn a_follower_ahead_of_the_store_must_load_again(place: &Place) {
-    let store = place.open().await;
+pub async fn a_follower_ahead_of_the_store_must_load_again(database: &TestDatabase) {
+    let store = database.open().await;
     let refused = store.changes_since(Revision(5)).await.unwrap_err();
     assert!(
         matches!(refused, StoreError::TooOld { since: Revision(5) }),
@@ -45,41 +45,44 @@ pub async fn a_follower_ahead_of_the_store_must_load_again(place: &Place) {
     );
 }
 
-pub async fn the_outcome_of_an_old_target_is_new(place: &Place) {
-    let store = place.open().await;
-    store.commit(Revision(0), &some::asked(1, 3)).await.unwrap();
-    let ended = some::ended(1, 1..3, Code::OK);
+pub async fn an_outcome_of_an_earlier_target_is_followed(database: &TestDatabase) {
+    let store = database.open().await;
+    store
+        .commit(Revision(0), &sample::asked(1, 3))
+        .await
+        .unwrap();
+    let ended = sample::ended(1, 1..3, Code::OK);
     store.commit(Revision(1), &ended).await.unwrap();
     assert_eq!(store.changes_since(Revision(1)).await.unwrap().1, ended);
 }
 
-pub async fn a_repeated_event_is_not_news(place: &Place) {
-    let store = place.open().await;
+pub async fn a_repeated_event_is_not_followed(database: &TestDatabase) {
+    let store = database.open().await;
     let first = Changes {
-        events: vec![some::event(1, 1), some::event(1, 2)],
+        events: vec![sample::event(1, 1), sample::event(1, 2)],
         ..Changes::default()
     };
     let mut again = first.clone();
     again.events[0].event.reason = "another".into();
-    again.events.push(some::event(1, 3));
+    again.events.push(sample::event(1, 3));
     store.commit(Revision(0), &first).await.unwrap();
     store.commit(Revision(1), &again).await.unwrap();
     let (_, news) = store.changes_since(Revision(1)).await.unwrap();
-    assert_eq!(news.events, [some::event(1, 3)]);
+    assert_eq!(news.events, [sample::event(1, 3)]);
     let (_, all) = store.changes_since(Revision(0)).await.unwrap();
     assert_eq!(all.events[..2], first.events);
 }
 
-pub async fn a_row_that_is_written_and_deleted_later_is_gone(place: &Place) {
-    let store = place.open().await;
+pub async fn a_row_that_is_written_and_deleted_later_is_gone(database: &TestDatabase) {
+    let store = database.open().await;
     let rows = Changes {
-        processes: vec![some::process(1), some::process(2)],
-        apps: vec![some::app(1)],
+        processes: vec![sample::process(1), sample::process(2)],
+        apps: vec![sample::app(1)],
         ..Changes::default()
     };
     let gone = Changes {
-        processes_gone: vec![some::process(1).id],
-        apps_gone: vec![some::app(1).code],
+        processes_gone: vec![sample::process(1).id],
+        apps_gone: vec![sample::app(1).code],
         ..Changes::default()
     };
     for (n, changes) in [&rows, &gone, &rows, &gone].into_iter().enumerate() {
@@ -87,32 +90,35 @@ pub async fn a_row_that_is_written_and_deleted_later_is_gone(place: &Place) {
     }
     let (_, news) = store.changes_since(Revision(0)).await.unwrap();
     let expected = Changes {
-        processes: vec![some::process(2)],
+        processes: vec![sample::process(2)],
         ..gone
     };
     assert_eq!(news, expected);
 }
 
-pub async fn a_commit_larger_than_a_part_of_the_log_is_followed(place: &Place) {
-    let store = place.open().await;
+pub async fn a_commit_larger_than_a_part_of_the_log_is_followed(database: &TestDatabase) {
+    let store = database.open().await;
     let changes = Changes {
-        hosts: (0..60_000).map(some::host).collect(),
-        events: (0..3000).map(|n| some::event(n, 1)).collect(),
+        hosts: (0..60_000).map(sample::host).collect(),
+        events: (0..3000).map(|n| sample::event(n, 1)).collect(),
         ..Changes::default()
     };
     store.commit(Revision(0), &changes).await.unwrap();
-    store.commit(Revision(1), &some::asked(1, 3)).await.unwrap();
+    store
+        .commit(Revision(1), &sample::asked(1, 3))
+        .await
+        .unwrap();
     assert!(store.changes_since(Revision(0)).await.unwrap().1.hosts == changes.hosts);
     assert_eq!(store.events_of(Revision(1)).await.unwrap().len(), 3000);
     assert_eq!(store.events_of(Revision(2)).await.unwrap(), []);
 }
 
-pub async fn a_reader_sees_one_state_while_others_commit(place: &Place) {
-    let (writer, reader) = (place.open().await, place.open().await);
+pub async fn a_reader_sees_one_state_while_others_commit(database: &TestDatabase) {
+    let (writer, reader) = (database.open().await, database.open().await);
     let at = |moment: i64| Changes {
-        definitions: vec![some::definition(moment as u32)],
+        definitions: vec![sample::definition(moment as u32)],
         processes: Vec::from_iter((0..200).map(|n| {
-            let mut process = some::process(n);
+            let mut process = sample::process(n);
             process.registered_at = UnixMillis(moment);
             process.definition = DefinitionId(moment as u32);
             process
@@ -147,27 +153,27 @@ fn check_one_state(changes: &Changes, revision: Revision) {
     assert_eq!(newest, Some(revision.0 as u32));
 }
 
-pub async fn changes_folded_onto_an_earlier_load_equal_a_fresh_load(place: &Place) {
-    let store = place.open().await;
+pub async fn changes_folded_onto_an_earlier_load_equal_a_fresh_load(database: &TestDatabase) {
+    let store = database.open().await;
     let mut random = Random::new(0x5eed);
-    let mut expected = Picture::default();
-    let mut earlier = vec![(Revision(0), Picture::default())];
+    let mut expected = FollowerState::default();
+    let mut earlier = vec![(Revision(0), FollowerState::default())];
     for n in 0..150 {
         let changes = random_changes(&mut random, n as u32);
         let revision = store.commit(Revision(n), &changes).await.unwrap();
-        let changes = known_outcomes_only(&store, changes).await;
+        let changes = with_targets_only(&store, changes).await;
         expected.fold(&with_all_tasks(&store, changes).await);
 
         let loaded = store.load().await.unwrap();
         assert_eq!(loaded.revision, revision);
-        let fresh = Picture::of(&loaded.changes);
+        let fresh = FollowerState::of(&loaded.changes);
         assert!(
             fresh == expected,
             "after {revision}: {fresh:#?}\n{expected:#?}"
         );
 
-        let (since, picture) = &earlier[random.below(earlier.len())];
-        let mut folded = picture.clone();
+        let (since, state) = &earlier[random.below(earlier.len() as u32) as usize];
+        let mut folded = state.clone();
         let (head, changes) = store.changes_since(*since).await.unwrap();
         folded.fold(&changes);
         assert_eq!(head, revision);
@@ -180,8 +186,8 @@ pub async fn changes_folded_onto_an_earlier_load_equal_a_fresh_load(place: &Plac
     }
 }
 
-/// The store drops outcomes without a target, so the expectation does as well.
-async fn known_outcomes_only(store: &store::Store, mut changes: Changes) -> Changes {
+/// Without the outcomes that the store drops because they have no target.
+async fn with_targets_only(store: &store::Store, mut changes: Changes) -> Changes {
     let mut known = Vec::new();
     for row in &changes.outcomes {
         let task = store.task(row.op_id.task).await.unwrap();
@@ -197,7 +203,7 @@ async fn known_outcomes_only(store: &store::Store, mut changes: Changes) -> Chan
     changes
 }
 
-/// A job that goes on again does so with the tasks that it had, which the expectation has forgotten.
+/// With all tasks of reopened jobs, which the expected state has dropped.
 async fn with_all_tasks(store: &store::Store, mut changes: Changes) -> Changes {
     for row in changes.jobs.iter().filter(|row| !row.status.is_over()) {
         let job = store.job(row.id).await.unwrap().unwrap();

@@ -1,23 +1,23 @@
-//! Jobs: what is loaded, what is counted, what is listed, what is forgotten.
+//! Jobs: loading, counts, lists, purges.
 
 use model::change::{Changes, Revision};
 use model::job::{JobAction, JobId, JobStatus, JobTaskRow};
 use model::topology::BusinessId;
 use store::{JobCounts, JobPage, JobSummary, Store, StoredJob};
 
-use crate::picture::Picture;
-use crate::place::Place;
-use crate::some;
+use crate::follower_state::FollowerState;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
 async fn commit(store: &Store, changes: &Changes) {
     let head = store.head().await.unwrap();
     store.commit(head, changes).await.unwrap();
 }
 
-/// The job as it is, in a status.
+/// A job in this status.
 fn becomes(n: u32, status: JobStatus) -> Changes {
     Changes {
-        jobs: vec![some::job(n, status)],
+        jobs: vec![sample::job(n, status)],
         ..Changes::default()
     }
 }
@@ -25,49 +25,49 @@ fn becomes(n: u32, status: JobStatus) -> Changes {
 fn task(job: u32, ordinal: u32, status: JobStatus) -> JobTaskRow {
     JobTaskRow {
         status,
-        ..some::job_task(job, ordinal)
+        ..sample::job_task(job, ordinal)
     }
 }
 
-pub async fn a_job_that_is_over_is_not_loaded_but_still_there(place: &Place) {
-    let store = place.open().await;
-    commit(&store, &some::started(1, 300)).await;
-    commit(&store, &some::started(2, 3)).await;
+pub async fn a_finished_job_is_not_loaded_but_still_readable(database: &TestDatabase) {
+    let store = database.open().await;
+    commit(&store, &sample::started(1, 300)).await;
+    commit(&store, &sample::started(2, 3)).await;
     commit(&store, &becomes(1, JobStatus::Failed)).await;
-    assert_eq!(store.load().await.unwrap().changes, some::started(2, 3));
+    assert_eq!(store.load().await.unwrap().changes, sample::started(2, 3));
     let expected = StoredJob {
-        job: some::job(1, JobStatus::Failed),
-        tasks: some::started(1, 300).job_tasks,
+        job: sample::job(1, JobStatus::Failed),
+        tasks: sample::started(1, 300).job_tasks,
     };
     assert_eq!(store.job(JobId(1)).await.unwrap(), Some(expected));
     assert_eq!(store.job(JobId(3)).await.unwrap(), None);
 }
 
-pub async fn a_job_that_goes_on_again_comes_with_all_its_tasks(place: &Place) {
-    let store = place.open().await;
-    commit(&store, &some::started(1, 300)).await;
+pub async fn a_reopened_job_is_followed_with_all_its_tasks(database: &TestDatabase) {
+    let store = database.open().await;
+    commit(&store, &sample::started(1, 300)).await;
     commit(&store, &becomes(1, JobStatus::Failed)).await;
     let again = Changes {
         job_tasks: vec![task(1, 7, JobStatus::Running)],
         ..becomes(1, JobStatus::Running)
     };
     commit(&store, &again).await;
-    let mut expected = some::started(1, 300);
+    let mut expected = sample::started(1, 300);
     expected.job_tasks[7] = task(1, 7, JobStatus::Running);
     assert_eq!(store.load().await.unwrap().changes, expected);
     let (_, changes) = store.changes_since(Revision(2)).await.unwrap();
     assert_eq!(changes, expected);
-    // One that merely goes on tells what is new.
+    // A job that was open before is followed with its changed tasks only.
     commit(&store, &again).await;
     let (_, changes) = store.changes_since(Revision(3)).await.unwrap();
     assert_eq!(changes, again);
 }
 
-pub async fn tasks_are_counted_by_status_however_often_they_are_written(place: &Place) {
-    let store = place.open().await;
-    commit(&store, &some::started(1, 2000)).await;
-    commit(&store, &some::started(2, 3)).await;
-    commit(&store, &some::started(1, 2000)).await;
+pub async fn tasks_are_counted_by_status_however_often_they_are_written(database: &TestDatabase) {
+    let store = database.open().await;
+    commit(&store, &sample::started(1, 2000)).await;
+    commit(&store, &sample::started(2, 3)).await;
+    commit(&store, &sample::started(1, 2000)).await;
     let ended = Changes {
         job_tasks: [
             task(1, 5, JobStatus::Failed),
@@ -98,15 +98,15 @@ pub async fn tasks_are_counted_by_status_however_often_they_are_written(place: &
     assert_eq!(counts, [second, first]);
 }
 
-pub async fn a_task_without_a_job_is_dropped(place: &Place) {
-    let store = place.open().await;
+pub async fn a_task_without_a_job_is_dropped(database: &TestDatabase) {
+    let store = database.open().await;
     let stranger = Changes {
-        job_tasks: some::started(9, 3).job_tasks,
-        ..some::started(1, 0)
+        job_tasks: sample::started(9, 3).job_tasks,
+        ..sample::started(1, 0)
     };
     commit(&store, &stranger).await;
     let (_, changes) = store.changes_since(Revision(0)).await.unwrap();
-    assert_eq!(changes, some::started(1, 0));
+    assert_eq!(changes, sample::started(1, 0));
 }
 
 fn all() -> JobPage {
@@ -116,10 +116,10 @@ fn all() -> JobPage {
     }
 }
 
-pub async fn jobs_are_listed_newest_first_in_pages(place: &Place) {
-    let store = place.open().await;
+pub async fn jobs_are_listed_newest_first_in_pages(database: &TestDatabase) {
+    let store = database.open().await;
     for n in [3, 1, 5, 2, 4] {
-        commit(&store, &some::started(n, n)).await;
+        commit(&store, &sample::started(n, n)).await;
     }
     let mut page = JobPage { limit: 2, ..all() };
     let mut seen = Vec::new();
@@ -130,7 +130,7 @@ pub async fn jobs_are_listed_newest_first_in_pages(place: &Place) {
         seen.extend(jobs);
     }
     let expected = [5, 4, 3, 2, 1].map(|n| JobSummary {
-        job: some::job(n, JobStatus::Running),
+        job: sample::job(n, JobStatus::Running),
         counts: JobCounts {
             pending: n,
             ..JobCounts::default()
@@ -139,8 +139,8 @@ pub async fn jobs_are_listed_newest_first_in_pages(place: &Place) {
     assert_eq!(seen, expected);
 }
 
-pub async fn jobs_are_filtered_by_everything_at_once(place: &Place) {
-    let store = place.open().await;
+pub async fn jobs_are_filtered_by_everything_at_once(database: &TestDatabase) {
+    let store = database.open().await;
     for n in 1..=60 {
         let status = [JobStatus::Running, JobStatus::Failed][n as usize / 30 % 2];
         commit(&store, &becomes(n, status)).await;
@@ -162,27 +162,27 @@ pub async fn jobs_are_filtered_by_everything_at_once(place: &Place) {
     assert_eq!(found(page).await, [0; 0]);
 }
 
-pub async fn old_jobs_go_when_they_are_over_and_their_ids_are_not_used_again(place: &Place) {
-    let store = place.open().await;
+pub async fn old_finished_jobs_are_purged_and_their_ids_are_not_reused(database: &TestDatabase) {
+    let store = database.open().await;
     assert_eq!(store.last_job_id().await.unwrap(), JobId(0));
     // More tasks than one transaction deletes.
     for (n, n_tasks) in [(1, 12_000), (2, 3), (3, 3), (4, 0)] {
-        commit(&store, &some::started(n, n_tasks)).await;
+        commit(&store, &sample::started(n, n_tasks)).await;
     }
     for n in [1, 3, 4] {
         commit(&store, &becomes(n, JobStatus::Succeeded)).await;
     }
-    store.purge_jobs(some::moment(4)).await.unwrap();
+    store.purge_jobs(sample::moment(4)).await.unwrap();
     let left = store.jobs(&all()).await.unwrap();
     let left = Vec::from_iter(left.iter().map(|job| job.job.id.0));
     assert_eq!(left, [4, 2]);
     assert_eq!(store.job(JobId(1)).await.unwrap(), None);
     let (_, changes) = store.changes_since(Revision(0)).await.unwrap();
     let loaded = store.load().await.unwrap().changes;
-    assert_eq!(Picture::of(&changes), Picture::of(&loaded));
+    assert_eq!(FollowerState::of(&changes), FollowerState::of(&loaded));
 
-    store.purge_jobs(some::moment(99)).await.unwrap();
+    store.purge_jobs(sample::moment(99)).await.unwrap();
     assert_eq!(store.jobs(&all()).await.unwrap().len(), 1);
     assert_eq!(store.last_job_id().await.unwrap(), JobId(4));
-    assert_eq!(store.load().await.unwrap().changes, some::started(2, 3));
+    assert_eq!(store.load().await.unwrap().changes, sample::started(2, 3));
 }

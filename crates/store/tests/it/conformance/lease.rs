@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use crate::place::Place;
+use crate::test_database::TestDatabase;
 
 const LONG: Duration = Duration::from_secs(3600);
 const OVER_AT_ONCE: Duration = Duration::ZERO;
 
-pub async fn one_at_a_time_holds_a_lease(place: &Place) {
-    let (one, other) = (place.open().await, place.open().await);
+pub async fn one_replica_at_a_time_holds_a_lease(database: &TestDatabase) {
+    let (one, other) = (database.open().await, database.open().await);
     assert!(one.take_lease("work", 1, LONG).await.unwrap());
     assert!(!other.take_lease("work", u64::MAX, LONG).await.unwrap());
     assert!(one.take_lease("work", 1, LONG).await.unwrap());
@@ -21,8 +21,8 @@ pub async fn one_at_a_time_holds_a_lease(place: &Place) {
     assert!(!one.take_lease("other work", 1, LONG).await.unwrap());
 }
 
-pub async fn a_lease_that_ran_out_or_was_released_goes_to_the_next(place: &Place) {
-    let store = place.open().await;
+pub async fn an_expired_or_released_lease_can_be_taken(database: &TestDatabase) {
+    let store = database.open().await;
     assert!(store.take_lease("work", 1, OVER_AT_ONCE).await.unwrap());
     assert!(store.take_lease("work", 2, LONG).await.unwrap());
     assert!(!store.take_lease("work", 1, LONG).await.unwrap());
@@ -33,8 +33,8 @@ pub async fn a_lease_that_ran_out_or_was_released_goes_to_the_next(place: &Place
     assert!(!store.take_lease("work", 2, LONG).await.unwrap());
 }
 
-pub async fn of_many_who_race_for_a_lease_one_has_it(place: &Place) {
-    let (one, other) = (place.open().await, place.open().await);
+pub async fn one_of_many_racing_replicas_gets_a_lease(database: &TestDatabase) {
+    let (one, other) = (database.open().await, database.open().await);
     let racers = Vec::from_iter((0..8).map(|holder| {
         let store = [&one, &other][holder as usize % 2].clone();
         tokio::spawn(async move { store.take_lease("work", holder, LONG).await.unwrap() })

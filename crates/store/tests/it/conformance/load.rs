@@ -1,20 +1,20 @@
-//! What a starting server gets.
+//! What a starting server loads.
 
 use model::change::{Changes, Revision};
 use store::{Loaded, Store};
 
-use crate::place::Place;
-use crate::some;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
-pub async fn a_new_store_is_empty_and_at_revision_0(place: &Place) {
-    let store = place.open().await;
+pub async fn a_new_store_is_empty_and_at_revision_0(database: &TestDatabase) {
+    let store = database.open().await;
     assert_eq!(store.load().await.unwrap(), Loaded::default());
     assert_eq!(store.head().await.unwrap(), Revision(0));
 }
 
-pub async fn replicas_that_open_a_new_store_at_once_share_it(place: &Place) {
+pub async fn replicas_that_open_a_new_store_at_once_share_it(database: &TestDatabase) {
     let opening = (0..6).map(|_| {
-        let url = place.url();
+        let url = database.url();
         tokio::spawn(async move { Store::open(&url).await.unwrap() })
     });
     for (n, opening) in (0..).zip(Vec::from_iter(opening)) {
@@ -24,40 +24,40 @@ pub async fn replicas_that_open_a_new_store_at_once_share_it(place: &Place) {
     }
 }
 
-pub async fn everything_reads_back_as_it_was_written(place: &Place) {
-    let store = place.open().await;
+pub async fn everything_reads_back_as_it_was_written(database: &TestDatabase) {
+    let store = database.open().await;
     let revision = store
-        .commit(Revision(0), &some::everything())
+        .commit(Revision(0), &sample::everything())
         .await
         .unwrap();
     let loaded = store.load().await.unwrap();
     assert_eq!(loaded.revision, revision);
-    assert_eq!(loaded.changes, some::everything());
+    assert_eq!(loaded.changes, sample::everything());
 }
 
-pub async fn everything_is_still_there_after_closing_and_opening(place: &Place) {
-    let store = place.open().await;
+pub async fn everything_survives_closing_and_opening(database: &TestDatabase) {
+    let store = database.open().await;
     store
-        .commit(Revision(0), &some::everything())
+        .commit(Revision(0), &sample::everything())
         .await
         .unwrap();
     store.save_status(&[(3, vec![1])]).await.unwrap();
     let before = store.load().await.unwrap();
     store.close().await;
-    assert_eq!(place.open().await.load().await.unwrap(), before);
+    assert_eq!(database.open().await.load().await.unwrap(), before);
 }
 
-pub async fn audit_and_events_are_not_loaded(place: &Place) {
-    let store = place.open().await;
-    let mut changes = some::everything();
-    changes.audit = vec![some::audit(1)];
-    changes.events = vec![some::event(1, 1)];
+pub async fn audit_and_events_are_not_loaded(database: &TestDatabase) {
+    let store = database.open().await;
+    let mut changes = sample::everything();
+    changes.audit = vec![sample::audit(1)];
+    changes.events = vec![sample::event(1, 1)];
     store.commit(Revision(0), &changes).await.unwrap();
-    assert_eq!(store.load().await.unwrap().changes, some::everything());
+    assert_eq!(store.load().await.unwrap().changes, sample::everything());
 }
 
-pub async fn the_last_status_of_each_shard_is_loaded(place: &Place) {
-    let store = place.open().await;
+pub async fn the_last_status_of_each_shard_is_loaded(database: &TestDatabase) {
+    let store = database.open().await;
     let save = async |shards: &[(u32, Vec<u8>)]| store.save_status(shards).await.unwrap();
     save(&[
         (1, vec![0, 255]),
@@ -71,8 +71,8 @@ pub async fn the_last_status_of_each_shard_is_loaded(place: &Place) {
     assert_eq!(loaded.revision, Revision(0), "status takes no revision");
 }
 
-pub async fn a_closed_store_says_that_it_is_unavailable(place: &Place) {
-    let store = place.open().await;
+pub async fn a_closed_store_is_unavailable(database: &TestDatabase) {
+    let store = database.open().await;
     store.close().await;
     let refused = store.load().await.unwrap_err();
     assert!(

@@ -1,13 +1,13 @@
-//! The mailbox between replicas.
+//! Mail between replicas.
 
 use std::time::Duration;
 
 use store::Store;
 
-use crate::place::Place;
+use crate::test_database::TestDatabase;
 
-pub async fn letters_are_read_by_all_but_their_sender_in_order(place: &Place) {
-    let (one, other) = (place.open().await, place.open().await);
+pub async fn mail_is_read_by_all_but_its_sender_in_order(database: &TestDatabase) {
+    let (one, other) = (database.open().await, database.open().await);
     assert_eq!(one.last_mail().await.unwrap(), 0);
     let bodies = [b"a".to_vec(), Vec::new(), vec![0, 255]];
     one.send_mail(1, &bodies).await.unwrap();
@@ -23,46 +23,46 @@ pub async fn letters_are_read_by_all_but_their_sender_in_order(place: &Place) {
     assert_eq!(one.mail_after(4, 2, 99).await.unwrap(), []);
 }
 
-pub async fn readers_miss_no_letter_of_senders_that_race(place: &Place) {
+pub async fn readers_miss_no_mail_of_racing_senders(database: &TestDatabase) {
     const N_SENDERS: u64 = 4;
-    const N_LETTERS: u64 = 40;
-    let store = place.open().await;
+    const N_MESSAGES: u64 = 40;
+    let store = database.open().await;
     let senders = Vec::from_iter((0..N_SENDERS).map(|sender| {
         let store = store.clone();
         tokio::spawn(async move {
-            for n in 0..N_LETTERS {
+            for n in 0..N_MESSAGES {
                 let bodies = vec![vec![0; n as usize]; 1 + n as usize % 3];
                 store.send_mail(sender, &bodies).await.unwrap();
             }
         })
     }));
-    let per_sender: u64 = (0..N_LETTERS).map(|n| 1 + n % 3).sum();
+    let per_sender: u64 = (0..N_MESSAGES).map(|n| 1 + n % 3).sum();
     let reading = read_through(&store, N_SENDERS * per_sender);
     let seen = tokio::time::timeout(Duration::from_secs(60), reading);
-    let seen = seen.await.expect("no letter is missed");
+    let seen = seen.await.expect("no message is missed");
     assert_eq!(seen, Vec::from_iter(1..=N_SENDERS * per_sender));
     for sender in senders {
         sender.await.unwrap();
     }
 }
 
-/// Reads on from the last letter it saw, as a replica does.
+/// Continues after the last message that it read, as a replica does.
 async fn read_through(store: &Store, last: u64) -> Vec<u64> {
     let mut seen = Vec::new();
     while seen.last() != Some(&last) {
         let after = seen.last().copied().unwrap_or(0);
-        let letters = store.mail_after(after, u64::MAX, 7).await.unwrap();
-        seen.extend(letters.into_iter().map(|(id, _, _)| id));
+        let messages = store.mail_after(after, u64::MAX, 7).await.unwrap();
+        seen.extend(messages.into_iter().map(|(id, _, _)| id));
     }
     seen
 }
 
-pub async fn old_letters_go_and_their_ids_are_not_used_again(place: &Place) {
-    let store = place.open().await;
+pub async fn old_mail_is_purged_and_its_ids_are_not_reused(database: &TestDatabase) {
+    let store = database.open().await;
     store.send_mail(1, &[vec![1], vec![2]]).await.unwrap();
     store.purge_mail(Duration::from_secs(3600)).await.unwrap();
     assert_eq!(store.mail_after(0, 9, 9).await.unwrap().len(), 2);
-    // Older than nothing, from the next millisecond on.
+    // All messages are older than zero from the next millisecond on.
     while !store.mail_after(0, 9, 9).await.unwrap().is_empty() {
         store.purge_mail(Duration::ZERO).await.unwrap();
     }

@@ -1,9 +1,9 @@
-//! Values that are decided once.
+//! Settings, which are written once.
 
-use crate::place::Place;
+use crate::test_database::TestDatabase;
 
-pub async fn a_setting_keeps_its_first_value(place: &Place) {
-    let store = place.open().await;
+pub async fn a_setting_keeps_its_first_value(database: &TestDatabase) {
+    let store = database.open().await;
     assert_eq!(store.setting("ca").await.unwrap(), None);
     assert_eq!(
         store.put_setting_if_absent("ca", &[0, 1]).await.unwrap(),
@@ -16,8 +16,8 @@ pub async fn a_setting_keeps_its_first_value(place: &Place) {
     assert_eq!(store.setting("ca").await.unwrap().unwrap(), [0, 1]);
 }
 
-pub async fn replicas_that_race_for_a_setting_agree(place: &Place) {
-    let (one, other) = (place.open().await, place.open().await);
+pub async fn replicas_that_race_for_a_setting_agree(database: &TestDatabase) {
+    let (one, other) = (database.open().await, database.open().await);
     let racers = (0..16).map(|n| {
         let store = [&one, &other][n as usize % 2].clone();
         tokio::spawn(async move { store.put_setting_if_absent("ca", &[n]).await.unwrap() })

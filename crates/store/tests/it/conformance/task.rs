@@ -1,11 +1,11 @@
-//! Tasks: what is loaded, what is counted, what is read one by one.
+//! Tasks: loading, counts, lists.
 
 use model::Code;
 use model::change::{Changes, Revision};
 use store::{Store, TaskSummary};
 
-use crate::place::Place;
-use crate::some;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
 /// Commits one after the other onto a new store.
 async fn commit_all(store: &Store, all: &[Changes]) {
@@ -15,64 +15,68 @@ async fn commit_all(store: &Store, all: &[Changes]) {
     }
 }
 
-pub async fn an_open_task_is_loaded_with_all_its_targets_and_outcomes(place: &Place) {
-    let store = place.open().await;
-    commit_all(&store, &[some::asked(1, 5), some::ended(1, 1..4, Code::OK)]).await;
-    let mut expected = some::asked(1, 5);
-    expected.outcomes = some::ended(1, 1..4, Code::OK).outcomes;
+pub async fn an_open_task_is_loaded_with_all_its_targets_and_outcomes(database: &TestDatabase) {
+    let store = database.open().await;
+    commit_all(
+        &store,
+        &[sample::asked(1, 5), sample::ended(1, 1..4, Code::OK)],
+    )
+    .await;
+    let mut expected = sample::asked(1, 5);
+    expected.outcomes = sample::ended(1, 1..4, Code::OK).outcomes;
     assert_eq!(store.load().await.unwrap().changes, expected);
 }
 
-pub async fn an_ended_task_is_not_loaded_but_still_there(place: &Place) {
-    let store = place.open().await;
+pub async fn an_ended_task_is_not_loaded_but_still_readable(database: &TestDatabase) {
+    let store = database.open().await;
     let both_at_once = Changes {
-        outcomes: some::ended(2, 0..3, Code::INVALID).outcomes,
-        ..some::asked(2, 3)
+        outcomes: sample::ended(2, 0..3, Code::INVALID).outcomes,
+        ..sample::asked(2, 3)
     };
     let steps = [
-        some::asked(1, 5),
-        some::ended(1, 0..2, Code::OK),
-        some::ended(1, 2..5, Code::OK),
+        sample::asked(1, 5),
+        sample::ended(1, 0..2, Code::OK),
+        sample::ended(1, 2..5, Code::OK),
         both_at_once,
     ];
     commit_all(&store, &steps).await;
     assert_eq!(store.load().await.unwrap().changes, Changes::default());
-    let task = store.task(some::task_id(2)).await.unwrap().unwrap();
+    let task = store.task(sample::task_id(2)).await.unwrap().unwrap();
     assert!(task.targets.iter().all(|(_, outcome)| outcome.is_some()));
 }
 
-pub async fn a_task_is_read_in_the_order_of_its_targets(place: &Place) {
-    let store = place.open().await;
-    let mut asked = some::asked(1, 3000);
+pub async fn a_task_is_read_in_the_order_of_its_targets(database: &TestDatabase) {
+    let store = database.open().await;
+    let mut asked = sample::asked(1, 3000);
     asked.targets.reverse();
     commit_all(
         &store,
-        &[asked, some::asked(2, 2), some::ended(1, 7..8, Code::OK)],
+        &[asked, sample::asked(2, 2), sample::ended(1, 7..8, Code::OK)],
     )
     .await;
-    let task = store.task(some::task_id(1)).await.unwrap().unwrap();
-    assert_eq!(task.task, some::task(1));
+    let task = store.task(sample::task_id(1)).await.unwrap().unwrap();
+    assert_eq!(task.task, sample::task(1));
     for (ordinal, (target, outcome)) in (0..).zip(&task.targets) {
-        assert_eq!(*target, some::target(1, ordinal));
-        let expected = (ordinal == 7).then(|| some::outcome(1, 7, Code::OK).outcome);
+        assert_eq!(*target, sample::target(1, ordinal));
+        let expected = (ordinal == 7).then(|| sample::outcome(1, 7, Code::OK).outcome);
         assert_eq!(*outcome, expected);
     }
     assert_eq!(task.targets.len(), 3000);
-    assert_eq!(store.task(some::task_id(3)).await.unwrap(), None);
+    assert_eq!(store.task(sample::task_id(3)).await.unwrap(), None);
 }
 
-pub async fn a_later_outcome_replaces_an_earlier_one_and_counts_once(place: &Place) {
-    let store = place.open().await;
+pub async fn a_later_outcome_replaces_an_earlier_one_and_counts_once(database: &TestDatabase) {
+    let store = database.open().await;
     let steps = [
-        some::asked(1, 4),
-        some::ended(1, 0..2, Code::TERMINATED),
-        some::ended(1, 1..3, Code::OK),
-        some::ended(1, 1..2, Code::OK),
-        some::asked(1, 4),
+        sample::asked(1, 4),
+        sample::ended(1, 0..2, Code::TERMINATED),
+        sample::ended(1, 1..3, Code::OK),
+        sample::ended(1, 1..2, Code::OK),
+        sample::asked(1, 4),
     ];
     commit_all(&store, &steps).await;
     assert_eq!(counts(&store).await, [(4, 3, 2)]);
-    let task = store.task(some::task_id(1)).await.unwrap().unwrap();
+    let task = store.task(sample::task_id(1)).await.unwrap().unwrap();
     let codes = task
         .targets
         .iter()
@@ -89,28 +93,28 @@ async fn counts(store: &Store) -> Vec<(u32, u32, u32)> {
         .collect()
 }
 
-pub async fn an_outcome_without_a_target_is_dropped(place: &Place) {
-    let store = place.open().await;
+pub async fn an_outcome_without_a_target_is_dropped(database: &TestDatabase) {
+    let store = database.open().await;
     let strangers = Changes {
         outcomes: [
-            some::ended(1, 0..5, Code::OK).outcomes,
-            some::ended(9, 0..2000, Code::OK).outcomes,
+            sample::ended(1, 0..5, Code::OK).outcomes,
+            sample::ended(9, 0..2000, Code::OK).outcomes,
         ]
         .concat(),
         ..Changes::default()
     };
-    commit_all(&store, &[some::asked(1, 3), strangers]).await;
+    commit_all(&store, &[sample::asked(1, 3), strangers]).await;
     assert_eq!(counts(&store).await, [(3, 3, 3)]);
     let (_, changes) = store.changes_since(Revision(1)).await.unwrap();
-    assert_eq!(changes, some::ended(1, 0..3, Code::OK));
+    assert_eq!(changes, sample::ended(1, 0..3, Code::OK));
 }
 
-pub async fn outcomes_of_many_tasks_in_one_commit_are_counted_apart(place: &Place) {
-    let store = place.open().await;
+pub async fn outcomes_of_many_tasks_in_one_commit_are_counted_separately(database: &TestDatabase) {
+    let store = database.open().await;
     for n in 1..=1500 {
-        commit_all(&store, &[some::asked(n, 2)]).await;
+        commit_all(&store, &[sample::asked(n, 2)]).await;
     }
-    let outcomes = (1..=1500).map(|n| some::outcome(n, n % 2, Code(n as i32 % 3)));
+    let outcomes = (1..=1500).map(|n| sample::outcome(n, n % 2, Code(n as i32 % 3)));
     let ended = Changes {
         outcomes: outcomes.collect(),
         ..Changes::default()
@@ -118,17 +122,17 @@ pub async fn outcomes_of_many_tasks_in_one_commit_are_counted_apart(place: &Plac
     commit_all(&store, &[ended]).await;
     let tasks = store.tasks(2000, None).await.unwrap();
     for (n, task) in (1..=1500).rev().zip(&tasks) {
-        assert_eq!(task.task, some::task(n));
+        assert_eq!(task.task, sample::task(n));
         let expected = (2, 1, u32::from(n % 3 == 0));
         assert_eq!((task.n_targets, task.n_ended, task.n_ok), expected);
     }
     assert_eq!(tasks.len(), 1500);
 }
 
-pub async fn tasks_are_listed_newest_first_in_pages(place: &Place) {
-    let store = place.open().await;
+pub async fn tasks_are_listed_newest_first_in_pages(database: &TestDatabase) {
+    let store = database.open().await;
     for n in [3, 1, 5, 2, 4] {
-        commit_all(&store, &[some::asked(n, n)]).await;
+        commit_all(&store, &[sample::asked(n, n)]).await;
     }
     let mut before = None;
     let mut seen = Vec::new();
@@ -139,7 +143,7 @@ pub async fn tasks_are_listed_newest_first_in_pages(place: &Place) {
         seen.extend(page);
     }
     let expected = [5, 4, 3, 2, 1].map(|n| TaskSummary {
-        task: some::task(n),
+        task: sample::task(n),
         n_targets: n,
         n_ended: 0,
         n_ok: 0,

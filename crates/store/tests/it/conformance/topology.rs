@@ -1,20 +1,20 @@
-//! The process view, as far as it is larger or stranger than the rest.
+//! The process view: large tables, and ids with gaps.
 
 use model::change::{Changes, Revision};
 use model::topology::{BkProcessId, ServiceId, TopologyChanges};
 
-use crate::place::Place;
-use crate::some;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
-pub async fn ids_of_the_view_may_have_gaps_of_any_size(place: &Place) {
-    let store = place.open().await;
-    // Enough for several pieces of each, from the smallest id to the largest.
+pub async fn ids_of_the_view_may_have_gaps_of_any_size(database: &TestDatabase) {
+    let store = database.open().await;
+    // Several batches of each, from the smallest id to the largest.
     let ids = || (0..40_000).map(|n| n * 100_000).chain([u32::MAX]);
     let changes = Changes {
         topology: TopologyChanges {
-            services: ids().map(some::service).collect(),
-            processes: ids().map(some::view_process).collect(),
-            programs: ids().step_by(100).map(some::program).collect(),
+            services: ids().map(sample::service).collect(),
+            processes: ids().map(sample::view_process).collect(),
+            programs: ids().step_by(100).map(sample::program).collect(),
             ..TopologyChanges::default()
         },
         ..Changes::default()
@@ -36,8 +36,8 @@ pub async fn ids_of_the_view_may_have_gaps_of_any_size(place: &Place) {
     let (_, since) = store.changes_since(Revision(1)).await.unwrap();
     assert!(since == gone);
     let left = store.load().await.unwrap().changes.topology;
-    assert_eq!(left.services, [some::service(0)]);
-    assert_eq!(left.processes, [some::view_process(0)]);
+    assert_eq!(left.services, [sample::service(0)]);
+    assert_eq!(left.processes, [sample::view_process(0)]);
 
     store
         .purge(model::UnixMillis::NEVER, Revision(2))
@@ -46,10 +46,10 @@ pub async fn ids_of_the_view_may_have_gaps_of_any_size(place: &Place) {
     assert!(store.load().await.unwrap().changes.topology == left);
 }
 
-pub async fn changes_of_many_commits_come_in_their_order(place: &Place) {
-    let store = place.open().await;
+pub async fn changes_of_many_commits_come_in_their_order(database: &TestDatabase) {
+    let store = database.open().await;
     let process = |n: u32, ordinal: u32| {
-        let mut process = some::view_process(n);
+        let mut process = sample::view_process(n);
         process.ordinal = ordinal;
         process
     };

@@ -1,10 +1,10 @@
-//! Webhooks: each knows how far it was told.
+//! Webhooks and their positions.
 
 use model::change::{Changes, Revision};
 use store::Store;
 
-use crate::place::Place;
-use crate::some;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
 async fn put(store: &Store, at: u64, changes: Changes) {
     store.commit(Revision(at), &changes).await.unwrap();
@@ -12,20 +12,20 @@ async fn put(store: &Store, at: u64, changes: Changes) {
 
 fn events(numbers: std::ops::Range<u64>) -> Changes {
     Changes {
-        events: numbers.map(|n| some::event(1, n)).collect(),
+        events: numbers.map(|n| sample::event(1, n)).collect(),
         ..Changes::default()
     }
 }
 
 fn webhook(n: u32) -> Changes {
     Changes {
-        webhooks: vec![some::webhook(n)],
+        webhooks: vec![sample::webhook(n)],
         ..Changes::default()
     }
 }
 
-pub async fn a_webhook_begins_after_the_events_that_were_there(place: &Place) {
-    let store = place.open().await;
+pub async fn a_webhook_begins_after_the_existing_events(database: &TestDatabase) {
+    let store = database.open().await;
     put(&store, 0, webhook(1)).await;
     put(&store, 1, events(0..3)).await;
     put(&store, 2, webhook(2)).await;
@@ -35,11 +35,13 @@ pub async fn a_webhook_begins_after_the_events_that_were_there(place: &Place) {
         let new = store.events_after(from, 100).await.unwrap();
         assert_eq!(new.len(), n_new, "{id}");
     }
-    assert_eq!(store.delivered("nobody").await.unwrap(), None);
+    assert_eq!(store.delivered("unknown").await.unwrap(), None);
 }
 
-pub async fn a_position_only_moves_forward_and_outlives_changes_of_its_webhook(place: &Place) {
-    let store = place.open().await;
+pub async fn a_position_moves_only_forward_and_survives_changes_of_its_webhook(
+    database: &TestDatabase,
+) {
+    let store = database.open().await;
     put(&store, 0, webhook(1)).await;
     put(&store, 1, events(0..5)).await;
     for (save, shows) in [(3, 3), (2, 3), (4, 4)] {
@@ -48,7 +50,7 @@ pub async fn a_position_only_moves_forward_and_outlives_changes_of_its_webhook(p
     }
     put(&store, 2, webhook(1)).await;
     store.close().await;
-    let store = place.open().await;
+    let store = database.open().await;
     assert_eq!(store.delivered("hook1").await.unwrap(), Some(4));
 
     let gone = Changes {

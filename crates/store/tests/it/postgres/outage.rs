@@ -1,4 +1,4 @@
-//! A server that is gone, silent, or back again.
+//! A server that is down, hangs, or restarts.
 
 use std::time::{Duration, Instant};
 
@@ -6,17 +6,17 @@ use model::change::{Changes, Revision};
 use store::{Store, StoreError};
 
 use super::proxy::{Fault, Proxy};
-use crate::place::Place;
+use crate::test_database::TestDatabase;
 
-/// Five seconds, and what a busy machine adds.
+/// Five seconds, with a margin for a busy machine.
 const IN_TIME: Duration = Duration::from_secs(8);
 
 #[tokio::test]
-async fn a_server_that_is_gone_is_unavailable_in_time_and_found_again() {
-    let mut place = Place::postgres();
-    let store = place.open().await;
-    let (head, url) = (store.head().await.unwrap(), place.url());
-    place.server().kill().unwrap();
+async fn calls_fail_in_time_while_the_server_is_down_and_recover() {
+    let mut database = TestDatabase::postgres();
+    let store = database.open().await;
+    let (head, url) = (store.head().await.unwrap(), database.url());
+    database.server().kill().unwrap();
     all_unavailable(&store).await;
     let begun = Instant::now();
     let refused = Store::open(&url).await.unwrap_err();
@@ -25,16 +25,16 @@ async fn a_server_that_is_gone_is_unavailable_in_time_and_found_again() {
         "{refused:?}"
     );
     assert!(begun.elapsed() < IN_TIME);
-    place.server().start_again().unwrap();
-    // At once: no connection of before the outage gets in the way.
+    database.server().start_again().unwrap();
+    // At once: connections from before the outage are not used.
     assert_eq!(store.head().await.unwrap(), head);
     store.commit(head, &Changes::default()).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_server_that_falls_silent_is_unavailable_in_time_and_found_again() {
-    let mut place = Place::postgres();
-    let proxy = Proxy::to(place.server().port()).await;
+async fn calls_fail_in_time_while_the_server_hangs_and_recover() {
+    let mut database = TestDatabase::postgres();
+    let proxy = Proxy::to(database.server().port()).await;
     let store = Store::open(&proxy.url()).await.unwrap();
     store
         .commit(Revision(0), &Changes::default())
@@ -51,16 +51,16 @@ async fn a_server_that_falls_silent_is_unavailable_in_time_and_found_again() {
 }
 
 #[tokio::test]
-async fn restarts_of_the_server_go_unnoticed_between_calls() {
-    let mut place = Place::postgres();
-    let store = place.open().await;
+async fn a_restart_of_the_server_between_calls_is_not_noticed() {
+    let mut database = TestDatabase::postgres();
+    let store = database.open().await;
     for n in 0..3 {
         let head = store.head().await.unwrap();
         store.commit(head, &Changes::default()).await.unwrap();
         store.load().await.unwrap();
         store.tasks(1, None).await.unwrap();
-        place.server().stop().unwrap();
-        place.server().start_again().unwrap();
+        database.server().stop().unwrap();
+        database.server().start_again().unwrap();
         store.tasks(1, None).await.unwrap();
         assert_eq!(store.head().await.unwrap(), Revision(n + 1));
     }
@@ -68,17 +68,17 @@ async fn restarts_of_the_server_go_unnoticed_between_calls() {
 
 /// A replica that stops in the middle of a commit, with the lock that all commits need.
 #[tokio::test]
-async fn a_replica_that_hangs_holds_up_the_others_only_for_a_while() {
-    let mut place = Place::postgres();
-    let proxy = Proxy::to(place.server().port()).await;
+async fn a_replica_that_hangs_in_a_commit_is_cut_off() {
+    let mut database = TestDatabase::postgres();
+    let proxy = Proxy::to(database.server().port()).await;
     let hanging = Store::open(&proxy.url()).await.unwrap();
-    let store = place.open().await;
+    let store = database.open().await;
     proxy.set(Fault::DelayCommit(Duration::from_secs(3600)));
     let stuck = tokio::spawn(async move { hanging.commit(Revision(0), &Changes::default()).await });
     while proxy.fault() != Fault::None {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    // What only reads does not wait at all.
+    // Reads do not wait.
     assert_eq!(store.load().await.unwrap().revision, Revision(0));
     let committed = store.commit(Revision(0), &Changes::default()).await;
     assert_eq!(committed.unwrap(), Revision(1));

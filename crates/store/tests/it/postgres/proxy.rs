@@ -1,4 +1,4 @@
-//! A network between the store and its server that can be broken in chosen ways.
+//! A proxy between the store and its server that injects faults.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// What goes wrong. What concerns a commit goes wrong with the next one only.
+/// A fault. Those of a commit affect only the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,
     /// The commit arrives, its answer does not.
     LoseAnswer,
-    /// The same, and from then on nothing arrives any more.
+    /// The same, and nothing arrives afterwards.
     LoseAnswerAndFallSilent,
-    /// The connection is cut before the commit arrives.
+    /// The connection is closed before the commit arrives.
     LoseCommit,
-    /// The connection is cut, and yet the commit arrives, later.
+    /// The connection is closed, but the commit arrives later.
     DelayCommit(Duration),
-    /// Nothing is cut, but nothing arrives any more.
+    /// The connection stays open, but nothing arrives any more.
     Silence,
 }
 
@@ -35,7 +35,7 @@ impl Proxy {
         let faults = fault.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(carry(client, server_port, faults.clone()));
+                tokio::spawn(forward(client, server_port, faults.clone()));
             }
         });
         Self { port, fault }
@@ -54,8 +54,8 @@ impl Proxy {
     }
 }
 
-/// Carries bytes both ways until either side ends, or the fault comes.
-async fn carry(
+/// Forwards bytes in both directions until either side ends, or until a fault.
+async fn forward(
     mut client: TcpStream,
     server_port: u16,
     fault: watch::Sender<Fault>,

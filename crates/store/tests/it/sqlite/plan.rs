@@ -1,14 +1,14 @@
-//! Which way SQLite goes through its tables.
+//! The query plans of SQLite.
 
 use sqlx::AssertSqlSafe;
 
 use super::raw;
-use crate::place::Place;
+use crate::test_database::TestDatabase;
 
 #[tokio::test]
-async fn big_tables_are_read_through_their_indexes() {
-    let place = Place::sqlite();
-    place.open().await.close().await;
+async fn large_tables_are_read_by_their_indexes() {
+    let database = TestDatabase::sqlite();
+    database.open().await.close().await;
     for (statement, wanted) in [
         (
             "SELECT id, body FROM commit_log WHERE id >= 5 AND id < 9 ORDER BY id",
@@ -71,18 +71,18 @@ async fn big_tables_are_read_through_their_indexes() {
             "events_at",
         ),
     ] {
-        let plan = plan(&place, statement).await;
+        let plan = plan(&database, statement).await;
         assert!(plan.contains(wanted), "{statement}\n{plan}");
         let is_sorted = plan.contains("TEMP B-TREE FOR ORDER BY");
         assert!(!is_sorted, "{statement}\n{plan}");
     }
 }
 
-/// Each filter has an index that holds its events in the order of time: a page costs what a page holds.
+/// Each filter has an index with its events in the order of time, so a page reads no more than its rows.
 #[tokio::test]
 async fn pages_of_events_are_read_in_order_and_never_sorted() {
-    let place = Place::sqlite();
-    place.open().await.close().await;
+    let database = TestDatabase::sqlite();
+    database.open().await.close().await;
     for (filter, wanted) in [
         ("", "events_at"),
         (" AND at >= 3", "events_at"),
@@ -99,7 +99,7 @@ async fn pages_of_events_are_read_in_order_and_never_sorted() {
         let statement = format!(
             "SELECT id, host, body FROM events WHERE (at, id) < (9, 9){filter} ORDER BY at DESC, id DESC LIMIT 9"
         );
-        let plan = plan(&place, &statement).await;
+        let plan = plan(&database, &statement).await;
         assert!(
             plan.contains(&format!("INDEX {wanted} ")),
             "{filter}\n{plan}"
@@ -111,8 +111,8 @@ async fn pages_of_events_are_read_in_order_and_never_sorted() {
 /// Each batch begins where the last one ended, without a scan of the rows before it or a sort.
 #[tokio::test]
 async fn batches_of_a_table_are_read_in_order_and_never_sorted() {
-    let place = Place::sqlite();
-    place.open().await.close().await;
+    let database = TestDatabase::sqlite();
+    database.open().await.close().await;
     for (table, condition, wanted) in [
         (
             "services",
@@ -134,17 +134,17 @@ async fn batches_of_a_table_are_read_in_order_and_never_sorted() {
             "SELECT string_agg(packed, '') FROM (SELECT concat_ws(' ', 1) || ' ' AS packed FROM {table} \
              WHERE {condition} LIMIT 9) AS batch"
         );
-        let plan = plan(&place, &statement).await;
+        let plan = plan(&database, &statement).await;
         assert!(plan.contains(wanted), "{condition}\n{plan}");
         assert!(!plan.contains("TEMP B-TREE"), "{condition}\n{plan}");
     }
 }
 
-/// A page of jobs is read from the newest on, whatever it is filtered by.
+/// A page of jobs is read from the newest on, with any filter.
 #[tokio::test]
 async fn pages_of_jobs_are_read_in_order_and_never_sorted() {
-    let place = Place::sqlite();
-    place.open().await.close().await;
+    let database = TestDatabase::sqlite();
+    database.open().await.close().await;
     for (filter, wanted) in [
         ("", "INTEGER PRIMARY KEY (rowid<?)"),
         (
@@ -159,14 +159,14 @@ async fn pages_of_jobs_are_read_in_order_and_never_sorted() {
         let statement = format!(
             "SELECT body FROM jobs WHERE gone = 0 AND id < 9{filter} ORDER BY id DESC LIMIT 9"
         );
-        let plan = plan(&place, &statement).await;
+        let plan = plan(&database, &statement).await;
         assert!(plan.contains(wanted), "{filter}\n{plan}");
         assert!(!plan.contains("TEMP B-TREE"), "{filter}\n{plan}");
     }
 }
 
-async fn plan(place: &Place, statement: &str) -> String {
-    let mut conn = raw(place).await;
+async fn plan(database: &TestDatabase, statement: &str) -> String {
+    let mut conn = raw(database).await;
     let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
     let steps: Vec<(i64, i64, i64, String)> =
         sqlx::query_as(explain).fetch_all(&mut conn).await.unwrap();

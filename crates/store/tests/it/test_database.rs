@@ -1,4 +1,4 @@
-//! Where a test keeps its store: a place of its own that vanishes with it.
+//! A database for one test, which is removed with it.
 
 use std::path::PathBuf;
 
@@ -6,23 +6,23 @@ use engines::Postgres;
 use store::Store;
 use tempfile::TempDir;
 
-pub struct Place {
+pub struct TestDatabase {
     url: String,
-    kept_by: KeptBy,
+    resource: Resource,
 }
 
-enum KeptBy {
+enum Resource {
     Folder(TempDir),
     Server(Postgres),
 }
 
-impl Place {
+impl TestDatabase {
     pub fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(FILE);
         Self {
             url: format!("sqlite:{}", file.display()),
-            kept_by: KeptBy::Folder(folder),
+            resource: Resource::Folder(folder),
         }
     }
 
@@ -33,7 +33,7 @@ impl Place {
     pub fn on(server: Postgres) -> Self {
         Self {
             url: server.url(),
-            kept_by: KeptBy::Server(server),
+            resource: Resource::Server(server),
         }
     }
 
@@ -41,22 +41,22 @@ impl Place {
         self.url.clone()
     }
 
-    /// Of SQLite.
+    /// The file of SQLite.
     pub fn file(&self) -> PathBuf {
-        match &self.kept_by {
-            KeptBy::Folder(folder) => folder.path().join(FILE),
-            KeptBy::Server(_) => panic!("PostgreSQL has no file"),
+        match &self.resource {
+            Resource::Folder(folder) => folder.path().join(FILE),
+            Resource::Server(_) => panic!("PostgreSQL has no file"),
         }
     }
 
     pub fn server(&mut self) -> &mut Postgres {
-        match &mut self.kept_by {
-            KeptBy::Folder(_) => panic!("SQLite has no server"),
-            KeptBy::Server(server) => server,
+        match &mut self.resource {
+            Resource::Folder(_) => panic!("SQLite has no server"),
+            Resource::Server(server) => server,
         }
     }
 
-    /// Every call is one more replica on the same data.
+    /// Every call opens another replica on the same data.
     pub async fn open(&self) -> Store {
         Store::open(&self.url()).await.unwrap()
     }

@@ -1,4 +1,4 @@
-//! What a follower keeps: the plainest possible fold of changes, to compare stores with.
+//! The state of a follower: a simple fold of changes, to compare stores with.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use model::webhook::Webhook;
 use model::{Namespace, OpId, Outcome, TaskId};
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Picture {
+pub struct FollowerState {
     hosts: BTreeMap<HostId, HostRow>,
     names: BTreeMap<NameId, NameRow>,
     definitions: BTreeMap<DefinitionId, DefinitionRow>,
@@ -53,11 +53,11 @@ struct View {
     processes: BTreeMap<BkProcessId, ViewProcessRow>,
 }
 
-impl Picture {
+impl FollowerState {
     pub fn of(changes: &Changes) -> Self {
-        let mut picture = Self::default();
-        picture.fold(changes);
-        picture
+        let mut state = Self::default();
+        state.fold(changes);
+        state
     }
 
     pub fn fold(&mut self, new: &Changes) {
@@ -107,13 +107,13 @@ impl Picture {
         );
         self.webhooks
             .extend(new.webhooks.iter().map(|row| (row.id.clone(), row.clone())));
-        self.forget_ended();
+        self.drop_ended();
         self.view.fold(&new.topology);
         self.fold_jobs(new);
         self.fold_templates(&new.templates);
     }
 
-    /// A job that is over is of no interest in memory.
+    /// Drops finished jobs, as servers do.
     fn fold_jobs(&mut self, new: &Changes) {
         let Self {
             jobs, job_tasks, ..
@@ -144,8 +144,8 @@ impl Picture {
             .retain(|_, row| row.generated.is_some() || row.released.is_some());
     }
 
-    /// A task with no target left to end is of no interest in memory.
-    fn forget_ended(&mut self) {
+    /// Drops tasks whose targets have all ended, as servers do.
+    fn drop_ended(&mut self) {
         let open: Vec<TaskId> = self
             .targets
             .keys()

@@ -1,4 +1,4 @@
-//! Commits whose answer is lost: what was acknowledged is there, what was refused is not, and nothing is there twice.
+//! Commits whose answer is lost: acknowledged ones happened, refused ones did not, and none happened twice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use model::change::{Changes, Revision};
 use store::{AuditPage, Store, StoreError};
 
 use super::proxy::{Fault, Proxy};
-use crate::place::Place;
-use crate::some;
+use crate::sample;
+use crate::test_database::TestDatabase;
 
 #[tokio::test]
-async fn a_commit_whose_answer_was_lost_is_acknowledged_all_the_same() {
-    let mut place = Place::postgres();
-    let proxy = Proxy::to(place.server().port()).await;
+async fn a_commit_with_a_lost_answer_is_acknowledged() {
+    let mut database = TestDatabase::postgres();
+    let proxy = Proxy::to(database.server().port()).await;
     let store = Store::open(&proxy.url()).await.unwrap();
     proxy.set(Fault::LoseAnswer);
     let revision = store.commit(Revision(0), &one(1)).await.unwrap();
@@ -26,9 +26,9 @@ async fn a_commit_whose_answer_was_lost_is_acknowledged_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_commit_that_never_arrived_is_refused_and_can_be_tried_again() {
-    let mut place = Place::postgres();
-    let proxy = Proxy::to(place.server().port()).await;
+async fn a_commit_that_never_arrived_is_refused_and_can_be_retried() {
+    let mut database = TestDatabase::postgres();
+    let proxy = Proxy::to(database.server().port()).await;
     let store = Store::open(&proxy.url()).await.unwrap();
     proxy.set(Fault::LoseCommit);
     let refused = store.commit(Revision(0), &one(1)).await.unwrap_err();
@@ -43,8 +43,8 @@ async fn a_commit_that_never_arrived_is_refused_and_can_be_tried_again() {
 
 #[tokio::test]
 async fn a_commit_that_arrives_late_is_waited_for() {
-    let mut place = Place::postgres();
-    let proxy = Proxy::to(place.server().port()).await;
+    let mut database = TestDatabase::postgres();
+    let proxy = Proxy::to(database.server().port()).await;
     let store = Store::open(&proxy.url()).await.unwrap();
     proxy.set(Fault::DelayCommit(Duration::from_millis(700)));
     assert_eq!(
@@ -55,9 +55,9 @@ async fn a_commit_that_arrives_late_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_commit_that_nobody_can_tell_of_is_in_doubt() {
-    let mut place = Place::postgres();
-    let proxy = Proxy::to(place.server().port()).await;
+async fn a_commit_is_in_doubt_while_the_server_is_unreachable() {
+    let mut database = TestDatabase::postgres();
+    let proxy = Proxy::to(database.server().port()).await;
     let store = Store::open(&proxy.url()).await.unwrap();
     proxy.set(Fault::LoseAnswerAndFallSilent);
     let doubtful = store.commit(Revision(0), &one(1)).await.unwrap_err();
@@ -76,12 +76,12 @@ async fn a_commit_that_nobody_can_tell_of_is_in_doubt() {
 }
 
 #[tokio::test]
-async fn a_commit_that_everybody_has_forgotten_is_in_doubt_and_not_made_again() {
-    let mut place = Place::postgres();
-    let proxy = Proxy::to(place.server().port()).await;
+async fn a_commit_without_its_log_entry_is_in_doubt() {
+    let mut database = TestDatabase::postgres();
+    let proxy = Proxy::to(database.server().port()).await;
     let store = Store::open(&proxy.url()).await.unwrap();
     let forget = "CREATE RULE forget AS ON INSERT TO commit_log DO INSTEAD NOTHING";
-    place.server().execute(forget).unwrap();
+    database.server().execute(forget).unwrap();
     proxy.set(Fault::LoseAnswer);
     let doubtful = store.commit(Revision(0), &one(1)).await.unwrap_err();
     assert!(
@@ -91,20 +91,20 @@ async fn a_commit_that_everybody_has_forgotten_is_in_doubt_and_not_made_again() 
     assert_eq!(written(&store).await, BTreeMap::from([(1, 1)]));
 }
 
-/// The whole server is killed, again and again, in the middle of a stream of commits of two replicas.
+/// The whole server is killed repeatedly during commits of two replicas.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_server_loses_nothing_and_doubles_nothing() {
+async fn a_killed_server_loses_and_repeats_no_commit() {
     const N_KILLS: u32 = 4;
     let options = PostgresOptions {
         fsync: true,
         ..PostgresOptions::default()
     };
-    let mut place = Place::on(Postgres::start_with(options).unwrap());
+    let mut database = TestDatabase::on(Postgres::start_with(options).unwrap());
     let stop = Arc::new(AtomicBool::new(false));
     let n_acknowledged = Arc::new(AtomicU32::new(0));
     let mut replicas = Vec::new();
     for n in [0, 1] {
-        let store = place.open().await;
+        let store = database.open().await;
         let (stop, count) = (stop.clone(), n_acknowledged.clone());
         replicas.push(tokio::spawn(commit_until(stop, store, n, count)));
     }
@@ -113,7 +113,7 @@ async fn a_killed_server_loses_nothing_and_doubles_nothing() {
         while n_acknowledged.load(Ordering::SeqCst) < goal {
             tokio::time::sleep(Duration::from_micros(300)).await;
         }
-        let server = place.server();
+        let server = database.server();
         server.kill().unwrap();
         server.start_again().unwrap();
     }
@@ -122,13 +122,13 @@ async fn a_killed_server_loses_nothing_and_doubles_nothing() {
     for replica in replicas {
         acknowledged.extend(replica.await.unwrap());
     }
-    let store = place.open().await;
+    let store = database.open().await;
     let expected = acknowledged.iter().map(|n| (*n, 1)).collect();
     assert_eq!(written(&store).await, expected);
     assert_eq!(store.head().await.unwrap().0, acknowledged.len() as u64);
 }
 
-/// Every number is tried until it is acknowledged; answers them all.
+/// Commits each number until it is acknowledged; answers them all.
 async fn commit_until(
     stop: Arc<AtomicBool>,
     store: Store,
@@ -158,12 +158,12 @@ async fn commit_until(
     acknowledged
 }
 
-/// A change that leaves a trace each time it is written.
+/// A change that is counted each time it is written.
 fn one(n: u32) -> Changes {
-    let mut audit = some::audit(n);
+    let mut audit = sample::audit(n);
     audit.object = n.to_string();
     Changes {
-        processes: vec![some::process(n)],
+        processes: vec![sample::process(n)],
         audit: vec![audit],
         ..Changes::default()
     }
