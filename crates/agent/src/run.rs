@@ -6,6 +6,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+use futures_util::future::LocalBoxFuture;
 use rcgen::KeyPair;
 use supervisor::ourselves::{hold_hangups, take_hangups};
 use supervisor::{Options, Supervisor};
@@ -134,8 +135,12 @@ impl Signals {
 /// Runs an agent until `stop`, which leaves every process running.
 ///
 /// Needs a thread of its own with a current-thread runtime: the supervisor switches the credentials of its thread.
-pub async fn run_until(config: AgentConfig, stop: CancellationToken) -> Result<(), AgentError> {
-    Box::pin(run_agent(config, stop, None)).await
+/// Boxed, so that this crate compiles the agent's futures once: an `async fn` is compiled by each crate that awaits it.
+pub fn run_until(
+    config: AgentConfig,
+    stop: CancellationToken,
+) -> LocalBoxFuture<'static, Result<(), AgentError>> {
+    Box::pin(run_agent(config, stop, None))
 }
 
 /// `image` is set if the process is nothing but this agent: then the agent can be upgraded, and writes `agent.run`.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bus::{Bus, NatsError};
 use control::{Control, ControlError, FirstKeys};
+use futures_util::future::BoxFuture;
 use store::{Store, StoreError};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -98,7 +99,13 @@ pub struct Running {
 }
 
 /// Starts everything; nothing is left behind when it fails.
-pub async fn start(config: Config) -> Result<Running, BootError> {
+///
+/// Boxed, so that this crate compiles the server's futures once: an `async fn` is compiled by each crate that awaits it.
+pub fn start(config: Config) -> BoxFuture<'static, Result<Running, BootError>> {
+    Box::pin(start_parts(config))
+}
+
+async fn start_parts(config: Config) -> Result<Running, BootError> {
     limits::raise_open_files();
     let data = DataDir::open(&config.data)?;
     let http_listener = listen("the API", config.http)?;
@@ -193,7 +200,11 @@ impl Running {
     }
 
     /// Ends requests and sessions, saves statuses, and closes the bus and the store.
-    pub async fn stop(self) {
+    pub fn stop(self) -> BoxFuture<'static, ()> {
+        Box::pin(self.stop_parts())
+    }
+
+    async fn stop_parts(self) {
         self.stop_listeners.send_replace(true);
         let listeners = async { tokio::join!(self.http_task, self.agents_task, self.senders_task) };
         if tokio::time::timeout(STOP_TIMEOUT, listeners).await.is_err() {

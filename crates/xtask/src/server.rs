@@ -22,6 +22,10 @@ pub(crate) struct Server {
     pub(crate) agents: SocketAddr,
 }
 
+/// The packages of all programs that benchmarks and the soak test run. Always built together: cargo unites the features of
+/// one build's packages, so another set would compile most dependencies again.
+pub(crate) const PROGRAMS: [&str; 3] = ["cli", "agent", "testkit"];
+
 /// Builds the release binaries of these packages.
 pub(crate) fn build(packages: &[&str]) -> anyhow::Result<()> {
     let mut cargo = Command::new(env!("CARGO"));

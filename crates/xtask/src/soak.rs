@@ -32,7 +32,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    server::build(&["cli", "agent", "testkit"])?;
+    server::build(&server::PROGRAMS)?;
     let soak = server::binaries()?.join("soak");
     let mut command = Command::new(&soak);
     let numbers = [

@@ -60,7 +60,7 @@ fn the_files_secret_is_not_told_to_another_server() {
     std::fs::create_dir_all(&data).unwrap();
     let saved = "url = \"http://127.0.0.1:7100\"\napp_code = \"a\"\napp_secret = \"s\"\n";
     std::fs::write(data.join("cli.toml"), saved).unwrap();
-    let ran = command.env("MUSTER_DATA", "").as_ordinary_user().run();
+    let ran = command.env("MUSTER_DATA", "").by_ordinary_user().run();
     assert_eq!(ran.code, 3);
     assert!(
         ran.stderr

@@ -79,7 +79,7 @@ impl Muster {
     }
 
     /// Runs as a user other than root. A test that runs as root keeps the capability to reach the program and the files.
-    pub(crate) fn as_ordinary_user(mut self) -> Self {
+    pub(crate) fn by_ordinary_user(mut self) -> Self {
         if geteuid().is_root() {
             let mut wrapped = Command::new("setpriv");
             wrapped

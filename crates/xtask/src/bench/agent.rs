@@ -59,12 +59,14 @@ pub(crate) struct Args {
     quick: bool,
 }
 
+/// Configures a supervisor for so many sleepers and starts it.
+type Start = Box<dyn Fn(&Sandbox, usize) -> anyhow::Result<Started>>;
+
 /// A supervisor to compare.
 struct Peer {
     name: &'static str,
     package: Package,
-    /// Configures it for so many sleepers and starts it.
-    start: Box<dyn Fn(&Sandbox, usize) -> anyhow::Result<Started>>,
+    start: Start,
 }
 
 impl Peer {
@@ -157,7 +159,7 @@ fn paths(given: Option<&Path>) -> anyhow::Result<BenchPaths> {
     let binaries = match given {
         Some(binaries) => binaries.canonicalize()?,
         None => {
-            server::build(&["cli", "agent"])?;
+            server::build(&server::PROGRAMS)?;
             built.clone()
         }
     };

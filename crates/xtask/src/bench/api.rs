@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    server::build(&["cli"])?;
+    server::build(&server::PROGRAMS)?;
     let binaries = server::binaries()?;
     let data = tempfile::tempdir()?;
     let (mut server, _) = Server::start(&binaries, data.path())?;

@@ -65,7 +65,7 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if !args.built {
-        server::build(&["cli", "testkit"])?;
+        server::build(&server::PROGRAMS)?;
     }
     interrupt::watch()?;
     let mut table = Table::new(["what", "measured", "aim"]);

@@ -77,7 +77,7 @@ fn questions(n_hosts: usize) -> Vec<(&'static str, Value)> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    server::build(&["cli"])?;
+    server::build(&server::PROGRAMS)?;
     let mut columns = Vec::new();
     for n_processes in &args.processes {
         eprintln!("{} processes …", thousands(*n_processes as f64));

@@ -1,0 +1,5 @@
+//! Rules about the workspace itself.
+
+#![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
+
+mod dependencies;
