@@ -18,7 +18,8 @@ mod row;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::response::Response;
-use model::access::Caller;
+use model::access::{Caller, Permission};
+use model::topology::BusinessId;
 use serde::Serialize;
 
 use super::front::ResponseRecord;
@@ -32,6 +33,16 @@ const DIALECT: &str = "gsekit";
 struct RequestContext<'a> {
     http: &'a HttpState,
     caller: &'a Caller,
+}
+
+impl RequestContext<'_> {
+    /// The business of the request, which the caller must be allowed to view.
+    fn viewed_business(&self, request: &RawRequest) -> Result<BusinessId, Refusal> {
+        let business = request.business()?;
+        let control = &self.http.control;
+        control.check(self.caller, Permission::View, business)?;
+        Ok(business)
+    }
 }
 
 /// Responds to any request under the prefixes of the dialect.

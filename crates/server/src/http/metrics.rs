@@ -223,7 +223,7 @@ fn write_figures(out: &mut String, figures: &Figures) {
         line(out, format_args!("{name}{{kind=\"{kind}\"}} {n}"));
     }
     let name = "muster_webhook_deliveries_total";
-    let help = "Attempts to tell a webhook of an event, by result.";
+    let help = "Attempts to deliver an event to a webhook, by result.";
     head(out, name, "counter", help);
     for (id, health) in &figures.webhooks {
         for (result, n) in [("ok", health.n_delivered), ("failed", health.n_failed)] {

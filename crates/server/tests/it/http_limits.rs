@@ -160,7 +160,7 @@ async fn begin(address: SocketAddr) -> TcpStream {
     let head = b"POST /v2/gse/get_proc_status/ HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n";
     // The connection may be closed before or after this is written.
     let _ = stream.write_all(head).await;
-    // The server says this when it reads the body, so the request is under way by then.
+    // The server sends this when it reads the body, so the request is under way by then.
     let mut go_on = [0; 25];
     if stream.read_exact(&mut go_on).await.is_ok() {
         assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");

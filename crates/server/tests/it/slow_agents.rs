@@ -41,6 +41,14 @@ async fn connection(rig: &Rig) -> (DuplexStream, JoinHandle<Result<(), Connectio
     (near, serving)
 }
 
+/// A server with an enrolled [`HOST`].
+async fn enrolled() -> Rig {
+    let rig = Rig::new().await;
+    let host: Host = HOST.parse().unwrap();
+    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    rig
+}
+
 /// Registers more than the buffer of a connection holds.
 async fn register(rig: &Rig) {
     for n in 0..10 {
@@ -68,9 +76,7 @@ async fn until_up(rig: &Rig) {
 
 #[tokio::test]
 async fn an_agent_that_does_not_read_is_disconnected_and_delays_no_other() {
-    let rig = Rig::new().await;
-    let host: Host = HOST.parse().unwrap();
-    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    let rig = enrolled().await;
     let good = rig.agent("0:10.0.0.8").await;
     register(&rig).await;
     let (unread, serving) = connection(&rig).await;
@@ -102,9 +108,7 @@ async fn an_agent_that_does_not_read_is_disconnected_and_delays_no_other() {
 
 #[tokio::test]
 async fn a_silent_agent_is_disconnected() {
-    let rig = Rig::new().await;
-    let host: Host = HOST.parse().unwrap();
-    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    let rig = enrolled().await;
     let (_silent, serving) = connection(&rig).await;
     until_up(&rig).await;
     tokio::time::pause();
@@ -116,9 +120,7 @@ async fn a_silent_agent_is_disconnected() {
 /// Responses wait in no queue: the server reads nothing more until they are read.
 #[tokio::test]
 async fn an_agent_that_writes_and_does_not_read_gets_backpressure() {
-    let rig = Rig::new().await;
-    let host: Host = HOST.parse().unwrap();
-    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    let rig = enrolled().await;
     register(&rig).await;
     let (flood, serving) = connection(&rig).await;
     until_up(&rig).await;
@@ -174,9 +176,7 @@ fn longest_silence(mut times: Vec<Instant>) -> Duration {
 /// Agents of earlier versions send no heartbeat while they report.
 #[tokio::test]
 async fn an_agent_that_only_reports_gets_keepalives() {
-    let rig = Rig::new().await;
-    let host: Host = HOST.parse().unwrap();
-    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    let rig = enrolled().await;
     let (near, serving) = connection(&rig).await;
     until_up(&rig).await;
     let (read, mut write) = tokio::io::split(near);
@@ -197,9 +197,7 @@ async fn an_agent_that_only_reports_gets_keepalives() {
 
 #[tokio::test]
 async fn a_slow_frame_is_a_sign_of_life_and_gets_keepalives() {
-    let rig = Rig::new().await;
-    let host: Host = HOST.parse().unwrap();
-    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    let rig = enrolled().await;
     let (near, serving) = connection(&rig).await;
     until_up(&rig).await;
     let (read, mut write) = tokio::io::split(near);
@@ -221,9 +219,7 @@ async fn a_slow_frame_is_a_sign_of_life_and_gets_keepalives() {
 /// The agent takes minutes for one batch of frames, and reads some of it all the time.
 #[tokio::test]
 async fn an_agent_that_reads_slowly_gets_every_frame() {
-    let rig = Rig::new().await;
-    let host: Host = HOST.parse().unwrap();
-    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    let rig = enrolled().await;
     register(&rig).await;
     let (near, serving) = connection(&rig).await;
     until_up(&rig).await;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use fleet::view::View;
 use model::UnixMillis;
-use model::access::Permission;
 use model::config_template::{Binding, TemplateRow};
 use serde::Serialize;
 
@@ -16,11 +15,7 @@ pub(crate) async fn config_template_list(
     context: &RequestContext<'_>,
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
-    let business = request.business()?;
-    context
-        .http
-        .control
-        .check(context.caller, Permission::View, business)?;
+    let business = context.viewed_business(&request)?;
     let (start, limit) = request.page_or_first()?;
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let term = request.search.to_text();

@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use model::access::Permission;
 use model::scope::{ProcessStatus, Selection, SortOrder, ViewFilter, bounded, distinct};
 use model::topology::BusinessId;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -17,11 +16,7 @@ pub(crate) async fn process_status(
     context: &RequestContext<'_>,
     mut request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
-    let business = request.business()?;
-    context
-        .http
-        .control
-        .check(context.caller, Permission::View, business)?;
+    let business = context.viewed_business(&request)?;
     let (start, limit) = request.page()?;
     let fields = Fields::of(request.fields.take().as_deref());
     let filter = filter(business, request)?;

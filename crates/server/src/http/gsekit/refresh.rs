@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use model::access::Permission;
 use serde::Serialize;
 
 use super::refusal::Refusal;
@@ -31,11 +30,7 @@ pub(crate) async fn sync_process_status(
     context: &RequestContext<'_>,
     request: RawRequest,
 ) -> Result<Vec<u8>, Refusal> {
-    let business = request.business()?;
-    context
-        .http
-        .control
-        .check(context.caller, Permission::View, business)?;
+    context.viewed_business(&request)?;
     let began = Instant::now();
     Ok(success(SyncTime {
         cost_time: began.elapsed().as_secs_f64(),

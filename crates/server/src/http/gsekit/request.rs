@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 use crate::http::job_options::RawJobOptions;
 use crate::http::json::Scalar;
 
-/// The largest page, however much is asked for.
+/// The largest page, whatever size is requested.
 const MAX_PAGESIZE: i64 = 1000;
 /// Instead of a page size below 1.
 const DEFAULT_PAGESIZE: i64 = 10;

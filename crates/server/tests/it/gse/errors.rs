@@ -183,10 +183,10 @@ async fn each_error_row_names_its_field() {
         let envelope = rig.esb(name, body).await;
         assert_eq!(envelope["code"], 1_000_400, "{name}: {envelope}");
         assert_eq!(envelope["data"], Value::Null);
-        let said = envelope["message"].as_str().unwrap();
+        let actual = envelope["message"].as_str().unwrap();
         assert!(
-            said.starts_with(message),
-            "{name} said {said:?}, not {message:?}"
+            actual.starts_with(message),
+            "{name} answered {actual:?}, not {message:?}"
         );
     }
     assert_eq!(rig.control.fleet().n_processes(), 0);

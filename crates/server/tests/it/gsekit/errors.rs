@@ -340,8 +340,8 @@ async fn each_error_row_names_its_field() {
     ] {
         let envelope = business.rig.gse("POST", path, body.clone()).await;
         assert_eq!(envelope["code"], code, "{body}: {envelope}");
-        let said = envelope["message"].as_str().unwrap();
-        assert!(said.starts_with(message), "{said:?} for {body}");
+        let actual = envelope["message"].as_str().unwrap();
+        assert!(actual.starts_with(message), "{actual:?} for {body}");
     }
 }
 

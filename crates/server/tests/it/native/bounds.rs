@@ -75,13 +75,15 @@ async fn texts_of_agents_are_limited_in_every_list() {
 
 #[tokio::test]
 async fn a_page_is_limited_in_bytes_and_the_next_one_goes_on() {
+    /// About 130 KiB each: more than one page, fewer than two.
+    const HOSTS: usize = 70;
     let rig = Rig::new().await;
     let labels: serde_json::Map<String, Value> = (0..64)
         .map(|n| (format!("{n:01000}"), json!("x".repeat(1024))))
         .collect();
     let mut body = example();
     body["meta"]["labels"] = json!(labels);
-    let hosts = (0..100).map(|n| json!({"ip": format!("10.0.1.{n}"), "bk_cloud_id": 1}));
+    let hosts = (0..HOSTS).map(|n| json!({"ip": format!("10.0.1.{n}"), "bk_cloud_id": 1}));
     body["hosts"] = hosts.collect();
     rig.esb_ok("register_proc_info", body).await;
     for path in [
@@ -89,10 +91,10 @@ async fn a_page_is_limited_in_bytes_and_the_next_one_goes_on() {
         "/processes/gse/proc-test?limit=1000",
     ] {
         let (mut start, mut pages) = (0, 0);
-        while start < 100 {
+        while start < HOSTS {
             let query = format!("{path}&start={start}");
             let (status, page) = rig.native("GET", &query, Value::Null).await;
-            assert_eq!((status, &page["count"]), (200, &json!(100)));
+            assert_eq!((status, &page["count"]), (200, &json!(HOSTS)));
             let rows = page["processes"].as_array().unwrap().len();
             assert!(rows > 0);
             let bytes = page["processes"].to_string().len();
@@ -100,10 +102,10 @@ async fn a_page_is_limited_in_bytes_and_the_next_one_goes_on() {
             start += rows;
             pages += 1;
         }
-        assert_eq!((start, pages), (100, 2), "{path}");
+        assert_eq!((start, pages), (HOSTS, 2), "{path}");
     }
     // A GSE client gets every row of its page.
     let page = json!({"meta": {"namespace": "gse"}, "page": {"start": 0, "limit": 1000}});
     let data = rig.esb_ok("sync_proc_status", page).await;
-    assert_eq!(data["proc_infos"].as_array().unwrap().len(), 100);
+    assert_eq!(data["proc_infos"].as_array().unwrap().len(), HOSTS);
 }

@@ -35,14 +35,14 @@ async fn a_foreign_page_cannot_act_with_a_cookie() {
     let cookie = admin(&rig).await;
     let before = users(&rig).await;
     // The rig's `Host` header is `muster`.
-    for said in [
+    for header in [
         ("Origin", "http://muster:8080"),
         ("Origin", "http://evil.muster"),
         ("Origin", "https://muster"),
         ("Origin", "null"),
         ("Referer", "http://muster.evil/"),
     ] {
-        let headers = [("Cookie", cookie.as_str()), said];
+        let headers = [("Cookie", cookie.as_str()), header];
         for (method, path, body) in [
             ("POST", "/api/v1/users", USER),
             ("POST", "/api/v1/tokens", "{}"),
@@ -50,7 +50,7 @@ async fn a_foreign_page_cannot_act_with_a_cookie() {
             ("DELETE", "/api/v1/users/root", ""),
         ] {
             let answer = rig.send(method, path, &headers, body.as_bytes()).await;
-            assert_eq!(answer.status, 403, "{said:?} {path}");
+            assert_eq!(answer.status, 403, "{header:?} {path}");
             let error = answer.json()["error"].clone();
             assert_eq!(error["code"], "forbidden");
             let message = error["message"].as_str().unwrap();
@@ -87,12 +87,12 @@ async fn a_cookie_alone_needs_an_origin_to_change_something() {
     let answer = rig.send("GET", "/api/v1/users", &[cookie], b"").await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("access-control-allow-origin"), None);
-    for said in [
+    for header in [
         ("Origin", "http://muster"),
         ("Referer", "http://muster/docs"),
     ] {
-        let token = post(&rig, "/api/v1/tokens", &[cookie, said], "{}").await;
-        assert_eq!(token.status, 201, "{said:?}");
+        let token = post(&rig, "/api/v1/tokens", &[cookie, header], "{}").await;
+        assert_eq!(token.status, 201, "{header:?}");
     }
 }
 
@@ -118,9 +118,9 @@ async fn a_configured_origin_is_allowed() {
     };
     let rig = Rig::with(settings, |state| state).await;
     admin(&rig).await;
-    let said = ("Origin", "https://muster.example.com");
+    let header = ("Origin", "https://muster.example.com");
     let login = json!({"username": "root", "password": "correct horse"}).to_string();
-    let answer = post(&rig, "/api/v1/login", &[said], &login).await;
+    let answer = post(&rig, "/api/v1/login", &[header], &login).await;
     assert_eq!(answer.status, 200);
     // The proxy terminates TLS, so the cookie is for TLS only.
     let cookie = answer.header("set-cookie").unwrap();
@@ -130,9 +130,9 @@ async fn a_configured_origin_is_allowed() {
         "{cookie}"
     );
     let cookie = ("Cookie", cookie.split(';').next().unwrap());
-    let answer = post(&rig, "/api/v1/tokens", &[cookie, said], "{}").await;
+    let answer = post(&rig, "/api/v1/tokens", &[cookie, header], "{}").await;
     assert_eq!(answer.status, 201);
-    let answer = post(&rig, "/api/v1/logout", &[cookie, said], "").await;
+    let answer = post(&rig, "/api/v1/logout", &[cookie, header], "").await;
     assert_eq!(answer.status, 204);
 }
 

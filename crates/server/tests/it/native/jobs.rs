@@ -88,13 +88,13 @@ async fn a_job_is_created_watched_retried_and_listed() {
         .await;
     assert_eq!(status, 409, "it is over");
 
-    let told = read_until(
+    let text = read_until(
         &mut watch,
         &["\"status\":\"failed\"", "\"status\":\"succeeded\""],
     )
     .await;
     assert!(told.contains("event: job"), "{told}");
-    let last = told
+    let last = text
         .lines()
         .rfind(|line| line.contains("\"status\":\"succeeded\""))
         .unwrap();
