@@ -93,7 +93,7 @@ async fn a_job_is_created_watched_retried_and_listed() {
         &["\"status\":\"failed\"", "\"status\":\"succeeded\""],
     )
     .await;
-    assert!(told.contains("event: job"), "{told}");
+    assert!(text.contains("event: job"), "{text}");
     let last = text
         .lines()
         .rfind(|line| line.contains("\"status\":\"succeeded\""))
