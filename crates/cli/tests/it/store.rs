@@ -40,7 +40,8 @@ fn a_store_is_copied_to_postgres_and_back() {
 
     let ran = muster(&["store", "copy", &one, &postgres.url()]).run();
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.starts_with("copied 2 rows of "), "{ran:?}");
+    // The head, a setting, and the log entries of two commits.
+    assert!(ran.stdout.starts_with("copied 4 rows of "), "{ran:?}");
     assert!(is_as_populated(&postgres.url()));
 
     let ran = muster(&["-o", "json", "store", "copy", &postgres.url(), &other]).run();

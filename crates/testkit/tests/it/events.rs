@@ -29,7 +29,8 @@ impl Receiver {
                 let mut reader = BufReader::new(&stream);
                 let mut length = 0;
                 for line in reader.by_ref().lines().map_while(Result::ok) {
-                    if let Some(value) = line.strip_prefix("Content-Length: ") {
+                    let line = line.to_ascii_lowercase();
+                    if let Some(value) = line.strip_prefix("content-length: ") {
                         length = value.parse().unwrap();
                     }
                     if line.is_empty() {
