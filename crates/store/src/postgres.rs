@@ -44,7 +44,7 @@ const STATEMENTS: usize = 512;
 /// The settings of a new connection.
 ///
 /// The timeouts limit how long a replica that hangs during a commit can block the others, and end statements of clients that
-/// are gone. `synchronous_commit` must be on: an acknowledged commit is durable, whatever the server is set to.
+/// are gone. `synchronous_commit` must be on: an acknowledged commit is durable with any configuration of the server.
 ///
 /// The statements are written so that each finds its rows through an index, in order. Without current statistics of a table
 /// that has just grown, the planner would scan and sort all of it for each batch.
@@ -85,7 +85,7 @@ impl Postgres {
             .application_name("muster")
             .statement_cache_capacity(STATEMENTS)
             .disable_statement_logging();
-        // A pool would only say that nobody answers, not why.
+        // A pool would report a timeout without its cause.
         let first = in_time(PATIENCE, options.connect()).await?;
         in_time(PATIENCE, first.close()).await?;
         let postgres = Self {

@@ -247,8 +247,8 @@ mod tests {
 
     #[test]
     fn a_large_entry_is_cut_into_parts() {
-        let values = Vec::from_iter((0..5).flat_map(|n| [n.into(), vec![7; 400_000].into()]));
-        let values = Vec::from_iter(values.into_iter().map(|value: Value| value));
+        let rows = (0_i64..5).map(|n| [n.into(), vec![7; 400_000].into()]);
+        let values: Vec<Value> = rows.flatten().collect();
         let mut encoder = Encoder::default();
         for row in values.chunks(2) {
             encoder.add(LoggedTable::Businesses, RowKind::Live, 2, row);

@@ -69,7 +69,7 @@ pub(crate) async fn events_of(
 }
 
 /// A part of an entry, with its id.
-struct Part {
+struct LogPart {
     id: i64,
     body: Vec<u8>,
 }
@@ -79,7 +79,7 @@ async fn parts(
     conn: &mut Connection,
     since: Revision,
     head: Revision,
-) -> Result<Vec<Part>, StoreError> {
+) -> Result<Vec<LogPart>, StoreError> {
     let rows =
         Statement::new("SELECT id, body FROM commit_log WHERE id >= $1 AND id < $2 ORDER BY id")
             .bind(first_part(since.next()))
@@ -96,7 +96,7 @@ async fn parts(
         if revision_of(id) != revision {
             return Err(StoreError::TooOld { since });
         }
-        parts.push(Part {
+        parts.push(LogPart {
             id,
             body: row.get(1)?,
         });
@@ -110,7 +110,7 @@ async fn parts(
 /// An error on the way through a part.
 enum RowError {
     Store(StoreError),
-    Part(Cause),
+    Malformed(Cause),
 }
 
 impl From<StoreError> for RowError {
@@ -121,12 +121,12 @@ impl From<StoreError> for RowError {
 
 impl From<Cause> for RowError {
     fn from(cause: Cause) -> Self {
-        Self::Part(cause)
+        Self::Malformed(cause)
     }
 }
 
 fn each_row<'p>(
-    parts: &'p [Part],
+    parts: &'p [LogPart],
     mut row: impl FnMut(LoggedTable, RowKind, &[LoggedValue<'p>]) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     for part in parts {
@@ -135,7 +135,7 @@ fn each_row<'p>(
         });
         decoded.map_err(|error| match error {
             RowError::Store(error) => error,
-            RowError::Part(source) => StoreError::Corrupt {
+            RowError::Malformed(source) => StoreError::Corrupt {
                 table: "commit_log",
                 id: part.id.to_string(),
                 source,
@@ -157,7 +157,7 @@ fn key<'p>(table: LoggedTable, values: &[LoggedValue<'p>]) -> Key<'p> {
 /// The number of the last row of each key. None where each key has one row anyway: within one commit a key comes twice only
 /// if its row is deleted and written again.
 fn last_of_each_key<'p>(
-    parts: &'p [Part],
+    parts: &'p [LogPart],
     is_one_commit: bool,
 ) -> Result<Option<HashMap<Key<'p>, usize>>, StoreError> {
     let mut has_gone = false;
