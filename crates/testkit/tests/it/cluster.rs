@@ -1,5 +1,5 @@
-//! Several servers as one, with real processes, while everything that can fail does: nothing acknowledged is lost, nothing
-//! is executed twice, and every target ends.
+//! Several replicas with real processes and faults of every part: nothing acknowledged is lost, nothing is executed twice,
+//! every target ends.
 
 mod agents;
 mod bus;

@@ -64,7 +64,7 @@ impl Fixture {
         self
     }
 
-    /// Operates and waits; code and message of the only key.
+    /// Operates and waits; returns code and message of the only key.
     #[track_caller]
     pub(crate) fn operate(&self, api: &Api, op_type: u8) -> (i64, String) {
         let data = api.operate(&self.meta, &self.hosts, op_type);
@@ -76,7 +76,7 @@ impl Fixture {
         )
     }
 
-    /// The status row as clients see it.
+    /// The status row of the API.
     pub(crate) fn status(&self, api: &Api) -> Value {
         let data = api.esb_ok(
             "get_proc_status",

@@ -1,4 +1,4 @@
-//! Jobs through HTTP, on a real agent, while the server is killed.
+//! Jobs on a real agent, while the server is killed.
 
 use serde_json::{Value, json};
 use testkit::{Cluster, odd, wait};
@@ -6,7 +6,7 @@ use testkit::{Cluster, odd, wait};
 const HOST: &str = "10.1.1.1";
 const N_INSTANCES: usize = 4;
 
-/// One process with some instances, each of which counts its runs in a file of its own.
+/// One process with several instances, each of which counts its runs in a file.
 fn import(cluster: &Cluster) {
     let folder = cluster.path().join("zone");
     std::fs::create_dir_all(&folder).unwrap();
@@ -36,8 +36,8 @@ fn begin(cluster: &Cluster, action: &str, options: Value) -> String {
     format!("/api/v1/jobs/{}", made["id"])
 }
 
-/// The job once it is over.
-fn over(cluster: &Cluster, job: &str) -> Value {
+/// The job after its end.
+fn ended(cluster: &Cluster, job: &str) -> Value {
     wait::until("the job to end", || {
         let (status, view) = cluster.api.native("GET", job, None);
         assert_eq!(status, 200, "{view}");
@@ -53,7 +53,7 @@ fn counted(cluster: &Cluster, instance: usize) -> usize {
 }
 
 #[test]
-fn a_rolling_job_goes_on_after_every_kill_of_the_server_and_begins_nothing_twice() {
+fn a_rolling_job_survives_server_kills_and_starts_nothing_twice() {
     let mut cluster = Cluster::start();
     let _agent = cluster.agent(HOST);
     import(&cluster);
@@ -63,15 +63,15 @@ fn a_rolling_job_goes_on_after_every_kill_of_the_server_and_begins_nothing_twice
         cluster.kill_server();
         cluster.restart_server();
     }
-    let ended = over(&cluster, &job);
-    assert_eq!(ended["status"], "succeeded", "{ended}");
+    let view = ended(&cluster, &job);
+    assert_eq!(view["status"], "succeeded", "{view}");
     for instance in 1..=N_INSTANCES {
         assert_eq!(
             counted(&cluster, instance),
             1,
-            "instance {instance}: {ended}"
+            "instance {instance}: {view}"
         );
     }
     let stop = begin(&cluster, "stop", json!({}));
-    assert_eq!(over(&cluster, &stop)["status"], "succeeded");
+    assert_eq!(ended(&cluster, &stop)["status"], "succeeded");
 }

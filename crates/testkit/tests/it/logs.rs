@@ -1,4 +1,4 @@
-//! `logs` and `diff` as people use them: the CLI, a server, an agent, and a program that writes.
+//! `muster logs` and `muster diff` with a server, an agent, and a program that writes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
@@ -55,7 +55,7 @@ fn says(fixture: &Fixture, line: &str) {
     writeln!(input, "{line}").unwrap();
 }
 
-/// `muster logs -f`, line by line. Ends with the test.
+/// `muster logs -f`, line by line. Killed at the end of the test.
 struct Following {
     child: Child,
     lines: Receiver<String>,
@@ -91,7 +91,7 @@ impl Drop for Following {
 }
 
 #[test]
-fn logs_are_followed_until_the_agent_leaves_and_are_there_when_it_is_back() {
+fn logs_are_followed_until_the_agent_stops_and_read_after_its_restart() {
     let cluster = Cluster::start();
     let mut agent = cluster.agent(IP);
     let fixture = talker(&cluster, "");
@@ -132,7 +132,7 @@ fn logs_are_followed_until_the_agent_leaves_and_are_there_when_it_is_back() {
 }
 
 #[test]
-fn a_log_of_its_own_is_followed_from_run_to_run() {
+fn a_log_path_is_followed_from_run_to_run() {
     let cluster = Cluster::start();
     let _agent = cluster.agent(IP);
     let folder = cluster.path().join("logs");
@@ -153,7 +153,7 @@ fn a_log_of_its_own_is_followed_from_run_to_run() {
 }
 
 #[test]
-fn a_lost_journal_is_mended_and_a_stranger_behind_a_pid_file_is_shown() {
+fn a_lost_journal_is_rebuilt_and_a_foreign_pid_is_shown() {
     let cluster = Cluster::start();
     let mut agent = cluster.agent(IP);
     let fixture = talker(&cluster, "");

@@ -1,4 +1,4 @@
-//! The whole: a real server, real agents, real processes, real HTTP.
+//! End-to-end tests: real servers, agents, processes and HTTP.
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 

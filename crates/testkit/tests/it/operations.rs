@@ -1,4 +1,4 @@
-//! Every operation on a real process, through the API that clients use.
+//! Every operation on a real process, through the GSE API.
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn a_daemon_is_started_queried_restarted_reloaded_and_stopped() {
 }
 
 #[test]
-fn a_foreground_program_is_the_process_and_dies_by_kill() {
+fn a_foreground_program_is_the_process_and_is_killed() {
     let cluster = Cluster::start();
     let _agent = cluster.agent("127.0.0.1");
     let program = Fixture::daemon(cluster.path(), "127.0.0.1", "foreground");
@@ -92,7 +92,7 @@ fn a_foreground_program_is_the_process_and_dies_by_kill() {
 }
 
 #[test]
-fn a_command_that_fails_says_what_it_printed() {
+fn a_failed_command_returns_its_output() {
     let cluster = Cluster::start();
     let _agent = cluster.agent("127.0.0.1");
     let broken = Fixture::daemon(cluster.path(), "127.0.0.1", "broken");
@@ -143,7 +143,7 @@ fn a_command_that_fails_says_what_it_printed() {
 }
 
 #[test]
-fn a_managed_process_comes_back_and_an_unmanaged_one_does_not() {
+fn only_a_managed_process_is_restarted() {
     let cluster = Cluster::start();
     let _agent = cluster.agent("127.0.0.1");
     let daemon = Fixture::daemon(cluster.path(), "127.0.0.1", "managed");
@@ -173,7 +173,7 @@ fn a_managed_process_comes_back_and_an_unmanaged_one_does_not() {
 }
 
 #[test]
-fn a_spec_that_cannot_work_is_refused_instead_of_retried() {
+fn an_impossible_spec_is_refused_instead_of_retried() {
     let cluster = Cluster::start();
     let _agent = cluster.agent("127.0.0.1");
     let fixture = Fixture::daemon(cluster.path(), "127.0.0.1", "hopeless");
@@ -209,7 +209,7 @@ fn a_spec_that_cannot_work_is_refused_instead_of_retried() {
 }
 
 #[test]
-fn status_figures_are_real() {
+fn status_has_usage_figures() {
     let cluster = Cluster::start();
     let _agent = cluster.agent("127.0.0.1");
     let busy = Fixture::daemon(cluster.path(), "127.0.0.1", "busy");

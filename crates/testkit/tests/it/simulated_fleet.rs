@@ -1,4 +1,4 @@
-//! The simulated fleet against a real server: it must be what a fleet is, or its figures say nothing.
+//! The simulated fleet against a real server: it must behave like real agents, or its figures are worthless.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -81,7 +81,7 @@ fn hosts() -> Value {
     (1..=N_AGENTS).map(host).collect()
 }
 
-/// How many processes of a name run, as the API says.
+/// How many processes of this name the API shows as running.
 fn n_running(cluster: &Cluster, name: &str) -> usize {
     let meta = json!({"namespace": "gse", "name": name});
     let body = json!({"meta": meta, "hosts": hosts()});
