@@ -1,13 +1,16 @@
 //! The data directory: readable by its owner only, locked by one agent at a time; files are replaced atomically.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 
 const LOCK: &str = "lock";
+/// How long the lock of a dead agent is waited for: a child that it had just forked shares the descriptor until it exits.
+const DEAD_HOLDER_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
@@ -34,17 +37,21 @@ impl DataDir {
             source,
         };
         let lock = create(path).map_err(unusable)?;
-        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                let mut holder = String::new();
-                let _ = (&lock).take(20).read_to_string(&mut holder);
-                return Err(DataError::InUse {
-                    path: path.into(),
-                    holder: holder.trim().to_owned(),
-                });
+        let since = Instant::now();
+        loop {
+            match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(rustix::io::Errno::WOULDBLOCK) => {}
+                Err(errno) => return Err(unusable(errno.into())),
             }
-            Err(errno) => return Err(unusable(errno.into())),
+            let holder = std::fs::read_to_string(path.join(LOCK)).unwrap_or_default();
+            let holder = holder.trim().to_owned();
+            let is_dead = !holder.is_empty() && !Path::new("/proc").join(&holder).exists();
+            if !is_dead || since.elapsed() >= DEAD_HOLDER_TIMEOUT {
+                let path = path.into();
+                return Err(DataError::InUse { path, holder });
+            }
+            std::thread::sleep(Duration::from_millis(10));
         }
         lock.set_len(0).map_err(unusable)?;
         writeln!(&lock, "{}", std::process::id()).map_err(unusable)?;
@@ -154,6 +161,20 @@ mod tests {
         assert!(error.contains(&std::process::id().to_string()), "{error}");
         drop(first);
         DataDir::open(&path).unwrap();
+    }
+
+    #[test]
+    fn the_lock_of_a_dead_agent_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = DataDir::open(dir.path()).unwrap();
+        // No process has this pid: it is above the kernel's maximum.
+        std::fs::write(dir.path().join(LOCK), "99999999\n").unwrap();
+        let opening = std::thread::scope(|scope| {
+            let opening = scope.spawn(|| DataDir::open(dir.path()));
+            drop(first);
+            opening.join().unwrap()
+        });
+        opening.unwrap();
     }
 
     #[test]
