@@ -46,7 +46,7 @@ fn all_promises_hold_with_replicas_killed_and_messages_lost() {
 
 #[test]
 fn two_replicas_converge_without_hints() {
-    for seed in 0..REPLICA_HISTORIES {
+    for seed in 0..number("MUSTER_SIM_HISTORIES").unwrap_or(REPLICA_HISTORIES) {
         if let Err(failure) = history::run_replicas(seed) {
             panic!("seed {seed}: {}", failure.wrong);
         }
@@ -55,8 +55,7 @@ fn two_replicas_converge_without_hints() {
 
 #[test]
 fn busy_agents_of_idle_servers_keep_their_sessions() {
-    let histories = number("MUSTER_SIM_HISTORIES").unwrap_or(BUSY_HISTORIES);
-    for seed in 0..histories {
+    for seed in 0..number("MUSTER_SIM_HISTORIES").unwrap_or(BUSY_HISTORIES) {
         if let Err(failure) = history::run_busy(seed) {
             panic!("seed {seed}: {}", failure.wrong);
         }

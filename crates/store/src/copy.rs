@@ -7,6 +7,7 @@ mod catalogue;
 mod digest;
 
 use std::path::Path;
+use std::pin::Pin;
 
 use crate::database::Database;
 use crate::sql::{Connection, Row, Statement, Value, rows};
@@ -62,22 +63,24 @@ pub enum CopyError {
 
 /// Copies everything except leases and mail between replicas into an empty store. Later writes to the source are not copied, so
 /// stop its servers first. After an error the target is unchanged.
-pub async fn copy(
-    from: &str,
-    to: &str,
-    mut tell: impl FnMut(CopyProgress<'_>) + Send,
-) -> Result<Vec<CopiedTable>, CopyError> {
-    if !exists(from) {
-        return Err(CopyError::NoSource {
-            url: without_secrets(from),
-        });
-    }
-    let source = Database::open(from).await.map_err(CopyError::Source)?;
-    let target = Database::open(to).await.map_err(CopyError::Target)?;
-    let copied = Box::pin(copy_between(&source, &target, &mut tell)).await;
-    source.close().await;
-    target.close().await;
-    copied
+pub fn copy<'a>(
+    from: &'a str,
+    to: &'a str,
+    tell: &'a mut (dyn FnMut(CopyProgress<'_>) + Send),
+) -> Pin<Box<dyn Future<Output = Result<Vec<CopiedTable>, CopyError>> + Send + 'a>> {
+    Box::pin(async move {
+        if !exists(from) {
+            return Err(CopyError::NoSource {
+                url: without_secrets(from),
+            });
+        }
+        let source = Database::open(from).await.map_err(CopyError::Source)?;
+        let target = Database::open(to).await.map_err(CopyError::Target)?;
+        let copied = copy_between(&source, &target, tell).await;
+        source.close().await;
+        target.close().await;
+        copied
+    })
 }
 
 /// Opening a SQLite store would create it.

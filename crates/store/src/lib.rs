@@ -20,6 +20,7 @@ mod sql;
 mod sqlite;
 mod transaction;
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -38,6 +39,10 @@ pub use query::{
 };
 use sql::revision::Position;
 
+/// A call under way. Boxed, because the futures of the database are large and callers nest them deeply, and so that this
+/// crate compiles them: an `async fn` is compiled by each crate that awaits it.
+pub type Call<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
 /// A handle on the store; clones share it. One method is one transaction, except opening and purges.
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -50,37 +55,42 @@ pub struct Store {
 /// Runs one statement that reads.
 macro_rules! statement {
     ($store:ident, |$conn:ident| $statement:expr) => {
-        $store
-            .call(async {
-                let $conn = &mut $store.database.reader().await?;
-                $statement
-            })
-            .await
+        $store.call(async move {
+            let $conn = &mut $store.database.reader().await?;
+            $statement
+        })
     };
 }
 
 /// Runs statements in a transaction, and commits it.
 macro_rules! transaction {
     ($store:ident, $begin:ident, |$tx:ident| $statements:expr) => {
-        $store
-            .call(async {
-                let mut transaction = $store.database.$begin().await?;
-                let $tx = &mut *transaction;
-                let result = $statements;
-                transaction.commit().await?;
-                Ok::<_, StoreError>(result)
-            })
-            .await
+        $store.call(async move {
+            let mut transaction = $store.database.$begin().await?;
+            let $tx = &mut *transaction;
+            let result = $statements;
+            transaction.commit().await?;
+            Ok(result)
+        })
+    };
+}
+
+/// Runs a transaction that deletes one batch until there is nothing left to delete.
+macro_rules! repeat {
+    ($store:ident, |$tx:ident| $statement:expr) => {
+        while transaction!($store, begin_exclusive, |$tx| $statement).await? {}
     };
 }
 
 impl Store {
     /// Opens `sqlite:/path/to/file.db`, creating it (mode 0600), or `postgres://user@host/database`, and brings its schema
     /// up to date.
-    pub async fn open(url: &str) -> Result<Self, StoreError> {
-        Ok(Self {
-            database: Arc::new(Database::open(url).await?),
-            under_way: Arc::default(),
+    pub fn open(url: &str) -> Call<'_, Self> {
+        Box::pin(async move {
+            Ok(Self {
+                database: Arc::new(Database::open(url).await?),
+                under_way: Arc::default(),
+            })
         })
     }
 
@@ -95,7 +105,7 @@ impl Store {
     }
 
     /// Reads everything that a server keeps in memory, as of one revision.
-    pub async fn load(&self) -> Result<Loaded, StoreError> {
+    pub fn load(&self) -> Call<'_, Loaded> {
         transaction!(self, begin_read, |tx| Loaded {
             revision: sql::revision::read(tx).await?.head,
             changes: sql::read(tx).await?,
@@ -104,8 +114,8 @@ impl Store {
     }
 
     /// The revision of the last commit; 0 before the first.
-    pub async fn head(&self) -> Result<Revision, StoreError> {
-        self.call(self.database.head()).await
+    pub fn head(&self) -> Call<'_, Revision> {
+        self.call(self.database.head())
     }
 
     /// Writes all changes or none, if the head is still `planned_at`; otherwise [`StoreError::Moved`].
@@ -116,12 +126,8 @@ impl Store {
     /// Within one commit `*_gone` comes before rows, and of two rows with one key the later counts. An event or a content
     /// that already exists stays as it is. An outcome without its target is dropped, and so is a job's task without its
     /// job. A config file with neither a generated nor a released state is gone.
-    pub async fn commit(
-        &self,
-        planned_at: Revision,
-        changes: &Changes,
-    ) -> Result<Revision, StoreError> {
-        self.call(async {
+    pub fn commit<'a>(&'a self, planned_at: Revision, changes: &'a Changes) -> Call<'a, Revision> {
+        self.call(async move {
             let mut tx = self.database.begin_write().await?;
             let revision = match sql::revision::advance(&mut tx, planned_at).await {
                 Err(moved @ StoreError::Moved { .. }) => {
@@ -139,14 +145,13 @@ impl Store {
                 ended => ended.map(|()| revision),
             }
         })
-        .await
     }
 
     /// Everything that changed after `since`, and the revision that this leads to; no audit, no contents.
     ///
     /// A row that was deleted and created again under the same id appears as a row only. A finished job that is reopened
     /// comes with all its tasks.
-    pub async fn changes_since(&self, since: Revision) -> Result<(Revision, Changes), StoreError> {
+    pub fn changes_since(&self, since: Revision) -> Call<'_, (Revision, Changes)> {
         transaction!(self, begin_read, |tx| {
             let Position {
                 head,
@@ -163,85 +168,77 @@ impl Store {
         })
     }
 
-    pub async fn task(&self, id: TaskId) -> Result<Option<StoredTask>, StoreError> {
+    pub fn task(&self, id: TaskId) -> Call<'_, Option<StoredTask>> {
         transaction!(self, begin_read, |tx| sql::task::one(tx, id).await?)
     }
 
     /// Newest first, continuing before a task of the page before.
-    pub async fn tasks(
-        &self,
-        limit: u32,
-        before: Option<TaskId>,
-    ) -> Result<Vec<TaskSummary>, StoreError> {
+    pub fn tasks(&self, limit: u32, before: Option<TaskId>) -> Call<'_, Vec<TaskSummary>> {
         statement!(self, |conn| sql::task::list(conn, limit, before).await)
     }
 
-    pub async fn job(&self, id: JobId) -> Result<Option<StoredJob>, StoreError> {
+    pub fn job(&self, id: JobId) -> Call<'_, Option<StoredJob>> {
         transaction!(self, begin_read, |tx| sql::job::one(tx, id).await?)
     }
 
     /// Newest first, which for jobs is the largest id first.
-    pub async fn jobs(&self, page: &JobPage) -> Result<Vec<JobSummary>, StoreError> {
+    pub fn jobs<'a>(&'a self, page: &'a JobPage) -> Call<'a, Vec<JobSummary>> {
         statement!(self, |conn| sql::job::page(conn, page).await)
     }
 
     /// The largest id that a job ever had, 0 before the first: a planner takes the next one. Purged ids are not reused.
-    pub async fn last_job_id(&self) -> Result<JobId, StoreError> {
+    pub fn last_job_id(&self) -> Call<'_, JobId> {
         statement!(self, |conn| sql::job::last_id(conn).await)
     }
 
     /// The content of a config file, as long as some file refers to it.
-    pub async fn content(&self, id: ContentId) -> Result<Option<Arc<str>>, StoreError> {
+    pub fn content(&self, id: ContentId) -> Call<'_, Option<Arc<str>>> {
         statement!(self, |conn| sql::config_template::content::one(conn, id)
             .await)
     }
 
     /// Newest first.
-    pub async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditRow>, StoreError> {
+    pub fn audit<'a>(&'a self, page: &'a AuditPage) -> Call<'a, Vec<AuditRow>> {
         statement!(self, |conn| sql::audit::page(conn, page).await)
     }
 
     /// Newest first, by when they happened; events of one moment by arrival.
     ///
     /// An event that arrives late is sorted in by its time. A page that continues before a purged event is empty.
-    pub async fn events(&self, page: &EventPage) -> Result<Vec<StoredEvent>, StoreError> {
+    pub fn events<'a>(&'a self, page: &'a EventPage) -> Call<'a, Vec<StoredEvent>> {
         transaction!(self, begin_read, |tx| sql::event::page(tx, page).await?)
     }
 
     /// The events that arrived after this one, in the order of arrival, which for each host is the order of its numbers.
-    pub async fn events_after(&self, id: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
+    pub fn events_after(&self, id: u64, limit: u32) -> Call<'_, Vec<StoredEvent>> {
         statement!(self, |conn| sql::event::after(conn, id, limit).await)
     }
 
     /// The events that a commit added, by host and number: without those that existed before.
-    pub async fn events_of(&self, revision: Revision) -> Result<Vec<(HostId, u64)>, StoreError> {
+    pub fn events_of(&self, revision: Revision) -> Call<'_, Vec<(HostId, u64)>> {
         statement!(self, |conn| sql::log::events_of(conn, revision).await)
     }
 
     /// The last event that a webhook has delivered or skipped: at first, the last one before the webhook was created. None
     /// when there is no such webhook.
-    pub async fn delivered(&self, webhook: &str) -> Result<Option<u64>, StoreError> {
+    pub fn delivered<'a>(&'a self, webhook: &'a str) -> Call<'a, Option<u64>> {
         statement!(self, |conn| sql::webhook::delivered(conn, webhook).await)
     }
 
     /// Moves a webhook's position forward, never back. Durable when it returns; takes no revision, as no plan depends on it.
-    pub async fn save_delivered(&self, webhook: &str, through: u64) -> Result<(), StoreError> {
+    pub fn save_delivered<'a>(&'a self, webhook: &'a str, through: u64) -> Call<'a, ()> {
         transaction!(self, begin_write, |tx| sql::webhook::save_delivered(
             tx, webhook, through
         )
         .await?)
     }
 
-    pub async fn setting(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn setting<'a>(&'a self, key: &'a str) -> Call<'a, Option<Vec<u8>>> {
         statement!(self, |conn| sql::setting::read(conn, key).await)
     }
 
     /// Returns the value that is stored now: of several racing callers, all get the same.
-    pub async fn put_setting_if_absent(
-        &self,
-        key: &str,
-        value: &[u8],
-    ) -> Result<Vec<u8>, StoreError> {
+    pub fn put_setting_if_absent<'a>(&'a self, key: &'a str, value: &'a [u8]) -> Call<'a, Vec<u8>> {
         transaction!(self, begin_write, |tx| {
             sql::setting::put_if_absent(tx, key, value).await?;
             let stored = sql::setting::read(tx, key).await?;
@@ -250,7 +247,7 @@ impl Store {
     }
 
     /// Replaces the snapshots of these shards; an empty one deletes. Takes no revision: this is soft state.
-    pub async fn save_status(&self, shards: &[(u32, Vec<u8>)]) -> Result<(), StoreError> {
+    pub fn save_status<'a>(&'a self, shards: &'a [(u32, Vec<u8>)]) -> Call<'a, ()> {
         // All callers lock the rows in the same order, so that two of them cannot deadlock.
         let mut shards = Vec::from_iter(shards);
         shards.sort_by_key(|(shard, _)| *shard);
@@ -263,45 +260,45 @@ impl Store {
     /// that no config file refers to. A follower at an earlier revision must load everything again.
     ///
     /// A log that is too large loses its oldest entries even if they are newer than `log_through`.
-    pub async fn purge(&self, before: UnixMillis, log_through: Revision) -> Result<(), StoreError> {
-        let through = transaction!(self, begin_exclusive, |tx| {
-            sql::purge::logins(tx, before).await?;
-            let oversize = sql::log::oversize_through(tx).await?;
-            let head = sql::revision::read(tx).await?.head;
-            let through = log_through.max(oversize).min(head);
-            // Followers must know what is missing before the first entry is deleted.
-            sql::revision::set_purged(tx, through).await?;
-            through
-        })?;
-        while transaction!(self, begin_exclusive, |tx| sql::log::purge(tx, through)
-            .await?)?
-        {}
-        while transaction!(self, begin_exclusive, |tx| sql::purge::tasks(tx, before)
-            .await?)?
-        {}
-        let mut checked_through = Some(Vec::new());
-        while let Some(id) = checked_through {
-            checked_through = transaction!(self, begin_exclusive, |tx| {
-                sql::purge::contents(tx, &id).await?
-            })?;
-        }
-        Ok(())
+    pub fn purge(&self, before: UnixMillis, log_through: Revision) -> Call<'_, ()> {
+        Box::pin(async move {
+            let through = transaction!(self, begin_exclusive, |tx| {
+                sql::purge::logins(tx, before).await?;
+                let oversize = sql::log::oversize_through(tx).await?;
+                let head = sql::revision::read(tx).await?.head;
+                let through = log_through.max(oversize).min(head);
+                // Followers must know what is missing before the first entry is deleted.
+                sql::revision::set_purged(tx, through).await?;
+                through
+            })
+            .await?;
+            repeat!(self, |tx| sql::log::purge(tx, through).await?);
+            repeat!(self, |tx| sql::purge::tasks(tx, before).await?);
+            let mut checked_through = Some(Vec::new());
+            while let Some(id) = checked_through {
+                checked_through = transaction!(self, begin_exclusive, |tx| {
+                    sql::purge::contents(tx, &id).await?
+                })
+                .await?;
+            }
+            Ok(())
+        })
     }
 
     /// Deletes the events that happened before a moment, delivered or not.
-    pub async fn purge_events(&self, before: UnixMillis) -> Result<(), StoreError> {
-        while transaction!(self, begin_exclusive, |tx| sql::purge::events(tx, before)
-            .await?)?
-        {}
-        Ok(())
+    pub fn purge_events(&self, before: UnixMillis) -> Call<'_, ()> {
+        Box::pin(async move {
+            repeat!(self, |tx| sql::purge::events(tx, before).await?);
+            Ok(())
+        })
     }
 
     /// Deletes the finished jobs created before a moment, with all their tasks.
-    pub async fn purge_jobs(&self, before: UnixMillis) -> Result<(), StoreError> {
-        while transaction!(self, begin_exclusive, |tx| sql::purge::jobs(tx, before)
-            .await?)?
-        {}
-        Ok(())
+    pub fn purge_jobs(&self, before: UnixMillis) -> Call<'_, ()> {
+        Box::pin(async move {
+            repeat!(self, |tx| sql::purge::jobs(tx, before).await?);
+            Ok(())
+        })
     }
 
     /// Whether other processes may commit to it too: then readers must ask for the head first.
@@ -312,12 +309,12 @@ impl Store {
     /// Takes or renews a lease, which one replica at a time holds. False: another replica holds it.
     ///
     /// The clock is that of the database where the store is shared, else that of this machine.
-    pub async fn take_lease(
-        &self,
-        name: &str,
+    pub fn take_lease<'a>(
+        &'a self,
+        name: &'a str,
         holder: u64,
         lasting: Duration,
-    ) -> Result<bool, StoreError> {
+    ) -> Call<'a, bool> {
         transaction!(self, begin_write, |tx| sql::lease::take(
             tx, name, holder, lasting
         )
@@ -325,7 +322,7 @@ impl Store {
     }
 
     /// Lets another replica take the lease at once, if this holder has it.
-    pub async fn release_lease(&self, name: &str, holder: u64) -> Result<(), StoreError> {
+    pub fn release_lease<'a>(&'a self, name: &'a str, holder: u64) -> Call<'a, ()> {
         transaction!(self, begin_write, |tx| sql::lease::release(
             tx, name, holder
         )
@@ -333,46 +330,46 @@ impl Store {
     }
 
     /// Leaves mail messages for the other replicas: the slow transport for when the bus is down.
-    pub async fn send_mail(&self, from: u64, bodies: &[Vec<u8>]) -> Result<(), StoreError> {
+    pub fn send_mail<'a>(&'a self, from: u64, bodies: &'a [Vec<u8>]) -> Call<'a, ()> {
         transaction!(self, begin_write, |tx| sql::mail::send(tx, from, bodies)
             .await?)
     }
 
     /// Mail messages after this id, in the order of their ids. Once a reader has seen an id, no smaller one appears.
-    pub async fn mail_after(
-        &self,
-        id: u64,
-        not_from: u64,
-        limit: u32,
-    ) -> Result<Vec<MailMessage>, StoreError> {
+    pub fn mail_after(&self, id: u64, not_from: u64, limit: u32) -> Call<'_, Vec<MailMessage>> {
         statement!(self, |conn| sql::mail::after(conn, id, not_from, limit)
             .await)
     }
 
     /// The id of the last mail message that was sent, 0 before the first. Ids are never reused.
-    pub async fn last_mail(&self) -> Result<u64, StoreError> {
+    pub fn last_mail(&self) -> Call<'_, u64> {
         statement!(self, |conn| sql::mail::last(conn).await)
     }
 
     /// Deletes the mail messages older than this, read or not.
-    pub async fn purge_mail(&self, older_than: Duration) -> Result<(), StoreError> {
+    pub fn purge_mail(&self, older_than: Duration) -> Call<'_, ()> {
         transaction!(self, begin_write, |tx| sql::mail::purge(tx, older_than)
             .await?)
     }
 
     /// Waits for the calls under way and closes. Later calls fail with [`StoreError::Unavailable`].
     pub async fn close(&self) {
-        self.call(self.database.close()).await;
+        let closed = self.call(async move {
+            self.database.close().await;
+            Ok(())
+        });
+        closed.await.ok();
     }
 
-    /// Counts a call for as long as its caller waits. Boxed, because the futures of the database are large and callers nest
-    /// them deeply.
-    fn call<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T> {
-        let work = Box::pin(work);
-        async move {
+    /// Counts a call for as long as its caller waits.
+    fn call<'a, T>(
+        &'a self,
+        work: impl Future<Output = Result<T, StoreError>> + Send + 'a,
+    ) -> Call<'a, T> {
+        Box::pin(async move {
             let _counted = CallUnderWay::count(&self.under_way);
             work.await
-        }
+        })
     }
 }
 

@@ -62,7 +62,7 @@ fn copy(out: &Out, args: &CopyArgs) -> Result<Exit, Failure> {
         files.iter().map(|(lock, file)| take(lock, file)).collect();
     let _locks = locks?;
     let mut progress = Progress::new(out);
-    let copied = runtime()?.block_on(store::copy(from, to, |it| progress.show(it)));
+    let copied = runtime()?.block_on(store::copy(from, to, &mut |it| progress.show(it)));
     progress.clear();
     let tables = copied.map_err(|error| failure(&error))?;
     let n_rows = tables.iter().map(|table| table.n_rows).sum();

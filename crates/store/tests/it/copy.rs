@@ -68,10 +68,10 @@ async fn copies_everything(from: &TestDatabase, to: &TestDatabase) {
 
     let mut steps = Vec::new();
     let (from_url, to_url) = (from.url(), to.url());
-    let copied = store::copy(&from_url, &to_url, |progress| {
+    let mut tell = |progress: store::CopyProgress<'_>| {
         steps.push((progress.step, progress.table.to_owned(), progress.n_rows));
-    });
-    let copied = copied.await.unwrap();
+    };
+    let copied = store::copy(&from_url, &to_url, &mut tell).await.unwrap();
     let processes = copied.iter().find(|it| it.table == "processes").unwrap();
     for step in [CopyStep::Copying, CopyStep::Checking] {
         assert!(steps.contains(&(step, "processes".to_owned(), processes.n_rows)));
@@ -97,7 +97,9 @@ async fn copies_everything(from: &TestDatabase, to: &TestDatabase) {
     let last_job = source.last_job_id().await.unwrap();
     assert_eq!(target.last_job_id().await.unwrap(), last_job);
 
-    let refused = store::copy(&from_url, &to_url, |_| {}).await.unwrap_err();
+    let refused = store::copy(&from_url, &to_url, &mut |_| {})
+        .await
+        .unwrap_err();
     assert!(matches!(refused, CopyError::NotEmpty { .. }), "{refused:?}");
     assert_eq!(everything(&target).await, everything(&source).await);
 }
@@ -115,7 +117,7 @@ async fn everything_is_copied_from_postgres_to_sqlite() {
 #[tokio::test]
 async fn a_missing_store_is_neither_copied_nor_created() {
     let (from, to) = (TestDatabase::sqlite(), TestDatabase::sqlite());
-    let refused = store::copy(&from.url(), &to.url(), |_| {}).await;
+    let refused = store::copy(&from.url(), &to.url(), &mut |_| {}).await;
     assert!(matches!(refused, Err(CopyError::NoSource { .. })));
     assert!(!from.file().exists() && !to.file().exists());
 }
