@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use api::EventRow;
 use control::{Control, ControlError};
 use model::UnixMillis;
 use model::webhook::Webhook;
@@ -20,7 +21,7 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::http::EventRow;
+use crate::http::event_row;
 use crate::stopped;
 pub(crate) use post::{PostError, WebhookClient};
 
@@ -163,7 +164,7 @@ impl Sender {
         let mut delivered = None;
         let mut saved_at = Instant::now();
         for view in &next.events {
-            let row = EventRow::new(Some(view.id), view.host, &view.event);
+            let row = event_row(Some(view.id), view.host, &view.event);
             let sent = tokio::select! {
                 sent = deliver(webhook, client, &row) => sent,
                 () = stopped(stop) => {
@@ -224,10 +225,10 @@ pub(crate) fn test_row<'a>(at: UnixMillis, reason: &'a str) -> EventRow<'a> {
     EventRow {
         id: Some(0),
         at,
-        host: model::Host::new(0, std::net::Ipv4Addr::LOCALHOST.into()),
+        host: model::Host::new(0, std::net::Ipv4Addr::LOCALHOST.into()).into(),
         process: "muster/test".to_owned(),
-        kind: "test",
-        reason,
+        kind: "test".into(),
+        reason: reason.into(),
         exit_code: None,
         exit_signal: None,
         report_id: 0,

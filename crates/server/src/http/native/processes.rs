@@ -3,96 +3,43 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use api::{DefinitionView, ProcessDetail, ProcessPage, ProcessView};
 use axum::extract::State;
 use axum::response::Response;
 use fleet::{Filter, Fleet, Row};
 use model::access::{Caller, Permission};
-use model::{FullName, Invalid, Labels, Namespace, ProcessName, Spec, UnixMillis};
-use serde::Serialize;
-use utoipa::ToSchema;
+use model::{FullName, Invalid, Namespace, ProcessName};
 
 use super::ApiError;
-use super::answer::{fit, ok};
-use super::caller::Asking;
-use super::read::{Params, Segments, full_name};
-use super::responses::Refusals;
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::request::{PathParams, QueryParams, full_name};
+use super::response::{fit, ok};
 use crate::http::HttpState;
-use crate::http::openapi::SpecSchema;
 
-/// Part of a list, and how long the whole is.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ProcessPage<'a> {
-    count: u64,
-    start: u64,
-    processes: Vec<ProcessView<'a>>,
-}
-
-/// One process on one host.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ProcessView<'a> {
-    namespace: &'a str,
-    name: &'a str,
-    /// `cloud:ip`
-    #[schema(value_type = String)]
-    host: model::Host,
-    agent_id: Option<&'a str>,
-    #[schema(value_type = BTreeMap<String, String>)]
-    labels: Cow<'a, Labels>,
-    /// What is wanted: `running` or `stopped`.
-    flag: &'static str,
-    /// What is: `running`, `stopped`, or `unknown` before any agent has said.
-    state: &'static str,
-    /// Whether the agent keeps it as wanted.
-    managed: bool,
-    /// Whether its host's agent is connected.
-    connected: bool,
-    /// Why it is as it is.
-    message: Cow<'a, str>,
-    /// −1 when not running.
-    pid: i32,
-    version: &'a str,
-    /// Times are milliseconds since 1970, 0 for never.
-    #[schema(value_type = i64)]
-    registered_at: UnixMillis,
-    #[schema(value_type = i64)]
-    started_at: UnixMillis,
-    #[schema(value_type = i64)]
-    reported_at: UnixMillis,
-    /// Percent of the whole machine.
-    cpu: f64,
-    mem: f64,
-    fd: u32,
-    /// Bytes under its log path.
-    disk: u64,
-    /// Bytes per second.
-    net: u64,
-}
-
-impl<'a> ProcessView<'a> {
-    pub(crate) fn of(row: &Row<'a>) -> Self {
-        let host = row.host();
-        Self {
-            namespace: row.name().namespace.as_str(),
-            name: row.name().name.as_str(),
-            host: host.host,
-            agent_id: host.agent_id.map(|id| id.as_str()),
-            labels: row.labels(),
-            flag: flag_word(row.flag()),
-            state: state_word(row.state()),
-            managed: row.managed(),
-            connected: host.link.is_up(),
-            message: row.message(),
-            pid: row.pid(),
-            version: row.version(),
-            registered_at: row.registered_at(),
-            started_at: row.started_at(),
-            reported_at: row.reported_at(),
-            cpu: crate::http::percent(row.cpu()),
-            mem: crate::http::percent(row.mem()),
-            fd: row.fd(),
-            disk: row.disk(),
-            net: row.net(),
-        }
+fn view<'a>(row: &Row<'a>) -> ProcessView<'a> {
+    let host = row.host();
+    ProcessView {
+        namespace: row.name().namespace.as_str().into(),
+        name: row.name().name.as_str().into(),
+        host: host.host.into(),
+        agent_id: host.agent_id.map(|id| id.as_str().into()),
+        labels: row.labels(),
+        flag: flag_word(row.flag()).into(),
+        state: state_word(row.state()).into(),
+        managed: row.managed(),
+        connected: host.link.is_up(),
+        message: row.message(),
+        pid: row.pid(),
+        version: row.version().into(),
+        registered_at: row.registered_at(),
+        started_at: row.started_at(),
+        reported_at: row.reported_at(),
+        cpu: crate::http::percent(row.cpu()),
+        mem: crate::http::percent(row.mem()),
+        fd: row.fd(),
+        disk: row.disk(),
+        net: row.net(),
     }
 }
 
@@ -124,8 +71,8 @@ pub(crate) fn state_word(state: model::State) -> &'static str {
 ), responses((status = 200, description = "A page of processes", body = ProcessPage), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let filter = Filter {
@@ -140,7 +87,7 @@ pub(crate) async fn list(
     Ok(ok(&ProcessPage {
         count: page.count,
         start,
-        processes: fit(page.rows.iter().map(ProcessView::of)),
+        processes: fit(page.rows.iter().map(view)),
     }))
 }
 
@@ -161,28 +108,6 @@ pub(crate) fn visible(
     }
 }
 
-/// What is registered under one name, and where.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ProcessDetail<'a> {
-    /// `namespace/name`
-    process: String,
-    definitions: Vec<DefinitionView<'a>>,
-    count: u64,
-    start: u64,
-    processes: Vec<ProcessView<'a>>,
-}
-
-/// A spec with its labels, and how many hosts use it.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct DefinitionView<'a> {
-    #[schema(value_type = SpecSchema)]
-    #[serde(serialize_with = "model::spec::serialize_as_request")]
-    spec: &'a Spec,
-    #[schema(value_type = BTreeMap<String, String>)]
-    labels: Cow<'a, Labels>,
-    hosts: u32,
-}
-
 /// Shows one process: every spec that is registered for it, and every host.
 #[utoipa::path(get, path = "/api/v1/processes/{namespace}/{name}", operation_id = "show_process", tag = "processes", params(
     ("namespace" = String, Path), ("name" = String, Path),
@@ -191,9 +116,9 @@ pub(crate) struct DefinitionView<'a> {
 ), responses((status = 200, description = "The process", body = ProcessDetail), Refusals))]
 pub(crate) async fn show(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(segments): Segments<(String, String)>,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    PathParams(segments): PathParams<(String, String)>,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let name = full_name(&segments)?;
     http.control
@@ -214,7 +139,7 @@ fn detail(fleet: &Fleet, name: &FullName, start: u64, limit: usize) -> Result<Re
     let mut processes = Vec::new();
     for row in fleet.processes_named(id) {
         if count >= start && processes.len() < limit {
-            processes.push(ProcessView::of(&row));
+            processes.push(view(&row));
         }
         count += 1;
         let definition = row.definition();
@@ -229,7 +154,7 @@ fn detail(fleet: &Fleet, name: &FullName, start: u64, limit: usize) -> Result<Re
     let definitions = definitions
         .into_values()
         .map(|(definition, hosts)| DefinitionView {
-            spec: &definition.spec,
+            spec: Cow::Borrowed(&*definition.spec),
             labels: Cow::Borrowed(&*definition.labels),
             hosts,
         });
