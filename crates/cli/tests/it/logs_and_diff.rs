@@ -1,12 +1,12 @@
-//! `logs` and `diff`: what agents answer by themselves.
+//! `logs` and `diff`, which agents answer.
 
 use serde_json::{Value, json};
 
 use crate::command::muster;
-use crate::script::{Answer, Script, ok, status};
+use crate::fake_server::{FakeServer, Response, ok, status};
 
-fn saying(text: &'static str) -> Script {
-    Script::new(move |_| Answer {
+fn answering(text: &'static str) -> FakeServer {
+    FakeServer::new(move |_| Response {
         status: 200,
         headers: "Content-Type: text/plain\r\n".into(),
         body: text.into(),
@@ -15,35 +15,35 @@ fn saying(text: &'static str) -> Script {
 
 #[test]
 fn logs_are_shown_as_they_are() {
-    let script = saying("one\n\u{1b}[31mtwo");
+    let server = answering("one\n\u{1b}[31mtwo");
     let ran = muster(&["logs", "web/nginx", "-H", "10.0.0.1", "-f", "--tail", "5"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "one\n\u{1b}[31mtwo"));
     assert_eq!(
-        script.lines(),
+        server.lines(),
         ["GET /api/v1/processes/web/nginx/logs?host=0:10.0.0.1&tail=5&follow=true"]
     );
 }
 
 #[test]
 fn logs_are_documents_for_programs() {
-    let script = saying("one\ntwo");
+    let server = answering("one\ntwo");
     let ran = muster(&["logs", "web/nginx", "-o", "json"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.stdout, "{\"line\":\"one\"}\n{\"line\":\"two\"}\n");
     assert_eq!(
-        script.lines(),
+        server.lines(),
         ["GET /api/v1/processes/web/nginx/logs?tail=100"]
     );
 }
 
 #[test]
-fn an_early_end_is_an_error_and_no_output() {
-    let script =
-        saying("one\nmuster: the agent of host 0:10.0.0.1 disconnected; the output ends here\n");
-    let ran = muster(&["logs", "web/nginx", "-f"]).to(&script.url).run();
+fn an_early_end_is_an_error() {
+    let server =
+        answering("one\nmuster: the agent of host 0:10.0.0.1 disconnected; the output ends here\n");
+    let ran = muster(&["logs", "web/nginx", "-f"]).to(&server.url).run();
     assert_eq!((ran.code, ran.stdout.as_str()), (3, "one\n"), "{ran:?}");
     assert!(
         ran.stderr
@@ -60,14 +60,14 @@ fn an_agent_that_is_away_is_not_blamed_on_the_server() {
         &["logs", "web/nginx"][..],
         &["diff", "--host", "10.0.0.1"][..],
     ] {
-        let script = Script::saying(503, body.clone());
-        let ran = muster(words).to(&script.url).run();
+        let server = FakeServer::answering(503, body.clone());
+        let ran = muster(words).to(&server.url).run();
         assert_eq!(ran.code, 3, "{ran:?}");
         assert_eq!(
             ran.stderr,
             format!("error: {message}\n  muster hosts shows whose agents are connected\n")
         );
-        assert_eq!(script.lines().len(), 1, "it is not asked again and again");
+        assert_eq!(server.lines().len(), 1, "it is not asked again and again");
     }
 }
 
@@ -78,8 +78,8 @@ fn held(differs: Value, foreign: Value) -> Value {
     ]})
 }
 
-fn fleet(answer: Value) -> Script {
-    Script::new(move |asked| match asked.line.contains("/held") {
+fn fleet(answer: Value) -> FakeServer {
+    FakeServer::new(move |asked| match asked.line.contains("/held") {
         true => match asked.line.contains("10.0.0.1") {
             true => ok(answer.clone()),
             false => status(500, json!({})),
@@ -96,8 +96,8 @@ fn fleet(answer: Value) -> Script {
 fn diff_shows_only_differences_and_exits_with_1() {
     let foreign = json!([{"process": "web/fine", "pid_path": "/w.pid", "pid": 9, "program": "sleep", "user": "bob"}]);
     let answer = held(json!(["registered, but not held by the agent"]), foreign);
-    let script = fleet(answer);
-    let ran = muster(&["diff"]).to(&script.url).run();
+    let server = fleet(answer);
+    let ran = muster(&["diff"]).to(&server.url).run();
     assert_eq!(ran.code, 1, "{ran:?}");
     let lines: Vec<Vec<&str>> = ran
         .stdout
@@ -125,7 +125,7 @@ fn diff_shows_only_differences_and_exits_with_1() {
     );
     assert!(ran.stderr.contains("1 host not asked"), "{ran:?}");
 
-    let ran = muster(&["diff", "-o", "json"]).to(&script.url).run();
+    let ran = muster(&["diff", "-o", "json"]).to(&server.url).run();
     assert_eq!(ran.code, 1);
     let document = ran.json();
     assert_eq!(document["differences"], 2);
@@ -136,13 +136,13 @@ fn diff_shows_only_differences_and_exits_with_1() {
 
 #[test]
 fn diff_exits_with_0_when_all_is_as_wanted() {
-    let script = fleet(held(json!([]), json!([])));
-    let ran = muster(&["diff", "-H", "10.0.0.1"]).to(&script.url).run();
+    let server = fleet(held(json!([]), json!([])));
+    let ran = muster(&["diff", "-H", "10.0.0.1"]).to(&server.url).run();
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (0, "no differences on 1 host\n"),
         "{ran:?}"
     );
-    let ran = muster(&["diff", "-o", "json", "-q"]).to(&script.url).run();
+    let ran = muster(&["diff", "-o", "json", "-q"]).to(&server.url).run();
     assert_eq!((ran.code, ran.json()["differences"].as_u64()), (0, Some(0)));
 }

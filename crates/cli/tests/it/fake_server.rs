@@ -1,4 +1,4 @@
-//! A server that answers as the test says, and remembers what it was asked.
+//! A server that answers by a closure and records requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,39 +7,39 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct Request {
     /// `GET /api/v1/processes?start=0`.
     pub(crate) line: String,
     pub(crate) headers: Vec<String>,
     pub(crate) body: Value,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: String,
     pub(crate) body: String,
 }
 
-pub(crate) fn ok(body: Value) -> Answer {
+pub(crate) fn ok(body: Value) -> Response {
     status(200, body)
 }
 
-pub(crate) fn status(status: u16, body: Value) -> Answer {
-    Answer {
+pub(crate) fn status(status: u16, body: Value) -> Response {
+    Response {
         status,
         headers: String::new(),
         body: body.to_string(),
     }
 }
 
-pub(crate) struct Script {
+pub(crate) struct FakeServer {
     pub(crate) url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<Request>>>,
 }
 
-impl Script {
+impl FakeServer {
     /// Serves until the test ends; each connection carries one request.
-    pub(crate) fn new(answer: impl Fn(&Asked) -> Answer + Send + 'static) -> Self {
+    pub(crate) fn new(answer: impl Fn(&Request) -> Response + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -56,12 +56,12 @@ impl Script {
         Self { url, asked }
     }
 
-    /// One answer, whatever is asked.
-    pub(crate) fn saying(status_code: u16, body: Value) -> Self {
+    /// The same response to every request.
+    pub(crate) fn answering(status_code: u16, body: Value) -> Self {
         Self::new(move |_| status(status_code, body.clone()))
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Request> {
         self.asked.lock().unwrap().clone()
     }
 
@@ -70,7 +70,7 @@ impl Script {
     }
 }
 
-fn read(stream: &TcpStream) -> Option<Asked> {
+fn read(stream: &TcpStream) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
     reader.read_line(&mut first).ok()?;
@@ -110,14 +110,14 @@ fn read(stream: &TcpStream) -> Option<Asked> {
         true => Value::Null,
         false => serde_json::from_slice(&body).ok()?,
     };
-    Some(Asked {
+    Some(Request {
         line,
         headers,
         body,
     })
 }
 
-fn write(mut stream: TcpStream, answer: &Answer) {
+fn write(mut stream: TcpStream, answer: &Response) {
     let text = format!(
         "HTTP/1.1 {} X\r\nContent-Length: {}\r\nConnection: close\r\n{}\r\n{}",
         answer.status,
@@ -125,5 +125,6 @@ fn write(mut stream: TcpStream, answer: &Answer) {
         answer.headers,
         answer.body
     );
-    let _gone = stream.write_all(text.as_bytes());
+    // The client may have closed the connection.
+    stream.write_all(text.as_bytes()).ok();
 }
