@@ -87,7 +87,7 @@ pub(crate) async fn list(
     State(http): State<HttpState>,
     Asking(caller): Asking,
 ) -> Result<Response, ApiError> {
-    let apps = http.control.apps(&caller)?;
+    let apps = http.control.access().apps(&caller)?;
     Ok(ok(&AppList {
         apps: apps.into_iter().map(AppRow::from).collect(),
     }))
@@ -113,6 +113,7 @@ pub(crate) async fn create(
         .map_err(|_| Invalid::new("rate_limit", "must be 0 (no limit) or more"))?;
     let secret = http
         .control
+        .access()
         .create_app(
             &caller,
             &code,
@@ -158,6 +159,6 @@ pub(crate) async fn delete(
     Asking(caller): Asking,
     Segments(code): Segments<String>,
 ) -> Result<StatusCode, ApiError> {
-    http.control.delete_app(&caller, &code).await?;
+    http.control.access().delete_app(&caller, &code).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -92,7 +92,11 @@ pub(crate) async fn list(
     let limit = params.limit()? as u32;
     let before = params.number("before", 0..=i64::MAX as u64)?;
     let filter = filter(&params)?;
-    let found = http.control.audit(&caller, &filter, limit, before).await?;
+    let found = http
+        .control
+        .access()
+        .audit(&caller, &filter, limit, before)
+        .await?;
     let n_found = found.lines.len();
     let rows = found.lines.into_iter();
     let audit = fit(rows.map(|(id, line)| AuditRow::of(id, line)));
@@ -145,6 +149,7 @@ pub(crate) async fn export(
     // Read before anything is answered, so that a refusal is one.
     let first = http
         .control
+        .access()
         .audit(&caller, &filter, AT_A_TIME, None)
         .await?;
     let exporting = Exporting {
@@ -192,7 +197,11 @@ fn pages(exporting: Exporting) -> impl Stream<Item = Result<Bytes, control::Cont
             Next::From(before) => {
                 let control = exporting.http.control.clone();
                 let (caller, filter) = (&exporting.caller, &exporting.filter);
-                match control.audit(caller, filter, AT_A_TIME, Some(before)).await {
+                match control
+                    .access()
+                    .audit(caller, filter, AT_A_TIME, Some(before))
+                    .await
+                {
                     Ok(lines) => lines,
                     Err(error) => return Some((Err(error), exporting)),
                 }

@@ -22,8 +22,8 @@ pub(crate) struct Draining {
 impl Draining {
     fn of(http: &HttpState) -> Self {
         Self {
-            draining: http.control.is_draining(),
-            agents: http.control.n_agents(),
+            draining: http.control.replicas().is_draining(),
+            agents: http.control.sessions().n_agents(),
         }
     }
 }
@@ -36,7 +36,7 @@ pub(crate) async fn drain(
     State(http): State<HttpState>,
     Asking(caller): Asking,
 ) -> Result<Response, ApiError> {
-    http.control.start_draining(&caller).await?;
+    http.control.sessions().start_draining(&caller).await?;
     Ok(ok(&Draining::of(&http)))
 }
 
@@ -47,6 +47,6 @@ pub(crate) async fn undo(
     State(http): State<HttpState>,
     Asking(caller): Asking,
 ) -> Result<Response, ApiError> {
-    http.control.stop_draining(&caller).await?;
+    http.control.sessions().stop_draining(&caller).await?;
     Ok(ok(&Draining::of(&http)))
 }

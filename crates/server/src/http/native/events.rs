@@ -96,7 +96,7 @@ pub(crate) async fn list(
         since: moment(&params, "since")?,
         until: moment(&params, "until")?,
     };
-    let events = http.control.events(&caller, filter).await?;
+    let events = http.control.events().list(&caller, filter).await?;
     let rows = events
         .iter()
         .map(|view| EventRow::new(Some(view.id), view.host, &view.event));

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Revoked, Subject};
+use control::{RevokedGrants, Subject};
 use model::access::grant::GrantReach;
 use model::access::{Grant, Role};
 use model::topology::BusinessId;
@@ -79,8 +79,8 @@ impl GrantBody {
         )
     }
 
-    fn read_revoked(self) -> Result<Revoked, Invalid> {
-        Ok(Revoked {
+    fn read_revoked(self) -> Result<RevokedGrants, Invalid> {
+        Ok(RevokedGrants {
             role: self.role.map(|role| Role::parse(role.trim())).transpose()?,
             namespaces: parse_namespaces(self.namespaces.unwrap_or_default())?,
             businesses: parse_businesses(self.businesses.unwrap_or_default())?,
@@ -125,7 +125,11 @@ async fn give(
     subject: Subject,
     body: GrantBody,
 ) -> Result<Response, ApiError> {
-    let grants = http.control.grant(&caller, subject, body.read()?).await?;
+    let grants = http
+        .control
+        .access()
+        .grant(&caller, subject, body.read()?)
+        .await?;
     let list = GrantList {
         grants: rows(&grants),
     };
@@ -140,7 +144,10 @@ async fn take(
 ) -> Result<Response, ApiError> {
     let revoked = body.read_revoked()?;
     let control = &http.control;
-    let grants = control.revoke_grants(&caller, subject, revoked).await?;
+    let grants = control
+        .access()
+        .revoke_grants(&caller, subject, revoked)
+        .await?;
     Ok(ok(&GrantList {
         grants: rows(&grants),
     }))

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use control::HostSelector;
 use model::access::Permission;
 use model::group::{self, ProcessGroup, RawProcessGroup};
 use model::{Host, Invalid, Namespace};
@@ -44,18 +45,23 @@ pub(crate) async fn list(
     params: Params,
 ) -> Result<Response, ApiError> {
     let namespace = Namespace::parse(&namespace)?;
-    http.control.check(&caller, Permission::View, &namespace)?;
+    http.control
+        .access()
+        .check(&caller, Permission::View, &namespace)?;
     let hosts = params.hosts()?.ok_or_else(|| Invalid::required("host"))?;
-    let fleet = http.control.fleet();
-    let groups = hosts.into_iter().map(|host| HostGroups {
-        host,
-        process_group: fleet
-            .host_id(&host)
-            .map_or(&[], |id| fleet.groups(id, &namespace)),
-    });
-    Ok(ok(&GroupList {
-        groups: groups.collect(),
-    }))
+    let registry = http.control.registry();
+    let answer = registry.groups(&caller, &namespace, |groups| {
+        let groups = hosts.into_iter().map(|host| HostGroups {
+            host,
+            process_group: groups
+                .at(&HostSelector::Host(host))
+                .map_or(&[], |(_, groups)| groups),
+        });
+        ok(&GroupList {
+            groups: groups.collect(),
+        })
+    })?;
+    Ok(answer)
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -90,6 +96,7 @@ pub(crate) async fn set(
     let groups = group::complete(groups)?;
     let answers = http
         .control
+        .registry()
         .set_groups(&caller, &namespace, hosts, groups)
         .await?;
     Ok(ok(&Results::of(&answers)))

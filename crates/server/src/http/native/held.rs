@@ -96,7 +96,7 @@ pub(crate) async fn held(
     Segments(host): Segments<String>,
 ) -> Result<Response, ApiError> {
     let host: Host = host.parse()?;
-    let view = http.control.held(&caller, host).await?;
+    let view = http.control.sessions().held(&caller, host).await?;
     Ok(ok(&HeldAnswer {
         host: view.host,
         processes: view.processes.into_iter().map(Into::into).collect(),

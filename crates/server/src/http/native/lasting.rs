@@ -27,7 +27,7 @@ impl Lasting {
     /// Waits until it is time to ask again; who the reader is then, none when they may see nothing any more.
     pub(super) async fn asked_again(&mut self) -> Option<Caller> {
         self.again.tick().await;
-        let caller = self.control.still(&self.credentials)?;
+        let caller = self.control.access().reauthenticate(&self.credentials)?;
         caller
             .may(Permission::View, AccessArea::Anything)
             .then_some(caller)

@@ -45,7 +45,7 @@ pub(crate) async fn logs(
     };
     let place = http.stream_slots.take(&caller)?;
     let namespace = wanted.process.namespace.clone();
-    let answer = http.control.logs(&caller, wanted).await?;
+    let answer = http.control.sessions().logs(&caller, wanted).await?;
     let reading = Reading {
         answer,
         at_line_start: true,

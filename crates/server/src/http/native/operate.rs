@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Operate, With};
+use control::{Operate, OperateSpec};
 use model::spec::RawSpec;
 use model::spec::raw::SpecRules;
 use model::{FullName, Invalid, Labels, Op, lenient};
@@ -108,7 +108,11 @@ async fn accept(
         .iter()
         .map(|operation| operation.hosts.len())
         .sum();
-    let task = http.control.operate(caller, operations).await?;
+    let task = http
+        .control
+        .operations()
+        .operate(caller, operations)
+        .await?;
     let operated = Operated {
         task_id: task.to_string(),
         targets,
@@ -123,7 +127,7 @@ impl OperateBody {
         let asked = targets::asked(self.hosts.as_deref(), self.all.unwrap_or(false))?;
         let hosts = match asked {
             Some(hosts) => hosts,
-            None => targets::everywhere(&http.control.fleet(), &name)?,
+            None => targets::everywhere(&http.control, &name)?,
         };
         Ok(Operate {
             name,
@@ -150,18 +154,21 @@ fn with(
     op: Op,
     spec: Option<Object<RawSpec>>,
     labels: BTreeMap<String, String>,
-) -> Result<With, Invalid> {
+) -> Result<OperateSpec, Invalid> {
     let Some(Object(raw)) = spec else {
-        return Ok(With::Registered);
+        return Ok(OperateSpec::Registered);
     };
     match op.stores_spec() {
         true => {
             let spec = raw
                 .complete(SpecRules::Inline)
                 .map_err(|e| e.within("spec"))?;
-            Ok(With::Spec(Box::new(spec), Labels::parse(labels)?))
+            Ok(OperateSpec::Spec(Box::new(spec), Labels::parse(labels)?))
         }
-        false => raw.probe().map(With::Probe).map_err(|e| e.within("spec")),
+        false => raw
+            .probe()
+            .map(OperateSpec::Probe)
+            .map_err(|e| e.within("spec")),
     }
 }
 

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use axum::response::Response;
-use fleet::{Filter, Fleet, Row};
-use model::access::{Caller, Permission};
-use model::{FullName, Invalid, Labels, Namespace, ProcessName, Spec, UnixMillis};
+use fleet::{Filter, Row};
+use model::{FullName, Invalid, Labels, ProcessName, Spec, UnixMillis};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -129,36 +128,21 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let filter = Filter {
-        namespaces: visible(&http, &caller, params.namespaces()?)?,
+        namespaces: params.namespaces()?,
         name: params.text("name").map(ProcessName::parse).transpose()?,
         hosts: params.hosts()?,
         state: params.state()?,
         managed: params.flag("managed")?,
     };
-    let fleet = http.control.fleet();
-    let page = fleet.page(&filter, start, limit);
-    Ok(ok(&ProcessPage {
-        count: page.count,
-        start,
-        processes: fit(page.rows.iter().map(ProcessView::of)),
-    }))
-}
-
-/// The namespaces to look in: those that were asked for, which the caller must be allowed to see, or all that it is.
-pub(crate) fn visible(
-    http: &HttpState,
-    caller: &Caller,
-    asked: Option<Vec<Namespace>>,
-) -> Result<Option<Vec<Namespace>>, ApiError> {
-    match asked {
-        None => Ok(caller.visible_namespaces()),
-        Some(asked) => {
-            for namespace in &asked {
-                http.control.check(caller, Permission::View, namespace)?;
-            }
-            Ok(Some(asked))
-        }
-    }
+    let registry = http.control.registry();
+    let answer = registry.page(&caller, filter, start, limit, |page| {
+        ok(&ProcessPage {
+            count: page.count,
+            start,
+            processes: fit(page.rows.iter().map(ProcessView::of)),
+        })
+    })?;
+    Ok(answer)
 }
 
 /// What is registered under one name, and where.
@@ -196,50 +180,48 @@ pub(crate) async fn show(
     params: Params,
 ) -> Result<Response, ApiError> {
     let name = full_name(&segments)?;
-    http.control
-        .check(&caller, Permission::View, &name.namespace)?;
     let (start, limit) = params.page()?;
-    let fleet = http.control.fleet();
-    detail(&fleet, &name, start, limit)
+    let registry = http.control.registry();
+    let answer = registry.processes_named(&caller, &name, |rows| {
+        ok(&ProcessDetail::of(&name, rows, start, limit))
+    })?;
+    Ok(answer)
 }
 
-fn detail(fleet: &Fleet, name: &FullName, start: u64, limit: usize) -> Result<Response, ApiError> {
-    let Some(id) = fleet.name_id(name) else {
-        return Err(ApiError::not_found(format!(
-            "process {name} is not registered"
-        )));
-    };
-    let mut count = 0_u64;
-    let mut definitions = BTreeMap::new();
-    let mut processes = Vec::new();
-    for row in fleet.processes_named(id) {
-        if count >= start && processes.len() < limit {
-            processes.push(ProcessView::of(&row));
+impl<'a> ProcessDetail<'a> {
+    fn of(
+        name: &FullName,
+        rows: &mut dyn Iterator<Item = Row<'a>>,
+        start: u64,
+        limit: usize,
+    ) -> Self {
+        let mut count = 0_u64;
+        let mut definitions = BTreeMap::new();
+        let mut processes = Vec::new();
+        for row in rows {
+            if count >= start && processes.len() < limit {
+                processes.push(ProcessView::of(&row));
+            }
+            count += 1;
+            let definition = row.definition();
+            let seen = definitions.entry(row.to_change().definition.0);
+            seen.or_insert((definition, 0_u32)).1 += 1;
         }
-        count += 1;
-        let definition = row.definition();
-        let seen = definitions.entry(row.to_change().definition.0);
-        seen.or_insert((definition, 0_u32)).1 += 1;
+        let definitions = definitions
+            .into_values()
+            .map(|(definition, hosts)| DefinitionView {
+                spec: &definition.spec,
+                labels: Cow::Borrowed(&*definition.labels),
+                hosts,
+            });
+        Self {
+            process: name.to_string(),
+            definitions: definitions.collect(),
+            count,
+            start,
+            processes: fit(processes),
+        }
     }
-    if count == 0 {
-        return Err(ApiError::not_found(format!(
-            "process {name} is not registered"
-        )));
-    }
-    let definitions = definitions
-        .into_values()
-        .map(|(definition, hosts)| DefinitionView {
-            spec: &definition.spec,
-            labels: Cow::Borrowed(&*definition.labels),
-            hosts,
-        });
-    Ok(ok(&ProcessDetail {
-        process: name.to_string(),
-        definitions: definitions.collect(),
-        count,
-        start,
-        processes: fit(processes),
-    }))
 }
 
 /// The rule that a `namespace/name` in a body breaks, seen from its field.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Answer, Mode, Registration};
+use control::{HostAnswer, Mode, Registration};
 use model::spec::RawSpec;
 use model::spec::raw::SpecRules;
 use model::{Code, Invalid, Labels, lenient};
@@ -54,8 +54,8 @@ pub(crate) struct HostResult<'a> {
 }
 
 impl<'a> Results<'a> {
-    pub(crate) fn of(answers: &'a [Answer]) -> Self {
-        let result = |answer: &'a Answer| HostResult {
+    pub(crate) fn of(answers: &'a [HostAnswer]) -> Self {
+        let result = |answer: &'a HostAnswer| HostResult {
             host: answer
                 .host
                 .map_or_else(|| answer.key_prefix.to_string(), |host| host.to_string()),
@@ -80,7 +80,11 @@ pub(crate) async fn register(
     Read(body): Read<RegisterBody>,
 ) -> Result<Response, ApiError> {
     let registration = body.registration(&segments, Mode::Register)?;
-    let answers = http.control.register(&caller, registration).await?;
+    let answers = http
+        .control
+        .registry()
+        .register(&caller, registration)
+        .await?;
     let all_exist = answers.iter().all(|answer| answer.code == Code::EXISTS);
     let status = match all_exist && !answers.is_empty() {
         true => StatusCode::CONFLICT,
@@ -100,7 +104,11 @@ pub(crate) async fn update(
     Read(body): Read<RegisterBody>,
 ) -> Result<Response, ApiError> {
     let registration = body.registration(&segments, Mode::Update)?;
-    let answers = http.control.register(&caller, registration).await?;
+    let answers = http
+        .control
+        .registry()
+        .register(&caller, registration)
+        .await?;
     Ok(ok(&Results::of(&answers)))
 }
 
@@ -120,9 +128,13 @@ pub(crate) async fn unregister(
     let all = params.flag("all")?.unwrap_or(false);
     let hosts = match targets::asked(body.hosts.as_deref(), all)? {
         Some(hosts) => hosts,
-        None => targets::everywhere(&http.control.fleet(), &name)?,
+        None => targets::everywhere(&http.control, &name)?,
     };
-    let answers = http.control.unregister(&caller, &name, hosts).await?;
+    let answers = http
+        .control
+        .registry()
+        .unregister(&caller, &name, hosts)
+        .await?;
     Ok(ok(&Results::of(&answers)))
 }
 

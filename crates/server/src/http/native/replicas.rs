@@ -58,10 +58,10 @@ pub(crate) async fn list(
     State(http): State<HttpState>,
     Asking(_caller): Asking,
 ) -> Result<Response, ApiError> {
-    let replicas = http.control.replicas().into_iter();
+    let replicas = http.control.replicas().list().into_iter();
     Ok(ok(&ReplicaList {
         replicas: replicas.map(ReplicaRow::of).collect(),
-        bus_up: http.control.is_bus_up(),
-        store_up: !http.control.is_behind(),
+        bus_up: http.control.replicas().is_bus_up(),
+        store_up: !http.control.replicas().is_behind(),
     }))
 }

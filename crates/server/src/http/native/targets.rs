@@ -1,13 +1,11 @@
 //! The hosts that a body names: `"0:10.0.0.1"`, `"10.0.0.1"`, `{"ip", "cloud_id"}`, `{"agent_id"}`; or all of them.
 
-use control::{Asked, Place};
-use fleet::Fleet;
+use control::{Control, ControlError, HostSelector, TargetHost};
 use model::{AgentId, FullName, Host, Invalid};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 
-use super::ApiError;
 use crate::http::json::Scalar;
 
 /// One host as a caller of the native API names it.
@@ -50,17 +48,19 @@ impl<'de> Deserialize<'de> for HostRef {
 }
 
 impl HostRef {
-    pub(crate) fn asked(&self) -> Asked {
+    pub(crate) fn asked(&self) -> TargetHost {
         match self {
-            Self::Text(text) => Asked {
+            Self::Text(text) => TargetHost {
                 key_prefix: text.as_str().into(),
-                place: text.parse().map_or_else(Place::Bad, Place::Host),
+                place: text
+                    .parse()
+                    .map_or_else(HostSelector::Bad, HostSelector::Host),
             },
             Self::Parts(parts) if parts.ip.is_empty() && !parts.agent_id.is_empty() => {
                 let id = parts.agent_id.to_text();
-                Asked {
+                TargetHost {
                     key_prefix: (&*id).into(),
-                    place: AgentId::parse(&id).map_or_else(Place::Bad, Place::Agent),
+                    place: AgentId::parse(&id).map_or_else(HostSelector::Bad, HostSelector::Agent),
                 }
             }
             Self::Parts(parts) => {
@@ -77,9 +77,9 @@ impl HostRef {
                     (Err(_), Some(cloud)) => format!("{cloud}:{ip}"),
                     (Err(_), None) => format!("{}:{ip}", parts.cloud_id.to_text()),
                 };
-                Asked {
+                TargetHost {
                     key_prefix: prefix.into(),
-                    place: host.map_or_else(Place::Bad, Place::Host),
+                    place: host.map_or_else(HostSelector::Bad, HostSelector::Host),
                 }
             }
         }
@@ -87,7 +87,10 @@ impl HostRef {
 }
 
 /// Either the hosts that are named, or every host where the process is registered.
-pub(crate) fn asked(hosts: Option<&[HostRef]>, all: bool) -> Result<Option<Vec<Asked>>, Invalid> {
+pub(crate) fn asked(
+    hosts: Option<&[HostRef]>,
+    all: bool,
+) -> Result<Option<Vec<TargetHost>>, Invalid> {
     match (hosts, all) {
         (Some(_), true) => Err(Invalid::new("hosts", "must not be given beside all")),
         (None, true) => Ok(None),
@@ -98,22 +101,16 @@ pub(crate) fn asked(hosts: Option<&[HostRef]>, all: bool) -> Result<Option<Vec<A
 }
 
 /// Every host where the process is registered; an error when there is none.
-pub(crate) fn everywhere(fleet: &Fleet, name: &FullName) -> Result<Vec<Asked>, ApiError> {
-    let id = fleet.name_id(name);
-    let rows = id.into_iter().flat_map(|id| fleet.processes_named(id));
-    let hosts: Vec<Asked> = rows
-        .map(|row| row.host().host)
-        .map(|host| Asked {
-            key_prefix: host.to_string().into(),
-            place: Place::Host(host),
-        })
-        .collect();
-    match hosts.is_empty() {
-        true => Err(ApiError::not_found(format!(
-            "process {name} is registered on no host"
-        ))),
-        false => Ok(hosts),
-    }
+pub(crate) fn everywhere(
+    control: &Control,
+    name: &FullName,
+) -> Result<Vec<TargetHost>, ControlError> {
+    let hosts = control.registry().hosts_of(name)?.into_iter();
+    let asked = hosts.map(|host| TargetHost {
+        key_prefix: host.to_string().into(),
+        place: HostSelector::Host(host),
+    });
+    Ok(asked.collect())
 }
 
 #[cfg(test)]
@@ -140,9 +137,9 @@ mod tests {
             .map(HostRef::asked)
             .map(|asked| {
                 let place = match asked.place {
-                    Place::Host(host) => host.to_string(),
-                    Place::Agent(agent) => format!("agent {agent}"),
-                    Place::Bad(invalid) => format!("bad {}", invalid.field),
+                    HostSelector::Host(host) => host.to_string(),
+                    HostSelector::Agent(agent) => format!("agent {agent}"),
+                    HostSelector::Bad(invalid) => format!("bad {}", invalid.field),
                 };
                 (asked.key_prefix.into(), place)
             })

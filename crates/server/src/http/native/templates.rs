@@ -163,7 +163,7 @@ pub(crate) async fn list(
     Asking(caller): Asking,
     Segments(id): Segments<u32>,
 ) -> Result<Response, ApiError> {
-    let templates = http.control.templates(&caller, BusinessId(id))?;
+    let templates = http.control.templates().list(&caller, BusinessId(id))?;
     Ok(ok(&TemplateList {
         templates: templates.iter().map(TemplateShown::of).collect(),
     }))
@@ -182,8 +182,8 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let (control, business) = (&http.control, BusinessId(id));
     let new = body.read()?;
-    let template = control.create_template(&caller, business, new).await?;
-    let view = control.template(&caller, business, template)?;
+    let template = control.templates().create(&caller, business, new).await?;
+    let view = control.templates().get(&caller, business, template)?;
     Ok(json(StatusCode::CREATED, &TemplateShown::of(&view)))
 }
 
@@ -197,7 +197,7 @@ pub(crate) async fn show(
     Segments((id, template)): Segments<(u32, u32)>,
 ) -> Result<Response, ApiError> {
     let (business, template) = (BusinessId(id), TemplateId(template));
-    let view = http.control.template(&caller, business, template)?;
+    let view = http.control.templates().get(&caller, business, template)?;
     Ok(ok(&TemplateShown::of(&view)))
 }
 
@@ -215,9 +215,10 @@ pub(crate) async fn update(
     let (control, new) = (&http.control, body.read()?);
     let (business, template) = (BusinessId(id), TemplateId(template));
     control
-        .update_template(&caller, business, template, new)
+        .templates()
+        .update(&caller, business, template, new)
         .await?;
-    let view = control.template(&caller, business, template)?;
+    let view = control.templates().get(&caller, business, template)?;
     Ok(ok(&TemplateShown::of(&view)))
 }
 
@@ -232,7 +233,10 @@ pub(crate) async fn delete(
 ) -> Result<Response, ApiError> {
     let (business, template) = (BusinessId(id), TemplateId(template));
     let control = &http.control;
-    control.delete_template(&caller, business, template).await?;
+    control
+        .templates()
+        .delete(&caller, business, template)
+        .await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -249,9 +253,10 @@ pub(crate) async fn bind(
     let control = &http.control;
     let (business, template) = (BusinessId(id), TemplateId(template));
     control
-        .bind_template(&caller, business, template, body.read())
+        .templates()
+        .bind(&caller, business, template, body.read())
         .await?;
-    let view = control.template(&caller, business, template)?;
+    let view = control.templates().get(&caller, business, template)?;
     Ok(ok(&TemplateShown::of(&view)))
 }
 
@@ -295,7 +300,8 @@ pub(crate) async fn preview(
     let process = body.process.ok_or_else(|| Invalid::required("process"))?;
     let content = http
         .control
-        .preview_template(
+        .templates()
+        .preview(
             &caller,
             BusinessId(id),
             of,

@@ -24,7 +24,7 @@ pub(crate) async fn show(
     Asking(caller): Asking,
     Segments(id): Segments<u32>,
 ) -> Result<Response, ApiError> {
-    let facts = http.control.topology(&caller, BusinessId(id))?;
+    let facts = http.control.topology().export(&caller, BusinessId(id))?;
     Ok(ok(&BusinessDocument::of(&facts)))
 }
 
@@ -55,7 +55,8 @@ pub(crate) async fn import(
     drop(document);
     let control = &http.control;
     let difference = control
-        .import_topology(&caller, facts, Origin::Imported, apply)
+        .topology()
+        .import(&caller, facts, Origin::Imported, apply)
         .await?;
     Ok(ok(&difference))
 }
@@ -71,7 +72,8 @@ pub(crate) async fn remove(
 ) -> Result<Response, ApiError> {
     let difference = http
         .control
-        .remove_business(&caller, BusinessId(id))
+        .topology()
+        .remove(&caller, BusinessId(id))
         .await?;
     Ok(ok(&difference))
 }

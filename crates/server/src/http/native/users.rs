@@ -52,7 +52,7 @@ pub(crate) async fn list(
     State(http): State<HttpState>,
     Asking(caller): Asking,
 ) -> Result<Response, ApiError> {
-    let users = http.control.users(&caller)?;
+    let users = http.control.access().users(&caller)?;
     let users = users.into_iter().map(|user| UserRow {
         grants: grants::rows(&user.grants()),
         name: user.name,
@@ -80,6 +80,7 @@ pub(crate) async fn create(
     };
     let control = &http.control;
     control
+        .access()
         .create_user(&caller, &name, &password, grants)
         .await?;
     let name = name.trim().to_owned();
@@ -94,6 +95,6 @@ pub(crate) async fn delete(
     Asking(caller): Asking,
     Segments(name): Segments<String>,
 ) -> Result<StatusCode, ApiError> {
-    http.control.delete_user(&caller, &name).await?;
+    http.control.access().delete_user(&caller, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -5,8 +5,7 @@ use std::net::Ipv6Addr;
 
 use axum::extract::State;
 use axum::response::Response;
-use fleet::view::{Instance, View, ViewRow};
-use model::access::Permission;
+use fleet::view::{Instance, ViewRow};
 use model::expression::Expression;
 use model::scope::{ProcessStatus, Scope, Selection, SortKey, SortOrder, ViewFilter, distinct};
 use model::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetId};
@@ -124,17 +123,15 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let filter = filter(&params)?;
-    http.control
-        .check(&caller, Permission::View, filter.business)?;
-    let fleet = http.control.fleet();
-    let page = fleet.view_page(&filter, start, limit);
-    let view = fleet.view();
-    let rows = page.rows.iter();
-    Ok(ok(&ViewList {
-        count: page.count,
-        start,
-        processes: fit(rows.map(|row| ViewProcess::of(view, row))),
-    }))
+    let topology = http.control.topology();
+    let answer = topology.page(&caller, &filter, start, limit, |page| {
+        ok(&ViewList {
+            count: page.count,
+            start,
+            processes: fit(page.rows.iter().map(ViewProcess::of)),
+        })
+    })?;
+    Ok(answer)
 }
 
 fn filter(params: &Params) -> Result<ViewFilter, ApiError> {
@@ -237,8 +234,8 @@ fn parse_order(text: &str) -> Result<SortOrder, Invalid> {
 }
 
 impl<'a> ViewProcess<'a> {
-    pub(crate) fn of(view: &'a View, row: &ViewRow<'a>) -> Self {
-        let templates = view.templates_for(row.id()).into_iter();
+    pub(crate) fn of(row: &ViewRow<'a>) -> Self {
+        let templates = row.config_templates().into_iter();
         let instances = row.instances().into_iter();
         Self {
             id: row.id().0,

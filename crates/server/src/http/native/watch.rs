@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use control::Happening;
+use control::ChangeEvent;
 use futures_util::{Stream, StreamExt, stream};
 use model::access::{Caller, Permission};
 use model::job::JobId;
@@ -22,7 +22,7 @@ use super::caller::AskingForLong;
 use super::events::EventRow;
 use super::jobs::JobCountsView;
 use super::lasting::Lasting;
-use super::processes::{state_word, visible};
+use super::processes::state_word;
 use super::read::Params;
 use super::responses::Refusals;
 use crate::http::HttpState;
@@ -56,14 +56,17 @@ pub(crate) async fn watch(
     params: Params,
 ) -> Result<impl IntoResponse, ApiError> {
     let wanted = Wanted {
-        namespaces: visible(&http, &caller, params.namespaces()?)?,
+        namespaces: http
+            .control
+            .access()
+            .visible(&caller, params.namespaces()?)?,
         hosts: params.hosts()?,
         kinds: params.list("kinds", parse_kind)?,
         caller,
     };
     let watching = Watching {
         place: http.stream_slots.take(&wanted.caller)?,
-        receiver: http.control.watch(),
+        receiver: http.control.events().watch(),
         wanted,
         lasting: Lasting::new(&http, credentials),
     };
@@ -88,7 +91,7 @@ fn parse_kind(text: &str) -> Result<&'static str, Invalid> {
 
 /// One watcher.
 struct Watching {
-    receiver: Receiver<Arc<Happening>>,
+    receiver: Receiver<Arc<ChangeEvent>>,
     wanted: Wanted,
     lasting: Lasting,
     #[expect(dead_code, reason = "held for as long as the stream lasts")]
@@ -118,19 +121,19 @@ fn happenings(watching: Watching) -> impl Stream<Item = Result<Event, Infallible
 }
 
 impl Wanted {
-    fn includes(&self, happening: &Happening) -> bool {
+    fn includes(&self, happening: &ChangeEvent) -> bool {
         let kind = self
             .kinds
             .as_ref()
             .is_none_or(|kinds| kinds.contains(&kind(happening)));
         kind && match happening {
-            Happening::Status { process, host, .. } => {
+            ChangeEvent::Status { process, host, .. } => {
                 self.has_namespace(&process.namespace) && self.has_host(host)
             }
-            Happening::Event { host, event } => {
+            ChangeEvent::Event { host, event } => {
                 self.has_namespace(&event.process.namespace) && self.has_host(host)
             }
-            Happening::Task { namespaces, .. } => {
+            ChangeEvent::Task { namespaces, .. } => {
                 // Like reading the task itself: one namespace that is not allowed hides it.
                 let may_see = |namespace| self.caller.may(Permission::View, namespace);
                 namespaces.iter().all(may_see)
@@ -138,8 +141,8 @@ impl Wanted {
                         .iter()
                         .any(|namespace| self.has_namespace(namespace))
             }
-            Happening::Job { business, .. } => self.has_namespace(&namespace_of(*business)),
-            Happening::Agent { host, .. } => self.has_host(host),
+            ChangeEvent::Job { business, .. } => self.has_namespace(&namespace_of(*business)),
+            ChangeEvent::Agent { host, .. } => self.has_host(host),
         }
     }
 
@@ -156,13 +159,13 @@ impl Wanted {
     }
 }
 
-fn kind(happening: &Happening) -> &'static str {
+fn kind(happening: &ChangeEvent) -> &'static str {
     match happening {
-        Happening::Status { .. } => "status",
-        Happening::Task { .. } => "task",
-        Happening::Job { .. } => "job",
-        Happening::Event { .. } => "event",
-        Happening::Agent { .. } => "agent",
+        ChangeEvent::Status { .. } => "status",
+        ChangeEvent::Task { .. } => "task",
+        ChangeEvent::Job { .. } => "job",
+        ChangeEvent::Event { .. } => "event",
+        ChangeEvent::Agent { .. } => "agent",
     }
 }
 
@@ -206,10 +209,10 @@ struct AgentChange {
     at: UnixMillis,
 }
 
-fn written(happening: &Happening) -> Event {
+fn written(happening: &ChangeEvent) -> Event {
     let name = kind(happening);
     match happening {
-        Happening::Status {
+        ChangeEvent::Status {
             process,
             host,
             state,
@@ -227,7 +230,7 @@ fn written(happening: &Happening) -> Event {
                 at: *at,
             },
         ),
-        Happening::Task {
+        ChangeEvent::Task {
             id,
             n_targets,
             n_ended,
@@ -246,7 +249,7 @@ fn written(happening: &Happening) -> Event {
                 ok: *n_ok,
             },
         ),
-        Happening::Job {
+        ChangeEvent::Job {
             id,
             business,
             action,
@@ -262,7 +265,7 @@ fn written(happening: &Happening) -> Event {
                 counts: JobCountsView::of(*counts),
             },
         ),
-        Happening::Agent { host, up, at } => event(
+        ChangeEvent::Agent { host, up, at } => event(
             name,
             &AgentChange {
                 host: *host,
@@ -270,7 +273,7 @@ fn written(happening: &Happening) -> Event {
                 at: *at,
             },
         ),
-        Happening::Event { host, event: what } => event(name, &EventRow::new(None, *host, what)),
+        ChangeEvent::Event { host, event: what } => event(name, &EventRow::new(None, *host, what)),
     }
 }
 
@@ -301,8 +304,8 @@ mod tests {
         }
     }
 
-    fn task(namespaces: &[&str]) -> Happening {
-        Happening::Task {
+    fn task(namespaces: &[&str]) -> ChangeEvent {
+        ChangeEvent::Task {
             id: model::TaskId::from_number(1),
             n_targets: 2,
             n_ended: 1,
@@ -325,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_job_is_seen_by_those_who_may_touch_its_business() {
-        let job = Happening::Job {
+        let job = ChangeEvent::Job {
             id: JobId(1),
             business: BusinessId(2),
             action: model::job::JobAction::Start,
@@ -339,7 +342,7 @@ mod tests {
 
     #[test]
     fn kinds_and_hosts_narrow() {
-        let agent = Happening::Agent {
+        let agent = ChangeEvent::Agent {
             host: "0:10.0.0.1".parse().unwrap(),
             up: true,
             at: UnixMillis(1),

@@ -5,7 +5,7 @@ use std::time::Instant;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::Health;
+use control::WebhookHealth;
 use model::event::EventKind;
 use model::webhook::{Webhook, WebhookUrl};
 use model::{Invalid, Namespace, UnixMillis};
@@ -51,8 +51,8 @@ pub(crate) struct WebhookRow {
     last_error: Option<String>,
 }
 
-impl From<(Webhook, Health)> for WebhookRow {
-    fn from((webhook, health): (Webhook, Health)) -> Self {
+impl From<(Webhook, WebhookHealth)> for WebhookRow {
+    fn from((webhook, health): (Webhook, WebhookHealth)) -> Self {
         let (failing_since, last_error) = health.failing.unzip();
         Self {
             id: webhook.id,
@@ -108,7 +108,7 @@ pub(crate) async fn list(
     State(http): State<HttpState>,
     Asking(caller): Asking,
 ) -> Result<Response, ApiError> {
-    let webhooks = http.control.webhooks(&caller)?;
+    let webhooks = http.control.webhooks().list(&caller)?;
     Ok(ok(&WebhookList {
         webhooks: webhooks.into_iter().map(WebhookRow::from).collect(),
     }))
@@ -129,7 +129,8 @@ pub(crate) async fn create(
     let secret = body.secret.filter(|secret| !secret.is_empty());
     let webhook = http
         .control
-        .create_webhook(&caller, url, namespaces, kinds, secret)
+        .webhooks()
+        .create(&caller, url, namespaces, kinds, secret)
         .await?;
     let created = CreatedWebhook {
         id: webhook.id,
@@ -156,7 +157,7 @@ pub(crate) async fn delete(
     Asking(caller): Asking,
     Segments(id): Segments<String>,
 ) -> Result<StatusCode, ApiError> {
-    http.control.delete_webhook(&caller, &id).await?;
+    http.control.webhooks().delete(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -168,7 +169,7 @@ pub(crate) async fn test(
     Asking(caller): Asking,
     Segments(id): Segments<String>,
 ) -> Result<Response, ApiError> {
-    let webhook = http.control.webhook_to_test(&caller, &id).await?;
+    let webhook = http.control.webhooks().start_test(&caller, &id).await?;
     let began = Instant::now();
     let reason = format!("{} tries whether events arrive", caller.user);
     let sent = deliver(&webhook, &http.webhook_client, &test_row(now(), &reason)).await;

@@ -87,7 +87,10 @@ pub(crate) async fn list(
     Segments((id, process)): Segments<(u32, u32)>,
 ) -> Result<Response, ApiError> {
     let (business, process) = (BusinessId(id), BkProcessId(process));
-    let files = http.control.config_files(&caller, business, process)?;
+    let files = http
+        .control
+        .templates()
+        .config_files(&caller, business, process)?;
     Ok(ok(&ConfigFileList {
         files: files.iter().map(|row| ConfigFileShown::of(row)).collect(),
     }))
@@ -107,9 +110,12 @@ pub(crate) async fn show(
 ) -> Result<Response, ApiError> {
     let business = BusinessId(id);
     // Before anything is found, so that nobody learns what there is.
-    http.control.check(&caller, Permission::Operate, business)?;
+    http.control
+        .access()
+        .check(&caller, Permission::Operate, business)?;
     let files = http
         .control
+        .templates()
         .config_files(&caller, business, BkProcessId(process))?;
     let wanted = (local, TemplateId(template));
     let row = files
@@ -130,6 +136,7 @@ pub(crate) async fn show(
     })?;
     let control = &http.control;
     let content = control
+        .templates()
         .config_content(&caller, business, state.content)
         .await?;
     Ok(ok(&FileShown::of(state, Some(content))))
