@@ -1,8 +1,6 @@
 //! The audit trail.
 
 use model::UnixMillis;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::Rows;
 

@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 
 use model::UnixMillis;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::{HostText, Rows};
 

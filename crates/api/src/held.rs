@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 
 use model::UnixMillis;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 responses! {
     /// One host as its agent says it is.

@@ -1,8 +1,5 @@
 //! The replicas of an installation.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
 responses! {
     pub struct ReplicaList {
         /// The one that answers first.

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 
 use model::UnixMillis;
 use model::operation::ProcessInspection;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::Rows;
 

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use model::UnixMillis;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 responses! {
     pub struct BusinessList {

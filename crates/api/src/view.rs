@@ -3,9 +3,6 @@
 use std::borrow::Cow;
 use std::net::Ipv6Addr;
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
 use crate::{HostText, Rows};
 
 responses! {

@@ -118,7 +118,7 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
 
 /// Waits until an agent is connected; false when it takes too long.
 async fn connected(running: &server::Running) -> bool {
-    let mut changes = running.control.watch();
+    let mut changes = running.control.events().watch();
     let until_there = async {
         while running.control.figures().n_agents_up == 0 {
             // A change event only means that the figures may have changed.

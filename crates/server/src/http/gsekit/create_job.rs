@@ -33,7 +33,12 @@ pub(crate) async fn create_job(
         selection,
         options,
     };
-    let job_id = context.http.control.create_job(context.caller, new).await?;
+    let job_id = context
+        .http
+        .control
+        .jobs()
+        .create(context.caller, new)
+        .await?;
     Ok(success(Created { job_id }))
 }
 

@@ -36,7 +36,7 @@ pub(crate) async fn list(
     State(http): State<HttpState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    let apps = http.control.apps(&caller)?;
+    let apps = http.control.access().apps(&caller)?;
     Ok(ok(&AppList {
         apps: apps.into_iter().map(row).collect(),
     }))
@@ -62,6 +62,7 @@ pub(crate) async fn create(
         .map_err(|_| Invalid::new("rate_limit", "must be 0 (no limit) or more"))?;
     let secret = http
         .control
+        .access()
         .create_app(
             &caller,
             &code,
@@ -107,6 +108,6 @@ pub(crate) async fn delete(
     Authenticated(caller): Authenticated,
     PathParams(code): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    http.control.delete_app(&caller, &code).await?;
+    http.control.access().delete_app(&caller, &code).await?;
     Ok(StatusCode::NO_CONTENT)
 }

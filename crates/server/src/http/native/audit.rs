@@ -67,7 +67,11 @@ pub(crate) async fn list(
     let limit = params.limit()? as u32;
     let before = params.number("before", 0..=i64::MAX as u64)?;
     let filter = filter(&params)?;
-    let found = http.control.audit(&caller, &filter, limit, before).await?;
+    let found = http
+        .control
+        .access()
+        .audit(&caller, &filter, limit, before)
+        .await?;
     let ids: Vec<u64> = found.lines.iter().map(|(id, _)| *id).collect();
     let rows = found.lines.into_iter();
     let audit = fit(rows.map(|(id, line)| row(id, line)));
@@ -118,7 +122,11 @@ pub(crate) async fn export(
     let filter = filter(&params)?;
     let slot = http.stream_slots.take(&caller)?;
     // Before the response begins, so that a refusal still has its status.
-    let first = http.control.audit(&caller, &filter, BATCH, None).await?;
+    let first = http
+        .control
+        .access()
+        .audit(&caller, &filter, BATCH, None)
+        .await?;
     let export = Export {
         http,
         caller,
@@ -164,7 +172,11 @@ fn pages(export: Export) -> impl Stream<Item = Result<Bytes, control::ControlErr
             NextBatch::Before(before) => {
                 let control = export.http.control.clone();
                 let (caller, filter) = (&export.caller, &export.filter);
-                match control.audit(caller, filter, BATCH, Some(before)).await {
+                match control
+                    .access()
+                    .audit(caller, filter, BATCH, Some(before))
+                    .await
+                {
                     Ok(lines) => lines,
                     Err(error) => return Some((Err(error), export)),
                 }

@@ -21,25 +21,19 @@ pub(crate) async fn list(
     State(http): State<HttpState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    let rows = http.control.businesses(&caller);
-    let fleet = http.control.fleet();
-    let view = fleet.view();
-    let businesses = rows.into_iter().map(|row| {
-        let sets = view.sets_of(row.id);
-        let modules = sets.iter().map(|set| view.modules_of(set.id).len());
-        BusinessView {
-            sets: sets.len(),
-            modules: modules.sum(),
-            processes: view.processes_of(row.id).map_or(0, |ids| ids.len()),
-            id: row.id.0,
-            name: row.name,
-            origin: match row.origin {
-                Origin::Imported => "given".into(),
-                Origin::Cmdb => "cmdb".into(),
-            },
-            refreshed_at: row.refreshed_at,
-            troubles: left_out(row.troubles),
-        }
+    let businesses = http.control.topology().businesses(&caller).into_iter();
+    let businesses = businesses.map(|business| BusinessView {
+        sets: business.n_sets,
+        modules: business.n_modules,
+        processes: business.n_processes,
+        id: business.row.id.0,
+        name: business.row.name,
+        origin: match business.row.origin {
+            Origin::Imported => "given".into(),
+            Origin::Cmdb => "cmdb".into(),
+        },
+        refreshed_at: business.row.refreshed_at,
+        troubles: left_out(business.row.troubles),
     });
     Ok(ok(&BusinessList {
         businesses: businesses.collect(),
@@ -56,7 +50,7 @@ pub(crate) async fn refresh(
     PathParams(id): PathParams<u32>,
 ) -> Result<Response, ApiError> {
     let business = BusinessId(id);
-    let difference = http.control.refresh_topology(&caller, business).await?;
+    let difference = http.control.topology().refresh(&caller, business).await?;
     Ok(ok(&to_api(difference)))
 }
 

@@ -36,7 +36,7 @@ impl FromRequestParts<HttpState> for AuthenticatedStream {
         let id = parts.extensions.get::<RequestId>();
         let id = id.map_or("", |id| &*id.0);
         let from = peer(&parts.extensions);
-        let caller = http.control.authenticate(&credentials, from, id)?;
+        let caller = http.control.access().authenticate(&credentials, from, id)?;
         if let Some(asker) = parts.extensions.get::<Arc<OnceLock<LoggedCaller>>>() {
             asker.get_or_init(|| LoggedCaller {
                 app: caller.app.clone(),
@@ -44,6 +44,7 @@ impl FromRequestParts<HttpState> for AuthenticatedStream {
             });
         }
         http.control
+            .access()
             .check(&caller, Permission::View, AccessArea::Anything)?;
         Ok(Self(caller, credentials))
     }

@@ -12,8 +12,8 @@ use crate::http::HttpState;
 
 fn state(http: &HttpState) -> Draining {
     Draining {
-        draining: http.control.is_draining(),
-        agents: http.control.n_agents(),
+        draining: http.control.replicas().is_draining(),
+        agents: http.control.sessions().n_agents(),
     }
 }
 
@@ -25,7 +25,7 @@ pub(crate) async fn drain(
     State(http): State<HttpState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    http.control.start_draining(&caller).await?;
+    http.control.sessions().start_draining(&caller).await?;
     Ok(ok(&state(&http)))
 }
 
@@ -36,6 +36,6 @@ pub(crate) async fn undo(
     State(http): State<HttpState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    http.control.stop_draining(&caller).await?;
+    http.control.sessions().stop_draining(&caller).await?;
     Ok(ok(&state(&http)))
 }

@@ -4,7 +4,7 @@ use api::{ErrorBody, ErrorDetail};
 use axum::Json;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use control::{ControlError, Lacks};
+use control::{ControlError, CredentialFault};
 use model::Invalid;
 use model::expression::ExpressionError;
 
@@ -139,14 +139,14 @@ impl From<ControlError> for ApiError {
             ControlError::Forbidden(_) | ControlError::ForbiddenToUser(_) => {
                 Self::new(StatusCode::FORBIDDEN, "forbidden", message)
             }
-            ControlError::Unauthenticated { lacks, .. } => {
-                let message = match lacks {
-                    Lacks::Credentials => {
+            ControlError::Unauthenticated { fault, .. } => {
+                let message = match fault {
+                    CredentialFault::Credentials => {
                         "credentials are required: X-Bkapi-Authorization, or a login as \
                         Authorization: Bearer, or as the cookie muster_session"
                             .to_owned()
                     }
-                    Lacks::App | Lacks::User => message,
+                    CredentialFault::App | CredentialFault::User => message,
                 };
                 Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
             }

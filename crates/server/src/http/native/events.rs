@@ -62,7 +62,7 @@ pub(crate) async fn list(
         since: moment(&params, "since")?,
         until: moment(&params, "until")?,
     };
-    let events = http.control.events(&caller, filter).await?;
+    let events = http.control.events().list(&caller, filter).await?;
     let rows = fit(events
         .iter()
         .map(|view| event_row(Some(view.id), view.host, &view.event)));

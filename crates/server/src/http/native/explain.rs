@@ -6,7 +6,7 @@ use axum::response::Response;
 use model::Invalid;
 use model::access::Permission;
 use model::expression::{Expression, ExpressionText};
-use model::topology::{BkProcessId, BusinessId};
+use model::topology::BusinessId;
 
 use super::ApiError;
 use super::caller::Authenticated;
@@ -29,33 +29,34 @@ pub(crate) async fn explain(
     JsonBody(body): JsonBody<ExplainBody>,
 ) -> Result<Response, ApiError> {
     let business = business(body.business)?;
-    http.control.check(&caller, Permission::View, business)?;
+    http.control
+        .access()
+        .check(&caller, Permission::View, business)?;
     let env = parse_env(&body.env.to_text())?;
     let expression = body.expression;
     let expression = expression.ok_or_else(|| Invalid::required("expression"))?;
     let expression = parse_expression(&expression)?;
-    let fleet = http.control.fleet();
-    let (selected, steps) = fleet.view().narrowed(business, env, &expression);
-    let first = selected.iter().take(FIRST).map(BkProcessId);
-    let first = fleet.view_rows(first);
+    let topology = http.control.topology();
+    let selected = topology.select(&caller, business, env, &expression, FIRST)?;
     let parts = expression.explain().into_iter().zip(texts(&expression));
     let parts = parts
-        .zip(steps)
-        .map(|(((part, words), text), step)| PartExplained {
+        .zip(selected.left)
+        .map(|(((part, words), text), count)| PartExplained {
             part: part_word(part).into(),
             text,
             words,
-            count: step.count,
+            count,
         });
     Ok(ok(&Explained {
         expression: expression.to_string(),
-        count: selected.len(),
+        count: selected.count,
         parts: parts.collect(),
-        matches: first
-            .iter()
-            .map(|row| ExpressionMatch {
-                id: row.id().0,
-                expression: row.expression(),
+        matches: selected
+            .first
+            .into_iter()
+            .map(|(id, expression)| ExpressionMatch {
+                id: id.0,
+                expression,
             })
             .collect(),
     }))

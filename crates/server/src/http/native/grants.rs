@@ -4,7 +4,7 @@ use api::{GrantBody, GrantList, GrantRow};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Revoked, Subject};
+use control::{RevokedGrants, Subject};
 use model::access::grant::GrantReach;
 use model::access::{Grant, Role};
 use model::topology::BusinessId;
@@ -53,8 +53,8 @@ fn read_grant(body: GrantBody) -> Result<Grant, Invalid> {
     )
 }
 
-fn read_revoked(body: GrantBody) -> Result<Revoked, Invalid> {
-    Ok(Revoked {
+fn read_revoked(body: GrantBody) -> Result<RevokedGrants, Invalid> {
+    Ok(RevokedGrants {
         role: body.role.map(|role| Role::parse(role.trim())).transpose()?,
         namespaces: parse_namespaces(body.namespaces.unwrap_or_default())?,
         businesses: parse_businesses(body.businesses.unwrap_or_default())?,
@@ -99,6 +99,7 @@ async fn give(
 ) -> Result<Response, ApiError> {
     let grants = http
         .control
+        .access()
         .grant(&caller, subject, read_grant(body)?)
         .await?;
     let list = GrantList {
@@ -115,7 +116,10 @@ async fn take(
 ) -> Result<Response, ApiError> {
     let revoked = read_revoked(body)?;
     let control = &http.control;
-    let grants = control.revoke_grants(&caller, subject, revoked).await?;
+    let grants = control
+        .access()
+        .revoke_grants(&caller, subject, revoked)
+        .await?;
     Ok(ok(&GrantList {
         grants: rows(&grants),
     }))

@@ -3,6 +3,7 @@
 use api::{GroupList, GroupsBody, HostGroups, Results};
 use axum::extract::State;
 use axum::response::Response;
+use control::HostSelector;
 use model::access::Permission;
 use model::group;
 use model::{Invalid, Namespace};
@@ -28,19 +29,24 @@ pub(crate) async fn list(
     params: QueryParams,
 ) -> Result<Response, ApiError> {
     let namespace = Namespace::parse(&namespace)?;
-    http.control.check(&caller, Permission::View, &namespace)?;
+    http.control
+        .access()
+        .check(&caller, Permission::View, &namespace)?;
     let hosts = params.hosts()?.ok_or_else(|| Invalid::required("host"))?;
-    let fleet = http.control.fleet();
-    let groups = hosts.into_iter().map(|host| HostGroups {
-        host: host.to_string(),
-        process_group: match fleet.host_id(&host) {
-            Some(id) => fleet.groups(id, &namespace).into(),
-            None => Default::default(),
-        },
-    });
-    Ok(ok(&GroupList {
-        groups: groups.collect(),
-    }))
+    let registry = http.control.registry();
+    let answer = registry.groups(&caller, &namespace, |groups| {
+        let groups = hosts.into_iter().map(|host| HostGroups {
+            host: host.to_string(),
+            process_group: match groups.at(&HostSelector::Host(host)) {
+                Some((_, groups)) => groups.into(),
+                None => Default::default(),
+            },
+        });
+        ok(&GroupList {
+            groups: groups.collect(),
+        })
+    })?;
+    Ok(answer)
 }
 
 /// Sets the groups of a namespace on hosts.
@@ -65,6 +71,7 @@ pub(crate) async fn set(
     let groups = group::complete(groups)?;
     let answers = http
         .control
+        .registry()
         .set_groups(&caller, &namespace, hosts, groups)
         .await?;
     Ok(ok(&results(&answers)))

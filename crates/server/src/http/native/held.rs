@@ -25,7 +25,7 @@ pub(crate) async fn held(
     PathParams(host): PathParams<String>,
 ) -> Result<Response, ApiError> {
     let host: Host = host.parse()?;
-    let view = http.control.held(&caller, host).await?;
+    let view = http.control.sessions().held(&caller, host).await?;
     Ok(ok(&HeldAnswer {
         host: view.host.to_string(),
         processes: view.processes.into_iter().map(compared).collect(),

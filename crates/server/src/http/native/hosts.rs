@@ -4,7 +4,7 @@ use api::{AgentIdBody, HostPage, HostRow, Results};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Asked, Place};
+use control::{HostSelector, TargetHost};
 use fleet::{HostView, Link};
 use model::{AgentId, Host, Invalid, UnixMillis};
 
@@ -51,18 +51,13 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let connected = params.flag("connected")?;
-    let fleet = http.control.fleet();
-    let matches = |view: &HostView<'_>| connected.is_none_or(|wanted| view.link.is_up() == wanted);
-    let count = match connected {
-        None => fleet.n_hosts(),
-        Some(_) => fleet.hosts().filter(matches).count(),
-    };
-    let skipped = usize::try_from(start).unwrap_or(usize::MAX);
-    let hosts = fleet.hosts().filter(matches).skip(skipped).take(limit);
-    Ok(ok(&HostPage {
-        count,
-        start,
-        hosts: fit(hosts.map(row)),
+    let registry = http.control.registry();
+    Ok(registry.hosts(connected, start, limit, |count, hosts| {
+        ok(&HostPage {
+            count,
+            start,
+            hosts: fit(hosts.map(row)),
+        })
     }))
 }
 
@@ -76,12 +71,11 @@ pub(crate) async fn show(
     PathParams(host): PathParams<String>,
 ) -> Result<Response, ApiError> {
     let host: Host = host.parse()?;
-    let fleet = http.control.fleet();
-    let view = fleet.host_id(&host).and_then(|id| fleet.host(id));
-    match view {
+    let registry = http.control.registry();
+    registry.find_hosts(|hosts| match hosts.find(&HostSelector::Host(host)) {
         Some(view) => Ok(ok(&row(view))),
         None => Err(ApiError::not_found(format!("host {host} is not known"))),
-    }
+    })
 }
 
 /// Gives a host the id that GSE 2.0 callers will name it by.
@@ -97,12 +91,13 @@ pub(crate) async fn set_agent_id(
     let host: Host = host.parse()?;
     let id = AgentId::parse(body.agent_id.as_deref().unwrap_or_default())
         .map_err(|error| Invalid::new("agent_id", error.rule))?;
-    let asked = Asked {
+    let asked = TargetHost {
         key_prefix: host.to_string().into(),
-        place: Place::Host(host),
+        place: HostSelector::Host(host),
     };
     let answers = http
         .control
+        .registry()
         .set_agent_ids(&caller, vec![(asked, id)])
         .await?;
     Ok(ok(&results(&answers)))
@@ -118,6 +113,6 @@ pub(crate) async fn revoke(
     PathParams(host): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
     let host: Host = host.parse()?;
-    http.control.revoke(&caller, host).await?;
+    http.control.enrolment().revoke(&caller, host).await?;
     Ok(StatusCode::NO_CONTENT)
 }

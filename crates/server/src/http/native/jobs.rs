@@ -50,7 +50,7 @@ pub(crate) async fn create(
         selection,
         options: options.map_err(|invalid| invalid.within("options"))?,
     };
-    let id = http.control.create_job(&caller, new).await?;
+    let id = http.control.jobs().create(&caller, new).await?;
     Ok(json(StatusCode::ACCEPTED, &JobCreated { id: id.0 }))
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn list(
         status: params.text("status").map(parse_status).transpose()?,
         user: params.text("user").map(str::to_owned),
     };
-    let jobs = http.control.jobs(&caller, &page).await?;
+    let jobs = http.control.jobs().list(&caller, &page).await?;
     let ids: Vec<u32> = jobs.iter().map(|summary| summary.job.id.0).collect();
     let jobs = fit(jobs
         .into_iter()
@@ -115,14 +115,15 @@ pub(crate) async fn show(
     let ended = params.number("ended", 0..=u64::MAX)?;
     let ended = ended.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
     let view = match params.duration("wait")? {
-        None => http.control.job(&caller, id).await?,
+        None => http.control.jobs().get(&caller, id).await?,
         Some(wait) => {
-            let moved = http
-                .control
-                .job_moved(&caller, id, ended, wait.min(MAX_WAIT));
+            let moved =
+                http.control
+                    .jobs()
+                    .wait_for_progress(&caller, id, ended, wait.min(MAX_WAIT));
             tokio::select! {
                 view = moved => view?,
-                () = http.stopping() => http.control.job(&caller, id).await?,
+                () = http.stopping() => http.control.jobs().get(&caller, id).await?,
             }
         }
     };
@@ -141,7 +142,7 @@ pub(crate) async fn retry(
     JsonBody(body): JsonBody<RetryBody>,
 ) -> Result<Response, ApiError> {
     let id = JobId(id);
-    let tasks = http.control.retry_job(&caller, id, body.tasks).await?;
+    let tasks = http.control.jobs().retry(&caller, id, body.tasks).await?;
     Ok(json(StatusCode::ACCEPTED, &JobRetried { id: id.0, tasks }))
 }
 
@@ -156,7 +157,7 @@ pub(crate) async fn cancel(
     PathParams(id): PathParams<u32>,
 ) -> Result<Response, ApiError> {
     let id = JobId(id);
-    http.control.cancel_job(&caller, id).await?;
+    http.control.jobs().cancel(&caller, id).await?;
     Ok(json(StatusCode::ACCEPTED, &JobCreated { id: id.0 }))
 }
 

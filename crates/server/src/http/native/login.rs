@@ -29,7 +29,7 @@ pub(crate) async fn login(
     let name = body.username.ok_or_else(|| Invalid::required("username"))?;
     let password = body.password.ok_or_else(|| Invalid::required("password"))?;
     let from = peer(&parts.extensions);
-    let (bk_token, expires_at) = http.control.login(&name, &password, from).await?;
+    let (bk_token, expires_at) = http.control.access().login(&name, &password, from).await?;
     let lives_secs = expires_at.millis_since(now()) / 1000;
     let cookie = cookie(&http, &parts, &bk_token, lives_secs);
     let answer = ok(&LoggedIn {
@@ -48,7 +48,10 @@ pub(crate) async fn logout(
 ) -> Result<Response, ApiError> {
     let token = credentials::native(&http, &parts)?.token;
     let token = token.ok_or_else(|| Invalid::required("bk_token"))?;
-    http.control.logout(&token, peer(&parts.extensions)).await?;
+    http.control
+        .access()
+        .logout(&token, peer(&parts.extensions))
+        .await?;
     let gone = cookie(&http, &parts, "", 0);
     Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), &gone))
 }

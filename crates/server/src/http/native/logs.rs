@@ -45,7 +45,7 @@ pub(crate) async fn logs(
     };
     let slot = http.stream_slots.take(&caller)?;
     let namespace = request.process.namespace.clone();
-    let answer = http.control.logs(&caller, request).await?;
+    let answer = http.control.sessions().logs(&caller, request).await?;
     let reader = LogReader {
         answer,
         at_line_start: true,

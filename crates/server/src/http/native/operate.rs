@@ -6,7 +6,7 @@ use api::{OperateBody, Operated, OperationsBody, SpecBody};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Operate, With};
+use control::{Operate, OperateSpec};
 use model::spec::raw::SpecRules;
 use model::{FullName, Invalid, Labels, Op};
 
@@ -75,7 +75,11 @@ async fn accept(
         .iter()
         .map(|operation| operation.hosts.len())
         .sum();
-    let task = http.control.operate(caller, operations).await?;
+    let task = http
+        .control
+        .operations()
+        .operate(caller, operations)
+        .await?;
     let operated = Operated {
         task_id: task.to_string(),
         targets,
@@ -89,7 +93,7 @@ fn operation(body: OperateBody, http: &HttpState, name: FullName) -> Result<Oper
     let all = body.all.unwrap_or(false);
     let hosts = match targets::named(body.hosts.as_deref(), all)? {
         Some(hosts) => hosts,
-        None => targets::everywhere(&http.control.fleet(), &name)?,
+        None => targets::everywhere(&http.control, &name)?,
     };
     Ok(Operate {
         name,
@@ -111,18 +115,25 @@ fn parse_op(text: Option<&str>) -> Result<Op, Invalid> {
     })
 }
 
-fn with(op: Op, spec: Option<SpecBody>, labels: BTreeMap<String, String>) -> Result<With, Invalid> {
+fn with(
+    op: Op,
+    spec: Option<SpecBody>,
+    labels: BTreeMap<String, String>,
+) -> Result<OperateSpec, Invalid> {
     let Some(raw) = spec.map(SpecBody::into_raw) else {
-        return Ok(With::Registered);
+        return Ok(OperateSpec::Registered);
     };
     match op.stores_spec() {
         true => {
             let spec = raw
                 .complete(SpecRules::Inline)
                 .map_err(|e| e.within("spec"))?;
-            Ok(With::Spec(Box::new(spec), Labels::parse(labels)?))
+            Ok(OperateSpec::Spec(Box::new(spec), Labels::parse(labels)?))
         }
-        false => raw.probe().map(With::Probe).map_err(|e| e.within("spec")),
+        false => raw
+            .probe()
+            .map(OperateSpec::Probe)
+            .map_err(|e| e.within("spec")),
     }
 }
 

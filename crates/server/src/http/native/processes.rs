@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use api::{DefinitionView, ProcessDetail, ProcessPage, ProcessView};
 use axum::extract::State;
 use axum::response::Response;
-use fleet::{Filter, Fleet, Row};
-use model::access::{Caller, Permission};
-use model::{FullName, Invalid, Namespace, ProcessName};
+use fleet::{Filter, Row};
+use model::{FullName, Invalid, ProcessName};
 
 use super::ApiError;
 use super::caller::Authenticated;
@@ -76,36 +75,21 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let filter = Filter {
-        namespaces: visible(&http, &caller, params.namespaces()?)?,
+        namespaces: params.namespaces()?,
         name: params.text("name").map(ProcessName::parse).transpose()?,
         hosts: params.hosts()?,
         state: params.state()?,
         managed: params.flag("managed")?,
     };
-    let fleet = http.control.fleet();
-    let page = fleet.page(&filter, start, limit);
-    Ok(ok(&ProcessPage {
-        count: page.count,
-        start,
-        processes: fit(page.rows.iter().map(view)),
-    }))
-}
-
-/// The namespaces to look in: those that were asked for, which the caller must be allowed to see, or all that it is.
-pub(crate) fn visible(
-    http: &HttpState,
-    caller: &Caller,
-    asked: Option<Vec<Namespace>>,
-) -> Result<Option<Vec<Namespace>>, ApiError> {
-    match asked {
-        None => Ok(caller.visible_namespaces()),
-        Some(asked) => {
-            for namespace in &asked {
-                http.control.check(caller, Permission::View, namespace)?;
-            }
-            Ok(Some(asked))
-        }
-    }
+    let registry = http.control.registry();
+    let answer = registry.page(&caller, filter, start, limit, |page| {
+        ok(&ProcessPage {
+            count: page.count,
+            start,
+            processes: fit(page.rows.iter().map(view)),
+        })
+    })?;
+    Ok(answer)
 }
 
 /// Shows one process: every spec that is registered for it, and every host.
@@ -121,23 +105,24 @@ pub(crate) async fn show(
     params: QueryParams,
 ) -> Result<Response, ApiError> {
     let name = full_name(&segments)?;
-    http.control
-        .check(&caller, Permission::View, &name.namespace)?;
     let (start, limit) = params.page()?;
-    let fleet = http.control.fleet();
-    detail(&fleet, &name, start, limit)
+    let registry = http.control.registry();
+    let answer = registry.processes_named(&caller, &name, |rows| {
+        ok(&detail(&name, rows, start, limit))
+    })?;
+    Ok(answer)
 }
 
-fn detail(fleet: &Fleet, name: &FullName, start: u64, limit: usize) -> Result<Response, ApiError> {
-    let Some(id) = fleet.name_id(name) else {
-        return Err(ApiError::not_found(format!(
-            "process {name} is not registered"
-        )));
-    };
+fn detail<'a>(
+    name: &FullName,
+    rows: &mut dyn Iterator<Item = Row<'a>>,
+    start: u64,
+    limit: usize,
+) -> ProcessDetail<'a> {
     let mut count = 0_u64;
     let mut definitions = BTreeMap::new();
     let mut processes = Vec::new();
-    for row in fleet.processes_named(id) {
+    for row in rows {
         if count >= start && processes.len() < limit {
             processes.push(view(&row));
         }
@@ -146,11 +131,6 @@ fn detail(fleet: &Fleet, name: &FullName, start: u64, limit: usize) -> Result<Re
         let seen = definitions.entry(row.to_change().definition.0);
         seen.or_insert((definition, 0_u32)).1 += 1;
     }
-    if count == 0 {
-        return Err(ApiError::not_found(format!(
-            "process {name} is not registered"
-        )));
-    }
     let definitions = definitions
         .into_values()
         .map(|(definition, hosts)| DefinitionView {
@@ -158,13 +138,13 @@ fn detail(fleet: &Fleet, name: &FullName, start: u64, limit: usize) -> Result<Re
             labels: Cow::Borrowed(&*definition.labels),
             hosts,
         });
-    Ok(ok(&ProcessDetail {
+    ProcessDetail {
         process: name.to_string(),
         definitions: definitions.collect(),
         count,
         start,
         processes: fit(processes),
-    }))
+    }
 }
 
 /// The rule that a `namespace/name` in a body breaks, seen from its field.

@@ -27,7 +27,7 @@ impl CredentialRecheck {
     /// Waits for the next check; returns the caller, or none once the credentials permit nothing any more.
     pub(super) async fn next(&mut self) -> Option<Caller> {
         self.ticks.tick().await;
-        let caller = self.control.still(&self.credentials)?;
+        let caller = self.control.access().reauthenticate(&self.credentials)?;
         caller
             .may(Permission::View, AccessArea::Anything)
             .then_some(caller)

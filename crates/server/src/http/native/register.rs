@@ -4,7 +4,7 @@ use api::{HostResult, HostsBody, RegisterBody, Results};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Answer, Mode, Registration};
+use control::{HostAnswer, Mode, Registration};
 use model::spec::raw::SpecRules;
 use model::{Code, Invalid, Labels};
 
@@ -16,7 +16,7 @@ use super::response::{json, ok};
 use super::targets::{self, parse_host};
 use crate::http::HttpState;
 
-pub(super) fn results(answers: &[Answer]) -> Results<'_> {
+pub(super) fn results(answers: &[HostAnswer]) -> Results<'_> {
     let results = answers.iter().map(|answer| HostResult {
         host: match answer.host {
             Some(host) => host.to_string(),
@@ -42,7 +42,11 @@ pub(crate) async fn register(
     JsonBody(body): JsonBody<RegisterBody>,
 ) -> Result<Response, ApiError> {
     let registration = registration(body, &segments, Mode::Register)?;
-    let answers = http.control.register(&caller, registration).await?;
+    let answers = http
+        .control
+        .registry()
+        .register(&caller, registration)
+        .await?;
     let all_exist = answers.iter().all(|answer| answer.code == Code::EXISTS);
     let status = match all_exist && !answers.is_empty() {
         true => StatusCode::CONFLICT,
@@ -62,7 +66,11 @@ pub(crate) async fn update(
     JsonBody(body): JsonBody<RegisterBody>,
 ) -> Result<Response, ApiError> {
     let registration = registration(body, &segments, Mode::Update)?;
-    let answers = http.control.register(&caller, registration).await?;
+    let answers = http
+        .control
+        .registry()
+        .register(&caller, registration)
+        .await?;
     Ok(ok(&results(&answers)))
 }
 
@@ -82,9 +90,13 @@ pub(crate) async fn unregister(
     let all = params.flag("all")?.unwrap_or(false);
     let hosts = match targets::named(body.hosts.as_deref(), all)? {
         Some(hosts) => hosts,
-        None => targets::everywhere(&http.control.fleet(), &name)?,
+        None => targets::everywhere(&http.control, &name)?,
     };
-    let answers = http.control.unregister(&caller, &name, hosts).await?;
+    let answers = http
+        .control
+        .registry()
+        .unregister(&caller, &name, hosts)
+        .await?;
     Ok(ok(&results(&answers)))
 }
 

@@ -29,10 +29,10 @@ pub(crate) async fn list(
     State(http): State<HttpState>,
     Authenticated(_caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    let replicas = http.control.replicas().into_iter();
+    let replicas = http.control.replicas().list().into_iter();
     Ok(ok(&ReplicaList {
         replicas: replicas.map(row).collect(),
-        bus_up: http.control.is_bus_up(),
-        store_up: !http.control.is_behind(),
+        bus_up: http.control.replicas().is_bus_up(),
+        store_up: !http.control.replicas().is_behind(),
     }))
 }

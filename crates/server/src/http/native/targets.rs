@@ -1,24 +1,23 @@
 //! The hosts that a body names, or every host where a process is registered.
 
 use api::{HostRef, Scalar};
-use control::{Asked, Place};
-use fleet::Fleet;
+use control::{Control, ControlError, HostSelector, TargetHost};
 use model::{AgentId, FullName, Host, Invalid};
 
-use super::ApiError;
-
 /// The host that a caller names; one that cannot be read gets a result of its own.
-pub(crate) fn parse_host(host: &HostRef) -> Asked {
+pub(crate) fn parse_host(host: &HostRef) -> TargetHost {
     match host {
-        HostRef::Text(text) => Asked {
+        HostRef::Text(text) => TargetHost {
             key_prefix: text.as_str().into(),
-            place: text.parse().map_or_else(Place::Bad, Place::Host),
+            place: text
+                .parse()
+                .map_or_else(HostSelector::Bad, HostSelector::Host),
         },
         HostRef::Parts(parts) if parts.ip.is_empty() && !parts.agent_id.is_empty() => {
             let id = parts.agent_id.to_text();
-            Asked {
+            TargetHost {
                 key_prefix: (&*id).into(),
-                place: AgentId::parse(&id).map_or_else(Place::Bad, Place::Agent),
+                place: AgentId::parse(&id).map_or_else(HostSelector::Bad, HostSelector::Agent),
             }
         }
         HostRef::Parts(parts) => {
@@ -35,16 +34,19 @@ pub(crate) fn parse_host(host: &HostRef) -> Asked {
                 (Err(_), Some(cloud)) => format!("{cloud}:{ip}"),
                 (Err(_), None) => format!("{}:{ip}", parts.cloud_id.to_text()),
             };
-            Asked {
+            TargetHost {
                 key_prefix: prefix.into(),
-                place: host.map_or_else(Place::Bad, Place::Host),
+                place: host.map_or_else(HostSelector::Bad, HostSelector::Host),
             }
         }
     }
 }
 
 /// The hosts that a request names; none for every host where the process is registered.
-pub(crate) fn named(hosts: Option<&[HostRef]>, all: bool) -> Result<Option<Vec<Asked>>, Invalid> {
+pub(crate) fn named(
+    hosts: Option<&[HostRef]>,
+    all: bool,
+) -> Result<Option<Vec<TargetHost>>, Invalid> {
     match (hosts, all) {
         (Some(_), true) => Err(Invalid::new("hosts", "must not be given beside all")),
         (None, true) => Ok(None),
@@ -55,22 +57,16 @@ pub(crate) fn named(hosts: Option<&[HostRef]>, all: bool) -> Result<Option<Vec<A
 }
 
 /// Every host where the process is registered; an error when there is none.
-pub(crate) fn everywhere(fleet: &Fleet, name: &FullName) -> Result<Vec<Asked>, ApiError> {
-    let id = fleet.name_id(name);
-    let rows = id.into_iter().flat_map(|id| fleet.processes_named(id));
-    let hosts: Vec<Asked> = rows
-        .map(|row| row.host().host)
-        .map(|host| Asked {
-            key_prefix: host.to_string().into(),
-            place: Place::Host(host),
-        })
-        .collect();
-    match hosts.is_empty() {
-        true => Err(ApiError::not_found(format!(
-            "process {name} is registered on no host"
-        ))),
-        false => Ok(hosts),
-    }
+pub(crate) fn everywhere(
+    control: &Control,
+    name: &FullName,
+) -> Result<Vec<TargetHost>, ControlError> {
+    let hosts = control.registry().hosts_of(name)?.into_iter();
+    let asked = hosts.map(|host| TargetHost {
+        key_prefix: host.to_string().into(),
+        place: HostSelector::Host(host),
+    });
+    Ok(asked.collect())
 }
 
 #[cfg(test)]
@@ -99,9 +95,9 @@ mod tests {
             .map(parse_host)
             .map(|asked| {
                 let place = match asked.place {
-                    Place::Host(host) => host.to_string(),
-                    Place::Agent(agent) => format!("agent {agent}"),
-                    Place::Bad(invalid) => format!("bad {}", invalid.field),
+                    HostSelector::Host(host) => host.to_string(),
+                    HostSelector::Agent(agent) => format!("agent {agent}"),
+                    HostSelector::Bad(invalid) => format!("bad {}", invalid.field),
                 };
                 (asked.key_prefix.into(), place)
             })

@@ -35,7 +35,11 @@ pub(crate) async fn list(
         .text("before")
         .map(|id| parse_id("before", id))
         .transpose()?;
-    let summaries = http.control.tasks(&caller, limit as u32, before).await?;
+    let summaries = http
+        .control
+        .operations()
+        .tasks(&caller, limit as u32, before)
+        .await?;
     let next = (summaries.len() == limit)
         .then(|| summaries.last().map(|last| last.task.id.to_string()))
         .flatten();
@@ -73,12 +77,12 @@ pub(crate) async fn show(
     let (start, limit) = params.page()?;
     let failed = params.flag("failed")?.unwrap_or(false);
     let task = match params.duration("wait")? {
-        None => http.control.task(&caller, id).await?,
+        None => http.control.operations().task(&caller, id).await?,
         Some(wait) => {
             let wait = wait.min(MAX_WAIT);
             tokio::select! {
-                task = http.control.task_ended(&caller, id, wait) => task?,
-                () = http.stopping() => http.control.task(&caller, id).await?,
+                task = http.control.operations().wait_for_task(&caller, id, wait) => task?,
+                () = http.stopping() => http.control.operations().task(&caller, id).await?,
             }
         }
     };

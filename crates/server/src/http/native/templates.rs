@@ -92,7 +92,7 @@ pub(crate) async fn list(
     Authenticated(caller): Authenticated,
     PathParams(id): PathParams<u32>,
 ) -> Result<Response, ApiError> {
-    let templates = http.control.templates(&caller, BusinessId(id))?;
+    let templates = http.control.templates().list(&caller, BusinessId(id))?;
     Ok(ok(&TemplateList {
         templates: templates.iter().map(shown).collect(),
     }))
@@ -111,8 +111,8 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let (control, business) = (&http.control, BusinessId(id));
     let new = read_template(body)?;
-    let template = control.create_template(&caller, business, new).await?;
-    let view = control.template(&caller, business, template)?;
+    let template = control.templates().create(&caller, business, new).await?;
+    let view = control.templates().get(&caller, business, template)?;
     Ok(json(StatusCode::CREATED, &shown(&view)))
 }
 
@@ -126,7 +126,7 @@ pub(crate) async fn show(
     PathParams((id, template)): PathParams<(u32, u32)>,
 ) -> Result<Response, ApiError> {
     let (business, template) = (BusinessId(id), TemplateId(template));
-    let view = http.control.template(&caller, business, template)?;
+    let view = http.control.templates().get(&caller, business, template)?;
     Ok(ok(&shown(&view)))
 }
 
@@ -144,9 +144,10 @@ pub(crate) async fn update(
     let (control, new) = (&http.control, read_template(body)?);
     let (business, template) = (BusinessId(id), TemplateId(template));
     control
-        .update_template(&caller, business, template, new)
+        .templates()
+        .update(&caller, business, template, new)
         .await?;
-    let view = control.template(&caller, business, template)?;
+    let view = control.templates().get(&caller, business, template)?;
     Ok(ok(&shown(&view)))
 }
 
@@ -161,7 +162,10 @@ pub(crate) async fn delete(
 ) -> Result<Response, ApiError> {
     let (business, template) = (BusinessId(id), TemplateId(template));
     let control = &http.control;
-    control.delete_template(&caller, business, template).await?;
+    control
+        .templates()
+        .delete(&caller, business, template)
+        .await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -178,9 +182,10 @@ pub(crate) async fn bind(
     let control = &http.control;
     let (business, template) = (BusinessId(id), TemplateId(template));
     control
-        .bind_template(&caller, business, template, read_bindings(body))
+        .templates()
+        .bind(&caller, business, template, read_bindings(body))
         .await?;
-    let view = control.template(&caller, business, template)?;
+    let view = control.templates().get(&caller, business, template)?;
     Ok(ok(&shown(&view)))
 }
 
@@ -205,7 +210,8 @@ pub(crate) async fn preview(
     let process = body.process.ok_or_else(|| Invalid::required("process"))?;
     let content = http
         .control
-        .preview_template(
+        .templates()
+        .preview(
             &caller,
             BusinessId(id),
             of,

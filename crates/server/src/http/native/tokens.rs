@@ -21,7 +21,7 @@ pub(crate) async fn list(
     State(http): State<HttpState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    let tokens = http.control.join_tokens(&caller)?;
+    let tokens = http.control.access().join_tokens(&caller)?;
     let tokens = tokens.into_iter().map(|token| TokenRow {
         id: token.id,
         host: token.host.map(|host| host.to_string()),
@@ -60,7 +60,11 @@ pub(crate) async fn create(
         uses,
         replace: body.replace.unwrap_or(false),
     };
-    let (record, secret) = http.control.create_join_token(&caller, new).await?;
+    let (record, secret) = http
+        .control
+        .access()
+        .create_join_token(&caller, new)
+        .await?;
     let token = wire::enrol::JoinToken {
         secret,
         ca_sha256: http.ca_sha256,
@@ -86,6 +90,9 @@ pub(crate) async fn delete(
     Authenticated(caller): Authenticated,
     PathParams(id): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    http.control.delete_join_token(&caller, &id).await?;
+    http.control
+        .access()
+        .delete_join_token(&caller, &id)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

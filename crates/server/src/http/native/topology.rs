@@ -4,7 +4,7 @@ use api::schemas::{BusinessSchema, DifferenceSchema};
 use api::{ChangeCounts, Difference};
 use axum::extract::State;
 use axum::response::Response;
-use control::{Apply, Tally};
+use control::Apply;
 use model::Invalid;
 use model::topology::document::BusinessDocument;
 use model::topology::{BusinessId, Origin};
@@ -26,7 +26,7 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     PathParams(id): PathParams<u32>,
 ) -> Result<Response, ApiError> {
-    let facts = http.control.topology(&caller, BusinessId(id))?;
+    let facts = http.control.topology().export(&caller, BusinessId(id))?;
     Ok(ok(&BusinessDocument::of(&facts)))
 }
 
@@ -57,7 +57,8 @@ pub(crate) async fn import(
     drop(document);
     let control = &http.control;
     let difference = control
-        .import_topology(&caller, facts, Origin::Imported, apply)
+        .topology()
+        .import(&caller, facts, Origin::Imported, apply)
         .await?;
     Ok(ok(&to_api(difference)))
 }
@@ -73,16 +74,17 @@ pub(crate) async fn remove(
 ) -> Result<Response, ApiError> {
     let difference = http
         .control
-        .remove_business(&caller, BusinessId(id))
+        .topology()
+        .remove(&caller, BusinessId(id))
         .await?;
     Ok(ok(&to_api(difference)))
 }
 
 pub(super) fn to_api(difference: control::Difference) -> Difference {
-    let counts = |tally: Tally| ChangeCounts {
-        new: tally.new,
-        changed: tally.changed,
-        gone: tally.gone,
+    let counts = |changes: control::ChangeCounts| ChangeCounts {
+        new: changes.new,
+        changed: changes.changed,
+        gone: changes.gone,
     };
     Difference {
         sets: counts(difference.sets),

@@ -22,7 +22,7 @@ pub(crate) async fn list(
     State(http): State<HttpState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    let users = http.control.users(&caller)?;
+    let users = http.control.access().users(&caller)?;
     let users = users.into_iter().map(|user| UserRow {
         grants: grants::rows(&user.grants()),
         name: user.name,
@@ -50,6 +50,7 @@ pub(crate) async fn create(
     };
     let control = &http.control;
     control
+        .access()
         .create_user(&caller, &name, &password, grants)
         .await?;
     let name = name.trim().to_owned();
@@ -64,6 +65,6 @@ pub(crate) async fn delete(
     Authenticated(caller): Authenticated,
     PathParams(name): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    http.control.delete_user(&caller, &name).await?;
+    http.control.access().delete_user(&caller, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

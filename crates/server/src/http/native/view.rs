@@ -3,9 +3,8 @@
 use api::{InstanceView, NamedId, TemplateOf, ViewList, ViewProcess};
 use axum::extract::State;
 use axum::response::Response;
-use fleet::view::{Instance, View, ViewRow};
+use fleet::view::{Instance, ViewRow};
 use model::Invalid;
-use model::access::Permission;
 use model::expression::Expression;
 use model::scope::{ProcessStatus, Scope, Selection, SortKey, SortOrder, ViewFilter, distinct};
 use model::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetId};
@@ -45,17 +44,15 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let filter = filter(&params)?;
-    http.control
-        .check(&caller, Permission::View, filter.business)?;
-    let fleet = http.control.fleet();
-    let page = fleet.view_page(&filter, start, limit);
-    let view = fleet.view();
-    let rows = page.rows.iter();
-    Ok(ok(&ViewList {
-        count: page.count,
-        start,
-        processes: fit(rows.map(|row| process(view, row))),
-    }))
+    let topology = http.control.topology();
+    let answer = topology.page(&caller, &filter, start, limit, |page| {
+        ok(&ViewList {
+            count: page.count,
+            start,
+            processes: fit(page.rows.iter().map(process)),
+        })
+    })?;
+    Ok(answer)
 }
 
 fn filter(params: &QueryParams) -> Result<ViewFilter, ApiError> {
@@ -157,8 +154,8 @@ fn parse_order(text: &str) -> Result<SortOrder, Invalid> {
     Ok(SortOrder { key, descending })
 }
 
-fn process<'a>(view: &'a View, row: &ViewRow<'a>) -> ViewProcess<'a> {
-    let templates = view.templates_for(row.id()).into_iter();
+fn process<'a>(row: &ViewRow<'a>) -> ViewProcess<'a> {
+    let templates = row.config_templates().into_iter();
     let instances = row.instances().into_iter();
     let named = |id, name: &'a str| NamedId {
         id,

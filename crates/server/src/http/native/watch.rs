@@ -8,7 +8,7 @@ use api::{AgentChange, JobProgress, Lagged, StatusChange, TaskProgress};
 use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use control::Happening;
+use control::ChangeEvent;
 use futures_util::{Stream, StreamExt, stream};
 use model::access::{Caller, Permission};
 use model::topology::namespace_of;
@@ -21,7 +21,7 @@ use super::ApiError;
 use super::caller::AuthenticatedStream;
 use super::events::event_row;
 use super::jobs::counts as job_counts;
-use super::processes::{state_word, visible};
+use super::processes::state_word;
 use super::recheck::CredentialRecheck;
 use super::refusals::Refusals;
 use super::request::QueryParams;
@@ -56,14 +56,17 @@ pub(crate) async fn watch(
     params: QueryParams,
 ) -> Result<impl IntoResponse, ApiError> {
     let filter = WatchFilter {
-        namespaces: visible(&http, &caller, params.namespaces()?)?,
+        namespaces: http
+            .control
+            .access()
+            .visible(&caller, params.namespaces()?)?,
         hosts: params.hosts()?,
         kinds: params.list("kinds", parse_kind)?,
         caller,
     };
     let watcher = Watcher {
         slot: http.stream_slots.take(&filter.caller)?,
-        receiver: http.control.watch(),
+        receiver: http.control.events().watch(),
         filter,
         recheck: CredentialRecheck::new(&http, credentials),
     };
@@ -88,7 +91,7 @@ fn parse_kind(text: &str) -> Result<&'static str, Invalid> {
 
 /// One open stream.
 struct Watcher {
-    receiver: Receiver<Arc<Happening>>,
+    receiver: Receiver<Arc<ChangeEvent>>,
     filter: WatchFilter,
     recheck: CredentialRecheck,
     #[expect(dead_code, reason = "held for as long as the stream lasts")]
@@ -118,19 +121,19 @@ fn change_events(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallibl
 }
 
 impl WatchFilter {
-    fn includes(&self, happening: &Happening) -> bool {
+    fn includes(&self, happening: &ChangeEvent) -> bool {
         let kind = self
             .kinds
             .as_ref()
             .is_none_or(|kinds| kinds.contains(&kind(happening)));
         kind && match happening {
-            Happening::Status { process, host, .. } => {
+            ChangeEvent::Status { process, host, .. } => {
                 self.has_namespace(&process.namespace) && self.has_host(host)
             }
-            Happening::Event { host, event } => {
+            ChangeEvent::Event { host, event } => {
                 self.has_namespace(&event.process.namespace) && self.has_host(host)
             }
-            Happening::Task { namespaces, .. } => {
+            ChangeEvent::Task { namespaces, .. } => {
                 // Like reading the task itself: one namespace that is not allowed hides it.
                 let may_see = |namespace| self.caller.may(Permission::View, namespace);
                 namespaces.iter().all(may_see)
@@ -138,8 +141,8 @@ impl WatchFilter {
                         .iter()
                         .any(|namespace| self.has_namespace(namespace))
             }
-            Happening::Job { business, .. } => self.has_namespace(&namespace_of(*business)),
-            Happening::Agent { host, .. } => self.has_host(host),
+            ChangeEvent::Job { business, .. } => self.has_namespace(&namespace_of(*business)),
+            ChangeEvent::Agent { host, .. } => self.has_host(host),
         }
     }
 
@@ -156,20 +159,20 @@ impl WatchFilter {
     }
 }
 
-fn kind(happening: &Happening) -> &'static str {
+fn kind(happening: &ChangeEvent) -> &'static str {
     match happening {
-        Happening::Status { .. } => "status",
-        Happening::Task { .. } => "task",
-        Happening::Job { .. } => "job",
-        Happening::Event { .. } => "event",
-        Happening::Agent { .. } => "agent",
+        ChangeEvent::Status { .. } => "status",
+        ChangeEvent::Task { .. } => "task",
+        ChangeEvent::Job { .. } => "job",
+        ChangeEvent::Event { .. } => "event",
+        ChangeEvent::Agent { .. } => "agent",
     }
 }
 
-fn written(happening: &Happening) -> Event {
+fn written(happening: &ChangeEvent) -> Event {
     let name = kind(happening);
     match happening {
-        Happening::Status {
+        ChangeEvent::Status {
             process,
             host,
             state,
@@ -187,7 +190,7 @@ fn written(happening: &Happening) -> Event {
                 at: *at,
             },
         ),
-        Happening::Task {
+        ChangeEvent::Task {
             id,
             n_targets,
             n_ended,
@@ -206,7 +209,7 @@ fn written(happening: &Happening) -> Event {
                 ok: *n_ok,
             },
         ),
-        Happening::Job {
+        ChangeEvent::Job {
             id,
             business,
             action,
@@ -222,7 +225,7 @@ fn written(happening: &Happening) -> Event {
                 counts: job_counts(*counts),
             },
         ),
-        Happening::Agent { host, up, at } => event(
+        ChangeEvent::Agent { host, up, at } => event(
             name,
             &AgentChange {
                 host: (*host).into(),
@@ -230,7 +233,7 @@ fn written(happening: &Happening) -> Event {
                 at: *at,
             },
         ),
-        Happening::Event { host, event: what } => event(name, &event_row(None, *host, what)),
+        ChangeEvent::Event { host, event: what } => event(name, &event_row(None, *host, what)),
     }
 }
 
@@ -264,8 +267,8 @@ mod tests {
         }
     }
 
-    fn task(namespaces: &[&str]) -> Happening {
-        Happening::Task {
+    fn task(namespaces: &[&str]) -> ChangeEvent {
+        ChangeEvent::Task {
             id: model::TaskId::from_number(1),
             n_targets: 2,
             n_ended: 1,
@@ -288,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_job_is_visible_with_its_business() {
-        let job = Happening::Job {
+        let job = ChangeEvent::Job {
             id: JobId(1),
             business: BusinessId(2),
             action: model::job::JobAction::Start,
@@ -302,7 +305,7 @@ mod tests {
 
     #[test]
     fn kinds_and_hosts_narrow() {
-        let agent = Happening::Agent {
+        let agent = ChangeEvent::Agent {
             host: "0:10.0.0.1".parse().unwrap(),
             up: true,
             at: UnixMillis(1),

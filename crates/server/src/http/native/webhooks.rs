@@ -7,7 +7,7 @@ use api::{CreatedWebhook, WebhookBody, WebhookList, WebhookRow, WebhookTest};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::Health;
+use control::WebhookHealth;
 use model::Invalid;
 use model::event::EventKind;
 use model::webhook::{Webhook, WebhookUrl};
@@ -26,7 +26,7 @@ fn words(kinds: Vec<EventKind>) -> Vec<Cow<'static, str>> {
     kinds.into_iter().map(|kind| kind.as_str().into()).collect()
 }
 
-fn row((webhook, health): (Webhook, Health)) -> WebhookRow {
+fn row((webhook, health): (Webhook, WebhookHealth)) -> WebhookRow {
     let (failing_since, last_error) = health.failing.unzip();
     WebhookRow {
         id: webhook.id,
@@ -48,7 +48,7 @@ pub(crate) async fn list(
     State(http): State<HttpState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    let webhooks = http.control.webhooks(&caller)?;
+    let webhooks = http.control.webhooks().list(&caller)?;
     Ok(ok(&WebhookList {
         webhooks: webhooks.into_iter().map(row).collect(),
     }))
@@ -69,7 +69,8 @@ pub(crate) async fn create(
     let secret = body.secret.filter(|secret| !secret.is_empty());
     let webhook = http
         .control
-        .create_webhook(&caller, url, namespaces, kinds, secret)
+        .webhooks()
+        .create(&caller, url, namespaces, kinds, secret)
         .await?;
     let created = CreatedWebhook {
         id: webhook.id,
@@ -96,7 +97,7 @@ pub(crate) async fn delete(
     Authenticated(caller): Authenticated,
     PathParams(id): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    http.control.delete_webhook(&caller, &id).await?;
+    http.control.webhooks().delete(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -108,7 +109,7 @@ pub(crate) async fn test(
     Authenticated(caller): Authenticated,
     PathParams(id): PathParams<String>,
 ) -> Result<Response, ApiError> {
-    let webhook = http.control.webhook_to_test(&caller, &id).await?;
+    let webhook = http.control.webhooks().start_test(&caller, &id).await?;
     let began = Instant::now();
     let reason = format!("{} tries whether events arrive", caller.user);
     let sent = deliver(&webhook, &http.webhook_client, &test_row(now(), &reason)).await;

@@ -49,7 +49,10 @@ pub(crate) async fn list(
     PathParams((id, process)): PathParams<(u32, u32)>,
 ) -> Result<Response, ApiError> {
     let (business, process) = (BusinessId(id), BkProcessId(process));
-    let files = http.control.config_files(&caller, business, process)?;
+    let files = http
+        .control
+        .templates()
+        .config_files(&caller, business, process)?;
     Ok(ok(&ConfigFileList {
         files: files.iter().map(|file| row(file)).collect(),
     }))
@@ -69,9 +72,12 @@ pub(crate) async fn show(
 ) -> Result<Response, ApiError> {
     let business = BusinessId(id);
     // Before the lookup, so that a caller without the permission does not learn which files exist.
-    http.control.check(&caller, Permission::Operate, business)?;
+    http.control
+        .access()
+        .check(&caller, Permission::Operate, business)?;
     let files = http
         .control
+        .templates()
         .config_files(&caller, business, BkProcessId(process))?;
     let wanted = (local, TemplateId(template));
     let row = files
@@ -92,6 +98,7 @@ pub(crate) async fn show(
     })?;
     let control = &http.control;
     let content = control
+        .templates()
         .config_content(&caller, business, state.content)
         .await?;
     Ok(ok(&shown(state, Some(content))))

@@ -44,7 +44,7 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let (business, template) = (BusinessId(id), TemplateId(template));
     let control = &http.control;
-    let versions = control.template_versions(&caller, business, template)?;
+    let versions = control.templates().versions(&caller, business, template)?;
     let versions = versions.iter().map(|version| shown(version, None));
     Ok(ok(&VersionList {
         versions: versions.collect(),
@@ -79,6 +79,7 @@ pub(crate) async fn save_draft(
     let (business, of) = (BusinessId(id), TemplateId(template));
     let control = &http.control;
     let version = control
+        .templates()
         .save_draft(&caller, business, of, body.description, content)
         .await?;
     let version = find(&http, &caller, (id, template, version.0))?;
@@ -98,6 +99,7 @@ pub(crate) async fn activate(
     let version = find(&http, &caller, place)?.id;
     let control = &http.control;
     control
+        .templates()
         .activate_version(&caller, BusinessId(place.0), version)
         .await?;
     let version = find(&http, &caller, place)?;
@@ -117,6 +119,7 @@ pub(crate) async fn clone(
     let version = find(&http, &caller, place)?.id;
     let control = &http.control;
     let draft = control
+        .templates()
         .clone_version(&caller, BusinessId(place.0), version)
         .await?;
     let draft = find(&http, &caller, (place.0, place.1, draft.0))?;
@@ -129,9 +132,10 @@ fn find(
     caller: &Caller,
     (business, template, version): (u32, u32, u32),
 ) -> Result<Arc<VersionRow>, ApiError> {
-    let all = http
-        .control
-        .template_versions(caller, BusinessId(business), TemplateId(template))?;
+    let all =
+        http.control
+            .templates()
+            .versions(caller, BusinessId(business), TemplateId(template))?;
     let mut all = all.into_iter();
     all.find(|row| row.id == VersionId(version))
         .ok_or_else(|| ApiError::not_found(format!("template {template} has no version {version}")))

@@ -1,91 +1,89 @@
-//! What replicas tell each other about agents, as it travels on the bus. All of it is soft: whatever is lost is noticed and
-//! asked for again.
+//! The messages between replicas. All of it is soft state: a loss is noticed, and requested again.
 
 use fleet::AgentInfo;
 
-/// One message.
+/// One message on the bus.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Soft {
-    /// What the sender's fleet showed when it was made.
+pub(super) struct Envelope {
+    /// The revision of the sender's fleet.
     #[prost(uint64, tag = "1")]
     pub(super) revision: u64,
-    #[prost(oneof = "Word", tags = "2, 3, 4, 5, 6")]
-    pub(super) word: Option<Word>,
+    #[prost(oneof = "PeerMessage", tags = "2, 3, 4, 5, 6")]
+    pub(super) message: Option<PeerMessage>,
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
-pub(super) enum Word {
+pub(super) enum PeerMessage {
     #[prost(message, tag = "2")]
-    Beat(Beat),
+    Heartbeat(Heartbeat),
     #[prost(message, tag = "3")]
-    Hosts(Hosts),
+    HostBlocks(HostBlocks),
     #[prost(message, tag = "4")]
     Digest(Digest),
     #[prost(message, tag = "5")]
     Resend(Resend),
-    /// The sender is about to end, and holds no agent any more.
+    /// The sender stops, and holds no agent any more.
     #[prost(message, tag = "6")]
-    Leaving(Leaving),
+    Stopping(Stopping),
 }
 
-/// A sign of life.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Beat {
+pub(super) struct Heartbeat {
     #[prost(uint32, tag = "1")]
     pub(super) n_agents: u32,
     #[prost(bool, tag = "2")]
     pub(super) is_draining: bool,
-    /// Missed something, or just began: wants to be told whom everybody holds.
+    /// The sender missed messages, or has just started: every replica sends its digest.
     #[prost(bool, tag = "3")]
     pub(super) wants_digest: bool,
     #[prost(bool, tag = "4")]
     pub(super) leads: bool,
-    /// Where its API is.
+    /// The address of its API.
     #[prost(string, tag = "5")]
     pub(super) address: String,
-    /// What its clock says.
+    /// The sender's clock.
     #[prost(int64, tag = "6")]
     pub(super) now_ms: i64,
 }
 
-/// What changed about some agents.
+/// Changes of some agents.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Hosts {
+pub(super) struct HostBlocks {
     #[prost(message, repeated, tag = "1")]
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<HostBlock>,
 }
 
-/// What changed about one agent.
+/// Changes of one agent.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Block {
+pub(super) struct HostBlock {
     #[prost(uint32, tag = "1")]
     pub(super) host: u32,
-    /// Which of its connections: the larger is the newer.
+    /// The session number; the larger is the newer.
     #[prost(uint64, tag = "2")]
     pub(super) session: u64,
-    /// Counts the blocks of one connection, so that a gap is seen.
+    /// The sequence number of the block within the session.
     #[prost(uint64, tag = "3")]
     pub(super) seq: u64,
     #[prost(bool, tag = "4")]
     pub(super) up: bool,
-    /// Everything from the beginning: needs none of the blocks before it.
+    /// Complete: needs no earlier block.
     #[prost(bool, tag = "5")]
     pub(super) full: bool,
     #[prost(int64, tag = "6")]
     pub(super) since_ms: i64,
     #[prost(message, optional, tag = "7")]
-    pub(super) info: Option<Info>,
-    /// As the fleet writes them.
+    pub(super) info: Option<AgentInfoMessage>,
+    /// Encoded by the fleet.
     #[prost(bytes = "vec", tag = "8")]
     pub(super) statuses: Vec<u8>,
 }
 
-/// Every agent that the sender holds within a range of hosts, and no other.
+/// Every agent that the sender holds within a range of hosts.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Digest {
     #[prost(uint32, tag = "1")]
     pub(super) from: u32,
-    /// The first host behind it.
+    /// Exclusive.
     #[prost(uint32, tag = "2")]
     pub(super) until: u32,
     #[prost(message, repeated, tag = "3")]
@@ -98,14 +96,14 @@ pub(super) struct DigestEntry {
     pub(super) host: u32,
     #[prost(uint64, tag = "2")]
     pub(super) session: u64,
-    /// Of its last block.
+    /// Of the last block.
     #[prost(uint64, tag = "3")]
     pub(super) seq: u64,
     #[prost(int64, tag = "4")]
     pub(super) heard_ms: i64,
 }
 
-/// Tell me all about these again.
+/// Requests full blocks of these hosts.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Resend {
     #[prost(uint32, repeated, tag = "1")]
@@ -113,11 +111,11 @@ pub(super) struct Resend {
 }
 
 #[derive(Clone, Copy, PartialEq, prost::Message)]
-pub(super) struct Leaving {}
+pub(super) struct Stopping {}
 
-/// What an agent said about itself.
+/// The agent's description of itself.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Info {
+pub(super) struct AgentInfoMessage {
     #[prost(string, tag = "1")]
     version: String,
     #[prost(bool, tag = "2")]
@@ -132,7 +130,7 @@ pub(super) struct Info {
     memory_kib: u64,
 }
 
-impl From<&AgentInfo> for Info {
+impl From<&AgentInfo> for AgentInfoMessage {
     fn from(info: &AgentInfo) -> Self {
         Self {
             version: info.version.clone(),
@@ -145,8 +143,8 @@ impl From<&AgentInfo> for Info {
     }
 }
 
-impl From<Info> for AgentInfo {
-    fn from(info: Info) -> Self {
+impl From<AgentInfoMessage> for AgentInfo {
+    fn from(info: AgentInfoMessage) -> Self {
         Self {
             version: info.version,
             root: info.root,

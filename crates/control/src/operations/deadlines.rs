@@ -1,48 +1,50 @@
-//! Every target ends: silence past its deadline becomes 126.
+//! Ends targets whose agents did not answer before the deadline, with code 126.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Code, OpId, Outcome};
 use tokio::sync::watch;
 
-use crate::recorder::Record;
-use crate::{Control, stopped};
+use super::{Operations, Record};
+use crate::stopped;
 
-/// How many overdue targets are ended at a time.
+/// How many overdue targets are ended per round.
 const BATCH: usize = 4096;
-/// How long to wait at most before looking again, in case the clock was moved.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// The longest sleep, in case the clock is set.
+const MAX_SLEEP: Duration = Duration::from_secs(5);
 
-pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(operations: Arc<Operations>, mut stop: watch::Receiver<bool>) {
+    let core = &operations.core;
     loop {
-        let wait = match control.0.tasks.next_deadline() {
-            Some(at) if control.leads() => {
-                Duration::from_millis(at.millis_since(control.now()) as u64).min(LOOK_AGAIN)
+        let wait = match core.tasks.next_deadline() {
+            Some(at) if operations.replicas.leads() => {
+                Duration::from_millis(at.millis_since(core.now()) as u64).min(MAX_SLEEP)
             }
-            Some(_) | None => LOOK_AGAIN,
+            Some(_) | None => MAX_SLEEP,
         };
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            () = control.0.tasks.deadlines_moved.notified() => {}
+            () = core.tasks.deadlines_moved.notified() => {}
             () = stopped(&mut stop) => return,
         }
-        if !control.leads() {
+        if !operations.replicas.leads() {
             continue;
         }
-        let overdue = control.0.tasks.overdue(control.now(), BATCH);
+        let overdue = core.tasks.overdue(core.now(), BATCH);
         if overdue.is_empty() {
             continue;
         }
         for op in overdue {
             let record = Record::Overdue {
                 op,
-                outcome: control.overdue(op),
+                outcome: operations.overdue(op),
             };
-            if control.0.records.send(record).await.is_err() {
+            if operations.records.send(record).await.is_err() {
                 return;
             }
         }
-        // They stay overdue until the recorder has written them down.
+        // They stay overdue until the recorder has committed them.
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(200)) => {}
             () = stopped(&mut stop) => return,
@@ -50,11 +52,11 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
     }
 }
 
-impl Control {
+impl Operations {
     fn overdue(&self, op: OpId) -> Outcome {
-        let at = self.now();
-        let fleet = self.fleet();
-        let task = self.0.tasks.get(op.task);
+        let at = self.core.now();
+        let fleet = self.core.fleet();
+        let task = self.core.tasks.get(op.task);
         let host = task
             .and_then(|task| task.target(op)?.host)
             .and_then(|id| fleet.host(id));

@@ -1,7 +1,7 @@
 //! Live questions to connected agents, and their answers as streams.
 //!
-//! A question belongs to one connection. Between an agent and a reader there is at most a window of chunks: the agent gets
-//! leave for more only as the reader takes them, so a reader that is slow or stuck costs neither side any memory.
+//! A question belongs to one connection. Answers have backpressure: the agent may send a window of chunks, and more only as the
+//! reader takes them, so a slow reader costs neither side memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -14,57 +14,57 @@ use tokio::sync::mpsc;
 use wire::ask::{MAX_CHUNK, MAX_OPEN, Question, WINDOW};
 use wire::{Ask, Down, Output};
 
-use crate::replicas::route::Elsewhere;
-use crate::sessions::Outbox;
-use crate::{Control, ControlError};
+use super::{Outbox, Outboxes, Sessions};
+use crate::ControlError;
+use crate::replicas::route::RemoteAnswer;
 
-/// How long an agent may take to begin. One that knows no questions never does.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// How much of an answer that is needed whole is collected.
-const MAX_WHOLE: usize = 32 * 1024 * 1024;
+/// How long an agent may take to start. An old version that knows no questions never does.
+const START_WITHIN: Duration = Duration::from_secs(10);
+/// The longest answer that is collected as a whole.
+const MAX_COLLECTED: usize = 32 * 1024 * 1024;
 
-/// What is open on one connection.
+/// The open questions of one connection.
 #[derive(Debug, Default)]
-pub(crate) struct Questions(Mutex<Table>);
+pub(crate) struct Questions(Mutex<QuestionTable>);
 
 #[derive(Debug, Default)]
-struct Table {
+struct QuestionTable {
     last_id: u64,
-    open: HashMap<u64, mpsc::Sender<Piece>>,
-    /// What the agent should hear, at most a few words for each that is open.
+    open: HashMap<u64, mpsc::Sender<AnswerChunk>>,
+    /// Frames for the agent, at most a few for each open question.
     outgoing: VecDeque<(u64, Question)>,
     /// The connection has ended.
     is_closed: bool,
 }
 
 #[derive(Debug)]
-pub(crate) enum Piece {
+pub(crate) enum AnswerChunk {
     Chunk(Vec<u8>),
     Last(Vec<u8>),
     Refused(String),
 }
 
-enum NotAsked {
+enum AskError {
     Closed,
     TooMany,
 }
 
 impl Questions {
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, QuestionTable> {
         self.0.lock()
     }
 
-    fn open(&self, question: Question) -> Result<(u64, mpsc::Receiver<Piece>), NotAsked> {
-        let mut table = self.table();
+    fn open(&self, question: Question) -> Result<(u64, mpsc::Receiver<AnswerChunk>), AskError> {
+        let mut table = self.lock();
         if table.is_closed {
-            return Err(NotAsked::Closed);
+            return Err(AskError::Closed);
         }
         if table.open.len() >= MAX_OPEN {
-            return Err(NotAsked::TooMany);
+            return Err(AskError::TooMany);
         }
         table.last_id += 1;
         let id = table.last_id;
-        // One more than the window, for the last word.
+        // One more than the window, for the final chunk.
         let (sender, receiver) = mpsc::channel(WINDOW as usize + 1);
         table.open.insert(id, sender);
         table.outgoing.push_back((id, question));
@@ -72,8 +72,8 @@ impl Questions {
     }
 
     fn grant(&self, id: u64, more: u32) {
-        let mut table = self.table();
-        let waiting = table.outgoing.iter_mut().find_map(|said| match said {
+        let mut table = self.lock();
+        let waiting = table.outgoing.iter_mut().find_map(|frame| match frame {
             (of, Question::More { chunks }) if *of == id => Some(chunks),
             _ => None,
         });
@@ -85,13 +85,13 @@ impl Questions {
         }
     }
 
-    /// Nobody wants to know any more.
+    /// The reader is gone.
     fn cancel(&self, id: u64) {
-        let mut table = self.table();
+        let mut table = self.lock();
         if table.open.remove(&id).is_none() {
             return;
         }
-        let is_asked = |(of, said): &(u64, Question)| match said {
+        let is_asked = |(of, frame): &(u64, Question)| match frame {
             Question::Held {}
             | Question::Logs(_)
             | Question::WriteFile(_)
@@ -106,104 +106,104 @@ impl Questions {
     }
 
     pub(crate) fn frames(&self) -> Vec<Down> {
-        let said = std::mem::take(&mut self.table().outgoing);
-        said.into_iter()
+        let outgoing = std::mem::take(&mut self.lock().outgoing).into_iter();
+        outgoing
             .map(|(id, question)| Ask::new(id, &question).into())
             .collect()
     }
 
-    /// Takes part of an answer; never waits. An agent that sends more than its window gets no more of that question.
+    /// Receives a chunk of an answer; never waits. A chunk beyond the window cancels the question.
     pub(crate) fn answer(&self, output: Output) {
-        let mut table = self.table();
+        let mut table = self.lock();
         let Some(reader) = table.open.get(&output.id) else {
             return;
         };
         let is_too_much = output.chunk.len() > MAX_CHUNK || reader.capacity() <= 1;
-        let (piece, is_last) = match output {
-            Output { refused, .. } if !refused.is_empty() => (Piece::Refused(refused), true),
-            Output { last: true, .. } => (Piece::Last(output.chunk), true),
+        let (chunk, is_last) = match output {
+            Output { refused, .. } if !refused.is_empty() => (AnswerChunk::Refused(refused), true),
+            Output { last: true, .. } => (AnswerChunk::Last(output.chunk), true),
             _ if is_too_much => {
                 let reason = "the agent sent more than it was asked for".to_owned();
                 table.outgoing.push_back((output.id, Question::Cancel));
-                (Piece::Refused(reason), true)
+                (AnswerChunk::Refused(reason), true)
             }
-            _ => (Piece::Chunk(output.chunk), false),
+            _ => (AnswerChunk::Chunk(output.chunk), false),
         };
-        // A reader that is gone has cancelled already; room for this piece there is.
+        // A full channel is impossible here, and a reader that is gone has cancelled already.
         if let Some(reader) = table.open.get(&output.id) {
-            let _ = reader.try_send(piece);
+            let _ = reader.try_send(chunk);
         }
         if is_last {
             table.open.remove(&output.id);
         }
     }
 
-    /// The connection has ended, and with it every answer.
+    /// Ends all answers with the connection.
     pub(crate) fn close(&self) {
-        let mut table = self.table();
+        let mut table = self.lock();
         table.is_closed = true;
         table.open.clear();
         table.outgoing.clear();
     }
 }
 
-/// An answer as it comes in. Dropping it tells the agent to stop.
+/// An answer as it arrives. Dropping it cancels the question.
 #[derive(Debug)]
 pub struct AnswerStream {
     host: Host,
-    first: Option<Piece>,
-    source: Option<Source>,
+    first: Option<AnswerChunk>,
+    source: Option<AnswerSource>,
 }
 
 /// Where an answer comes from.
 #[derive(Debug)]
-enum Source {
-    Here(Live),
-    Elsewhere(Elsewhere),
+enum AnswerSource {
+    Local(LocalAnswer),
+    Remote(RemoteAnswer),
 }
 
-impl Source {
-    async fn next(&mut self) -> Option<Piece> {
+impl AnswerSource {
+    async fn next(&mut self) -> Option<AnswerChunk> {
         match self {
-            Self::Here(live) => live.next().await,
-            Self::Elsewhere(elsewhere) => elsewhere.next().await,
+            Self::Local(local) => local.next().await,
+            Self::Remote(remote) => remote.next().await,
         }
     }
 }
 
 /// An answer of an agent that is connected here.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct LocalAnswer {
     id: u64,
     outbox: Arc<Outbox>,
-    pieces: mpsc::Receiver<Piece>,
-    /// Taken, and the agent has no leave for as many more yet.
+    chunks: mpsc::Receiver<AnswerChunk>,
+    /// Taken chunks that have not been granted again yet.
     taken: u32,
 }
 
 impl AnswerStream {
-    /// An answer that is known already.
+    /// An answer that is complete already.
     pub(crate) fn known(host: Host, bytes: Vec<u8>) -> Self {
         Self {
             host,
-            first: Some(Piece::Last(bytes)),
+            first: Some(AnswerChunk::Last(bytes)),
             source: None,
         }
     }
 
-    /// The next bytes, none at the end; an error says why it ended early, and is the last.
+    /// The next bytes; None at the end. An error says why the answer ended early, and is the last item.
     pub async fn next(&mut self) -> Option<Result<Vec<u8>, String>> {
-        let piece = match self.first.take() {
-            Some(piece) => Some(piece),
+        let chunk = match self.first.take() {
+            Some(chunk) => Some(chunk),
             None => self.source.as_mut()?.next().await,
         };
-        match piece {
-            Some(Piece::Chunk(bytes)) => Some(Ok(bytes)),
-            Some(Piece::Last(bytes)) => {
+        match chunk {
+            Some(AnswerChunk::Chunk(bytes)) => Some(Ok(bytes)),
+            Some(AnswerChunk::Last(bytes)) => {
                 self.source = None;
                 (!bytes.is_empty()).then_some(Ok(bytes))
             }
-            Some(Piece::Refused(reason)) => {
+            Some(AnswerChunk::Refused(reason)) => {
                 self.source = None;
                 Some(Err(reason))
             }
@@ -214,12 +214,12 @@ impl AnswerStream {
         }
     }
 
-    /// The answer as a whole.
+    /// The whole answer.
     pub(crate) async fn whole(mut self) -> Result<Vec<u8>, ControlError> {
         let mut whole = Vec::new();
         while let Some(bytes) = self.next().await {
             whole.extend(bytes.map_err(ControlError::Away)?);
-            if whole.len() > MAX_WHOLE {
+            if whole.len() > MAX_COLLECTED {
                 let message = format!("the answer of host {} is too large", self.host);
                 return Err(ControlError::Busy(message));
             }
@@ -231,7 +231,7 @@ impl AnswerStream {
 /// Why there is no whole answer.
 #[derive(Debug)]
 pub(crate) enum Unfinished {
-    /// The agent says why.
+    /// The agent refused, with this reason.
     Refused(String),
     Disconnected,
     TooLate,
@@ -239,26 +239,26 @@ pub(crate) enum Unfinished {
 }
 
 impl AnswerStream {
-    /// The answer as a whole, for those who mind how it ended.
+    /// The whole answer, or how it ended.
     pub(crate) async fn finish(mut self, within: Duration) -> Result<Vec<u8>, Unfinished> {
         let collecting = async {
             let mut whole = Vec::new();
             loop {
-                let piece = match (self.first.take(), self.source.as_mut()) {
-                    (Some(piece), _) => Some(piece),
+                let chunk = match (self.first.take(), self.source.as_mut()) {
+                    (Some(chunk), _) => Some(chunk),
                     (None, Some(source)) => source.next().await,
                     (None, None) => None,
                 };
-                match piece {
-                    Some(Piece::Chunk(bytes)) => whole.extend(bytes),
-                    Some(Piece::Last(bytes)) => {
+                match chunk {
+                    Some(AnswerChunk::Chunk(bytes)) => whole.extend(bytes),
+                    Some(AnswerChunk::Last(bytes)) => {
                         whole.extend(bytes);
                         return Ok(whole);
                     }
-                    Some(Piece::Refused(reason)) => return Err(Unfinished::Refused(reason)),
+                    Some(AnswerChunk::Refused(reason)) => return Err(Unfinished::Refused(reason)),
                     None => return Err(Unfinished::Disconnected),
                 }
-                if whole.len() > MAX_WHOLE {
+                if whole.len() > MAX_COLLECTED {
                     return Err(Unfinished::TooLong);
                 }
             }
@@ -268,21 +268,21 @@ impl AnswerStream {
     }
 }
 
-impl Live {
-    pub(crate) async fn next(&mut self) -> Option<Piece> {
-        let piece = self.pieces.recv().await?;
-        self.took_one();
-        Some(piece)
+impl LocalAnswer {
+    pub(crate) async fn next(&mut self) -> Option<AnswerChunk> {
+        let chunk = self.chunks.recv().await?;
+        self.count_taken();
+        Some(chunk)
     }
 
-    /// One more that has come already.
-    pub(crate) fn ready(&mut self) -> Option<Piece> {
-        let piece = self.pieces.try_recv().ok()?;
-        self.took_one();
-        Some(piece)
+    /// The next one, if it has arrived already.
+    pub(crate) fn try_next(&mut self) -> Option<AnswerChunk> {
+        let chunk = self.chunks.try_recv().ok()?;
+        self.count_taken();
+        Some(chunk)
     }
 
-    fn took_one(&mut self) {
+    fn count_taken(&mut self) {
         self.taken += 1;
         if self.taken >= WINDOW / 2 {
             self.outbox.questions.grant(self.id, self.taken);
@@ -292,47 +292,47 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for LocalAnswer {
     fn drop(&mut self) {
         self.outbox.questions.cancel(self.id);
         self.outbox.wake();
     }
 }
 
-impl Control {
-    /// Asks the agent of a host, and waits until it begins to answer. What it refuses does not exist.
+impl Sessions {
+    /// Asks the agent of a host, and waits until it starts to answer. A refusal becomes `NotFound`.
     pub(crate) async fn ask(
         &self,
         host: Host,
         question: Question,
     ) -> Result<AnswerStream, ControlError> {
-        let answer = self.begin_to_ask(host, question, ANSWER_WITHIN).await?;
+        let answer = self.start_question(host, question, START_WITHIN).await?;
         match answer.first {
-            Some(Piece::Refused(reason)) => Err(ControlError::NotFound(reason)),
-            Some(Piece::Chunk(_) | Piece::Last(_)) | None => Ok(answer),
+            Some(AnswerChunk::Refused(reason)) => Err(ControlError::NotFound(reason)),
+            Some(AnswerChunk::Chunk(_) | AnswerChunk::Last(_)) | None => Ok(answer),
         }
     }
 
-    /// Asks the agent of a host, and waits for the beginning of its answer, which may be a refusal.
-    pub(crate) async fn begin_to_ask(
+    /// Asks the agent of a host, and waits for the first chunk, which may be a refusal.
+    pub(crate) async fn start_question(
         &self,
         host: Host,
         question: Question,
         within: Duration,
     ) -> Result<AnswerStream, ControlError> {
-        let id = self.fleet().host_id(&host);
+        let id = self.core.fleet().host_id(&host);
         let id = id.ok_or_else(|| ControlError::NotFound(format!("host {host} is not known")))?;
-        let mut source = match self.0.replicas.holder(id) {
-            None => Source::Here(self.open_here(id, host, question)?),
+        let mut source = match self.replicas.holder(id) {
+            None => AnswerSource::Local(self.core.outboxes.ask(id, host, question)?),
             Some(replica) => {
-                Source::Elsewhere(self.open_elsewhere(replica, id, host, question).await?)
+                AnswerSource::Remote(self.replicas.ask_peer(replica, id, host, question).await?)
             }
         };
         let first = tokio::time::timeout(within, source.next()).await;
         match first {
-            Ok(Some(piece)) => Ok(AnswerStream {
+            Ok(Some(chunk)) => Ok(AnswerStream {
                 host,
-                first: Some(piece),
+                first: Some(chunk),
                 source: Some(source),
             }),
             Ok(None) => Err(away(host)),
@@ -342,28 +342,30 @@ impl Control {
             ))),
         }
     }
+}
 
+impl Outboxes {
     /// Asks an agent that is connected here.
-    pub(crate) fn open_here(
+    pub(crate) fn ask(
         &self,
         id: HostId,
         host: Host,
         question: Question,
-    ) -> Result<Live, ControlError> {
-        let outbox = self.0.sessions.outbox(id).ok_or_else(|| away(host))?;
-        let (id, pieces) = match outbox.questions.open(question) {
+    ) -> Result<LocalAnswer, ControlError> {
+        let outbox = self.outbox(id).ok_or_else(|| away(host))?;
+        let (id, chunks) = match outbox.questions.open(question) {
             Ok(opened) => opened,
-            Err(NotAsked::Closed) => return Err(away(host)),
-            Err(NotAsked::TooMany) => {
+            Err(AskError::Closed) => return Err(away(host)),
+            Err(AskError::TooMany) => {
                 let message = format!("host {host} has {MAX_OPEN} questions open already");
                 return Err(ControlError::Busy(message));
             }
         };
         outbox.wake();
-        Ok(Live {
+        Ok(LocalAnswer {
             id,
             outbox,
-            pieces,
+            chunks,
             taken: 0,
         })
     }

@@ -1,4 +1,4 @@
-//! The obvious way to find processes.
+//! Finds processes in the naive way.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) fn is_auto(process: &Plain) -> bool {
     !process.states.is_empty() && process.states.iter().all(|(_, managed)| *managed)
 }
 
-/// The obvious way.
+/// The naive implementation.
 pub(super) fn expected(processes: &[Plain], filter: &ViewFilter) -> Vec<u32> {
     let mut rows: BTreeMap<u32, &Plain> = processes.iter().map(|p| (p.id, p)).collect();
     let within = |list: &Option<Vec<u32>>, id: u32| list.as_ref().is_none_or(|l| l.contains(&id));

@@ -1,40 +1,58 @@
-//! Which hosts a caller asks for, and what each is answered.
+//! The hosts that a request names, and the answer for each.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use fleet::Fleet;
+use fleet::{Fleet, HostView};
 use model::{AgentId, Code, Host, Invalid};
 
 /// One host as the caller named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// What stands before `:namespace:name` in the caller's key: it is echoed to the letter.
+pub struct TargetHost {
+    /// The part before `:namespace:name` in the caller's key, echoed verbatim.
     pub key_prefix: Box<str>,
-    pub place: Place,
+    pub place: HostSelector,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum HostSelector {
     Host(Host),
     Agent(AgentId),
-    /// Fails its own key and no other.
+    /// Not readable as a host: fails its own key and no other.
     Bad(Invalid),
 }
 
-/// What became of one key.
+/// Finds hosts as callers name them, for the length of one answer.
+#[derive(Debug, Clone, Copy)]
+pub struct HostLookup<'a> {
+    pub(crate) fleet: &'a Fleet,
+}
+
+impl<'a> HostLookup<'a> {
+    /// None when the host is not known.
+    pub fn find(&self, place: &HostSelector) -> Option<HostView<'a>> {
+        let id = match place {
+            HostSelector::Host(host) => self.fleet.host_id(host),
+            HostSelector::Agent(agent) => self.fleet.host_of_agent(agent),
+            HostSelector::Bad(_) => None,
+        };
+        id.and_then(|id| self.fleet.host(id))
+    }
+}
+
+/// The answer for one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct HostAnswer {
     pub key_prefix: Box<str>,
     pub host: Option<Host>,
     pub code: Code,
     pub message: String,
 }
 
-/// The host that an entry means, or the answer that says why there is none.
-pub(crate) fn resolve(fleet: &Fleet, asked: &Asked) -> Result<Host, Answer> {
+/// Resolves a host, or answers why it cannot.
+pub(crate) fn resolve(fleet: &Fleet, asked: &TargetHost) -> Result<Host, HostAnswer> {
     let refuse = |code, message| {
-        Err(Answer {
+        Err(HostAnswer {
             key_prefix: asked.key_prefix.clone(),
             host: None,
             code,
@@ -42,25 +60,27 @@ pub(crate) fn resolve(fleet: &Fleet, asked: &Asked) -> Result<Host, Answer> {
         })
     };
     match &asked.place {
-        Place::Host(host) => Ok(*host),
-        Place::Agent(agent) => match fleet.host_of_agent(agent).and_then(|id| fleet.host(id)) {
-            Some(view) => Ok(view.host),
-            None => refuse(
-                Code::NO_CONNECTION,
-                format!("can not find connection by agent id {agent}"),
-            ),
-        },
-        Place::Bad(invalid) => refuse(Code::INVALID, invalid.to_string()),
+        HostSelector::Host(host) => Ok(*host),
+        HostSelector::Agent(agent) => {
+            match fleet.host_of_agent(agent).and_then(|id| fleet.host(id)) {
+                Some(view) => Ok(view.host),
+                None => refuse(
+                    Code::NO_CONNECTION,
+                    format!("can not find connection by agent id {agent}"),
+                ),
+            }
+        }
+        HostSelector::Bad(invalid) => refuse(Code::INVALID, invalid.to_string()),
     }
 }
 
-/// One answer per key, in the order of the request. A host is decided about once, in however many ways it is named.
+/// One answer per key, in the order of the request. `decide` runs once per host, however many keys name it.
 pub(crate) fn answer_each(
     fleet: &Fleet,
-    hosts: &[Asked],
+    hosts: &[TargetHost],
     mut decide: impl FnMut(Host) -> (Code, String),
-) -> Vec<Answer> {
-    let mut answers: Vec<Answer> = Vec::with_capacity(hosts.len());
+) -> Vec<HostAnswer> {
+    let mut answers: Vec<HostAnswer> = Vec::with_capacity(hosts.len());
     let mut keys: HashSet<&str> = HashSet::with_capacity(hosts.len());
     let mut decided: HashMap<Host, usize> = HashMap::with_capacity(hosts.len());
     for asked in hosts.iter().filter(|asked| keys.insert(&asked.key_prefix)) {
@@ -69,14 +89,14 @@ pub(crate) fn answer_each(
             Ok(host) => {
                 let key_prefix = asked.key_prefix.clone();
                 match decided.entry(host) {
-                    Entry::Occupied(before) => Answer {
+                    Entry::Occupied(before) => HostAnswer {
                         key_prefix,
                         ..answers[*before.get()].clone()
                     },
                     Entry::Vacant(first) => {
                         first.insert(answers.len());
                         let (code, message) = decide(host);
-                        Answer {
+                        HostAnswer {
                             key_prefix,
                             host: Some(host),
                             code,
@@ -91,11 +111,11 @@ pub(crate) fn answer_each(
     answers
 }
 
-/// How many things a line of the audit trail names before it counts the rest.
+/// How many hosts or processes a line of the audit trail names before it counts the rest.
 pub(crate) const NAMED_IN_AUDIT: usize = 20;
 
-/// What was done where, for the audit trail: `2 of 3 hosts: 0:10.0.0.1, 0:10.0.0.2`.
-pub(crate) fn trail(answers: &[Answer]) -> String {
+/// The changed hosts, for the audit trail: `2 of 3 hosts: 0:10.0.0.1, 0:10.0.0.2`.
+pub(crate) fn trail(answers: &[HostAnswer]) -> String {
     let done = || {
         answers
             .iter()
@@ -110,7 +130,7 @@ pub(crate) fn trail(answers: &[Answer]) -> String {
     format!("{n_done} of {n_asked} hosts: {}", shortened(hosts, n_done))
 }
 
-/// The first of `n`, and how many more there are.
+/// Joins the first of `n`, and counts the rest.
 pub(crate) fn shortened(first: Vec<String>, n: usize) -> String {
     match n - first.len() {
         0 => first.join(", "),
@@ -118,7 +138,15 @@ pub(crate) fn shortened(first: Vec<String>, n: usize) -> String {
     }
 }
 
-/// The answer to what is done.
+/// The answer for a host where the request succeeded.
 pub(crate) fn success() -> (Code, String) {
     (Code::OK, "success".to_owned())
+}
+
+/// The user of a change, or its app if there is none.
+pub(crate) fn user_or_app(user: &str, app: &str) -> String {
+    match user.is_empty() {
+        true => app.to_owned(),
+        false => user.to_owned(),
+    }
 }

@@ -86,7 +86,7 @@ fn the_oldest_ended_tasks_are_let_go_when_they_take_too_much_memory() {
     assert!(tasks.get(task(1)).is_none());
     assert!(tasks.get(task(6)).is_some());
     assert_eq!(tasks.n_open(), (1, 1));
-    // One that is gone may still get a late answer.
+    // A dropped task may still get a late result.
     tasks.table().apply(&ended(1, "late"));
     assert_eq!(tasks.n_open(), (1, 1));
 }

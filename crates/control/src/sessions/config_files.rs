@@ -1,7 +1,7 @@
-//! Configuration files on hosts: written and read by the agent there, while it is connected.
+//! Writes and reads configuration files on hosts, through their connected agents.
 //!
-//! No rights are checked here: whoever calls has done so. A file is whole or unchanged on its host in any case; what a
-//! lost connection takes away is only the word of which, so writing the same again is right.
+//! The caller has checked permissions. A file is replaced as a whole or not at all; after a lost connection it is unknown which,
+//! so writing the same content again is right.
 
 use std::time::Duration;
 
@@ -10,17 +10,18 @@ use model::{Host, Invalid};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use wire::ask::{Question, ReadFile, WriteFile};
 
-use crate::question::{Unfinished, away};
-use crate::{Control, ControlError};
+use super::Sessions;
+use super::question::{Unfinished, away};
+use crate::ControlError;
 
-/// How many files are on their way to or from one host; further ones wait for their turn.
+/// How many files are transferred to or from one host at a time; further ones wait.
 const AT_A_TIME: usize = 4;
-/// How long an agent may take to begin: the content, and that of others before it, has to reach it first.
-const BEGUN_WITHIN: Duration = Duration::from_secs(60);
-/// How long a host may take for one file once it has begun.
+/// How long an agent may take to start: this content, and that of files before it, has to reach it first.
+const START_WITHIN: Duration = Duration::from_secs(60);
+/// How long a host may take for one file once it has started.
 const DONE_WITHIN: Duration = Duration::from_secs(120);
 
-/// A file as it is on a host.
+/// A file on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileOnHost {
     pub content: Vec<u8>,
@@ -30,19 +31,19 @@ pub struct FileOnHost {
     pub mode: u32,
 }
 
-/// Room for files on one connection.
+/// Limits the file transfers of one connection.
 #[derive(Debug)]
-pub(crate) struct Room(Semaphore);
+pub(crate) struct FileSlots(Semaphore);
 
-impl Default for Room {
+impl Default for FileSlots {
     fn default() -> Self {
         Self(Semaphore::new(AT_A_TIME))
     }
 }
 
-impl Room {
-    /// None when the connection has ended.
-    async fn enter(&self) -> Option<SemaphorePermit<'_>> {
+impl FileSlots {
+    /// Waits for a free slot. None when the connection has ended.
+    async fn acquire(&self) -> Option<SemaphorePermit<'_>> {
         self.0.acquire().await.ok()
     }
 
@@ -51,8 +52,8 @@ impl Room {
     }
 }
 
-impl Control {
-    /// Makes a file on a host as wanted. `content` is the final bytes.
+impl Sessions {
+    /// Writes a file on a host.
     pub async fn write_file(
         &self,
         host: Host,
@@ -67,31 +68,31 @@ impl Control {
             );
             return Err(Invalid::new("content", rule).into());
         }
-        let doing = format!("writing {}", file.path);
+        let action = format!("writing {}", file.path);
         let question = Question::WriteFile(WriteFile {
             file,
             content: content.into(),
         });
-        let answer = self.work_on_file(host, question, &doing).await?;
+        let answer = self.transfer(host, question, &action).await?;
         serde_json::from_slice(&answer)
             .map(WrittenFile::bound)
-            .map_err(|_| not_understood(host, &doing))
+            .map_err(|_| not_understood(host, &action))
     }
 
-    /// What is in a file of a host; none when there is no such file. One longer than `max_bytes` is refused.
+    /// Reads a file of a host; None when it does not exist. A file longer than `max_bytes` is refused.
     pub async fn read_file(
         &self,
         host: Host,
         path: &str,
         max_bytes: u64,
     ) -> Result<Option<FileOnHost>, ControlError> {
-        let doing = format!("reading {path}");
+        let action = format!("reading {path}");
         let question = Question::ReadFile(ReadFile {
             path: path.to_owned(),
             max_bytes,
         });
-        let mut answer = self.work_on_file(host, question, &doing).await?;
-        let not_understood = || not_understood(host, &doing);
+        let mut answer = self.transfer(host, question, &action).await?;
+        let not_understood = || not_understood(host, &action);
         let end = answer.iter().position(|byte| *byte == b'\n');
         let end = end.ok_or_else(not_understood)?;
         let found = serde_json::from_slice(&answer[..end]).map_err(|_| not_understood())?;
@@ -114,41 +115,47 @@ impl Control {
         })
     }
 
-    async fn work_on_file(
+    async fn transfer(
         &self,
         host: Host,
         question: Question,
-        doing: &str,
+        action: &str,
     ) -> Result<Vec<u8>, ControlError> {
-        let id = self.fleet().host_id(&host);
+        let id = self.core.fleet().host_id(&host);
         let id = id.ok_or_else(|| ControlError::NotFound(format!("host {host} is not known")))?;
-        let outbox = match self.0.replicas.holder(id) {
-            None => Some(self.0.sessions.outbox(id).ok_or_else(|| away(host))?),
-            // Those of other replicas are bounded by how many questions a connection has.
+        let outbox = match self.replicas.holder(id) {
+            None => Some(self.core.outboxes.outbox(id).ok_or_else(|| away(host))?),
+            // Transfers through another replica are limited by the number of questions per connection.
             Some(_) => None,
         };
-        let _room = match &outbox {
-            Some(outbox) => Some(outbox.files.enter().await.ok_or_else(|| away(host))?),
+        let _slot = match &outbox {
+            Some(outbox) => Some(
+                outbox
+                    .file_slots
+                    .acquire()
+                    .await
+                    .ok_or_else(|| away(host))?,
+            ),
             None => None,
         };
-        let answer = self.begin_to_ask(host, question, BEGUN_WITHIN).await?;
+        let answer = self.start_question(host, question, START_WITHIN).await?;
         answer.finish(DONE_WITHIN).await.map_err(|error| match error {
             Unfinished::Refused(reason) => ControlError::Declined(reason),
             Unfinished::Disconnected => ControlError::Away(format!(
-                "the agent of host {host} disconnected while it was {doing}: try again"
+                "the agent of host {host} disconnected while it was {action}: try again"
             )),
             Unfinished::TooLate => ControlError::Away(format!(
-                "the agent of host {host} was not done with {doing} in {} s: its disk may be stuck",
+                "the agent of host {host} was not done with {action} in {} s: its disk may be stuck",
                 DONE_WITHIN.as_secs()
             )),
-            Unfinished::TooLong => not_understood(host, doing),
+            Unfinished::TooLong => not_understood(host, action),
         })
     }
 }
 
-fn not_understood(host: Host, doing: &str) -> ControlError {
+fn not_understood(host: Host, action: &str) -> ControlError {
     let why = "with what this server does not understand";
     ControlError::Declined(format!(
-        "the agent of host {host} answered {why} to {doing}"
+        "the agent of host {host} answered {why} to {action}"
     ))
 }

@@ -1,26 +1,28 @@
-//! Process groups: stored per namespace and host.
+//! Sets process groups, which are stored per namespace and host, and agent ids.
 
 use model::access::{AccessArea, Audit, Caller, Permission};
 use model::change::GroupRow;
 use model::group::ProcessGroup;
 use model::{AgentId, Code, Namespace};
 
-use crate::ask::{answer_each, resolve, success, trail};
-use crate::register::Draft;
-use crate::{Answer, Asked, Control, ControlError};
+use super::Registry;
+use crate::answers::{answer_each, resolve, success, trail};
+use crate::draft::Draft;
+use crate::{ControlError, HostAnswer, TargetHost};
 
-impl Control {
-    /// Replaces the groups of a namespace on each host; an empty list takes them away.
+impl Registry {
+    /// Replaces the groups of a namespace on each host; an empty list removes them.
     pub async fn set_groups(
         &self,
         caller: &Caller,
         namespace: &Namespace,
-        hosts: Vec<Asked>,
+        hosts: Vec<TargetHost>,
         groups: Vec<ProcessGroup>,
-    ) -> Result<Vec<Answer>, ControlError> {
-        self.check(caller, Permission::Operate, namespace)?;
-        let (caller, namespace, at) = (caller.clone(), namespace.clone(), self.now());
-        self.commit(move |world| {
+    ) -> Result<Vec<HostAnswer>, ControlError> {
+        self.access.check(caller, Permission::Operate, namespace)?;
+        let (caller, namespace, at) = (caller.clone(), namespace.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
             let mut draft = Draft::new(world, at);
             let answers = answer_each(world.fleet, &hosts, |host| {
                 let id = draft.host(host);
@@ -47,18 +49,20 @@ impl Control {
         .await
     }
 
-    /// Gives hosts the ids that 2.0 callers will name them by; one answer per host.
+    /// Sets the agent ids by which GSE 2.0 callers name hosts; one answer per host.
     pub async fn set_agent_ids(
         &self,
         caller: &Caller,
-        hosts: Vec<(Asked, AgentId)>,
-    ) -> Result<Vec<Answer>, ControlError> {
-        // An agent id leads to every namespace of its host.
-        self.check(caller, Permission::Operate, AccessArea::Everything)?;
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| {
+        hosts: Vec<(TargetHost, AgentId)>,
+    ) -> Result<Vec<HostAnswer>, ControlError> {
+        // An agent id addresses every namespace of its host.
+        self.access
+            .check(caller, Permission::Operate, AccessArea::Everything)?;
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
             let mut draft = Draft::new(world, at);
-            let answers: Vec<Answer> = hosts
+            let answers: Vec<HostAnswer> = hosts
                 .iter()
                 .map(|(asked, agent)| draft.set_agent_id(asked, agent))
                 .collect();
@@ -82,18 +86,18 @@ impl Control {
 }
 
 impl Draft<'_> {
-    fn set_agent_id(&mut self, asked: &Asked, agent: &AgentId) -> Answer {
+    fn set_agent_id(&mut self, asked: &TargetHost, agent: &AgentId) -> HostAnswer {
         let host = match resolve(self.fleet, asked) {
             Ok(host) => host,
             Err(refusal) => return refusal,
         };
-        let answer = |code, message: String| Answer {
+        let answer = |code, message: String| HostAnswer {
             key_prefix: asked.key_prefix.clone(),
             host: Some(host),
             code,
             message,
         };
-        let Some(view) = self.fleet.host_id(&host).and_then(|id| self.fleet.host(id)) else {
+        let Some(view) = self.fleet.find_host(&host) else {
             return answer(Code::INVALID, format!("host {host} is not known"));
         };
         let twice = self.changes.hosts.iter().any(|row| row.id == view.id);

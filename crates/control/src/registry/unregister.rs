@@ -1,23 +1,26 @@
-//! Unregistering: forgets a process and leaves it running.
+//! Unregisters a process, which keeps running.
 
 use model::FullName;
 use model::access::{Audit, Caller, Permission};
 
-use crate::ask::{answer_each, success, trail};
-use crate::register::Draft;
-use crate::{Answer, Asked, Control, ControlError};
+use super::Registry;
+use crate::answers::{answer_each, success, trail};
+use crate::draft::Draft;
+use crate::{ControlError, HostAnswer, TargetHost};
 
-impl Control {
-    /// One answer per host; what was not registered is answered as if it had been.
+impl Registry {
+    /// One answer per key. Idempotent.
     pub async fn unregister(
         &self,
         caller: &Caller,
         name: &FullName,
-        hosts: Vec<Asked>,
-    ) -> Result<Vec<Answer>, ControlError> {
-        self.check(caller, Permission::Operate, &name.namespace)?;
-        let (caller, name, at) = (caller.clone(), name.clone(), self.now());
-        self.commit(move |world| {
+        hosts: Vec<TargetHost>,
+    ) -> Result<Vec<HostAnswer>, ControlError> {
+        self.access
+            .check(caller, Permission::Operate, &name.namespace)?;
+        let (caller, name, at) = (caller.clone(), name.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
             let mut draft = Draft::new(world, at);
             let answers = draft.unregister(&name, &hosts);
             let detail = trail(&answers);
@@ -35,7 +38,7 @@ impl Control {
 }
 
 impl Draft<'_> {
-    fn unregister(&mut self, name: &FullName, hosts: &[Asked]) -> Vec<Answer> {
+    fn unregister(&mut self, name: &FullName, hosts: &[TargetHost]) -> Vec<HostAnswer> {
         let name = self.fleet.name_id(name);
         answer_each(self.fleet, hosts, |host| {
             let host = self.fleet.host_id(&host);

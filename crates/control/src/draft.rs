@@ -1,72 +1,24 @@
-//! Registering: a spec for many hosts, durable before the answer.
+//! `Draft`: changes that are not committed yet, on top of the fleet. Every planner uses it.
+//!
+//! A draft assigns ids and reuses definitions, so that all planners store the same thing in the same way. It reads the fleet
+//! and commits nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use fleet::{Fleet, FreshIds};
-use model::access::{Audit, Caller, Permission};
+use model::access::Audit;
 use model::change::{
     Changes, DefinitionId, HostId, HostRow, NameId, NameRow, ProcessRow, Revision,
 };
 use model::topology::BkProcessId;
 use model::{Code, Flag, FullName, Host, Labels, Spec, UnixMillis};
 
-use crate::ask::{answer_each, success, trail};
+use crate::answers::{answer_each, success};
 use crate::commit::World;
-use crate::{Answer, Asked, Control, ControlError};
+use crate::{HostAnswer, Mode, TargetHost};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// An equal registration is fine, a different one is refused with 850.
-    Register,
-    /// Creates or replaces.
-    Update,
-}
-
-#[derive(Debug, Clone)]
-pub struct Registration {
-    pub name: FullName,
-    pub labels: Labels,
-    pub spec: Spec,
-    pub hosts: Vec<Asked>,
-    /// `bk_supplier_id` of the hosts for which the caller gave one.
-    pub suppliers: HashMap<Host, i64>,
-    pub mode: Mode,
-}
-
-impl Control {
-    /// One answer per host, in the order of the request; a host named twice is answered once.
-    pub async fn register(
-        &self,
-        caller: &Caller,
-        request: Registration,
-    ) -> Result<Vec<Answer>, ControlError> {
-        self.check(caller, Permission::Operate, &request.name.namespace)?;
-        let (caller, at) = (caller.clone(), self.now());
-        let content = Content::new(request.spec, request.labels);
-        self.commit(move |world| {
-            let mut draft = Draft::new(world, at);
-            let answers = draft.register(&request.name, &content, &request.hosts, request.mode);
-            draft.note_suppliers(&request.suppliers, &answers);
-            let action = match request.mode {
-                Mode::Register => "register",
-                Mode::Update => "update",
-            };
-            let detail = trail(&answers);
-            draft.audit(Audit::new(
-                &caller,
-                at,
-                action,
-                request.name.to_string(),
-                detail,
-            ));
-            Ok((draft.finish(), answers))
-        })
-        .await
-    }
-}
-
-/// What putting an instance came to.
+/// How `put_instance` changed a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Put {
     New,
@@ -74,7 +26,7 @@ pub(crate) enum Put {
     AsItWas,
 }
 
-/// A spec with its labels, shared by everything that a plan makes of it.
+/// A spec with its labels, shared by all registrations of a plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Content {
     pub(crate) spec: Arc<Spec>,
@@ -94,7 +46,7 @@ impl Content {
     }
 }
 
-/// A definition that is there or was drafted.
+/// A definition of the fleet or of this draft.
 #[derive(Debug)]
 struct Known {
     id: DefinitionId,
@@ -102,7 +54,7 @@ struct Known {
     labels: Arc<Labels>,
 }
 
-/// Changes in the making, on top of a fleet that does not know of them yet.
+/// Changes that are not committed yet, on top of the fleet.
 #[derive(Debug)]
 pub(crate) struct Draft<'a> {
     pub(crate) fleet: &'a Fleet,
@@ -112,9 +64,9 @@ pub(crate) struct Draft<'a> {
     ids: FreshIds,
     new_hosts: HashMap<Host, HostId>,
     new_names: HashMap<FullName, NameId>,
-    /// Processes that this draft has already decided about.
+    /// Processes that this draft changes, by index.
     put: HashMap<(HostId, NameId), usize>,
-    /// The definitions of each name that was asked for, by the hash of their content.
+    /// The definitions of each name that this draft looked up, by the hash of their content.
     by_content: HashMap<NameId, HashMap<u64, Vec<Known>>>,
     /// How many users each definition loses.
     released: HashMap<DefinitionId, u32>,
@@ -136,14 +88,14 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Adds a line to the trail, if there is anything to tell.
+    /// Adds a line to the audit trail, if the draft changes anything.
     pub(crate) fn audit(&mut self, audit: Audit) {
         if !self.changes.is_empty() {
             self.changes.audit.push(audit);
         }
     }
 
-    /// The changes, with definitions that nobody uses any more taken out.
+    /// The changes, including the removal of definitions that lose their last user.
     pub(crate) fn finish(mut self) -> Changes {
         let mut gained: HashMap<DefinitionId, u32> = Default::default();
         for row in &self.changes.processes {
@@ -159,7 +111,7 @@ impl<'a> Draft<'a> {
         self.changes
     }
 
-    /// Takes a registered process out.
+    /// Removes a registration.
     pub(crate) fn forget(&mut self, id: model::change::ProcessId) {
         if let Some(row) = self.fleet.row(id) {
             self.release(row.to_change().definition);
@@ -167,7 +119,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// One process fewer uses it.
+    /// Counts one user less of a definition.
     pub(crate) fn release(&mut self, definition: DefinitionId) {
         *self.released.entry(definition).or_default() += 1;
     }
@@ -193,7 +145,11 @@ impl<'a> Draft<'a> {
     }
 
     /// Keeps the suppliers of the hosts on which the process was registered.
-    fn note_suppliers(&mut self, suppliers: &HashMap<Host, i64>, answers: &[Answer]) {
+    pub(crate) fn note_suppliers(
+        &mut self,
+        suppliers: &HashMap<Host, i64>,
+        answers: &[HostAnswer],
+    ) {
         for row in &mut self.changes.hosts {
             row.supplier = suppliers.get(&row.host).copied().unwrap_or(row.supplier);
         }
@@ -271,9 +227,9 @@ impl<'a> Draft<'a> {
         &mut self,
         name: &FullName,
         content: &Content,
-        hosts: &[Asked],
+        hosts: &[TargetHost],
         mode: Mode,
-    ) -> Vec<Answer> {
+    ) -> Vec<HostAnswer> {
         let mut ids = None;
         let answers = answer_each(self.fleet, hosts, |host| {
             let (name, definition) = *ids.get_or_insert_with(|| {
@@ -292,7 +248,7 @@ impl<'a> Draft<'a> {
         answers
     }
 
-    /// An instance of the view: registered, or made its own if it was there.
+    /// Registers an instance of the view; an existing registration gets this owner.
     pub(crate) fn put_instance(
         &mut self,
         host: HostId,
@@ -366,7 +322,7 @@ impl<'a> Draft<'a> {
         true
     }
 
-    /// A definition that was drafted for nobody (every key was refused) is not written.
+    /// Drops the drafted definition if every key was refused, so that nothing uses it.
     fn drop_unused_definition(&mut self, definition: Option<DefinitionId>) {
         let Some(definition) = definition else { return };
         if !self

@@ -1,4 +1,4 @@
-//! What workers did to the config files of one instance, and how it is kept.
+//! The result of a worker for the config files of one instance, and how it is stored.
 
 use std::sync::Arc;
 
@@ -7,30 +7,30 @@ use model::config_template::{ConfigFileRow, ContentRow, FileState, TemplateRow};
 use model::job::{JobTaskRow, truncate_output};
 use model::topology::BkProcessId;
 
-use crate::register::Draft;
+use crate::draft::Draft;
 
-/// What came of it, to be committed with the task.
+/// Committed with the task.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ConfigDone {
+pub(crate) struct ConfigResult {
     pub(crate) files: Vec<ConfigFileRow>,
     pub(crate) contents: Vec<ContentRow>,
     pub(crate) output: String,
-    /// Something to know although it went well.
+    /// A remark about a success.
     pub(crate) note: String,
     pub(crate) failed: Option<(Code, String)>,
 }
 
-/// A file with its content.
+/// A rendered file with its content.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct RenderedFile {
     pub(super) template: Arc<TemplateRow>,
     pub(super) state: FileState,
     pub(super) body: Arc<str>,
 }
 
-impl ConfigDone {
-    /// Of a worker that did not come back.
-    pub(crate) fn broken() -> Self {
+impl ConfigResult {
+    /// Of a worker that panicked.
+    pub(crate) fn panicked() -> Self {
         let reason = "this server failed at it: its log says where".to_owned();
         Self {
             failed: Some((Code::COMMAND_FAILED, reason)),
@@ -38,36 +38,36 @@ impl ConfigDone {
         }
     }
 
-    pub(super) fn say(&mut self, line: &str) {
+    pub(super) fn add_line(&mut self, line: &str) {
         self.output.push_str(line);
         self.output.push('\n');
         truncate_output(&mut self.output);
     }
 
-    pub(super) fn keep(&mut self, task: &JobTaskRow, made: Made, released: bool) {
+    pub(super) fn add_file(&mut self, task: &JobTaskRow, rendered: RenderedFile, released: bool) {
         self.files.push(ConfigFileRow {
             process: task.process,
             local_inst_id: task.local_inst_id,
-            template: made.template.id,
-            released: released.then(|| made.state.clone()),
-            generated: Some(made.state.clone()),
+            template: rendered.template.id,
+            released: released.then(|| rendered.state.clone()),
+            generated: Some(rendered.state.clone()),
         });
         self.contents.push(ContentRow {
-            id: made.state.content,
-            body: made.body,
+            id: rendered.state.content,
+            body: rendered.body,
         });
     }
 }
 
 impl Draft<'_> {
-    /// What was done for an instance, on top of what is known by now: another job may have released meanwhile, and what
-    /// is gone is not brought back.
-    pub(crate) fn keep_files(&mut self, process: BkProcessId, done: &ConfigDone) {
+    /// Stores the files of an instance on top of the current rows: another job may have released files meanwhile, and deleted
+    /// templates or processes do not come back.
+    pub(crate) fn store_files(&mut self, process: BkProcessId, result: &ConfigResult) {
         let view = self.fleet.view();
         if view.process(process).is_none() {
             return;
         }
-        let kept = done.files.iter();
+        let kept = result.files.iter();
         let kept = kept.filter(|file| view.template(file.template).is_some());
         let files: Vec<ConfigFileRow> = kept
             .map(|file| {
@@ -82,6 +82,6 @@ impl Draft<'_> {
         self.watch_files(process, &files);
         let templates = &mut self.changes.templates;
         templates.files.extend(files);
-        templates.contents.extend(done.contents.iter().cloned());
+        templates.contents.extend(result.contents.iter().cloned());
     }
 }

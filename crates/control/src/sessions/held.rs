@@ -1,4 +1,4 @@
-//! What an agent really holds against what is wanted of it.
+//! Compares what an agent holds with what is registered.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,10 @@ use model::spec::AutoType;
 use model::{Flag, FullName, Host, UnixMillis};
 use wire::ask::Question;
 
-use crate::{Control, ControlError};
+use super::Sessions;
+use crate::ControlError;
 
-/// One host, as its agent says it is, beside what it should be.
+/// What the agent of a host holds, compared with what is registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldView {
     pub host: Host,
@@ -22,39 +23,41 @@ pub struct HeldView {
 pub struct Comparison {
     pub process: FullName,
     /// None when it is not registered on this host.
-    pub wanted: Option<Wanted>,
+    pub wanted: Option<DesiredState>,
     /// None when the agent does not hold it.
     pub held: Option<HeldProcess>,
-    /// Each difference in words.
+    /// Each difference, as a sentence.
     pub differs: Vec<String>,
 }
 
-/// What is registered.
+/// The registration of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct DesiredState {
     pub incarnation: u64,
     pub definition_hash: u64,
     pub registered_at: UnixMillis,
     pub flag: Flag,
     pub managed: bool,
-    /// It is to be up all the time, not at times.
+    /// Runs all the time, not on a schedule.
     pub is_resident: bool,
 }
 
-impl Control {
-    /// Asks the agent what it holds, and compares. An app sees the namespaces that it may touch.
+impl Sessions {
+    /// Asks the agent what it holds, and compares. Shows the namespaces that the caller may see.
     pub async fn held(&self, caller: &Caller, host: Host) -> Result<HeldView, ControlError> {
-        self.check(caller, Permission::View, AccessArea::Anything)?;
+        self.access
+            .check(caller, Permission::View, AccessArea::Anything)?;
         let answer = self.ask(host, Question::Held {}).await?.whole().await?;
         let report: HeldReport = serde_json::from_slice(&answer).map_err(|error| {
-            tracing::warn!(%host, %error, "an agent says what it holds in no form that is known");
+            tracing::warn!(%host, %error, "cannot read what an agent holds");
             ControlError::Away(format!(
                 "the agent of host {host} answered in no known form: it may be of another version"
             ))
         })?;
         let report = report.bound();
         let may_see = |name: &FullName| caller.may(Permission::View, &name.namespace);
-        let mut both: BTreeMap<FullName, (Option<Wanted>, Option<HeldProcess>)> = BTreeMap::new();
+        let mut both: BTreeMap<FullName, (Option<DesiredState>, Option<HeldProcess>)> =
+            BTreeMap::new();
         for (name, wanted) in self.wanted_on(host) {
             both.entry(name).or_default().0 = Some(wanted);
         }
@@ -81,13 +84,13 @@ impl Control {
         })
     }
 
-    fn wanted_on(&self, host: Host) -> Vec<(FullName, Wanted)> {
-        let fleet = self.fleet();
+    fn wanted_on(&self, host: Host) -> Vec<(FullName, DesiredState)> {
+        let fleet = self.core.fleet();
         let rows = fleet.host_id(&host).into_iter();
         rows.flat_map(|id| fleet.processes_of(id))
             .map(|row| {
                 let policy = &row.definition().spec.monitor_policy;
-                let wanted = Wanted {
+                let wanted = DesiredState {
                     incarnation: row.incarnation().0,
                     definition_hash: row.definition().hash,
                     registered_at: row.registered_at(),
@@ -101,7 +104,7 @@ impl Control {
     }
 }
 
-fn differences(wanted: Option<&Wanted>, held: Option<&HeldProcess>) -> Vec<String> {
+fn differences(wanted: Option<&DesiredState>, held: Option<&HeldProcess>) -> Vec<String> {
     let (wanted, held) = match (wanted, held) {
         (Some(wanted), Some(held)) => (wanted, held),
         (Some(_), None) => return vec!["registered, but not held by the agent".to_owned()],
@@ -115,12 +118,12 @@ fn differences(wanted: Option<&Wanted>, held: Option<&HeldProcess>) -> Vec<Strin
     if wanted.definition_hash != held.definition_hash {
         differs.push("the agent holds another spec or other labels".to_owned());
     }
-    // What an operation comes to is recorded when it has ended.
+    // Flags are recorded when the operation has ended.
     if !held.operations.is_empty() {
         return differs;
     }
     if wanted.flag != held.flag {
-        let (here, there) = (word(wanted.flag), word(held.flag));
+        let (here, there) = (flag_text(wanted.flag), flag_text(held.flag));
         differs.push(format!("wanted {here}, but the agent holds it as {there}"));
     }
     match (wanted.managed, held.managed) {
@@ -140,7 +143,7 @@ fn differences(wanted: Option<&Wanted>, held: Option<&HeldProcess>) -> Vec<Strin
     differs
 }
 
-fn word(flag: Flag) -> &'static str {
+fn flag_text(flag: Flag) -> &'static str {
     match flag {
         Flag::Unregistered => "never operated",
         Flag::Running => "running",
@@ -155,8 +158,8 @@ mod tests {
 
     use super::*;
 
-    fn wanted() -> Wanted {
-        Wanted {
+    fn wanted() -> DesiredState {
+        DesiredState {
             incarnation: 3,
             definition_hash: 7,
             registered_at: UnixMillis(1),
@@ -182,14 +185,14 @@ mod tests {
         }
     }
 
-    fn differ(wanted: Wanted, held: HeldProcess) -> String {
+    fn differ(wanted: DesiredState, held: HeldProcess) -> String {
         differences(Some(&wanted), Some(&held)).join("; ")
     }
 
     #[test]
-    fn what_is_as_wanted_does_not_differ() {
+    fn equal_state_does_not_differ() {
         assert_eq!(differ(wanted(), held()), "");
-        let periodic = Wanted {
+        let periodic = DesiredState {
             is_resident: false,
             ..wanted()
         };
@@ -219,7 +222,7 @@ mod tests {
              wanted running, but the agent holds it as stopped; managed, but not by the agent; \
              should run and does not: down"
         );
-        let stopped = Wanted {
+        let stopped = DesiredState {
             flag: Flag::Stopped,
             ..wanted()
         };
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_under_way_is_no_difference() {
+    fn an_open_operation_is_no_difference() {
         let starting = HeldProcess {
             flag: Flag::Stopped,
             run: None,

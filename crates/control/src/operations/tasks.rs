@@ -1,7 +1,6 @@
 //! Tasks in memory: every open one, and recently ended ones while there is room.
 //!
-//! The store has them all. What is here makes polls cheap, tells which operations an agent still owes, and when silence
-//! becomes an end.
+//! The store has them all. The copy in memory makes polls cheap, and knows which operations agents have to finish by when.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,31 +10,31 @@ use model::change::{Changes, HostId, TargetRow, TaskRow};
 use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::{Notify, watch};
 
+use super::TaskView;
 use crate::lock_order;
-use crate::task::TaskView;
 
-/// How much memory ended tasks may take before the oldest are left to the store.
+/// How much memory ended tasks may take before the oldest are dropped from it.
 const MAX_ENDED_BYTES: usize = 256 * 1024 * 1024;
 /// How many ended tasks are searched for the last output of a process.
 const MAX_SEARCHED: usize = 1000;
-/// How many targets may be under way at once.
+/// How many targets may be open at once.
 pub(crate) const MAX_OPEN_TARGETS: usize = 2_000_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
-    table: Mutex<Table, { lock_order::TASKS }>,
-    /// Wakes whoever waits for the next deadline.
+    table: Mutex<TaskTable, { lock_order::TASKS }>,
+    /// Wakes the task that waits for the next deadline.
     pub(crate) deadlines_moved: Notify,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct TaskTable {
     tasks: HashMap<TaskId, Arc<Task>>,
     open_by_host: HashMap<HostId, BTreeSet<OpId>>,
     deadlines: BTreeSet<(UnixMillis, OpId)>,
     /// In the order in which they ended, each once.
     ended: VecDeque<TaskId>,
-    /// How much memory each of them takes, and all together.
+    /// The size of each, and of all.
     ended_sizes: HashMap<TaskId, usize>,
     ended_bytes: usize,
     last_id: TaskId,
@@ -47,7 +46,7 @@ pub(crate) struct Task {
     pub(crate) row: TaskRow,
     pub(crate) targets: Vec<TargetRow>,
     progress: Mutex<Progress, { lock_order::OUTCOMES }>,
-    /// How many targets have ended, for those who wait.
+    /// How many targets have ended, for waiting callers.
     pub(crate) n_ended: watch::Sender<usize>,
 }
 
@@ -56,7 +55,7 @@ pub(crate) struct Progress {
     pub(crate) outcomes: Vec<Option<Arc<Outcome>>>,
     pub(crate) n_ended: usize,
     pub(crate) n_ok: usize,
-    /// Made once for all polls between two changes.
+    /// Cached between two changes, for all polls.
     pub(crate) view: Option<Arc<TaskView>>,
 }
 
@@ -81,7 +80,7 @@ impl Task {
         self.progress.lock()
     }
 
-    /// Ordinals are positions.
+    /// The ordinal is the index.
     pub(crate) fn target(&self, op: OpId) -> Option<&TargetRow> {
         self.targets.get(op.ordinal as usize)
     }
@@ -109,7 +108,7 @@ impl Task {
         progress.view = None;
     }
 
-    /// Wakes those who wait for its end.
+    /// Wakes the callers that wait for its end.
     pub(crate) fn announce(&self) {
         let n_ended = self.progress().n_ended;
         self.n_ended.send_replace(n_ended);
@@ -143,11 +142,11 @@ impl Task {
 }
 
 impl Tasks {
-    pub(crate) fn table(&self) -> MutexGuard<'_, Table> {
+    pub(crate) fn table(&self) -> MutexGuard<'_, TaskTable> {
         self.table.lock()
     }
 
-    /// Wakes those who wait for tasks that a commit touched.
+    /// Wakes the callers that wait for tasks that a commit touched.
     pub(crate) fn announce(&self, touched: &[Arc<Task>]) {
         if touched.is_empty() {
             return;
@@ -156,15 +155,15 @@ impl Tasks {
         self.deadlines_moved.notify_one();
     }
 
-    /// An id that no task has, above every id given before: agents are asked again in this order.
+    /// A new id, above every id before: outboxes send operations again in this order.
     pub(crate) fn fresh_id(&self, at: UnixMillis, random: u32) -> TaskId {
         let mut table = self.table();
-        // Where the clock was set back it comes some way behind the last one: those right behind it may be taken by tasks
-        // that ended before this server began, and are not in memory.
+        // If the clock was set back, the id follows the last one at a distance: the next numbers may belong to tasks that
+        // ended before this server started, and are not in memory.
         let step = 1 + u64::from(random >> 8);
         let next = TaskId::from_number(table.last_id.number() + step);
         let mut id = TaskId::new(at, random).max(next);
-        // Tasks of other replicas are known here, too, or the plan will not be committed.
+        // Tasks of other replicas are in memory, too, or the commit fails and is planned again.
         while table.tasks.contains_key(&id) {
             id = TaskId::from_number(id.number() + 1);
         }
@@ -176,7 +175,7 @@ impl Tasks {
         self.table().tasks.get(&id).cloned()
     }
 
-    /// What an agent still owes, in the order in which it was asked.
+    /// The operations that a host has not finished, oldest first.
     pub(crate) fn open_on(&self, host: HostId) -> Vec<OpId> {
         let table = self.table();
         table
@@ -186,7 +185,7 @@ impl Tasks {
             .unwrap_or_default()
     }
 
-    /// When the last operation that is under way on this process must have ended.
+    /// The deadline of the last open operation on a process.
     pub(crate) fn latest_deadline(&self, host: HostId, process: &FullName) -> Option<UnixMillis> {
         let table = self.table();
         let ops = table.open_by_host.get(&host)?;
@@ -199,7 +198,7 @@ impl Tasks {
             .max()
     }
 
-    /// What the last operation on a process that wrote anything wrote, as far as it is remembered here.
+    /// The output of the last operation on a process that wrote any, as far as it is in memory.
     pub(crate) fn last_output(&self, host: HostId, process: &FullName) -> Option<(Op, String)> {
         let recent: Vec<Arc<Task>> = {
             let table = self.table();
@@ -220,22 +219,22 @@ impl Tasks {
         self.table().deadlines.first().map(|(at, _)| *at)
     }
 
-    /// Targets whose time is over, at most `limit` of them.
+    /// Targets past their deadline, at most `limit` of them.
     pub(crate) fn overdue(&self, now: UnixMillis, limit: usize) -> Vec<OpId> {
         let table = self.table();
         let overdue = table.deadlines.iter().take_while(|(at, _)| *at <= now);
         overdue.take(limit).map(|(_, op)| *op).collect()
     }
 
-    /// (tasks, targets) under way.
+    /// The number of open tasks and of open targets.
     pub(crate) fn n_open(&self) -> (usize, usize) {
         let table = self.table();
         (table.tasks.len() - table.ended.len(), table.deadlines.len())
     }
 }
 
-impl Table {
-    /// Folds a commit in; the tasks that it touched, by id. Those who wait for them are not told yet.
+impl TaskTable {
+    /// Folds a commit in; returns the tasks that it touched, by id. Does not wake waiting callers yet.
     pub(crate) fn apply(&mut self, changes: &Changes) -> Vec<Arc<Task>> {
         let mut touched = BTreeMap::new();
         let mut targets: HashMap<TaskId, Vec<TargetRow>> = HashMap::new();
@@ -279,7 +278,7 @@ impl Table {
                 self.retire(task);
             }
         }
-        self.let_oldest_go();
+        self.drop_oldest();
         touched
     }
 
@@ -304,7 +303,7 @@ impl Table {
         }
     }
 
-    /// Counts an ended task among those that are kept while there is room. One that gets a late answer is counted again.
+    /// Counts an ended task against the memory limit. A late result changes its size.
     fn retire(&mut self, task: &Task) {
         let (id, bytes) = (task.row.id, task.bytes());
         match self.ended_sizes.insert(id, bytes) {
@@ -314,7 +313,7 @@ impl Table {
         self.ended_bytes += bytes;
     }
 
-    fn let_oldest_go(&mut self) {
+    fn drop_oldest(&mut self) {
         while self.ended_bytes > MAX_ENDED_BYTES
             && let Some(oldest) = self.ended.pop_front()
         {

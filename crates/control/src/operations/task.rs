@@ -1,4 +1,4 @@
-//! Reading tasks: from memory while they are there, else from the store.
+//! Reads tasks: from memory if they are there, else from the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use model::access::{AccessArea, Caller, Permission};
 use model::spec::Probe;
 use model::{FullName, Host, Op, Outcome, TaskId, UnixMillis};
 
-use crate::tasks::Task;
-use crate::{Control, ControlError};
+use super::{Operations, Task};
+use crate::{ControlError, HostLookup};
 
-/// The longest that a caller may wait for a task.
+/// The longest time that a caller may wait for a task.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// One task as a reader sees it; `targets` are in the order of the request.
+/// One task; `targets` are in the order of the request.
 #[derive(Debug, Clone)]
 pub struct TaskView {
     pub id: TaskId,
@@ -27,14 +27,14 @@ pub struct TaskView {
 
 #[derive(Debug, Clone)]
 pub struct TargetView {
-    /// How the caller named its host: once, or in several ways.
+    /// The keys under which the caller named its host.
     pub key_prefixes: Arc<[Box<str>]>,
     pub process: Arc<FullName>,
     pub op: Op,
     pub host: Option<Host>,
-    /// Where a query looked, when nothing was registered.
+    /// What a query looked for, when the process was not registered.
     pub probe: Option<Arc<Probe>>,
-    /// None while it goes on (115).
+    /// None while it is running (115).
     pub outcome: Option<Arc<Outcome>>,
 }
 
@@ -44,7 +44,7 @@ impl TaskView {
     }
 }
 
-impl Control {
+impl Operations {
     /// A task as it is now.
     pub async fn task(&self, caller: &Caller, id: TaskId) -> Result<Arc<TaskView>, ControlError> {
         let task = self.find_task(id).await?;
@@ -52,8 +52,21 @@ impl Control {
         Ok(self.view(&task))
     }
 
-    /// The same, but waits until every target has ended or the time is over.
-    pub async fn task_ended(
+    /// The same, with the hosts of its targets as they are known now. `write` runs under the fleet's lock: it must not call
+    /// back into `control`.
+    pub async fn read_task<T>(
+        &self,
+        caller: &Caller,
+        id: TaskId,
+        write: impl FnOnce(&TaskView, HostLookup<'_>) -> T,
+    ) -> Result<T, ControlError> {
+        let task = self.task(caller, id).await?;
+        let fleet = self.core.fleet();
+        Ok(write(&task, HostLookup { fleet: &fleet }))
+    }
+
+    /// The same as `task`, but waits until every target has ended, or for `wait`.
+    pub async fn wait_for_task(
         &self,
         caller: &Caller,
         id: TaskId,
@@ -63,26 +76,27 @@ impl Control {
         self.check_task(caller, &task)?;
         let mut n_ended = task.n_ended.subscribe();
         let all = task.targets.len();
-        // Running out of time is an answer, too.
+        // A timeout answers with the task as it is.
         let _ = tokio::time::timeout(wait.min(MAX_WAIT), n_ended.wait_for(|n| *n == all)).await;
         Ok(self.view(&task))
     }
 
-    /// Newest first. A caller who may not see every namespace sees its own.
+    /// Newest first. A caller that may not see every namespace gets its own tasks.
     pub async fn tasks(
         &self,
         caller: &Caller,
         limit: u32,
         before: Option<TaskId>,
     ) -> Result<Vec<store::TaskSummary>, ControlError> {
-        self.check(caller, Permission::View, AccessArea::Anything)?;
+        self.access
+            .check(caller, Permission::View, AccessArea::Anything)?;
         let sees_all = caller.may(Permission::View, AccessArea::Everything);
         let sees = |summary: &store::TaskSummary| {
             sees_all || (summary.task.app == caller.app && summary.task.user == caller.user)
         };
         let (mut tasks, mut before) = (Vec::new(), before);
         while tasks.len() < limit as usize {
-            let page = self.0.store.tasks(limit, before).await?;
+            let page = self.core.store.tasks(limit, before).await?;
             before = page.last().map(|summary| summary.task.id);
             let is_last = page.len() < limit as usize;
             tasks.extend(page.into_iter().filter(sees));
@@ -95,17 +109,17 @@ impl Control {
     }
 
     pub(crate) async fn find_task(&self, id: TaskId) -> Result<Arc<Task>, ControlError> {
-        if let Some(task) = self.0.tasks.get(id) {
+        if let Some(task) = self.core.tasks.get(id) {
             return Ok(task);
         }
         let stored = self
-            .0
+            .core
             .store
             .task(id)
             .await?
             .ok_or(ControlError::NoSuchTask(id))?;
-        // A commit that was being folded in has it by now. What is made below nobody tells how the task goes on.
-        if let Some(task) = self.0.tasks.get(id) {
+        // A commit may have loaded it meanwhile. The copy that is made below gets no further outcomes.
+        if let Some(task) = self.core.tasks.get(id) {
             return Ok(task);
         }
         let (targets, outcomes): (Vec<_>, Vec<_>) = stored.targets.into_iter().unzip();
@@ -121,7 +135,8 @@ impl Control {
         let mut checked = None;
         for target in &task.targets {
             if checked != Some(&target.process.namespace) {
-                self.check(caller, Permission::View, &target.process.namespace)?;
+                self.access
+                    .check(caller, Permission::View, &target.process.namespace)?;
                 checked = Some(&target.process.namespace);
             }
         }
@@ -129,8 +144,8 @@ impl Control {
     }
 
     fn view(&self, task: &Task) -> Arc<TaskView> {
-        // The fleet is locked before the task, here and everywhere.
-        let fleet = self.fleet();
+        // In the lock order, the fleet comes before the task.
+        let fleet = self.core.fleet();
         let mut progress = task.progress();
         if let Some(view) = &progress.view {
             return view.clone();

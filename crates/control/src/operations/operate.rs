@@ -1,4 +1,4 @@
-//! Operating: a task with one target per process, durable before the answer, dispatched right after it.
+//! Creates operations: a task with one target per process, durable before the answer, dispatched right after.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,72 +11,75 @@ use model::operation::{GRACE_SECS, OutcomeSubject};
 use model::spec::{Policy, Probe};
 use model::{Code, FullName, Host, Invalid, Labels, Op, OpId, Outcome, Spec, TaskId, UnixMillis};
 
-use crate::ask::{NAMED_IN_AUDIT, resolve, shortened};
+use super::Operations;
+use super::tasks::{MAX_OPEN_TARGETS, Tasks};
+use crate::answers::{NAMED_IN_AUDIT, resolve, shortened};
 use crate::commit::World;
-use crate::register::{Content, Draft};
-use crate::tasks::{MAX_OPEN_TARGETS, Tasks};
-use crate::{Asked, Control, ControlError, Mode, Place, secrets};
+use crate::draft::{Content, Draft};
+use crate::{ControlError, HostSelector, Mode, TargetHost, secrets};
 
-/// One line of an operate request; operate_proc_multi has many.
+/// One line of an operate request. `operate_proc_multi` has many.
 #[derive(Debug, Clone)]
 pub struct Operate {
     pub name: FullName,
     pub op: Op,
-    pub with: With,
-    pub hosts: Vec<Asked>,
+    pub with: OperateSpec,
+    pub hosts: Vec<TargetHost>,
 }
 
-/// What an operation goes by.
+/// Which spec an operation uses.
 #[derive(Debug, Clone)]
-pub enum With {
-    /// The spec that was registered before; else 851.
+pub enum OperateSpec {
+    /// The registered one; without one the target fails with 851.
     Registered,
-    /// This spec, stored as an update is.
+    /// This one, which is registered like an update.
     Spec(Box<Spec>, Labels),
-    /// As much as a query needs; nothing is stored.
+    /// As much as a query needs. Nothing is stored.
     Probe(Probe),
-    /// A spec that cannot be used: every key of this line fails with 65535 and says why, the other lines go on.
+    /// An invalid one: every key of this line fails with 65535 and the reason; the other lines go on.
     Unusable(Invalid),
 }
 
-impl Control {
-    /// Durable when it answers; every key of the result exists from then on.
+impl Operations {
+    /// Durable when it returns; from then on every key of the result exists.
     pub async fn operate(
         &self,
         caller: &Caller,
         requests: Vec<Operate>,
     ) -> Result<TaskId, ControlError> {
         for request in &requests {
-            self.check(caller, Permission::Operate, &request.name.namespace)?;
+            self.access
+                .check(caller, Permission::Operate, &request.name.namespace)?;
         }
         if requests.iter().all(|request| request.hosts.is_empty()) {
             return Err(Invalid::new("hosts", "must not be empty").into());
         }
         let n_asked: usize = requests.iter().map(|request| request.hosts.len()).sum();
-        if self.0.tasks.n_open().1 + n_asked > MAX_OPEN_TARGETS {
+        if self.core.tasks.n_open().1 + n_asked > MAX_OPEN_TARGETS {
             return Err(ControlError::Busy(format!(
                 "{MAX_OPEN_TARGETS} operations are under way already: try again when some have ended"
             )));
         }
         let lines: Vec<Line> = requests.into_iter().map(Line::new).collect();
-        let (caller, at) = (caller.clone(), self.now());
-        let control = self.clone();
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = self.core.clone();
         let id = self
+            .core
             .commit(move |world| {
-                let id = control.0.tasks.fresh_id(at, secrets::random_u32());
-                let mut plan = OperatePlan::new(world, &control.0.tasks, id, at);
+                let id = core.tasks.fresh_id(at, secrets::random_u32());
+                let mut plan = OperatePlan::new(world, &core.tasks, id, at);
                 for (index, line) in lines.iter().enumerate() {
                     plan.add(index, line)?;
                 }
                 Ok((plan.finish(&caller, &lines), id))
             })
             .await?;
-        self.0.counters.operations.add(n_asked as u64);
+        self.core.counters.operations.add(n_asked as u64);
         Ok(id)
     }
 }
 
-/// What a result says of a registered process.
+/// How a result describes a registered process.
 pub(crate) fn subject_of(row: &Row<'_>) -> OutcomeSubject {
     let identity = &row.definition().spec.identity;
     OutcomeSubject {
@@ -87,7 +90,7 @@ pub(crate) fn subject_of(row: &Row<'_>) -> OutcomeSubject {
     }
 }
 
-/// What it says of one that was only looked for.
+/// How a result describes a process that a query looked for.
 pub(crate) fn subject_of_probe(probe: &Probe) -> OutcomeSubject {
     OutcomeSubject {
         proc_name: probe.proc_name.clone(),
@@ -96,12 +99,12 @@ pub(crate) fn subject_of_probe(probe: &Probe) -> OutcomeSubject {
     }
 }
 
-/// A request line with what all its targets share.
+/// A request line, with what its targets share.
 #[derive(Debug)]
 struct Line {
     name: Arc<FullName>,
     op: Op,
-    hosts: Vec<Asked>,
+    hosts: Vec<TargetHost>,
     content: Option<Content>,
     probe: Option<Arc<Probe>>,
     unusable: Option<Invalid>,
@@ -111,13 +114,13 @@ impl Line {
     fn new(request: Operate) -> Self {
         let mut unusable = None;
         let (content, probe) = match request.with {
-            With::Registered => (None, None),
-            With::Spec(spec, labels) if request.op.stores_spec() => {
+            OperateSpec::Registered => (None, None),
+            OperateSpec::Spec(spec, labels) if request.op.stores_spec() => {
                 (Some(Content::new(*spec, labels)), None)
             }
-            With::Spec(spec, _) => (None, Some(Arc::new(Probe::from(&*spec)))),
-            With::Probe(probe) => (None, Some(Arc::new(probe))),
-            With::Unusable(invalid) => {
+            OperateSpec::Spec(spec, _) => (None, Some(Arc::new(Probe::from(&*spec)))),
+            OperateSpec::Probe(probe) => (None, Some(Arc::new(probe))),
+            OperateSpec::Unusable(invalid) => {
                 unusable = Some(invalid);
                 (None, None)
             }
@@ -133,10 +136,10 @@ impl Line {
     }
 }
 
-/// A process on a host, or on whatever could not be read as one.
+/// A process on a host, or on a key that is no valid host.
 type Key = (Result<Host, Box<str>>, Arc<FullName>);
 
-/// Another key for the same target.
+/// Adds a key to a target that is named twice.
 fn add_key(target: &mut TargetRow, prefix: &str) {
     if !target.key_prefixes.iter().any(|known| **known == *prefix) {
         let known = target.key_prefixes.iter().cloned();
@@ -144,12 +147,12 @@ fn add_key(target: &mut TargetRow, prefix: &str) {
     }
 }
 
-/// A task in the making.
+/// Plans a task.
 pub(crate) struct OperatePlan<'a> {
     draft: Draft<'a>,
     tasks: &'a Tasks,
     id: TaskId,
-    /// Each process is one target, in however many ways it is named: what is to be done, and the target's index.
+    /// The operation and index of each target. A process is one target, however many keys name it.
     keys: HashMap<Key, (Op, usize)>,
 }
 
@@ -158,7 +161,7 @@ impl<'a> OperatePlan<'a> {
         Self::on(Draft::new(world, at), tasks, id)
     }
 
-    /// On top of what is drafted already.
+    /// On top of an existing draft.
     pub(crate) fn on(draft: Draft<'a>, tasks: &'a Tasks, id: TaskId) -> Self {
         Self {
             draft,
@@ -168,11 +171,11 @@ impl<'a> OperatePlan<'a> {
         }
     }
 
-    /// One registered process, which no other target of this task is.
+    /// Adds a registered process that is no target of this task yet.
     pub(crate) fn add_instance(&mut self, name: FullName, op: Op, host: Host) -> OpId {
-        let asked = Asked {
+        let asked = TargetHost {
             key_prefix: host.to_string().into(),
-            place: Place::Host(host),
+            place: HostSelector::Host(host),
         };
         let line = Line {
             name: Arc::new(name),
@@ -190,7 +193,7 @@ impl<'a> OperatePlan<'a> {
         }
     }
 
-    /// The changes that make it, on behalf of `caller`.
+    /// The changes that create the task, on behalf of `caller`.
     pub(crate) fn into_changes(mut self, caller: &Caller, what: String) -> model::change::Changes {
         self.draft.changes.tasks.push(self.row(caller));
         let detail = self.detail();
@@ -208,7 +211,7 @@ impl<'a> OperatePlan<'a> {
         }
     }
 
-    /// Which task on which hosts, for the trail.
+    /// The task and its hosts, for the audit trail.
     fn detail(&self) -> String {
         let targets = &self.draft.changes.targets;
         let hosts = targets
@@ -268,14 +271,14 @@ impl<'a> OperatePlan<'a> {
         Ok(())
     }
 
-    /// Fails a target whose inline spec cannot be used. Nothing is stored for it.
-    fn unusable(&mut self, line: &Line, asked: &Asked, host: Host, invalid: &Invalid) {
+    /// Fails a target whose inline spec is invalid. Nothing is stored for it.
+    fn unusable(&mut self, line: &Line, asked: &TargetHost, host: Host, invalid: &Invalid) {
         let id = self.draft.fleet.host_id(&host);
         let outcome = Outcome::plain(Code::COMMAND_FAILED, invalid.to_string(), self.draft.at);
         self.push(line, asked, id, None, self.draft.at, Some(outcome));
     }
 
-    fn target(&mut self, line: &Line, asked: &Asked, host: Host) {
+    fn target(&mut self, line: &Line, asked: &TargetHost, host: Host) {
         let id = self.draft.host(host);
         let fleet = self.draft.fleet;
         let registered = fleet
@@ -301,7 +304,7 @@ impl<'a> OperatePlan<'a> {
                     )
                 })
             })
-            // Nobody manages what nobody registered.
+            // A process that is not registered is not managed, so this has succeeded.
             .or_else(|| {
                 (!known && line.op == Op::Unmanage).then(|| (Code::OK, "success".to_owned()))
             });
@@ -324,7 +327,7 @@ impl<'a> OperatePlan<'a> {
         self.push(line, asked, Some(id), probe, deadline, outcome);
     }
 
-    /// Its own bound, after whatever is under way on the same process.
+    /// Its own time limit, counted from the end of earlier operations on the same process.
     fn deadline(&self, host: model::change::HostId, line: &Line, policy: &Policy) -> UnixMillis {
         let begins = self
             .tasks
@@ -337,7 +340,7 @@ impl<'a> OperatePlan<'a> {
     fn push(
         &mut self,
         line: &Line,
-        asked: &Asked,
+        asked: &TargetHost,
         host: Option<model::change::HostId>,
         probe: Option<Arc<Probe>>,
         deadline: UnixMillis,

@@ -1,35 +1,37 @@
-//! What a process writes, from its host while it is connected.
+//! Streams the output of a process from its host.
 
 use model::access::{Caller, Permission};
 use model::change::HostId;
 use model::{FullName, Host, Invalid};
 use wire::ask::{Logs, Question};
 
-use crate::question::AnswerStream;
-use crate::{Control, ControlError};
+use super::Sessions;
+use super::question::AnswerStream;
+use crate::ControlError;
 
 /// How many hosts a refusal names.
 const MAX_NAMED: usize = 5;
 
-/// Whose output is wanted.
+/// Which output to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogsOf {
     pub process: FullName,
-    /// May be left out where the process is on one host only.
+    /// Optional if the process is on one host only.
     pub host: Option<Host>,
     pub tail_lines: u32,
-    /// Goes on with what is written from now on.
+    /// Continues with new output.
     pub follow: bool,
 }
 
-impl Control {
-    /// The last lines that a process wrote. Where nothing of it is kept, what its last operation wrote.
+impl Sessions {
+    /// The last lines of a process's output; without any, the output of its last operation.
     pub async fn logs(
         &self,
         caller: &Caller,
         wanted: LogsOf,
     ) -> Result<AnswerStream, ControlError> {
-        self.check(caller, Permission::Operate, &wanted.process.namespace)?;
+        self.access
+            .check(caller, Permission::Operate, &wanted.process.namespace)?;
         let (host, id) = self.only_host(&wanted)?;
         let question = Question::Logs(Logs {
             process: wanted.process.clone(),
@@ -38,7 +40,7 @@ impl Control {
         });
         match self.ask(host, question).await {
             Err(ControlError::NotFound(reason)) => {
-                match self.0.tasks.last_output(id, &wanted.process) {
+                match self.core.tasks.last_output(id, &wanted.process) {
                     Some((op, output)) => {
                         let text = format!("muster: {reason}; its last {op} wrote:\n{output}");
                         Ok(AnswerStream::known(host, text.into_bytes()))
@@ -52,7 +54,7 @@ impl Control {
 
     fn only_host(&self, wanted: &LogsOf) -> Result<(Host, HostId), ControlError> {
         let name = &wanted.process;
-        let fleet = self.fleet();
+        let fleet = self.core.fleet();
         let rows = fleet.name_id(name).into_iter();
         let hosts: Vec<(Host, HostId)> = rows
             .flat_map(|id| fleet.processes_named(id))
@@ -69,7 +71,10 @@ impl Control {
                     .take(MAX_NAMED)
                     .map(|(host, _)| host.to_string())
                     .collect();
-                let (n, named) = (several.len(), crate::ask::shortened(named, several.len()));
+                let (n, named) = (
+                    several.len(),
+                    crate::answers::shortened(named, several.len()),
+                );
                 let rule = format!("must be given: {name} is on {n} hosts: {named}");
                 Err(Invalid::new("host", rule).into())
             }

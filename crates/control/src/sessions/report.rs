@@ -1,4 +1,4 @@
-//! What agents say: statuses at once into the fleet, results and events to the recorder.
+//! Receives agents' frames: statuses go into the fleet at once, results and events to the recorder.
 
 use fleet::Observed;
 use model::bounds::MAX_MESSAGE;
@@ -6,11 +6,11 @@ use model::change::EventRow;
 use model::text::sanitize_line;
 use wire::{EventFrame, Report, ResultFrame, Up, UpKind};
 
-use crate::recorder::Record;
-use crate::sessions::{Refused, Session};
+use super::{Refused, Session};
+use crate::operations::Record;
 
 impl Session {
-    /// Takes in one frame. Waits when too much is waiting to be recorded, which slows this agent and no other.
+    /// Handles one frame. Waits while the recorder's queue is full, which slows this agent and no other.
     pub async fn take(&self, frame: Up) -> Result<(), Refused> {
         let refuse = |reason: &str| Refused::for_now(reason);
         match frame.kind {
@@ -22,21 +22,21 @@ impl Session {
                 Ok(())
             }
             Some(UpKind::Hello(_)) => Err(refuse("a second hello")),
-            // A kind that a newer agent knows: it is told our version and can do without.
+            // A frame of a newer agent: it knows our version and can do without an answer.
             None => Ok(()),
         }
     }
 
     async fn report(&self, report: Report) -> Result<(), Refused> {
-        self.control.0.counters.reports.add(1);
-        if self.is_forsaken() {
+        self.sessions.core.counters.reports.add(1);
+        if self.was_superseded() {
             return Err(Refused::for_now(
                 "the connection that took the place of this one is gone: connect again",
             ));
         }
-        let at = self.control.now();
+        let at = self.sessions.core.now();
         if report.statuses.is_empty() {
-            self.control.fleet_mut().heard(self.host, at);
+            self.sessions.core.fleet_mut().heard(self.host, at);
             self.outbox.answer_heartbeat();
             return Ok(());
         }
@@ -44,13 +44,13 @@ impl Session {
         let (mut changed, mut moved) = (Vec::new(), Vec::new());
         let mut is_surplus = false;
         {
-            let mut fleet = self.control.fleet_mut();
+            let mut fleet = self.sessions.core.fleet_mut();
             fleet.heard(self.host, at);
             for status in report.statuses {
                 let name = status.full_name().map_err(|e| malformed(&e.to_string()))?;
                 let mut status = status.into_status();
                 let held = (status.flag, status.managed);
-                // The server's clock, so that ages mean the same for every host.
+                // The server's clock, so that ages are comparable between hosts.
                 status.reported_at = at;
                 let known = fleet.name_id(&name);
                 let held_before = known
@@ -67,11 +67,11 @@ impl Session {
                 if let Observed::Changed(id) | Observed::Refreshed(id) = observed
                     && let Some(row) = fleet.row(id)
                     && let (Some(flag), Some(managed)) = held
-                    // What was said before may still wait to be recorded: this must come after it.
+                    // The report before may still wait in the recorder's queue: this one must come after it.
                     && ((row.flag(), row.managed()) != (flag, managed)
                         || held_before.is_some_and(|before| before != (flag, managed)))
                 {
-                    moved.push(Record::Wanted {
+                    moved.push(Record::Flags {
                         host: self.host,
                         process: name,
                         flag,
@@ -80,14 +80,16 @@ impl Session {
                 }
             }
         }
-        self.control.0.counters.statuses.add(n_statuses);
+        self.sessions.core.counters.statuses.add(n_statuses);
         if is_surplus {
-            self.control.0.retire.notify_one();
+            self.sessions.core.retire.notify_one();
         }
         for record in moved {
             self.record(record).await?;
         }
-        self.control.tell_of_statuses(self.address, &changed, at);
+        self.sessions
+            .core
+            .publish_statuses(self.address, &changed, at);
         Ok(())
     }
 
@@ -123,8 +125,8 @@ impl Session {
 
     async fn record(&self, record: Record) -> Result<(), Refused> {
         let stopping = || Refused::for_now("the server is stopping");
-        self.control
-            .0
+        self.sessions
+            .operations
             .records
             .send(record)
             .await
@@ -132,7 +134,7 @@ impl Session {
     }
 }
 
-/// What is wrong may quote the frame.
+/// Shortens the reason, which may quote the frame.
 fn malformed(what: &str) -> Refused {
     let mut reason = format!("malformed frame: {what}");
     sanitize_line(&mut reason, MAX_MESSAGE);

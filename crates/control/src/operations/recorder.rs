@@ -1,4 +1,4 @@
-//! Writes down how targets ended and what happened, many in one commit, and acknowledges only then.
+//! Commits results and events of agents, many at a time, and acknowledges them only then.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use model::operation::OutcomeSubject;
 use model::{Code, Flag, FullName, Host, OpId, Outcome};
 use tokio::sync::{mpsc, watch};
 
+use super::operate::{subject_of, subject_of_probe};
+use super::{Operations, Task};
 use crate::commit::World;
-use crate::operate::{subject_of, subject_of_probe};
 use crate::sessions::Outbox;
-use crate::tasks::Task;
-use crate::{Control, Happening, stopped};
+use crate::{ChangeEvent, stopped};
 
-/// How many records one commit takes.
+/// How many records go into one commit.
 const BATCH: usize = 4096;
-/// How long to wait before the store is tried again.
+/// How long to wait before the commit is retried.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Something that an agent, or a deadline, wants on record.
+/// What an agent, or a deadline, adds to the record.
 #[derive(Debug)]
 pub(crate) enum Record {
     Result {
@@ -29,14 +29,14 @@ pub(crate) enum Record {
         outcome: Outcome,
         outbox: Arc<Outbox>,
     },
-    /// What an agent has come to hold as wanted by itself.
-    Wanted {
+    /// The agent changed a flag by itself.
+    Flags {
         host: HostId,
         process: FullName,
         flag: Flag,
         managed: bool,
     },
-    /// Silence that became an end.
+    /// The deadline of a target has passed.
     Overdue { op: OpId, outcome: Outcome },
     Event {
         row: EventRow,
@@ -45,9 +45,9 @@ pub(crate) enum Record {
     },
 }
 
-/// Runs until told to stop and the queue is empty.
+/// Runs until the stop signal, and then until the queue is empty.
 pub(crate) async fn run(
-    control: Control,
+    operations: Arc<Operations>,
     mut records: mpsc::Receiver<Record>,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -58,17 +58,19 @@ pub(crate) async fn run(
             () = stopped(&mut stop) => {
                 records.close();
                 while records.recv_many(&mut batch, BATCH).await > 0 {
-                    control.record(std::mem::take(&mut batch), &mut stop).await;
+                    operations.record(std::mem::take(&mut batch), &mut stop).await;
                 }
                 return;
             }
         }
-        control.record(std::mem::take(&mut batch), &mut stop).await;
+        operations
+            .record(std::mem::take(&mut batch), &mut stop)
+            .await;
     }
 }
 
-impl Control {
-    /// Makes a batch durable, however long the store is away; gives up only when told to stop.
+impl Operations {
+    /// Commits a batch, however long the store is away; gives up only at the stop signal.
     async fn record(&self, batch: Vec<Record>, stop: &mut watch::Receiver<bool>) {
         let batch = Arc::new(batch);
         let mut tasks = HashMap::new();
@@ -78,7 +80,7 @@ impl Control {
                 Err(error) => {
                     tracing::error!(
                         error = &error as &dyn std::error::Error,
-                        "results wait: cannot record them"
+                        "cannot record results: retrying"
                     );
                     if *stop.borrow() {
                         return;
@@ -112,38 +114,38 @@ impl Control {
             };
             tasks.insert(op.task, task);
         }
-        // Whoever reads a result on another replica should find the status that led to it there.
-        self.tell_moved();
-        let (batch, mut tasks, control) = (batch.clone(), tasks.clone(), self.clone());
-        self.commit(move |world| {
-            // What was read from the store may be known here since, and have ended elsewhere.
-            for (id, task) in &mut tasks {
-                if let Some(known) = control.0.tasks.get(*id) {
-                    *task = Some(known);
+        // A reader of the result at another replica must find the status that led to it.
+        self.replicas.publish_moved();
+        let (batch, mut tasks, core) = (batch.clone(), tasks.clone(), self.core.clone());
+        self.core
+            .commit(move |world| {
+                // A task that was read from the store may have been loaded since, with newer outcomes.
+                for (id, task) in &mut tasks {
+                    if let Some(known) = core.tasks.get(*id) {
+                        *task = Some(known);
+                    }
                 }
-            }
-            Ok((plan(world, &batch, &tasks), world.revision))
-        })
-        .await
+                Ok((plan(world, &batch, &tasks), world.revision))
+            })
+            .await
     }
 
-    /// The events of a batch that were not on record before its commit. An agent sends again what it heard no
-    /// acknowledgement for, so some may have been.
+    /// The events of a batch that its commit added. Agents resend unacknowledged events, so the store may have had some.
     async fn fresh_events(&self, batch: &[Record], revision: Revision) -> HashSet<(HostId, u64)> {
         let events = batch.iter().filter_map(|record| match record {
             Record::Event { row, .. } => Some((row.host, row.seq)),
-            Record::Result { .. } | Record::Wanted { .. } | Record::Overdue { .. } => None,
+            Record::Result { .. } | Record::Flags { .. } | Record::Overdue { .. } => None,
         });
         let events: HashSet<(HostId, u64)> = events.collect();
         if events.is_empty() {
             return events;
         }
-        match self.0.store.events_of(revision).await {
+        match self.core.store.events_of(revision).await {
             Ok(fresh) => fresh.into_iter().collect(),
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "watchers may be told of an event twice: cannot see which are new"
+                    "cannot read which events are new: watchers may receive an event twice"
                 );
                 events
             }
@@ -154,7 +156,7 @@ impl Control {
         for record in batch {
             match record {
                 Record::Result { op, outbox, .. } => {
-                    self.0.counters.results.add(1);
+                    self.core.counters.results.add(1);
                     outbox.acknowledge(&[*op], 0);
                 }
                 Record::Event {
@@ -166,20 +168,20 @@ impl Control {
                     if !fresh.remove(&(row.host, row.seq)) {
                         continue;
                     }
-                    self.0.counters.events[row.event.kind as usize].add(1);
-                    self.tell(Happening::Event {
+                    self.core.counters.events[row.event.kind as usize].add(1);
+                    self.core.watchers.send(ChangeEvent::Event {
                         host: *address,
                         event: row.event.clone(),
                     });
                 }
-                Record::Overdue { .. } | Record::Wanted { .. } => {}
+                Record::Overdue { .. } | Record::Flags { .. } => {}
             }
         }
     }
 }
 
-/// What a batch changes. An agent speaks only for its own host; a target ends once, except that an agent's late answer
-/// replaces the end that silence gave it.
+/// The changes of a batch. An agent may end targets of its own host only. A target ends once, except that a late result
+/// replaces the outcome of its deadline.
 fn plan(
     world: &World<'_>,
     batch: &[Record],
@@ -194,7 +196,7 @@ fn plan(
                 changes.events.push(row.clone());
                 continue;
             }
-            Record::Wanted {
+            Record::Flags {
                 host,
                 process,
                 flag,
@@ -231,7 +233,7 @@ fn plan(
             continue;
         }
         if ended.insert(op, outcome.code).is_some() {
-            // Silence and answer in one batch: the answer counts.
+            // Deadline and result in one batch: the result wins.
             changes.outcomes.retain(|row| row.op_id != op);
         }
         let fleet = world.fleet;
@@ -255,8 +257,8 @@ fn plan(
         });
         if let Some(row) = row {
             let now = processes.entry(row.id()).or_insert_with(|| row.to_change());
-            // An agent says what it holds before it says what led to that. A result that waited for long may be older:
-            // it must not take back what has happened since.
+            // The agent reports its flags before the result that changed them. A result that waited may be older than
+            // the last report, and must not overwrite it.
             let (flag, managed) = match row.held() {
                 Some((flag, managed)) => (Some(flag), Some(managed)),
                 None => (outcome.flag, outcome.managed),
