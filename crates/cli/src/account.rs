@@ -1,4 +1,4 @@
-//! Which server the client verbs talk to, and as whom: flags, else environment, else the file that the local server wrote.
+//! The server that client verbs talk to, and their credentials: flags, else environment, else the file of a local server.
 
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::failure::Failure;
 use crate::home;
 
-/// Where `muster up` listens unless told otherwise.
+/// Where `muster up` listens by default.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7100";
 /// Written by the server into its data directory, for its owner alone.
 pub const FILE: &str = "cli.toml";
@@ -20,20 +20,20 @@ Server and credentials:
   MUSTER_URL (or --url), MUSTER_APP_CODE and MUSTER_APP_SECRET. What they leave open is
   read from cli.toml in the data directory (--data, MUSTER_DATA), which a server on this
   machine writes. MUSTER_USER names you in the audit trail. MUSTER_CA (or --ca) is a PEM
-  file with whom to trust about an https:// server, instead of public CAs.";
+  file with the CAs to trust for an https:// server, instead of public CAs.";
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct Account {
     pub url: String,
-    /// Whom to trust about an https:// server, and nobody else; None: public CAs.
+    /// The only certificates trusted for an https:// server; None: public CAs.
     pub ca: Option<PathBuf>,
     pub app: Option<App>,
     pub user: String,
-    /// What to do when nobody answers there.
+    /// What to do when the server does not answer.
     pub advice: String,
-    /// Where to look for credentials that are missing, or why they were not taken.
+    /// Why no credentials were found.
     pub remark: String,
-    /// A file that others can read, though it holds a secret.
+    /// A file with a secret that other users can read.
     pub exposed: Option<PathBuf>,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Debug for App {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Saved {
+struct SavedAccount {
     url: Option<String>,
     app_code: Option<String>,
     app_secret: Option<String>,
@@ -72,7 +72,7 @@ struct Saved {
 }
 
 impl Account {
-    /// Settles server and credentials. `env` answers for one variable; an empty one counts as absent.
+    /// Finds server and credentials. `env` reads one environment variable; an empty one counts as absent.
     pub fn find(
         url: Option<&str>,
         data: Option<&str>,
@@ -124,7 +124,7 @@ impl Account {
         Ok(account)
     }
 
-    /// The file's secret belongs to the file's server: another server is not told it, unless the user named both.
+    /// Sends the secret of the file only to the server of the file, unless the user named both.
     fn fill_from(
         &mut self,
         file: &Path,
@@ -132,17 +132,17 @@ impl Account {
         is_named: bool,
     ) -> Result<(), Failure> {
         let saved = match read(file)? {
-            Found::Saved(saved, exposed) => {
+            SavedFile::Read(saved, exposed) => {
                 self.exposed = exposed.then(|| file.to_owned());
                 saved
             }
-            Found::Nothing => {
+            SavedFile::Absent => {
                 self.remark = format!("there is no {}", file.display());
-                Saved::default()
+                SavedAccount::default()
             }
-            Found::Forbidden => {
+            SavedFile::Forbidden => {
                 self.remark = format!("{} is not yours to read", file.display());
-                Saved::default()
+                SavedAccount::default()
             }
         };
         let saved_url = saved.url.as_deref().map(parse_url).transpose()?;
@@ -179,22 +179,22 @@ fn half(given: &str, missing: &str) -> Failure {
     ))
 }
 
-enum Found {
-    /// The content, and whether others can read it, too.
-    Saved(Saved, bool),
-    Nothing,
+enum SavedFile {
+    /// The content, and whether other users can read it.
+    Read(SavedAccount, bool),
+    Absent,
     Forbidden,
 }
 
-fn read(file: &Path) -> Result<Found, Failure> {
+fn read(file: &Path) -> Result<SavedFile, Failure> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) => {
             return match error.kind() {
                 std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-                    Ok(Found::Nothing)
+                    Ok(SavedFile::Absent)
                 }
-                std::io::ErrorKind::PermissionDenied => Ok(Found::Forbidden),
+                std::io::ErrorKind::PermissionDenied => Ok(SavedFile::Forbidden),
                 _ => Err(Failure::usage(format!(
                     "{} cannot be read: {error}",
                     file.display()
@@ -202,14 +202,14 @@ fn read(file: &Path) -> Result<Found, Failure> {
             };
         }
     };
-    // Only the message: the error's own text would quote the line, which may hold the secret.
+    // Only the message: the full error quotes the line, which may hold the secret.
     let saved = toml::from_str(&text).map_err(|e| {
         Failure::usage(format!("{}: {}", file.display(), e.message()))
             .advise("it is written by the server: start that again, or remove the file")
     })?;
     let exposed =
         std::fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0);
-    Ok(Found::Saved(saved, exposed))
+    Ok(SavedFile::Read(saved, exposed))
 }
 
 /// Without the slashes at its end.

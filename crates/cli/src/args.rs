@@ -1,6 +1,6 @@
 //! The command line as a whole: the flags that every verb takes, and the list of verbs.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::SOURCES;
 use crate::failure::EXIT_CODES;
@@ -42,7 +42,7 @@ pub struct Global {
     /// Where the server's API is [env: MUSTER_URL] [default: as in cli.toml, else http://127.0.0.1:7100]
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<String>,
-    /// A PEM file with whom to trust about an https:// server [env: MUSTER_CA] [default: as in cli.toml, else public CAs]
+    /// A PEM file with the CAs to trust for an https:// server [env: MUSTER_CA] [default: as in cli.toml, else public CAs]
     #[arg(long, global = true, value_name = "FILE")]
     pub ca: Option<String>,
     /// Data directory of a server on this machine [env: MUSTER_DATA] [default: /var/lib/muster, or ~/.local/share/muster]
@@ -58,7 +58,7 @@ pub struct Global {
         default_value_t
     )]
     pub output: Format,
-    /// Say nothing but results and errors
+    /// Print only results and errors
     #[arg(short, long, global = true)]
     pub quiet: bool,
 }
@@ -100,13 +100,13 @@ pub enum Verb {
     /// End a process by force
     #[command(after_help = operate::examples("kill"))]
     Kill(operate::Args),
-    /// Keep a process as it is wanted: restart it when it dies
+    /// Manage a process: restart it when it dies
     #[command(after_help = operate::examples("manage"))]
     Manage(operate::Args),
-    /// Leave a process alone from now on
+    /// Stop managing a process: leave it as it is
     #[command(after_help = operate::examples("unmanage"))]
     Unmanage(operate::Args),
-    /// Look at a process on its hosts, now
+    /// Ask the agents for the current state of a process
     #[command(after_help = operate::examples("query"))]
     Query(operate::Args),
 
@@ -122,26 +122,26 @@ pub enum Verb {
     /// List hosts, or show one
     #[command(after_help = hosts::EXAMPLES)]
     Hosts(hosts::Args),
-    /// What happened to processes without anybody asking
+    /// List events of processes: exits, restarts, exceeded limits
     #[command(after_help = events::EXAMPLES)]
     Events(events::Args),
     /// Show what a process writes
     #[command(after_help = logs::EXAMPLES)]
     Logs(logs::Args),
-    /// Compare what agents really hold with what is wanted of them
+    /// Compare what agents hold with what the server wants of them
     #[command(after_help = diff::EXAMPLES)]
     Diff(diff::Args),
-    /// See what happens, as it happens
+    /// Show changes as they happen
     #[command(after_help = watch::EXAMPLES)]
     Watch(watch::Args),
 
     /// Businesses with their sets, modules and processes
     #[command(subcommand, after_help = topology::EXAMPLES)]
     Topology(topology::Action),
-    /// What an expression selects
+    /// Explain what an expression selects
     #[command(subcommand, after_help = expression::EXAMPLES)]
     Expression(expression::Action),
-    /// Do something to many processes of a business, in order and in batches
+    /// Operate on many processes of a business, in order and in batches
     #[command(subcommand, after_help = job::EXAMPLES)]
     Job(Box<job::Action>),
     /// Config files of a business: their text, and for which processes
@@ -157,16 +157,16 @@ pub enum Verb {
     /// People who can log in
     #[command(subcommand, after_help = user::EXAMPLES)]
     User(user::Action),
-    /// List the servers that are one installation
+    /// List the replicas of the installation
     #[command(after_help = replicas::EXAMPLES)]
     Replicas(replicas::Args),
-    /// Let a replica's agents go to the others
+    /// Move a replica's agents to the other replicas
     #[command(after_help = drain::EXAMPLES)]
     Drain(drain::Args),
-    /// What the server keeps, without a server
+    /// Copy the database of a server
     #[command(subcommand, after_help = store::EXAMPLES)]
     Store(store::Action),
-    /// Who else is told of events, over HTTP
+    /// Receivers of events over HTTP
     #[command(subcommand, after_help = webhook::EXAMPLES)]
     Webhook(webhook::Action),
     /// Who changed what, and when
@@ -175,4 +175,11 @@ pub enum Verb {
     /// Print the completions of a shell
     #[command(after_help = completions::EXAMPLES)]
     Completions(completions::Args),
+}
+
+/// A value as it is written on the command line, which is also its name in the API.
+pub fn value_name(value: impl ValueEnum) -> String {
+    let name = value.to_possible_value();
+    name.map(|name| name.get_name().to_owned())
+        .unwrap_or_default()
 }

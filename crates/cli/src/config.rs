@@ -1,9 +1,9 @@
-//! What `muster server` and `muster up` are told before they start: flag, else environment variable, else file, else default.
+//! The settings of `muster server` and `muster up`: flag, else environment variable, else file, else default.
 //!
 //! Every value is text until it has been checked, so a bad one stops the command before anything is opened.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent::config::parse_cloud;
@@ -11,11 +11,11 @@ use agent::config::source::{Key, Sources};
 use agent::log::{LogFormat, LogLevel};
 use model::{Host, Invalid};
 
-mod door;
-mod http_door;
+mod agent_listener;
+mod api_listener;
 
-pub use door::DoorArgs;
-pub use http_door::HttpDoorArgs;
+pub use agent_listener::AgentListenerArgs;
+pub use api_listener::ApiListenerArgs;
 
 use crate::failure::Failure;
 use crate::home;
@@ -46,7 +46,7 @@ const LOG_FORMAT: Key = Key::new("log_format", "MUSTER_LOG_FORMAT");
 const IP: Key = Key::new("ip", "MUSTER_IP");
 const CLOUD_ID: Key = Key::new("cloud_id", "MUSTER_CLOUD_ID");
 
-/// All that a file may hold: for the server, and for `up` beside them the last two.
+/// The keys that a file may hold; the last two are for `up` alone.
 const KEYS: [Key; 27] = [
     DATA,
     HTTP,
@@ -54,15 +54,15 @@ const KEYS: [Key; 27] = [
     STORE,
     BUS,
     BUS_CA,
-    door::CERT_DAYS,
-    door::RATE,
-    door::DRAIN_TIMEOUT,
-    http_door::TLS_CERT,
-    http_door::TLS_KEY,
-    http_door::CONNECTIONS,
-    http_door::PER_ADDRESS,
-    http_door::ORIGIN,
-    http_door::OUTGOING_CA,
+    agent_listener::CERT_DAYS,
+    agent_listener::RATE,
+    agent_listener::DRAIN_TIMEOUT,
+    api_listener::TLS_CERT,
+    api_listener::TLS_KEY,
+    api_listener::CONNECTIONS,
+    api_listener::PER_ADDRESS,
+    api_listener::ORIGIN,
+    api_listener::OUTGOING_CA,
     APP_CODE,
     APP_SECRET,
     JOIN_TOKEN,
@@ -98,20 +98,20 @@ pub struct ServerArgs {
     /// Where agents connect; port 0: any [env: MUSTER_AGENTS] [default: 127.0.0.1:7101]
     #[arg(long, value_name = "ADDR")]
     pub agents: Option<String>,
-    /// Where the truth is kept: sqlite:/FILE, or postgres://USER@HOST/DATABASE for several replicas
+    /// Where the data is stored: sqlite:/FILE, or postgres://USER@HOST/DATABASE for several replicas
     /// [env: MUSTER_STORE] [default: SQLite in the data directory]
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
     /// Where replicas meet: nats://HOST:PORT, several with commas between [env: MUSTER_BUS] [default: in the store]
     #[arg(long, value_name = "URLS")]
     pub bus: Option<String>,
-    /// A PEM file with whom to trust about tls:// NATS servers [env: MUSTER_BUS_CA]
+    /// A PEM file with the CAs to trust for tls:// NATS servers [env: MUSTER_BUS_CA]
     #[arg(long, value_name = "FILE")]
     pub bus_ca: Option<String>,
     #[command(flatten)]
-    pub door: DoorArgs,
+    pub agent_listener: AgentListenerArgs,
     #[command(flatten)]
-    pub http_door: HttpDoorArgs,
+    pub api_listener: ApiListenerArgs,
     /// A BlueKing CMDB that topology comes from: http://HOST[:PORT] [env: MUSTER_CMDB_URL]
     #[arg(long, value_name = "URL")]
     pub cmdb: Option<String>,
@@ -140,7 +140,7 @@ pub struct ServerConfig {
     pub log_format: LogFormat,
 }
 
-/// The same with the one host that `up` has.
+/// The same with the only host of `up`.
 #[derive(Debug, Clone)]
 pub struct UpConfig {
     pub server: ServerConfig,
@@ -148,7 +148,7 @@ pub struct UpConfig {
 }
 
 impl ServerConfig {
-    /// Settles every value. `env` answers for one variable of the environment.
+    /// Reads and checks every value. `env` reads one environment variable.
     pub fn resolve(
         args: &ServerArgs,
         data: Option<&str>,
@@ -185,9 +185,9 @@ impl ServerConfig {
                 .unwrap_or_else(|| home::default_data(env)),
             http,
             agents,
-            agent_listener: door::pick(&args.door, sources)?,
-            http_listener: http_door::pick(&args.http_door, sources)?,
-            outgoing_ca: http_door::pick_outgoing_ca(&args.http_door, sources)?,
+            agent_listener: agent_listener::pick(&args.agent_listener, sources)?,
+            http_listener: api_listener::pick(&args.api_listener, sources)?,
+            outgoing_ca: api_listener::pick_outgoing_ca(&args.api_listener, sources)?,
             store_url: sources.pick(STORE, args.store.as_deref(), parse_store)?,
             bus: sources
                 .pick(BUS, args.bus.as_deref(), parse_bus)?
@@ -218,9 +218,9 @@ impl ServerConfig {
         sources: &Sources<'_>,
     ) -> Result<Option<server::CmdbConfig>, Failure> {
         let url = sources.pick(CMDB_URL, args.cmdb.as_deref(), parse_cmdb_url)?;
-        let word = |key: Key| sources.pick(key, None, |text| parse_text(key.name, text));
-        let (code, secret) = (word(CMDB_APP_CODE)?, word(CMDB_APP_SECRET)?);
-        let user = word(CMDB_USER)?;
+        let text = |key: Key| sources.pick(key, None, |text| parse_text(key.name, text));
+        let (code, secret) = (text(CMDB_APP_CODE)?, text(CMDB_APP_SECRET)?);
+        let user = text(CMDB_USER)?;
         let refresh = sources.pick(CMDB_REFRESH, args.cmdb_refresh.as_deref(), parse_refresh)?;
         let Some(url) = url else {
             return Ok(None);
@@ -256,24 +256,13 @@ impl ServerConfig {
         put(STORE, server.store_url.as_deref().map(without_password));
         let bus: Vec<String> = server.bus.iter().map(|url| without_password(url)).collect();
         put(BUS, (!bus.is_empty()).then(|| bus.join(",")));
-        put(
-            BUS_CA,
-            server
-                .bus_ca
-                .as_ref()
-                .map(|path| path.display().to_string()),
-        );
-        door::show(&server.agent_listener, &mut put);
-        http_door::show(server, &mut put);
+        put(BUS_CA, server.bus_ca.as_deref().map(to_text));
+        agent_listener::show(&server.agent_listener, &mut put);
+        api_listener::show(server, &mut put);
         put(APP_CODE, server.app_code.clone());
-        put(
-            APP_SECRET,
-            server.app_secret.as_ref().map(|_| "***".to_owned()),
-        );
-        put(
-            JOIN_TOKEN,
-            server.join_token.as_ref().map(|_| "***".to_owned()),
-        );
+        let hidden = |secret: &Option<String>| secret.as_ref().map(|_| "***".to_owned());
+        put(APP_SECRET, hidden(&server.app_secret));
+        put(JOIN_TOKEN, hidden(&server.join_token));
         if let Some(cmdb) = &server.cmdb {
             put(CMDB_URL, Some(cmdb.url.clone()));
             put(CMDB_APP_CODE, Some(cmdb.app_code.clone()));
@@ -316,6 +305,20 @@ impl UpConfig {
     }
 }
 
+fn to_text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn parse_number(field: &str, text: &str, most: u32) -> Result<u32, Invalid> {
+    match text.trim().parse() {
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        Ok(_) | Err(_) => Err(Invalid::new(
+            field,
+            format!("must be a whole number from 1 to {most}, not {text:?}"),
+        )),
+    }
+}
+
 /// An address to listen on; `localhost` is understood, other names are not.
 fn parse_address(field: &str, text: &str) -> Result<SocketAddr, Invalid> {
     let text = text.trim();
@@ -330,7 +333,7 @@ fn parse_address(field: &str, text: &str) -> Result<SocketAddr, Invalid> {
 }
 
 fn parse_cmdb_url(text: &str) -> Result<String, Invalid> {
-    // The rules of the address are those of a webhook's.
+    // The address follows the rules of a webhook's.
     model::webhook::WebhookUrl::parse(text)
         .map(|_| text.trim().trim_end_matches('/').to_owned())
         .map_err(|invalid| Invalid::new("cmdb", invalid.rule))
@@ -355,7 +358,7 @@ fn parse_store(text: &str) -> Result<String, Invalid> {
         .map(|place| place.trim_start_matches('/'));
     match place {
         Some(place) if !place.is_empty() => Ok(text.to_owned()),
-        // It may hold a password: it is not shown.
+        // The value may hold a password, so the message does not show it.
         Some(_) | None => Err(Invalid::new(
             "store",
             "must be sqlite:/path/to/file.db or postgres://USER@HOST/DATABASE",
@@ -379,7 +382,7 @@ fn parse_bus(text: &str) -> Result<Vec<String>, Invalid> {
     }
 }
 
-/// `scheme://user:***@host/…`: what a URL says but for its password. A token for NATS stands where a user would.
+/// `scheme://user:***@host/…`: a URL without its password. NATS tokens stand in the place of the user.
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
@@ -402,13 +405,13 @@ fn without_password(url: &str) -> String {
     }
 }
 
-/// Absolute, so that what is printed of it holds in every directory.
+/// Absolute, so that the printed configuration is valid in every directory.
 fn parse_directory(text: &str) -> Result<PathBuf, Invalid> {
     let path = parse_text("data", text)?;
     std::path::absolute(&path).map_err(|e| Invalid::new("data", format!("{path:?}: {e}")))
 }
 
-/// Long enough not to be guessed, and nothing that a shell, a header or a file would mangle.
+/// Long enough not to be guessed, and without characters that a shell, a header or a file would change.
 fn parse_secret(field: &str, text: &str) -> Result<String, Invalid> {
     match text.len() >= MIN_SECRET && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         true => Ok(text.to_owned()),

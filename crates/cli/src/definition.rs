@@ -1,14 +1,14 @@
-//! What `register` and `update` send: a file, flags on top of it, and defaults for what both leave open.
+//! The definition that `register` and `update` send: a file, flags on top of it, and defaults for the rest.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use api::{HostRef, RegisterBody, SpecBody};
 use model::spec::raw::{RawIdentity, RawLimits, RawPolicy, SpecRules};
 use model::spec::{RawSpec, Spec};
 use model::{FullName, Labels};
 
 use crate::failure::Failure;
-use crate::target::HostRef;
 
 mod file;
 mod flags;
@@ -16,7 +16,7 @@ mod flags;
 pub use file::read;
 pub use flags::SpecArgs;
 
-/// A process as somebody described it, in part or in whole.
+/// A process as described so far, in part or in whole.
 #[derive(Debug, Clone, Default)]
 pub struct Definition {
     pub name: Option<FullName>,
@@ -25,30 +25,28 @@ pub struct Definition {
     pub spec: RawSpec,
 }
 
-/// What the flags leave open and the place of the caller answers.
+/// Defaults from where and by whom the command is run.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct CallerDefaults {
     pub directory: Option<String>,
     pub user: Option<String>,
 }
 
 impl Definition {
-    /// Whatever is registered now, to be changed.
-    pub fn of(spec: &Spec, labels: BTreeMap<String, String>) -> Result<Self, Failure> {
-        let spec = serde_json::from_value(spec.to_request_json())
-            .map_err(|e| Failure::usage(format!("the registered spec cannot be read: {e}")))?;
-        Ok(Self {
-            labels,
-            spec,
+    /// The registered definition, to be changed.
+    pub fn of(spec: Spec, labels: &Labels) -> Self {
+        Self {
+            labels: to_map(labels),
+            spec: SpecBody::Complete(Box::new(spec)).into_raw(),
             ..Self::default()
-        })
+        }
     }
 
-    /// Directory and user of the caller, where nothing else was said. Not for files: those are about other machines.
-    pub fn settle_in(&mut self, surroundings: Surroundings) {
+    /// Sets directory and user of the caller where none are given. Not for files: those describe other machines.
+    pub fn fill_in(&mut self, caller: CallerDefaults) {
         let identity = self.spec.identity.get_or_insert_default();
-        identity.setup_path = given(identity.setup_path.take()).or(surroundings.directory);
-        identity.user = given(identity.user.take()).or(surroundings.user);
+        identity.setup_path = given(identity.setup_path.take()).or(caller.directory);
+        identity.user = given(identity.user.take()).or(caller.user);
     }
 
     /// Fills in what follows from the rest, and checks everything.
@@ -74,6 +72,20 @@ impl Definition {
         let spec = spec.complete(SpecRules::Registration).map_err(explain)?;
         Ok((spec, labels))
     }
+}
+
+/// The body that registers a definition.
+pub fn body(hosts: Vec<HostRef>, labels: &Labels, spec: Spec) -> RegisterBody {
+    RegisterBody {
+        hosts: Some(hosts),
+        labels: to_map(labels),
+        spec: Some(SpecBody::Complete(Box::new(spec))),
+    }
+}
+
+fn to_map(labels: &Labels) -> BTreeMap<String, String> {
+    let pairs = labels.iter();
+    pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
 }
 
 /// The program's name from the start command; a pid file of its own for each process, so that two of them in one
@@ -146,10 +158,10 @@ mod tests {
     }
 
     #[test]
-    fn what_flags_leave_open_follows_from_the_rest() {
+    fn missing_fields_follow_from_the_others() {
         let mut definition = Definition::default();
         definition.spec.control.get_or_insert_default().start_cmd = Some("sleep 1000".into());
-        definition.settle_in(Surroundings {
+        definition.fill_in(CallerDefaults {
             directory: Some("/srv/x".into()),
             user: Some("me".into()),
         });

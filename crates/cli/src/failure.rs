@@ -19,8 +19,17 @@ Exit codes:
 pub enum Exit {
     Ok,
     SomeFailed,
-    /// Nothing of what was named exists.
-    NothingThere,
+    /// No target exists.
+    NotFound,
+}
+
+impl Exit {
+    pub fn some_failed(is_so: bool) -> Self {
+        match is_so {
+            true => Self::SomeFailed,
+            false => Self::Ok,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -28,7 +37,7 @@ impl From<Exit> for ExitCode {
         match exit {
             Exit::Ok => Self::SUCCESS,
             Exit::SomeFailed => Self::from(1),
-            Exit::NothingThere => Self::from(4),
+            Exit::NotFound => Self::from(4),
         }
     }
 }
@@ -42,13 +51,13 @@ pub enum Kind {
     Usage,
     /// No server, or one that cannot answer now.
     Unreachable,
-    /// The server does not want this app or user.
+    /// The server refuses this app or user.
     Refused,
     NotFound,
     TimedOut,
     /// Ctrl-C.
     Interrupted,
-    /// Nobody reads our output any more: `muster ps | head`.
+    /// The reader of our output is gone: `muster ps | head`.
     Closed,
 }
 

@@ -1,52 +1,58 @@
-//! Waiting for a task to end.
+//! Polls a task or a job until it is over, and shows its progress meanwhile.
 
 use std::time::{Duration, Instant};
 
-use crate::client::{Client, TaskView};
+use api::{Counts, TaskDetail};
+
+use crate::client::Client;
 use crate::failure::{Failure, Kind};
+use crate::format::lasted;
 use crate::interrupt::Interrupt;
 use crate::out::Out;
 use crate::progress::{Progress, remark};
-use crate::show::lasted;
 
-/// How long one question to the server may wait for the end of the task.
+/// How long one request may wait on the server for the end of the task.
 const LONG_WAIT: Duration = Duration::from_secs(25);
-/// The same where somebody looks at a line of progress.
-const SHORT_WAIT: Duration = Duration::from_secs(1);
-/// How long the server may be away while we follow: tasks outlive its restart.
-const MAX_AWAY: Duration = Duration::from_secs(60);
+/// The same where a line of progress is redrawn.
+pub const LIVE_WAIT: Duration = Duration::from_secs(1);
+/// How long the server may be unreachable while we follow: tasks outlive its restart.
+const MAX_UNREACHABLE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Asks until every target has ended, or until `timeout`.
-pub fn until_ended(
-    client: &Client,
+/// What one poll found.
+#[derive(Debug)]
+pub enum Poll<T> {
+    Over(T),
+    GoingOn(Counts),
+}
+
+/// Polls until it is over, or until `timeout`. `poll` gets the longest time that it may wait.
+pub fn until_over<T>(
     out: &Out,
-    id: &str,
+    name: &str,
+    advice: &str,
     timeout: Option<Duration>,
-) -> Result<TaskView, Failure> {
-    let _interrupt = Interrupt::catch(out, id, goes_on(id));
+    mut poll: impl FnMut(Duration) -> Result<Poll<T>, Failure>,
+) -> Result<T, Failure> {
+    let _interrupt = Interrupt::catch(out, name, advice.to_owned());
     let started = Instant::now();
     let mut progress = Progress::new(out);
-    let mut last = TaskView::default();
-    let mut seen = Instant::now();
+    let mut last = Counts::default();
+    let mut reached = Instant::now();
     loop {
-        let left = timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
-        let step = match out.is_live() {
-            true => SHORT_WAIT,
-            false => LONG_WAIT,
-        };
-        match client.task(id, step.min(left.unwrap_or(step))) {
-            Ok(view) => {
-                seen = Instant::now();
-                last = view;
-                if last.is_finished() {
-                    return Ok(last);
-                }
-                if last.counts.total > 1 || started.elapsed() > SHORT_WAIT {
-                    progress.show(last.counts);
+        let left = timeout.map_or(Duration::MAX, |t| t.saturating_sub(started.elapsed()));
+        match poll(left) {
+            Ok(Poll::Over(ended)) => return Ok(ended),
+            Ok(Poll::GoingOn(counts)) => {
+                reached = Instant::now();
+                last = counts;
+                if counts.total > 1 || started.elapsed() > LIVE_WAIT {
+                    progress.show(counts);
                 }
             }
-            Err(failure) if failure.kind == Kind::Unreachable && seen.elapsed() < MAX_AWAY => {
+            Err(failure)
+                if failure.kind == Kind::Unreachable && reached.elapsed() < MAX_UNREACHABLE =>
+            {
                 progress.clear();
                 out.note(format!("{}; trying again", failure.what()));
                 std::thread::sleep(RETRY);
@@ -55,20 +61,30 @@ pub fn until_ended(
         }
         if timeout.is_some_and(|timeout| started.elapsed() >= timeout) {
             progress.clear();
-            return Err(Failure::new(
-                Kind::TimedOut,
-                format!(
-                    "{id} still goes on after {}: {}",
-                    lasted(started.elapsed()),
-                    remark(last.counts)
-                ),
-            )
-            .advise(goes_on(id)));
+            let after = lasted(started.elapsed());
+            let what = format!("{name} still goes on after {after}: {}", remark(last));
+            return Err(Failure::new(Kind::TimedOut, what).advise(advice));
         }
     }
 }
 
-/// What becomes of a task that nobody waits for any more.
-pub fn goes_on(id: &str) -> String {
-    format!("it is not cancelled; see how it ends with: muster task {id}")
+/// The task once every target has ended.
+pub fn task(
+    client: &Client,
+    out: &Out,
+    id: &str,
+    timeout: Option<Duration>,
+) -> Result<TaskDetail<'static>, Failure> {
+    let wait = match out.is_live() {
+        true => LIVE_WAIT,
+        false => LONG_WAIT,
+    };
+    let advice = format!("it is not cancelled; see how it ends with: muster task {id}");
+    until_over(out, id, &advice, timeout, |left| {
+        let task = client.task(id, wait.min(left))?;
+        Ok(match &*task.state {
+            "finished" => Poll::Over(task),
+            _ => Poll::GoingOn(task.counts),
+        })
+    })
 }

@@ -1,11 +1,11 @@
-//! Where Muster keeps its data on this machine, and who asks.
+//! The data directory on this machine, and the current user.
 
 use std::path::PathBuf;
 
 /// The data directory of a server that runs as root.
 pub const SYSTEM_DATA: &str = "/var/lib/muster";
 
-/// Root's data lies with the system's, everybody else's with their own.
+/// The system's directory for root, one in their home for other users.
 pub fn default_data(env: &dyn Fn(&str) -> Option<String>) -> PathBuf {
     if rustix::process::geteuid().is_root() {
         return SYSTEM_DATA.into();

@@ -1,6 +1,6 @@
-//! Ctrl-C while a task or job is followed: it goes on, and whoever pressed it is told so.
+//! Catches Ctrl-C while a task or job is followed, and says that it goes on.
 //!
-//! A signal that was caught once never ends us by itself again, so the thread that waits for it stays until we end.
+//! A signal that was caught once no longer ends the process by default, so the thread that waits for it stays to the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Where the signal cannot be caught it ends us as it ends any program, without a word.
+    /// Where the signal cannot be caught, it ends the process without a message.
     pub fn catch(out: &Out, what: &str, advice: String) -> Self {
         let is_followed = Arc::new(AtomicBool::new(true));
         let (caught, is_caught) = sync_channel::<()>(1);
@@ -28,15 +28,17 @@ impl Interrupt {
                 let is_interrupted = wait(|| drop(caught));
                 if is_interrupted.is_ok() {
                     if is_followed.load(Ordering::Relaxed) {
-                        tell(&out, &what, advice);
+                        report(&out, &what, advice);
                     }
-                    leave();
+                    exit();
                 }
             }
         };
         let named = std::thread::Builder::new().name("interrupt".into());
-        let _goes_on_without = named.spawn(thread);
-        let _caught_or_given_up = is_caught.recv();
+        // Without the thread, the signal ends the process.
+        named.spawn(thread).ok();
+        // Returns when the signal is caught, or when the thread has given up.
+        is_caught.recv().ok();
         Self { is_followed }
     }
 }
@@ -60,7 +62,7 @@ fn wait(caught: impl FnOnce()) -> std::io::Result<()> {
     })
 }
 
-fn tell(out: &Out, what: &str, advice: String) {
+fn report(out: &Out, what: &str, advice: String) {
     if out.is_live() {
         out.redraw("");
     }
@@ -72,6 +74,6 @@ fn tell(out: &Out, what: &str, advice: String) {
     clippy::disallowed_methods,
     reason = "the main thread waits for an answer that may take long, and holds nothing that must be given back"
 )]
-fn leave() -> ! {
+fn exit() -> ! {
     std::process::exit(i32::from(Kind::Interrupted.code()))
 }

@@ -1,12 +1,12 @@
-//! The voice: the binary `muster`, which runs servers and agents and asks them things.
+//! The binary `muster`: runs servers and agents, and is the client of the native API.
 //!
 //! # The path of a command
 //!
 //! The command line ([`args`]) names a verb; each verb is a file in [`verb`]. A client verb finds its server and credentials
-//! ([`account`]), asks through the typed [`client`], and answers through [`out`], the only place that writes to the
+//! ([`account`]), sends requests through [`client`], and writes results through [`out`], the only module that writes to the
 //! terminal. An operation becomes a task on the server, which is followed ([`follow`]) and reported ([`mod@report`]). Every
-//! failure says what to do and has an exit code of its own ([`failure`]). Nothing here knows SQL, and what an operation
-//! means is decided by the server alone.
+//! failure says what to do and has an exit code of its own ([`failure`]). Types of requests and responses are in the crate
+//! `api`. Nothing here knows SQL, and the server alone decides what an operation means.
 
 use std::process::ExitCode;
 
@@ -15,22 +15,23 @@ use clap::Parser;
 pub mod account;
 pub mod args;
 pub mod client;
+pub mod colors;
 pub mod config;
 pub mod confirm;
 pub mod definition;
 pub mod failure;
 pub mod follow;
-pub mod harmless;
+pub mod format;
 pub mod home;
+pub mod input;
 pub mod interrupt;
 pub mod out;
 pub mod progress;
 pub mod report;
 pub mod selection;
-pub mod show;
 pub mod table;
 pub mod target;
-pub mod tone;
+pub mod terminal_safe;
 pub mod verb;
 
 use args::{Cli, Verb};

@@ -1,17 +1,20 @@
-//! The one place that writes to the terminal: results on standard output, remarks and progress on standard error.
+//! Writes results to standard output, and remarks and progress to standard error. Nothing else writes to the terminal.
 //!
-//! What others say is in most of it, so everything for a terminal goes through [`crate::harmless`]. Elsewhere, bytes stay as
-//! they are.
+//! Output contains foreign text, so everything for a terminal goes through [`crate::terminal_safe`]. Into a pipe or a file,
+//! bytes go as they are.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
+use crate::client::read;
+use crate::colors::{Style, paint};
 use crate::failure::{Failure, Kind};
-use crate::harmless::{self, Harmless};
-use crate::table::Table;
-use crate::tone::{Tone, paint};
+use crate::table::TextTable;
+use crate::terminal_safe::{self, EscapingWriter};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
@@ -71,8 +74,8 @@ impl Out {
         width_of(&io::stderr()).unwrap_or(80)
     }
 
-    pub fn paint(&self, tone: Tone, text: &str) -> String {
-        paint(self.colour, tone, text)
+    pub fn paint(&self, style: Style, text: &str) -> String {
+        paint(self.colour, style, text)
     }
 
     /// One line of the result.
@@ -83,20 +86,20 @@ impl Out {
     /// Text of the result.
     pub fn text(&self, text: &str) -> Result<(), Failure> {
         match self.is_terminal() {
-            true => self.raw(harmless::text(text).as_bytes()),
+            true => self.raw(terminal_safe::text(text).as_bytes()),
             false => self.raw(text.as_bytes()),
         }
     }
 
-    /// Begins again at the top of an empty screen.
+    /// Clears the screen.
     pub fn clear(&self) -> Result<(), Failure> {
         self.raw(b"\x1b[H\x1b[2J")
     }
 
-    /// Where a stream of bytes of others goes.
+    /// Standard output for foreign bytes.
     pub fn stream(&self) -> Sink {
         match self.is_terminal() {
-            true => Sink::Terminal(Harmless::new(io::stdout())),
+            true => Sink::Terminal(EscapingWriter::new(io::stdout())),
             false => Sink::Raw(io::stdout()),
         }
     }
@@ -111,32 +114,60 @@ impl Out {
     }
 
     /// A line that only says that all went well: left out when quiet.
-    pub fn done(&self, text: impl Display) -> Result<(), Failure> {
+    pub fn success(&self, text: impl Display) -> Result<(), Failure> {
         match self.quiet {
             true => Ok(()),
             false => self.line(text),
         }
     }
 
-    /// What a command did: a document for programs, a line for people.
-    pub fn did(&self, document: &impl Serialize, text: impl Display) -> Result<(), Failure> {
+    /// The result of a command that changed something: a document for programs, a line for people.
+    pub fn result(&self, document: &impl Serialize, text: impl Display) -> Result<(), Failure> {
         match self.is_json() {
             true => self.json(document),
-            false => self.done(text),
+            false => self.success(text),
         }
     }
 
-    pub fn table(&self, table: &Table) -> Result<(), Failure> {
+    /// A response of the server: as it came for programs, written by `show` for people.
+    pub fn response<T: DeserializeOwned>(
+        &self,
+        response: Value,
+        show: impl FnOnce(T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self.is_json() {
+            true => self.json(&response),
+            false => show(read(response)?),
+        }
+    }
+
+    pub fn table(&self, table: &TextTable) -> Result<(), Failure> {
         self.text(&table.render(self.width, self.colour))
     }
 
-    pub fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(value)
-            .map_err(|e| Failure::new(Kind::Failed, format!("cannot be written as JSON: {e}")))?;
-        self.line(harmless::json(&text))
+    /// A table, and nothing where it has no rows.
+    pub fn table_if_any(&self, table: &TextTable) -> Result<(), Failure> {
+        match table.is_empty() {
+            true => Ok(()),
+            false => self.table(table),
+        }
     }
 
-    /// Settings, as the file that they could stand in.
+    /// A table, or a remark in place of one without rows.
+    pub fn table_or(&self, table: &TextTable, remark: &str) -> Result<(), Failure> {
+        match table.is_empty() {
+            true => self.note(remark),
+            false => self.table(table)?,
+        }
+        Ok(())
+    }
+
+    pub fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(value).map_err(not_json)?;
+        self.line(terminal_safe::json(&text))
+    }
+
+    /// Settings, as a configuration file.
     pub fn config(&self, table: &toml::Table) -> Result<(), Failure> {
         match self.is_json() {
             true => self.json(table),
@@ -146,9 +177,8 @@ impl Out {
 
     /// One JSON document on one line.
     pub fn json_line(&self, value: &impl Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string(value)
-            .map_err(|e| Failure::new(Kind::Failed, format!("cannot be written as JSON: {e}")))?;
-        self.line(harmless::json(&text))
+        let text = serde_json::to_string(value).map_err(not_json)?;
+        self.line(terminal_safe::json(&text))
     }
 
     /// A remark that is no part of the result.
@@ -159,39 +189,43 @@ impl Out {
     }
 
     pub fn warn(&self, text: impl Display) {
-        let word = paint(self.live_colour, Tone::Warn, "warning:");
+        let word = paint(self.live_colour, Style::Warn, "warning:");
         self.stderr(&format!("{word} {text}\n"));
     }
 
     pub fn error(&self, failure: &Failure) {
         if failure.kind != Kind::Closed {
-            let word = paint(self.live_colour, Tone::Bad, "error:");
+            let word = paint(self.live_colour, Style::Bad, "error:");
             self.stderr(&format!("{word} {failure}\n"));
         }
     }
 
     /// Draws over the last line of standard error; empty text removes it.
     pub fn redraw(&self, text: &str) {
-        write_stderr(&format!("\r\x1b[2K{}", harmless::text(text)));
+        write_stderr(&format!("\r\x1b[2K{}", terminal_safe::text(text)));
     }
 
     fn stderr(&self, text: &str) {
         match self.live {
-            true => write_stderr(&harmless::text(text)),
+            true => write_stderr(&terminal_safe::text(text)),
             false => write_stderr(text),
         }
     }
 }
 
-/// Nobody can be told when standard error is gone.
 fn write_stderr(text: &str) {
-    let _nobody_listens = io::stderr().lock().write_all(text.as_bytes());
+    // There is no place left to report a closed standard error.
+    io::stderr().lock().write_all(text.as_bytes()).ok();
 }
 
-/// Standard output for bytes of others: harmless on a terminal, as they are elsewhere.
+fn not_json(error: serde_json::Error) -> Failure {
+    Failure::new(Kind::Failed, format!("cannot be written as JSON: {error}"))
+}
+
+/// Standard output for foreign bytes: escaped on a terminal, as they are elsewhere.
 #[derive(Debug)]
 pub enum Sink {
-    Terminal(Harmless<io::Stdout>),
+    Terminal(EscapingWriter<io::Stdout>),
     Raw(io::Stdout),
 }
 
@@ -202,10 +236,10 @@ impl Sink {
             .map_err(cannot_write)
     }
 
-    /// Writes what waits for the rest of a letter that never came.
+    /// Writes the bytes of a last character that was cut.
     pub fn end(&mut self) -> Result<(), Failure> {
         match self {
-            Self::Terminal(harmless) => harmless.end().map_err(cannot_write),
+            Self::Terminal(writer) => writer.end().map_err(cannot_write),
             Self::Raw(_) => Ok(()),
         }
     }
@@ -214,14 +248,14 @@ impl Sink {
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Terminal(harmless) => harmless.write(bytes),
+            Self::Terminal(writer) => writer.write(bytes),
             Self::Raw(stdout) => stdout.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::Terminal(harmless) => harmless.flush(),
+            Self::Terminal(writer) => writer.flush(),
             Self::Raw(stdout) => stdout.flush(),
         }
     }
@@ -229,7 +263,7 @@ impl Write for Sink {
 
 fn cannot_write(error: io::Error) -> Failure {
     match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure::new(Kind::Closed, "nobody reads the output"),
+        io::ErrorKind::BrokenPipe => Failure::new(Kind::Closed, "the output is closed"),
         _ => Failure::new(Kind::Failed, format!("cannot write the result: {error}")),
     }
 }

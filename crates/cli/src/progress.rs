@@ -1,12 +1,13 @@
-//! One line that tells how far a task is: redrawn on a terminal, now and then elsewhere.
+//! One line with the progress of a task: redrawn on a terminal, repeated every few seconds elsewhere.
 
 use std::time::{Duration, Instant};
 
-use crate::client::Counts;
-use crate::out::Out;
-use crate::show::{count, lasted};
+use api::Counts;
 
-/// How often progress is told where a line cannot be redrawn.
+use crate::format::{count, lasted};
+use crate::out::Out;
+
+/// How often progress is written where a line cannot be redrawn.
 const REMARK_EVERY: Duration = Duration::from_secs(10);
 const MAX_BAR: usize = 40;
 
@@ -43,7 +44,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Takes the line away, so that something else can be said.
+    /// Removes the line, so that other text can be written.
     pub fn clear(&mut self) {
         if std::mem::take(&mut self.is_drawn) {
             self.out.redraw("");
@@ -80,7 +81,7 @@ fn line(counts: Counts, elapsed: Duration, width: usize) -> String {
     if room < 5 {
         return words.chars().take(width.saturating_sub(1)).collect();
     }
-    let full = room * percent as usize / 100;
+    let full = room * percent / 100;
     format!("[{}{}] {words}", "#".repeat(full), "-".repeat(room - full))
 }
 
@@ -95,6 +96,7 @@ mod tests {
             ended: 6_012,
             ok: 6_010,
             failed: 2,
+            running: 3_988,
         };
         assert_eq!(
             line(counts, Duration::from_secs(12), 62),

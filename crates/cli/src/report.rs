@@ -1,24 +1,26 @@
-//! How a task ended: each host where they are few, the failures where they are many, and one line that sums it up.
+//! Shows the results of a task: each host where they are few, failures where they are many, and a summary line.
 
+use api::{TargetResult, TaskDetail};
 use model::{Code, Op};
 use serde_json::{Value, json};
 
 mod show;
 
-use crate::client::{Client, TargetRow, TaskView, Wanted};
+use crate::client::{Client, task_path};
+use crate::colors::Style;
 use crate::failure::{Exit, Failure};
+use crate::format::count;
 use crate::out::Out;
-use crate::show::count;
-use crate::tone::Tone;
 
 /// Up to this many targets, each is shown.
 const FEW: usize = 20;
+
 /// What counts as failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
     /// Already running on start, or not running on stop, is as good as done.
     Usual,
-    /// It is a failure.
+    /// Both are failures.
     Strict,
 }
 
@@ -31,6 +33,13 @@ pub enum Verdict {
 }
 
 impl Strictness {
+    pub fn of(is_strict: bool) -> Self {
+        match is_strict {
+            true => Self::Strict,
+            false => Self::Usual,
+        }
+    }
+
     pub fn judge(self, code: i32) -> Verdict {
         match Code(code) {
             Code::OK => Verdict::Done,
@@ -43,25 +52,25 @@ impl Strictness {
 
 #[derive(Debug, Default)]
 struct Sums {
-    done: u64,
-    already_so: u64,
-    going_on: u64,
-    failed: u64,
+    done: usize,
+    already_so: usize,
+    going_on: usize,
+    failed: usize,
     /// How many of the failed are not registered.
-    unknown: u64,
+    unknown: usize,
 }
 
 impl Sums {
-    fn of<'a>(strictness: Strictness, codes: impl Iterator<Item = &'a i32>) -> Self {
+    fn of(strictness: Strictness, codes: impl IntoIterator<Item = i32>) -> Self {
         let mut sums = Self::default();
         for code in codes {
-            match strictness.judge(*code) {
+            match strictness.judge(code) {
                 Verdict::Done => sums.done += 1,
                 Verdict::AlreadySo => sums.already_so += 1,
                 Verdict::GoingOn => sums.going_on += 1,
                 Verdict::Failed => sums.failed += 1,
             }
-            sums.unknown += u64::from(Code(*code) == Code::NOT_REGISTERED);
+            sums.unknown += usize::from(Code(code) == Code::NOT_REGISTERED);
         }
         sums
     }
@@ -70,7 +79,7 @@ impl Sums {
         let total = self.done + self.already_so + self.going_on + self.failed;
         match self.failed {
             0 => Exit::Ok,
-            _ if self.unknown == total => Exit::NothingThere,
+            _ if self.unknown == total => Exit::NotFound,
             _ => Exit::SomeFailed,
         }
     }
@@ -91,79 +100,73 @@ impl Sums {
     }
 }
 
-/// Shows a task and says how the command ends.
+/// Shows the results of a task, and returns how the command ends.
 pub fn report(
     client: &Client,
     out: &Out,
-    view: &TaskView,
+    task: &TaskDetail,
     strictness: Strictness,
 ) -> Result<Exit, Failure> {
+    let all = task_path(&task.id);
     if out.is_json() {
-        return report_json(client, out, view, strictness);
+        let results = client.pages::<Value>(&all, "results", None)?.rows;
+        return report_json(out, task, strictness, &results);
     }
-    let is_few = view.counts.total <= FEW as u64;
-    let mut rows = client
-        .targets::<TargetRow>(&view.id, Wanted::All, Some(FEW))?
-        .rows;
+    let is_few = task.counts.total <= FEW;
+    let mut rows: Vec<TargetResult> = client.pages(&all, "results", Some(FEW))?.rows;
     let is_query = rows.iter().any(|row| row.op == Op::Query.as_str());
-    let wanted = match is_few || is_query || strictness == Strictness::Strict {
-        true => Wanted::All,
-        false => Wanted::Failed,
-    };
+    let is_whole = is_few || is_query || strictness == Strictness::Strict;
     if !is_few {
-        rows = client.targets(&view.id, wanted, None)?.rows;
+        let path = match is_whole {
+            true => all,
+            false => all.query("failed", true),
+        };
+        rows = client.pages(&path, "results", None)?.rows;
     }
-    let mut sums = Sums::of(strictness, rows.iter().map(|row| &row.code));
-    if wanted == Wanted::Failed {
-        // Whatever did not fail ended well or still goes on.
+    let mut sums = Sums::of(strictness, rows.iter().map(|row| row.code));
+    if !is_whole {
+        // Targets that did not fail succeeded or still go on.
         let known = sums.done + sums.already_so + sums.failed;
-        sums.done += view.counts.ended.saturating_sub(known);
-        sums.going_on = view.counts.total.saturating_sub(view.counts.ended);
+        sums.done += task.counts.ended.saturating_sub(known);
+        sums.going_on = task.counts.total.saturating_sub(task.counts.ended);
     }
     if is_query {
         show::instances(out, &rows)?;
     } else if is_few {
         show::targets(out, &rows, strictness)?;
     }
-    show::failures(out, &rows, strictness, &view.id)?;
-    let tone = match sums.failed {
-        0 => Tone::Good,
-        _ => Tone::Bad,
-    };
-    let line = out.paint(tone, &sums.line());
+    show::failures(out, &rows, strictness, &task.id)?;
     match sums.failed {
-        0 => out.done(line)?,
-        _ => out.line(line)?,
+        0 => out.success(out.paint(Style::Good, &sums.line()))?,
+        _ => out.line(out.paint(Style::Bad, &sums.line()))?,
     }
     Ok(sums.exit())
 }
 
 fn report_json(
-    client: &Client,
     out: &Out,
-    view: &TaskView,
+    task: &TaskDetail,
     strictness: Strictness,
+    results: &[Value],
 ) -> Result<Exit, Failure> {
-    let results = client.targets::<Value>(&view.id, Wanted::All, None)?.rows;
-    let codes: Vec<i32> = results
-        .iter()
-        .map(|row| {
-            row["code"]
-                .as_i64()
-                .and_then(|code| i32::try_from(code).ok())
-                .unwrap_or(-1)
-        })
-        .collect();
-    let sums = Sums::of(strictness, codes.iter());
+    let code = |row: &Value| {
+        row["code"]
+            .as_i64()
+            .and_then(|code| i32::try_from(code).ok())
+    };
+    let sums = Sums::of(
+        strictness,
+        results.iter().map(|row| code(row).unwrap_or(-1)),
+    );
     out.json(&json!({
-        "id": view.id,
-        "state": view.state,
-        "created_at": view.created_at,
-        "app": view.app,
-        "user": view.user,
+        "id": task.id,
+        "state": task.state,
+        "created_at": task.created_at,
+        "app": task.app,
+        "user": task.user,
         "counts": {
-            "total": view.counts.total,
-            "ended": view.counts.ended,
+            "total": task.counts.total,
+            "ended": task.counts.ended,
             "ok": sums.done,
             "already_so": sums.already_so,
             "failed": sums.failed,
@@ -182,7 +185,7 @@ mod tests {
         assert_eq!(Strictness::Usual.judge(828), Verdict::AlreadySo);
         assert_eq!(Strictness::Strict.judge(829), Verdict::Failed);
         assert_eq!(Strictness::Usual.judge(117), Verdict::Failed);
-        let sums = Sums::of(Strictness::Usual, [0, 0, 828, 836, 115].iter());
+        let sums = Sums::of(Strictness::Usual, [0, 0, 828, 836, 115]);
         assert_eq!(
             sums.line(),
             "3 ok (1 already so), 1 failed, 1 still going on"
@@ -191,9 +194,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_task_without_any_registered_target_is_about_nothing() {
-        let exit = |codes: &[i32]| Sums::of(Strictness::Usual, codes.iter()).exit();
-        assert_eq!(exit(&[851, 851]), Exit::NothingThere);
+    fn a_task_without_any_registered_target_is_not_found() {
+        let exit = |codes: &[i32]| Sums::of(Strictness::Usual, codes.iter().copied()).exit();
+        assert_eq!(exit(&[851, 851]), Exit::NotFound);
         for other in [0, 828, 115, 117] {
             assert_eq!(exit(&[851, other]), Exit::SomeFailed, "{other}");
         }

@@ -1,9 +1,11 @@
-//! Which processes of a business a verb is about: the parts of an expression, or the whole of it.
+//! Which processes of a business a verb targets: an expression, or its parts as flags.
 
 use model::expression::{Expression, ExpressionError, ExpressionPart};
 
+use crate::args::value_name;
+use crate::client::Path;
 use crate::failure::Failure;
-use crate::show::{clean, width};
+use crate::format::{clean, width};
 
 /// How much of a long expression is shown before and after the character that is wrong.
 const AROUND: usize = 40;
@@ -42,22 +44,20 @@ pub enum EnvArg {
     Formal,
 }
 
-impl EnvArg {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Test => "test",
-            Self::Experience => "experience",
-            Self::Formal => "formal",
-        }
-    }
-}
-
 impl SelectionArgs {
-    pub fn env(&self) -> Option<&'static str> {
-        self.env.map(EnvArg::as_str)
+    pub fn env(&self) -> Option<String> {
+        self.env.map(value_name)
     }
 
-    /// None when nothing was said: all of the business.
+    /// The processes of the business that are selected, as a path of the API.
+    pub fn path(&self, biz: u32) -> Result<Path, Failure> {
+        Ok(Path::new("processes/view")
+            .query("business", biz)
+            .maybe("env", self.env())
+            .maybe("expr", self.expression()?))
+    }
+
+    /// None without any flag: all of the business.
     pub fn expression(&self) -> Result<Option<Expression>, Failure> {
         if let Some(text) = &self.expr {
             return parse(text).map(Some);
@@ -83,12 +83,12 @@ impl SelectionArgs {
     }
 }
 
-/// The joined form.
+/// Parses `set.module.service.process.id`.
 pub fn parse(text: &str) -> Result<Expression, Failure> {
     Expression::parse_dotted(text).map_err(|error| refused(text, &error))
 }
 
-/// The text with a caret under the character that is wrong.
+/// Shows the text with a caret under the character that is wrong.
 fn refused(text: &str, error: &ExpressionError) -> Failure {
     let characters: Vec<char> = text.chars().collect();
     let at = error.character.saturating_sub(1).min(characters.len());

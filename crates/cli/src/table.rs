@@ -1,7 +1,7 @@
-//! Tables for people: aligned columns, cut to the width of the terminal, nothing else.
+//! Tables and lists of fields for people: aligned, and cut to the width of the terminal.
 
-use crate::show::{clean, width};
-use crate::tone::{Tone, paint};
+use crate::colors::{Style, paint};
+use crate::format::{clean, width};
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -9,13 +9,13 @@ const GAP: usize = 2;
 const MIN_WIDTH: usize = 8;
 
 #[derive(Debug)]
-pub struct Table {
+pub struct TextTable {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Column {
+struct Column {
     title: &'static str,
     align: Align,
     /// May be cut where the terminal is too narrow.
@@ -29,30 +29,16 @@ enum Align {
 }
 
 impl Column {
-    /// Text, shown whole.
-    pub const fn text(title: &'static str) -> Self {
+    fn parse(title: &'static str) -> Self {
+        let (align, elastic) = match title.chars().next() {
+            Some('>') => (Align::Right, false),
+            Some('~') => (Align::Left, true),
+            _ => (Align::Left, false),
+        };
         Self {
-            title,
-            align: Align::Left,
-            elastic: false,
-        }
-    }
-
-    /// Text that may be cut.
-    pub const fn elastic(title: &'static str) -> Self {
-        Self {
-            title,
-            align: Align::Left,
-            elastic: true,
-        }
-    }
-
-    /// Numbers stand below each other.
-    pub const fn number(title: &'static str) -> Self {
-        Self {
-            title,
-            align: Align::Right,
-            elastic: false,
+            title: title.trim_start_matches(['>', '~']),
+            align,
+            elastic,
         }
     }
 }
@@ -60,28 +46,30 @@ impl Column {
 #[derive(Debug, Clone)]
 pub struct Cell {
     text: String,
-    tone: Tone,
+    style: Style,
 }
 
 impl Cell {
-    pub fn toned(tone: Tone, text: impl Into<String>) -> Self {
+    pub fn styled(style: Style, text: impl Into<String>) -> Self {
         Self {
             text: clean(&text.into()),
-            tone,
+            style,
         }
     }
 }
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self::toned(Tone::Plain, text)
+        Self::styled(Style::Plain, text)
     }
 }
 
-impl Table {
-    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
+impl TextTable {
+    /// A table with the columns of `titles`, separated by `|`: `>AGE` is aligned to the right, `~MESSAGE` may be cut, and any
+    /// other is text that is shown whole.
+    pub fn new(titles: &'static str) -> Self {
         Self {
-            columns: columns.into(),
+            columns: titles.split('|').map(Column::parse).collect(),
             rows: Vec::new(),
         }
     }
@@ -106,7 +94,7 @@ impl Table {
         let titles: Vec<Cell> = self
             .columns
             .iter()
-            .map(|column| Cell::toned(Tone::Bold, column.title))
+            .map(|column| Cell::styled(Style::Bold, column.title))
             .collect();
         let mut text = String::new();
         for row in std::iter::once(&titles).chain(&self.rows) {
@@ -156,10 +144,10 @@ impl Table {
                 Align::Left => 0,
                 Align::Right => padding,
             };
-            // Blanks are written only when something follows, so that no line ends in them.
+            // Blanks are written only before text, so that no line ends in them.
             if !shown.is_empty() {
                 line.extend(std::iter::repeat_n(' ', pending + before));
-                line.push_str(&paint(colour, cell.tone, &shown));
+                line.push_str(&paint(colour, cell.style, &shown));
                 pending = 0;
             } else {
                 pending += before;
@@ -186,16 +174,32 @@ fn cut(text: &str, room: usize) -> String {
     shown
 }
 
+/// Names and values below each other; empty values are left out.
+#[derive(Debug, Default)]
+pub struct FieldList(Vec<(&'static str, String)>);
+
+impl FieldList {
+    pub fn put(&mut self, name: &'static str, value: &str) {
+        if !value.is_empty() {
+            self.0.push((name, value.to_owned()));
+        }
+    }
+
+    pub fn render(&self) -> String {
+        let width = self.0.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        self.0
+            .iter()
+            .map(|(name, value)| format!("  {name:<width$}  {value}\n"))
+            .collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sample() -> Table {
-        let mut table = Table::new([
-            Column::text("PROCESS"),
-            Column::number("PID"),
-            Column::elastic("MESSAGE"),
-        ]);
+    fn sample() -> TextTable {
+        let mut table = TextTable::new("PROCESS|>PID|~MESSAGE");
         table.row([
             Cell::from("web/nginx"),
             "7".into(),
@@ -226,8 +230,8 @@ mod tests {
 
     #[test]
     fn colours_do_not_count_as_width() {
-        let mut table = Table::new([Column::text("A"), Column::text("B")]);
-        table.row([Cell::toned(Tone::Good, "x"), "y".into()]);
+        let mut table = TextTable::new("A|B");
+        table.row([Cell::styled(Style::Good, "x"), "y".into()]);
         assert_eq!(
             table.render(None, true),
             "\x1b[1mA\x1b[0m  \x1b[1mB\x1b[0m\n\x1b[32mx\x1b[0m  y\n"
@@ -235,8 +239,8 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_cannot_break_the_table_or_steer_the_terminal() {
-        let mut table = Table::new([Column::text("A")]);
+    fn control_characters_in_a_cell_are_replaced() {
+        let mut table = TextTable::new("A");
         table.row([Cell::from("one\ntwo\x1b[31m")]);
         assert_eq!(table.render(None, false), "A\none two?[31m\n");
     }

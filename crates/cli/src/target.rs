@@ -1,40 +1,28 @@
-//! Which hosts a verb is about.
+//! The hosts that a verb targets.
 
 use std::collections::HashSet;
-use std::io::Read;
 
+use api::{HostRef, HostRow, ProcessDetail};
 use model::{AgentId, FullName, Host};
-use serde::{Deserialize, Serialize};
 
-use crate::client::{Client, HostRow, ProcessView};
+use crate::client::{Client, not_as_expected};
 use crate::failure::{Failure, Kind};
-use crate::show::{count, counted};
+use crate::format::{count, counted};
+use crate::input::read_text;
 
 /// The longest list of hosts that is read from a file.
 const MAX_LIST: u64 = 64 * 1024 * 1024;
 /// How many hosts an error message names.
 const MAX_NAMED: usize = 5;
 
-/// A host as the API takes it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum HostRef {
-    Host(Host),
-    Agent { agent_id: AgentId },
-}
-
-impl HostRef {
-    /// `10.0.0.1`, `0:10.0.0.1`, `[2001:db8::1]`, `agent:ID`.
-    pub fn parse(text: &str) -> Result<Self, Failure> {
-        match text.strip_prefix("agent:") {
-            Some(id) => Ok(Self::Agent {
-                agent_id: AgentId::parse(id)?,
-            }),
-            None => text.parse().map(Self::Host).map_err(|_| {
-                Failure::usage(format!("{text:?} is no host"))
-                    .advise("write IP, CLOUD:IP, [IPV6], agent:ID, or @FILE for a list in a file")
-            }),
-        }
+/// `10.0.0.1`, `0:10.0.0.1`, `[2001:db8::1]`, `agent:ID`.
+pub fn parse_host(text: &str) -> Result<HostRef, Failure> {
+    match text.strip_prefix("agent:") {
+        Some(id) => Ok(AgentId::parse(id)?.into()),
+        None => text.parse::<Host>().map(HostRef::from).map_err(|_| {
+            Failure::usage(format!("{text:?} is no host"))
+                .advise("write IP, CLOUD:IP, [IPV6], agent:ID, or @FILE for a list in a file")
+        }),
     }
 }
 
@@ -62,7 +50,7 @@ impl HostArgs {
             .map(|name| name.trim())
             .filter(|n| !n.is_empty())
         {
-            let host = HostRef::parse(name)?;
+            let host = parse_host(name)?;
             if seen.insert(host.clone()) {
                 hosts.push(host);
             }
@@ -74,17 +62,10 @@ impl HostArgs {
     }
 }
 
-/// One host on each line; what follows a `#` is a remark.
+/// One host on each line; `#` begins a comment.
 fn read_list(file: &str) -> Result<Vec<String>, Failure> {
-    let mut text = String::new();
-    let read = match file {
-        "-" => std::io::stdin()
-            .lock()
-            .take(MAX_LIST)
-            .read_to_string(&mut text),
-        file => std::fs::File::open(file).and_then(|f| f.take(MAX_LIST).read_to_string(&mut text)),
-    };
-    read.map_err(|e| Failure::usage(format!("--host @{file}: cannot be read: {e}")))?;
+    let text = read_text(file, MAX_LIST)
+        .map_err(|e| Failure::usage(format!("--host @{file}: cannot be read: {e}")))?;
     Ok(text
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default())
@@ -110,12 +91,12 @@ pub enum Targets {
 }
 
 impl TargetArgs {
-    /// Whether the command line says which hosts.
-    pub fn is_chosen(&self) -> bool {
+    /// Whether the command line names hosts.
+    pub fn is_given(&self) -> bool {
         self.all || !self.hosts.hosts.is_empty()
     }
 
-    /// Without a choice there must be nothing to choose: a process that is on one host only.
+    /// Without flags, the only host of a process that is registered on one host.
     pub fn choose(&self, client: &Client, name: &FullName) -> Result<Targets, Failure> {
         if self.all {
             return Ok(Targets::All);
@@ -124,22 +105,19 @@ impl TargetArgs {
         if !hosts.is_empty() {
             return Ok(Targets::Hosts(hosts));
         }
-        let view: ProcessView = client
+        let detail: ProcessDetail = client
             .process(name)
             .map_err(|failure| not_registered(failure, name))?;
-        match (view.count, view.processes.as_slice()) {
-            (0, _) => Err(not_registered(Failure::new(Kind::NotFound, ""), name)),
-            (1, [row]) => Ok(Targets::Hosts(vec![HostRef::parse(&row.host)?])),
+        let rows = detail.processes.read().map_err(not_as_expected)?;
+        match (detail.count, rows.as_slice()) {
+            (0, _) => Err(unknown(name)),
+            (1, [row]) => Ok(Targets::Hosts(vec![parse_host(&row.host.to_string())?])),
             (n, rows) => {
-                let named: Vec<&str> = rows
-                    .iter()
-                    .take(MAX_NAMED)
-                    .map(|r| r.host.as_str())
-                    .collect();
+                let hosts = rows.iter().take(MAX_NAMED).map(|row| row.host.to_string());
                 Err(Failure::usage(format!(
                     "{name} is registered on {}: {}",
                     counted(n, "host"),
-                    list(&named, n)
+                    list(&hosts.collect::<Vec<_>>(), n)
                 ))
                 .advise("choose some with --host, or take --all"))
             }
@@ -147,11 +125,15 @@ impl TargetArgs {
     }
 }
 
-/// A process that nobody knows, with the way to make it known.
+/// No host has the process.
+pub fn unknown(name: &FullName) -> Failure {
+    Failure::new(Kind::NotFound, format!("{name} is not registered")).advise(how_to_register(name))
+}
+
+/// The failure to find a process, with how to register it.
 pub fn not_registered(failure: Failure, name: &FullName) -> Failure {
     match failure.kind {
-        Kind::NotFound => Failure::new(Kind::NotFound, format!("{name} is not registered"))
-            .advise(how_to_register(name)),
+        Kind::NotFound => unknown(name),
         _ => failure,
     }
 }
@@ -160,29 +142,29 @@ pub fn how_to_register(name: &FullName) -> String {
     format!("muster ps shows what is; muster register {name} --start 'COMMAND' registers it")
 }
 
-/// The only host that is connected, where there is just one.
+/// The only connected host, where there is just one.
 pub fn only_host(client: &Client) -> Result<HostRef, Failure> {
     let page = client.hosts::<HostRow>(Some(true), Some(MAX_NAMED))?;
     match (page.count, page.rows.as_slice()) {
-        (1, [row]) => HostRef::parse(&row.host),
+        (1, [row]) => parse_host(&row.host.to_string()),
         (0, _) => Err(Failure::usage("--host: no host is connected, so none can be chosen for you").advise(
             "name the host all the same (it learns of the process when it connects): --host IP\nor connect one: muster token create, then muster agent --join on that host",
         )),
         (n, rows) => {
-            let named: Vec<&str> = rows.iter().map(|row| row.host.as_str()).collect();
+            let hosts: Vec<String> = rows.iter().map(|row| row.host.to_string()).collect();
             Err(Failure::usage(format!(
                 "--host: {} are connected: {}",
                 counted(n, "host"),
-                list(&named, n)
+                list(&hosts, n)
             ))
             .advise("say which ones: --host IP[,IP…] or --host @FILE"))
         }
     }
 }
 
-fn list(named: &[&str], total: u64) -> String {
-    match total.saturating_sub(named.len() as u64) {
-        0 => named.join(", "),
-        more => format!("{} and {} more", named.join(", "), count(more)),
+fn list(hosts: &[String], total: u64) -> String {
+    match total.saturating_sub(hosts.len() as u64) {
+        0 => hosts.join(", "),
+        more => format!("{} and {} more", hosts.join(", "), count(more)),
     }
 }

@@ -1,4 +1,4 @@
-//! One file for each verb; operations share one.
+//! One file for each verb; operations share `operate.rs`.
 
 pub mod agent;
 pub mod app;
@@ -16,6 +16,7 @@ pub mod operate;
 pub mod ps;
 pub mod register;
 pub mod replicas;
+pub mod resource;
 pub mod server;
 pub mod status;
 pub mod store;
@@ -30,16 +31,13 @@ pub mod user;
 pub mod watch;
 pub mod webhook;
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-
 use crate::account::Account;
 use crate::args::Global;
 use crate::client::Client;
 use crate::failure::{Failure, Kind};
 use crate::out::Out;
 
-/// What every verb is given besides its own flags.
+/// The arguments that every verb gets besides its own flags.
 #[derive(Debug)]
 pub struct Context {
     pub out: Out,
@@ -71,7 +69,7 @@ impl Context {
         Client::new(account)
     }
 
-    /// `--data`, wherever on the command line it stood.
+    /// `--data`, before or after the verb.
     pub fn data(&self) -> Option<&str> {
         self.global.data.as_deref()
     }
@@ -82,23 +80,16 @@ pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// A business that is not there, with what there is.
+/// The failure to find a business, with how to list them.
 fn no_business(failure: Failure) -> Failure {
     failure.advise_on(Kind::NotFound, "muster topology show lists the businesses")
 }
 
-/// The list of that name in an answer.
-fn rows<T: DeserializeOwned>(answer: &Value, list: &str) -> Result<Vec<T>, Failure> {
-    serde_json::from_value(
-        answer
-            .get(list)
-            .cloned()
-            .unwrap_or(Value::Array(Vec::new())),
-    )
-    .map_err(|e| {
-        Failure::new(
-            Kind::Failed,
-            format!("the server's list of {list} is not as expected: {e}"),
-        )
-    })
+/// How many rows a list shows: without `--limit` all in JSON, and `default` in a table; `--limit 0` is all.
+fn row_limit(limit: Option<usize>, is_json: bool, default: usize) -> Option<usize> {
+    match (limit, is_json) {
+        (Some(0), _) | (None, true) => None,
+        (Some(limit), _) => Some(limit),
+        (None, false) => Some(default),
+    }
 }

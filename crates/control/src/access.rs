@@ -1,24 +1,27 @@
-//! Who calls: checking credentials, and keeping apps, users, logins and join tokens.
+//! Authenticates callers, checks their permissions, and keeps apps, users, logins and join tokens.
+//!
+//! Every request goes through [`Access::authenticate`]; every part calls [`Access::check`] before it acts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
-use locks::{Mutex, ReadGuard, WriteGuard};
-use model::UnixMillis;
+use locks::Mutex;
 use model::access::{
     AccessArea, App, Audit, Caller, JoinToken, Login, Permission, Rights, SecretHash, User,
     all_rights,
 };
 use model::change::Changes;
 use model::webhook::Webhook;
+use model::{Namespace, UnixMillis};
 use tokio::time::Instant;
 
 use attempts::Attempts;
 use refusals::{Refusals, short};
 
+use crate::core::Core;
 use crate::rate_limit::RateLimit;
-use crate::{Control, ControlError, Lacks, secrets};
+use crate::{ControlError, CredentialFault, secrets};
 
 mod apps;
 mod attempts;
@@ -29,11 +32,11 @@ mod refusals;
 mod trail;
 mod users;
 
-pub use grants::{Revoked, Subject};
+pub use grants::{RevokedGrants, Subject};
 pub use keys::{FirstKeys, NewJoinToken};
 pub use trail::{AuditFilter, AuditLines};
 
-/// What the caller presented, before anybody checked it.
+/// What the caller presented, unchecked.
 #[derive(Clone, Default)]
 pub struct Credentials {
     pub app_code: Option<String>,
@@ -53,128 +56,99 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// Everybody who may call, and everybody who is called, in memory.
-#[derive(Debug, Default)]
-pub(crate) struct Access {
-    pub(crate) apps: BTreeMap<String, App>,
-    pub(crate) users: BTreeMap<String, User>,
-    pub(crate) logins: HashMap<[u8; 32], Login>,
-    pub(crate) join_tokens: BTreeMap<String, JoinToken>,
-    pub(crate) webhooks: BTreeMap<String, Webhook>,
+/// Authentication, permissions, and the accounts that they are about.
+#[derive(Debug)]
+pub struct Access {
+    core: Arc<Core>,
     rates: Mutex<HashMap<String, Instant>>,
     attempts: Attempts,
-    refusals: Refusals,
+    refusals: Arc<Refusals>,
 }
 
-impl Access {
+/// The stored apps, users, logins, join tokens and webhooks, in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Accounts {
+    pub(crate) apps: BTreeMap<String, App>,
+    pub(crate) users: BTreeMap<String, User>,
+    pub(crate) logins: BTreeMap<[u8; 32], Login>,
+    pub(crate) join_tokens: BTreeMap<String, JoinToken>,
+    pub(crate) webhooks: BTreeMap<String, Webhook>,
+}
+
+impl Accounts {
     pub(crate) fn apply(&mut self, changes: &Changes) {
-        self.apps.extend(
-            changes
-                .apps
-                .iter()
-                .map(|app| (app.code.clone(), app.clone())),
+        fold(&mut self.apps, &changes.apps, &changes.apps_gone, |app| {
+            app.code.clone()
+        });
+        fold(
+            &mut self.users,
+            &changes.users,
+            &changes.users_gone,
+            |user| user.name.clone(),
         );
-        changes
-            .apps_gone
-            .iter()
-            .for_each(|code| drop(self.apps.remove(code)));
-        self.users.extend(
-            changes
-                .users
-                .iter()
-                .map(|user| (user.name.clone(), user.clone())),
+        fold(
+            &mut self.logins,
+            &changes.logins,
+            &changes.logins_gone,
+            |login| login.token_sha256,
         );
-        changes
-            .users_gone
-            .iter()
-            .for_each(|name| drop(self.users.remove(name)));
-        self.logins.extend(
-            changes
-                .logins
-                .iter()
-                .map(|login| (login.token_sha256, login.clone())),
+        fold(
+            &mut self.join_tokens,
+            &changes.join_tokens,
+            &changes.join_tokens_gone,
+            |token| token.id.clone(),
         );
-        changes
-            .logins_gone
-            .iter()
-            .for_each(|token| drop(self.logins.remove(token)));
-        self.join_tokens.extend(
-            changes
-                .join_tokens
-                .iter()
-                .map(|token| (token.id.clone(), token.clone())),
+        fold(
+            &mut self.webhooks,
+            &changes.webhooks,
+            &changes.webhooks_gone,
+            |webhook| webhook.id.clone(),
         );
-        changes
-            .join_tokens_gone
-            .iter()
-            .for_each(|id| drop(self.join_tokens.remove(id)));
-        self.webhooks.extend(
-            changes
-                .webhooks
-                .iter()
-                .map(|webhook| (webhook.id.clone(), webhook.clone())),
-        );
-        changes
-            .webhooks_gone
-            .iter()
-            .for_each(|id| drop(self.webhooks.remove(id)));
     }
 
-    /// The user who is logged in with this token.
+    /// The user of this login, unless it has expired.
     fn login(&self, token: &str, at: UnixMillis) -> Option<&User> {
         let login = self.logins.get(&secrets::sha256(token))?;
         self.users
             .get(&login.user)
             .filter(|_| login.expires_at > at)
     }
+}
 
-    /// Takes one request out of the app's allowance.
-    fn spend(&self, app: &App) -> Result<(), ControlError> {
-        if app.rate_limit == 0 {
-            return Ok(());
-        }
-        // One second's worth at once.
-        let limit = RateLimit::per_second(app.rate_limit, app.rate_limit);
-        let mut buckets = self.rates.lock();
-        let full_at = limit
-            .spend(buckets.get(&app.code).copied(), Instant::now())
-            .map_err(|wait| ControlError::TooFast {
-                app: app.code.clone(),
-                limit: app.rate_limit,
-                retry_after_ms: wait.as_nanos().div_ceil(1_000_000) as u64,
-            })?;
-        buckets.insert(app.code.clone(), full_at);
-        Ok(())
+fn fold<K: Ord, V: Clone>(map: &mut BTreeMap<K, V>, rows: &[V], gone: &[K], key: fn(&V) -> K) {
+    map.extend(rows.iter().map(|row| (key(row), row.clone())));
+    for key in gone {
+        map.remove(key);
     }
 }
 
-impl Control {
-    pub(crate) fn access(&self) -> ReadGuard<'_, Access> {
-        self.0.access.read()
-    }
-
-    pub(crate) fn access_mut(&self) -> WriteGuard<'_, Access> {
-        self.0.access.write()
+impl Access {
+    pub(crate) fn new(core: &Arc<Core>) -> Self {
+        Self {
+            core: core.clone(),
+            rates: Mutex::default(),
+            attempts: Attempts::default(),
+            refusals: Arc::default(),
+        }
     }
 
     /// Checks the app's secret and rate, and that its user is logged in or may be named by this app.
     ///
-    /// A login alone, without an app, is a person at the native API or the console.
+    /// A login without an app comes from the native API or the console.
     pub fn authenticate(
         &self,
         credentials: &Credentials,
         from: Option<IpAddr>,
         request_id: &str,
     ) -> Result<Caller, ControlError> {
-        let access = self.access();
-        let known = self.recognise(&access, credentials, Counted::Yes);
+        let known = self.recognise(&self.core.accounts(), credentials, Counted::Yes);
         let known = known.map(|known| Caller {
             from,
             request_id: request_id.to_owned(),
             ..known
         });
-        if let Err(ControlError::Unauthenticated { lacks, message }) = &known
-            && *lacks != Lacks::Credentials
+        if let Err(ControlError::Unauthenticated { fault, message }) = &known
+            && *fault != CredentialFault::Credentials
         {
             let claims = Caller {
                 app: short(credentials.app_code.as_deref().unwrap_or_default()),
@@ -185,34 +159,34 @@ impl Control {
             };
             let line = Audit::new(
                 &claims,
-                self.now(),
+                self.core.now(),
                 "refused",
                 "credentials",
                 short(message),
             );
-            self.note_refused_line(&access.refusals, line);
+            self.add_refusal(line);
         }
         known
     }
 
-    /// Whether whoever began something that lasts may still go on with it, and what they may do now.
+    /// Authenticates the caller of a stream again, with the permissions that it has now. None ends the stream.
     ///
-    /// Costs nothing of the app's allowance.
-    pub fn still(&self, credentials: &Credentials) -> Option<Caller> {
-        let access = self.access();
-        self.recognise(&access, credentials, Counted::No).ok()
+    /// Does not count against the app's rate limit.
+    pub fn reauthenticate(&self, credentials: &Credentials) -> Option<Caller> {
+        let accounts = self.core.accounts();
+        self.recognise(&accounts, credentials, Counted::No).ok()
     }
 
     fn recognise(
         &self,
-        access: &Access,
+        accounts: &Accounts,
         credentials: &Credentials,
         counted: Counted,
     ) -> Result<Caller, ControlError> {
-        let lacks = |lacks, message: String| Err(ControlError::Unauthenticated { lacks, message });
+        let fault = |fault, message: String| Err(ControlError::Unauthenticated { fault, message });
         let no_login = || {
-            lacks(
-                Lacks::User,
+            fault(
+                CredentialFault::User,
                 "bk_token: is no login, or has expired".to_owned(),
             )
         };
@@ -220,7 +194,7 @@ impl Control {
             .token
             .as_deref()
             .filter(|token| !token.is_empty());
-        let login = login.map(|token| access.login(token, self.now()));
+        let login = login.map(|token| accounts.login(token, self.core.now()));
         let Some(code) = credentials
             .app_code
             .as_deref()
@@ -234,24 +208,30 @@ impl Control {
                     ..Caller::system()
                 }),
                 Some(None) => no_login(),
-                None => lacks(Lacks::Credentials, "bk_app_code: is required".to_owned()),
+                None => fault(
+                    CredentialFault::Credentials,
+                    "bk_app_code: is required".to_owned(),
+                ),
             };
         };
         let secret = credentials.app_secret.as_deref().unwrap_or_default();
         if secret.is_empty() {
-            return lacks(Lacks::Credentials, "bk_app_secret: is required".to_owned());
+            return fault(
+                CredentialFault::Credentials,
+                "bk_app_secret: is required".to_owned(),
+            );
         }
-        let app = access.apps.get(code);
-        // An unknown app takes as long as a wrong secret, and is answered alike.
-        let right = secrets::verify(app.map_or(nobody(), |app| &app.secret), secret);
+        let app = accounts.apps.get(code);
+        // An unknown app takes as long as a wrong secret and gets the same answer, so that app codes cannot be probed.
+        let right = secrets::verify(app.map_or(unknown_app_hash(), |app| &app.secret), secret);
         let Some(app) = app.filter(|_| right) else {
-            return lacks(
-                Lacks::App,
+            return fault(
+                CredentialFault::App,
                 format!("app {code:?} is unknown or its bk_app_secret is wrong"),
             );
         };
         match counted {
-            Counted::Yes => access.spend(app)?,
+            Counted::Yes => self.spend(app)?,
             Counted::No => {}
         }
         let username = credentials
@@ -271,11 +251,11 @@ impl Control {
             (_, Some(_)) => {
                 let message =
                     format!("bk_username: app {code:?} may not name a user; it needs a bk_token");
-                return lacks(Lacks::User, message);
+                return fault(CredentialFault::User, message);
             }
             (None, None) => {
-                return lacks(
-                    Lacks::User,
+                return fault(
+                    CredentialFault::User,
                     "one of bk_token and bk_username is required".to_owned(),
                 );
             }
@@ -289,7 +269,26 @@ impl Control {
         })
     }
 
-    /// The one place where it is decided whether a caller may. A refusal is noted in the audit trail.
+    /// Counts one request against the app's rate limit.
+    fn spend(&self, app: &App) -> Result<(), ControlError> {
+        if app.rate_limit == 0 {
+            return Ok(());
+        }
+        // One second's worth at once.
+        let limit = RateLimit::per_second(app.rate_limit, app.rate_limit);
+        let mut buckets = self.rates.lock();
+        let full_at = limit
+            .spend(buckets.get(&app.code).copied(), Instant::now())
+            .map_err(|wait| ControlError::TooFast {
+                app: app.code.clone(),
+                limit: app.rate_limit,
+                retry_after_ms: wait.as_nanos().div_ceil(1_000_000) as u64,
+            })?;
+        buckets.insert(app.code.clone(), full_at);
+        Ok(())
+    }
+
+    /// Decides whether a caller may do something: the only place that does. Refusals go into the audit trail.
     pub fn check<'a>(
         &self,
         caller: &Caller,
@@ -330,21 +329,37 @@ impl Control {
         })
     }
 
-    /// What only an admin may.
+    /// The namespaces to list: those that the caller asks for, which it must be allowed to see, or all that it may see. None
+    /// stands for every namespace.
+    pub fn visible(
+        &self,
+        caller: &Caller,
+        asked: Option<Vec<Namespace>>,
+    ) -> Result<Option<Vec<Namespace>>, ControlError> {
+        let Some(asked) = asked else {
+            return Ok(caller.visible_namespaces());
+        };
+        for namespace in &asked {
+            self.check(caller, Permission::View, namespace)?;
+        }
+        Ok(Some(asked))
+    }
+
+    /// Refuses everyone but admins.
     pub fn check_admin(&self, caller: &Caller) -> Result<(), ControlError> {
         self.check(caller, Permission::Manage, AccessArea::Everything)
     }
 }
 
-/// Whether a request costs something of its app's allowance.
+/// Whether a request counts against its app's rate limit.
 #[derive(Clone, Copy)]
 enum Counted {
     Yes,
     No,
 }
 
-/// A hash that no secret has: what an unknown app is compared with.
-fn nobody() -> &'static SecretHash {
-    static NOBODY: OnceLock<SecretHash> = OnceLock::new();
-    NOBODY.get_or_init(|| secrets::hash_secret(&secrets::new_secret()))
+/// The hash of a random secret, which the secret of an unknown app is compared with.
+fn unknown_app_hash() -> &'static SecretHash {
+    static HASH: OnceLock<SecretHash> = OnceLock::new();
+    HASH.get_or_init(|| secrets::hash_secret(&secrets::new_secret()))
 }

@@ -1,10 +1,11 @@
-//! Plan, commit, fold in: the one way in which anything durable changes.
+//! Plan, commit, fold in: the only way in which durable state changes.
 //!
-//! A plan reads the state at one revision, the clock and random numbers, and at most uses an id up. The store takes its
-//! changes only if that revision is still the head; if another replica was faster, its commits are folded in and the plan is
-//! made again.
+//! A plan reads the state at one revision, the clock and random numbers; its only side effect is that it may use up an id. The
+//! store accepts its changes only if that revision is still the head; otherwise the commits of other replicas are folded in
+//! and the plan runs again.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fleet::Fleet;
@@ -13,32 +14,33 @@ use model::change::{Changes, HostId, NameId, Revision};
 use store::StoreError;
 use tokio::sync::MutexGuard;
 
-use crate::access::Access;
-use crate::{Control, ControlError, Happening};
+use crate::access::Accounts;
+use crate::core::Core;
+use crate::{ChangeEvent, ControlError};
 
-/// How often whoever waits for its turn looks whether the store is there.
+/// How often a commit that waits for its turn checks whether the store is away.
 const LOOK_UP: Duration = Duration::from_millis(500);
 
-/// What a plan may look at.
+/// What a plan may read.
 #[derive(Debug)]
 pub(crate) struct World<'a> {
     pub(crate) fleet: &'a Fleet,
-    pub(crate) access: &'a Access,
+    pub(crate) accounts: &'a Accounts,
     /// The revision that the commit will have.
     pub(crate) revision: Revision,
 }
 
-impl Control {
-    /// Carries a plan out. Answers when it is durable and visible; a plan without changes is answered at once.
+impl Core {
+    /// Commits a plan. Returns when its changes are durable and visible; a plan without changes returns at once.
     ///
-    /// The work goes on even if the caller goes away: a commit that reached the store is always folded in.
-    pub(crate) async fn commit<T, P>(&self, plan: P) -> Result<T, ControlError>
+    /// The work continues when the caller is dropped: a commit that reached the store is always folded in.
+    pub(crate) async fn commit<T, P>(self: &Arc<Self>, plan: P) -> Result<T, ControlError>
     where
         T: Send + 'static,
         P: FnMut(&World<'_>) -> Result<(Changes, T), ControlError> + Send + 'static,
     {
-        let control = self.clone();
-        let work = tokio::spawn(async move { control.commit_here(plan).await });
+        let core = self.clone();
+        let work = tokio::spawn(async move { core.commit_here(plan).await });
         match work.await {
             Ok(answer) => answer,
             Err(ended) => match ended.try_into_panic() {
@@ -56,11 +58,11 @@ impl Control {
         loop {
             let (head, changes, answer) = {
                 let fleet = self.fleet();
-                let access = self.access();
+                let accounts = self.accounts();
                 let head = fleet.revision();
                 let world = World {
                     fleet: &fleet,
-                    access: &access,
+                    accounts: &accounts,
                     revision: head.next(),
                 };
                 let (changes, answer) = plan(&world)?;
@@ -69,11 +71,11 @@ impl Control {
             if changes.is_empty() {
                 return Ok(answer);
             }
-            match self.0.store.commit(head, &changes).await {
+            match self.store.commit(head, &changes).await {
                 Ok(revision) => {
                     self.fold(revision, &changes);
-                    self.0.counters.commits.add(1);
-                    self.0.bus.publish(bus::Message::Committed(revision));
+                    self.counters.commits.add(1);
+                    self.bus.publish(bus::Message::Committed(revision));
                     return Ok(answer);
                 }
                 Err(StoreError::Moved { .. }) => self.catch_up(head).await?,
@@ -82,86 +84,87 @@ impl Control {
         }
     }
 
-    /// Waits for everybody who came before. While the store is away each of them waits for it, so nobody queues up behind
-    /// them.
+    /// Waits for earlier commits. While the store is away each of those blocks on it, so later ones fail instead of queueing.
     async fn turn(&self) -> Result<MutexGuard<'_, ()>, ControlError> {
-        let mut turn = pin!(self.0.committing.lock());
+        let mut turn = pin!(self.committing.lock());
         loop {
             tokio::select! {
                 turn = &mut turn => return Ok(turn),
                 () = tokio::time::sleep(LOOK_UP) => {}
             }
             if self.is_behind() {
-                let source = "others wait for it already".into();
+                let source = "earlier commits wait for it already".into();
                 return Err(StoreError::Unavailable { source }.into());
             }
         }
     }
 
-    /// Folds in whatever other replicas committed.
+    /// Folds in the commits of other replicas.
     pub(crate) async fn follow(&self) -> Result<(), ControlError> {
-        let _turn = self.0.committing.lock().await;
+        let _turn = self.committing.lock().await;
         let head = self.fleet().revision();
         self.catch_up(head).await
     }
 
-    /// Folds in what other replicas committed after `head`.
+    /// Folds in the commits after `head`.
     async fn catch_up(&self, head: Revision) -> Result<(), ControlError> {
-        let (revision, changes) = match self.0.store.changes_since(head).await {
+        let (revision, changes) = match self.store.changes_since(head).await {
             Err(StoreError::TooOld { since }) => {
-                self.0.replicas.fall_behind();
+                self.store_link.set_too_old();
                 return Err(StoreError::TooOld { since }.into());
             }
             read => read?,
         };
         self.fold(revision, &changes);
-        self.tell_of_events(&changes);
+        self.publish_events(&changes);
         Ok(())
     }
 
-    /// Events that another replica took: here nobody has been told of them.
-    fn tell_of_events(&self, changes: &Changes) {
-        if changes.events.is_empty() || !self.has_watchers() {
+    /// Sends watchers here the events that another replica recorded.
+    fn publish_events(&self, changes: &Changes) {
+        if changes.events.is_empty() || !self.watchers.any() {
             return;
         }
         for row in &changes.events {
             let host = self.fleet().host(row.host).map(|view| view.host);
             if let Some(host) = host {
                 let event = row.event.clone();
-                self.tell(Happening::Event { host, event });
+                self.watchers.send(ChangeEvent::Event { host, event });
             }
         }
     }
 
-    /// Makes a commit visible: to readers first and whole, then to waiting agents and watchers.
+    /// Makes a commit visible: first to readers, atomically, then to waiting agents and watchers.
     ///
-    /// All locks are taken before anything is changed and released after everything is, so a reader that has seen a part of the
-    /// commit sees the rest. A panic ends the process: the store has the commit, and memory would have half of it.
+    /// Takes all locks before the first change and releases them after the last, so a reader sees all of the commit or none. A
+    /// panic ends the process: the store has the commit, and memory would have half of it.
     fn fold(&self, revision: Revision, changes: &Changes) {
         let _fail_stop = FailStop::new();
         let (desired, tasks, jobs) = {
             let mut fleet = self.fleet_mut();
-            let mut access = self.access_mut();
-            let mut jobs = self.0.jobs.table();
-            let mut tasks = self.0.tasks.table();
+            let mut accounts = self.accounts_mut();
+            let mut jobs = self.jobs.table();
+            let mut tasks = self.tasks.table();
             let desired = desired_changes(&fleet, changes);
             fleet.apply(revision, changes);
-            access.apply(changes);
+            accounts.apply(changes);
             (desired, tasks.apply(changes), jobs.apply(changes))
         };
-        self.0.tasks.announce(&tasks);
-        self.0.sessions.desire(&desired);
-        self.0.sessions.regroup(changes);
-        self.0.sessions.dispatch(changes);
-        self.0.sessions.dismiss(changes);
-        self.0.webhooks.apply(changes);
-        self.tell_of_tasks(&tasks);
-        self.0.jobs.announce(&jobs);
-        jobs.moved.into_iter().for_each(|moved| self.tell(moved));
+        self.tasks.announce(&tasks);
+        self.outboxes.send_processes(&desired);
+        self.outboxes.send_groups(changes);
+        self.outboxes.send_commands(changes);
+        self.outboxes.disconnect_revoked(changes);
+        self.deliveries.apply(changes);
+        self.watchers.send_tasks(&tasks);
+        self.jobs.announce(&jobs);
+        for event in jobs.events {
+            self.watchers.send(event);
+        }
     }
 }
 
-/// Which agents should hear of which processes: those whose spec or existence changed, not those whose flag did.
+/// The processes that agents must be sent again: those whose spec or existence changed, not those whose flag did.
 fn desired_changes(fleet: &Fleet, changes: &Changes) -> Vec<(HostId, NameId)> {
     let gone = changes
         .processes_gone

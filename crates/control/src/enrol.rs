@@ -1,17 +1,36 @@
-//! Enrolment: a join token and a host become a known agent. The certificate itself is the server's affair; whether one
-//! still counts is decided here: it must have been issued since its host was enrolled, and revoking ends the enrolment.
+//! Enrolment: a join token makes a host known, so that its agent gets a certificate.
+//!
+//! The server issues certificates; this decides whether one is still valid: it must have been issued since its host was
+//! enrolled, and revoking ends the enrolment.
 
 mod in_use;
+
+use std::sync::Arc;
 
 use model::access::{Audit, Caller, JoinToken};
 use model::change::{Changes, HostId, HostRow};
 use model::{AgentId, Host, UnixMillis};
 
-use crate::register::Draft;
-use crate::{Control, ControlError, Lacks, Refused, secrets};
+use crate::core::Core;
+use crate::draft::Draft;
+use crate::{Access, ControlError, CredentialFault, Refused, secrets};
 
-impl Control {
-    /// Checks the token and records the host; answers the agent id that it goes by from now on.
+/// Which agents may connect, and for which host.
+#[derive(Debug)]
+pub struct Enrolment {
+    core: Arc<Core>,
+    access: Arc<Access>,
+}
+
+impl Enrolment {
+    pub(crate) fn new(core: &Arc<Core>, access: &Arc<Access>) -> Self {
+        Self {
+            core: core.clone(),
+            access: access.clone(),
+        }
+    }
+
+    /// Checks the token and records the host; returns its agent id.
     pub async fn enrol(
         &self,
         token: &str,
@@ -19,12 +38,13 @@ impl Control {
         agent_id: Option<AgentId>,
         from: Option<std::net::IpAddr>,
     ) -> Result<AgentId, ControlError> {
-        let (hash, at) = (secrets::sha256(token), self.now());
-        let started_at = self.0.started_at;
+        let (hash, at) = (secrets::sha256(token), self.core.now());
+        let started_at = self.core.started_at;
         let made = AgentId::parse(&secrets::hex(&secrets::random::<16>()))?;
-        self.commit(move |world| {
+        let core = &self.core;
+        core.commit(move |world| {
             let token = world
-                .access
+                .accounts
                 .join_tokens
                 .values()
                 .find(|token| token.token_sha256 == hash);
@@ -35,7 +55,7 @@ impl Control {
                 let message =
                     format!("the join token is unknown, has expired, or is not for host {host}");
                 return Err(ControlError::Unauthenticated {
-                    lacks: Lacks::Credentials,
+                    fault: CredentialFault::Credentials,
                     message,
                 });
             };
@@ -94,7 +114,7 @@ impl Control {
     }
 }
 
-/// A token that is good for so many joins is good for one less, and gone after the last.
+/// Counts down the uses of a limited token, and deletes it after the last.
 fn use_up(token: &JoinToken, changes: &mut Changes) {
     match token.uses_left {
         None => {}
@@ -106,10 +126,10 @@ fn use_up(token: &JoinToken, changes: &mut Changes) {
     }
 }
 
-/// How much earlier than its host was enrolled a certificate may seem to be issued that does not say when it was.
-const UNSAID_MS: i64 = 60_000;
+/// How much before the enrolment a certificate without a time of issue may seem to have been issued.
+const MISSING_TIME_MS: i64 = 60_000;
 
-/// What a certificate of an agent says.
+/// The contents of an agent's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Certificate {
     pub host: Host,
@@ -120,67 +140,67 @@ pub struct Certificate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Issued {
     At(UnixMillis),
-    /// It does not say: older servers made it, at about this time.
+    /// Estimated: older servers did not write the time into it.
     About(UnixMillis),
 }
 
-/// What an agent is told whose place another has taken.
+/// The message for an agent that was replaced by another.
 pub(crate) fn superseded(host: Host) -> String {
     format!("another agent has enrolled for host {host} with a token that replaces agents")
 }
 
-/// What an agent is told that is not enrolled, or not any more.
+/// The message for an agent that is not enrolled, or no longer.
 pub(crate) fn not_enrolled(host: Host) -> String {
     format!(
         "host {host} is not enrolled here, or its certificates were revoked: start the agent with a join token"
     )
 }
 
-impl Control {
-    /// Whether the agent with this certificate may speak for its host: nobody enrolled in its place since, and nobody
-    /// revoked it.
+impl Enrolment {
+    /// Whether this certificate is valid for its host: no other agent enrolled for the host since, and the host was not
+    /// revoked.
     pub fn check_certificate(&self, certificate: Certificate) -> Result<(), Refused> {
         let Certificate { host, issued } = certificate;
         let enrolled_at = self.enrolled_at(host);
         let is_good = match (enrolled_at, issued) {
             (None, _) => false,
             (Some(enrolled_at), Issued::At(at)) => at >= enrolled_at,
-            (Some(enrolled_at), Issued::About(at)) => at.plus_millis(UNSAID_MS) >= enrolled_at,
+            (Some(enrolled_at), Issued::About(at)) => {
+                at.plus_millis(MISSING_TIME_MS) >= enrolled_at
+            }
         };
         match is_good {
             true => Ok(()),
-            false => Err(self.refuse_stranger(host)),
+            false => Err(self.refuse_unenrolled(host)),
         }
     }
 
-    /// What a new certificate of an enrolled host says: it is as good as the one that it replaces.
+    /// The agent id and time of issue for a certificate that replaces a valid one.
     pub fn renewal(&self, certificate: Certificate) -> Result<(AgentId, UnixMillis), Refused> {
         self.check_certificate(certificate)?;
         let host = certificate.host;
         let issued_at = self.issue_time(host);
-        let fleet = self.fleet();
-        let view = fleet.host_id(&host).and_then(|id| fleet.host(id));
+        let fleet = self.core.fleet();
+        let view = fleet.find_host(&host);
         match view.and_then(|view| view.agent_id.cloned()) {
             Some(agent_id) => Ok((agent_id, issued_at)),
-            None => Err(self.refuse_stranger(host)),
+            None => Err(self.refuse_unenrolled(host)),
         }
     }
 
-    /// The time that a certificate of this host has to say which is issued now. Replicas need not agree about the time.
+    /// The time of issue to write into a new certificate: never before the enrolment, even if replicas' clocks differ.
     pub fn issue_time(&self, host: Host) -> UnixMillis {
-        let now = self.now();
+        let now = self.core.now();
         self.enrolled_at(host).map_or(now, |at| at.max(now))
     }
 
-    /// Refuses all certificates that this host has got until now, at every replica. Its agent has to join again.
+    /// Invalidates all certificates of this host, at every replica. Its agent has to join again.
     pub async fn revoke(&self, caller: &Caller, host: Host) -> Result<(), ControlError> {
-        self.check_admin(caller)?;
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| {
-            let view = world
-                .fleet
-                .host_id(&host)
-                .and_then(|id| world.fleet.host(id));
+        self.access.check_admin(caller)?;
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
+            let view = world.fleet.find_host(&host);
             let view = view.filter(|view| view.enrolled_at != UnixMillis::NEVER);
             let Some(view) = view else {
                 let message = format!("host {host} is not enrolled: there is nothing to revoke");
@@ -204,10 +224,10 @@ impl Control {
         .await
     }
 
-    /// The host and when it was enrolled, if it is.
+    /// The host's id and time of enrolment; None when it is not enrolled.
     pub(crate) fn enrolled(&self, host: Host) -> Option<(HostId, UnixMillis)> {
-        let fleet = self.fleet();
-        let view = fleet.host_id(&host).and_then(|id| fleet.host(id))?;
+        let fleet = self.core.fleet();
+        let view = fleet.find_host(&host)?;
         (view.enrolled_at != UnixMillis::NEVER).then_some((view.id, view.enrolled_at))
     }
 
@@ -215,9 +235,9 @@ impl Control {
         self.enrolled(host).map(|(_, at)| at)
     }
 
-    /// A replica that does not know the latest sends nobody away for good.
-    pub(crate) fn refuse_stranger(&self, host: Host) -> Refused {
-        let is_sure = !self.is_behind();
+    /// A replica that is behind may not know of the enrolment, so its refusal is temporary.
+    pub(crate) fn refuse_unenrolled(&self, host: Host) -> Refused {
+        let is_sure = !self.core.is_behind();
         Refused {
             reason: not_enrolled(host),
             permanent: is_sure,

@@ -1,4 +1,4 @@
-//! Why a request was not carried out, by what the caller can do about it.
+//! Why a request failed, by what the caller can do about it.
 
 use model::{Invalid, TaskId};
 use store::StoreError;
@@ -16,38 +16,41 @@ pub enum ControlError {
     ForbiddenToUser(String),
     /// The credentials are missing or wrong.
     #[error("{message}")]
-    Unauthenticated { lacks: Lacks, message: String },
+    Unauthenticated {
+        fault: CredentialFault,
+        message: String,
+    },
     #[error("task {0} does not exist or is no longer kept")]
     NoSuchTask(TaskId),
     /// Something else that was named does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// The agent that would have to answer is not there, or does not answer.
+    /// The agent is not connected, or does not answer.
     #[error("{0}")]
     Away(String),
-    /// The host would not or could not do it, and says why.
+    /// The host refused or failed, and says why.
     #[error("{0}")]
     Declined(String),
     /// It exists already.
     #[error("{0}")]
     Conflict(String),
-    /// Another agent speaks for the host; an operator may change that, or time.
+    /// The host has another agent: an operator can replace it, or it expires.
     #[error("{0}")]
     HostInUse(String),
-    /// The app asks faster than it may; try again after this many milliseconds.
+    /// The app exceeds its rate limit; it may try again after this many milliseconds.
     #[error("app {app} may make {limit} requests per second: try again in {retry_after_ms} ms")]
     TooFast {
         app: String,
         limit: u32,
         retry_after_ms: u64,
     },
-    /// Somebody has guessed too often.
+    /// Too many failed logins.
     #[error("too many failed logins: try again in {} s", retry_after_ms.div_ceil(1000))]
     TooManyTries { retry_after_ms: u64 },
-    /// More is under way than this server takes on; nothing was changed.
+    /// The server is at a limit; nothing was changed.
     #[error("{0}")]
     Busy(String),
-    /// Trying again later may help. Nothing was changed, unless it says otherwise.
+    /// The store failed; a retry may help. Nothing was changed, unless the message says otherwise.
     #[error("{}", unavailable(.0))]
     Unavailable(#[source] StoreError),
 }
@@ -73,10 +76,10 @@ impl From<StoreError> for ControlError {
     }
 }
 
-/// Which part of the credentials is at fault.
+/// Which part of the credentials is missing or wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lacks {
-    /// Nothing was presented.
+pub enum CredentialFault {
+    /// The caller presented none.
     Credentials,
     /// The app is unknown, or its secret is wrong.
     App,

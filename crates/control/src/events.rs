@@ -1,17 +1,21 @@
-//! Reading what happened.
+//! Lists recorded events, and streams changes as they occur.
+
+use std::sync::Arc;
 
 use model::access::{AccessArea, Caller, Permission};
 use model::event::{Event, EventKind};
 use model::{Host, Namespace, ProcessName, UnixMillis};
 use store::{EventPage, StoredEvent};
+use tokio::sync::broadcast;
 
-use crate::{Control, ControlError};
+use crate::core::Core;
+use crate::{Access, ChangeEvent, ControlError};
 
-/// Which events to list. What is None does not filter.
+/// Which events to list. A field that is None does not filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
     pub limit: u32,
-    /// The id of the last event of the page before.
+    /// The id of the last event of the previous page.
     pub before: Option<u64>,
     pub namespaces: Option<Vec<Namespace>>,
     pub name: Option<ProcessName>,
@@ -31,28 +35,40 @@ pub struct EventView {
     pub event: Event,
 }
 
-impl Control {
-    /// Newest first. A caller sees the namespaces that it may see, and is refused when it names another.
-    pub async fn events(
+/// Recorded events, and the live stream of changes.
+#[derive(Debug)]
+pub struct Events {
+    core: Arc<Core>,
+    access: Arc<Access>,
+}
+
+impl Events {
+    pub(crate) fn new(core: &Arc<Core>, access: &Arc<Access>) -> Self {
+        Self {
+            core: core.clone(),
+            access: access.clone(),
+        }
+    }
+
+    /// Subscribes to changes from now on.
+    pub fn watch(&self) -> broadcast::Receiver<Arc<ChangeEvent>> {
+        self.core.watchers.subscribe()
+    }
+
+    /// Newest first, in the namespaces that the caller may see. Naming another one is refused.
+    pub async fn list(
         &self,
         caller: &Caller,
         filter: EventFilter,
     ) -> Result<Vec<EventView>, ControlError> {
-        let namespaces = match filter.namespaces {
-            None => {
-                self.check(caller, Permission::View, AccessArea::Anything)?;
-                caller.visible_namespaces()
-            }
-            Some(asked) => {
-                for namespace in &asked {
-                    self.check(caller, Permission::View, namespace)?;
-                }
-                Some(asked)
-            }
-        };
-        // Hosts that nobody knows have no events.
+        if filter.namespaces.is_none() {
+            self.access
+                .check(caller, Permission::View, AccessArea::Anything)?;
+        }
+        let namespaces = self.access.visible(caller, filter.namespaces)?;
+        // Unknown hosts have no events.
         let hosts = filter.hosts.map(|hosts| {
-            let fleet = self.fleet();
+            let fleet = self.core.fleet();
             hosts
                 .iter()
                 .filter_map(|host| fleet.host_id(host))
@@ -68,20 +84,20 @@ impl Control {
             since: filter.since,
             until: filter.until,
         };
-        let events = self.0.store.events(&page).await?;
-        Ok(self.viewed(events))
+        let events = self.core.store.events(&page).await?;
+        Ok(views(&self.core, events))
     }
+}
 
-    pub(crate) fn viewed(&self, events: Vec<StoredEvent>) -> Vec<EventView> {
-        let fleet = self.fleet();
-        let view = |stored: StoredEvent| {
-            Some(EventView {
-                id: stored.id,
-                // Hosts are never forgotten, so this finds one.
-                host: fleet.host(stored.host)?.host,
-                event: stored.event,
-            })
-        };
-        events.into_iter().filter_map(view).collect()
-    }
+pub(crate) fn views(core: &Core, events: Vec<StoredEvent>) -> Vec<EventView> {
+    let fleet = core.fleet();
+    let view = |stored: StoredEvent| {
+        Some(EventView {
+            id: stored.id,
+            // Hosts are never forgotten, so this finds one.
+            host: fleet.host(stored.host)?.host,
+            event: stored.event,
+        })
+    };
+    events.into_iter().filter_map(view).collect()
 }

@@ -1,40 +1,42 @@
-//! Following other replicas: a hint on the bus says that there is something new in the store. Hints may be lost, so it is
-//! looked for without one, too.
+//! Follows the commits of other replicas: a hint on the bus says that the store has a newer revision. Hints may be lost, so it
+//! also polls.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bus::{Message, Received};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-use crate::{Control, stopped};
+use crate::{Replicas, stopped};
 
-/// How long a replica that hears nothing may show what is old. Whoever reads looks anyway.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long a replica without hints may stay behind. Reads check the head themselves.
+const POLL_EVERY: Duration = Duration::from_secs(1);
 
-pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
-    if control.is_alone() {
+pub(crate) async fn run(replicas: Arc<Replicas>, mut stop: watch::Receiver<bool>) {
+    let core = &replicas.core;
+    if core.is_alone {
         return;
     }
-    let mut hints = control.0.bus.subscribe();
-    let mut look_again = tokio::time::interval(LOOK_AGAIN);
-    look_again.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut hints = core.bus.subscribe();
+    let mut poll = tokio::time::interval(POLL_EVERY);
+    poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let received = tokio::select! {
             received = hints.recv() => Some(received),
-            _ = look_again.tick() => None,
+            _ = poll.tick() => None,
             () = stopped(&mut stop) => return,
         };
         let followed = match received {
             Some(Received::Message(_, Message::Committed(revision)))
-                if revision > control.fleet().revision() =>
+                if revision > core.fleet().revision() =>
             {
-                control.follow().await
+                core.follow().await
             }
             Some(Received::Message(_, Message::Committed(_) | Message::Soft(_))) => Ok(()),
-            // Whatever was missed, the store has it.
+            // The store has what was missed.
             Some(Received::Lagged) | None => {
-                control.settled().await;
+                replicas.catch_up().await;
                 Ok(())
             }
         };

@@ -1,8 +1,8 @@
 //! Jobs: one action on every instance of a scope, in order of priority and in batches.
 //!
-//! A job and its tasks are rows; what is to be done next is a pure function of them (`order`), carried out by a reconciler
-//! (`run`) that takes no input: whatever happened, it looks at the rows again. The operation that does a task is in the same
-//! commit as the row that says so, so a task is begun once, whoever is killed when.
+//! A job and its tasks are rows. The next step is a pure function of them (`order`), executed by a reconciler (`run`) that takes
+//! no input: after every wake-up it reads the rows again. The operation of a task is in the same commit as the task's new
+//! status, so a crash never starts a task twice.
 
 mod create;
 mod instance;
@@ -15,17 +15,19 @@ mod workers;
 pub use create::NewJob;
 pub(crate) use run::run;
 pub use settle::solutions;
-pub(crate) use table::Jobs;
+pub(crate) use table::OpenJobs;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::access::{AccessArea, Caller, Permission};
 use model::job::{JobId, JobRow, JobStatus, JobTaskRow};
 use store::{JobPage, JobSummary};
 
-use crate::{Control, ControlError};
+use crate::core::Core;
+use crate::{Access, ControlError, Operations, Replicas, Templates};
 
-/// The longest that a caller may wait for a job.
+/// The longest time that a caller may wait for a job.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A job with all its tasks, by ordinal.
@@ -42,17 +44,43 @@ impl JobView {
     }
 }
 
-impl Control {
+/// Jobs over many instances.
+#[derive(Debug)]
+pub struct Jobs {
+    core: Arc<Core>,
+    access: Arc<Access>,
+    replicas: Arc<Replicas>,
+    operations: Arc<Operations>,
+    templates: Arc<Templates>,
+}
+
+impl Jobs {
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        access: &Arc<Access>,
+        replicas: &Arc<Replicas>,
+        operations: &Arc<Operations>,
+        templates: &Arc<Templates>,
+    ) -> Self {
+        Self {
+            core: core.clone(),
+            access: access.clone(),
+            replicas: replicas.clone(),
+            operations: operations.clone(),
+            templates: templates.clone(),
+        }
+    }
+
     /// A job as it is now.
-    pub async fn job(&self, caller: &Caller, id: JobId) -> Result<JobView, ControlError> {
-        let open = self.0.jobs.table().open.get(&id).cloned();
+    pub async fn get(&self, caller: &Caller, id: JobId) -> Result<JobView, ControlError> {
+        let open = self.core.jobs.table().open.get(&id).cloned();
         let view = match open {
             Some(job) => JobView {
                 job: job.row,
                 tasks: job.tasks,
             },
             None => {
-                let stored = self.0.store.job(id).await?;
+                let stored = self.core.store.job(id).await?;
                 let stored = stored.ok_or_else(|| no_such_job(id))?;
                 JobView {
                     job: stored.job,
@@ -60,12 +88,13 @@ impl Control {
                 }
             }
         };
-        self.check(caller, Permission::View, view.job.business)?;
+        self.access
+            .check(caller, Permission::View, view.job.business)?;
         Ok(view)
     }
 
-    /// The same, but waits until it is over or has moved on from `n_ended` ended tasks, or the time is over.
-    pub async fn job_moved(
+    /// The same, but waits until the job is over, has more than `n_ended` ended tasks, or for `wait`.
+    pub async fn wait_for_progress(
         &self,
         caller: &Caller,
         id: JobId,
@@ -73,41 +102,42 @@ impl Control {
         wait: Duration,
     ) -> Result<JobView, ControlError> {
         let until = tokio::time::Instant::now() + wait.min(MAX_WAIT);
-        let mut moved = self.0.jobs.moved.subscribe();
+        let mut moved = self.core.jobs.moved.subscribe();
         loop {
             moved.borrow_and_update();
-            // A large job is copied only for an answer.
-            let still = self.0.jobs.table().n_ended(id);
+            // A large job is copied only for the answer.
+            let still = self.core.jobs.table().n_ended(id);
             match still {
                 Some((business, so_far)) if so_far <= n_ended => {
-                    self.check(caller, Permission::View, business)?;
+                    self.access.check(caller, Permission::View, business)?;
                 }
-                Some(_) | None => return self.job(caller, id).await,
+                Some(_) | None => return self.get(caller, id).await,
             }
-            // Running out of time is an answer, too.
+            // A timeout answers with the job as it is.
             match tokio::time::timeout_at(until, moved.changed()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(_)) | Err(_) => return self.job(caller, id).await,
+                Ok(Err(_)) | Err(_) => return self.get(caller, id).await,
             }
         }
     }
 
     /// Newest first; only those of businesses that the caller may see.
-    pub async fn jobs(
+    pub async fn list(
         &self,
         caller: &Caller,
         page: &JobPage,
     ) -> Result<Vec<JobSummary>, ControlError> {
         if let Some(business) = page.business {
-            self.check(caller, Permission::View, business)?;
-            return Ok(self.0.store.jobs(page).await?);
+            self.access.check(caller, Permission::View, business)?;
+            return Ok(self.core.store.jobs(page).await?);
         }
-        self.check(caller, Permission::View, AccessArea::Anything)?;
+        self.access
+            .check(caller, Permission::View, AccessArea::Anything)?;
         let sees = |summary: &JobSummary| caller.may(Permission::View, summary.job.business);
         let (mut jobs, mut page) = (Vec::new(), page.clone());
         let wanted = page.limit as usize;
         while jobs.len() < wanted {
-            let read = self.0.store.jobs(&page).await?;
+            let read = self.core.store.jobs(&page).await?;
             let is_last = read.len() < wanted;
             page.before = read.last().map(|summary| summary.job.id);
             jobs.extend(read.into_iter().filter(sees));

@@ -1,127 +1,97 @@
-//! The mind: what each request means, decided once for every dialect.
+//! Decides what each request means, once for every dialect: registration, operations, tasks, jobs, access.
+//!
+//! # The parts
+//!
+//! [`Control`] gives out the parts: [`Registry`], [`Operations`], [`Jobs`], [`Templates`], [`Topology`], [`Access`],
+//! [`Enrolment`], [`Sessions`], [`Replicas`], [`Events`] and [`Webhooks`]. Each owns its state and its requests. They share the
+//! `core`: the state that commits change, and the only way to change it.
 //!
 //! # The path of a change
 //!
-//! A request is planned against the fleet in memory, committed to the store, folded into the fleet, and only then answered
-//! (`commit`). What agents should know of it waits in their outboxes (`sessions`) until they read it. Results come back
-//! through `report`, are recorded in batches (`recorder`), and only then acknowledged. Nothing here knows HTTP, SQL or
-//! sockets.
+//! A part plans a change against the fleet in memory; the core commits it to the store, folds it into memory, and only then
+//! does the part answer (`commit`). Outboxes tell agents what changed for them (`sessions`). Agents' results are recorded in
+//! batches (`operations/recorder`) and acknowledged only then. Nothing here knows HTTP, SQL or sockets.
 
 mod access;
-mod ask;
+mod answers;
 mod commit;
-mod config_files;
-mod deadlines;
+mod core;
+mod draft;
 mod enrol;
 mod error;
 mod events;
 mod follow;
-mod groups;
-mod held;
 mod jobs;
 mod lock_order;
-mod logs;
-mod moving;
-mod operate;
-mod question;
+mod operations;
 pub mod rate_limit;
-mod recorder;
-mod register;
+mod registry;
 mod replicas;
-mod report;
 mod secrets;
 mod sessions;
 mod snapshot;
-mod task;
-mod tasks;
 mod templates;
 mod topology;
-mod unregister;
 mod watch;
 mod webhooks;
 
-pub use access::{AuditFilter, AuditLines, Credentials, FirstKeys, NewJoinToken, Revoked, Subject};
-pub use ask::{Answer, Asked, Place};
-pub use config_files::FileOnHost;
-pub use enrol::{Certificate, Issued};
-pub use error::{ControlError, Lacks};
-pub use events::{EventFilter, EventView};
-pub use held::{Comparison, HeldView, Wanted};
-pub use jobs::{JobView, NewJob, solutions};
-pub use logs::LogsOf;
-pub use moving::share;
-pub use operate::{Operate, With};
-pub use question::AnswerStream;
-pub use register::{Mode, Registration};
-pub use replicas::ReplicaView;
-pub use sessions::{Refused, Session};
-pub use task::{TargetView, TaskView};
-pub use templates::{NewTemplate, PreviewOf, TemplateView};
-pub use topology::{Apply, Difference, Tally, TopologySource};
-pub use watch::{Figures, Happening};
-pub use webhooks::{Deliveries, Health, MAX_WEBHOOKS};
+pub use access::{
+    Access, AuditFilter, AuditLines, Credentials, FirstKeys, NewJoinToken, RevokedGrants, Subject,
+};
+pub use answers::{HostAnswer, HostLookup, HostSelector, TargetHost};
+pub use enrol::{Certificate, Enrolment, Issued};
+pub use error::{ControlError, CredentialFault};
+pub use events::{EventFilter, EventView, Events};
+pub use jobs::{JobView, Jobs, NewJob, solutions};
+pub use operations::{Operate, OperateSpec, Operations, TargetView, TaskView};
+pub use registry::{Groups, Mode, Registration, Registry, Statuses};
+pub use replicas::{ReplicaView, Replicas};
+pub use sessions::{
+    AnswerStream, Comparison, DesiredState, FileOnHost, HeldView, LogsOf, Refused, Session,
+    Sessions,
+};
+pub use templates::{NewTemplate, PreviewOf, TemplateView, Templates};
+pub use topology::{
+    Apply, BusinessSummary, ChangeCounts, Difference, Overview, Selected, Topology, TopologySource,
+};
+pub use watch::{ChangeEvent, Figures};
+pub use webhooks::{Deliveries, MAX_WEBHOOKS, WebhookHealth, Webhooks};
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bus::{Bus, LocalHub, ReplicaId, Subscription};
 use fleet::Fleet;
-use locks::{ReadGuard, RwLock, WriteGuard};
+use locks::ReadGuard;
 use model::UnixMillis;
 use store::Store;
-use tokio::sync::{Notify, broadcast, mpsc, watch as stop_signal};
+use tokio::sync::{mpsc, watch as stop_signal};
 
-use access::Access;
-use jobs::Jobs;
-use recorder::Record;
-use replicas::Replicas;
-use replicas::barrier::{Barrier, Waiting};
-use replicas::lease::Lease;
-use replicas::route::Routes;
-use sessions::Sessions;
-use tasks::Tasks;
-use watch::Counters;
-use webhooks::Webhooks;
+use crate::core::Core;
+use operations::Record;
+use replicas::barrier::Waiting;
 
-/// How many happenings a slow watcher may fall behind before it misses some.
-const WATCH_BACKLOG: usize = 4096;
-/// How many results and events may wait to be recorded before agents are slowed.
-const RECORD_BACKLOG: usize = 16 * 1024;
-
-/// A handle on the mind; clones share it.
+/// A handle on all parts; clones share them.
 #[derive(Debug, Clone)]
-pub struct Control(Arc<Inner>);
+pub struct Control(Arc<Parts>);
 
 #[derive(Debug)]
-struct Inner {
-    store: Store,
-    bus: Bus,
-    is_alone: bool,
-    replicas: Replicas,
-    barrier: Barrier,
-    lease: Lease,
-    routes: Routes,
-    fleet: RwLock<Fleet, { lock_order::FLEET }>,
-    access: RwLock<Access, { lock_order::ACCESS }>,
-    tasks: Tasks,
-    jobs: Jobs,
-    sessions: Sessions,
-    /// One commit at a time: the store would make them wait for each other anyway.
-    committing: tokio::sync::Mutex<()>,
-    records: mpsc::Sender<Record>,
-    watchers: broadcast::Sender<Arc<Happening>>,
-    counters: Counters,
-    webhooks: Webhooks,
-    source: OnceLock<Arc<dyn TopologySource>>,
-    refreshing: topology::Refreshing,
-    /// Something that vanished from the topology may have stopped.
-    retire: Notify,
-    clock: Clock,
-    /// When this server began to hear of agents.
-    started_at: UnixMillis,
+struct Parts {
+    core: Arc<Core>,
+    access: Arc<Access>,
+    registry: Arc<Registry>,
+    operations: Arc<Operations>,
+    jobs: Arc<Jobs>,
+    templates: Arc<Templates>,
+    topology: Arc<Topology>,
+    enrolment: Arc<Enrolment>,
+    sessions: Arc<Sessions>,
+    replicas: Arc<Replicas>,
+    events: Arc<Events>,
+    webhooks: Arc<Webhooks>,
 }
 
-/// What goes on beside requests. Each part ends when it is told to stop.
+/// The work beside requests. Each task ends when the stop signal says so.
 #[derive(Debug)]
 pub struct Background {
     control: Control,
@@ -131,13 +101,14 @@ pub struct Background {
 }
 
 impl Control {
-    /// Loads everything and is ready to answer; the background work still has to be run. Nobody else writes to this store.
+    /// Loads everything and is ready to answer; the caller still has to run the background work. No other server may use the
+    /// store.
     pub async fn alone(store: Store, clock: Clock) -> Result<(Self, Background), ControlError> {
         let bus = Bus::local(&LocalHub::new(), ReplicaId(1));
         Self::load(store, bus, clock, true).await
     }
 
-    /// The same, as one of several replicas on one store, which meet on the bus.
+    /// The same, as one of several replicas on one store, which talk over the bus.
     pub async fn among_replicas(
         store: Store,
         bus: Bus,
@@ -152,69 +123,106 @@ impl Control {
         clock: Clock,
         is_alone: bool,
     ) -> Result<(Self, Background), ControlError> {
-        // Before anything is read: what is told meanwhile must not be missed.
+        // Before anything is read, so that no message is missed in between.
         let heard = bus.subscribe();
-        let loaded = store.load().await?;
-        let last_job_id = store.last_job_id().await?;
-        let mut fleet = Fleet::new();
-        fleet.apply(loaded.revision, &loaded.changes);
-        for (shard, bytes) in &loaded.status {
-            fleet.restore_shard(*shard, bytes);
-        }
-        let mut access = Access::default();
-        access.apply(&loaded.changes);
-        if !is_alone {
-            fleet.follow_moves();
-        }
-        let (records, incoming) = mpsc::channel(RECORD_BACKLOG);
-        let (barrier, waiting) = Barrier::new();
-        let control = Self(Arc::new(Inner {
-            store,
-            bus,
-            is_alone,
-            replicas: Replicas::default(),
-            barrier,
-            lease: Lease::default(),
-            routes: Routes::default(),
-            fleet: RwLock::ranked(fleet),
-            access: RwLock::ranked(access),
-            tasks: Tasks::default(),
-            jobs: Jobs::new(last_job_id, &loaded.changes),
-            sessions: Sessions::default(),
-            committing: tokio::sync::Mutex::new(()),
-            records,
-            watchers: broadcast::channel(WATCH_BACKLOG).0,
-            counters: Counters::default(),
-            webhooks: Webhooks::default(),
-            source: OnceLock::new(),
-            refreshing: topology::Refreshing::default(),
-            retire: Notify::new(),
-            started_at: (clock.0)(),
-            clock,
+        let core = Core::load(store, bus, clock, is_alone).await?;
+        let access = Arc::new(Access::new(&core));
+        let (replicas, waiting) = Replicas::new(&core);
+        let replicas = Arc::new(replicas);
+        let (operations, records) = Operations::new(&core, &access, &replicas);
+        let operations = Arc::new(operations);
+        let enrolment = Arc::new(Enrolment::new(&core, &access));
+        let sessions = Arc::new(Sessions::new(
+            &core,
+            &access,
+            &enrolment,
+            &replicas,
+            &operations,
+        ));
+        let templates = Arc::new(Templates::new(&core, &access, &sessions));
+        let jobs = Jobs::new(&core, &access, &replicas, &operations, &templates);
+        let control = Self(Arc::new(Parts {
+            registry: Arc::new(Registry::new(&core, &access)),
+            topology: Arc::new(Topology::new(&core, &access, &replicas)),
+            events: Arc::new(Events::new(&core, &access)),
+            webhooks: Arc::new(Webhooks::new(&core, &access)),
+            jobs: Arc::new(jobs),
+            core,
+            access,
+            operations,
+            templates,
+            enrolment,
+            sessions,
+            replicas,
         }));
-        control.0.tasks.table().apply(&loaded.changes);
-        Ok((
-            control.clone(),
-            Background {
-                control,
-                records: incoming,
-                waiting,
-                heard,
-            },
-        ))
+        let background = Background {
+            control: control.clone(),
+            records,
+            waiting,
+            heard,
+        };
+        Ok((control, background))
     }
 
-    /// The picture to answer reads from. Held for the length of one answer, never across an await.
-    pub fn fleet(&self) -> ReadGuard<'_, Fleet> {
-        self.0.fleet.read()
+    /// Apps, users, keys, logins, grants, the audit trail; and the one permission check.
+    pub fn access(&self) -> &Arc<Access> {
+        &self.0.access
     }
 
-    fn now(&self) -> UnixMillis {
-        (self.0.clock.0)()
+    /// Registered processes, hosts and process groups.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.0.registry
     }
 
-    fn fleet_mut(&self) -> WriteGuard<'_, Fleet> {
-        self.0.fleet.write()
+    /// Operations on processes, and their tasks.
+    pub fn operations(&self) -> &Arc<Operations> {
+        &self.0.operations
+    }
+
+    /// Jobs over many instances.
+    pub fn jobs(&self) -> &Arc<Jobs> {
+        &self.0.jobs
+    }
+
+    /// Config templates and the files that they make.
+    pub fn templates(&self) -> &Arc<Templates> {
+        &self.0.templates
+    }
+
+    /// Businesses and their process view.
+    pub fn topology(&self) -> &Arc<Topology> {
+        &self.0.topology
+    }
+
+    /// Which agents may connect.
+    pub fn enrolment(&self) -> &Arc<Enrolment> {
+        &self.0.enrolment
+    }
+
+    /// Connected agents, and live questions to them.
+    pub fn sessions(&self) -> &Arc<Sessions> {
+        &self.0.sessions
+    }
+
+    /// The other servers on the same store.
+    pub fn replicas(&self) -> &Arc<Replicas> {
+        &self.0.replicas
+    }
+
+    /// Recorded events, and the live stream of changes.
+    pub fn events(&self) -> &Arc<Events> {
+        &self.0.events
+    }
+
+    /// Webhooks and their deliveries.
+    pub fn webhooks(&self) -> &Arc<Webhooks> {
+        &self.0.webhooks
+    }
+
+    /// The whole fleet, for tests and the simulation. Product code reads through the parts, which check the caller.
+    #[doc(hidden)]
+    pub fn inspect_fleet(&self) -> ReadGuard<'_, Fleet> {
+        self.0.core.fleet()
     }
 }
 
@@ -227,25 +235,34 @@ impl Background {
             waiting,
             heard,
         } = self;
+        let Parts {
+            core,
+            replicas,
+            sessions,
+            operations,
+            topology,
+            jobs,
+            ..
+        } = &*control.0;
         tokio::join!(
-            replicas::barrier::run(control.clone(), waiting, stop.clone()),
-            replicas::lease::run(control.clone(), stop.clone()),
-            replicas::route::run(control.clone(), stop.clone()),
-            replicas::run(control.clone(), heard, stop.clone()),
-            moving::run(control.clone(), stop.clone()),
-            recorder::run(control.clone(), records, stop.clone()),
-            deadlines::run(control.clone(), stop.clone()),
-            follow::run(control.clone(), stop.clone()),
-            topology::retire(control.clone(), stop.clone()),
-            topology::refresh(control.clone(), stop.clone()),
-            jobs::run(control.clone(), stop.clone()),
-            snapshot::run(control.clone(), stop),
+            replicas::barrier::run(replicas.clone(), waiting, stop.clone()),
+            replicas::lease::run(replicas.clone(), stop.clone()),
+            replicas::route::run(replicas.clone(), stop.clone()),
+            replicas::run(replicas.clone(), heard, stop.clone()),
+            sessions::move_agents(sessions.clone(), stop.clone()),
+            operations::record(operations.clone(), records, stop.clone()),
+            operations::end_overdue(operations.clone(), stop.clone()),
+            follow::run(replicas.clone(), stop.clone()),
+            topology::retire(topology.clone(), stop.clone()),
+            topology::refresh(topology.clone(), stop.clone()),
+            jobs::run(jobs.clone(), stop.clone()),
+            snapshot::run(core.clone(), replicas.clone(), stop),
         );
-        replicas::lease::release(&control).await;
+        replicas.release_lease().await;
     }
 }
 
-/// Resolves when the signal says stop, or when nobody is left to say it.
+/// Resolves when the signal says stop, or when its sender is gone.
 async fn stopped(stop: &mut stop_signal::Receiver<bool>) {
     // An error means that the sender is gone, which is as good as a stop.
     let _ = stop.wait_for(|stop| *stop).await;
@@ -269,6 +286,10 @@ impl Clock {
     /// Any other, for tests that cannot wait.
     pub fn new(read: impl Fn() -> UnixMillis + Send + Sync + 'static) -> Self {
         Self(Arc::new(read))
+    }
+
+    fn now(&self) -> UnixMillis {
+        (self.0)()
     }
 }
 

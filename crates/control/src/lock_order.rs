@@ -3,15 +3,15 @@
 //! A commit is folded in under the locks of everything that it changes, from [`FLEET`] to [`TASKS`]; a reader that combines
 //! two of them holds both. So a commit is seen whole or not at all.
 
-/// Messages about hosts go to the other replicas in the order of their numbers.
-pub(crate) const TELLING: u8 = 1;
+/// Messages about hosts are sent to the other replicas in the order of their sequence numbers.
+pub(crate) const PUBLISHING: u8 = 1;
 pub(crate) const FLEET: u8 = 2;
-pub(crate) const ACCESS: u8 = 3;
+pub(crate) const ACCOUNTS: u8 = 3;
 pub(crate) const JOBS: u8 = 4;
 pub(crate) const TASKS: u8 = 5;
 /// The outcomes of one task.
 pub(crate) const OUTCOMES: u8 = 6;
 pub(crate) const PEERS: u8 = 7;
 pub(crate) const SESSIONS: u8 = 8;
-/// What one agent is to be sent.
+/// The outbox of one agent.
 pub(crate) const OUTBOX: u8 = 9;

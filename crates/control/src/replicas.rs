@@ -1,126 +1,140 @@
-//! Many servers as one: who else is there, who holds which agent, and what their processes are doing.
+//! Several servers on one store: which replicas exist, which of them holds which agent, and the statuses of their processes.
 //!
 //! # The path of a status
 //!
 //! An agent reports to the replica that holds it. What moved is a set of processes; every tenth of a second their statuses
-//! are published, host by host, each block with a number (`tell`). The others fold them into their fleets (`hear`). A number
-//! that is missing, or a digest that names another one, shows that something was lost: it is asked for again.
+//! are published, host by host, each block with a sequence number (`publish`). The others fold them into their fleets
+//! (`receive`). A gap in the numbers, or a digest with another number, shows a loss: the receiver requests the host again.
 //!
 //! # The path of an operation
 //!
-//! It is a commit like any other. Every replica follows the commits, and the one that holds the agent dispatches what it
-//! finds there. So nothing is routed but live questions, whose answers go nowhere else (`route`).
+//! It is a commit like any other. Every replica follows the commits, and the one that holds the agent dispatches the operation.
+//! Only live questions are routed (`route`).
 //!
-//! Nothing here is needed to be right, only to be quick: truth is in the store.
+//! Correctness never depends on these messages, only latency: the truth is in the store.
 
 pub(crate) mod barrier;
-mod hear;
 pub(crate) mod lease;
+mod message;
 mod peers;
+mod publish;
+mod receive;
 pub(crate) mod route;
-mod tell;
-mod word;
 
-pub(crate) use hear::run;
+pub(crate) use receive::run;
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bus::ReplicaId;
 use locks::{Mutex, MutexGuard};
 use model::change::HostId;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
-use crate::{Control, lock_order};
+use crate::core::Core;
+use crate::lock_order;
+use barrier::Waiting;
+use lease::Lease;
 use peers::Peers;
+use route::Routes;
 
-/// How long a replica that begins waits for the others to say whom they hold.
-const ACQUAINTED_WITHIN: Duration = Duration::from_millis(1500);
+/// How long a starting replica waits for the digests of the others.
+const PEERS_WITHIN: Duration = Duration::from_millis(1500);
 
-/// What is known of the others.
-#[derive(Debug, Default)]
-pub(crate) struct Replicas {
+/// The other servers on the same store.
+#[derive(Debug)]
+pub struct Replicas {
+    pub(crate) core: Arc<Core>,
     peers: Mutex<Peers, { lock_order::PEERS }>,
-    /// One at a time, so that of two statuses of a process the later one is told last.
-    telling: Mutex<(), { lock_order::TELLING }>,
+    /// One at a time, so that of two statuses of a process the later one is sent last.
+    publishing: Mutex<(), { lock_order::PUBLISHING }>,
     address: OnceLock<String>,
     is_draining: AtomicBool,
     is_cut_off: AtomicBool,
-    /// Messages of others were lost: with the next sign of life they are asked whom they hold.
-    missed_some: AtomicBool,
-    /// There was another replica once, and none is heard now.
-    lost_company: AtomicBool,
-    /// How often it was looked for others in vain while the store was there.
-    beats_without: AtomicU32,
-    /// What happened since is no longer in the store.
-    is_too_old: watch::Sender<bool>,
-    /// Some other replica has said whom it holds.
-    is_acquainted: watch::Sender<bool>,
+    /// Messages of others were lost: the next beat asks for their digests.
+    missed_messages: AtomicBool,
+    /// There were other replicas, and all are silent now.
+    lost_all_peers: AtomicBool,
+    /// Heartbeats without any peer while the store was reachable.
+    heartbeats_alone: AtomicU32,
+    /// Another replica has sent its digest.
+    knows_peers: watch::Sender<bool>,
+    barrier: mpsc::Sender<Waiting>,
+    lease: Lease,
+    routes: Routes,
 }
 
-/// A replica as this one knows it.
+/// A replica, as far as this one knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaView {
     pub id: ReplicaId,
-    /// Where its API is; empty where nobody said so.
+    /// The address of its API; empty if not configured.
     pub address: String,
     pub is_this: bool,
     pub n_agents: usize,
-    /// Asks its agents to go elsewhere, and takes none.
+    /// Asks its agents to move, and accepts none.
     pub is_draining: bool,
     /// Does the background work.
     pub leads: bool,
 }
 
 impl Replicas {
-    fn peers(&self) -> MutexGuard<'_, Peers> {
-        self.peers.lock()
+    pub(crate) fn new(core: &Arc<Core>) -> (Self, mpsc::Receiver<Waiting>) {
+        let (barrier, waiting) = mpsc::channel(barrier::AT_A_TIME);
+        let replicas = Self {
+            core: core.clone(),
+            peers: Mutex::default(),
+            publishing: Mutex::default(),
+            address: OnceLock::new(),
+            is_draining: AtomicBool::new(false),
+            is_cut_off: AtomicBool::new(false),
+            missed_messages: AtomicBool::new(false),
+            lost_all_peers: AtomicBool::new(false),
+            heartbeats_alone: AtomicU32::new(0),
+            knows_peers: watch::Sender::new(false),
+            barrier,
+            lease: Lease::default(),
+            routes: Routes::default(),
+        };
+        (replicas, waiting)
     }
 
-    /// This replica was away for so long that only a new start helps.
-    pub(crate) fn fall_behind(&self) {
-        self.is_too_old.send_replace(true);
+    fn peers(&self) -> MutexGuard<'_, Peers> {
+        self.peers.lock()
     }
 
     /// The replica that holds an agent, if another one does.
     pub(crate) fn holder(&self, host: HostId) -> Option<ReplicaId> {
         self.peers().holder(host)
     }
-}
 
-impl Control {
-    /// Whether there is no other replica, and never will be.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.0.is_alone
-    }
-
-    /// Says where the API of this replica is, for whoever lists the replicas.
-    pub fn introduce(&self, address: String) {
-        // Said once: a server does not move.
-        let _said_before = self.0.replicas.address.set(address);
+    /// Sets the address of this replica's API, for the list of replicas.
+    pub fn set_address(&self, address: String) {
+        // Set once, at the start; a second call changes nothing.
+        let _ = self.address.set(address);
     }
 
     fn address(&self) -> String {
-        self.0.replicas.address.get().cloned().unwrap_or_default()
+        self.address.get().cloned().unwrap_or_default()
     }
 
-    /// Whether messages to other replicas go the fast way; a server alone has none to send.
+    /// Whether the bus is connected; a server alone needs none.
     pub fn is_bus_up(&self) -> bool {
-        self.is_alone() || self.0.bus.is_up()
+        self.core.is_alone || self.core.bus.is_up()
     }
 
-    /// This replica first, then the others that were heard of lately, by id.
-    pub fn replicas(&self) -> Vec<ReplicaView> {
+    /// This replica first, then the live others, by id.
+    pub fn list(&self) -> Vec<ReplicaView> {
         let this = ReplicaView {
-            id: self.0.bus.replica(),
+            id: self.core.bus.replica(),
             address: self.address(),
             is_this: true,
-            n_agents: self.0.sessions.len(),
+            n_agents: self.core.outboxes.len(),
             is_draining: self.is_draining(),
             leads: self.leads(),
         };
-        let peers = self.0.replicas.peers();
+        let peers = self.peers();
         let others = peers.replicas().map(|(id, peer)| ReplicaView {
             id,
             address: peer.address.clone(),
@@ -134,40 +148,35 @@ impl Control {
         [this].into_iter().chain(others).collect()
     }
 
-    /// Waits until another replica has said whom it holds, or has had the time to.
-    pub async fn acquainted(&self) {
-        if self.is_alone() {
+    /// Waits until another replica has sent its digest, or has had the time to.
+    pub async fn wait_for_peers(&self) {
+        if self.core.is_alone {
             return;
         }
-        let mut is_acquainted = self.0.replicas.is_acquainted.subscribe();
-        let heard = is_acquainted.wait_for(|is_acquainted| *is_acquainted);
-        // Nobody may be there.
-        let _ = tokio::time::timeout(ACQUAINTED_WITHIN, heard).await;
+        let mut knows_peers = self.knows_peers.subscribe();
+        let heard = knows_peers.wait_for(|knows_peers| *knows_peers);
+        // A timeout means that there is no other replica.
+        let _ = tokio::time::timeout(PEERS_WITHIN, heard).await;
     }
 
-    /// Resolves when this replica was away for so long that it can only load everything anew, by starting again.
-    pub async fn fallen_behind(&self) {
-        let mut is_too_old = self.0.replicas.is_too_old.subscribe();
-        // The sender lives as long as this does.
-        let _ = is_too_old.wait_for(|is_too_old| *is_too_old).await;
+    /// Resolves when this replica was away for so long that only a restart, which loads everything, helps.
+    pub async fn wait_until_too_old(&self) {
+        self.core.store_link.too_old().await;
     }
 
-    /// Whether agents should go elsewhere.
+    /// Whether agents should connect to other replicas.
     pub fn is_draining(&self) -> bool {
-        self.0.replicas.is_draining.load(Ordering::SeqCst)
+        self.is_draining.load(Ordering::SeqCst)
     }
 
-    /// The others are told at once.
+    /// Publishes the change at once.
     pub fn set_draining(&self, is_draining: bool) {
-        self.0
-            .replicas
-            .is_draining
-            .store(is_draining, Ordering::SeqCst);
-        self.tell_beat(false);
+        self.is_draining.store(is_draining, Ordering::SeqCst);
+        self.publish_heartbeat(false);
     }
 
-    /// Whether neither the store nor any other replica can be reached: agents are better off elsewhere.
+    /// Whether neither the store nor any other replica is reachable: agents should connect elsewhere.
     pub fn is_cut_off(&self) -> bool {
-        self.0.replicas.is_cut_off.load(Ordering::SeqCst)
+        self.is_cut_off.load(Ordering::SeqCst)
     }
 }

@@ -1,4 +1,4 @@
-//! Making secrets, hashing them, and comparing them without telling how close a guess was.
+//! Generates, hashes and compares secrets. Comparing takes constant time.
 
 use std::num::NonZeroU32;
 
@@ -72,7 +72,7 @@ pub(crate) fn hash_password(password: &str) -> SecretHash {
     }
 }
 
-/// Whether this is the secret that was hashed. Takes as long for a near miss as for a far one.
+/// Whether this is the hashed secret. Takes constant time.
 pub(crate) fn verify(hash: &SecretHash, secret: &str) -> bool {
     match hash.scheme {
         HashScheme::Sha256 => equal(&salted(&hash.salt, secret), &hash.hash),
@@ -100,7 +100,7 @@ fn salted(salt: &[u8], secret: &str) -> [u8; HASH_LEN] {
         .expect("SHA-256 has 32 bytes")
 }
 
-/// Compares tags of both under a key that nobody knows, so that timing says nothing about the bytes.
+/// Compares HMACs of both under a random key, so that timing says nothing about the bytes.
 fn equal(a: &[u8], b: &[u8]) -> bool {
     let key = hmac::Key::new(hmac::HMAC_SHA256, &random::<HASH_LEN>());
     hmac::verify(&key, a, hmac::sign(&key, b).as_ref()).is_ok()
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_secret_is_never_stored_alike() {
+    fn hashes_of_the_same_secret_differ() {
         assert_ne!(hash_secret("x"), hash_secret("x"));
         assert_ne!(new_secret(), new_secret());
     }

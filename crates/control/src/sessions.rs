@@ -1,52 +1,64 @@
-//! Connected agents. Each has an outbox of what it should hear; nothing in it grows with how slowly an agent reads.
-//!
-//! The outbox holds no frames, only what to look at again: which processes changed, which operations wait, what to
-//! acknowledge. Frames are made when the connection can take them, from what is true by then.
+//! Connected agents: who is connected, what they are sent, what they report, and live questions to them.
 
 mod behind;
+mod config_files;
+mod held;
 mod leaving;
+mod logs;
+mod moving;
+mod outbox;
+mod question;
+mod report;
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+pub use config_files::FileOnHost;
+pub use held::{Comparison, DesiredState, HeldView};
+pub use logs::LogsOf;
+pub(crate) use moving::run as move_agents;
+pub(crate) use outbox::{Outbox, Outboxes};
+pub use question::AnswerStream;
+pub(crate) use question::{AnswerChunk, LocalAnswer};
+
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use fleet::{AgentInfo, Fleet, Link, Row};
-use locks::{Mutex, MutexGuard, RwLock};
-use model::change::{Changes, HostId, NameId};
+use model::change::{HostId, NameId};
 use model::{Host, Namespace, OpId, UnixMillis, digest};
-use tokio::sync::Notify;
-use tokio::time::Instant;
 use wire::down::{GroupSet, NameRef};
-use wire::{Ack, Bye, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Move, Welcome};
+use wire::{Ack, Command, Desired, DesiredProcess, Down, FRAME_BUDGET, Hello, Welcome};
 
-use crate::config_files::Room;
-use crate::question::Questions;
-use crate::tasks::Tasks;
-use crate::{Control, Happening, lock_order};
+use crate::core::Core;
+use crate::operations::Tasks;
+use crate::{Access, ChangeEvent, Enrolment, Operations, Replicas};
+use outbox::ChangedProcesses;
 
-/// More changed processes than this, and the whole list is sent instead.
-const MAX_CHANGED_NAMES: usize = 1000;
-/// How many commands are made into frames at a time.
+/// How many commands become frames at a time.
 const COMMANDS_AT_A_TIME: usize = 64;
 
-#[derive(Debug, Default)]
-pub(crate) struct Sessions {
-    by_host: RwLock<HashMap<HostId, Arc<Outbox>>, { lock_order::SESSIONS }>,
+/// Connected agents.
+#[derive(Debug)]
+pub struct Sessions {
+    core: Arc<Core>,
+    access: Arc<Access>,
+    enrolment: Arc<Enrolment>,
+    replicas: Arc<Replicas>,
+    operations: Arc<Operations>,
 }
 
-/// An agent that may not connect, and why.
+/// Why an agent may not connect, or must disconnect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Refused {
     pub reason: String,
-    /// Trying again is of no use before somebody changes something.
+    /// A retry is useless until an operator changes something.
     pub permanent: bool,
-    /// The agent's certificate is of no use any more: it has to join again.
+    /// The agent's certificate is invalid: it has to join again.
     pub rejoin: bool,
 }
 
 impl Refused {
-    /// Another time, or at another replica, it may be different.
+    /// A retry, or another replica, may accept it.
     pub fn for_now(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
@@ -56,179 +68,34 @@ impl Refused {
     }
 }
 
-/// One connected agent. Dropping it says that the agent is gone.
+/// One connected agent. Dropping it marks the agent as disconnected.
 #[derive(Debug)]
 pub struct Session {
-    pub(crate) control: Control,
-    pub(crate) host: HostId,
-    pub(crate) address: Host,
-    pub(crate) outbox: Arc<Outbox>,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Outbox {
-    waiting: Mutex<Waiting, { lock_order::OUTBOX }>,
-    pub(crate) questions: Questions,
-    pub(crate) files: Room,
-    notify: Notify,
-    /// The number of the connection, as other replicas know it.
-    session: AtomicU64,
-    /// When its host was enrolled: an agent that enrols later takes its place. None where this replica was behind and may
-    /// not know of the enrolment that the agent's certificate is from.
-    enrolled_at: Option<UnixMillis>,
-    asked_to_move: Mutex<Option<Instant>>,
-    /// This replica may know less than the agent: it is told nothing that it should hold, or do.
-    is_behind: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct Waiting {
-    welcome: Option<Welcome>,
-    desired: Changed,
-    /// Namespaces whose process groups changed.
-    groups: BTreeSet<Namespace>,
-    commands: VecDeque<OpId>,
-    results: Vec<OpId>,
-    events_through: u64,
-    /// A heartbeat wants an answer, even an empty one.
-    heartbeat: bool,
-    move_away: Option<Move>,
-    bye: Option<Bye>,
-}
-
-/// Which processes the agent should hear of again.
-#[derive(Debug, Default)]
-enum Changed {
-    #[default]
-    None,
-    Names(HashSet<NameId>),
-    All,
-}
-
-impl Outbox {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock()
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Waiting)) {
-        change(&mut self.waiting());
-        self.notify.notify_one();
-    }
-
-    pub(crate) fn acknowledge(&self, results: &[OpId], events_through: u64) {
-        self.change(|waiting| {
-            waiting.results.extend(results);
-            waiting.events_through = waiting.events_through.max(events_through);
-        });
-    }
-
-    /// There may be something new to say.
-    pub(crate) fn wake(&self) {
-        self.notify.notify_one();
-    }
-
-    pub(crate) fn answer_heartbeat(&self) {
-        self.change(|waiting| waiting.heartbeat = true);
-    }
+    sessions: Arc<Sessions>,
+    host: HostId,
+    address: Host,
+    outbox: Arc<Outbox>,
 }
 
 impl Sessions {
-    pub(crate) fn outbox(&self, host: HostId) -> Option<Arc<Outbox>> {
-        self.by_host.read().get(&host).cloned()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        let by_host = self.by_host.read();
-        by_host.len()
-    }
-
-    /// The agent has made this connection to another replica: an older one here is told to go.
-    pub(crate) fn evict(&self, host: HostId, session: u64) {
-        let mut by_host = self.by_host.write();
-        let is_older = |outbox: &Arc<Outbox>| outbox.session.load(Ordering::SeqCst) < session;
-        if by_host.get(&host).is_some_and(is_older)
-            && let Some(older) = by_host.remove(&host)
-        {
-            older.replaced();
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        access: &Arc<Access>,
+        enrolment: &Arc<Enrolment>,
+        replicas: &Arc<Replicas>,
+        operations: &Arc<Operations>,
+    ) -> Self {
+        Self {
+            core: core.clone(),
+            access: access.clone(),
+            enrolment: enrolment.clone(),
+            replicas: replicas.clone(),
+            operations: operations.clone(),
         }
     }
 
-    /// Puts the newest connection in; an older one of the same host is told to go.
-    fn insert(&self, host: HostId, outbox: Arc<Outbox>) {
-        let mut by_host = self.by_host.write();
-        if let Some(older) = by_host.insert(host, outbox) {
-            older.replaced();
-        }
-    }
-
-    /// Takes this connection out; false when the host has another one by now.
-    fn remove(&self, host: HostId, outbox: &Arc<Outbox>) -> bool {
-        let mut by_host = self.by_host.write();
-        let current = by_host.get(&host);
-        let is_last = current.is_none_or(|current| Arc::ptr_eq(current, outbox));
-        if is_last {
-            by_host.remove(&host);
-        }
-        is_last
-    }
-
-    pub(crate) fn desire(&self, changed: &[(HostId, NameId)]) {
-        for (host, name) in changed {
-            let Some(outbox) = self.outbox(*host) else {
-                continue;
-            };
-            outbox.change(|waiting| match &mut waiting.desired {
-                Changed::All => {}
-                Changed::None => waiting.desired = Changed::Names(HashSet::from([*name])),
-                Changed::Names(names) if names.len() >= MAX_CHANGED_NAMES => {
-                    waiting.desired = Changed::All
-                }
-                Changed::Names(names) => drop(names.insert(*name)),
-            });
-        }
-    }
-
-    /// Lets agents know of process groups that changed.
-    pub(crate) fn regroup(&self, changes: &Changes) {
-        for row in &changes.groups {
-            if let Some(outbox) = self.outbox(row.host) {
-                outbox.change(|waiting| {
-                    waiting.groups.insert(row.namespace.clone());
-                });
-            }
-        }
-    }
-
-    /// Lets agents know of operations that were just committed.
-    pub(crate) fn dispatch(&self, changes: &Changes) {
-        let ended: HashSet<OpId> = changes.outcomes.iter().map(|row| row.op_id).collect();
-        for target in changes
-            .targets
-            .iter()
-            .filter(|target| !ended.contains(&target.op_id))
-        {
-            if let Some(outbox) = target.host.and_then(|host| self.outbox(host)) {
-                outbox.change(|waiting| waiting.commands.push_back(target.op_id));
-            }
-        }
-    }
-
-    /// Asks every agent to go elsewhere, for a server that is about to stop.
-    pub(crate) fn say_bye(&self, reason: &str) {
-        for outbox in self.by_host.read().values() {
-            let bye = Bye {
-                reason: reason.to_owned(),
-                permanent: false,
-                rejoin: false,
-            };
-            outbox.change(|waiting| waiting.bye = Some(bye));
-        }
-    }
-}
-
-impl Control {
-    /// Takes in an agent whose certificate names `certified`.
-    pub fn attach(&self, certified: Host, hello: &Hello) -> Result<Session, Refused> {
+    /// Accepts an agent whose certificate is for `certified`.
+    pub fn attach(self: &Arc<Self>, certified: Host, hello: &Hello) -> Result<Session, Refused> {
         let refuse = |reason: String| Refused {
             reason,
             permanent: true,
@@ -247,67 +114,70 @@ impl Control {
                 "the certificate is for host {certified}, not {claimed}"
             )));
         }
-        let at = self.now();
+        let at = self.core.now();
         let (host, enrolled_at) = self
+            .enrolment
             .enrolled(certified)
-            .ok_or_else(|| self.refuse_stranger(certified))?;
+            .ok_or_else(|| self.enrolment.refuse_unenrolled(certified))?;
         let outbox = Arc::new(Outbox {
-            enrolled_at: (!self.is_behind()).then_some(enrolled_at),
+            enrolled_at: (!self.core.is_behind()).then_some(enrolled_at),
             ..Outbox::default()
         });
         outbox.session.store(hello.session, Ordering::SeqCst);
-        outbox.is_behind.store(self.is_behind(), Ordering::SeqCst);
-        outbox.waiting().welcome = Some(Welcome {
+        outbox
+            .is_behind
+            .store(self.core.is_behind(), Ordering::SeqCst);
+        outbox.pending().welcome = Some(Welcome {
             version,
             server_time_ms: at.0,
             server_version: env!("CARGO_PKG_VERSION").to_owned(),
         });
-        // In this order: from the first line on, new changes reach the outbox; only then is it looked up what the agent
-        // has missed. A connection that this one replaces can no longer say that the agent is gone.
-        self.0.sessions.insert(host, outbox.clone());
+        // Insert first, so that new changes reach the outbox; then look up what the agent has missed. From here on the
+        // connection that this one replaces cannot mark the agent as disconnected.
+        self.core.outboxes.insert(host, outbox.clone());
         let (in_step, groups) = {
-            let mut fleet = self.fleet_mut();
-            // A commit that is folded in from here on finds the outbox itself.
+            let mut fleet = self.core.fleet_mut();
+            // Later commits find the outbox themselves.
             if let Some(view) = fleet.host(host) {
-                outbox.dismiss(certified, view.enrolled_at);
+                outbox.disconnect_if_revoked(certified, view.enrolled_at);
             }
             fleet.set_agent_info(host, info_of(hello));
             fleet.set_link(host, Link::Up { since: at });
-            // Of every namespace that has a process here, also those without groups: they may have had some before.
+            // Also namespaces without groups: they may have had some before.
             let named = fleet.processes_of(host).map(|row| &row.name().namespace);
             let grouped = fleet.groups_of(host).map(|(namespace, _)| namespace);
             let groups: BTreeSet<Namespace> = named.chain(grouped).cloned().collect();
             (held_digest(&fleet, host) == hello.held_digest, groups)
         };
-        let session = self.tell_attached(host, hello.session);
+        let session = self.replicas.publish_attached(host, hello.session);
         outbox.session.store(session, Ordering::SeqCst);
-        // What was under way is asked again, oldest first. An agent that has seen an operation before knows its id.
-        let open = self.0.tasks.open_on(host);
-        outbox.change(|waiting| {
+        // Open operations are sent again, oldest first. The agent recognises those that it has by their ids.
+        let open = self.core.tasks.open_on(host);
+        outbox.change(|pending| {
             if !in_step {
-                waiting.desired = Changed::All;
+                pending.desired = ChangedProcesses::All;
             }
-            waiting.groups.extend(groups);
+            pending.groups.extend(groups);
             let commands: BTreeSet<OpId> =
-                open.into_iter().chain(waiting.commands.drain(..)).collect();
-            waiting.commands = commands.into_iter().collect();
+                open.into_iter().chain(pending.commands.drain(..)).collect();
+            pending.commands = commands.into_iter().collect();
         });
-        self.tell(Happening::Agent {
+        self.core.watchers.send(ChangeEvent::Agent {
             host: certified,
             up: true,
             at,
         });
         Ok(Session {
-            control: self.clone(),
+            sessions: self.clone(),
             host,
             address: certified,
             outbox,
         })
     }
 
-    /// Asks every agent to reconnect elsewhere; their connections then end.
-    pub fn say_bye(&self, reason: &str) {
-        self.0.sessions.say_bye(reason);
+    /// Asks every agent to reconnect elsewhere, and ends its connection.
+    pub fn disconnect_all(&self, reason: &str) {
+        self.core.outboxes.disconnect_all(reason);
     }
 }
 
@@ -316,7 +186,7 @@ impl Session {
         self.address
     }
 
-    /// The next frames for the agent; waits until there are any. A [`Bye`] is the last.
+    /// The next frames for the agent; waits until there are any. A `Bye` is the last.
     pub async fn next(&self) -> Vec<Down> {
         loop {
             let frames = self.frames();
@@ -331,14 +201,14 @@ impl Session {
     }
 
     fn frames(&self) -> Vec<Down> {
-        let mut waiting = std::mem::take(&mut *self.outbox.waiting());
+        let mut pending = std::mem::take(&mut *self.outbox.pending());
         if self.is_behind() {
-            self.keep_for_later(&mut waiting);
+            self.keep_for_later(&mut pending);
         }
-        // Commands wait their turn; the rest is taken whole.
-        let rest = waiting
+        // Commands are taken a few at a time; everything else at once.
+        let rest = pending
             .commands
-            .split_off(waiting.commands.len().min(COMMANDS_AT_A_TIME));
+            .split_off(pending.commands.len().min(COMMANDS_AT_A_TIME));
         if !rest.is_empty() {
             self.outbox.change(|now| {
                 let newer = std::mem::replace(&mut now.commands, rest);
@@ -346,29 +216,31 @@ impl Session {
             });
         }
         let mut frames = Vec::new();
-        frames.extend(waiting.welcome.map(Down::from));
-        if waiting.heartbeat || !waiting.results.is_empty() || waiting.events_through > 0 {
-            let results = waiting.results.into_iter().map(Into::into).collect();
+        frames.extend(pending.welcome.map(Down::from));
+        if pending.heartbeat || !pending.results.is_empty() || pending.events_through > 0 {
+            let results = pending.results.into_iter().map(Into::into).collect();
             frames.push(
                 Ack {
                     results,
-                    events_through: waiting.events_through,
+                    events_through: pending.events_through,
                 }
                 .into(),
             );
         }
         {
-            let fleet = self.control.fleet();
-            match waiting.desired {
-                Changed::None => {}
-                Changed::Names(names) => frames.extend(some_processes(&fleet, self.host, names)),
-                Changed::All => frames.extend(every_process(&fleet, self.host)),
+            let fleet = self.sessions.core.fleet();
+            match pending.desired {
+                ChangedProcesses::None => {}
+                ChangedProcesses::Names(names) => {
+                    frames.extend(some_processes(&fleet, self.host, names))
+                }
+                ChangedProcesses::All => frames.extend(every_process(&fleet, self.host)),
             }
-            if !waiting.groups.is_empty() {
+            if !pending.groups.is_empty() {
                 let set = |namespace: &Namespace| {
                     GroupSet::new(namespace, fleet.groups(self.host, namespace))
                 };
-                let groups = waiting.groups.iter().map(set).collect();
+                let groups = pending.groups.iter().map(set).collect();
                 frames.push(
                     Desired {
                         groups,
@@ -378,15 +250,15 @@ impl Session {
                 );
             }
         }
-        let now = self.control.now();
-        let commands = waiting
+        let now = self.sessions.core.now();
+        let commands = pending
             .commands
             .into_iter()
-            .filter_map(|op| command(&self.control.0.tasks, op, now));
+            .filter_map(|op| command(&self.sessions.core.tasks, op, now));
         frames.extend(commands.map(Down::from));
         frames.extend(self.outbox.questions.frames());
-        frames.extend(waiting.move_away.map(Down::from));
-        frames.extend(waiting.bye.map(Down::from));
+        frames.extend(pending.move_away.map(Down::from));
+        frames.extend(pending.bye.map(Down::from));
         frames
     }
 }
@@ -394,12 +266,12 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.outbox.questions.close();
-        self.outbox.files.close();
-        if self.control.0.sessions.remove(self.host, &self.outbox) {
-            // It may be at another replica by now: then neither is news.
+        self.outbox.file_slots.close();
+        if self.sessions.core.outboxes.remove(self.host, &self.outbox) {
+            // Both do nothing if another replica holds the agent by now.
             let session = self.outbox.session.load(Ordering::SeqCst);
-            self.control.tell_detached(self.host, session);
-            self.control.show_gone(self.host);
+            self.sessions.replicas.publish_detached(self.host, session);
+            self.sessions.replicas.mark_disconnected(self.host);
         }
     }
 }
@@ -461,7 +333,7 @@ fn every_process(fleet: &Fleet, host: HostId) -> Vec<Down> {
     )
 }
 
-/// As many frames as it takes to keep each within its budget; a full list has at least one.
+/// Splits processes into frames within the budget; a full list has at least one frame.
 fn split(processes: Vec<DesiredProcess>, full: bool) -> Vec<Down> {
     let mut frames: Vec<Desired> = Vec::new();
     let mut room = 0;
@@ -493,7 +365,7 @@ fn split(processes: Vec<DesiredProcess>, full: bool) -> Vec<Down> {
     frames.into_iter().map(Down::from).collect()
 }
 
-/// None when the target has ended meanwhile.
+/// None when the target has ended.
 fn command(tasks: &Tasks, op: OpId, now: UnixMillis) -> Option<Command> {
     let task = tasks.get(op.task)?;
     if task.outcome(op).is_some() {

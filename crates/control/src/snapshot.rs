@@ -1,33 +1,35 @@
-//! Soft state to disk now and then, so that a restart does not show blanks; and old tasks, events and jobs out of the store.
+//! Saves statuses every few seconds, so that a restart does not show blanks, and purges old tasks, events and jobs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::{Control, stopped};
+use crate::core::Core;
+use crate::{Replicas, stopped};
 
-/// How often statuses that moved are saved.
+/// How often changed statuses are saved.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
 /// How many shards are encoded and saved at a time, so that neither reports nor commits wait for long.
 const SHARDS_AT_A_TIME: usize = 32;
-/// Of shards where only figures moved, this many go with each save: agents tell figures again by themselves.
+/// Of shards where only figures changed, each save takes this many: agents report figures again anyway.
 const STALE_SHARDS: usize = 8;
-/// How many saves there are between two that also note when each agent was last heard: half a minute.
+/// Every so many saves, i.e. every half minute, the time of each agent's last contact is saved, too.
 const SAVES_PER_LINKS: u32 = 6;
-/// How many saves there are between two purges: about one an hour.
+/// Every so many saves, i.e. about once an hour, old rows are purged.
 const SAVES_PER_PURGE: u32 = 720;
-/// How long tasks stay readable after they were made. Callers are promised a day.
+/// How long tasks stay readable after their creation. Callers are promised a day.
 const KEEP_TASKS_MS: i64 = 2 * 24 * 3600 * 1000;
-/// How long events stay readable, and webhooks may be away before they miss some.
+/// How long events stay readable, and a webhook's receiver may be down before it misses some.
 const KEEP_EVENTS_MS: i64 = 30 * 24 * 3600 * 1000;
-/// How long jobs stay readable after they began.
+/// How long jobs stay readable after their start.
 const KEEP_JOBS_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How many commits stay in the log, for replicas that were disconnected from the store.
 const KEEP_LOG: u64 = 100_000;
 /// How many commits stay in the log of a server without other replicas.
 const KEEP_LOG_ALONE: u64 = 1_000;
 
-pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(core: Arc<Core>, replicas: Arc<Replicas>, mut stop: watch::Receiver<bool>) {
     let mut saves = 0_u32;
     loop {
         let last = tokio::select! {
@@ -35,14 +37,14 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
             () = stopped(&mut stop) => true,
         };
         saves += 1;
-        if !control.leads() {
+        if !replicas.leads() {
             if last {
                 return;
             }
             continue;
         }
         let with_links = last || saves.is_multiple_of(SAVES_PER_LINKS);
-        if let Err(error) = control.save_soft_state(with_links).await {
+        if let Err(error) = core.save_soft_state(with_links).await {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
                 "statuses were not saved; trying again"
@@ -52,7 +54,7 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
             return;
         }
         if saves.is_multiple_of(SAVES_PER_PURGE)
-            && let Err(error) = control.purge().await
+            && let Err(error) = core.purge().await
         {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
@@ -62,7 +64,7 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
     }
 }
 
-impl Control {
+impl Core {
     async fn save_soft_state(&self, with_links: bool) -> Result<(), store::StoreError> {
         let moved = self.fleet_mut().take_links_moved();
         if with_links || moved {
@@ -95,27 +97,24 @@ impl Control {
     async fn save_shards(&self, shards: Vec<(u32, Vec<u8>)>) -> Result<(), store::StoreError> {
         match shards.is_empty() {
             true => Ok(()),
-            false => self.0.store.save_status(&shards).await,
+            false => self.store.save_status(&shards).await,
         }
     }
 
     async fn purge(&self) -> Result<(), store::StoreError> {
         let head = self.fleet().revision();
-        let keep = match self.is_alone() {
+        let keep = match self.is_alone {
             true => KEEP_LOG_ALONE,
             false => KEEP_LOG,
         };
         let log_through = model::change::Revision(head.0.saturating_sub(keep));
-        self.0
-            .store
+        self.store
             .purge(self.now().plus_millis(-KEEP_TASKS_MS), log_through)
             .await?;
-        self.0
-            .store
+        self.store
             .purge_events(self.now().plus_millis(-KEEP_EVENTS_MS))
             .await?;
-        self.0
-            .store
+        self.store
             .purge_jobs(self.now().plus_millis(-KEEP_JOBS_MS))
             .await
     }

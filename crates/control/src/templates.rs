@@ -1,19 +1,19 @@
 //! Config templates: text with versions, bound to processes; rendered for each instance, released onto its host.
 //!
-//! A template has at most one draft, which is written, and one active version, which is generated from. What was generated
-//! and released for an instance is a row; its content is in the store once, by its hash. A released file is watched by the
-//! agent: its md5 stands in the `configmap` of the instance's spec, so a change by hand is an event.
+//! A template has at most one draft, which is edited, and one active version, which files are generated from. What was generated
+//! and released for an instance is a row; the store keeps each content once, by its hash. The md5 of a released file is in the
+//! `configmap` of the instance's spec, so the agent watches it and reports a manual change as an event.
 
 mod context;
-mod done;
 mod edit;
 mod render;
+mod result;
 mod unified;
 mod versions;
 mod work;
 
-pub(crate) use done::ConfigDone;
 pub use edit::{NewTemplate, TemplateView};
+pub(crate) use result::ConfigResult;
 pub(crate) use work::{has_templates, work};
 
 use std::sync::Arc;
@@ -23,20 +23,37 @@ use model::access::{Caller, Permission};
 use model::config_template::{ConfigFileRow, ContentId, TemplateId};
 use model::topology::{BkProcessId, BusinessId};
 
-use crate::{Control, ControlError};
+use crate::core::Core;
+use crate::{Access, ControlError, Sessions};
 
 /// What a preview renders.
 #[derive(Debug, Clone)]
 pub enum PreviewOf {
-    /// The draft of a template, or its active version where it has none.
+    /// The draft of a template, else its active version.
     Template(TemplateId),
     /// A text that is not stored.
     Text(String),
 }
 
-impl Control {
-    /// What a template would be for one instance.
-    pub async fn preview_template(
+/// Config templates, and the files that they make.
+#[derive(Debug)]
+pub struct Templates {
+    core: Arc<Core>,
+    access: Arc<Access>,
+    sessions: Arc<Sessions>,
+}
+
+impl Templates {
+    pub(crate) fn new(core: &Arc<Core>, access: &Arc<Access>, sessions: &Arc<Sessions>) -> Self {
+        Self {
+            core: core.clone(),
+            access: access.clone(),
+            sessions: sessions.clone(),
+        }
+    }
+
+    /// Renders a template for one instance.
+    pub async fn preview(
         &self,
         caller: &Caller,
         business: BusinessId,
@@ -44,9 +61,9 @@ impl Control {
         process: BkProcessId,
         local_inst_id: u32,
     ) -> Result<String, ControlError> {
-        self.check(caller, Permission::Operate, business)?;
+        self.access.check(caller, Permission::Operate, business)?;
         let job = {
-            let fleet = self.fleet();
+            let fleet = self.core.fleet();
             let row = fleet
                 .view_row(process)
                 .filter(|row| row.business.id == business);
@@ -64,15 +81,15 @@ impl Control {
             .map_err(|failure| Invalid::new("template", failure.reason).into())
     }
 
-    /// What was generated and released for the instances of a process.
+    /// The generated and released files of a process's instances.
     pub fn config_files(
         &self,
         caller: &Caller,
         business: BusinessId,
         process: BkProcessId,
     ) -> Result<Vec<Arc<ConfigFileRow>>, ControlError> {
-        self.check(caller, Permission::View, business)?;
-        let fleet = self.fleet();
+        self.access.check(caller, Permission::View, business)?;
+        let fleet = self.core.fleet();
         let here = fleet
             .view_row(process)
             .is_some_and(|row| row.business.id == business);
@@ -91,8 +108,8 @@ impl Control {
         business: BusinessId,
         content: ContentId,
     ) -> Result<Arc<str>, ControlError> {
-        self.check(caller, Permission::Operate, business)?;
-        let found = self.0.store.content(content).await?;
+        self.access.check(caller, Permission::Operate, business)?;
+        let found = self.core.store.content(content).await?;
         found.ok_or_else(|| ControlError::NotFound("this content is no longer kept".to_owned()))
     }
 }

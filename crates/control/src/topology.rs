@@ -1,7 +1,7 @@
-//! Topology: a business as its source tells it becomes the process view, and its instances registered processes.
+//! Topology: imports a business from its source into the process view, and registers its instances.
 //!
-//! A plan compares the facts with the view and changes what differs, all of it in one commit: applied again it changes
-//! nothing. A row that is wrong is named and left out; the others count.
+//! A plan compares the facts of the source with the view and commits the differences at once. It is idempotent. An invalid row is
+//! reported and skipped.
 
 mod difference;
 mod expected;
@@ -11,6 +11,7 @@ mod machines;
 mod ordinals;
 mod places;
 mod plan;
+mod read;
 mod refresh;
 mod remove;
 mod render;
@@ -18,45 +19,67 @@ mod retire;
 mod surplus;
 mod watched;
 
-pub use difference::{Difference, Tally};
+pub use difference::{ChangeCounts, Difference};
+pub use read::{BusinessSummary, Overview, Selected};
 
 pub(crate) use expected::{instance, instances, is_expected, why_unregistered};
-pub(crate) use refresh::Refreshing;
+use refresh::RefreshLocks;
 pub(crate) use refresh::run as refresh;
 pub(crate) use render::{Variables, line};
 pub(crate) use retire::run as retire;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use fleet::view::View;
 use model::access::{Caller, Permission};
 use model::change::Changes;
-use model::topology::{BusinessFacts, BusinessId, BusinessRow, Origin};
+use model::topology::{BusinessFacts, BusinessId, Origin};
 
-use crate::{Control, ControlError};
+use crate::core::Core;
+use crate::{Access, ControlError, Replicas};
 
-/// Where businesses come from that are not given to us.
+/// A source of businesses, such as a CMDB.
 #[async_trait]
 pub trait TopologySource: Send + Sync + std::fmt::Debug {
-    /// How often businesses that came from it are read again.
+    /// How often its businesses are refreshed.
     fn refresh_every(&self) -> Duration;
-    /// All of one, as it is now; an error in words when it cannot be read as a whole.
+    /// Reads a whole business; an error is a message.
     async fn facts(&self, business: BusinessId) -> Result<BusinessFacts, String>;
 }
 
-/// Whether a plan is carried out.
+/// Whether a plan is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Apply {
     Really,
-    /// Only tells what would change.
+    /// Only returns the differences.
     DryRun,
 }
 
-impl Control {
-    /// Makes the view of a business what the facts say. Durable and visible when it answers.
-    pub async fn import_topology(
+/// Businesses and their process view.
+#[derive(Debug)]
+pub struct Topology {
+    core: Arc<Core>,
+    access: Arc<Access>,
+    replicas: Arc<Replicas>,
+    source: OnceLock<Arc<dyn TopologySource>>,
+    refreshing: RefreshLocks,
+}
+
+impl Topology {
+    pub(crate) fn new(core: &Arc<Core>, access: &Arc<Access>, replicas: &Arc<Replicas>) -> Self {
+        Self {
+            core: core.clone(),
+            access: access.clone(),
+            replicas: replicas.clone(),
+            source: OnceLock::new(),
+            refreshing: RefreshLocks::default(),
+        }
+    }
+
+    /// Makes the view of a business equal to the facts. Durable and visible when it returns.
+    pub async fn import(
         &self,
         caller: &Caller,
         facts: BusinessFacts,
@@ -66,13 +89,13 @@ impl Control {
         let business = facts
             .business
             .ok_or_else(|| model::Invalid::required("bk_biz_id"))?;
-        self.check(caller, Permission::Operate, business)?;
-        self.plan_topology(caller, business, facts, origin, apply, |_| Ok(true))
+        self.access.check(caller, Permission::Operate, business)?;
+        self.plan(caller, business, facts, origin, apply, |_| Ok(true))
             .await
     }
 
-    /// Plans and commits, if the world at that moment still allows it; else nothing changes.
-    async fn plan_topology(
+    /// Plans and commits, if `may` allows it at that revision.
+    async fn plan(
         &self,
         caller: &Caller,
         business: BusinessId,
@@ -81,8 +104,9 @@ impl Control {
         apply: Apply,
         may: impl Fn(&View) -> Result<bool, ControlError> + Send + 'static,
     ) -> Result<Difference, ControlError> {
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| {
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
             if !may(world.fleet.view())? {
                 return Ok((Changes::default(), Difference::default()));
             }
@@ -95,28 +119,28 @@ impl Control {
         .await
     }
 
-    /// Reads a business anew from its source. One that was given to us is as it was given.
+    /// Reads a business from its source again. Imported businesses have no source, and stay as they are.
     ///
-    /// A source that suddenly has nothing at all of a business changes nothing: rights, a wrong id or a broken CMDB look just
-    /// like that, and everything that does not run would be forgotten. Whoever means it removes the business.
-    pub async fn refresh_topology(
+    /// An empty answer for a known business is refused: missing permissions, a wrong id or a broken CMDB look like that, and
+    /// everything that is stopped would be unregistered. An operator who means it removes the business.
+    pub async fn refresh(
         &self,
         caller: &Caller,
         business: BusinessId,
     ) -> Result<Difference, ControlError> {
-        self.check(caller, Permission::Operate, business)?;
-        // One at a time: of two answers of the source the older must not come last.
-        let _turn = self.0.refreshing.lock(business).await;
+        self.access.check(caller, Permission::Operate, business)?;
+        // One at a time, so that the older of two answers is never applied last.
+        let _turn = self.refreshing.lock(business).await;
         let origin = move |view: &View| view.business(business).map(|row| row.origin);
-        let before = origin(self.fleet().view());
-        match (before, self.0.source.get()) {
+        let before = origin(self.core.fleet().view());
+        match (before, self.source.get()) {
             (Some(Origin::Imported), _) => Ok(Difference::default()),
             (Some(Origin::Cmdb) | None, Some(source)) => {
                 let facts = source.facts(business).await;
                 let facts = facts.map_err(ControlError::Away)?;
                 let is_empty = facts.processes.is_empty();
                 let may = move |view: &View| {
-                    // Somebody gave or removed it while it was read: theirs counts.
+                    // Imported or removed meanwhile: that wins.
                     if origin(view) != before {
                         return Ok(false);
                     }
@@ -126,7 +150,7 @@ impl Control {
                         _ => Ok(true),
                     }
                 };
-                self.plan_topology(caller, business, facts, Origin::Cmdb, Apply::Really, may)
+                self.plan(caller, business, facts, Origin::Cmdb, Apply::Really, may)
                     .await
             }
             (Some(Origin::Cmdb), None) => Err(ControlError::Away(format!(
@@ -136,39 +160,33 @@ impl Control {
         }
     }
 
-    /// Removes a business from the view. What still runs of it goes on and is no longer shown.
-    pub async fn remove_business(
+    /// Removes a business from the view. Its running processes keep running, and are no longer shown.
+    pub async fn remove(
         &self,
         caller: &Caller,
         business: BusinessId,
     ) -> Result<Difference, ControlError> {
-        self.check(caller, Permission::Operate, business)?;
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| remove::remove(world, business, &caller, at))
+        self.access.check(caller, Permission::Operate, business)?;
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| remove::remove(world, business, &caller, at))
             .await
     }
 
-    /// A business as the facts that would make it: what a file would hold.
-    pub fn topology(
+    /// A business as facts, for an export.
+    pub fn export(
         &self,
         caller: &Caller,
         business: BusinessId,
     ) -> Result<BusinessFacts, ControlError> {
-        self.check(caller, Permission::View, business)?;
-        facts::of(&self.fleet(), business).ok_or_else(|| no_such_business(business))
+        self.access.check(caller, Permission::View, business)?;
+        facts::of(&self.core.fleet(), business).ok_or_else(|| no_such_business(business))
     }
 
-    /// Every business that the caller may see.
-    pub fn businesses(&self, caller: &Caller) -> Vec<BusinessRow> {
-        let fleet = self.fleet();
-        let may_see = |row: &&BusinessRow| caller.may(Permission::View, row.id);
-        fleet.view().businesses().filter(may_see).cloned().collect()
-    }
-
-    /// Says where businesses come from that nobody gave us; once, before requests are taken.
-    pub fn set_topology_source(&self, source: Arc<dyn TopologySource>) {
-        // A second source would be a mistake of the caller's; the first stays.
-        let _ = self.0.source.set(source);
+    /// Sets the source, once, before the first request.
+    pub fn set_source(&self, source: Arc<dyn TopologySource>) {
+        // A second call changes nothing.
+        let _ = self.source.set(source);
     }
 }
 

@@ -1,10 +1,9 @@
-//! Telling watchers what happens, and counting it.
+//! Sends changes to watchers, and counts them for `/metrics`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::change::ProcessId;
 use model::event::{Event, EventKind};
 use model::job::{JobAction, JobId, JobStatus};
 use model::topology::BusinessId;
@@ -12,12 +11,15 @@ use model::{FullName, Host, Namespace, State, TaskId, UnixMillis};
 use store::JobCounts;
 use tokio::sync::broadcast;
 
-use crate::tasks::Task;
-use crate::{Control, Health};
+use crate::operations::Task;
+use crate::{Control, WebhookHealth};
 
-/// What watchers are told. A slow watcher misses some and is told so by the channel.
+/// How many changes a slow watcher may fall behind before it misses some.
+const BACKLOG: usize = 4096;
+
+/// A change, for watchers. A slow watcher misses some, and the channel reports that.
 #[derive(Debug, Clone)]
-pub enum Happening {
+pub enum ChangeEvent {
     Status {
         process: FullName,
         host: Host,
@@ -33,7 +35,7 @@ pub enum Happening {
         n_ok: usize,
         namespaces: Vec<Namespace>,
     },
-    /// A job as it is after it moved.
+    /// A job after a change.
     Job {
         id: JobId,
         business: BusinessId,
@@ -70,7 +72,7 @@ pub struct Figures {
     pub events: Vec<(EventKind, u64)>,
     pub operations: u64,
     /// Deliveries to each webhook by its id.
-    pub webhooks: Vec<(String, Health)>,
+    pub webhooks: Vec<(String, WebhookHealth)>,
 }
 
 #[derive(Debug, Default)]
@@ -97,42 +99,34 @@ pub(crate) struct Counters {
     pub(crate) operations: Counter,
 }
 
-impl Control {
-    pub fn watch(&self) -> broadcast::Receiver<Arc<Happening>> {
-        self.0.watchers.subscribe()
+/// The subscribers to changes.
+#[derive(Debug)]
+pub(crate) struct Watchers(broadcast::Sender<Arc<ChangeEvent>>);
+
+impl Default for Watchers {
+    fn default() -> Self {
+        Self(broadcast::channel(BACKLOG).0)
+    }
+}
+
+impl Watchers {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<ChangeEvent>> {
+        self.0.subscribe()
     }
 
-    pub(crate) fn has_watchers(&self) -> bool {
-        self.0.watchers.receiver_count() > 0
+    pub(crate) fn any(&self) -> bool {
+        self.0.receiver_count() > 0
     }
 
-    pub(crate) fn tell(&self, happening: Happening) {
-        if self.has_watchers() {
-            // Nobody listening any more is no fault.
-            let _ = self.0.watchers.send(Arc::new(happening));
+    pub(crate) fn send(&self, event: ChangeEvent) {
+        if self.any() {
+            // Fails when the last watcher has just left.
+            let _ = self.0.send(Arc::new(event));
         }
     }
 
-    /// Tells of processes of a host of which more than figures changed.
-    pub(crate) fn tell_of_statuses(&self, host: Host, changed: &[ProcessId], at: UnixMillis) {
-        if !self.has_watchers() {
-            return;
-        }
-        let fleet = self.fleet();
-        for row in changed.iter().filter_map(|id| fleet.row(*id)) {
-            self.tell(Happening::Status {
-                process: row.name().clone(),
-                host,
-                state: row.state(),
-                pid: row.pid(),
-                message: row.message().into_owned(),
-                at,
-            });
-        }
-    }
-
-    pub(crate) fn tell_of_tasks(&self, touched: &[Arc<Task>]) {
-        if !self.has_watchers() {
+    pub(crate) fn send_tasks(&self, touched: &[Arc<Task>]) {
+        if !self.any() {
             return;
         }
         for task in touched {
@@ -142,7 +136,7 @@ impl Control {
                 .map(|target| target.process.namespace.clone())
                 .collect();
             let (n_ended, n_ok) = task.n_ended_and_ok();
-            self.tell(Happening::Task {
+            self.send(ChangeEvent::Task {
                 id: task.row.id,
                 n_targets: task.targets.len(),
                 n_ended,
@@ -151,12 +145,15 @@ impl Control {
             });
         }
     }
+}
 
+impl Control {
     pub fn figures(&self) -> Figures {
-        let counters = &self.0.counters;
-        let health = self.0.webhooks.health().clone();
-        let fleet = self.fleet();
-        let (n_tasks_open, n_targets_open) = self.0.tasks.n_open();
+        let core = &self.0.core;
+        let counters = &core.counters;
+        let health = core.deliveries.lock().clone();
+        let fleet = core.fleet();
+        let (n_tasks_open, n_targets_open) = core.tasks.n_open();
         Figures {
             revision: fleet.revision().0,
             n_hosts: fleet.n_hosts(),

@@ -1,10 +1,11 @@
-//! Webhooks: making them, taking them away, and what each is to be told next.
+//! Creates and deletes webhooks, and knows what each has to be sent next.
 //!
-//! Sending is not done here. A sender asks for the [`next_deliveries`](Control::next_deliveries) of a webhook, says how far
-//! it got ([`delivered`](Control::delivered)), and asks again. The position is in the store, so whoever sends next goes on
-//! from there; nothing waits in memory.
+//! The server sends. It asks for the [`next_deliveries`](Webhooks::next_deliveries) of a webhook, stores how far it got
+//! ([`set_delivered`](Webhooks::set_delivered)), and asks again. The position is in the store, so any replica can continue from
+//! it; no event waits in memory.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use locks::{Mutex, MutexGuard};
 use model::access::{Audit, Caller};
@@ -14,7 +15,9 @@ use model::webhook::{Webhook, WebhookUrl};
 use model::{Invalid, Namespace, UnixMillis};
 use tokio::sync::watch;
 
-use crate::{Control, ControlError, EventView, secrets};
+use crate::core::Core;
+use crate::events::views;
+use crate::{Access, ControlError, EventView, secrets};
 
 /// Each webhook has a sender of its own, so their number is limited.
 pub const MAX_WEBHOOKS: usize = 64;
@@ -26,68 +29,81 @@ const MAX_SECRET: usize = 256;
 
 /// How deliveries to a webhook went since this server started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Health {
+pub struct WebhookHealth {
     pub n_delivered: u64,
     pub n_failed: u64,
     /// When deliveries began to fail, and why the last one did. None when the last one succeeded.
     pub failing: Option<(UnixMillis, String)>,
 }
 
-/// What a webhook is to be told next.
+/// The next events for a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deliveries {
-    /// In the order of arrival; none when it has been told everything.
+    /// In the order of arrival; empty when the webhook is up to date.
     pub events: Vec<EventView>,
-    /// Up to which event it has been told everything, once it has been told these.
+    /// The position after these events.
     pub through: u64,
 }
 
-/// What is known of webhooks besides what is stored.
+/// How deliveries went, and the signal that wakes their senders. The rest is stored.
 #[derive(Debug, Default)]
-pub(crate) struct Webhooks {
-    health: Mutex<BTreeMap<String, Health>>,
-    /// Counts the reasons to look again.
-    look_again: watch::Sender<u64>,
+pub(crate) struct DeliveryHealth {
+    by_webhook: Mutex<BTreeMap<String, WebhookHealth>>,
+    /// Counts wake-ups.
+    wake: watch::Sender<u64>,
 }
 
-impl Webhooks {
+impl DeliveryHealth {
     pub(crate) fn apply(&self, changes: &Changes) {
         for id in &changes.webhooks_gone {
-            self.health().remove(id);
+            self.lock().remove(id);
         }
         let has_news = !(changes.events.is_empty()
             && changes.webhooks.is_empty()
             && changes.webhooks_gone.is_empty());
         if has_news {
-            self.look();
+            self.wake_senders();
         }
     }
 
-    /// Lets senders look at what there is to tell.
-    pub(crate) fn look(&self) {
-        self.look_again.send_modify(|n| *n += 1);
+    pub(crate) fn wake_senders(&self) {
+        self.wake.send_modify(|n| *n += 1);
     }
 
-    pub(crate) fn health(&self) -> MutexGuard<'_, BTreeMap<String, Health>> {
-        self.health.lock()
+    pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeMap<String, WebhookHealth>> {
+        self.by_webhook.lock()
     }
 }
 
-impl Control {
-    pub fn webhooks(&self, caller: &Caller) -> Result<Vec<(Webhook, Health)>, ControlError> {
-        self.check_admin(caller)?;
-        let health = self.0.webhooks.health().clone();
+/// Webhooks and what each of them has to be sent.
+#[derive(Debug)]
+pub struct Webhooks {
+    core: Arc<Core>,
+    access: Arc<Access>,
+}
+
+impl Webhooks {
+    pub(crate) fn new(core: &Arc<Core>, access: &Arc<Access>) -> Self {
+        Self {
+            core: core.clone(),
+            access: access.clone(),
+        }
+    }
+
+    pub fn list(&self, caller: &Caller) -> Result<Vec<(Webhook, WebhookHealth)>, ControlError> {
+        self.access.check_admin(caller)?;
+        let health = self.core.deliveries.lock().clone();
         let of = |webhook: Webhook| {
             let health = health.get(&webhook.id).cloned().unwrap_or_default();
             (webhook, health)
         };
-        Ok(self.receivers().into_iter().map(of).collect())
+        Ok(self.all().into_iter().map(of).collect())
     }
 
-    /// Answers the webhook with its secret, which is shown this once. `secret` None: one is made.
+    /// Returns the webhook with its secret, which is never shown again. Without `secret` one is generated.
     ///
-    /// It is told of what happens from now on.
-    pub async fn create_webhook(
+    /// It receives events from now on.
+    pub async fn create(
         &self,
         caller: &Caller,
         url: WebhookUrl,
@@ -95,7 +111,7 @@ impl Control {
         kinds: Option<Vec<EventKind>>,
         secret: Option<String>,
     ) -> Result<Webhook, ControlError> {
-        self.check_admin(caller)?;
+        self.access.check_admin(caller)?;
         let none = |field| Invalid::new(field, "must name at least one, or be left out for all");
         if namespaces.as_ref().is_some_and(Vec::is_empty) {
             return Err(none("namespaces").into());
@@ -108,7 +124,7 @@ impl Control {
             let rule = format!("must be {MIN_SECRET} to {MAX_SECRET} bytes");
             return Err(Invalid::new("secret", rule).into());
         }
-        let at = self.now();
+        let at = self.core.now();
         let webhook = Webhook {
             id: secrets::hex(&secrets::random::<4>()),
             url,
@@ -118,8 +134,9 @@ impl Control {
             created_at: at,
         };
         let (caller, row) = (caller.clone(), webhook.clone());
-        self.commit(move |world| {
-            if world.access.webhooks.len() >= MAX_WEBHOOKS {
+        let core = &self.core;
+        core.commit(move |world| {
+            if world.accounts.webhooks.len() >= MAX_WEBHOOKS {
                 return Err(ControlError::Conflict(format!(
                     "there are {MAX_WEBHOOKS} webhooks already: delete one first"
                 )));
@@ -137,11 +154,12 @@ impl Control {
         Ok(webhook)
     }
 
-    pub async fn delete_webhook(&self, caller: &Caller, id: &str) -> Result<(), ControlError> {
-        self.check_admin(caller)?;
-        let (caller, id, at) = (caller.clone(), id.to_owned(), self.now());
-        self.commit(move |world| {
-            let Some(webhook) = world.access.webhooks.get(&id) else {
+    pub async fn delete(&self, caller: &Caller, id: &str) -> Result<(), ControlError> {
+        self.access.check_admin(caller)?;
+        let (caller, id, at) = (caller.clone(), id.to_owned(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
+            let Some(webhook) = world.accounts.webhooks.get(&id) else {
                 return Err(unknown(&id));
             };
             let detail = webhook.url.to_string();
@@ -156,16 +174,13 @@ impl Control {
         .await
     }
 
-    /// The webhook that somebody wants to try, noted in the audit trail.
-    pub async fn webhook_to_test(
-        &self,
-        caller: &Caller,
-        id: &str,
-    ) -> Result<Webhook, ControlError> {
-        self.check_admin(caller)?;
-        let (caller, id, at) = (caller.clone(), id.to_owned(), self.now());
-        self.commit(move |world| {
-            let Some(webhook) = world.access.webhooks.get(&id) else {
+    /// The webhook that an admin tests, noted in the audit trail.
+    pub async fn start_test(&self, caller: &Caller, id: &str) -> Result<Webhook, ControlError> {
+        self.access.check_admin(caller)?;
+        let (caller, id, at) = (caller.clone(), id.to_owned(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
+            let Some(webhook) = world.accounts.webhooks.get(&id) else {
                 return Err(unknown(&id));
             };
             let detail = webhook.url.to_string();
@@ -179,22 +194,22 @@ impl Control {
         .await
     }
 
-    /// Everybody who is to be told of events.
-    pub fn receivers(&self) -> Vec<Webhook> {
-        self.access().webhooks.values().cloned().collect()
+    /// Every webhook, for the senders.
+    pub fn all(&self) -> Vec<Webhook> {
+        self.core.accounts().webhooks.values().cloned().collect()
     }
 
-    /// Changes whenever there may be something new to deliver, or somebody new to deliver it to.
+    /// Changes whenever there may be new events or new webhooks.
     pub fn deliveries_changed(&self) -> watch::Receiver<u64> {
-        self.0.webhooks.look_again.subscribe()
+        self.core.deliveries.wake.subscribe()
     }
 
-    /// What a webhook has not been told yet, a page at most. None when there is no such webhook any more.
+    /// The next events for a webhook, at most a page. None when it was deleted.
     pub async fn next_deliveries(
         &self,
         webhook: &Webhook,
     ) -> Result<Option<Deliveries>, ControlError> {
-        let store = &self.0.store;
+        let store = &self.core.store;
         let Some(mut through) = store.delivered(&webhook.id).await? else {
             return Ok(None);
         };
@@ -204,31 +219,31 @@ impl Control {
             through = events.last().map_or(through, |last| last.id);
             events.retain(|stored| webhook.wants(&stored.event));
             if is_last || !events.is_empty() {
-                let events = self.viewed(events);
+                let events = views(&self.core, events);
                 return Ok(Some(Deliveries { events, through }));
             }
-            // A page that it does not want is never looked at again.
+            // The position moves past a page without events for this webhook, so that it is not read again.
             store.save_delivered(&webhook.id, through).await?;
         }
     }
 
-    /// The webhook need not be told this event, nor any before it, again. Durable when it returns.
-    pub async fn delivered(&self, webhook: &str, through: u64) -> Result<(), ControlError> {
-        Ok(self.0.store.save_delivered(webhook, through).await?)
+    /// Stores that this event and all before it are delivered.
+    pub async fn set_delivered(&self, webhook: &str, through: u64) -> Result<(), ControlError> {
+        Ok(self.core.store.save_delivered(webhook, through).await?)
     }
 
     /// Counts a delivery that succeeded.
     pub fn delivery_succeeded(&self, webhook: &str) {
-        let mut all = self.0.webhooks.health();
+        let mut all = self.core.deliveries.lock();
         let health = all.entry(webhook.to_owned()).or_default();
         health.n_delivered += 1;
         health.failing = None;
     }
 
-    /// Counts a delivery that failed, and keeps the reason for whoever lists the webhooks.
+    /// Counts a failed delivery, and keeps the reason for the list of webhooks.
     pub fn delivery_failed(&self, webhook: &str, reason: String) {
-        let now = self.now();
-        let mut all = self.0.webhooks.health();
+        let now = self.core.now();
+        let mut all = self.core.deliveries.lock();
         let health = all.entry(webhook.to_owned()).or_default();
         health.n_failed += 1;
         let since = health.failing.as_ref().map_or(now, |(since, _)| *since);

@@ -1,4 +1,4 @@
-//! Processes in columns: blocks of [`BLOCK`] rows, one array per field, so that a row costs what it holds and no more.
+//! Processes in columns: blocks of [`BLOCK`] rows, one array per field, without padding.
 //!
 //! A block exists while one of its rows does. Texts (version, message) are beside the columns, because most are empty.
 
@@ -24,10 +24,10 @@ pub(crate) struct Block {
     next_in_host: [u32; BLOCK],
     next_of_owner: [u32; BLOCK],
     pub(crate) incarnation: [u64; BLOCK],
-    /// `bk_process_id` of what it is an instance of, or [`NONE`].
+    /// The `bk_process_id` that it is an instance of, or [`NONE`].
     owner: [u32; BLOCK],
     pub(crate) registered_at: [u32; BLOCK],
-    wanted: [Wanted; BLOCK],
+    flags: [Flags; BLOCK],
     pub(crate) state: [State; BLOCK],
     pub(crate) pid: [i32; BLOCK],
     pub(crate) started_at: [u32; BLOCK],
@@ -39,12 +39,12 @@ pub(crate) struct Block {
     pub(crate) net: [u64; BLOCK],
 }
 
-/// Flag and managed in one byte: as wanted in its lower half, and as the agent last said that it holds them in its upper
-/// one. A half that is 0 says nothing: the row is free, or no agent has spoken.
+/// Flag and managed in one byte: the desired ones in the lower half, those that the agent last reported in the upper half. A
+/// half that is 0 is unset: the row is free, or no agent has reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Wanted(u8);
+struct Flags(u8);
 
-impl Wanted {
+impl Flags {
     const FREE: Self = Self(0);
     const LOWER: u8 = 0x0F;
 
@@ -56,11 +56,11 @@ impl Wanted {
         (Flag::try_from(half & 3).unwrap_or_default(), half & 4 != 0)
     }
 
-    fn wanted(self) -> (Flag, bool) {
+    fn desired(self) -> (Flag, bool) {
         Self::of_half(self.0 & Self::LOWER)
     }
 
-    fn want(&mut self, flag: Flag, managed: bool) {
+    fn set_desired(&mut self, flag: Flag, managed: bool) {
         self.0 = self.0 & !Self::LOWER | Self::half(flag, managed);
     }
 
@@ -69,7 +69,7 @@ impl Wanted {
         (half != 0).then(|| Self::of_half(half))
     }
 
-    fn hold(&mut self, held: Option<(Flag, bool)>) {
+    fn set_held(&mut self, held: Option<(Flag, bool)>) {
         let half = held.map_or(0, |(flag, managed)| Self::half(flag, managed));
         self.0 = self.0 & Self::LOWER | half << 4;
     }
@@ -87,7 +87,7 @@ impl Block {
             incarnation: [0; BLOCK],
             owner: [NONE; BLOCK],
             registered_at: [0; BLOCK],
-            wanted: [Wanted::FREE; BLOCK],
+            flags: [Flags::FREE; BLOCK],
             state: [State::Unknown; BLOCK],
             pid: [-1; BLOCK],
             started_at: [0; BLOCK],
@@ -101,29 +101,29 @@ impl Block {
     }
 
     pub(crate) fn is_live(&self, at: usize) -> bool {
-        self.wanted[at] != Wanted::FREE
+        self.flags[at] != Flags::FREE
     }
 
     pub(crate) fn flag(&self, at: usize) -> Flag {
-        self.wanted[at].wanted().0
+        self.flags[at].desired().0
     }
 
     pub(crate) fn managed(&self, at: usize) -> bool {
-        self.wanted[at].wanted().1
+        self.flags[at].desired().1
     }
 
-    /// Flag and managed as the agent last said that it holds them.
+    /// Flag and managed as the agent last reported them.
     pub(crate) fn held(&self, at: usize) -> Option<(Flag, bool)> {
-        self.wanted[at].held()
+        self.flags[at].held()
     }
 
-    /// The same as a byte, 0 when no agent has spoken.
+    /// The same as a byte; 0 when no agent has reported.
     pub(crate) fn held_byte(&self, at: usize) -> u8 {
-        self.wanted[at].0 >> 4
+        self.flags[at].0 >> 4
     }
 
-    pub(crate) fn hold_byte(&mut self, at: usize, held: u8) {
-        self.wanted[at].0 = self.wanted[at].0 & Wanted::LOWER | (held & Wanted::LOWER) << 4;
+    pub(crate) fn set_held_byte(&mut self, at: usize, held: u8) {
+        self.flags[at].0 = self.flags[at].0 & Flags::LOWER | (held & Flags::LOWER) << 4;
     }
 
     pub(crate) fn owner(&self, at: usize) -> Option<BkProcessId> {
@@ -139,13 +139,13 @@ impl Block {
         self.incarnation[at] = row.incarnation.0;
         self.owner[at] = row.owner.map_or(NONE, |owner| owner.0);
         self.registered_at[at] = to_secs(row.registered_at);
-        self.wanted[at].want(row.flag, row.managed);
+        self.flags[at].set_desired(row.flag, row.managed);
     }
 
     fn clear_status(&mut self, at: usize) {
         self.state[at] = State::Unknown;
         self.pid[at] = -1;
-        self.wanted[at].hold(None);
+        self.flags[at].set_held(None);
         (self.started_at[at], self.reported_at[at]) = (0, 0);
         (self.cpu[at], self.mem[at]) = (0.0, 0.0);
         (self.fd[at], self.disk[at], self.net[at]) = (0, 0, 0);
@@ -167,13 +167,13 @@ pub(crate) struct Columns {
     free: RoaringBitmap,
     next_id: u32,
     len: usize,
-    /// Blocks where more than figures moved since they were last saved.
+    /// Blocks where more than figures changed since they were last saved.
     pub(crate) dirty: RoaringBitmap,
-    /// Blocks where only figures moved: they are saved at leisure.
+    /// Blocks where only figures changed: they are saved later.
     pub(crate) stale: RoaringBitmap,
-    /// Where the next look for stale blocks begins, so that each has its turn.
+    /// Where the next search for stale blocks starts, so that each gets its turn.
     pub(crate) next_stale: u32,
-    /// Processes whose agent reported since this was last asked; kept only for other replicas.
+    /// Processes with a report since the last call; kept only for other replicas.
     pub(crate) moved: Option<RoaringBitmap>,
 }
 
@@ -249,8 +249,8 @@ impl Columns {
 
     pub(crate) fn n_running(&self) -> usize {
         let running = |block: &Block| {
-            let rows = block.state.iter().zip(&block.wanted);
-            rows.filter(|(state, wanted)| **state == State::Running && **wanted != Wanted::FREE)
+            let rows = block.state.iter().zip(&block.flags);
+            rows.filter(|(state, flags)| **state == State::Running && **flags != Flags::FREE)
                 .count()
         };
         self.blocks
@@ -265,7 +265,7 @@ impl Columns {
     }
 
     pub(crate) fn free_ids(&self) -> Vec<u32> {
-        // Taken from the end, so the smallest come out first.
+        // Taken from the end, so the smallest come first.
         self.free.iter().rev().collect()
     }
 
@@ -283,7 +283,7 @@ impl Columns {
         if self.blocks.len() <= index {
             self.blocks.resize_with(index + 1, || None);
         }
-        // Ids that were jumped over are free.
+        // Skipped ids are free.
         if row.id.0 >= self.next_id {
             self.free.insert_range(self.next_id..row.id.0);
             self.next_id = row.id.0 + 1;
@@ -310,7 +310,7 @@ impl Columns {
         }
     }
 
-    /// Takes a row out and answers the new head of its host's list.
+    /// Removes a row; returns the new head of its host's list.
     pub(crate) fn remove(&mut self, id: ProcessId, first: Option<ProcessId>) -> Option<ProcessId> {
         let (host, name) = self.identity(id)?;
         let hash = self.hasher.hash_one((host.0, name.0));
@@ -321,7 +321,7 @@ impl Columns {
         self.texts.remove(&id);
         let (index, at) = place(id);
         if let Some(block) = self.blocks[index].as_deref_mut() {
-            block.wanted[at] = Wanted::FREE;
+            block.flags[at] = Flags::FREE;
             block.live -= 1;
             if block.live == 0 {
                 self.blocks[index] = None;
@@ -379,18 +379,18 @@ impl Columns {
         block.fd[at] = status.fd;
         block.disk[at] = status.disk;
         block.net[at] = status.net;
-        block.wanted[at].hold(status.flag.zip(status.managed));
+        block.flags[at].set_held(status.flag.zip(status.managed));
         let texts = Texts {
             version: status.version.into(),
             message: status.message.into(),
         };
         let moved = moved | self.set_texts(id, texts);
-        self.soil(id, moved);
+        self.mark_unsaved(id, moved);
         moved
     }
 
-    /// Remembers that a status is not saved.
-    pub(crate) fn soil(&mut self, id: ProcessId, moved: bool) {
+    /// Marks the block of a status as not saved.
+    pub(crate) fn mark_unsaved(&mut self, id: ProcessId, moved: bool) {
         let block = (id.index() / BLOCK) as u32;
         match moved {
             true => self.dirty.insert(block),
@@ -398,7 +398,7 @@ impl Columns {
         };
     }
 
-    /// True when they differ from what was there.
+    /// True when they changed.
     pub(crate) fn set_texts(&mut self, id: ProcessId, texts: Texts) -> bool {
         match (self.texts.get(&id), texts == Texts::default()) {
             (None, true) => false,

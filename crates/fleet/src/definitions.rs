@@ -1,4 +1,4 @@
-//! Specs with their labels, each kept once however many hosts use it.
+//! Specs with their labels, each stored once for all hosts that use it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub struct Definition {
     pub name: NameId,
     pub spec: Arc<Spec>,
     pub labels: Arc<Labels>,
-    /// The text that agents are sent.
+    /// As sent to agents.
     pub spec_json: Arc<str>,
     pub labels_json: Arc<str>,
     /// [`digest::definition_hash`] of the two.
@@ -44,7 +44,7 @@ impl Definitions {
         });
     }
 
-    /// Takes it out and says whose it was.
+    /// Removes it; returns its name.
     pub(crate) fn remove(&mut self, id: DefinitionId) -> Option<NameId> {
         self.cells
             .get_mut(id.index())?

@@ -1,7 +1,7 @@
-//! Statuses on their way to other replicas: those of some processes, as bytes.
+//! Statuses as bytes, for other replicas.
 //!
-//! Each is an entry as in a shard, behind the id of its process and what its agent holds. The latest counts, so nothing
-//! waits in a queue: what moved is a set of ids, and their statuses are read when they are sent.
+//! Each is an entry as in a shard, after the id of its process and the flags that its agent holds. Only the latest status
+//! matters, so there is no queue: changed processes are a set of ids, and their statuses are read when they are sent.
 
 use model::change::{HostId, ProcessId};
 use roaring::RoaringBitmap;
@@ -10,12 +10,12 @@ use crate::Fleet;
 use crate::shards::{Entry, Reader, write_entry};
 
 impl Fleet {
-    /// From now on it is remembered which processes' agents report.
+    /// Starts to collect the ids of processes with reports.
     pub fn follow_moves(&mut self) {
         self.columns.moved.get_or_insert_default();
     }
 
-    /// Processes whose agents reported since the last call.
+    /// Processes with reports since the last call.
     pub fn take_moved(&mut self) -> RoaringBitmap {
         self.columns
             .moved
@@ -24,7 +24,7 @@ impl Fleet {
             .unwrap_or_default()
     }
 
-    /// The status of one process, appended; nothing, when no agent has ever reported it. The host is whose it is.
+    /// Appends the status of one process, unless no agent has ever reported it; returns its host.
     pub fn write_status(&self, id: ProcessId, bytes: &mut Vec<u8>) -> Option<HostId> {
         let (block, at) = self.columns.block(id)?;
         if block.reported_at[at] != 0 {
@@ -35,8 +35,7 @@ impl Fleet {
         Some(HostId(block.host[at]))
     }
 
-    /// Takes in what [`Self::write_status`] wrote elsewhere, for processes of this host alone. Bytes that make no sense
-    /// end it.
+    /// Applies what [`Self::write_status`] wrote at another replica, for processes of this host only. Stops at invalid bytes.
     pub fn read_statuses(&mut self, host: HostId, bytes: &[u8]) -> StatusesRead {
         let mut reader = Reader(bytes);
         let mut read = StatusesRead::default();
@@ -47,9 +46,9 @@ impl Fleet {
                 continue;
             };
             if let Some((block, at)) = self.columns.block_mut(id) {
-                block.hold_byte(at, held);
+                block.set_held_byte(at, held);
             }
-            self.columns.soil(id, moved);
+            self.columns.mark_unsaved(id, moved);
             if moved {
                 read.changed.push(id);
             }
@@ -58,12 +57,12 @@ impl Fleet {
     }
 }
 
-/// What other replicas' statuses did to the picture.
+/// How statuses of another replica changed the fleet.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct StatusesRead {
-    /// More than their figures changed.
+    /// Processes of which more than figures changed.
     pub changed: Vec<ProcessId>,
-    /// Of processes that are not here, or are others by now.
+    /// Statuses of processes that are not known here, or were registered again.
     pub n_unknown: usize,
 }
 

@@ -9,10 +9,10 @@ use model::text::sanitize_line;
 use model::{AgentId, Host, UnixMillis};
 use std::hash::BuildHasher;
 
-/// Whether a host's agent can be reached.
+/// Whether a host's agent is connected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Link {
-    /// It never has been, as far as this server knows.
+    /// It has never connected, as far as this server knows.
     #[default]
     Never,
     Up {
@@ -29,7 +29,7 @@ impl Link {
     }
 }
 
-/// What an agent says about itself when it connects.
+/// What an agent reports about itself when it connects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentInfo {
     pub version: String,
@@ -41,7 +41,7 @@ pub struct AgentInfo {
 }
 
 impl AgentInfo {
-    /// Cuts and escapes what a host says about itself.
+    /// Limits and escapes texts that come from the host.
     #[must_use]
     pub fn bound(mut self) -> Self {
         sanitize_line(&mut self.version, MAX_VERSION);
@@ -55,14 +55,14 @@ impl AgentInfo {
 struct HostCell {
     row: HostRow,
     link: Link,
-    /// When its agent was last heard, be it only a heartbeat.
+    /// When the agent last sent anything, including heartbeats.
     heard_at: UnixMillis,
     info: Option<Arc<AgentInfo>>,
     first_process: Option<ProcessId>,
     n_processes: u32,
 }
 
-/// One host as a reader sees it.
+/// One host, borrowed from the fleet.
 #[derive(Debug, Clone, Copy)]
 pub struct HostView<'a> {
     pub id: HostId,
@@ -72,7 +72,7 @@ pub struct HostView<'a> {
     /// As [`HostRow::supplier`].
     pub supplier: i64,
     pub link: Link,
-    /// When its agent was last heard, be it only a heartbeat.
+    /// When the agent last sent anything, including heartbeats.
     pub heard_at: UnixMillis,
     pub info: Option<&'a AgentInfo>,
     pub n_processes: u32,
@@ -85,7 +85,7 @@ pub(crate) struct Hosts {
     by_agent: HashMap<AgentId, HostId>,
     hasher: DefaultHashBuilder,
     len: usize,
-    /// An agent came or went since this was last asked.
+    /// An agent connected or disconnected since the last save.
     pub(crate) links_moved: bool,
 }
 

@@ -1,7 +1,7 @@
-//! The picture of the whole fleet in memory: every query is answered from here.
+//! The whole fleet in memory: every query is answered from here.
 //!
-//! What should be arrives as [`Changes`], in the order of their revisions ([`Fleet::apply`]); what is arrives as statuses
-//! ([`Fleet::observe`]). Processes are kept in columns, so that a million of them fit in little room, and found through a
+//! Desired state arrives as [`Changes`], in the order of their revisions ([`Fleet::apply`]); observed state arrives as statuses
+//! ([`Fleet::observe`]). Processes are kept in columns, so that a million of them take little memory, and are found through a
 //! hash table and bitmaps. The crate does no I/O and reads no clock.
 
 use std::collections::BTreeMap;
@@ -45,14 +45,14 @@ pub struct Fleet {
     view: View,
 }
 
-/// What one status report did to the picture.
+/// How one reported status changed the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Observed {
-    /// Running, stopped, another run or another message: worth telling watchers.
+    /// The state, run or message changed: watchers are notified.
     Changed(ProcessId),
-    /// Only figures moved.
+    /// Only figures changed.
     Refreshed(ProcessId),
-    /// Nobody registered it here: an agent may be a moment behind.
+    /// The process is not registered: the agent may be a moment behind.
     NotRegistered,
 }
 
@@ -61,7 +61,7 @@ impl Fleet {
         Self::default()
     }
 
-    /// The last commit that is part of this picture.
+    /// The last commit that was applied.
     pub fn revision(&self) -> Revision {
         self.revision
     }
@@ -69,7 +69,7 @@ impl Fleet {
     /// Folds a commit in. Commits are applied in order, each once.
     pub fn apply(&mut self, revision: Revision, changes: &Changes) {
         debug_assert!(revision >= self.revision, "commits are applied in order");
-        // Before the instances, which count into it.
+        // Before the instances, which are counted into the view.
         self.view.apply(&changes.topology);
         self.view.apply_templates(&changes.templates);
         for row in &changes.hosts {
@@ -103,13 +103,13 @@ impl Fleet {
                 false => drop(here.insert(row.namespace.clone(), row.groups.as_slice().into())),
             }
         }
-        // Last: a picture with this number has all of the commit.
+        // Last: a fleet with this revision has all of the commit.
         self.revision = revision;
     }
 
     fn put_process(&mut self, row: &ProcessRow) {
         match self.columns.identity(row.id) {
-            // The same process: its spec, flag or managed changed.
+            // The same process with another spec, flag or managed.
             Some((host, name)) if (host, name) == (row.host, row.name) => {
                 let before = self.columns.definition(row.id);
                 self.definitions.release(before);
@@ -158,7 +158,7 @@ impl Fleet {
         self.hosts.unlink_process(host, first);
     }
 
-    /// Takes in what an agent says about one of its processes.
+    /// Applies the status of a process that its agent reported.
     pub fn observe(&mut self, host: HostId, name: &FullName, status: Status) -> Observed {
         let Some(id) = self
             .names
@@ -178,17 +178,17 @@ impl Fleet {
         }
     }
 
-    /// Records that a host's agent came or went.
+    /// Records that a host's agent connected or disconnected.
     pub fn set_link(&mut self, host: HostId, link: Link) {
         self.hosts.set_link(host, link);
     }
 
-    /// Records a sign of life: whatever was not reported anew is still as it was.
+    /// Records a sign of life of an agent: statuses that it did not report again still hold.
     pub fn heard(&mut self, host: HostId, at: UnixMillis) {
         self.hosts.heard(host, at);
     }
 
-    /// Records what an agent said about itself.
+    /// Records what an agent reported about itself.
     pub fn set_agent_info(&mut self, host: HostId, info: AgentInfo) {
         self.hosts.set_info(host, info);
     }
@@ -201,11 +201,15 @@ impl Fleet {
         self.hosts.find_agent(agent)
     }
 
+    pub fn find_host(&self, host: &Host) -> Option<HostView<'_>> {
+        self.host(self.host_id(host)?)
+    }
+
     pub fn host(&self, id: HostId) -> Option<HostView<'_>> {
         self.hosts.view(id)
     }
 
-    /// Every host that anybody ever named, by id.
+    /// Every host that a request or an agent ever named, by id.
     pub fn hosts(&self) -> impl Iterator<Item = HostView<'_>> {
         self.hosts.iter()
     }
@@ -231,7 +235,7 @@ impl Fleet {
         self.names.find(name)
     }
 
-    /// One process by where it is and what it is called.
+    /// One process by its host and name.
     pub fn process(&self, host: HostId, name: NameId) -> Option<Row<'_>> {
         self.columns.find(host, name).and_then(|id| self.row(id))
     }
@@ -292,7 +296,7 @@ impl Fleet {
         here.map(|(namespace, groups)| (namespace, &**groups))
     }
 
-    /// Ids that a plan against this very revision may give to new things.
+    /// Free ids for a plan against this revision.
     pub fn fresh_ids(&self) -> FreshIds {
         FreshIds {
             next_host: self.hosts.next_id(),
@@ -305,7 +309,7 @@ impl Fleet {
     }
 }
 
-/// Hands out ids that are free at one revision: used ones first, so that columns stay dense.
+/// Assigns ids that are free at one revision, released ones first, so that columns stay dense.
 #[derive(Debug, Clone)]
 pub struct FreshIds {
     next_host: u32,
@@ -348,7 +352,7 @@ fn step(next: &mut u32) -> u32 {
     id
 }
 
-/// Whole seconds in 32 bits: enough until 2106, and half the room.
+/// Whole seconds in 32 bits: enough until 2106, in half the memory.
 fn to_secs(at: UnixMillis) -> u32 {
     at.secs().clamp(0, i64::from(u32::MAX)) as u32
 }

@@ -1,4 +1,4 @@
-//! (namespace, name) pairs: which processes and definitions go by them.
+//! (namespace, name) pairs, with their processes and definitions.
 
 use hashbrown::HashMap;
 use model::change::{DefinitionId, NameId, NameRow, ProcessId};

@@ -6,7 +6,7 @@ use roaring::RoaringBitmap;
 
 use crate::{Fleet, Row};
 
-/// Which processes. Everything that is given must match; nothing given matches all.
+/// Which processes. Every field that is set must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     pub namespaces: Option<Vec<Namespace>>,
@@ -16,7 +16,7 @@ pub struct Filter {
     pub managed: Option<bool>,
 }
 
-/// Part of a result, and how large the whole is. Ordered by process id, which is stable from page to page.
+/// A page of a result, with the total. Ordered by process id, which is stable from page to page.
 #[derive(Debug)]
 pub struct Page<'a> {
     pub count: u64,
@@ -24,7 +24,7 @@ pub struct Page<'a> {
 }
 
 impl Fleet {
-    /// The commonest question: everything in one namespace. Costs the page, not the offset.
+    /// The most common query: everything in one namespace. Costs the page, not the offset.
     pub fn page_of_namespace(&self, namespace: &Namespace, start: u64, limit: usize) -> Page<'_> {
         let Some(ids) = self.names.processes_in(namespace) else {
             return Page {
@@ -50,13 +50,6 @@ impl Fleet {
         self.page_of(&self.matching(filter), start, limit)
     }
 
-    /// Every process that matches, in order of id.
-    pub fn select(&self, filter: &Filter) -> impl Iterator<Item = Row<'_>> {
-        self.matching(filter)
-            .into_iter()
-            .filter_map(|id| self.row(ProcessId(id)))
-    }
-
     fn page_of(&self, ids: &RoaringBitmap, start: u64, limit: usize) -> Page<'_> {
         let first = u32::try_from(start)
             .ok()
@@ -74,7 +67,7 @@ impl Fleet {
         }
     }
 
-    /// Narrows by what has an index first, then looks at each row that is left.
+    /// Narrows by indexes first, then tests each remaining row.
     fn matching(&self, filter: &Filter) -> RoaringBitmap {
         let mut ids = match (&filter.hosts, &filter.namespaces) {
             (Some(hosts), _) => self.ids_of_hosts(hosts),

@@ -1,4 +1,4 @@
-//! One process as a reader sees it: columns, definition and host brought together without copying.
+//! One process, borrowed from the fleet: columns, definition and host together.
 
 use std::borrow::Cow;
 
@@ -46,7 +46,7 @@ impl<'a> Row<'a> {
         self.name
     }
 
-    /// Those of its registration; of an instance also whose it is.
+    /// The labels of its registration; an instance also has its owner's id.
     pub fn labels(&self) -> Cow<'a, Labels> {
         let given = &*self.definition.labels;
         match self.owner() {
@@ -72,7 +72,7 @@ impl<'a> Row<'a> {
         self.block.managed(self.at)
     }
 
-    /// Flag and managed as the agent last said that it holds them; none before it did.
+    /// Flag and managed as the agent last reported them; None before its first report.
     pub fn held(&self) -> Option<(Flag, bool)> {
         self.block.held(self.at)
     }
@@ -98,7 +98,7 @@ impl<'a> Row<'a> {
         UnixMillis::from_secs(i64::from(self.block.started_at[self.at]))
     }
 
-    /// How fresh this is: an agent tells of changes, so while it is heard, what it said last is true.
+    /// How fresh the status is. Agents report changes, so the last status holds as of the last sign of life.
     pub fn reported_at(&self) -> UnixMillis {
         match self.block.reported_at[self.at] {
             0 => UnixMillis::NEVER,
@@ -133,7 +133,7 @@ impl<'a> Row<'a> {
             .map_or("", |texts| &texts.version)
     }
 
-    /// What the agent said; while the agent is away, that and since when.
+    /// The agent's message; while the agent is disconnected, that and since when.
     pub fn message(&self) -> Cow<'a, str> {
         let said = self
             .fleet
@@ -152,7 +152,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The durable part, to plan a change of it.
+    /// The durable part, for plans.
     pub fn to_change(&self) -> ProcessRow {
         ProcessRow {
             id: self.id,

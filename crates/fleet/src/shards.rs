@@ -1,7 +1,7 @@
-//! Statuses as bytes, block by block, so that a restart does not show blanks until every agent has reported again.
+//! Statuses as bytes, block by block, for the store: a restart shows them until agents report again.
 //!
 //! A shard is a format byte, then one entry per process that has ever reported. Each entry carries the incarnation of its
-//! process: statuses of a process that is gone are not given to its successor.
+//! process, so that a process registered again does not inherit a status.
 
 use model::bounds::{MAX_MESSAGE, MAX_VERSION};
 use model::change::ProcessId;
@@ -13,19 +13,19 @@ use crate::columns::{BLOCK, Block, Texts};
 use crate::{Fleet, Link};
 
 const FORMAT: u8 = 1;
-/// Shards with this bit hold when agents were last seen, not statuses.
+/// Shards with this bit hold agents' last contacts, not statuses.
 const HOSTS: u32 = 1 << 31;
 const HOSTS_PER_SHARD: u32 = 4096;
 
 impl Fleet {
-    /// The shards where more than figures moved since the last call.
+    /// The shards where more than figures changed since the last call.
     pub fn take_dirty_shards(&mut self) -> Vec<u32> {
         let dirty = std::mem::take(&mut self.columns.dirty);
         self.columns.stale -= &dirty;
         dirty.into_iter().collect()
     }
 
-    /// Some of the shards where only figures moved, each in its turn. Saving these can wait: agents report again.
+    /// Some of the shards where only figures changed, round robin. These can wait: agents report figures again.
     pub fn take_stale_shards(&mut self, most: usize) -> Vec<u32> {
         let (stale, next) = (&self.columns.stale, self.columns.next_stale);
         let in_turn = stale.range(next..).chain(stale.range(..next));
@@ -35,19 +35,19 @@ impl Fleet {
         taken
     }
 
-    /// Puts a shard back on the list, when it could not be saved.
+    /// Marks a shard as not saved, after a failed save.
     pub fn mark_dirty(&mut self, shard: u32) {
         if shard & HOSTS == 0 {
             self.columns.dirty.insert(shard);
         }
     }
 
-    /// Whether an agent came or went since the last call.
+    /// Whether an agent connected or disconnected since the last call.
     pub fn take_links_moved(&mut self) -> bool {
         std::mem::take(&mut self.hosts.links_moved)
     }
 
-    /// When each agent was last here. Few and small: written whole.
+    /// The last contact of each agent. Few and small, so written as a whole.
     pub fn link_shards(&self) -> Vec<(u32, Vec<u8>)> {
         let mut shards: Vec<(u32, Vec<u8>)> = Vec::new();
         for host in self.hosts() {
@@ -68,7 +68,7 @@ impl Fleet {
         shards
     }
 
-    /// One shard as it is now. An empty one may be deleted.
+    /// Encodes one shard. An empty one may be deleted.
     pub fn encode_shard(&self, shard: u32) -> Vec<u8> {
         let Some(block) = self
             .columns
@@ -89,7 +89,7 @@ impl Fleet {
         bytes
     }
 
-    /// Gives back what a shard remembers. Bytes that make no sense are left alone: agents will report again.
+    /// Restores a shard. Invalid bytes are skipped: agents report again.
     pub fn restore_shard(&mut self, shard: u32, bytes: &[u8]) {
         let mut reader = Reader(bytes);
         if reader.u8() != Some(FORMAT) {
@@ -117,7 +117,7 @@ impl Fleet {
         Some(())
     }
 
-    /// None when the process is another one by now; else whether more than figures changed.
+    /// None when the process was registered again; else whether more than figures changed.
     pub(crate) fn put_entry(&mut self, id: ProcessId, entry: Entry) -> Option<bool> {
         let (block, at) = self.columns.block_mut(id)?;
         if block.incarnation[at] != entry.incarnation {
@@ -140,7 +140,7 @@ impl Fleet {
     }
 }
 
-/// The status of one process, and of which process: a successor under the same id has another incarnation.
+/// The status of one process, with its incarnation: a successor under the same id has another one.
 #[derive(Debug)]
 pub(crate) struct Entry {
     incarnation: u64,
@@ -177,7 +177,7 @@ impl Entry {
     }
 }
 
-/// Another replica, or the store from before there were limits, may hold more than is shown.
+/// Limits texts of other replicas, and of stores from before there were limits.
 fn bounded(text: &str, clean: fn(&mut String, usize), max: usize) -> Box<str> {
     let mut text = text.to_owned();
     clean(&mut text, max);

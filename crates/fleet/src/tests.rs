@@ -1,4 +1,4 @@
-//! The columns against an obvious second implementation, through random histories.
+//! The columns against a naive second implementation, through random histories.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..80)
 }
 
-/// What a process is, told plainly.
+/// A process in the naive implementation.
 #[derive(Debug, Clone, PartialEq)]
 struct Plain {
     id: u32,
@@ -178,7 +178,12 @@ fn check(fleet: &Fleet, model: &Model) {
         .map(|(_, p)| p.id)
         .collect();
     meant.sort_unstable();
-    let seen: Vec<u32> = fleet.select(&filter).map(|row| row.id().0).collect();
+    let seen: Vec<u32> = fleet
+        .page(&filter, 0, usize::MAX)
+        .rows
+        .iter()
+        .map(|row| row.id().0)
+        .collect();
     assert_eq!(seen, meant);
 }
 
@@ -334,7 +339,7 @@ fn statuses_survive_a_restart_through_shards() {
 }
 
 #[test]
-fn shards_where_only_figures_moved_are_saved_in_turn_and_later() {
+fn shards_with_changed_figures_are_saved_round_robin() {
     let mut fleet = registered();
     fleet.observe(HostId(0), &name(0), status());
     assert_eq!(fleet.take_dirty_shards(), [0]);
@@ -353,7 +358,7 @@ fn shards_where_only_figures_moved_are_saved_in_turn_and_later() {
 }
 
 #[test]
-fn a_successor_does_not_inherit_the_status_of_a_process_that_is_gone() {
+fn a_process_registered_again_does_not_inherit_a_status() {
     let mut before = registered();
     before.observe(HostId(0), &name(0), status());
     let shards = before.take_dirty_shards();
@@ -394,7 +399,7 @@ fn a_figure_alone_is_no_change_but_a_message_is() {
 }
 
 #[test]
-fn another_replica_takes_in_what_an_agent_reported_here() {
+fn another_replica_applies_reported_statuses() {
     let mut here = registered();
     here.observe(HostId(0), &name(0), status());
     assert!(here.take_moved().is_empty(), "nobody wants to know");
@@ -423,7 +428,7 @@ fn another_replica_takes_in_what_an_agent_reported_here() {
     assert_eq!((row.pid(), row.held()), (4437, Some((Flag::Running, true))));
     assert_eq!(there.take_dirty_shards().len(), 1);
     assert_eq!(there.read_statuses(HostId(0), &bytes).changed, []);
-    // A process that is another one by now, or not known yet.
+    // A process that was registered again, or is not known yet.
     let mut other = furnished();
     assert_eq!(other.read_statuses(HostId(0), &bytes).n_unknown, 1);
 }

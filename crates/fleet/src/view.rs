@@ -1,7 +1,7 @@
 //! The process view: businesses, sets, modules, service instances and their processes, with bitmaps over `bk_process_id`.
 //!
-//! Topology arrives as [`TopologyChanges`], instances as registered processes with an owner. Whether all instances of a
-//! process run, or are managed, is kept in bitmaps as well: so every filter is one, and agrees with what the rows show.
+//! Topology arrives as [`TopologyChanges`], instances as registered processes with an owner. Whether all instances of a process
+//! run, or are managed, is kept in bitmaps, too, so that every filter is a bitmap and agrees with the rows.
 
 mod filter;
 mod ids;
@@ -51,15 +51,15 @@ pub struct View {
     aliases: HashMap<BusinessId, HashMap<Arc<str>, RoaringBitmap>>,
     by_cloud: HashMap<u32, RoaringBitmap>,
     by_ip: HashMap<IpAddr, Vec<BkHostId>>,
-    /// The newest instance of each owner; the others follow through the fleet's columns.
+    /// The newest instance of each owner; the columns link the others.
     first_instance: HashMap<BkProcessId, model::change::ProcessId>,
-    /// All of their instances run.
+    /// Processes whose instances all run.
     running: RoaringBitmap,
-    /// All of their instances are managed.
+    /// Processes whose instances are all managed.
     managed: RoaringBitmap,
-    /// Nothing was ever heard of any of their instances.
+    /// Processes without a reported instance.
     unregistered: RoaringBitmap,
-    /// They vanished from their source, or have more instances than they should.
+    /// Processes that vanished from their source, or have too many instances.
     surplus: RoaringBitmap,
     templates: Templates,
     ids: ids::NextIds,
@@ -72,7 +72,7 @@ pub(crate) struct Cell {
     next_in_service: Option<BkProcessId>,
 }
 
-/// What a process belongs to.
+/// The rows that a process belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Home {
     pub(crate) business: BusinessId,
@@ -83,7 +83,7 @@ pub(crate) struct Home {
 }
 
 impl View {
-    /// Folds in what a commit changes: what is referred to first, what refers last, and the other way round for what goes.
+    /// Folds a commit in: referenced rows are added first and removed last.
     pub(crate) fn apply(&mut self, changes: &TopologyChanges) {
         for row in &changes.clouds {
             self.clouds.insert(row.id, row.name.as_str().into());
@@ -135,8 +135,8 @@ impl View {
         }
     }
 
-    /// The number of a program that went may be another's by now, when several commits come at once: whoever had it is
-    /// taken out under its old name.
+    /// When several commits are folded in at once, the id of a removed program may belong to another one: processes of the old
+    /// program are removed from the bitmaps under its old alias.
     fn unlist_replaced(&mut self, changes: &TopologyChanges) {
         let is_replaced = changes.programs.iter().any(|row| {
             let before = self.programs.get(&row.id);
@@ -189,7 +189,7 @@ impl View {
         self.surplus.remove(id.0);
     }
 
-    /// Takes it out of the list of its service.
+    /// Removes it from the list of its service.
     fn unchain(&mut self, id: BkProcessId) {
         let Some(cell) = self.processes.get(id.0) else {
             return;
@@ -213,7 +213,7 @@ impl View {
         self.processes.get(id.0)?.next_in_service
     }
 
-    /// Puts a process into the bitmaps of all that it belongs to.
+    /// Adds a process to the bitmaps of the rows that it belongs to.
     fn list(&mut self, id: BkProcessId) {
         let (Some(home), Some(program)) = (self.home(id), self.program_of(id)) else {
             return;
@@ -278,7 +278,7 @@ impl View {
         ]
     }
 
-    /// Where a process is, if all of that is known.
+    /// The rows of a process, if all are known.
     pub(crate) fn home(&self, id: BkProcessId) -> Option<Home> {
         let cell = self.processes.get(id.0)?;
         let service = self.services.get(cell.row.service.0)?;

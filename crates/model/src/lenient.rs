@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Deserializer, Error, Visitor};
-use serde::{Deserialize, de};
+use serde::{Deserialize, Serialize, de};
 
 /// `3`, `3.0`, `"3"`; null, `""` and absence are none.
 pub fn int<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
@@ -102,7 +102,7 @@ pub fn float<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, 
 }
 
 /// Accepts only a JSON object. Serde would also accept an array of the field values.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Object<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {

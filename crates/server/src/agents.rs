@@ -189,7 +189,9 @@ impl AgentListener {
                 }
             });
         }
-        self.control.say_bye("the server is stopping");
+        self.control
+            .sessions()
+            .disconnect_all("the server is stopping");
         connections.close();
         connections.wait().await;
     }
@@ -290,8 +292,8 @@ impl AgentConnection {
             ));
         }
         // Another replica may have just enrolled or revoked it.
-        self.control.settled().await;
-        self.control.check_certificate(certificate)?;
+        self.control.replicas().catch_up().await;
+        self.control.enrolment().check_certificate(certificate)?;
         Ok(certificate.host)
     }
 }

@@ -122,16 +122,18 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
         control,
         background,
     } = ReplicaParts::open(&config, data.sqlite_url()).await?;
-    control.introduce(http_address.to_string());
+    control.replicas().set_address(http_address.to_string());
     if let Some(cmdb) = config.cmdb.clone() {
-        control.set_topology_source(Arc::new(Cmdb::new(cmdb, &tls)));
+        control
+            .topology()
+            .set_source(Arc::new(Cmdb::new(cmdb, &tls)));
     }
     let fixed = FirstKeys {
         app_code: config.app_code.clone(),
         app_secret: config.app_secret.clone(),
         join_token: config.join_token.clone(),
     };
-    let keys = control.ensure_first_keys(fixed).await?;
+    let keys = control.access().ensure_first_keys(fixed).await?;
     let ca = Ca::load(&store).await?;
     let ca = Arc::new(ca.with_agent_life(config.agent_listener.certificate_life));
     let join_token = data.remember_join_token(keys.join_token.as_deref(), ca.fingerprint())?;
@@ -161,7 +163,7 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
     let senders_task =
         tokio::spawn(Senders::new(control.clone(), webhooks).run(listeners_stopped.clone()));
     // First learn which agents the other replicas have: an operation must not fail because this one does not know yet.
-    control.acquainted().await;
+    control.replicas().wait_for_peers().await;
     let agents_task = tokio::spawn(agents.run(listeners_stopped.clone()));
     let http_task = tokio::spawn(http_listener.run(state, listeners_stopped));
     tracing::info!(http = %http_address, agents = %agents_address, data = %config.data.display(), "server is up");
@@ -187,14 +189,17 @@ async fn start_parts(config: Config) -> Result<Running, BootError> {
 impl Running {
     /// Asks the agents to move to other replicas, if there are any, and waits for that up to the drain timeout.
     pub async fn drain(&self) {
-        if !self.control.has_company() {
+        if !self.control.sessions().has_other_replica() {
             return;
         }
-        self.control.set_draining(true);
-        tracing::info!(agents = self.control.n_agents(), "draining");
-        let drained = tokio::time::timeout(self.drain_timeout, self.control.drained());
+        self.control.replicas().set_draining(true);
+        tracing::info!(agents = self.control.sessions().n_agents(), "draining");
+        let drained = tokio::time::timeout(
+            self.drain_timeout,
+            self.control.sessions().wait_until_drained(),
+        );
         if drained.await.is_err() {
-            let left = self.control.n_agents();
+            let left = self.control.sessions().n_agents();
             tracing::warn!(left, "some agents did not move to another replica in time");
         }
     }
@@ -228,7 +233,7 @@ impl Running {
     pub async fn finished(&mut self) -> BootError {
         let control = self.control.clone();
         let (part, ended) = tokio::select! {
-            () = control.fallen_behind() => return BootError::FellBehind,
+            () = control.replicas().wait_until_too_old() => return BootError::FellBehind,
             ended = &mut self.http_task => ("the API", ended),
             ended = &mut self.agents_task => ("the listener for agents", ended),
             ended = &mut self.senders_task => ("the senders of webhooks", ended),

@@ -46,7 +46,7 @@ pub use body::BodyPace;
 use gse::percent;
 use metrics::Metrics;
 use native::ApiError;
-pub(crate) use native::EventRow;
+pub(crate) use native::event_row;
 pub use origin::Origin;
 pub use readiness::Readiness;
 

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use api::EventRow;
 use control::{Control, ControlError};
 use model::UnixMillis;
 use model::webhook::Webhook;
@@ -20,7 +21,7 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::http::EventRow;
+use crate::http::event_row;
 use crate::stopped;
 pub(crate) use post::{PostError, WebhookClient};
 
@@ -43,12 +44,12 @@ impl Senders {
     }
 
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
-        let mut changed = self.control.deliveries_changed();
+        let mut changed = self.control.webhooks().deliveries_changed();
         let mut tasks = JoinSet::new();
         let mut running: HashMap<String, AbortHandle> = HashMap::new();
         loop {
             changed.borrow_and_update();
-            let receivers = self.control.receivers();
+            let receivers = self.control.webhooks().all();
             running.retain(|id, task| {
                 let exists = receivers.iter().any(|webhook| webhook.id == *id);
                 if !exists {
@@ -103,11 +104,11 @@ enum BatchResult {
 
 impl Sender {
     async fn run(self, mut stop: watch::Receiver<bool>) {
-        let mut changed = self.control.deliveries_changed();
+        let mut changed = self.control.webhooks().deliveries_changed();
         let mut retry = FIRST_RETRY;
         loop {
             changed.borrow_and_update();
-            if !self.control.leads() {
+            if !self.control.replicas().leads() {
                 // Another replica posts them. A change of the lease wakes this one.
                 tokio::select! {
                     _ = changed.changed() => {}
@@ -154,7 +155,7 @@ impl Sender {
             client,
             webhook,
         } = self;
-        let Some(next) = control.next_deliveries(webhook).await? else {
+        let Some(next) = control.webhooks().next_deliveries(webhook).await? else {
             return Ok(BatchResult::Ended);
         };
         if next.events.is_empty() {
@@ -163,7 +164,7 @@ impl Sender {
         let mut delivered = None;
         let mut saved_at = Instant::now();
         for view in &next.events {
-            let row = EventRow::new(Some(view.id), view.host, &view.event);
+            let row = event_row(Some(view.id), view.host, &view.event);
             let sent = tokio::select! {
                 sent = deliver(webhook, client, &row) => sent,
                 () = stopped(stop) => {
@@ -174,14 +175,14 @@ impl Sender {
             if let Err(error) = sent {
                 let reason = crate::http::chain(&error);
                 tracing::warn!(webhook = webhook.id, url = %webhook.url, reason, "a delivery failed; trying again");
-                control.delivery_failed(&webhook.id, reason);
+                control.webhooks().delivery_failed(&webhook.id, reason);
                 self.save(delivered).await?;
                 return Ok(match delivered {
                     Some(_) => BatchResult::PartlyFailed,
                     None => BatchResult::Failed,
                 });
             }
-            control.delivery_succeeded(&webhook.id);
+            control.webhooks().delivery_succeeded(&webhook.id);
             delivered = Some(view.id);
             if saved_at.elapsed() >= SAVE_EVERY {
                 self.save(delivered).await?;
@@ -194,7 +195,12 @@ impl Sender {
 
     async fn save(&self, delivered: Option<u64>) -> Result<(), ControlError> {
         match delivered {
-            Some(through) => self.control.delivered(&self.webhook.id, through).await,
+            Some(through) => {
+                self.control
+                    .webhooks()
+                    .set_delivered(&self.webhook.id, through)
+                    .await
+            }
             None => Ok(()),
         }
     }
@@ -224,10 +230,10 @@ pub(crate) fn test_row<'a>(at: UnixMillis, reason: &'a str) -> EventRow<'a> {
     EventRow {
         id: Some(0),
         at,
-        host: model::Host::new(0, std::net::Ipv4Addr::LOCALHOST.into()),
+        host: model::Host::new(0, std::net::Ipv4Addr::LOCALHOST.into()).into(),
         process: "muster/test".to_owned(),
-        kind: "test",
-        reason,
+        kind: "test".into(),
+        reason: reason.into(),
         exit_code: None,
         exit_signal: None,
         report_id: 0,

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use control::{Asked, Control, ControlError, Mode, Operate, Place, Registration, With};
+use control::{
+    Control, ControlError, HostSelector, Mode, Operate, OperateSpec, Registration, TargetHost,
+};
 use model::access::Caller;
 use model::{Code, Host, Labels, Op, Spec};
 use testing::Random;
@@ -41,7 +43,7 @@ impl World {
         };
         let answers = self
             .ask(&said, async move |control, caller| {
-                control.register(&caller, request).await
+                control.registry().register(&caller, request).await
             })
             .await;
         for (index, at) in targets.iter().enumerate() {
@@ -67,7 +69,7 @@ impl World {
         let places = asked(&targets);
         let answers = self
             .ask(&said, async move |control, caller| {
-                control.unregister(&caller, &name, places).await
+                control.registry().unregister(&caller, &name, places).await
             })
             .await;
         for at in targets {
@@ -103,13 +105,13 @@ impl World {
         let request = Operate {
             name: name.clone(),
             op,
-            with: With::Registered,
+            with: OperateSpec::Registered,
             hosts: asked(&targets),
         };
         let said = format!("{op} {name} on {targets:?}");
         let answer = self
             .ask(&said, async move |control, caller| {
-                control.operate(&caller, vec![request]).await
+                control.operations().operate(&caller, vec![request]).await
             })
             .await;
         if let Reply::Received(task) = answer {
@@ -137,7 +139,7 @@ impl World {
         self.log.note(said);
         let asking = spawn_local(async move {
             // As the HTTP listener does: wait for everything that any replica has acknowledged.
-            control.settled().await;
+            control.replicas().catch_up().await;
             request(control, Caller::system()).await
         });
         if !self.is_healed && self.random.permille(60) {
@@ -184,11 +186,11 @@ enum Reply<T> {
     Unknown,
 }
 
-fn asked(targets: &[usize]) -> Vec<Asked> {
+fn asked(targets: &[usize]) -> Vec<TargetHost> {
     let hosts: Vec<Host> = hosts();
-    let asked = |at: &usize| Asked {
+    let asked = |at: &usize| TargetHost {
         key_prefix: hosts[*at].to_string().into(),
-        place: Place::Host(hosts[*at]),
+        place: HostSelector::Host(hosts[*at]),
     };
     targets.iter().map(asked).collect()
 }

@@ -43,10 +43,10 @@ impl World {
 
     /// Checks everything as one server shows it.
     async fn check_at(&mut self, control: &Control) -> Result<(), String> {
-        control.settled().await;
+        control.replicas().catch_up().await;
         self.registrations_are_as_answered(control)?;
         for at in 0..self.agents.len() {
-            let host = control.fleet().host_id(&self.agents[at].address);
+            let host = control.inspect_fleet().host_id(&self.agents[at].address);
             let host = host.ok_or("the host is not known")?;
             observed_matches_host(&self.agents[at], control, host)?;
             self.agents[at].read_trace();
@@ -69,9 +69,10 @@ impl World {
 
     /// Every server shows what another has shown.
     async fn targets_end_once_at(&mut self, control: &Control) -> Result<(), String> {
-        control.settled().await;
+        control.replicas().catch_up().await;
         for (task, n_targets) in &self.tasks {
             let view = control
+                .operations()
                 .task(&Caller::system(), *task)
                 .await
                 .map_err(|error| format!("{task} was answered for, and now: {error}"))?;
@@ -106,9 +107,9 @@ impl World {
     pub(crate) async fn no_task_after_healing_was_terminated(&self) -> Result<(), String> {
         let controls = self.servers.controls();
         let control = controls.first().ok_or("there is no server")?;
-        control.settled().await;
+        control.replicas().catch_up().await;
         for task in &self.tasks_after_healing {
-            let view = control.task(&Caller::system(), *task).await;
+            let view = control.operations().task(&Caller::system(), *task).await;
             let view = view.map_err(|error| error.to_string())?;
             for outcome in view
                 .targets
@@ -131,7 +132,7 @@ impl World {
     }
 
     fn registrations_are_as_answered(&self, control: &Control) -> Result<(), String> {
-        let fleet = control.fleet();
+        let fleet = control.inspect_fleet();
         for ((at, number), expected) in &self.expected {
             let name = program::name(*number);
             let address = self.agents[*at].address;
@@ -221,7 +222,7 @@ fn held_matches_registered(
     control: &Control,
     host: HostId,
 ) -> Result<(), String> {
-    let fleet = control.fleet();
+    let fleet = control.inspect_fleet();
     let mut wanted: Vec<String> = fleet
         .processes_of(host)
         .map(|row| {
@@ -258,7 +259,7 @@ fn held_matches_registered(
 
 /// The server shows what runs, and managed processes run.
 fn observed_matches_host(agent: &AgentSide, control: &Control, host: HostId) -> Result<(), String> {
-    let fleet = control.fleet();
+    let fleet = control.inspect_fleet();
     let view = fleet.host(host).ok_or("the host is not known")?;
     if !view.link.is_up() {
         return Err(format!("{} is not connected", agent.address));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bus::{Bus, LocalHub, ReplicaId};
-use control::{Asked, Clock, Control, Mode, Place, Registration};
+use control::{Clock, Control, HostSelector, Mode, Registration, TargetHost};
 use model::access::Caller;
 use model::{Labels, UnixMillis};
 use store::Store;
@@ -43,9 +43,9 @@ pub(crate) async fn converge(seed: u64, dir: &Path, clock_hold: &ClockHold) -> R
         let control = &replicas[random.below(replicas.len())].control;
         let name = program::name(random.below(N_PROCESSES));
         let host = hosts()[random.below(N_HOSTS)];
-        let places = vec![Asked {
+        let places = vec![TargetHost {
             key_prefix: host.to_string().into(),
-            place: Place::Host(host),
+            place: HostSelector::Host(host),
         }];
         let changed = match random.permille(700) {
             true => {
@@ -57,9 +57,17 @@ pub(crate) async fn converge(seed: u64, dir: &Path, clock_hold: &ClockHold) -> R
                     suppliers: Default::default(),
                     mode: Mode::Update,
                 };
-                control.register(&Caller::system(), request).await
+                control
+                    .registry()
+                    .register(&Caller::system(), request)
+                    .await
             }
-            false => control.unregister(&Caller::system(), &name, places).await,
+            false => {
+                control
+                    .registry()
+                    .unregister(&Caller::system(), &name, places)
+                    .await
+            }
         };
         changed.map_err(|error| error.to_string())?;
         sleep(pause(&mut random)).await;
@@ -101,7 +109,7 @@ async fn start(path: &Path, clock_hold: &ClockHold, number: u64) -> Replica {
 }
 
 fn shown(replica: &Replica) -> BTreeSet<String> {
-    let fleet = replica.control.fleet();
+    let fleet = replica.control.inspect_fleet();
     let ids: Vec<_> = hosts()
         .iter()
         .filter_map(|host| fleet.host_id(host))

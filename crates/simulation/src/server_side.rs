@@ -204,7 +204,10 @@ impl ServerSide {
             return;
         };
         let open = self.listener.0.borrow_mut().take();
-        running.control.say_bye("the server is stopping");
+        running
+            .control
+            .sessions()
+            .disconnect_all("the server is stopping");
         running.stop.send_replace(true);
         if let Some(mut open) = open {
             while open.sessions.join_next().await.is_some() {}
@@ -273,10 +276,13 @@ pub(crate) fn make_template(dir: &Path, hosts: &[Host]) {
                 join_token: Some(JOIN_TOKEN.into()),
                 ..FirstKeys::default()
             };
-            let kept = control.ensure_first_keys(keys).await;
+            let kept = control.access().ensure_first_keys(keys).await;
             kept.expect("first keys are made");
             for host in hosts {
-                let enrolled = control.enrol(JOIN_TOKEN, *host, None, None).await;
+                let enrolled = control
+                    .enrolment()
+                    .enrol(JOIN_TOKEN, *host, None, None)
+                    .await;
                 enrolled.expect("the host is enrolled");
             }
             store.close().await;

@@ -23,7 +23,7 @@ pub struct FakeAgent {
 impl FakeAgent {
     /// Enrols a host with this join token, unless it is enrolled.
     pub async fn enrol(control: &Control, token: &str, host: Host, id: Option<AgentId>) {
-        match control.enrol(token, host, id, None).await {
+        match control.enrolment().enrol(token, host, id, None).await {
             Ok(_) | Err(ControlError::HostInUse(_)) => {}
             Err(error) => panic!("{host} is not enrolled: {error}"),
         }
@@ -32,7 +32,7 @@ impl FakeAgent {
     /// Connects as an enrolled host.
     pub fn connect(control: &Control, host: Host, hello: &Hello) -> Self {
         Self {
-            session: control.attach(host, hello).unwrap(),
+            session: control.sessions().attach(host, hello).unwrap(),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use model::FullName;
+
 #[derive(Debug, Clone)]
 pub struct Path {
     text: String,
@@ -17,9 +19,9 @@ impl Path {
     }
 
     /// One segment deeper.
-    pub fn join(mut self, segment: &str) -> Self {
+    pub fn join(mut self, segment: impl fmt::Display) -> Self {
         self.text.push('/');
-        escape(&mut self.text, segment);
+        escape(&mut self.text, &segment.to_string());
         self
     }
 
@@ -32,13 +34,44 @@ impl Path {
         self
     }
 
-    /// Leaves out what was not asked for.
+    /// A parameter that is left out where there is no value.
     pub fn maybe(self, key: &str, value: Option<impl fmt::Display>) -> Self {
         match value {
             Some(value) => self.query(key, value),
             None => self,
         }
     }
+
+    /// A parameter with several values, joined by commas; left out where there are none.
+    pub fn list(self, key: &str, values: &[impl fmt::Display]) -> Self {
+        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        self.maybe(key, (!values.is_empty()).then(|| values.join(",")))
+    }
+}
+
+pub fn process_path(name: &FullName) -> Path {
+    Path::new("processes")
+        .join(&name.namespace)
+        .join(&name.name)
+}
+
+/// The list of every host that has the process.
+pub fn processes_named(name: &FullName) -> Path {
+    Path::new("processes")
+        .query("namespace", &name.namespace)
+        .query("name", &name.name)
+}
+
+pub fn task_path(id: &str) -> Path {
+    Path::new("tasks").join(id)
+}
+
+pub fn job_path(id: u32) -> Path {
+    Path::new("jobs").join(id)
+}
+
+pub fn business_path(business: u32) -> Path {
+    Path::new("businesses").join(business)
 }
 
 impl fmt::Display for Path {
@@ -73,6 +106,15 @@ mod tests {
         assert_eq!(
             path.to_string(),
             "/processes/%E4%B8%9A%E5%8A%A1/a%3Fb%23c%25d?host=0:::1&name=x%26y%3Dz%20w"
+        );
+    }
+
+    #[test]
+    fn a_list_is_one_parameter_or_none() {
+        let path = Path::new("events").list("kind", &["a", "b"]);
+        assert_eq!(
+            path.list("host", &[] as &[&str]).to_string(),
+            "/events?kind=a%2Cb"
         );
     }
 }

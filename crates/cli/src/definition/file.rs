@@ -1,8 +1,8 @@
 //! Definitions in files: our own form in TOML or JSON, and the body of a GSE `register_proc_info` call.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 
+use api::HostRef;
 use clap::ValueEnum;
 use model::spec::RawSpec;
 use model::spec::raw::{
@@ -16,7 +16,8 @@ use serde_json::{Map, Value};
 use super::Definition;
 use super::flags::AutoTypeArg;
 use crate::failure::Failure;
-use crate::target::HostRef;
+use crate::input::read_text;
+use crate::target::parse_host;
 
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// The parts of a spec, which may also stand at the top of a file.
@@ -33,19 +34,12 @@ const SECTIONS: [&str; 8] = [
 
 /// Reads one definition; `-` is standard input.
 pub fn read(file: &str) -> Result<Definition, Failure> {
-    let mut text = String::new();
-    let read = match file {
-        "-" => std::io::stdin()
-            .lock()
-            .take(MAX_FILE)
-            .read_to_string(&mut text),
-        file => std::fs::File::open(file).and_then(|f| f.take(MAX_FILE).read_to_string(&mut text)),
-    };
-    read.map_err(|e| Failure::usage(format!("{file}: cannot be read: {e}")))?;
+    let text = read_text(file, MAX_FILE)
+        .map_err(|e| Failure::usage(format!("{file}: cannot be read: {e}")))?;
     parse(file, &text).map_err(|rule| Failure::usage(format!("{file}: {rule}")))
 }
 
-/// By its ending, else by its first letter.
+/// By the file name, else by the first character.
 fn is_json(file: &str, text: &str) -> bool {
     let file = file.to_ascii_lowercase();
     file.ends_with(".json") || (!file.ends_with(".toml") && text.trim_start().starts_with('{'))
@@ -67,7 +61,7 @@ fn parse(file: &str, text: &str) -> Result<Definition, String> {
     }
 }
 
-/// Our own form. A key that we do not know is a slip of the pen, and refused.
+/// Our own form. An unknown key is refused, as it is probably a typing error.
 fn native(mut top: Map<String, Value>) -> Result<Definition, String> {
     let mut spec = match top.remove("spec") {
         None => Map::new(),
@@ -98,7 +92,7 @@ fn native(mut top: Map<String, Value>) -> Result<Definition, String> {
     })
 }
 
-/// What a caller of register_proc_info sends. Fields that we do not know are passed over, as the API does.
+/// The body of a register_proc_info call. Unknown fields are ignored, as the API does.
 fn gse(mut top: Map<String, Value>) -> Result<Definition, String> {
     let Some(Value::Object(meta)) = top.remove("meta") else {
         return Err("meta: must be an object".to_owned());
@@ -164,9 +158,9 @@ fn hosts_of(value: Option<&Value>) -> Result<Vec<HostRef>, String> {
         let form = HostForm::deserialize(value)
             .map_err(|_| "must be \"IP\", \"CLOUD:IP\", {ip, cloud_id} or {agent_id}".to_owned());
         form.and_then(|form| match form {
-            HostForm::Text(text) => HostRef::parse(&text).map_err(|e| e.what().to_owned()),
+            HostForm::Text(text) => parse_host(&text).map_err(|e| e.what().to_owned()),
             HostForm::Table { cloud_id, ip } => Host::parse(cloud_id.unwrap_or(0), &ip)
-                .map(HostRef::Host)
+                .map(HostRef::from)
                 .map_err(|e| e.to_string()),
             HostForm::Agent { agent_id } => agent(&agent_id),
         })
@@ -180,7 +174,7 @@ fn agents_of(value: &Value) -> Result<Vec<HostRef>, String> {
     let list: Vec<String> =
         Vec::deserialize(value).map_err(|_| "agent_id_list: must be a list of texts".to_owned())?;
     let read = |text: &String| match text.contains(':') {
-        true => HostRef::parse(text).map_err(|e| e.what().to_owned()),
+        true => parse_host(text).map_err(|e| e.what().to_owned()),
         false => agent(text),
     };
     list.iter()
@@ -190,7 +184,7 @@ fn agents_of(value: &Value) -> Result<Vec<HostRef>, String> {
 
 fn agent(id: &str) -> Result<HostRef, String> {
     model::AgentId::parse(id)
-        .map(|agent_id| HostRef::Agent { agent_id })
+        .map(HostRef::from)
         .map_err(|e| e.to_string())
 }
 
@@ -252,7 +246,7 @@ fn check_keys(spec: &Map<String, Value>) -> Result<(), String> {
     Ok(())
 }
 
-/// The fields of a struct, from its own serialised form, so that the two cannot drift apart.
+/// The fields of a struct, read from its serialised form.
 fn keys_of(section: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(section) {
         Ok(Value::Object(keys)) => keys,

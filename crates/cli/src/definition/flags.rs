@@ -116,7 +116,7 @@ impl AutoTypeArg {
     }
 }
 
-/// A value that was given replaces what stands there.
+/// A given value replaces the one before.
 fn put<T: Clone>(slot: &mut Option<T>, value: &Option<T>) {
     if let Some(value) = value {
         *slot = Some(value.clone());
@@ -124,7 +124,7 @@ fn put<T: Clone>(slot: &mut Option<T>, value: &Option<T>) {
 }
 
 impl SpecArgs {
-    /// Lays the flags over a definition.
+    /// Overwrites fields of a definition by the flags.
     pub fn apply(&self, definition: &mut Definition) -> Result<(), Failure> {
         let identity = definition.spec.identity.get_or_insert_default();
         put(&mut identity.proc_name, &self.proc_name);
@@ -165,7 +165,7 @@ impl SpecArgs {
     }
 
     fn apply_policy(&self, definition: &mut Definition) {
-        // A file may spell it either way.
+        // A file may use either name.
         let spec = &mut definition.spec;
         let policy = match &mut spec.alive_monitor_policy {
             Some(policy) if spec.monitor_policy.is_none() => policy,
@@ -201,7 +201,7 @@ impl SpecArgs {
     }
 }
 
-/// A relative path is meant from here.
+/// A relative path is relative to the current directory.
 fn absolute(path: Option<&str>) -> Result<Option<String>, Failure> {
     let Some(path) = path.filter(|path| !path.is_empty()) else {
         return Ok(path.map(str::to_owned));

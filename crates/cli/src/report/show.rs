@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use api::TargetResult;
+
 use super::{Strictness, Verdict};
-use crate::client::TargetRow;
+use crate::colors::Style;
 use crate::failure::Failure;
+use crate::format::{bytes, clean, count, lasted, millis, yes_no};
 use crate::out::Out;
-use crate::show::{bytes, clean, count, lasted, millis, yes_no};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::table::{Cell, TextTable};
 
 /// How many failures are shown in full.
 const MAX_FAILURES: usize = 50;
@@ -21,64 +22,43 @@ const MAX_LINE: usize = 500;
 /// Each target that did not fail.
 pub(super) fn targets(
     out: &Out,
-    rows: &[TargetRow],
+    rows: &[TargetResult],
     strictness: Strictness,
 ) -> Result<(), Failure> {
     if out.is_quiet() {
         return Ok(());
     }
-    let mut table = Table::new([
-        Column::text("HOST"),
-        Column::text("PROCESS"),
-        Column::text("OP"),
-        Column::text("RESULT"),
-        Column::number("TOOK"),
-        Column::elastic("MESSAGE"),
-    ]);
+    let mut table = TextTable::new("HOST|PROCESS|OP|RESULT|>TOOK|~MESSAGE");
     for row in rows {
-        let (tone, word) = match strictness.judge(row.code) {
-            Verdict::Done => (Tone::Good, "ok".to_owned()),
-            Verdict::AlreadySo => (Tone::Warn, format!("already so ({})", row.code)),
-            Verdict::GoingOn => (Tone::Dim, "going on".to_owned()),
-            Verdict::Failed => continue, // Below, in full.
+        let (style, word) = match strictness.judge(row.code) {
+            Verdict::Done => (Style::Good, "ok".to_owned()),
+            Verdict::AlreadySo => (Style::Warn, format!("already so ({})", row.code)),
+            Verdict::GoingOn => (Style::Dim, "going on".to_owned()),
+            Verdict::Failed => continue, // Shown by `failures`.
         };
         table.row([
             Cell::from(host_of(row)),
             row.process.as_str().into(),
-            row.op.as_str().into(),
-            Cell::toned(tone, word),
+            (&*row.op).into(),
+            Cell::styled(style, word),
             row.duration_ms.map(millis).unwrap_or_default().into(),
             first_line(&row.message).into(),
         ]);
     }
-    match table.is_empty() {
-        true => Ok(()),
-        false => out.table(&table),
-    }
+    out.table_if_any(&table)
 }
 
 /// What a query saw.
-pub(super) fn instances(out: &Out, rows: &[TargetRow]) -> Result<(), Failure> {
-    let mut table = Table::new([
-        Column::text("HOST"),
-        Column::text("PROCESS"),
-        Column::text("STATE"),
-        Column::number("PID"),
-        Column::text("MANAGED"),
-        Column::text("VERSION"),
-        Column::number("CPU%"),
-        Column::number("MEM%"),
-        Column::number("RSS"),
-        Column::number("THREADS"),
-        Column::number("UP"),
-        Column::elastic("COMMAND LINE"),
-    ]);
+pub(super) fn instances(out: &Out, rows: &[TargetResult]) -> Result<(), Failure> {
+    let mut table = TextTable::new(
+        "HOST|PROCESS|STATE|>PID|MANAGED|VERSION|>CPU%|>MEM%|>RSS|>THREADS|>UP|~COMMAND LINE",
+    );
     for row in rows {
         let Some(seen) = &row.instance else { continue };
         let head = [Cell::from(host_of(row)), row.process.as_str().into()];
         let tail: [Cell; 10] = match seen.pid > 0 {
             true => [
-                Cell::toned(Tone::Good, "running"),
+                Cell::styled(Style::Good, "running"),
                 seen.pid.to_string().into(),
                 yes_no(seen.managed).into(),
                 seen.version.as_str().into(),
@@ -91,27 +71,24 @@ pub(super) fn instances(out: &Out, rows: &[TargetRow]) -> Result<(), Failure> {
             ],
             false => {
                 let mut blank = std::array::from_fn(|_| Cell::from(""));
-                blank[0] = Cell::toned(Tone::Dim, "stopped");
+                blank[0] = Cell::styled(Style::Dim, "stopped");
                 blank[2] = yes_no(seen.managed).into();
                 blank
             }
         };
         table.row(head.into_iter().chain(tail).collect::<Vec<_>>());
     }
-    match table.is_empty() {
-        true => Ok(()),
-        false => out.table(&table),
-    }
+    out.table_if_any(&table)
 }
 
-/// Each target that failed, with all that is known about it.
+/// Each target that failed, with its command and output.
 pub(super) fn failures(
     out: &Out,
-    rows: &[TargetRow],
+    rows: &[TargetResult],
     strictness: Strictness,
     id: &str,
 ) -> Result<(), Failure> {
-    let failed: Vec<&TargetRow> = rows
+    let failed: Vec<&TargetResult> = rows
         .iter()
         .filter(|row| strictness.judge(row.code) == Verdict::Failed)
         .collect();
@@ -121,7 +98,7 @@ pub(super) fn failures(
     if failed.len() <= MAX_FAILURES {
         return Ok(());
     }
-    let more = count((failed.len() - MAX_FAILURES) as u64);
+    let more = count(failed.len() - MAX_FAILURES);
     out.line(format!(
         "… and {more} more: muster task {id} -o json shows all"
     ))?;
@@ -136,18 +113,18 @@ pub(super) fn failures(
     out.line(format!("failed: {}", codes.join(", ")))
 }
 
-fn failure_text(out: &Out, row: &TargetRow) -> String {
+fn failure_text(out: &Out, row: &TargetResult) -> String {
     let head = format!("{}  {}", host_of(row), clean(&row.process));
     let mut text = format!(
         "{}  {} failed ({}): {}\n",
-        out.paint(Tone::Bad, &head),
+        out.paint(Style::Bad, &head),
         row.op,
         row.code,
         first_line(&row.message)
     );
     if let Some(command) = row.command.as_deref().filter(|command| !command.is_empty()) {
         text.push_str(&format!("    command  {}\n", clean(command)));
-        let ended = match (row.exit_code, row.exit_signal) {
+        let end = match (row.exit_code, row.exit_signal) {
             (Some(code), _) => format!("exited with code {code}"),
             (None, Some(signal)) => format!("killed by signal {signal}"),
             (None, None) => "did not end by itself".to_owned(),
@@ -156,7 +133,7 @@ fn failure_text(out: &Out, row: &TargetRow) -> String {
             .duration_ms
             .map(|ms| format!(" after {}", millis(ms)))
             .unwrap_or_default();
-        text.push_str(&format!("    end      {ended}{took}\n"));
+        text.push_str(&format!("    end      {end}{took}\n"));
     }
     for (index, line) in excerpt(row.output.as_deref().unwrap_or_default())
         .iter()
@@ -184,10 +161,10 @@ fn excerpt(output: &str) -> Vec<String> {
     shown
 }
 
-fn host_of(row: &TargetRow) -> String {
-    match row.host.as_deref() {
-        Some(host) if !host.is_empty() => clean(host),
-        _ => "?".to_owned(),
+fn host_of(row: &TargetResult) -> String {
+    match row.host.as_str() {
+        "" => "?".to_owned(),
+        host => clean(host),
     }
 }
 

@@ -7,8 +7,11 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open};
+use serde::de::IgnoredAny;
+use serde_json::json;
 
 use super::{Context, environment};
+use crate::client::Path;
 use crate::failure::{Exit, Failure, Kind, chain};
 
 pub const EXAMPLES: &str = "\
@@ -73,7 +76,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         None => {}
     }
     if let Some(parent) = args.exit_with_parent {
-        leave_with(parent)?;
+        exit_with(parent)?;
     }
     if args.agent.print_config && context.out.is_json() {
         let config = AgentConfig::resolve(&args.agent, environment)?;
@@ -102,9 +105,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 }
 
 fn revoke(context: &Context, host: Host) -> Result<Exit, Failure> {
-    context.client()?.revoke(&host)?;
-    let document = serde_json::json!({"host": host, "revoked": true});
-    context.out.did(
+    let path = Path::new("hosts").join(host).join("revoke");
+    context.client()?.post::<IgnoredAny>(&path, &json!({}))?;
+    let document = json!({"host": host, "revoked": true});
+    context.out.result(
         &document,
         format!("revoked the certificates of {host}: its agent has to join again"),
     )?;
@@ -113,8 +117,8 @@ fn revoke(context: &Context, host: Host) -> Result<Exit, Failure> {
 
 fn upgrade(context: &Context, args: &UpgradeArgs) -> Result<Exit, Failure> {
     match upgrade::upgrade(args, environment) {
-        Ok(done) => {
-            context.out.did(&done, &done)?;
+        Ok(upgraded) => {
+            context.out.result(&upgraded, &upgraded)?;
             Ok(Exit::Ok)
         }
         Err(error) => {
@@ -131,8 +135,8 @@ fn upgrade(context: &Context, args: &UpgradeArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// An agent that `muster up` started does not outlive it, not even its kill -9: it takes the usual way out.
-fn leave_with(parent: i32) -> Result<(), Failure> {
+/// Stops this agent as SIGTERM does when its parent, `muster up`, ends, even by SIGKILL.
+fn exit_with(parent: i32) -> Result<(), Failure> {
     let gone = || Failure::new(Kind::Failed, "agent: its parent is gone");
     let parent = Pid::from_raw(parent).ok_or_else(gone)?;
     let pidfd = pidfd_open(parent, PidfdFlags::empty()).map_err(|error| match error {
@@ -142,7 +146,7 @@ fn leave_with(parent: i32) -> Result<(), Failure> {
             format!("agent: its parent cannot be watched: {error}"),
         ),
     })?;
-    // Only now is the number known to be still our parent's, and not somebody else's.
+    // The pid may have been reused before the pidfd was opened.
     if getppid() != Some(parent) {
         return Err(gone());
     }
@@ -150,7 +154,8 @@ fn leave_with(parent: i32) -> Result<(), Failure> {
         .name("parent".into())
         .spawn(move || {
             wait_for_end(&pidfd);
-            let _we_are_leaving_anyway = kill_process(getpid(), Signal::TERM);
+            // We can always signal ourselves.
+            kill_process(getpid(), Signal::TERM).ok();
         })
         .map_err(|e| Failure::new(Kind::Failed, format!("agent: cannot watch its parent: {e}")))?;
     Ok(())
@@ -159,7 +164,7 @@ fn leave_with(parent: i32) -> Result<(), Failure> {
 fn wait_for_end(pidfd: &OwnedFd) {
     loop {
         match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], None) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(0) | Err(Errno::INTR) => {}
             Ok(_) | Err(_) => return,
         }
     }

@@ -1,15 +1,14 @@
 //! `muster app`: programs that may call the API.
 
-use std::io::Read;
+use api::{AppBody, AppList, CreatedApp};
 
-use serde_json::json;
-
-use super::grant::{self, GrantArgs, GrantBody, Places, RevokeArgs};
-use super::{Context, rows};
-use crate::client::{AppRow, CreatedApp, NewApp};
+use super::Context;
+use super::grant::{self, GrantArgs, GrantScope, RevokeArgs};
+use super::resource::APPS;
 use crate::failure::{Exit, Failure};
-use crate::show::{age, now, yes_no};
-use crate::table::{Cell, Column, Table};
+use crate::format::{age, now, yes_no};
+use crate::input::read_text;
+use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -66,7 +65,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "ROLE", value_parser = ["viewer", "operator", "admin"])]
     role: Option<String>,
     #[command(flatten)]
-    places: Places,
+    scope: GrantScope,
     /// May name its user without a login
     #[arg(long)]
     trusted: bool,
@@ -80,34 +79,19 @@ pub struct CreateArgs {
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
     match action {
-        Action::List => list(context)?,
+        Action::List => APPS.list(context, "no apps: muster app create makes one", table)?,
         Action::Create(args) => create(context, args)?,
-        Action::Grant { code, grant } => grant::give(context, "apps", code, grant)?,
-        Action::Revoke { code, revoke } => grant::take(context, "apps", code, revoke)?,
-        Action::Delete { code } => {
-            context.client()?.remove("apps", code)?;
-            let document = json!({"code": code, "deleted": true});
-            context.out.did(&document, format!("deleted app {code}"))?;
-        }
+        Action::Grant { code, grant } => grant::give(context, APPS, code, grant)?,
+        Action::Revoke { code, revoke } => grant::revoke(context, APPS, code, revoke)?,
+        Action::Delete { code } => APPS.delete(context, code)?,
     }
     Ok(Exit::Ok)
 }
 
-fn list(context: &Context) -> Result<(), Failure> {
-    let out = &context.out;
-    let answer = context.client()?.list("apps")?;
-    if out.is_json() {
-        return out.json(&answer);
-    }
+fn table(list: AppList) -> TextTable {
     let now = now();
-    let mut table = Table::new([
-        Column::text("APP"),
-        Column::text("TRUSTED"),
-        Column::number("REQUESTS/S"),
-        Column::number("AGE"),
-        Column::elastic("MAY"),
-    ]);
-    for row in rows::<AppRow>(&answer, "apps")? {
+    let mut table = TextTable::new("APP|TRUSTED|>REQUESTS/S|>AGE|~MAY");
+    for row in list.apps {
         let rate = match row.rate_limit {
             0 => "no limit".to_owned(),
             rate => rate.to_string(),
@@ -120,47 +104,37 @@ fn list(context: &Context) -> Result<(), Failure> {
             grant::in_words(&row.grants).into(),
         ]);
     }
-    out.table(&table)
+    table
 }
 
 fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
-    let secret = match args.secret_stdin {
-        true => Some(read_secret()?),
-        false => None,
-    };
-    // Without a word on it the server decides, by whether the app is trusted.
-    let has_places = !(args.places.namespace.is_empty() && args.places.business.is_empty());
-    let role = match (&args.role, has_places) {
+    let secret = args.secret_stdin.then(read_secret).transpose()?;
+    // Without role and scope the server decides, by whether the app is trusted.
+    let role = match (&args.role, args.scope.is_everything()) {
         (Some(role), _) => Some(role.as_str()),
-        (None, true) => Some("operator"),
-        (None, false) => None,
+        (None, false) => Some("operator"),
+        (None, true) => None,
     };
-    let grants = role.map(|role| [GrantBody::new(Some(role), &args.places)]);
-    let new = NewApp {
-        code: args.code.clone(),
+    let body = AppBody {
+        code: Some(args.code.clone()),
         secret,
-        grants,
-        trusted: args.trusted,
-        rate_limit: args.rate_limit,
+        grants: role.map(|role| vec![args.scope.body(Some(role))]),
+        trusted: Some(args.trusted),
+        rate_limit: Some(args.rate_limit.into()),
+        ..AppBody::default()
     };
-    let created: CreatedApp = context.client()?.create("apps", &new)?;
     let out = &context.out;
-    if out.is_json() {
-        return out.json(&created);
-    }
-    out.line(format!("MUSTER_APP_CODE={}", created.code))?;
-    out.line(format!("MUSTER_APP_SECRET={}", created.secret))?;
-    out.note("the secret is not shown again");
-    Ok(())
+    APPS.create(context, &body, |created: CreatedApp| {
+        out.line(format!("MUSTER_APP_CODE={}", created.code))?;
+        out.line(format!("MUSTER_APP_SECRET={}", created.secret))?;
+        out.note("the secret is not shown again");
+        Ok(())
+    })
 }
 
-/// One line of standard input, without its end.
+/// The first line of standard input.
 pub(super) fn read_secret() -> Result<String, Failure> {
-    let mut text = String::new();
-    std::io::stdin()
-        .lock()
-        .take(4096)
-        .read_to_string(&mut text)
+    let text = read_text("-", 4096)
         .map_err(|e| Failure::usage(format!("--secret-stdin: cannot be read: {e}")))?;
     match text.lines().next().unwrap_or_default().trim() {
         "" => Err(Failure::usage("--secret-stdin: standard input is empty")),

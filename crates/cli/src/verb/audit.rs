@@ -1,12 +1,15 @@
-//! `muster audit`: who changed what, and when.
+//! `muster audit`: lists and exports the audit trail.
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::{Context, rows};
-use crate::client::{AuditFilter, AuditRow};
+use api::AuditList;
+use serde_json::Value;
+
+use super::Context;
+use crate::client::{Path, not_as_expected};
 use crate::failure::{Exit, Failure, Kind};
-use crate::table::{Cell, Column, Table};
+use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -77,16 +80,14 @@ struct Filter {
 }
 
 impl Filter {
-    fn as_asked(&self) -> AuditFilter<'_> {
-        AuditFilter {
-            user: self.user.as_deref(),
-            app: self.app.as_deref(),
-            action: self.action.as_deref(),
-            from: self.from.as_deref(),
-            object: self.object.as_deref(),
-            since: self.since.as_deref(),
-            until: self.until.as_deref(),
-        }
+    fn on(&self, path: Path) -> Path {
+        path.maybe("user", self.user.as_ref())
+            .maybe("app", self.app.as_ref())
+            .maybe("action", self.action.as_ref())
+            .maybe("from", self.from.as_ref())
+            .maybe("object", self.object.as_ref())
+            .maybe("since", self.since.as_ref())
+            .maybe("until", self.until.as_ref())
     }
 }
 
@@ -102,41 +103,30 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
 
 fn list(context: &Context, args: &Args) -> Result<(), Failure> {
     let out = &context.out;
-    let filter = args.filter.as_asked();
-    let answer = context.client()?.audit(filter, args.limit, args.before)?;
-    if out.is_json() {
-        return out.json(&answer);
-    }
-    let mut table = Table::new([
-        Column::number("NUMBER"),
-        Column::text("AT"),
-        Column::text("USER"),
-        Column::text("APP"),
-        Column::text("FROM"),
-        Column::text("ACTION"),
-        Column::elastic("OBJECT"),
-        Column::elastic("DETAIL"),
-    ]);
-    for row in rows::<AuditRow>(&answer, "audit")? {
-        table.row([
-            Cell::from(row.id.to_string()),
-            row.at.to_rfc3339().into(),
-            row.user.into(),
-            row.app.into(),
-            row.from.into(),
-            row.action.into(),
-            row.object.into(),
-            row.detail.into(),
-        ]);
-    }
-    match table.is_empty() {
-        true => out.note("nothing of this kind was done yet"),
-        false => out.table(&table)?,
-    }
-    if let Some(next) = answer["next"].as_u64() {
-        out.note(format!("there is more: --before {next}"));
-    }
-    Ok(())
+    let path = Path::new("audit")
+        .query("limit", args.limit)
+        .maybe("before", args.before);
+    let response: Value = context.client()?.get(&args.filter.on(path))?;
+    out.response(response, |list: AuditList| {
+        let mut table = TextTable::new(">NUMBER|AT|USER|APP|FROM|ACTION|~OBJECT|~DETAIL");
+        for row in list.audit.read().map_err(not_as_expected)? {
+            table.row([
+                Cell::from(row.id.to_string()),
+                row.at.to_rfc3339().into(),
+                row.user.into(),
+                row.app.into(),
+                row.from.into(),
+                row.action.into(),
+                row.object.into(),
+                row.detail.into(),
+            ]);
+        }
+        out.table_or(&table, "nothing of this kind was done yet")?;
+        if let Some(next) = list.next {
+            out.note(format!("there is more: --before {next}"));
+        }
+        Ok(())
+    })
 }
 
 fn export(
@@ -146,21 +136,26 @@ fn export(
     to: Option<&PathBuf>,
 ) -> Result<(), Failure> {
     let client = context.client()?;
+    let path = filter.on(Path::new("audit/export").query("format", format));
+    let copy = |to: &mut dyn Write| {
+        std::io::copy(&mut client.stream(&path)?, to).map_err(|error| {
+            let what = format!("the export broke off, and what was written is a part: {error}");
+            Failure::new(Kind::Failed, what)
+        })
+    };
     match to {
         None => {
             let mut sink = context.out.stream();
-            client.export_audit(filter.as_asked(), format, &mut sink)?;
+            copy(&mut sink)?;
             sink.end()
         }
         Some(path) => {
             let bad = |error: std::io::Error| {
-                Failure::new(
-                    Kind::Failed,
-                    format!("{} cannot be written: {error}", path.display()),
-                )
+                let what = format!("{} cannot be written: {error}", path.display());
+                Failure::new(Kind::Failed, what)
             };
             let mut file = std::fs::File::create(path).map_err(bad)?;
-            client.export_audit(filter.as_asked(), format, &mut file)?;
+            copy(&mut file)?;
             file.flush().map_err(bad)
         }
     }

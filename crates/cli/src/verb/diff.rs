@@ -1,13 +1,14 @@
-//! `muster diff`: what agents really hold against what is wanted of them.
+//! `muster diff`: compares what agents hold with what the server wants of them.
 
+use api::{HeldAnswer, HostRow};
 use model::Host;
 use serde_json::{Value, json};
 
-use super::{Context, rows};
-use crate::client::{Client, ComparedRow, ForeignRow, HostRow};
+use super::Context;
+use crate::client::{Client, Path, read};
 use crate::failure::{Exit, Failure, Kind};
-use crate::show::{clean, counted};
-use crate::table::{Column, Table};
+use crate::format::{clean, counted};
+use crate::table::TextTable;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -26,39 +27,43 @@ pub struct Args {
     host: Option<Host>,
 }
 
-/// What was found on one host.
-struct Found {
-    host: String,
-    raw: Value,
-    processes: Vec<ComparedRow>,
-    foreign: Vec<ForeignRow>,
+/// One host, with the response as it came and as it is read. Processes that are as wanted are left out of both.
+struct HostDifferences {
+    response: Value,
+    held: HeldAnswer,
 }
 
-impl Found {
-    fn n_differences(&self) -> usize {
-        let of_processes: usize = self.processes.iter().map(|row| row.differs.len()).sum();
-        of_processes + self.foreign.len()
+impl HostDifferences {
+    fn count(&self) -> usize {
+        let of_processes: usize = self
+            .held
+            .processes
+            .iter()
+            .map(|row| row.differs.len())
+            .sum();
+        of_processes + self.held.foreign.len()
     }
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
-    let mut found = Vec::new();
+    let mut hosts = Vec::new();
     let mut away = Vec::new();
     match args.host {
-        Some(host) => found.push(ask(&client, &host.to_string())?),
+        Some(host) => hosts.push(compare(&client, &host.to_string())?),
         None => {
             for row in client.hosts::<HostRow>(None, None)?.rows {
+                let host = row.host.to_string();
                 match row.connected {
-                    false if row.processes > 0 => away.push(row.host),
+                    false if row.processes > 0 => away.push(host),
                     false => {}
-                    true => match ask(&client, &row.host) {
-                        Ok(answer) => found.push(answer),
-                        // It went away while others were asked.
+                    true => match compare(&client, &host) {
+                        Ok(compared) => hosts.push(compared),
+                        // Its agent disconnected meanwhile.
                         Err(failure) if failure.kind == Kind::Unreachable => {
                             out.warn(&failure);
-                            away.push(row.host);
+                            away.push(host);
                         }
                         Err(failure) => return Err(failure),
                     },
@@ -66,72 +71,66 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
             }
         }
     }
-    let n_hosts = found.len() as u64;
-    let n_differences: usize = found.iter().map(Found::n_differences).sum();
-    found.retain(|found| found.n_differences() > 0);
+    let n_hosts = hosts.len();
+    let n_differences: usize = hosts.iter().map(HostDifferences::count).sum();
+    hosts.retain(|host| host.count() > 0);
     if !away.is_empty() {
-        let hosts = counted(away.len() as u64, "host");
+        let hosts = counted(away.len(), "host");
         out.note(format!(
             "{hosts} not asked, because no agent is connected: muster hosts --connected false"
         ));
     }
     match out.is_json() {
         true => {
-            let hosts: Vec<&Value> = found.iter().map(|found| &found.raw).collect();
+            let hosts: Vec<&Value> = hosts.iter().map(|host| &host.response).collect();
             out.json(&json!({"differences": n_differences, "hosts": hosts, "away": away}))?;
         }
         false if n_differences == 0 => {
-            out.done(format!("no differences on {}", counted(n_hosts, "host")))?;
+            out.success(format!("no differences on {}", counted(n_hosts, "host")))?;
         }
-        false => out.table(&table(&found))?,
+        false => out.table(&table(&hosts))?,
     }
-    Ok(match n_differences {
-        0 => Exit::Ok,
-        _ => Exit::SomeFailed,
-    })
+    Ok(Exit::some_failed(n_differences > 0))
 }
 
-/// Asks one host, and leaves out what is as wanted.
-fn ask(client: &Client, host: &str) -> Result<Found, Failure> {
-    let mut raw: Value = client.held(host)?;
-    if let Some(processes) = raw.get_mut("processes").and_then(Value::as_array_mut) {
+/// Asks the agent of one host.
+fn compare(client: &Client, host: &str) -> Result<HostDifferences, Failure> {
+    let mut response: Value = client.get(&Path::new("hosts").join(host).join("held"))?;
+    if let Some(processes) = response.get_mut("processes").and_then(Value::as_array_mut) {
         let differs = |row: &Value| row["differs"].as_array().is_some_and(|d| !d.is_empty());
         processes.retain(differs);
     }
-    Ok(Found {
-        host: host.to_owned(),
-        processes: rows(&raw, "processes")?,
-        foreign: rows(&raw, "foreign")?,
-        raw,
+    let held = read(response.clone())?;
+    Ok(HostDifferences {
+        response,
+        held: HeldAnswer {
+            host: host.to_owned(),
+            ..held
+        },
     })
 }
 
-fn table(found: &[Found]) -> Table {
-    let mut table = Table::new([
-        Column::text("HOST"),
-        Column::text("PROCESS"),
-        Column::elastic("DIFFERENCE"),
-    ]);
-    for found in found {
-        for row in &found.processes {
-            for difference in &row.differs {
-                table.row([
-                    found.host.as_str().into(),
-                    row.process.as_str().into(),
-                    clean(difference).into(),
-                ]);
+fn table(hosts: &[HostDifferences]) -> TextTable {
+    let mut table = TextTable::new("HOST|PROCESS|~DIFFERENCE");
+    for HostDifferences { held, .. } in hosts {
+        let mut row = |process: &str, difference: &str| {
+            table.row([
+                held.host.as_str().into(),
+                process.into(),
+                clean(difference).into(),
+            ]);
+        };
+        for process in &held.processes {
+            for difference in &process.differs {
+                row(&process.process, difference);
             }
         }
-        for row in &found.foreign {
-            let stranger = format!(
+        for other in &held.foreign {
+            let text = format!(
                 "its pid file {} names {}, which is {} of user {}",
-                row.pid_path, row.pid, row.program, row.user
+                other.pid_path, other.pid, other.program, other.user
             );
-            table.row([
-                found.host.as_str().into(),
-                row.process.as_str().into(),
-                clean(&stranger).into(),
-            ]);
+            row(&other.process, &text);
         }
     }
     table

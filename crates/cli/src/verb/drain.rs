@@ -1,8 +1,10 @@
-//! `muster drain`: a replica lets its agents go to the others.
+//! `muster drain`: moves the agents of a replica to the others.
 
-use serde::{Deserialize, Serialize};
+use api::Draining;
+use serde_json::json;
 
 use super::Context;
+use crate::client::Path;
 use crate::failure::{Exit, Failure};
 
 pub const EXAMPLES: &str = "\
@@ -21,26 +23,21 @@ pub struct Args {
     undo: bool,
 }
 
-#[derive(Debug, Deserialize, Serialize)]
-struct Draining {
-    draining: bool,
-    agents: usize,
-}
-
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
-    let answer: Draining = match args.undo {
-        true => client.undo("drain")?,
-        false => client.create("drain", &serde_json::json!({}))?,
+    let path = Path::new("drain");
+    let state: Draining = match args.undo {
+        true => client.delete(&path)?,
+        false => client.post(&path, &json!({}))?,
     };
     let url = &client.account().url;
-    let said = match answer.draining {
+    let text = match state.draining {
         true => format!(
             "{url} drains: {} of its agents are still there",
-            answer.agents
+            state.agents
         ),
         false => format!("{url} takes agents again"),
     };
-    context.out.did(&answer, said)?;
+    context.out.result(&state, text)?;
     Ok(Exit::Ok)
 }

@@ -1,20 +1,21 @@
-//! `muster events`: what happened to processes without anybody asking.
+//! `muster events`: exits, restarts and other events of processes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use api::{EventList, EventRow};
 use clap::builder::PossibleValuesParser;
 use model::Host;
 use model::event::EventKind;
 use serde_json::Value;
 
-use super::{Context, rows};
-use crate::client::{Client, EventFilter, EventRow, Happening, Stream};
-use crate::failure::{Exit, Failure, Kind};
+use super::Context;
+use crate::client::{ChangeEvent, ChangeStream, Client, Path, not_as_expected, read, reopen};
+use crate::colors::Style;
+use crate::failure::{Exit, Failure};
+use crate::format::{clean, count, parse_duration};
 use crate::out::Out;
-use crate::show::{clean, count, parse_duration};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -26,7 +27,6 @@ Examples:
 
 Events are kept for 30 days. Times are UTC.";
 
-const RETRY: Duration = Duration::from_secs(1);
 /// How many events are remembered so that none is shown twice.
 const MAX_REMEMBERED: usize = 4096;
 const MAX_LIMIT: u16 = 1000;
@@ -63,26 +63,23 @@ pub struct Args {
 }
 
 impl Args {
-    fn filter(&self) -> EventFilter {
-        let joined = |list: &[String]| (!list.is_empty()).then(|| list.join(","));
-        let hosts: Vec<String> = self.host.iter().map(Host::to_string).collect();
+    fn path(&self, since: Option<String>, limit: u16) -> Path {
         let ago = |ago: Option<Duration>| ago.map(|ago| format!("{}s", ago.as_secs()));
-        EventFilter {
-            limit: self.limit,
-            before: self.before,
-            namespaces: joined(&self.namespace),
-            name: self.name.clone(),
-            hosts: joined(&hosts),
-            kinds: joined(&self.kind),
-            since: ago(self.since),
-            until: ago(self.until),
-        }
+        Path::new("events")
+            .query("limit", limit)
+            .maybe("before", self.before)
+            .list("namespace", &self.namespace)
+            .maybe("name", self.name.as_ref())
+            .list("host", &self.host)
+            .list("kind", &self.kind)
+            .maybe("since", since.or(ago(self.since)))
+            .maybe("until", ago(self.until))
     }
 
-    /// Whether an event of the stream, which knows namespaces and hosts only, is wanted.
-    fn wants(&self, event: &EventRow) -> bool {
+    /// Whether an event of the stream matches; the server filters the stream by namespace and host only.
+    fn matches(&self, event: &EventRow) -> bool {
         let name = event.process.split_once('/').map(|(_, name)| name);
-        (self.kind.is_empty() || self.kind.contains(&event.kind))
+        (self.kind.is_empty() || self.kind.iter().any(|kind| *kind == event.kind))
             && (self.name.is_none() || self.name.as_deref() == name)
     }
 }
@@ -91,124 +88,101 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
     if args.follow {
-        return Follower::new(out, &client, args).run();
+        let follower = Follower {
+            out,
+            client: &client,
+            args,
+            shown: VecDeque::new(),
+            last: None,
+        };
+        return follower.run();
     }
-    let answer = client.events(&args.filter())?;
-    if out.is_json() {
-        out.json(&answer)?;
-        return Ok(Exit::Ok);
-    }
-    let mut table = Table::new([
-        Column::text("AT"),
-        Column::text("HOST"),
-        Column::text("PROCESS"),
-        Column::text("KIND"),
-        Column::elastic("REASON"),
-    ]);
-    for row in rows::<EventRow>(&answer, "events")? {
-        let tone = tone(&row.kind);
-        table.row([
-            Cell::from(row.at.to_rfc3339()),
-            row.host.into(),
-            row.process.into(),
-            Cell::toned(tone, row.kind),
-            row.reason.into(),
-        ]);
-    }
-    match table.is_empty() {
-        true => out.note("no events"),
-        false => out.table(&table)?,
-    }
-    if let Some(next) = answer["next"].as_u64() {
-        out.note(format!("there are older ones: --before {next}"));
-    }
+    let response = client.get(&args.path(None, args.limit))?;
+    out.response(response, |list: EventList| {
+        let mut table = TextTable::new("AT|HOST|PROCESS|KIND|~REASON");
+        for row in list.events.read().map_err(not_as_expected)? {
+            table.row([
+                Cell::from(row.at.to_rfc3339()),
+                row.host.to_string().into(),
+                row.process.into(),
+                Cell::styled(style(&row.kind), row.kind),
+                row.reason.into(),
+            ]);
+        }
+        out.table_or(&table, "no events")?;
+        if let Some(next) = list.next {
+            out.note(format!("there are older ones: --before {next}"));
+        }
+        Ok(())
+    })?;
     Ok(Exit::Ok)
 }
 
-fn tone(kind: &str) -> Tone {
+fn style(kind: &str) -> Style {
     match EventKind::parse(kind) {
-        Some(EventKind::ProcessRestartSuccess) => Tone::Good,
-        Some(EventKind::ProcessRestartFailed | EventKind::ProcessCancelRestart) => Tone::Bad,
-        _ => Tone::Warn,
+        Some(EventKind::ProcessRestartSuccess) => Style::Good,
+        Some(EventKind::ProcessRestartFailed | EventKind::ProcessCancelRestart) => Style::Bad,
+        _ => Style::Warn,
     }
 }
 
-/// Shows what there is, and then what comes. The stream is opened before the list is read, so that nothing falls between
-/// them; what is in both is shown once.
+/// Shows the last events, and then each as it comes. The stream is opened before the list is read, so that no event is
+/// missed between them; an event that is in both is shown once.
 struct Follower<'a> {
     out: &'a Out,
     client: &'a Client,
     args: &'a Args,
     shown: VecDeque<Value>,
-    /// The time of the last event shown: where to read on after the connection was lost.
+    /// The time of the last event shown, from which the list is read again after the connection was lost.
     last: Option<i64>,
 }
 
-impl<'a> Follower<'a> {
-    fn new(out: &'a Out, client: &'a Client, args: &'a Args) -> Self {
-        Self {
-            out,
-            client,
-            args,
-            shown: VecDeque::new(),
-            last: None,
-        }
-    }
-
+impl Follower<'_> {
     fn run(mut self) -> Result<Exit, Failure> {
         let mut stream = self.open()?;
         loop {
             self.catch_up()?;
-            for happening in stream.by_ref().map_while(Result::ok) {
-                self.take(&happening)?;
+            for change in stream.by_ref().map_while(Result::ok) {
+                self.receive(&change)?;
             }
             self.out.note("the connection ended");
-            stream = loop {
-                std::thread::sleep(RETRY);
-                match self.open() {
-                    Ok(stream) => break stream,
-                    Err(failure) if failure.kind == Kind::Unreachable => {}
-                    Err(failure) => return Err(failure),
-                }
-            };
+            stream = reopen(|| self.open())?;
             self.out.note("connected again");
         }
     }
 
-    fn open(&self) -> Result<Stream, Failure> {
-        let filter = self.args.filter();
-        let kinds = ["event".to_owned()];
-        self.client.watch(
-            filter.namespaces.as_deref(),
-            filter.hosts.as_deref(),
-            &kinds,
-        )
+    fn open(&self) -> Result<ChangeStream, Failure> {
+        let joined = |list: Vec<String>| (!list.is_empty()).then(|| list.join(","));
+        let namespaces = joined(self.args.namespace.clone());
+        let hosts = joined(self.args.host.iter().map(Host::to_string).collect());
+        self.client
+            .watch(namespaces.as_deref(), hosts.as_deref(), &["event"])
     }
 
     fn catch_up(&mut self) -> Result<(), Failure> {
-        let mut filter = self.args.filter();
-        if let Some(last) = self.last {
-            filter.since = Some(last.to_string());
-            filter.limit = MAX_LIMIT;
-        }
-        let answer = self.client.events(&filter)?;
-        for event in rows::<Value>(&answer, "events")?.into_iter().rev() {
-            self.show(event)?;
-        }
-        Ok(())
+        let path = match self.last {
+            Some(last) => self.args.path(Some(last.to_string()), MAX_LIMIT),
+            None => self.args.path(None, self.args.limit),
+        };
+        let mut response: Value = self.client.get(&path)?;
+        let events: Vec<Value> = read(response["events"].take())?;
+        events
+            .into_iter()
+            .rev()
+            .try_for_each(|event| self.show(event))
     }
 
-    fn take(&mut self, happening: &Happening) -> Result<(), Failure> {
-        match happening.kind.as_str() {
+    fn receive(&mut self, change: &ChangeEvent) -> Result<(), Failure> {
+        match change.kind.as_str() {
             "event" => {
-                let event = read(&happening.data);
-                match self.args.wants(&event) {
-                    true => self.show(happening.data.clone()),
+                let event = event_row(&change.data);
+                match self.args.matches(&event) {
+                    true => self.show(change.data.clone()),
                     false => Ok(()),
                 }
             }
             "lagged" => {
-                let missed = happening.data["missed"].as_u64().unwrap_or_default();
+                let missed = change.data["missed"].as_u64().unwrap_or_default();
                 self.out.warn(format!(
                     "too much at once: up to {} left out; muster events lists them",
                     count(missed)
@@ -220,14 +194,14 @@ impl<'a> Follower<'a> {
     }
 
     fn show(&mut self, mut event: Value) -> Result<(), Failure> {
-        // The stream knows no ids.
+        // Events of the stream have no id.
         if let Some(fields) = event.as_object_mut() {
             fields.remove("id");
         }
         if self.shown.contains(&event) {
             return Ok(());
         }
-        let row = read(&event);
+        let row = event_row(&event);
         self.last = self.last.max(Some(row.at.0));
         match self.out.is_json() {
             true => self.out.json_line(&event)?,
@@ -241,8 +215,8 @@ impl<'a> Follower<'a> {
     }
 }
 
-fn read(event: &Value) -> EventRow {
-    // What a newer server says otherwise is shown as far as it is understood.
+fn event_row(event: &Value) -> EventRow<'static> {
+    // An event that a newer server writes in another form is shown as far as it is understood.
     serde_json::from_value(event.clone()).unwrap_or_default()
 }
 
@@ -250,10 +224,10 @@ fn read(event: &Value) -> EventRow {
 fn sentence(out: &Out, event: &EventRow) -> String {
     format!(
         "{}  {}  {} on {}: {}",
-        out.paint(Tone::Dim, &event.at.to_rfc3339()),
-        out.paint(tone(&event.kind), &clean(&event.kind)),
+        out.paint(Style::Dim, &event.at.to_rfc3339()),
+        out.paint(style(&event.kind), &clean(&event.kind)),
         clean(&event.process),
-        clean(&event.host),
+        clean(&event.host.to_string()),
         clean(&event.reason)
     )
 }

@@ -1,12 +1,15 @@
 //! `muster expression`: what an expression means, and what it selects.
 
+use api::{ExplainBody, Explained, ExpressionBody};
+
 use super::Context;
-use crate::client::Explained;
-use crate::failure::{Exit, Failure, Kind};
+use crate::args::value_name;
+use crate::client::Path;
+use crate::colors::Style;
+use crate::failure::{Exit, Failure};
+use crate::format::{clean, count, counted};
 use crate::selection::{EnvArg, parse};
-use crate::show::{clean, count, counted};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -40,56 +43,53 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
     let Action::Explain(args) = action;
     let expression = parse(&args.expression)?.to_string();
     let client = context.client()?;
-    let answer = client.explain(args.biz, args.env.map(EnvArg::as_str), &expression)?;
-    let out = &context.out;
-    if out.is_json() {
-        out.json(&answer)?;
-        return Ok(Exit::Ok);
-    }
-    let explained: Explained = serde_json::from_value(answer).map_err(|e| {
-        let what = format!("the server's explanation is not as expected: {e}");
-        Failure::new(Kind::Failed, what)
-    })?;
-    out.table(&parts(&explained))?;
-    let tone = match explained.count {
-        0 => Tone::Warn,
-        _ => Tone::Good,
+    let body = ExplainBody {
+        business: Some(args.biz.into()),
+        env: args
+            .env
+            .map(|env| value_name(env).as_str().into())
+            .unwrap_or_default(),
+        expression: Some(ExpressionBody::Joined(expression)),
     };
-    let selected = counted(explained.count, "process");
-    out.line(out.paint(tone, &format!("\n{selected} selected")))?;
-    for found in &explained.matches {
-        out.line(format!("  {}  {}", found.id, clean(&found.expression)))?;
-    }
-    let more = explained
-        .count
-        .saturating_sub(explained.matches.len() as u64);
-    if more > 0 {
-        out.note(format!(
-            "  and {} more: muster ps --biz {} --expr lists them",
-            count(more),
-            args.biz
-        ));
-    }
+    let response = client.post(&Path::new("expression").join("explain"), &body)?;
+    let out = &context.out;
+    out.response(response, |explained: Explained| {
+        out.table(&parts(&explained))?;
+        let style = match explained.count {
+            0 => Style::Warn,
+            _ => Style::Good,
+        };
+        let selected = counted(explained.count, "process");
+        out.line(out.paint(style, &format!("\n{selected} selected")))?;
+        for process in &explained.matches {
+            out.line(format!("  {}  {}", process.id, clean(&process.expression)))?;
+        }
+        let shown = explained.matches.len() as u64;
+        match explained.count.saturating_sub(shown) {
+            0 => {}
+            more => out.note(format!(
+                "  and {} more: muster ps --biz {} --expr lists them",
+                count(more),
+                args.biz
+            )),
+        }
+        Ok(())
+    })?;
     Ok(Exit::Ok)
 }
 
-fn parts(explained: &Explained) -> Table {
-    let mut table = Table::new([
-        Column::text("PART"),
-        Column::elastic("WRITTEN"),
-        Column::elastic("MEANS"),
-        Column::number("LEAVES"),
-    ]);
+fn parts(explained: &Explained) -> TextTable {
+    let mut table = TextTable::new("PART|~WRITTEN|~MEANS|>LEAVES");
     for part in &explained.parts {
-        let tone = match part.count {
-            0 => Tone::Bad,
-            _ => Tone::Plain,
+        let style = match part.count {
+            0 => Style::Bad,
+            _ => Style::Plain,
         };
         table.row([
-            Cell::from(part.part.as_str()),
+            Cell::from(&*part.part),
             part.text.as_str().into(),
             part.words.as_str().into(),
-            Cell::toned(tone, count(part.count)),
+            Cell::styled(style, count(part.count)),
         ]);
     }
     table

@@ -1,10 +1,10 @@
-//! Roles, as `muster app` and `muster user` give them and take them back.
+//! Roles, as `muster app` and `muster user` grant and revoke them.
 
-use serde::Serialize;
+use api::{GrantBody, GrantList, GrantRow};
 use serde_json::Value;
 
 use super::Context;
-use crate::client::GrantRow;
+use super::resource::Resource;
 use crate::failure::Failure;
 
 /// Which role, and where.
@@ -14,21 +14,21 @@ pub struct GrantArgs {
     #[arg(long, value_name = "ROLE", value_parser = ["viewer", "operator", "admin"])]
     pub role: String,
     #[command(flatten)]
-    pub places: Places,
+    pub scope: GrantScope,
 }
 
-/// Which roles to take back; all if none is named.
+/// Which roles to revoke; all if none is named.
 #[derive(Debug, clap::Args)]
 pub struct RevokeArgs {
     /// Only this role [default: every role]
     #[arg(long, value_name = "ROLE", value_parser = ["viewer", "operator", "admin"])]
     pub role: Option<String>,
     #[command(flatten)]
-    pub places: Places,
+    pub scope: GrantScope,
 }
 
 #[derive(Debug, Default, clap::Args)]
-pub struct Places {
+pub struct GrantScope {
     /// In these namespaces, separated by commas [default: everywhere]
     #[arg(short, long, value_name = "NAMESPACE", value_delimiter = ',')]
     pub namespace: Vec<String>,
@@ -37,41 +37,47 @@ pub struct Places {
     pub business: Vec<u32>,
 }
 
-#[derive(Debug, Serialize)]
-pub struct GrantBody<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    role: Option<&'a str>,
-    namespaces: &'a [String],
-    businesses: &'a [u32],
-}
+impl GrantScope {
+    pub fn is_everything(&self) -> bool {
+        self.namespace.is_empty() && self.business.is_empty()
+    }
 
-impl<'a> GrantBody<'a> {
-    pub fn new(role: Option<&'a str>, places: &'a Places) -> Self {
-        Self {
-            role,
-            namespaces: &places.namespace,
-            businesses: &places.business,
+    pub fn body(&self, role: Option<&str>) -> GrantBody {
+        GrantBody {
+            role: role.map(str::to_owned),
+            namespaces: Some(self.namespace.clone()),
+            businesses: Some(self.business.iter().copied().map(i64::from).collect()),
         }
     }
 }
 
-/// `what` is `apps` or `users`.
-pub fn give(context: &Context, what: &str, name: &str, args: &GrantArgs) -> Result<(), Failure> {
-    let body = GrantBody::new(Some(&args.role), &args.places);
-    let answer = context.client()?.grant(what, name, &body)?;
-    told(context, name, &answer)
+pub fn give(
+    context: &Context,
+    resource: Resource,
+    name: &str,
+    args: &GrantArgs,
+) -> Result<(), Failure> {
+    let path = resource.path().join(name).join("grants");
+    let body = args.scope.body(Some(&args.role));
+    show(context, name, context.client()?.post(&path, &body)?)
 }
 
-pub fn take(context: &Context, what: &str, name: &str, args: &RevokeArgs) -> Result<(), Failure> {
-    let body = GrantBody::new(args.role.as_deref(), &args.places);
-    let answer = context.client()?.revoke_grants(what, name, &body)?;
-    told(context, name, &answer)
+pub fn revoke(
+    context: &Context,
+    resource: Resource,
+    name: &str,
+    args: &RevokeArgs,
+) -> Result<(), Failure> {
+    let path = resource.path().join(name).join("grants");
+    let body = args.scope.body(args.role.as_deref());
+    show(context, name, context.client()?.delete_with(&path, &body)?)
 }
 
-fn told(context: &Context, name: &str, answer: &Value) -> Result<(), Failure> {
-    let grants = super::rows::<GrantRow>(answer, "grants")?;
-    let has = in_words(&grants);
-    context.out.did(answer, format!("{name} is now {has}"))
+fn show(context: &Context, name: &str, response: Value) -> Result<(), Failure> {
+    context.out.response(response, |list: GrantList| {
+        let roles = in_words(&list.grants);
+        context.out.success(format!("{name} is now {roles}"))
+    })
 }
 
 /// `viewer of everything; operator of gse, business 2`
@@ -79,11 +85,11 @@ pub fn in_words(grants: &[GrantRow]) -> String {
     if grants.is_empty() {
         return "nothing".to_owned();
     }
-    let each: Vec<String> = grants.iter().map(of).collect();
+    let each: Vec<String> = grants.iter().map(words_of).collect();
     each.join("; ")
 }
 
-fn of(grant: &GrantRow) -> String {
+fn words_of(grant: &GrantRow) -> String {
     if grant.everything {
         return format!("{} of everything", grant.role);
     }
@@ -97,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grants_are_told_in_words() {
+    fn grants_are_shown_in_words() {
         let everything = GrantRow {
             role: "viewer".into(),
             everything: true,

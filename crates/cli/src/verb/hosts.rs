@@ -1,16 +1,18 @@
 //! `muster hosts`: the machines and their agents.
 
+use std::borrow::Cow;
+
+use api::HostRow;
 use model::Host;
 use serde_json::{Value, json};
 
-use super::Context;
-use super::status::Fields;
-use crate::client::HostRow;
+use super::{Context, row_limit};
+use crate::client::Path;
+use crate::colors::Style;
 use crate::failure::{Exit, Failure};
+use crate::format::{age, bytes, clean, count, moment, now};
 use crate::out::Out;
-use crate::show::{age, bytes, clean, count, counted, moment, now};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::table::{Cell, FieldList, TextTable};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -38,103 +40,80 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
     if let Some(host) = &args.host {
-        match out.is_json() {
-            true => out.json(&client.host::<Value>(host)?)?,
-            false => one(out, &client.host(host)?)?,
-        }
+        let response = client.get(&Path::new("hosts").join(host))?;
+        out.response(response, |row| one(out, &row))?;
         return Ok(Exit::Ok);
     }
-    let limit = match (args.limit, out.is_json()) {
-        (Some(0), _) | (None, true) => None,
-        (Some(limit), _) => Some(limit),
-        (None, false) => Some(DEFAULT_ROWS),
-    };
+    let limit = row_limit(args.limit, out.is_json(), DEFAULT_ROWS);
     if out.is_json() {
         let page = client.hosts::<Value>(args.connected, limit)?;
         out.json(&json!({"count": page.count, "hosts": page.rows}))?;
         return Ok(Exit::Ok);
     }
     let page = client.hosts::<HostRow>(args.connected, limit)?;
-    if page.rows.is_empty() {
-        out.note("no hosts: muster token create makes a token for a new agent");
-        return Ok(Exit::Ok);
-    }
-    out.table(&table(&page.rows))?;
-    if (page.rows.len() as u64) < page.count {
-        let shown = count(page.rows.len() as u64);
-        out.note(format!(
-            "{shown} of {} shown: --limit 0 shows all",
-            counted(page.count, "host")
-        ));
-    }
+    let hint = "no hosts: muster token create makes a token for a new agent";
+    out.table_or(&table(&page.rows), hint)?;
+    page.note_rest(out, "host");
     Ok(Exit::Ok)
 }
 
-fn table(rows: &[HostRow]) -> Table {
+fn table(rows: &[HostRow]) -> TextTable {
     let now = now();
-    let mut table = Table::new([
-        Column::text("HOST"),
-        Column::text("AGENT"),
-        Column::number("SINCE"),
-        Column::number("PROCESSES"),
-        Column::text("VERSION"),
-        Column::text("HOSTNAME"),
-        Column::number("CORES"),
-        Column::number("MEMORY"),
-        Column::elastic("AGENT ID"),
-    ]);
+    let mut table =
+        TextTable::new("HOST|AGENT|>SINCE|>PROCESSES|VERSION|HOSTNAME|>CORES|>MEMORY|~AGENT ID");
     for row in rows {
-        let (tone, word) = match row.connected {
-            true => (Tone::Good, "connected"),
-            false => (Tone::Warn, "away"),
-        };
+        let (style, word) = connection(row.connected);
         table.row([
-            Cell::from(row.host.as_str()),
-            Cell::toned(tone, word),
+            Cell::from(row.host.to_string()),
+            Cell::styled(style, word),
             age(row.since, now).into(),
             count(row.processes).into(),
             row.version.as_deref().unwrap_or_default().into(),
             row.hostname.as_deref().unwrap_or_default().into(),
             row.cores.map(count).unwrap_or_default().into(),
-            row.memory_kib
-                .map(|kib| bytes(kib * 1024))
-                .unwrap_or_default()
-                .into(),
+            memory(row).into(),
             row.agent_id.as_deref().unwrap_or_default().into(),
         ]);
     }
     table
 }
 
+pub(super) fn connection(is_connected: bool) -> (Style, &'static str) {
+    match is_connected {
+        true => (Style::Good, "connected"),
+        false => (Style::Warn, "away"),
+    }
+}
+
+fn memory(row: &HostRow) -> String {
+    let kib = row.memory_kib.map(|kib| bytes(kib * 1024));
+    kib.unwrap_or_default()
+}
+
 fn one(out: &Out, row: &HostRow) -> Result<(), Failure> {
-    let text = |value: &Option<String>| clean(value.as_deref().unwrap_or_default());
-    let (tone, word) = match row.connected {
-        true => (Tone::Good, "connected"),
-        false => (Tone::Warn, "away"),
-    };
-    out.line(out.paint(Tone::Bold, &clean(&row.host)))?;
-    let mut fields = Fields(Vec::new());
+    let (style, word) = connection(row.connected);
+    out.line(out.paint(Style::Bold, &clean(&row.host.to_string())))?;
+    let mut fields = FieldList::default();
     let since = moment(row.since, now());
-    fields.put("agent", &format!("{} since {since}", out.paint(tone, word)));
-    fields.put("agent id", &text(&row.agent_id));
-    fields.put("version", &text(&row.version));
     fields.put(
+        "agent",
+        &format!("{} since {since}", out.paint(style, word)),
+    );
+    let mut text =
+        |name, value: &Option<Cow<str>>| fields.put(name, &clean(value.as_deref().unwrap_or("")));
+    text("agent id", &row.agent_id);
+    text("version", &row.version);
+    text(
         "runs as",
-        match row.root {
-            Some(true) => "root: processes of any user",
-            Some(false) => "an ordinary user: its own processes only",
-            None => "",
-        },
+        &row.root.map(|root| match root {
+            true => "root: processes of any user".into(),
+            false => "an ordinary user: its own processes only".into(),
+        }),
     );
-    fields.put("hostname", &text(&row.hostname));
-    fields.put("kernel", &text(&row.kernel));
+    text("hostname", &row.hostname);
+    text("kernel", &row.kernel);
     fields.put("cores", &row.cores.map(count).unwrap_or_default());
-    fields.put(
-        "memory",
-        &row.memory_kib
-            .map(|kib| bytes(kib * 1024))
-            .unwrap_or_default(),
-    );
+    fields.put("memory", &memory(row));
     fields.put("processes", &count(row.processes));
-    out.text(&fields.text())
+    out.text(&fields.render())
 }

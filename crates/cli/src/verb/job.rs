@@ -5,9 +5,11 @@ mod follow;
 mod list;
 mod report;
 
+use api::JobCreated;
 use model::job::JobAction;
 
 use super::Context;
+use crate::client::job_path;
 use crate::failure::{Exit, Failure, Kind};
 
 pub use begin::examples;
@@ -71,7 +73,7 @@ pub enum Action {
     /// Begin tasks that failed again, and follow them
     #[command(after_help = EXAMPLES)]
     Retry(follow::RetryArgs),
-    /// Begin nothing more of a job; what is under way ends by itself
+    /// Begin no more tasks of a job; running ones end by themselves
     #[command(after_help = EXAMPLES)]
     Cancel {
         /// As `muster job list` shows it
@@ -97,15 +99,16 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
         Action::Watch(args) => follow::watch(context, args),
         Action::Retry(args) => follow::retry(context, args),
         Action::Cancel { id } => {
-            let cancelled = context.client()?.cancel_job(*id).map_err(no_job)?;
+            let path = job_path(*id).join("cancel");
+            let cancelled: JobCreated = context.client()?.post(&path, &()).map_err(no_job)?;
             let text = format!("job {id} is cancelled: what is under way ends by itself");
-            context.out.did(&cancelled, text)?;
+            context.out.result(&cancelled, text)?;
             Ok(Exit::Ok)
         }
     }
 }
 
-/// A job that is not there, with what there is.
+/// The failure to find a job, with how to list them.
 fn no_job(failure: Failure) -> Failure {
     failure.advise_on(Kind::NotFound, "muster job list shows what there is")
 }

@@ -1,4 +1,4 @@
-//! `muster logs`: what a process writes.
+//! `muster logs`: the output of a process.
 
 use std::io::{ErrorKind, Read};
 
@@ -6,7 +6,7 @@ use model::{FullName, Host};
 use serde_json::json;
 
 use super::Context;
-use crate::client::LogsWanted;
+use crate::client::process_path;
 use crate::failure::{Exit, Failure, Kind};
 use crate::out::{Out, Sink};
 
@@ -25,7 +25,7 @@ has none; where there is neither, what the last operation wrote.
 The host's agent must be connected.";
 
 /// How the server begins a last line that says why the output ends early.
-const WORD: &[u8] = b"muster: ";
+const NOTICE: &[u8] = b"muster: ";
 const BUFFER: usize = 64 * 1024;
 
 #[derive(Debug, clap::Args)]
@@ -49,54 +49,53 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
-    let wanted = LogsWanted {
-        name: &args.name,
-        host: args.host,
-        tail: args.tail,
-        follow: args.follow,
-    };
-    let mut stream = client.logs(&wanted)?;
-    let mut held_back = HeldBack::default();
+    let path = process_path(&args.name)
+        .join("logs")
+        .maybe("host", args.host)
+        .query("tail", args.tail)
+        .maybe("follow", args.follow.then_some(true));
+    let mut stream = client.stream(&path)?;
+    let mut filter = NoticeFilter::default();
     let mut lines = Lines::new(&context.out, args.raw);
     let mut buffer = vec![0; BUFFER];
     loop {
         match stream.read(&mut buffer) {
             Ok(0) => break,
-            Ok(n) => lines.show(&held_back.pass(&buffer[..n]))?,
+            Ok(n) => lines.show(&filter.pass(&buffer[..n]))?,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
-                lines.show(&held_back.rest().unwrap_or_default())?;
+                lines.show(&filter.rest().unwrap_or_default())?;
                 lines.end()?;
                 let what = format!("the connection to the server ended: {error}");
                 return Err(Failure::new(Kind::Unreachable, what));
             }
         }
     }
-    let word = match held_back.rest() {
+    let notice = match filter.rest() {
         Ok(rest) => {
             lines.show(&rest)?;
             None
         }
-        Err(word) => Some(word),
+        Err(notice) => Some(notice),
     };
     lines.end()?;
-    match word {
+    match notice {
         None => Ok(Exit::Ok),
-        Some(word) => Err(Failure::new(Kind::Unreachable, word)
+        Some(notice) => Err(Failure::new(Kind::Unreachable, notice)
             .advise(format!("muster logs {} shows it again", args.name))),
     }
 }
 
-/// Keeps a last line back that may be the server's.
+/// Separates the output of the process from a last line of the server.
 #[derive(Debug, Default)]
-struct HeldBack {
+struct NoticeFilter {
     line: Vec<u8>,
-    /// What was passed on does not end in a newline.
+    /// The bytes passed on do not end in a newline.
     is_within_line: bool,
 }
 
-impl HeldBack {
-    /// As much as is surely the process's.
+impl NoticeFilter {
+    /// The bytes that surely come from the process.
     fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut all = std::mem::take(&mut self.line);
         all.extend_from_slice(bytes);
@@ -105,8 +104,8 @@ impl HeldBack {
         let begin = newline.map_or(0, |at| at + 1);
         let last = &all[begin..];
         let is_begun_before = begin == 0 && self.is_within_line;
-        let may_be_word = last.starts_with(WORD) || WORD.starts_with(last);
-        if may_be_word && !is_begun_before {
+        let may_be_notice = last.starts_with(NOTICE) || NOTICE.starts_with(last);
+        if may_be_notice && !is_begun_before {
             self.line = all.split_off(begin);
         }
         if let Some(last) = all.last() {
@@ -115,22 +114,22 @@ impl HeldBack {
         all
     }
 
-    /// At the end: what is left of the output, or the server's word.
+    /// At the end: the rest of the output, or the notice of the server.
     fn rest(&mut self) -> Result<Vec<u8>, String> {
         let line = std::mem::take(&mut self.line);
-        match line.strip_prefix(WORD) {
-            Some(word) => Err(String::from_utf8_lossy(word).trim().to_owned()),
+        match line.strip_prefix(NOTICE) {
+            Some(notice) => Err(String::from_utf8_lossy(notice).trim().to_owned()),
             None => Ok(line),
         }
     }
 }
 
-/// Bytes for people, a document for each line for programs.
+/// Writes bytes for people, and a document for each line for programs.
 struct Lines<'a> {
     out: &'a Out,
     /// Where bytes go; none where they are written raw.
     sink: Option<Sink>,
-    begun: Vec<u8>,
+    partial: Vec<u8>,
 }
 
 impl<'a> Lines<'a> {
@@ -138,7 +137,7 @@ impl<'a> Lines<'a> {
         Self {
             out,
             sink: (!is_raw).then(|| out.stream()),
-            begun: Vec::new(),
+            partial: Vec::new(),
         }
     }
 
@@ -149,25 +148,25 @@ impl<'a> Lines<'a> {
                 None => self.out.raw(bytes),
             };
         }
-        self.begun.extend_from_slice(bytes);
-        while let Some(at) = self.begun.iter().position(|byte| *byte == b'\n') {
-            let rest = self.begun.split_off(at + 1);
-            let line = std::mem::replace(&mut self.begun, rest);
+        self.partial.extend_from_slice(bytes);
+        while let Some(at) = self.partial.iter().position(|byte| *byte == b'\n') {
+            let rest = self.partial.split_off(at + 1);
+            let line = std::mem::replace(&mut self.partial, rest);
             self.line(&line)?;
         }
-        // A line without an end is cut rather than collected.
-        match self.begun.len() > BUFFER {
+        // A line that is too long is cut, so that memory is bounded.
+        match self.partial.len() > BUFFER {
             true => self.end(),
             false => Ok(()),
         }
     }
 
-    /// What did not end in a newline is a line all the same.
+    /// Writes a last line without a newline.
     fn end(&mut self) -> Result<(), Failure> {
         if let Some(sink) = &mut self.sink {
             sink.end()?;
         }
-        let line = std::mem::take(&mut self.begun);
+        let line = std::mem::take(&mut self.partial);
         match line.is_empty() {
             true => Ok(()),
             false => self.line(&line),
@@ -186,27 +185,27 @@ mod tests {
     use super::*;
 
     fn read(parts: &[&str]) -> (String, Result<Vec<u8>, String>) {
-        let mut held_back = HeldBack::default();
+        let mut filter = NoticeFilter::default();
         let shown: Vec<u8> = parts
             .iter()
-            .flat_map(|part| held_back.pass(part.as_bytes()))
+            .flat_map(|part| filter.pass(part.as_bytes()))
             .collect();
-        (String::from_utf8(shown).unwrap(), held_back.rest())
+        (String::from_utf8(shown).unwrap(), filter.rest())
     }
 
     #[test]
-    fn only_a_last_line_of_the_servers_is_kept_back() {
-        let word = Err("it ended".to_owned());
+    fn only_a_notice_in_the_last_line_is_kept_back() {
+        let notice = Err("it ended".to_owned());
         assert_eq!(read(&["a\nb\n"]), ("a\nb\n".into(), Ok(vec![])));
         assert_eq!(
             read(&["a\n", "muster: it ended\n"]),
-            ("a\n".into(), word.clone())
+            ("a\n".into(), notice.clone())
         );
         assert_eq!(
             read(&["a\nmus", "ter: it", " ended\n"]),
-            ("a\n".into(), word)
+            ("a\n".into(), notice)
         );
-        // A program may say so in the middle, or within a line.
+        // The process itself may write the prefix in the middle, or within a line.
         let middle = "muster: hello\nb\n";
         assert_eq!(read(&[middle]), (middle.into(), Ok(vec![])));
         assert_eq!(

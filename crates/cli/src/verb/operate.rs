@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use api::{OperateBody, Operated, SpecBody};
 use model::{FullName, Op};
 
 use super::Context;
-use crate::client::Operate;
+use crate::client::process_path;
 use crate::definition;
 use crate::failure::{EXIT_CODES, Exit, Failure};
-use crate::follow::until_ended;
+use crate::follow;
+use crate::format::{counted, parse_duration};
 use crate::report::{Strictness, report};
-use crate::show::{counted, parse_duration};
 use crate::target::{self, TargetArgs, Targets, how_to_register};
 
 #[derive(Debug, clap::Args)]
@@ -50,13 +51,16 @@ Examples:
 pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
     let mut definition = args.file.as_deref().map(definition::read).transpose()?;
     let spec = match &definition {
-        Some(definition) => Some(Box::new(definition.complete(&args.name)?.0)),
+        Some(definition) => {
+            let (spec, _) = definition.complete(&args.name)?;
+            Some(SpecBody::Complete(Box::new(spec)))
+        }
         None => None,
     };
     let client = context.client()?;
     let chosen = match &mut definition {
-        // It need not be registered yet: the file, or what there is to choose from, says where.
-        Some(definition) if !args.targets.is_chosen() => {
+        // It need not be registered yet: the file names the hosts, or there is only one.
+        Some(definition) if !args.targets.is_given() => {
             Targets::Hosts(match definition.hosts.is_empty() {
                 true => vec![target::only_host(&client)?],
                 false => std::mem::take(&mut definition.hosts),
@@ -68,18 +72,19 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
         .map(|definition| definition.labels)
         .unwrap_or_default();
     let (hosts, all) = match chosen {
-        Targets::All => (None, true),
-        Targets::Hosts(hosts) => (Some(hosts), false),
+        Targets::All => (None, Some(true)),
+        Targets::Hosts(hosts) => (Some(hosts), None),
     };
-    let body = Operate {
-        op,
+    let body = OperateBody {
+        op: Some(op.as_str().to_owned()),
         hosts,
         all,
         spec,
         labels,
+        process: None,
     };
-    let task = client
-        .operate(&args.name, &body)
+    let task: Operated = client
+        .post(&process_path(&args.name).join("operate"), &body)
         .map_err(|failure| target::not_registered(failure, &args.name))?;
     let out = &context.out;
     if args.no_wait {
@@ -93,13 +98,9 @@ pub fn run(context: &Context, op: Op, args: &Args) -> Result<Exit, Failure> {
         let targets = counted(task.targets, "host");
         out.note(format!("{}: {op} {} on {targets}", task.task_id, args.name));
     }
-    let view = until_ended(&client, out, &task.task_id, args.timeout)?;
-    let strictness = match args.strict {
-        true => Strictness::Strict,
-        false => Strictness::Usual,
-    };
-    let exit = report(&client, out, &view, strictness)?;
-    if exit == Exit::NothingThere {
+    let ended = follow::task(&client, out, &task.task_id, args.timeout)?;
+    let exit = report(&client, out, &ended, Strictness::of(args.strict))?;
+    if exit == Exit::NotFound {
         out.note(how_to_register(&args.name));
     }
     Ok(exit)

@@ -1,17 +1,19 @@
-//! `muster ps`: what runs where.
+//! `muster ps`: processes with their state.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
+use api::ProcessView;
 use serde_json::{Value, json};
 
-use super::Context;
-use crate::client::{Client, Page, ProcessFilter, ProcessRow};
+use super::{Context, row_limit};
+use crate::args::value_name;
+use crate::client::{Client, Page, Path};
+use crate::colors::Style;
 use crate::failure::{Exit, Failure};
+use crate::format::{age, bytes, now, pairs, yes_no};
 use crate::out::Out;
-use crate::show::{age, bytes, count, counted, now, yes_no};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::table::{Cell, TextTable};
 
 mod view;
 
@@ -26,7 +28,7 @@ Examples:
   muster ps --biz 2 --expr 'zone-[1-3].login.*.*.[0:2]' --wide
   muster ps --biz 2 --order module,-id --page 2 --limit 50";
 
-/// How many rows a table has unless somebody asks for more.
+/// How many rows a table has without `--limit`.
 const DEFAULT_ROWS: usize = 1000;
 /// Usage figures change without an event; they are read again this often.
 const REFRESH: Duration = Duration::from_secs(10);
@@ -70,16 +72,6 @@ pub enum StateArg {
     Unknown,
 }
 
-impl StateArg {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Stopped => "stopped",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let out = &context.out;
     if args.watch && out.is_json() {
@@ -90,18 +82,15 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     if let Some(biz) = args.view.biz {
         return view::run(out, &client, args, biz);
     }
-    let limit = match (args.limit, out.is_json()) {
-        (Some(0), _) | (None, true) => None,
-        (Some(limit), _) => Some(limit),
-        (None, false) => Some(DEFAULT_ROWS),
-    };
+    let limit = row_limit(args.limit, out.is_json(), DEFAULT_ROWS);
+    let path = path(args);
     if out.is_json() {
-        let page = client.processes::<Value>(&filter(args), limit)?;
+        let page = client.pages::<Value>(&path, "processes", limit)?;
         out.json(&json!({"count": page.count, "processes": page.rows}))?;
         return Ok(Exit::Ok);
     }
-    let read = || client.processes(&filter(args), limit);
-    let draw = |page: &Page<ProcessRow>| show(out, page, args.wide);
+    let read = || client.pages(&path, "processes", limit);
+    let draw = |page: &Page<ProcessView>| show(out, page, args.wide);
     match args.watch {
         true => {
             let namespace = args.namespace.as_deref();
@@ -111,33 +100,22 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     }
 }
 
-fn filter(args: &Args) -> ProcessFilter {
-    ProcessFilter {
-        namespace: args.namespace.clone(),
-        name: args.name.clone(),
-        host: args.host.map(|host| host.to_string()),
-        state: args.state.map(StateArg::as_str),
-        managed: args.managed,
-    }
+fn path(args: &Args) -> Path {
+    Path::new("processes")
+        .maybe("namespace", args.namespace.as_ref())
+        .maybe("name", args.name.as_ref())
+        .maybe("host", args.host)
+        .maybe("state", args.state.map(value_name))
+        .maybe("managed", args.managed)
 }
 
-fn show(out: &Out, page: &Page<ProcessRow>, wide: bool) -> Result<(), Failure> {
-    if page.rows.is_empty() {
-        out.note("no processes");
-        return Ok(());
-    }
-    out.table(&table(&page.rows, wide))?;
-    if (page.rows.len() as u64) < page.count {
-        out.note(format!(
-            "{} of {} shown: --limit 0 shows all",
-            count(page.rows.len() as u64),
-            counted(page.count, "process")
-        ));
-    }
+fn show(out: &Out, page: &Page<ProcessView>, wide: bool) -> Result<(), Failure> {
+    out.table_or(&table(&page.rows, wide), "no processes")?;
+    page.note_rest(out, "process");
     Ok(())
 }
 
-/// The stream of changes only says "look again"; without it the table is still read every few seconds.
+/// Draws the table again after each change event, and every few seconds in any case.
 fn watch<T>(
     out: &Out,
     client: &Client,
@@ -177,44 +155,27 @@ fn watch<T>(
 }
 
 /// The table of processes, as `status` shows it too.
-pub(super) fn table(rows: &[ProcessRow], wide: bool) -> Table {
+pub(super) fn table(rows: &[ProcessView], wide: bool) -> TextTable {
     let now = now();
-    let mut columns = vec![
-        Column::text("PROCESS"),
-        Column::text("HOST"),
-        Column::text("STATE"),
-        Column::text("MANAGED"),
-        Column::number("PID"),
-        Column::number("UP"),
-        Column::number("CPU%"),
-        Column::number("MEM%"),
-    ];
-    if wide {
-        columns.extend([
-            Column::number("FD"),
-            Column::number("DISK"),
-            Column::number("NET/S"),
-            Column::text("VERSION"),
-            Column::text("AGENT"),
-            Column::elastic("LABELS"),
-            Column::number("REPORTED"),
-        ]);
-    }
-    columns.push(Column::elastic("MESSAGE"));
-    let mut table = Table::new(columns);
+    let mut table = TextTable::new(match wide {
+        false => "PROCESS|HOST|STATE|MANAGED|>PID|>UP|>CPU%|>MEM%|~MESSAGE",
+        true => {
+            "PROCESS|HOST|STATE|MANAGED|>PID|>UP|>CPU%|>MEM%|>FD|>DISK|>NET/S|VERSION|AGENT|~LABELS|>REPORTED|~MESSAGE"
+        }
+    });
     for row in rows {
         table.row(cells(row, wide, now));
     }
     table
 }
 
-fn cells(row: &ProcessRow, wide: bool, now: model::UnixMillis) -> Vec<Cell> {
+fn cells(row: &ProcessView, wide: bool, now: model::UnixMillis) -> Vec<Cell> {
     let is_running = row.state == "running";
-    // Figures of what does not run say nothing.
+    // Only a running process has figures.
     let live = |text: String| Cell::from(if is_running { text } else { String::new() });
     let mut cells = vec![
         Cell::from(format!("{}/{}", row.namespace, row.name)),
-        row.host.as_str().into(),
+        row.host.to_string().into(),
         state(&row.state),
         yes_no(row.managed).into(),
         live(row.pid.to_string()),
@@ -223,26 +184,28 @@ fn cells(row: &ProcessRow, wide: bool, now: model::UnixMillis) -> Vec<Cell> {
         live(format!("{:.1}", row.mem)),
     ];
     if wide {
-        let labels: Vec<String> = row.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
         cells.extend([
             live(row.fd.to_string()),
-            live(bytes(row.disk.max(0).unsigned_abs())),
-            live(bytes(row.net.max(0).unsigned_abs())),
-            row.version.as_str().into(),
+            live(bytes(row.disk)),
+            live(bytes(row.net)),
+            (&*row.version).into(),
             row.agent_id.as_deref().unwrap_or_default().into(),
-            labels.join(",").into(),
+            pairs(&row.labels, ",").into(),
             age(row.reported_at, now).into(),
         ]);
     }
-    cells.push(row.message.as_str().into());
+    cells.push((&*row.message).into());
     cells
 }
 
 pub(super) fn state(state: &str) -> Cell {
-    let tone = match state {
-        "running" => Tone::Good,
-        "stopped" => Tone::Dim,
-        _ => Tone::Warn,
-    };
-    Cell::toned(tone, state)
+    Cell::styled(state_style(state), state)
+}
+
+pub(super) fn state_style(state: &str) -> Style {
+    match state {
+        "running" => Style::Good,
+        "stopped" => Style::Dim,
+        _ => Style::Warn,
+    }
 }

@@ -1,16 +1,17 @@
-//! `muster register`: describe a process and say where it belongs.
+//! `muster register`: describes a process and names its hosts.
 
+use api::Results;
 use model::{Code, FullName};
 
 use super::Context;
-use crate::client::{Registration, Results};
-use crate::definition::{self, Definition, SpecArgs, Surroundings};
+use crate::client::process_path;
+use crate::colors::Style;
+use crate::definition::{self, CallerDefaults, Definition, SpecArgs};
 use crate::failure::{Exit, Failure};
+use crate::format::{clean, count, counted};
 use crate::home;
 use crate::out::Out;
-use crate::show::{clean, count, counted};
 use crate::target::{self, HostArgs};
-use crate::tone::Tone;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -59,27 +60,18 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let (name, mut definition) = described(args)?;
-    // Everything that can be wrong is found out before anybody is asked.
+    // Check everything before the first request.
     let (spec, labels) = definition.complete(&name)?;
     let client = context.client()?;
     if definition.hosts.is_empty() {
         definition.hosts.push(target::only_host(&client)?);
     }
-    let body = Registration {
-        hosts: std::mem::take(&mut definition.hosts),
-        labels: Some(
-            labels
-                .iter()
-                .map(|(k, v)| (k.to_owned(), v.to_owned()))
-                .collect(),
-        ),
-        spec,
-    };
-    let results = client.register(&name, &body)?;
+    let body = definition::body(std::mem::take(&mut definition.hosts), &labels, spec);
+    let results = client.post(&process_path(&name), &body)?;
     report(&context.out, "registered", &name, &results)
 }
 
-/// File, flags and surroundings put together.
+/// Combines file, flags and the defaults of the caller.
 fn described(args: &Args) -> Result<(FullName, Definition), Failure> {
     let mut definition = match &args.file {
         Some(file) => definition::read(file)?,
@@ -91,25 +83,30 @@ fn described(args: &Args) -> Result<(FullName, Definition), Failure> {
         definition.hosts = hosts;
     }
     if args.file.is_none() {
-        definition.settle_in(surroundings());
+        definition.fill_in(caller_defaults());
     }
-    let name = args.name.clone().or_else(|| definition.name.clone());
-    let name = name.ok_or_else(|| {
-        Failure::usage("the process has no name")
-            .advise("give NAMESPACE/NAME on the command line, or namespace and name in the file")
-    })?;
+    let name = name(args.name.as_ref(), &definition)?;
     Ok((name, definition))
 }
 
-pub(super) fn surroundings() -> Surroundings {
+/// The name on the command line, else the one in the file.
+pub(super) fn name(given: Option<&FullName>, definition: &Definition) -> Result<FullName, Failure> {
+    let name = given.or(definition.name.as_ref()).cloned();
+    name.ok_or_else(|| {
+        Failure::usage("the process has no name")
+            .advise("give NAMESPACE/NAME on the command line, or namespace and name in the file")
+    })
+}
+
+pub(super) fn caller_defaults() -> CallerDefaults {
     let directory = std::env::current_dir().ok();
-    Surroundings {
+    CallerDefaults {
         directory: directory.and_then(|path| path.to_str().map(str::to_owned)),
         user: home::current_user(),
     }
 }
 
-/// Tells what became of each host; shared by everything that changes registrations.
+/// Shows the result of each host.
 pub(super) fn report(
     out: &Out,
     done: &str,
@@ -121,16 +118,13 @@ pub(super) fn report(
         .iter()
         .filter(|r| r.code != Code::OK.0)
         .collect();
-    let exit = match failed.is_empty() {
-        true => Exit::Ok,
-        false => Exit::SomeFailed,
-    };
+    let exit = Exit::some_failed(!failed.is_empty());
     if out.is_json() {
         out.json(results)?;
         return Ok(exit);
     }
     for result in failed.iter().take(MAX_FAILURES) {
-        let host = out.paint(Tone::Bad, &clean(&result.host));
+        let host = out.paint(Style::Bad, &clean(&result.host));
         out.line(format!(
             "{host}  failed ({}): {}",
             result.code,
@@ -138,19 +132,16 @@ pub(super) fn report(
         ))?;
     }
     if failed.len() > MAX_FAILURES {
-        out.line(format!(
-            "… and {} more",
-            count((failed.len() - MAX_FAILURES) as u64)
-        ))?;
+        out.line(format!("… and {} more", count(failed.len() - MAX_FAILURES)))?;
     }
     if failed.iter().any(|result| result.code == Code::EXISTS.0) {
         out.note(format!(
             "{name} is registered there with another spec: muster status {name} shows it, muster update replaces it"
         ));
     }
-    let n_done = (results.results.len() - failed.len()) as u64;
-    match failed.len() as u64 {
-        0 => out.done(format!("{done} {name} on {}", counted(n_done, "host")))?,
+    let n_done = results.results.len() - failed.len();
+    match failed.len() {
+        0 => out.success(format!("{done} {name} on {}", counted(n_done, "host")))?,
         n_failed => out.line(format!("{} ok, {} failed", count(n_done), count(n_failed)))?,
     }
     Ok(exit)

@@ -1,10 +1,12 @@
-//! `muster replicas`: the servers that are one installation.
+//! `muster replicas`: the replicas of an installation.
 
-use super::{Context, rows};
-use crate::client::ReplicaRow;
+use api::ReplicaList;
+
+use super::Context;
+use crate::client::Path;
+use crate::colors::Style;
 use crate::failure::{Exit, Failure};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -17,41 +19,35 @@ pub struct Args {}
 
 pub fn run(context: &Context, _args: &Args) -> Result<Exit, Failure> {
     let out = &context.out;
-    let answer = context.client()?.list("replicas")?;
-    if out.is_json() {
-        out.json(&answer)?;
-        return Ok(Exit::Ok);
-    }
-    let mut table = Table::new([
-        Column::text("REPLICA"),
-        Column::text("ADDRESS"),
-        Column::number("AGENTS"),
-        Column::text("STATE"),
-        Column::text("BACKGROUND WORK"),
-        Column::text(""),
-    ]);
-    for row in rows::<ReplicaRow>(&answer, "replicas")? {
-        let state = match row.draining {
-            true => Cell::toned(Tone::Warn, "draining"),
-            false => Cell::toned(Tone::Good, "up"),
-        };
-        let leads = if row.leads { "yes" } else { "" };
-        let this = if row.this { "answers you" } else { "" };
-        table.row([
-            Cell::from(row.id),
-            row.address.into(),
-            row.agents.to_string().into(),
-            state,
-            leads.into(),
-            this.into(),
-        ]);
-    }
-    out.table(&table)?;
-    if answer["bus_up"] == false {
-        out.warn("the bus is away: replicas hear of each other through the store, which is slower");
-    }
-    if answer["store_up"] == false {
-        out.warn("the store is away: what is shown may be old, and nothing can be changed");
-    }
+    let response = context.client()?.get(&Path::new("replicas"))?;
+    out.response(response, |list: ReplicaList| {
+        let mut table = TextTable::new("REPLICA|ADDRESS|>AGENTS|STATE|BACKGROUND WORK|");
+        for row in list.replicas {
+            let state = match row.draining {
+                true => Cell::styled(Style::Warn, "draining"),
+                false => Cell::styled(Style::Good, "up"),
+            };
+            let leads = if row.leads { "yes" } else { "" };
+            let this = if row.this { "answers you" } else { "" };
+            table.row([
+                Cell::from(row.id),
+                row.address.into(),
+                row.agents.to_string().into(),
+                state,
+                leads.into(),
+                this.into(),
+            ]);
+        }
+        out.table(&table)?;
+        if !list.bus_up {
+            out.warn(
+                "the bus is away: replicas hear of each other through the store, which is slower",
+            );
+        }
+        if !list.store_up {
+            out.warn("the store is away: what is shown may be old, and nothing can be changed");
+        }
+        Ok(())
+    })?;
     Ok(Exit::Ok)
 }

@@ -1,4 +1,4 @@
-//! `muster server`: the server alone.
+//! `muster server`: runs a server.
 
 use serde_json::json;
 
@@ -50,13 +50,13 @@ async fn serve(out: &Out, config: server::Config) -> Result<Exit, Failure> {
             "url": url,
             "agents": running.agents,
         }))?,
-        false => out.done(format!("API on {url}, agents on {}", running.agents))?,
+        false => out.success(format!("API on {url}, agents on {}", running.agents))?,
     }
     tokio::select! {
         () = signals.recv() => {}
         error = running.finished() => return Err(boot_failure(&error)),
     }
-    // Whoever asks twice does not want to wait for the agents.
+    // A second signal skips waiting for the agents.
     tokio::select! {
         () = running.drain() => {}
         () = signals.recv() => {}
@@ -82,7 +82,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|e| Failure::new(Kind::Failed, format!("cannot start: {e}")))
 }
 
-/// SIGINT and SIGTERM, from the moment that this exists.
+/// Catches SIGINT and SIGTERM from its creation on.
 pub(super) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
@@ -106,7 +106,7 @@ impl Signals {
     }
 }
 
-/// What a server that does not start, or does not go on, says to whoever started it.
+/// The failure of a server that does not start or does not go on, with advice.
 pub(super) fn boot_failure(error: &server::BootError) -> Failure {
     let failure = Failure::new(Kind::Failed, chain(error));
     match error {

@@ -1,19 +1,21 @@
-//! `muster status`: one process, whole.
+//! `muster status`: one process with its specs and hosts.
 
 use std::collections::BTreeMap;
 
+use api::{DefinitionView, ProcessView};
 use model::spec::{AutoType, Spec};
 use model::{FullName, Host};
 use serde_json::{Value, json};
 
 use super::Context;
-use super::ps;
-use crate::client::{DefinitionRow, ProcessFilter, ProcessRow, ProcessView};
+use super::ps::{self, state_style};
+use crate::client::{processes_named, read};
+use crate::colors::Style;
 use crate::failure::{Exit, Failure, Kind};
+use crate::format::{bytes, clean, count, counted, moment, now, pairs, yes_no};
 use crate::out::Out;
-use crate::show::{bytes, clean, count, counted, moment, now, yes_no};
-use crate::target::not_registered;
-use crate::tone::Tone;
+use crate::table::FieldList;
+use crate::target::{not_registered, unknown};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -37,31 +39,21 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
-    let mut raw: Value = client
+    let mut response: Value = client
         .process(&args.name)
         .map_err(|failure| not_registered(failure, &args.name))?;
-    let filter = ProcessFilter {
-        namespace: Some(args.name.namespace.to_string()),
-        name: Some(args.name.name.to_string()),
-        host: args.host.map(|host| host.to_string()),
-        ..ProcessFilter::default()
-    };
+    let path = processes_named(&args.name).maybe("host", args.host);
     if out.is_json() {
-        let page = client.processes::<Value>(&filter, None)?;
-        none_there(args, page.rows.is_empty())?;
-        raw["count"] = json!(page.count);
-        raw["processes"] = Value::Array(page.rows);
-        out.json(&raw)?;
+        let page = client.pages::<Value>(&path, "processes", None)?;
+        must_exist(args, page.rows.is_empty())?;
+        response["count"] = json!(page.count);
+        response["processes"] = Value::Array(page.rows);
+        out.json(&response)?;
         return Ok(Exit::Ok);
     }
-    let view: ProcessView = serde_json::from_value(raw).map_err(|e| {
-        Failure::new(
-            Kind::Failed,
-            format!("the server's answer is not as expected: {e}"),
-        )
-    })?;
-    let page = client.processes::<ProcessRow>(&filter, Some(MAX_ROWS))?;
-    none_there(args, page.rows.is_empty())?;
+    let definitions: Vec<DefinitionView> = read(response["definitions"].take())?;
+    let page = client.pages::<ProcessView>(&path, "processes", Some(MAX_ROWS))?;
+    must_exist(args, page.rows.is_empty())?;
     match page.rows.as_slice() {
         [only] => one(out, only)?,
         rows => {
@@ -69,16 +61,16 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
             out.table(&ps::table(rows, false))?;
         }
     }
-    for (index, definition) in view.definitions.iter().enumerate() {
-        show_definition(out, definition, index + 1, view.definitions.len())?;
+    for (index, definition) in definitions.iter().enumerate() {
+        show_definition(out, definition, index + 1, definitions.len())?;
     }
     Ok(Exit::Ok)
 }
 
-fn none_there(args: &Args, is_empty: bool) -> Result<(), Failure> {
+fn must_exist(args: &Args, is_empty: bool) -> Result<(), Failure> {
     match (is_empty, args.host) {
         (false, _) => Ok(()),
-        (true, None) => Err(not_registered(Failure::new(Kind::NotFound, ""), &args.name)),
+        (true, None) => Err(unknown(&args.name)),
         (true, Some(host)) => Err(Failure::new(
             Kind::NotFound,
             format!("{} is not registered on {host}", args.name),
@@ -87,43 +79,36 @@ fn none_there(args: &Args, is_empty: bool) -> Result<(), Failure> {
     }
 }
 
-fn one(out: &Out, row: &ProcessRow) -> Result<(), Failure> {
+fn one(out: &Out, row: &ProcessView) -> Result<(), Failure> {
     let now = now();
-    let tone = match row.state.as_str() {
-        "running" => Tone::Good,
-        "stopped" => Tone::Dim,
-        _ => Tone::Warn,
-    };
     let title = format!("{}/{}", row.namespace, row.name);
-    out.line(out.paint(Tone::Bold, &clean(&title)))?;
-    let mut fields = Fields(Vec::new());
-    fields.put("host", &row.host);
-    fields.put("state", &out.paint(tone, &row.state));
+    out.line(out.paint(Style::Bold, &clean(&title)))?;
+    let mut fields = FieldList::default();
+    fields.put("host", &row.host.to_string());
+    fields.put("state", &out.paint(state_style(&row.state), &row.state));
     fields.put("message", &clean(&row.message));
     fields.put("managed", yes_no(row.managed));
     if row.state == "running" {
         fields.put("pid", &row.pid.to_string());
         fields.put("started", &moment(row.started_at, now));
-        fields.put(
-            "usage",
-            &format!(
-                "{:.1}% cpu, {:.1}% mem, {} descriptors, {} logs, {}/s network",
-                row.cpu,
-                row.mem,
-                count(row.fd),
-                bytes(row.disk.max(0).unsigned_abs()),
-                bytes(row.net.max(0).unsigned_abs())
-            ),
+        let usage = format!(
+            "{:.1}% cpu, {:.1}% mem, {} descriptors, {} logs, {}/s network",
+            row.cpu,
+            row.mem,
+            count(row.fd),
+            bytes(row.disk),
+            bytes(row.net)
         );
+        fields.put("usage", &usage);
     }
     fields.put("version", &clean(&row.version));
     fields.put("agent", row.agent_id.as_deref().unwrap_or_default());
     fields.put("registered", &moment(row.registered_at, now));
     fields.put("reported", &moment(row.reported_at, now));
-    out.text(&fields.text())
+    out.text(&fields.render())
 }
 
-fn summary(out: &Out, name: &FullName, rows: &[ProcessRow], total: u64) -> Result<(), Failure> {
+fn summary(out: &Out, name: &FullName, rows: &[ProcessView], total: u64) -> Result<(), Failure> {
     let mut states: BTreeMap<&str, u64> = BTreeMap::new();
     for row in rows {
         *states.entry(&row.state).or_default() += 1;
@@ -134,11 +119,11 @@ fn summary(out: &Out, name: &FullName, rows: &[ProcessRow], total: u64) -> Resul
         .collect();
     let of = match rows.len() as u64 == total {
         true => String::new(),
-        false => format!(" (of the first {})", count(rows.len() as u64)),
+        false => format!(" (of the first {})", count(rows.len())),
     };
     out.line(format!(
         "{}  on {}: {}{of}",
-        out.paint(Tone::Bold, &name.to_string()),
+        out.paint(Style::Bold, &name.to_string()),
         counted(total, "host"),
         states.join(", ")
     ))
@@ -146,7 +131,7 @@ fn summary(out: &Out, name: &FullName, rows: &[ProcessRow], total: u64) -> Resul
 
 fn show_definition(
     out: &Out,
-    definition: &DefinitionRow,
+    definition: &DefinitionView,
     number: usize,
     total: usize,
 ) -> Result<(), Failure> {
@@ -157,19 +142,14 @@ fn show_definition(
             counted(definition.hosts, "host")
         ),
     };
-    out.line(format!("\n{}", out.paint(Tone::Bold, &title)))?;
-    let labels: Vec<String> = definition
-        .labels
-        .iter()
-        .map(|(k, v)| format!("{k}={v}"))
-        .collect();
-    let mut fields = Fields(Vec::new());
-    fields.put("labels", &clean(&labels.join(" ")));
+    out.line(format!("\n{}", out.paint(Style::Bold, &title)))?;
+    let mut fields = FieldList::default();
+    fields.put("labels", &clean(&pairs(&definition.labels, " ")));
     spec_fields(&mut fields, &definition.spec);
-    out.text(&fields.text())
+    out.text(&fields.render())
 }
 
-fn spec_fields(fields: &mut Fields, spec: &Spec) {
+fn spec_fields(fields: &mut FieldList, spec: &Spec) {
     let identity = &spec.identity;
     fields.put("program", &clean(&identity.proc_name));
     fields.put("user", &identity.user);
@@ -235,25 +215,5 @@ fn spec_fields(fields: &mut Fields, spec: &Spec) {
             (false, false) => format!("{} ({})", clean(&file.path), file.md5),
         };
         fields.put("watches", &watched);
-    }
-}
-
-/// Names and values below each other; empty values are left out.
-#[derive(Debug)]
-pub(super) struct Fields(pub(super) Vec<(&'static str, String)>);
-
-impl Fields {
-    pub(super) fn put(&mut self, name: &'static str, value: &str) {
-        if !value.is_empty() {
-            self.0.push((name, value.to_owned()));
-        }
-    }
-
-    pub(super) fn text(&self) -> String {
-        let width = self.0.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        self.0
-            .iter()
-            .map(|(name, value)| format!("  {name:<width$}  {value}\n"))
-            .collect()
     }
 }

@@ -1,4 +1,4 @@
-//! `muster store`: what the server keeps, without a server.
+//! `muster store`: copies a store without a server.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,8 +13,8 @@ use store::{CopiedTable, CopyError, CopyProgress, CopyStep};
 use super::Context;
 use super::server::runtime;
 use crate::failure::{Exit, Failure, Kind, chain};
+use crate::format::{count, counted};
 use crate::out::Out;
-use crate::show::{count, counted};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -53,25 +53,27 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
 
 fn copy(out: &Out, args: &CopyArgs) -> Result<Exit, Failure> {
     let CopyArgs { from, to } = args;
-    // Held until the end: no server starts on either meanwhile.
+    // Hold the locks to the end, so that no server starts on either file meanwhile.
     let files: BTreeMap<_, _> = [from, to]
         .into_iter()
-        .filter_map(|url| locked(url))
+        .filter_map(|url| lock_file(url))
         .collect();
-    let locks: Result<Vec<_>, Failure> =
-        files.iter().map(|(lock, file)| take(lock, file)).collect();
+    let locks: Result<Vec<_>, Failure> = files
+        .iter()
+        .map(|(lock, file)| acquire(lock, file))
+        .collect();
     let _locks = locks?;
     let mut progress = Progress::new(out);
-    let copied = runtime()?.block_on(store::copy(from, to, &mut |it| progress.show(it)));
+    let copied = runtime()?.block_on(store::copy(from, to, &mut |now| progress.show(now)));
     progress.clear();
     let tables = copied.map_err(|error| failure(&error))?;
-    let n_rows = tables.iter().map(|table| table.n_rows).sum();
+    let n_rows: u64 = tables.iter().map(|table| table.n_rows).sum();
     let text = format!(
         "copied {} of {}; both sides are the same",
         counted(n_rows, "row"),
-        counted(tables.len() as u64, "table"),
+        counted(tables.len(), "table"),
     );
-    out.did(&document(&tables, n_rows), text)?;
+    out.result(&document(&tables, n_rows), text)?;
     Ok(Exit::Ok)
 }
 
@@ -86,15 +88,15 @@ fn document(tables: &[CopiedTable], n_rows: u64) -> serde_json::Value {
     json!({"rows": n_rows, "tables": Vec::from_iter(tables)})
 }
 
-/// The lock that a server holds for as long as it runs on a SQLite file, and the file. Two files of one folder share it.
-fn locked(url: &str) -> Option<(PathBuf, PathBuf)> {
+/// The lock that a server holds while it runs on a SQLite file, and the file. Files of one directory share a lock.
+fn lock_file(url: &str) -> Option<(PathBuf, PathBuf)> {
     let path = url.strip_prefix("sqlite:")?;
     let file = Path::new(path.strip_prefix("//").unwrap_or(path));
     Some((file.with_file_name("server.lock"), file.to_owned()))
 }
 
-/// None where no server was ever started.
-fn take(lock: &Path, file: &Path) -> Result<Option<File>, Failure> {
+/// None where no server has ever run.
+fn acquire(lock: &Path, file: &Path) -> Result<Option<File>, Failure> {
     let lock_file = match File::open(lock) {
         Ok(lock_file) => lock_file,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -130,13 +132,13 @@ fn failure(error: &CopyError) -> Failure {
     }
 }
 
-/// How often a line is redrawn, and how often something is told where it cannot be.
+/// How often progress is redrawn, and how often it is written where a line cannot be redrawn.
 const REDRAW_EVERY: Duration = Duration::from_millis(100);
 const REMARK_EVERY: Duration = Duration::from_secs(5);
 
 struct Progress<'a> {
     out: &'a Out,
-    told: Option<Instant>,
+    shown: Option<Instant>,
     is_drawn: bool,
 }
 
@@ -144,26 +146,26 @@ impl<'a> Progress<'a> {
     fn new(out: &'a Out) -> Self {
         Self {
             out,
-            told: None,
+            shown: None,
             is_drawn: false,
         }
     }
 
-    fn show(&mut self, it: CopyProgress<'_>) {
+    fn show(&mut self, now: CopyProgress<'_>) {
         let pause = if self.out.is_live() {
             REDRAW_EVERY
         } else {
             REMARK_EVERY
         };
-        if self.told.is_some_and(|told| told.elapsed() < pause) {
+        if self.shown.is_some_and(|shown| shown.elapsed() < pause) {
             return;
         }
-        self.told = Some(Instant::now());
-        let verb = match it.step {
+        self.shown = Some(Instant::now());
+        let verb = match now.step {
             CopyStep::Copying => "copying",
             CopyStep::Checking => "checking",
         };
-        let line = format!("{verb} {}: {} so far", it.table, count(it.n_rows));
+        let line = format!("{verb} {}: {} so far", now.table, count(now.n_rows));
         match self.out.is_live() {
             true => {
                 self.out.redraw(&line);

@@ -1,17 +1,18 @@
-//! `muster task`: how an operation goes, or went.
+//! `muster task`: the progress and the results of an operation.
 
 use std::time::Duration;
 
+use api::TaskList;
 use model::TaskId;
 
-use super::{Context, rows};
-use crate::client::TaskRow;
+use super::Context;
+use crate::client::Path;
+use crate::colors::Style;
 use crate::failure::{Exit, Failure};
-use crate::follow::until_ended;
+use crate::follow;
+use crate::format::{age, count, now, parse_duration, user_and_app};
 use crate::report::{Strictness, report};
-use crate::show::{age, count, now, parse_duration};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -25,8 +26,8 @@ It ends as the operation would have: 0 all ok, 1 some target failed, 4 no such t
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task's id as an operation printed it, or `list`
-    #[arg(value_name = "ID", default_value = "list", value_parser = parse_what)]
-    what: What,
+    #[arg(value_name = "ID", default_value = "list", value_parser = parse_selector)]
+    selector: Selector,
     /// Show the task as it is now
     #[arg(long)]
     no_wait: bool,
@@ -45,15 +46,15 @@ pub struct Args {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
+enum Selector {
     List,
     Task(TaskId),
 }
 
-fn parse_what(text: &str) -> Result<What, String> {
+fn parse_selector(text: &str) -> Result<Selector, String> {
     match text {
-        "list" => Ok(What::List),
-        id => parse_id(id).map(What::Task),
+        "list" => Ok(Selector::List),
+        id => parse_id(id).map(Selector::Task),
     }
 }
 
@@ -67,75 +68,47 @@ fn parse_id(text: &str) -> Result<TaskId, String> {
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
-    let What::Task(id) = &args.what else {
-        let before = args.before.map(|id| id.to_string());
-        let answer = client.tasks(usize::from(args.limit), before.as_deref())?;
-        return list(context, &answer);
+    let Selector::Task(id) = &args.selector else {
+        let path = Path::new("tasks")
+            .query("limit", args.limit)
+            .maybe("before", args.before);
+        out.response(client.get(&path)?, |list| {
+            out.table_or(&table(&list), "no tasks")
+        })?;
+        return Ok(Exit::Ok);
     };
     let id = id.to_string();
-    let view = match args.no_wait {
+    let task = match args.no_wait {
         true => client.task(&id, Duration::ZERO)?,
-        false => until_ended(&client, out, &id, args.timeout)?,
+        false => follow::task(&client, out, &id, args.timeout)?,
     };
     if !out.is_json() {
-        let by = match view.user.is_empty() {
-            true => view.app.clone(),
-            false => format!("{} ({})", view.user, view.app),
-        };
-        out.note(format!(
-            "{id}: {} {} ago by {}",
-            view.state,
-            age(view.created_at, now()),
-            crate::show::clean(&by)
-        ));
+        let age = age(task.created_at, now());
+        let by = user_and_app(&task.user, &task.app);
+        out.note(format!("{id}: {} {age} ago by {by}", task.state));
     }
-    let strictness = match args.strict {
-        true => Strictness::Strict,
-        false => Strictness::Usual,
-    };
-    report(&client, out, &view, strictness)
+    report(&client, out, &task, Strictness::of(args.strict))
 }
 
-fn list(context: &Context, answer: &serde_json::Value) -> Result<Exit, Failure> {
-    let out = &context.out;
-    if out.is_json() {
-        out.json(answer)?;
-        return Ok(Exit::Ok);
-    }
+fn table(list: &TaskList) -> TextTable {
     let now = now();
-    let mut table = Table::new([
-        Column::text("TASK"),
-        Column::number("AGE"),
-        Column::text("STATE"),
-        Column::number("TARGETS"),
-        Column::number("OK"),
-        Column::number("NOT OK"),
-        Column::text("USER"),
-        Column::text("APP"),
-    ]);
-    for row in rows::<TaskRow>(answer, "tasks")? {
+    let mut table = TextTable::new("TASK|>AGE|STATE|>TARGETS|>OK|>NOT OK|USER|APP");
+    for row in &list.tasks {
         let failed = row.ended.saturating_sub(row.ok);
-        let (tone, state) = match row.ended >= row.targets {
-            true => (Tone::Plain, "finished"),
-            false => (Tone::Warn, "running"),
+        let (style, state) = match row.ended >= row.targets {
+            true => (Style::Plain, "finished"),
+            false => (Style::Warn, "running"),
         };
         table.row([
             Cell::from(row.id.as_str()),
             age(row.created_at, now).into(),
-            Cell::toned(tone, state),
+            Cell::styled(style, state),
             count(row.targets).into(),
             count(row.ok).into(),
-            Cell::toned(
-                if failed > 0 { Tone::Bad } else { Tone::Plain },
-                count(failed),
-            ),
+            Cell::styled(Style::bad_if(failed > 0), count(failed)),
             row.user.as_str().into(),
             row.app.as_str().into(),
         ]);
     }
-    match table.is_empty() {
-        true => out.note("no tasks"),
-        false => out.table(&table)?,
-    }
-    Ok(Exit::Ok)
+    table
 }

@@ -1,15 +1,16 @@
-//! `muster template`: config templates, their versions, what they are bound to and what came of them.
+//! `muster template`: config templates, their versions, bindings and files.
 
 mod bind;
 mod edit;
-mod look;
+mod files;
 mod versions;
 
-use std::io::Read;
+use api::{TemplateList, TemplateShown};
 
-use super::{Context, no_business, rows};
-use crate::client::{Client, TemplateRow};
+use super::{Context, no_business};
+use crate::client::{Client, Path, business_path};
 use crate::failure::{Exit, Failure, Kind};
+use crate::input::read_text;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -32,7 +33,7 @@ A template is named by its name or its id. muster job generate, release and diff
 pub enum Action {
     /// List the templates of a business
     #[command(after_help = EXAMPLES)]
-    List(Business),
+    List(BusinessArg),
     /// Make a template
     #[command(after_help = EXAMPLES)]
     Create(edit::CreateArgs),
@@ -62,14 +63,14 @@ pub enum Action {
     Unbind(bind::Args),
     /// Show what a template would be for a process; nothing is stored
     #[command(after_help = EXAMPLES)]
-    Preview(look::PreviewArgs),
+    Preview(files::PreviewArgs),
     /// Show what was generated and released for processes
     #[command(after_help = EXAMPLES)]
-    Files(look::FilesArgs),
+    Files(files::FilesArgs),
 }
 
 #[derive(Debug, clap::Args)]
-pub struct Business {
+pub struct BusinessArg {
     /// The business, by its id
     #[arg(short, long, visible_alias = "business", value_name = "ID")]
     biz: u32,
@@ -77,12 +78,12 @@ pub struct Business {
 
 /// A template of a business.
 #[derive(Debug, clap::Args)]
-pub struct Which {
+pub struct TemplateArg {
     /// Its name or its id
     #[arg(value_name = "TEMPLATE")]
     template: String,
     #[command(flatten)]
-    business: Business,
+    business: BusinessArg,
 }
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
@@ -95,29 +96,30 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
         Action::Draft(args) => versions::draft(context, args)?,
         Action::Activate(args) => versions::activate(context, args)?,
         Action::Clone(args) => versions::clone(context, args)?,
-        Action::Bind(args) => bind::run(context, args, bind::Way::Bind)?,
-        Action::Unbind(args) => bind::run(context, args, bind::Way::Unbind)?,
-        Action::Preview(args) => look::preview(context, args)?,
-        Action::Files(args) => look::files(context, args)?,
+        Action::Bind(args) => bind::run(context, args, bind::BindMode::Bind)?,
+        Action::Unbind(args) => bind::run(context, args, bind::BindMode::Unbind)?,
+        Action::Preview(args) => files::preview(context, args)?,
+        Action::Files(args) => files::files(context, args)?,
     }
     Ok(Exit::Ok)
 }
 
-impl Which {
+impl TemplateArg {
     fn biz(&self) -> u32 {
         self.business.biz
     }
 
-    /// By its name; where no template is called that, by its id.
-    fn find(&self, client: &Client) -> Result<TemplateRow, Failure> {
-        let all: Vec<TemplateRow> = rows(
-            &client.templates(self.biz()).map_err(no_business)?,
-            "templates",
-        )?;
+    fn path(&self, id: u32) -> Path {
+        template_path(self.biz(), id)
+    }
+
+    /// By its name; where no template has that name, by its id.
+    fn find(&self, client: &Client) -> Result<TemplateShown, Failure> {
+        let all = templates(client, self.biz())?;
         let id = self.template.parse::<u32>().ok();
         let named = all.iter().find(|row| row.template_name == self.template);
-        let found = named.or_else(|| all.iter().find(|row| Some(row.id) == id));
-        found.cloned().ok_or_else(|| {
+        let template = named.or_else(|| all.iter().find(|row| Some(row.id) == id));
+        template.cloned().ok_or_else(|| {
             let (biz, name) = (self.biz(), &self.template);
             let what = format!("business {biz} has no template {name:?}");
             let advice = format!("muster template list --biz {biz} shows what there is");
@@ -126,18 +128,22 @@ impl Which {
     }
 }
 
+fn templates_path(biz: u32) -> Path {
+    business_path(biz).join("templates")
+}
+
+fn template_path(biz: u32, id: u32) -> Path {
+    templates_path(biz).join(id)
+}
+
+fn templates(client: &Client, biz: u32) -> Result<Vec<TemplateShown>, Failure> {
+    let list: TemplateList = client.get(&templates_path(biz)).map_err(no_business)?;
+    Ok(list.templates)
+}
+
 /// The text of a file; `-` is standard input.
-fn read_text(file: &str) -> Result<String, Failure> {
-    // One byte more than the server takes, so that it can say that it is too much.
+fn read_content(file: &str) -> Result<String, Failure> {
+    // One byte more than the server takes, so that it refuses a text that is too long.
     let limit = model::config_template::MAX_CONTENT as u64 + 1;
-    let mut text = String::new();
-    let read = match file {
-        "-" => std::io::stdin()
-            .lock()
-            .take(limit)
-            .read_to_string(&mut text),
-        file => std::fs::File::open(file).and_then(|f| f.take(limit).read_to_string(&mut text)),
-    };
-    read.map_err(|e| Failure::usage(format!("{file}: cannot be read: {e}")))?;
-    Ok(text)
+    read_text(file, limit).map_err(|e| Failure::usage(format!("{file}: cannot be read: {e}")))
 }

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
+use api::{CreatedToken, Scalar, TokenBody, TokenList};
 use model::{Host, UnixMillis};
-use serde::Serialize;
-use serde_json::json;
 
-use super::{Context, rows};
-use crate::client::{CreatedToken, TokenRow};
+use super::Context;
+use super::resource::TOKENS;
+use crate::colors::Style;
 use crate::failure::{Exit, Failure};
-use crate::show::{age, moment, now, parse_duration};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::format::{age, moment, now, parse_duration, yes_no};
+use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -34,7 +33,7 @@ pub enum Action {
     /// Make a token, and show it
     #[command(after_help = EXAMPLES)]
     Create(CreateArgs),
-    /// Remove a token: nobody joins with it from now on; agents that did stay
+    /// Delete a token: no agent can join with it any more; agents that did stay
     #[command(after_help = EXAMPLES)]
     Delete {
         #[arg(value_name = "ID")]
@@ -54,98 +53,60 @@ pub struct CreateArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     uses: Option<u32>,
     /// An agent that joins with it takes the place of one that is connected, or was within the last ten minutes; without
-    /// this it is refused until then. Best with --host and --uses 1: whoever has such a token can push any agent aside
+    /// this it is refused until then. Best with --host and --uses 1: such a token can replace any agent
     #[arg(long)]
-    replace: bool,
-}
-
-#[derive(Serialize)]
-struct NewToken {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    host: Option<Host>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_in: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uses: Option<u32>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     replace: bool,
 }
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
     match action {
-        Action::List => list(context)?,
+        Action::List => TOKENS.list(context, "no tokens: muster token create makes one", table)?,
         Action::Create(args) => create(context, args)?,
-        Action::Delete { id } => {
-            context.client()?.remove("tokens", id)?;
-            let document = json!({"id": id, "deleted": true});
-            context.out.did(&document, format!("deleted token {id}"))?;
-        }
+        Action::Delete { id } => TOKENS.delete(context, id)?,
     }
     Ok(Exit::Ok)
 }
 
-fn list(context: &Context) -> Result<(), Failure> {
-    let out = &context.out;
-    let answer = context.client()?.list("tokens")?;
-    if out.is_json() {
-        return out.json(&answer);
-    }
+fn table(list: TokenList) -> TextTable {
     let now = now();
-    let mut table = Table::new([
-        Column::text("ID"),
-        Column::text("HOST"),
-        Column::number("AGE"),
-        Column::text("EXPIRES"),
-        Column::text("JOINS LEFT"),
-        Column::text("REPLACES"),
-    ]);
-    for row in rows::<TokenRow>(&answer, "tokens")? {
+    let mut table = TextTable::new("ID|HOST|>AGE|EXPIRES|JOINS LEFT|REPLACES");
+    for row in list.tokens {
         let expires = match row.expires_at {
             UnixMillis::NEVER => Cell::from("never"),
-            at if at <= now => Cell::toned(Tone::Warn, format!("{} ago", age(at, now))),
+            at if at <= now => Cell::styled(Style::Warn, format!("{} ago", age(at, now))),
             at => format!("in {}", age(now, at)).into(),
         };
+        let joins = row.uses_left.map_or("any".to_owned(), |n| n.to_string());
         table.row([
             Cell::from(row.id),
             row.host.unwrap_or_else(|| "any".to_owned()).into(),
             age(row.created_at, now).into(),
             expires,
-            match row.uses_left {
-                Some(n) => n.to_string().into(),
-                None => Cell::from("any"),
-            },
-            Cell::from(match row.replace {
-                true => "yes",
-                false => "no",
-            }),
+            joins.into(),
+            yes_no(row.replace).into(),
         ]);
     }
-    match table.is_empty() {
-        true => out.note("no tokens: muster token create makes one"),
-        false => out.table(&table)?,
-    }
-    Ok(())
+    table
 }
 
 fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
-    let new = NewToken {
-        host: args.host,
-        expires_in: args.expires_in.map(|lives| format!("{}s", lives.as_secs())),
-        uses: args.uses,
-        replace: args.replace,
+    let lives = args.expires_in.map(|lives| format!("{}s", lives.as_secs()));
+    let body = TokenBody {
+        host: args.host.map(|host| host.to_string()),
+        expires_in: lives.map(|lives| lives.as_str().into()),
+        uses: args.uses.map(|uses| Scalar::Int(uses.into())),
+        replace: args.replace.then_some(true),
     };
-    let created: CreatedToken = context.client()?.create("tokens", &new)?;
     let out = &context.out;
-    if out.is_json() {
-        return out.json(&created);
-    }
-    out.line(&created.token)?;
-    if created.expires_at != UnixMillis::NEVER {
-        out.note(format!("good until {}", moment(created.expires_at, now())));
-    }
-    out.note(format!(
-        "it is not shown again; muster token delete {} takes it back",
-        created.id
-    ));
-    Ok(())
+    TOKENS.create(context, &body, |created: CreatedToken| {
+        out.line(&created.token)?;
+        if created.expires_at != UnixMillis::NEVER {
+            out.note(format!("good until {}", moment(created.expires_at, now())));
+        }
+        out.note(format!(
+            "it is not shown again; muster token delete {} takes it back",
+            created.id
+        ));
+        Ok(())
+    })
 }

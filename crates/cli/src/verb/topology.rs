@@ -1,22 +1,23 @@
-//! `muster topology`: businesses with their sets, modules and processes, as a file tells them.
+//! `muster topology`: imports, exports and shows businesses with their sets, modules and processes.
 
 mod difference;
 mod file;
 mod tree;
 
+use api::Difference;
+use model::topology::document::BusinessDocument;
 use serde_json::{Value, json};
 
 use super::{Context, no_business};
-use crate::client::{Client, Difference, Import};
+use crate::client::{Client, Path, business_path, read};
 use crate::confirm::{can_ask, confirm};
 use crate::failure::{Exit, Failure};
-use crate::show::counted;
-use model::topology::document::BusinessDocument;
+use crate::format::counted;
 
 pub const EXAMPLES: &str = "\
 Examples:
   muster topology import game.yaml --dry-run     what would change
-  muster topology import game.yaml --yes         without asking, whatever goes
+  muster topology import game.yaml --yes         without asking, even if processes go
   muster topology export 2 > game.yaml           as a file that import takes
   muster topology export 2 -o json
   muster topology show                           the businesses
@@ -30,7 +31,7 @@ with 1 then.";
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
-    /// Make businesses what a file says
+    /// Make businesses match a file
     #[command(after_help = EXAMPLES)]
     Import(ImportArgs),
     /// Write a business as a file that import takes
@@ -92,53 +93,67 @@ pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
             business: Some(business),
         } => tree::business(context, *business),
         Action::Refresh(BusinessArg { id }) => {
-            let answer = context
-                .client()?
-                .refresh_topology(*id)
-                .map_err(no_business)?;
-            told(context, &[(*id, String::new(), answer)], Import::Really)
+            let path = business_path(*id).join("refresh");
+            let response = context.client()?.post(&path, &()).map_err(no_business)?;
+            show(context, &[Changed::new(*id, "", response)?], Import::Really)
         }
         Action::Remove { business, yes } => remove(context, business.id, *yes),
     }
 }
 
-/// A business, its name, and what changes in it.
-type Changed = (u32, String, Value);
+/// Whether an import is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Import {
+    Really,
+    DryRun,
+}
+
+/// What changes in a business.
+struct Changed {
+    id: u32,
+    name: String,
+    /// As the server wrote it.
+    response: Value,
+    difference: Difference,
+}
+
+impl Changed {
+    fn new(id: u32, name: &str, response: Value) -> Result<Self, Failure> {
+        Ok(Self {
+            id,
+            name: name.to_owned(),
+            difference: read(response.clone())?,
+            response,
+        })
+    }
+}
 
 fn import(context: &Context, args: &ImportArgs) -> Result<Exit, Failure> {
     let documents = file::read(&args.file)?;
     let client = context.client()?;
     if args.dry_run {
         let changed = put(&client, &documents, Import::DryRun)?;
-        return told(context, &changed, Import::DryRun);
+        return show(context, &changed, Import::DryRun);
     }
-    if args.yes || !can_ask() {
-        let changed = put(&client, &documents, Import::Really)?;
-        return told(context, &changed, Import::Really);
-    }
-    let planned = put(&client, &documents, Import::DryRun)?;
-    let mut gone = 0;
-    for (_, _, answer) in &planned {
-        let difference = difference::read(answer)?;
-        gone += difference.processes.gone + difference.vanished;
-    }
-    if gone == 0 {
-        let changed = put(&client, &documents, Import::Really)?;
-        return told(context, &changed, Import::Really);
-    }
-    if !context.out.is_json() {
-        told(context, &planned, Import::DryRun)?;
-    }
-    confirm(&format!("{} would go. Go on?", counted(gone, "process")))?;
-    let changed = put(&client, &documents, Import::Really)?;
-    match context.out.is_json() {
-        true => told(context, &changed, Import::Really),
-        // What was shown before the question need not be shown again.
-        false => {
-            context.out.done("done")?;
-            exit_of(&changed)
+    let mut is_shown = false;
+    if !args.yes && can_ask() {
+        let planned = put(&client, &documents, Import::DryRun)?;
+        let gone = planned.iter().map(|one| &one.difference);
+        let gone: u32 = gone.map(|one| one.processes.gone + one.vanished).sum();
+        if gone > 0 {
+            if !context.out.is_json() {
+                show(context, &planned, Import::DryRun)?;
+                is_shown = true;
+            }
+            confirm(&format!("{} would go. Go on?", counted(gone, "process")))?;
         }
     }
+    let changed = put(&client, &documents, Import::Really)?;
+    if !is_shown {
+        return show(context, &changed, Import::Really);
+    }
+    context.out.success("done")?;
+    Ok(exit_of(&changed))
 }
 
 fn put(
@@ -146,41 +161,39 @@ fn put(
     documents: &[BusinessDocument],
     import: Import,
 ) -> Result<Vec<Changed>, Failure> {
+    let dry_run = (import == Import::DryRun).then_some(true);
     let one = |document: &BusinessDocument| {
-        let answer = client.import_topology(document, import)?;
-        Ok((document.bk_biz_id, document.bk_biz_name.clone(), answer))
+        let path = topology_path(document.bk_biz_id).maybe("dry_run", dry_run);
+        let response = client.put(&path, document)?;
+        Changed::new(document.bk_biz_id, &document.bk_biz_name, response)
     };
     documents.iter().map(one).collect()
 }
 
-fn told(context: &Context, changed: &[Changed], import: Import) -> Result<Exit, Failure> {
+fn show(context: &Context, changed: &[Changed], import: Import) -> Result<Exit, Failure> {
     let out = &context.out;
     if out.is_json() {
         let businesses: Vec<Value> = changed
             .iter()
-            .map(|(id, _, answer)| json!({"id": id, "difference": answer}))
+            .map(|one| json!({"id": one.id, "difference": one.response}))
             .collect();
         out.json(&json!({"dry_run": import == Import::DryRun, "businesses": businesses}))?;
-        return exit_of(changed);
+        return Ok(exit_of(changed));
     }
-    for (id, name, answer) in changed {
-        difference::show(out, *id, name, &difference::read(answer)?, import)?;
+    for one in changed {
+        difference::show(out, one, import)?;
     }
-    exit_of(changed)
+    Ok(exit_of(changed))
 }
 
-fn exit_of(changed: &[Changed]) -> Result<Exit, Failure> {
-    for (_, _, answer) in changed {
-        let Difference { troubles, .. } = difference::read(answer)?;
-        if !troubles.is_empty() {
-            return Ok(Exit::SomeFailed);
-        }
-    }
-    Ok(Exit::Ok)
+fn exit_of(changed: &[Changed]) -> Exit {
+    let is_partial = |one: &Changed| !one.difference.troubles.is_empty();
+    Exit::some_failed(changed.iter().any(is_partial))
 }
 
 fn export(context: &Context, business: u32, yaml: bool) -> Result<Exit, Failure> {
-    let document = context.client()?.topology(business).map_err(no_business)?;
+    let client = context.client()?;
+    let document = client.get(&topology_path(business)).map_err(no_business)?;
     let out = &context.out;
     match out.is_json() && !yaml {
         true => out.json(&document)?,
@@ -196,10 +209,12 @@ fn remove(context: &Context, business: u32, yes: bool) -> Result<Exit, Failure> 
             "Business {business} goes from the view, with its config templates. Go on?"
         ))?;
     }
-    let answer = client.remove_topology(business).map_err(no_business)?;
-    told(
-        context,
-        &[(business, String::new(), answer)],
-        Import::Really,
-    )
+    let path = topology_path(business);
+    let response = client.delete(&path).map_err(no_business)?;
+    let changed = Changed::new(business, "", response)?;
+    show(context, &[changed], Import::Really)
+}
+
+fn topology_path(business: u32) -> Path {
+    business_path(business).join("topology")
 }

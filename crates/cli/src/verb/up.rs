@@ -8,11 +8,11 @@ use serde_json::json;
 
 use super::server::{Signals, block_on, boot_failure};
 use super::{Context, environment};
+use crate::colors::Style;
 use crate::config::{ServerArgs, UpConfig};
 use crate::failure::{Exit, Failure};
+use crate::format::counted;
 use crate::out::Out;
-use crate::show::counted;
-use crate::tone::Tone;
 
 mod local_agent;
 
@@ -27,8 +27,8 @@ Examples:
 Run it again on the same data and it goes on where it was. Ctrl-C leaves the processes running.";
 
 /// How long the greeting waits for the local agent.
-const AGENT_PATIENCE: Duration = Duration::from_secs(10);
-/// Between two starts of an agent that does not stay.
+const AGENT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two starts of an agent that ends.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
 
@@ -72,7 +72,7 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
     let mut retry = FIRST_RETRY;
     let is_connected = tokio::select! {
         () = signals.recv() => {
-            return leave(out, agent, running).await;
+            return shut_down(out, agent, running).await;
         }
         is_connected = connected(&running) => is_connected,
     };
@@ -88,7 +88,7 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
     }
     loop {
         tokio::select! {
-            () = signals.recv() => return leave(out, agent, running).await,
+            () = signals.recv() => return shut_down(out, agent, running).await,
             error = running.finished() => {
                 agent.stop().await;
                 return Err(boot_failure(&error));
@@ -102,13 +102,13 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
                     retry.as_secs()
                 ));
                 tokio::select! {
-                    () = signals.recv() => return leave(out, agent, running).await,
+                    () = signals.recv() => return shut_down(out, agent, running).await,
                     () = tokio::time::sleep(retry) => {}
                 }
                 retry = (retry * 2).min(LAST_RETRY);
                 match local.start() {
                     Ok(started) => agent = started,
-                    // The one that ended stays in its place, and is found ended again.
+                    // The agent that ended stays, so the next round tries again.
                     Err(failure) => out.warn(failure),
                 }
             }
@@ -116,24 +116,24 @@ async fn stay_up(out: &Out, config: UpConfig) -> Result<Exit, Failure> {
     }
 }
 
-/// Waits until an agent is there; false when it takes too long.
+/// Waits until an agent is connected; false when it takes too long.
 async fn connected(running: &server::Running) -> bool {
-    let mut happenings = running.control.watch();
+    let mut changes = running.control.events().watch();
     let until_there = async {
         while running.control.figures().n_agents_up == 0 {
-            // What happens only says "look again".
-            if happenings.recv().await.is_err() {
+            // A change event only means that the figures may have changed.
+            if changes.recv().await.is_err() {
                 tokio::task::yield_now().await;
             }
         }
     };
-    tokio::time::timeout(AGENT_PATIENCE, until_there)
+    tokio::time::timeout(AGENT_TIMEOUT, until_there)
         .await
         .is_ok()
 }
 
-/// The agent first, so that it says good-bye; the server after it.
-async fn leave(
+/// Stops the agent first, so that it disconnects properly, then the server.
+async fn shut_down(
     out: &Out,
     agent: local_agent::RunningAgent,
     running: server::Running,
@@ -151,10 +151,10 @@ async fn leave(
             }
         ),
     };
-    let said = format!("server and agent stopped; {left}");
+    let text = format!("server and agent stopped; {left}");
     match out.is_json() {
-        true => out.note(said),
-        false => out.done(format!("\n{said}"))?,
+        true => out.note(text),
+        false => out.success(format!("\n{text}"))?,
     }
     Ok(Exit::Ok)
 }
@@ -162,7 +162,7 @@ async fn leave(
 fn greet(out: &Out, config: &UpConfig, url: &str, is_connected: bool) -> Result<(), Failure> {
     let data = config.server.server.data.display();
     let Host { cloud, ip } = config.host;
-    out.line(format!("Muster is up: {}", out.paint(Tone::Bold, url)))?;
+    out.line(format!("Muster is up: {}", out.paint(Style::Bold, url)))?;
     if out.is_quiet() {
         return Ok(());
     }
@@ -172,7 +172,7 @@ fn greet(out: &Out, config: &UpConfig, url: &str, is_connected: bool) -> Result<
     if !is_connected {
         out.warn("the local agent is not connected yet; its messages are above");
     }
-    // Only what the commands would not find by themselves.
+    // --data only where the commands would not find it by themselves.
     let default_data = crate::home::default_data(&environment);
     let flag = match config.server.server.data == default_data {
         true => String::new(),
@@ -187,7 +187,7 @@ fn greet(out: &Out, config: &UpConfig, url: &str, is_connected: bool) -> Result<
     ))
 }
 
-/// An address that listens everywhere is reached on this machine.
+/// The loopback address for a listener on all addresses.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

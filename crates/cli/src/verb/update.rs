@@ -1,16 +1,14 @@
-//! `muster update`: replace what is registered, or change some of it.
+//! `muster update`: replaces a registered definition, or changes part of it.
 
-use std::collections::BTreeMap;
-
+use api::{HostRef, ProcessDetail, ProcessView};
 use model::FullName;
 
-use super::Context;
-use super::register;
-use crate::client::{Client, ProcessRow, ProcessView, Registration};
+use super::{Context, register};
+use crate::client::{Client, process_path, processes_named};
 use crate::definition::{self, Definition, SpecArgs};
 use crate::failure::{Exit, Failure, Kind};
-use crate::show::counted;
-use crate::target::{self, HostRef, TargetArgs};
+use crate::format::counted;
+use crate::target::{self, TargetArgs};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -40,15 +38,10 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let from_file = args.file.as_deref().map(definition::read).transpose()?;
-    let name = args
-        .name
-        .clone()
-        .or_else(|| from_file.as_ref()?.name.clone())
-        .ok_or_else(|| {
-            Failure::usage("the process has no name").advise(
-                "give NAMESPACE/NAME on the command line, or namespace and name in the file",
-            )
-        })?;
+    let name = match &from_file {
+        Some(definition) => register::name(args.name.as_ref(), definition)?,
+        None => register::name(args.name.as_ref(), &Definition::default())?,
+    };
     if from_file.is_none() && args.spec.is_empty() {
         return Err(Failure::usage("nothing to change")
             .advise("give a file with -f FILE, or the flags to change; see muster update --help"));
@@ -76,36 +69,28 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
             Err(failure) => return Err(failure),
         },
     };
-    let labels: BTreeMap<String, String> = labels
-        .iter()
-        .map(|(k, v)| (k.to_owned(), v.to_owned()))
-        .collect();
-    let body = Registration {
-        hosts,
-        labels: Some(labels),
-        spec,
-    };
-    let results = client.update(&name, &body)?;
+    let body = definition::body(hosts, &labels, spec);
+    let results = client.put(&process_path(&name), &body)?;
     register::report(&context.out, "updated", &name, &results)
 }
 
-/// The definition as it is now, where there is only one.
+/// The registered definition, where there is only one.
 fn registered(client: &Client, name: &FullName) -> Result<Definition, Failure> {
-    let view: ProcessView = match client.process(name) {
-        Ok(view) => view,
-        Err(failure) if failure.kind == Kind::NotFound => ProcessView::default(),
+    let detail: ProcessDetail = match client.process(name) {
+        Ok(detail) => detail,
+        Err(failure) if failure.kind == Kind::NotFound => ProcessDetail::default(),
         Err(failure) => return Err(failure),
     };
-    match view.definitions.as_slice() {
+    match detail.definitions.as_slice() {
         [] => {
             let mut definition = Definition::default();
-            definition.settle_in(register::surroundings());
+            definition.fill_in(register::caller_defaults());
             Ok(definition)
         }
-        [only] => Definition::of(&only.spec, only.labels.clone()),
+        [only] => Ok(Definition::of(only.spec.clone().into_owned(), &only.labels)),
         several => Err(Failure::usage(format!(
             "{name} has {}: flags alone do not say which one to change",
-            counted(several.len() as u64, "different definition")
+            counted(several.len(), "different definition")
         ))
         .advise(format!(
             "give the whole definition with -f FILE; muster status {name} shows them"
@@ -115,17 +100,12 @@ fn registered(client: &Client, name: &FullName) -> Result<Definition, Failure> {
 
 /// Every host that has the process.
 fn everywhere(client: &Client, name: &FullName) -> Result<Vec<HostRef>, Failure> {
-    let filter = crate::client::ProcessFilter {
-        namespace: Some(name.namespace.to_string()),
-        name: Some(name.name.to_string()),
-        ..Default::default()
-    };
-    let rows = client.processes::<ProcessRow>(&filter, None)?.rows;
-    if rows.is_empty() {
-        return Err(target::not_registered(
-            Failure::new(Kind::NotFound, ""),
-            name,
-        ));
+    let page = client.pages::<ProcessView>(&processes_named(name), "processes", None)?;
+    match page.rows.is_empty() {
+        true => Err(target::unknown(name)),
+        false => {
+            let hosts = page.rows.iter().map(|row| row.host.to_string());
+            hosts.map(|host| target::parse_host(&host)).collect()
+        }
     }
-    rows.iter().map(|row| HostRef::parse(&row.host)).collect()
 }

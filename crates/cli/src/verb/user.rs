@@ -2,17 +2,16 @@
 
 use std::io::{BufRead, IsTerminal, Read};
 
+use api::{CreatedUser, UserBody, UserList};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::grant::{self, GrantArgs, GrantBody, Places, RevokeArgs};
-use super::{Context, rows};
-use crate::client::UserRow;
+use super::Context;
+use super::grant::{self, GrantArgs, GrantScope, RevokeArgs};
+use super::resource::USERS;
 use crate::failure::{Exit, Failure};
+use crate::format::{age, now};
 use crate::out::Out;
-use crate::show::{age, now};
-use crate::table::{Cell, Column, Table};
+use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -65,71 +64,53 @@ pub struct CreateArgs {
     #[arg(long, value_name = "ROLE", default_value = "viewer", value_parser = ["viewer", "operator", "admin"])]
     role: String,
     #[command(flatten)]
-    places: Places,
+    scope: GrantScope,
     /// Read the password from standard input instead of asking for it
     #[arg(long)]
     password_stdin: bool,
 }
 
-#[derive(Serialize)]
-struct NewUser<'a> {
-    name: &'a str,
-    password: String,
-    grants: [GrantBody<'a>; 1],
-}
-
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
-    let out = &context.out;
     match action {
-        Action::List => list(context)?,
-        Action::Create(args) => {
-            let client = context.client()?;
-            let new = NewUser {
-                name: &args.name,
-                password: password(out, args)?,
-                grants: [GrantBody::new(Some(&args.role), &args.places)],
-            };
-            let created: Value = client.create("users", &new)?;
-            out.did(&created, format!("created user {}", args.name))?;
-        }
-        Action::Grant { name, grant } => grant::give(context, "users", name, grant)?,
-        Action::Revoke { name, revoke } => grant::take(context, "users", name, revoke)?,
-        Action::Delete { name } => {
-            context.client()?.remove("users", name)?;
-            let document = json!({"name": name, "deleted": true});
-            out.did(&document, format!("deleted user {name}"))?;
-        }
+        Action::List => USERS.list(
+            context,
+            "no users: muster user create NAME makes one",
+            table,
+        )?,
+        Action::Create(args) => create(context, args)?,
+        Action::Grant { name, grant } => grant::give(context, USERS, name, grant)?,
+        Action::Revoke { name, revoke } => grant::revoke(context, USERS, name, revoke)?,
+        Action::Delete { name } => USERS.delete(context, name)?,
     }
     Ok(Exit::Ok)
 }
 
-fn list(context: &Context) -> Result<(), Failure> {
-    let out = &context.out;
-    let answer = context.client()?.list("users")?;
-    if out.is_json() {
-        return out.json(&answer);
-    }
+fn table(list: UserList) -> TextTable {
     let now = now();
-    let mut table = Table::new([
-        Column::text("USER"),
-        Column::number("AGE"),
-        Column::elastic("MAY"),
-    ]);
-    for row in rows::<UserRow>(&answer, "users")? {
+    let mut table = TextTable::new("USER|>AGE|~MAY");
+    for row in list.users {
         table.row([
             Cell::from(row.name),
             age(row.created_at, now).into(),
             grant::in_words(&row.grants).into(),
         ]);
     }
-    match table.is_empty() {
-        true => out.note("no users: muster user create NAME makes one"),
-        false => out.table(&table)?,
-    }
-    Ok(())
+    table
 }
 
-/// Never from the command line, where every user of the machine could read it.
+fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
+    let out = &context.out;
+    let body = UserBody {
+        name: Some(args.name.clone()),
+        password: Some(password(out, args)?),
+        grants: Some(vec![args.scope.body(Some(&args.role))]),
+    };
+    USERS.create(context, &body, |_: CreatedUser| {
+        out.success(format!("created user {}", args.name))
+    })
+}
+
+/// Not from the command line, where every user of the machine could read it.
 fn password(out: &Out, args: &CreateArgs) -> Result<String, Failure> {
     let is_terminal = std::io::stdin().is_terminal();
     if args.password_stdin {
@@ -154,7 +135,7 @@ fn ask(out: &Out, prompt: &str) -> Result<String, Failure> {
     let bad = |e: rustix::io::Errno| Failure::usage(format!("the terminal cannot be used: {e}"));
     let shown = tcgetattr(&stdin).map_err(bad)?;
     let mut hidden = shown.clone();
-    // Ctrl-C comes to us as a letter: we could not show what is typed again if it ended us.
+    // Ctrl-C is read as a character: if it ended the process, the terminal would stay without echo.
     let modes = LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
     hidden.local_modes.remove(modes);
     tcsetattr(&stdin, OptionalActions::Flush, &hidden).map_err(bad)?;
@@ -165,7 +146,7 @@ fn ask(out: &Out, prompt: &str) -> Result<String, Failure> {
     restored.and(typed)
 }
 
-/// What the keys spell until Enter.
+/// The text that is typed until Enter.
 fn read_keys(keys: &mut impl Read) -> Result<String, Failure> {
     let mut typed = Vec::new();
     let mut key = [0];
@@ -177,7 +158,7 @@ fn read_keys(keys: &mut impl Read) -> Result<String, Failure> {
             0x03 | 0x04 => return Err(Failure::usage("no password was given")), // Ctrl-C, Ctrl-D
             0x15 => typed.clear(),                                              // Ctrl-U
             0x7f | 0x08 => {
-                // The whole of the last letter, however many bytes it has.
+                // All bytes of the last character.
                 while typed.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
             }
             byte => typed.push(byte),

@@ -1,16 +1,17 @@
-//! `muster watch`: what happens, as it happens.
+//! `muster watch`: change events as they happen.
 
-use std::time::Duration;
-
+use api::{AgentChange, EventRow, Lagged, StatusChange, TaskProgress};
 use model::{Host, UnixMillis};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Context;
-use crate::client::Happening;
-use crate::failure::{Exit, Failure, Kind};
+use super::hosts::connection;
+use crate::client::{ChangeEvent, reopen};
+use crate::colors::Style;
+use crate::failure::{Exit, Failure};
+use crate::format::{clean, clock, count, now};
 use crate::out::Out;
-use crate::show::{clean, clock, count, now};
-use crate::tone::Tone;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -19,8 +20,6 @@ Examples:
   muster watch -o json | jq -c 'select(.event == \"event\")'
 
 Runs until Ctrl-C, and connects again when the server was away. Times are UTC.";
-
-const RETRY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -46,98 +45,80 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         client.account().url
     ));
     loop {
-        for happening in stream.by_ref().map_while(Result::ok) {
-            show(out, &happening)?;
+        for change in stream.by_ref().map_while(Result::ok) {
+            show(out, &change)?;
         }
         out.note("the connection ended; what happens until the next one is not shown");
-        stream = loop {
-            std::thread::sleep(RETRY);
-            match open() {
-                Ok(stream) => break stream,
-                Err(failure) if failure.kind == Kind::Unreachable => {}
-                Err(failure) => return Err(failure),
-            }
-        };
+        stream = reopen(open)?;
         out.note("connected again");
     }
 }
 
-fn show(out: &Out, happening: &Happening) -> Result<(), Failure> {
+fn show(out: &Out, change: &ChangeEvent) -> Result<(), Failure> {
     match out.is_json() {
-        true => out.json_line(&json!({"event": happening.kind, "data": happening.data})),
-        false => out.line(sentence(out, happening)),
+        true => out.json_line(&json!({"event": change.kind, "data": change.data})),
+        false => out.line(sentence(out, change)),
     }
 }
 
 /// `10:45:02  status  web/nginx on 0:10.0.0.1: running, pid 77`.
-fn sentence(out: &Out, happening: &Happening) -> String {
-    let data = &happening.data;
-    let at = data
-        .get("at")
-        .and_then(Value::as_i64)
-        .map_or_else(now, UnixMillis);
-    let what = match happening.kind.as_str() {
-        "status" => status(out, data),
-        "task" => format!(
-            "{}: {} of {} ended, {} ok",
-            text(data, "id"),
-            number(data, "ended"),
-            number(data, "total"),
-            number(data, "ok")
-        ),
-        "agent" => {
-            let (tone, word) = match data["connected"] == true {
-                true => (Tone::Good, "connected"),
-                false => (Tone::Warn, "away"),
-            };
-            format!("{}: {}", text(data, "host"), out.paint(tone, word))
-        }
-        "event" => format!(
-            "{} on {}: {}: {}",
-            text(data, "process"),
-            text(data, "host"),
-            text(data, "kind"),
-            text(data, "reason")
-        ),
-        "lagged" => format!("too much at once: {} left out", number(data, "missed")),
+fn sentence(out: &Out, change: &ChangeEvent) -> String {
+    let data = &change.data;
+    let at = data["at"].as_i64().map_or_else(now, UnixMillis);
+    let text = match change.kind.as_str() {
+        "status" => parsed(data, |status| status_text(out, &status)),
+        "task" => parsed(data, |task: TaskProgress| {
+            format!(
+                "{}: {} of {} ended, {} ok",
+                clean(&task.id),
+                count(task.ended),
+                count(task.total),
+                count(task.ok)
+            )
+        }),
+        "agent" => parsed(data, |agent: AgentChange| {
+            let (style, word) = connection(agent.connected);
+            let host = clean(&agent.host.to_string());
+            format!("{host}: {}", out.paint(style, word))
+        }),
+        "event" => parsed(data, |event: EventRow| {
+            clean(&format!(
+                "{} on {}: {}: {}",
+                event.process, event.host, event.kind, event.reason
+            ))
+        }),
+        "lagged" => parsed(data, |lagged: Lagged| {
+            format!("too much at once: {} left out", count(lagged.missed))
+        }),
         _ => clean(&data.to_string()),
     };
-    let clock = out.paint(Tone::Dim, &clock(at));
-    format!("{clock}  {:<6}  {what}", happening.kind)
+    let clock = out.paint(Style::Dim, &clock(at));
+    format!("{clock}  {:<6}  {text}", change.kind)
 }
 
-fn status(out: &Out, data: &Value) -> String {
-    let state = text(data, "state");
-    let tone = match state.as_str() {
-        "running" => Tone::Good,
-        "stopped" => Tone::Bad,
-        _ => Tone::Warn,
+/// The data as `show` writes it, or as it came where a newer server writes it in another form.
+fn parsed<T: DeserializeOwned>(data: &Value, show: impl FnOnce(T) -> String) -> String {
+    serde_json::from_value(data.clone()).map_or_else(|_| clean(&data.to_string()), show)
+}
+
+fn status_text(out: &Out, status: &StatusChange) -> String {
+    let style = match &*status.state {
+        "running" => Style::Good,
+        "stopped" => Style::Bad,
+        _ => Style::Warn,
     };
-    let pid = match data["pid"].as_i64() {
-        Some(pid) if pid > 0 => format!(", pid {pid}"),
+    let pid = match status.pid {
+        pid if pid > 0 => format!(", pid {pid}"),
         _ => String::new(),
     };
-    let message = match text(data, "message").as_str() {
+    let message = match &*status.message {
         "" => String::new(),
-        message => format!(": {message}"),
+        message => format!(": {}", clean(message)),
     };
     format!(
         "{} on {}: {}{pid}{message}",
-        text(data, "process"),
-        text(data, "host"),
-        out.paint(tone, &state)
+        clean(&status.process),
+        clean(&status.host.to_string()),
+        out.paint(style, &clean(&status.state))
     )
-}
-
-/// A field as text.
-fn text(data: &Value, key: &str) -> String {
-    match &data[key] {
-        Value::String(text) => clean(text),
-        Value::Null => String::new(),
-        other => clean(&other.to_string()),
-    }
-}
-
-fn number(data: &Value, key: &str) -> String {
-    data[key].as_u64().map_or_else(|| "?".to_owned(), count)
 }

@@ -1,16 +1,17 @@
-//! `muster webhook`: who else is told of events.
+//! `muster webhook`: receivers of events.
 
+use api::{CreatedWebhook, WebhookBody, WebhookList, WebhookTest};
 use clap::builder::PossibleValuesParser;
 use model::event::EventKind;
 use serde_json::json;
 
+use super::Context;
 use super::app::read_secret;
-use super::{Context, rows};
-use crate::client::{CreatedWebhook, NewWebhook, WebhookRow};
+use super::resource::WEBHOOKS;
+use crate::colors::Style;
 use crate::failure::{Exit, Failure, Kind};
-use crate::show::{age, count, millis, now};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::format::{age, count, millis, now};
+use crate::table::{Cell, TextTable};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -32,7 +33,7 @@ pub enum Action {
     /// Make a webhook, and show its secret
     #[command(after_help = EXAMPLES)]
     Create(CreateArgs),
-    /// Remove a webhook: it is told nothing more
+    /// Remove a webhook: it gets no more events
     #[command(after_help = EXAMPLES)]
     Delete {
         /// As `muster webhook list` shows it
@@ -65,100 +66,71 @@ pub struct CreateArgs {
 }
 
 pub fn run(context: &Context, action: &Action) -> Result<Exit, Failure> {
+    let hint = "no webhooks: muster webhook create makes one";
     match action {
-        Action::List => list(context)?,
+        Action::List => WEBHOOKS.list(context, hint, table)?,
         Action::Create(args) => create(context, args)?,
-        Action::Delete { id } => {
-            context.client()?.remove("webhooks", id)?;
-            let document = json!({"id": id, "deleted": true});
-            let text = format!("deleted webhook {id}");
-            context.out.did(&document, text)?;
-        }
+        Action::Delete { id } => WEBHOOKS.delete(context, id)?,
         Action::Test { id } => return test(context, id),
     }
     Ok(Exit::Ok)
 }
 
-fn list(context: &Context) -> Result<(), Failure> {
-    let out = &context.out;
-    let answer = context.client()?.list("webhooks")?;
-    if out.is_json() {
-        return out.json(&answer);
-    }
+fn table(list: WebhookList) -> TextTable {
     let now = now();
-    let mut table = Table::new([
-        Column::text("ID"),
-        Column::elastic("URL"),
-        Column::elastic("NAMESPACES"),
-        Column::elastic("KINDS"),
-        Column::number("AGE"),
-        Column::number("DELIVERED"),
-        Column::elastic("STATE"),
-    ]);
-    let all_or = |list: Option<Vec<String>>| list.map_or("all".to_owned(), |list| list.join(","));
-    for row in rows::<WebhookRow>(&answer, "webhooks")? {
+    let mut table = TextTable::new("ID|~URL|~NAMESPACES|~KINDS|>AGE|>DELIVERED|~STATE");
+    for row in list.webhooks {
+        let namespaces = row
+            .namespaces
+            .map_or("all".to_owned(), |list| list.join(","));
+        let kinds = row.kinds.map_or("all".to_owned(), |list| list.join(","));
         let state = match (row.failing_since, row.last_error) {
             (Some(since), error) => {
-                let error = error.unwrap_or_default();
-                Cell::toned(
-                    Tone::Bad,
-                    format!("failing for {}: {error}", age(since, now)),
-                )
+                let (since, error) = (age(since, now), error.unwrap_or_default());
+                Cell::styled(Style::Bad, format!("failing for {since}: {error}"))
             }
-            (None, _) => Cell::toned(Tone::Good, "ok"),
+            (None, _) => Cell::styled(Style::Good, "ok"),
         };
         table.row([
             Cell::from(row.id),
             row.url.into(),
-            all_or(row.namespaces).into(),
-            all_or(row.kinds).into(),
+            namespaces.into(),
+            kinds.into(),
             age(row.created_at, now).into(),
             count(row.delivered).into(),
             state,
         ]);
     }
-    match table.is_empty() {
-        true => out.note("no webhooks: muster webhook create makes one"),
-        false => out.table(&table)?,
-    }
-    Ok(())
+    table
 }
 
 fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
-    let secret = match args.secret_stdin {
-        true => Some(read_secret()?),
-        false => None,
-    };
     let some = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
-    let new = NewWebhook {
-        url: args.receiver.clone(),
+    let body = WebhookBody {
+        url: Some(args.receiver.clone()),
         namespaces: some(&args.namespace),
         kinds: some(&args.kind),
-        secret,
+        secret: args.secret_stdin.then(read_secret).transpose()?,
     };
-    let created: CreatedWebhook = context.client()?.create("webhooks", &new)?;
     let out = &context.out;
-    if out.is_json() {
-        return out.json(&created);
-    }
-    out.line(format!("MUSTER_WEBHOOK_ID={}", created.id))?;
-    out.line(format!("MUSTER_WEBHOOK_SECRET={}", created.secret))?;
-    out.note(format!(
-        "the secret is not shown again; muster webhook test {} tries it",
-        created.id
-    ));
-    Ok(())
+    WEBHOOKS.create(context, &body, |created: CreatedWebhook| {
+        out.line(format!("MUSTER_WEBHOOK_ID={}", created.id))?;
+        out.line(format!("MUSTER_WEBHOOK_SECRET={}", created.secret))?;
+        out.note(format!(
+            "the secret is not shown again; muster webhook test {} tries it",
+            created.id
+        ));
+        Ok(())
+    })
 }
 
 fn test(context: &Context, id: &str) -> Result<Exit, Failure> {
     let out = &context.out;
-    let test = context.client()?.test_webhook(id)?;
+    let path = WEBHOOKS.path().join(id).join("test");
+    let test: WebhookTest = context.client()?.post(&path, &json!({}))?;
     if out.is_json() {
         out.json(&test)?;
-        return Ok(match test.delivered {
-            true => Exit::Ok,
-            false => Exit::SomeFailed,
-        });
+        return Ok(Exit::some_failed(!test.delivered));
     }
     if !test.delivered {
         let error = test.error.unwrap_or_default();
@@ -168,7 +140,7 @@ fn test(context: &Context, id: &str) -> Result<Exit, Failure> {
         );
     }
     let status = test.status.unwrap_or_default();
-    out.done(format!(
+    out.success(format!(
         "delivered: answered with {status} in {}",
         millis(test.took_ms)
     ))?;

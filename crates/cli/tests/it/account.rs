@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 
 use crate::command::muster;
-use crate::script::Script;
+use crate::fake_server::FakeServer;
 
-fn empty_list() -> Script {
-    Script::saying(200, json!({"count": 0, "processes": []}))
+fn empty_list() -> FakeServer {
+    FakeServer::answering(200, json!({"count": 0, "processes": []}))
 }
 
 #[test]
@@ -30,8 +30,8 @@ fn flag_beats_environment_beats_file() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = muster(&["ps"]).file("cli.toml", &saved).run();
     assert_eq!(ran.code, 0, "{ran:?}");
-    for (script, app) in [(&by_flag, "test"), (&by_env, "test"), (&by_file, "filed")] {
-        let asked = script.asked();
+    for (server, app) in [(&by_flag, "test"), (&by_env, "test"), (&by_file, "filed")] {
+        let asked = server.asked();
         assert_eq!(asked.len(), 1);
         assert!(
             asked[0]
@@ -49,8 +49,8 @@ fn flag_beats_environment_beats_file() {
 }
 
 #[test]
-fn the_files_secret_is_not_told_to_another_server() {
-    let foreign = Script::saying(
+fn the_secret_of_the_file_is_not_sent_to_another_server() {
+    let foreign = FakeServer::answering(
         401,
         json!({"error": {"code": "unauthenticated", "message": "no"}}),
     );
@@ -77,10 +77,10 @@ fn the_files_secret_is_not_told_to_another_server() {
 
 #[test]
 fn a_file_that_others_can_read_is_warned_about() {
-    let script = empty_list();
+    let server = empty_list();
     let saved = format!(
         "url = \"{}\"\napp_code = \"a\"\napp_secret = \"s\"\n",
-        script.url
+        server.url
     );
     let command = muster(&["ps"]).file("cli.toml", &saved);
     let file = command.home().join("cli.toml");

@@ -6,21 +6,21 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
-/// What one run of the command said, and how it ended.
+/// Output and exit code of one run.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct Output {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Ran {
+impl Output {
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 }
 
-/// One command line, with nothing of ours in its environment but what the test puts there.
+/// One command line with an empty environment, to which the test adds.
 pub(crate) struct Muster {
     command: Command,
     stdin: String,
@@ -108,30 +108,30 @@ impl Muster {
             .spawn()
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // A command that does not read its input is fine, too.
-        let _unread = stdin.write_all(self.stdin.as_bytes());
+        // A command need not read its input.
+        stdin.write_all(self.stdin.as_bytes()).ok();
         drop(stdin);
         (child, self.home)
     }
 
-    pub(crate) fn run(self) -> Ran {
+    pub(crate) fn run(self) -> Output {
         let (child, _home) = self.start();
         ended(child)
     }
 
-    /// Ctrl-C as soon as `moment` has come.
-    pub(crate) fn run_until(self, moment: impl FnOnce()) -> Ran {
+    /// Sends SIGINT when `wait` returns.
+    pub(crate) fn run_until(self, wait: impl FnOnce()) -> Output {
         let (child, _home) = self.start();
-        moment();
+        wait();
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
         kill_process(pid, Signal::INT).unwrap();
         ended(child)
     }
 }
 
-fn ended(child: Child) -> Ran {
+fn ended(child: Child) -> Output {
     let output = child.wait_with_output().unwrap();
-    Ran {
+    Output {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),

@@ -1,4 +1,4 @@
-//! What `server`, `up` and `agent` are told, and what they refuse before they open anything.
+//! Settings of `server`, `up` and `agent`, and which they refuse before they open anything.
 
 use crate::command::muster;
 

@@ -1,4 +1,4 @@
-//! A real server near its own limit of open files: the API goes on answering.
+//! A real server near its limit of open files: the API goes on answering.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -21,7 +21,7 @@ struct Server {
 }
 
 impl Server {
-    /// Starts `muster server` below whatever `wrapped` is.
+    /// Starts `muster server` as a child of `wrapped`.
     fn start(wrapped: &[&str]) -> Self {
         let home = TempDir::new().unwrap();
         let muster = env!("CARGO_BIN_EXE_muster");

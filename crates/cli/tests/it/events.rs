@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::command::muster;
-use crate::script::{Answer, Script, ok, status};
+use crate::fake_server::{FakeServer, Response, ok, status};
 
 fn event(n: u64) -> Value {
     json!({"id": n, "at": 1_700_000_000_000_u64 + n * 1000, "host": "0:10.0.0.1", "process": "web/nginx",
@@ -19,7 +19,7 @@ fn live(n: u64) -> String {
 
 #[test]
 fn events_are_a_table_for_people_and_json_for_programs() {
-    let script = Script::saying(200, json!({"events": [event(2), event(1)], "next": 17}));
+    let server = FakeServer::answering(200, json!({"events": [event(2), event(1)], "next": 17}));
     let ran = muster(&[
         "events",
         "-n",
@@ -35,7 +35,7 @@ fn events_are_a_table_for_people_and_json_for_programs() {
         "--limit",
         "2",
     ])
-    .to(&script.url)
+    .to(&server.url)
     .run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(
@@ -46,32 +46,32 @@ fn events_are_a_table_for_people_and_json_for_programs() {
     );
     assert!(ran.stderr.contains("--before 17"), "{ran:?}");
     assert_eq!(
-        script.lines(),
+        server.lines(),
         [
             "GET /api/v1/events?limit=2&namespace=web%2Cdb&name=nginx&host=0:10.0.0.1\
           &kind=process_exit%2Cconfig_drift&since=3600s"
         ]
     );
-    let ran = muster(&["events", "-o", "json"]).to(&script.url).run();
+    let ran = muster(&["events", "-o", "json"]).to(&server.url).run();
     assert_eq!(ran.json()["events"][0]["exit_code"], 2);
 }
 
 #[test]
 fn no_events_is_no_error_and_a_wrong_kind_is_one() {
-    let script = Script::saying(200, json!({"events": [], "next": null}));
-    let ran = muster(&["events"]).to(&script.url).run();
+    let server = FakeServer::answering(200, json!({"events": [], "next": null}));
+    let ran = muster(&["events"]).to(&server.url).run();
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
     assert!(ran.stderr.contains("no events"), "{ran:?}");
     let ran = muster(&["events", "--kind", "nonsense"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 2);
 }
 
 /// Follows twice: the connection is lost in between, and then the server has enough.
-fn following() -> Script {
+fn following() -> FakeServer {
     let n_streams = std::sync::Mutex::new(0);
-    Script::new(move |asked| {
+    FakeServer::new(move |asked| {
         if asked.line.contains("/events?") {
             return match asked.line.contains("since=") {
                 false => ok(json!({"events": [event(2), event(1)]})),
@@ -82,7 +82,7 @@ fn following() -> Script {
         *n += 1;
         let other = live(9).replace("web/nginx", "web/other");
         let body = match *n {
-            // What is in the list already, what is not, and what nobody asked for.
+            // One that is in the list already, one that is not, and one that does not match.
             1 => format!(": hello\n\n{}{}{other}", live(2), live(3)),
             2 => live(5),
             _ => {
@@ -92,7 +92,7 @@ fn following() -> Script {
                 );
             }
         };
-        Answer {
+        Response {
             status: 200,
             headers: "Content-Type: text/event-stream\r\n".into(),
             body,
@@ -102,9 +102,9 @@ fn following() -> Script {
 
 #[test]
 fn followed_events_come_once_each_also_when_the_connection_was_lost() {
-    let script = following();
+    let server = following();
     let ran = muster(&["events", "-f", "-n", "web", "--name", "nginx"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(lines.len(), 5, "{ran:?}");
@@ -116,16 +116,16 @@ fn followed_events_come_once_each_also_when_the_connection_was_lost() {
     }
     assert_eq!(ran.code, 3, "{ran:?}");
     assert_eq!(
-        script.lines()[0],
+        server.lines()[0],
         "GET /api/v1/watch?namespace=web&kinds=event"
     );
     assert!(
-        script.lines().contains(
+        server.lines().contains(
             &"GET /api/v1/events?limit=1000&namespace=web&name=nginx&since=1700000003000"
                 .to_owned()
         ),
         "{:?}",
-        script.lines()
+        server.lines()
     );
     let ran = muster(&["events", "-f", "-q", "-o", "json", "--name", "nginx"])
         .to(&following().url)
@@ -136,7 +136,7 @@ fn followed_events_come_once_each_also_when_the_connection_was_lost() {
 
 #[test]
 fn webhooks_come_are_tried_and_go() {
-    let script = Script::new(|asked| {
+    let server = FakeServer::new(|asked| {
         let (method, path) = asked.line.split_once(' ').unwrap();
         match (method, path.trim_start_matches("/api/v1/")) {
             ("POST", "webhooks") => status(
@@ -158,7 +158,7 @@ fn webhooks_come_are_tried_and_go() {
             _ => status(404, Value::Null),
         }
     });
-    let run = |args: &[&str], stdin: &str| muster(args).to(&script.url).stdin(stdin).run();
+    let run = |args: &[&str], stdin: &str| muster(args).to(&server.url).stdin(stdin).run();
     let ran = run(
         &[
             "webhook",
@@ -179,7 +179,7 @@ fn webhooks_come_are_tried_and_go() {
         &["webhook", "create", "http://h/", "--secret-stdin"],
         "a secret of mine\n",
     );
-    let bodies: Vec<Value> = script.asked().into_iter().map(|asked| asked.body).collect();
+    let bodies: Vec<Value> = server.asked().into_iter().map(|asked| asked.body).collect();
     assert_eq!(
         bodies,
         [
@@ -207,5 +207,5 @@ fn webhooks_come_are_tried_and_go() {
     assert_eq!((ran.code, &ran.json()["status"]), (1, &json!(500)));
     let ran = run(&["webhook", "delete", "w1"], "");
     assert_eq!(ran.stdout, "deleted webhook w1\n");
-    assert_eq!(script.lines().last().unwrap(), "DELETE /api/v1/webhooks/w1");
+    assert_eq!(server.lines().last().unwrap(), "DELETE /api/v1/webhooks/w1");
 }

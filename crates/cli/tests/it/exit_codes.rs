@@ -1,11 +1,11 @@
-//! What each kind of answer means to a script that calls us.
+//! The exit code of each kind of response.
 
 use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
 use crate::command::muster;
-use crate::script::{Answer, Script, ok, status};
+use crate::fake_server::{FakeServer, Response, ok, status};
 
 fn refusal(code: &str, message: &str) -> Value {
     json!({"error": {"code": code, "message": message}})
@@ -28,8 +28,9 @@ fn no_server_is_3_and_says_what_to_do() {
 
 #[test]
 fn refused_credentials_are_3_and_name_their_source() {
-    let script = Script::saying(401, refusal("unauthenticated", "the app's secret is wrong"));
-    let ran = muster(&["ps"]).to(&script.url).run();
+    let server =
+        FakeServer::answering(401, refusal("unauthenticated", "the app's secret is wrong"));
+    let ran = muster(&["ps"]).to(&server.url).run();
     assert_eq!(ran.code, 3);
     assert!(
         ran.stderr.contains("refused app test (from MUSTER_APP_CODE and MUSTER_APP_SECRET): the app's secret is wrong"),
@@ -37,7 +38,7 @@ fn refused_credentials_are_3_and_name_their_source() {
     );
     assert!(!ran.stderr.contains("hush"), "{ran:?}");
 
-    let ran = muster(&["ps"]).env("MUSTER_URL", &script.url).run();
+    let ran = muster(&["ps"]).env("MUSTER_URL", &server.url).run();
     assert_eq!(ran.code, 3);
     assert!(
         ran.stderr.contains("none were found (there is no "),
@@ -93,8 +94,8 @@ fn each_status_has_its_exit_code() {
         (status(502, json!("<html>proxy</html>")), 3, "proxy"),
     ] {
         let answer = std::sync::Mutex::new(Some(answer));
-        let script = Script::new(move |_| answer.lock().unwrap().take().unwrap());
-        let ran = muster(&["hosts", "10.0.0.1"]).to(&script.url).run();
+        let server = FakeServer::new(move |_| answer.lock().unwrap().take().unwrap());
+        let ran = muster(&["hosts", "10.0.0.1"]).to(&server.url).run();
         assert_eq!(ran.code, code, "{part}: {ran:?}");
         assert!(ran.stderr.contains(part), "{part}: {ran:?}");
         assert!(ran.stdout.is_empty(), "{ran:?}");
@@ -104,29 +105,29 @@ fn each_status_has_its_exit_code() {
 #[test]
 fn a_busy_server_is_asked_again() {
     let tries = std::sync::atomic::AtomicU32::new(0);
-    let script =
-        Script::new(
+    let server =
+        FakeServer::new(
             move |_| match tries.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
-                0 => Answer {
+                0 => Response {
                     headers: "Retry-After: 1\r\n".into(),
                     ..status(429, refusal("too_fast", "slow down"))
                 },
                 _ => ok(json!({"count": 0, "hosts": []})),
             },
         );
-    let ran = muster(&["hosts"]).to(&script.url).run();
+    let ran = muster(&["hosts"]).to(&server.url).run();
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert_eq!(script.lines().len(), 2);
+    assert_eq!(server.lines().len(), 2);
 }
 
 #[test]
 fn what_is_no_muster_server_is_told() {
-    let script = Script::new(|_| Answer {
+    let server = FakeServer::new(|_| Response {
         status: 200,
         headers: String::new(),
         body: "<html>".into(),
     });
-    let ran = muster(&["ps"]).to(&script.url).run();
+    let ran = muster(&["ps"]).to(&server.url).run();
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("is this a Muster server"), "{ran:?}");
 }

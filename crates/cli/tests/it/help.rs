@@ -1,4 +1,4 @@
-//! Every verb explains itself.
+//! Help texts and completions.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -92,7 +92,7 @@ fn the_main_help_lists_verbs_and_exit_codes() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_is_printed() {
     let ran = muster(&["--version"]).run();
     assert_eq!(
         ran.stdout,
@@ -112,7 +112,7 @@ fn completions_know_the_verbs() {
 #[test]
 fn shells_can_read_their_completions() {
     for shell in ["bash", "zsh"] {
-        let script = muster(&["completions", shell]).run().stdout;
+        let server = muster(&["completions", shell]).run().stdout;
         let Ok(mut child) = Command::new(shell)
             .arg("-n")
             .stdin(Stdio::piped())
@@ -123,7 +123,7 @@ fn shells_can_read_their_completions() {
             continue;
         };
         let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(script.as_bytes()).unwrap();
+        stdin.write_all(server.as_bytes()).unwrap();
         drop(stdin);
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{shell}: {output:?}");

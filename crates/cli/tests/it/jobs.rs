@@ -1,11 +1,11 @@
-//! `job`: begun, followed, told, tried again.
+//! `job`: begin, follow, show, retry.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
 use crate::command::muster;
-use crate::script::{Answer, Asked, Script, ok, status};
+use crate::fake_server::{FakeServer, Request, Response, ok, status};
 
 fn job(state: &str, failed: u64) -> Value {
     json!({
@@ -32,9 +32,9 @@ fn task(ordinal: u32, state: &str) -> Value {
 }
 
 /// Goes on when it is looked at first, and is over then.
-fn server(failed: u64) -> Script {
+fn job_server(failed: u64) -> FakeServer {
     let looks = AtomicUsize::new(0);
-    Script::new(move |asked: &Asked| -> Answer {
+    FakeServer::new(move |asked: &Request| -> Response {
         if asked.line.starts_with("POST /api/v1/jobs") {
             return status(202, json!({"id": 17, "tasks": 1}));
         }
@@ -46,8 +46,8 @@ fn server(failed: u64) -> Script {
 }
 
 #[test]
-fn a_job_says_what_is_selected_and_how_it_goes_about_it() {
-    let script = server(0);
+fn a_job_sends_its_selection_and_options() {
+    let server = job_server(0);
     let ran = muster(&[
         "job",
         "release",
@@ -72,10 +72,10 @@ fn a_job_says_what_is_selected_and_how_it_goes_about_it() {
         "--then",
         "reload",
     ])
-    .to(&script.url)
+    .to(&server.url)
     .run();
     assert_eq!(ran.code, 0, "{ran:?}");
-    let asked = script.asked();
+    let asked = server.asked();
     assert_eq!(asked[0].line, "POST /api/v1/jobs");
     assert_eq!(
         asked[0].body,
@@ -113,12 +113,12 @@ fn every_action_has_its_verb() {
         ("release", "release"),
         ("diff", "diff"),
     ] {
-        let script = server(0);
+        let server = job_server(0);
         let ran = muster(&["job", verb, "--biz", "2", "--no-wait"])
-            .to(&script.url)
+            .to(&server.url)
             .run();
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "17\n"), "{ran:?}");
-        let body = &script.asked()[0].body;
+        let body = &server.asked()[0].body;
         assert_eq!(body["action"], action);
         assert_eq!(body["expression"], "*");
     }
@@ -126,16 +126,16 @@ fn every_action_has_its_verb() {
 
 #[test]
 fn a_failed_task_is_told_and_ends_with_one() {
-    let script = server(1);
+    let server = job_server(1);
     let ran = muster(&["job", "start", "--biz", "2"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.contains("(836) exited with 3"), "{ran:?}");
     assert!(ran.stdout.ends_with("1 ok, 1 failed\n"), "{ran:?}");
-    let script = server(1);
+    let server = job_server(1);
     let ran = muster(&["job", "watch", "17", "-o", "json"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 1, "{ran:?}");
     let json = ran.json();
@@ -145,15 +145,15 @@ fn a_failed_task_is_told_and_ends_with_one() {
 
 #[test]
 fn a_job_is_shown_with_what_its_commands_printed() {
-    let script = Script::saying(200, job("failed", 1));
+    let server = FakeServer::answering(200, job("failed", 1));
     let ran = muster(&["job", "show", "17", "--failed", "--with-output"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(
-        script.lines()[1].contains("status=failed"),
+        server.lines()[1].contains("status=failed"),
         "{:?}",
-        script.lines()
+        server.lines()
     );
     assert!(
         ran.stdout.contains("  $ ./start.sh\n  no config\n  bye\n"),
@@ -168,34 +168,34 @@ fn a_job_is_shown_with_what_its_commands_printed() {
 
 #[test]
 fn failed_tasks_begin_again_and_a_job_is_cancelled() {
-    let script = server(0);
+    let server = job_server(0);
     let ran = muster(&["job", "retry", "17", "--task", "1,4", "--no-wait"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert_eq!(script.asked()[0].line, "POST /api/v1/jobs/17/retry");
-    assert_eq!(script.asked()[0].body, json!({"tasks": [1, 4]}));
-    let ran = muster(&["job", "cancel", "17"]).to(&script.url).run();
+    assert_eq!(server.asked()[0].line, "POST /api/v1/jobs/17/retry");
+    assert_eq!(server.asked()[0].body, json!({"tasks": [1, 4]}));
+    let ran = muster(&["job", "cancel", "17"]).to(&server.url).run();
     assert_eq!(ran.code, 0, "{ran:?}");
     let said = json!({"error": {"code": "conflict", "message": "job 17 is over"}});
-    let script = Script::saying(409, said);
-    let ran = muster(&["job", "cancel", "17"]).to(&script.url).run();
+    let server = FakeServer::answering(409, said);
+    let ran = muster(&["job", "cancel", "17"]).to(&server.url).run();
     assert_eq!(ran.code, 1, "{ran:?}");
 }
 
 #[test]
 fn a_job_that_takes_too_long_goes_on() {
-    let script = Script::saying(200, job("running", 0));
+    let server = FakeServer::answering(200, job("running", 0));
     let ran = muster(&["job", "watch", "17", "--timeout", "1s"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 5, "{ran:?}");
     assert!(ran.stderr.contains("muster job watch 17"), "{ran:?}");
 }
 
 #[test]
-fn jobs_are_listed_by_what_is_asked_for() {
-    let script = Script::saying(200, json!({"jobs": [job("succeeded", 0)], "next": 17}));
+fn jobs_are_filtered_by_the_server() {
+    let server = FakeServer::answering(200, json!({"jobs": [job("succeeded", 0)], "next": 17}));
     let ran = muster(&[
         "job",
         "list",
@@ -210,11 +210,11 @@ fn jobs_are_listed_by_what_is_asked_for() {
         "--limit",
         "1",
     ])
-    .to(&script.url)
+    .to(&server.url)
     .run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(
-        script.lines(),
+        server.lines(),
         ["GET /api/v1/jobs?business=2&action=start&status=succeeded&user=ann&limit=1"]
     );
     assert!(ran.stderr.contains("--before 17"), "{ran:?}");

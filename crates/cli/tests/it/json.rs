@@ -1,14 +1,14 @@
-//! `-o json`: every verb prints one document, whatever it did, and however quiet it shall be.
+//! `-o json`: every verb prints one document, even with --quiet.
 
 use serde_json::{Value, json};
 
 use crate::command::muster;
-use crate::script::{Asked, Script, ok, status};
+use crate::fake_server::{FakeServer, Request, ok, status};
 
 const TASK: &str = "GSETASK:0123456789ABCDEF";
 
 /// A server with one of everything.
-fn answer(asked: &Asked) -> crate::script::Answer {
+fn answer(asked: &Request) -> crate::fake_server::Response {
     let (method, path) = asked.line.split_once(' ').unwrap();
     let path = path.trim_start_matches("/api/v1/");
     let kind = path.split(['/', '?']).next().unwrap();
@@ -41,7 +41,7 @@ fn answer(asked: &Asked) -> crate::script::Answer {
 
 #[test]
 fn every_verb_prints_one_document() {
-    let script = Script::new(answer);
+    let server = FakeServer::new(answer);
     for line in [
         "register web/nginx --host 10.0.0.1 --start ./start",
         "update web/nginx --all --mem 20",
@@ -81,7 +81,7 @@ fn every_verb_prints_one_document() {
         for quiet in [None, Some("-q")] {
             let words: Vec<&str> = line.split(' ').chain(["-o", "json"]).chain(quiet).collect();
             let ran = muster(&words)
-                .to(&script.url)
+                .to(&server.url)
                 .env("MUSTER_APP_SECRET", "long-enough-for-a-server")
                 .stdin("password\n")
                 .run();
@@ -92,11 +92,11 @@ fn every_verb_prints_one_document() {
 }
 
 #[test]
-fn what_was_made_or_removed_is_named_as_its_list_names_it() {
-    let script = Script::new(answer);
+fn created_and_deleted_rows_use_the_field_names_of_lists() {
+    let server = FakeServer::new(answer);
     let json = |line: &str| {
         let words: Vec<&str> = line.split(' ').chain(["-o", "json"]).collect();
-        let ran = muster(&words).to(&script.url).stdin("password\n").run();
+        let ran = muster(&words).to(&server.url).stdin("password\n").run();
         ran.json()
     };
     assert_eq!(

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::command::muster;
-use crate::script::{Script, ok, status};
+use crate::fake_server::{FakeServer, ok, status};
 
 fn process(index: usize) -> Value {
     json!({
         "namespace": "web", "name": "nginx", "host": format!("0:10.0.{}.{}", index / 256, index % 256),
-        "cloud_id": 0, "ip": "x", "agent_id": "a1", "labels": {"tier": "front"}, "flag": 1, "state": "running",
+        "cloud_id": 0, "ip": "x", "agent_id": "a1", "labels": {"tier": "front"}, "flag": "running", "state": "running",
         "managed": true, "pid": 100 + index, "version": "1.2", "message": "", "registered_at": 1_700_000_000_000_u64,
         "started_at": 1_700_000_000_000_u64, "reported_at": 1_700_000_000_000_u64, "cpu": 1.25, "mem": 0.5, "fd": 9,
         "disk": 2048, "net": 0, "something_new": [1],
@@ -20,8 +20,8 @@ fn query(line: &str, key: &str) -> usize {
     rest.split('&').next().unwrap().parse().unwrap()
 }
 
-fn fleet(total: usize) -> Script {
-    Script::new(move |asked| {
+fn fleet(total: usize) -> FakeServer {
+    FakeServer::new(move |asked| {
         let (start, limit) = (query(&asked.line, "start"), query(&asked.line, "limit"));
         assert!((1..=1000).contains(&limit));
         let rows: Vec<Value> = (start..total.min(start + limit)).map(process).collect();
@@ -31,7 +31,7 @@ fn fleet(total: usize) -> Script {
 
 #[test]
 fn ps_is_a_table_for_people() {
-    let script = fleet(2);
+    let server = fleet(2);
     let ran = muster(&[
         "ps",
         "--namespace",
@@ -42,11 +42,11 @@ fn ps_is_a_table_for_people() {
         "--host",
         "10.0.0.1",
     ])
-    .to(&script.url)
+    .to(&server.url)
     .run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(
-        script.lines(),
+        server.lines(),
         [
             "GET /api/v1/processes?namespace=web&host=0:10.0.0.1&state=running&managed=true&start=0&limit=1000"
         ]
@@ -68,26 +68,26 @@ fn ps_is_a_table_for_people() {
 
 #[test]
 fn ps_for_programs_has_every_row_and_every_field() {
-    let script = fleet(2500);
-    let ran = muster(&["ps", "-o", "json"]).to(&script.url).run();
+    let server = fleet(2500);
+    let ran = muster(&["ps", "-o", "json"]).to(&server.url).run();
     let json = ran.json();
     assert_eq!(json["count"], 2500);
     assert_eq!(json["processes"].as_array().unwrap().len(), 2500);
     assert_eq!(json["processes"][2499]["something_new"], json!([1]));
-    assert_eq!(script.lines().len(), 3);
+    assert_eq!(server.lines().len(), 3);
 }
 
 #[test]
 fn a_long_table_is_cut_and_says_so() {
-    let script = fleet(2500);
-    let ran = muster(&["ps", "--limit", "1500"]).to(&script.url).run();
+    let server = fleet(2500);
+    let ran = muster(&["ps", "--limit", "1500"]).to(&server.url).run();
     assert_eq!(ran.stdout.lines().count(), 1501);
     assert!(
         ran.stderr.contains("1,500 of 2,500 processes shown"),
         "{}",
         ran.stderr
     );
-    assert_eq!(query(&script.lines()[1], "limit"), 500);
+    assert_eq!(query(&server.lines()[1], "limit"), 500);
     let ran = muster(&["ps"]).to(&fleet(0).url).run();
     assert_eq!(
         (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
@@ -102,7 +102,7 @@ fn a_long_table_is_cut_and_says_so() {
 
 #[test]
 fn status_shows_state_and_spec() {
-    let script = Script::new(|asked| match asked.line.contains("?") {
+    let server = FakeServer::new(|asked| match asked.line.contains("?") {
         true => ok(json!({"count": 1, "processes": [process(1)]})),
         false => ok(json!({
             "process": "web/nginx", "count": 1, "processes": [process(1)],
@@ -112,7 +112,7 @@ fn status_shows_state_and_spec() {
                 "monitor_policy": {"auto_type": 1}}}],
         })),
     });
-    let ran = muster(&["status", "web/nginx"]).to(&script.url).run();
+    let ran = muster(&["status", "web/nginx"]).to(&server.url).run();
     assert_eq!(ran.code, 0, "{ran:?}");
     for part in [
         "  state       running\n",
@@ -128,8 +128,9 @@ fn status_shows_state_and_spec() {
 
 #[test]
 fn status_of_an_unknown_process_is_4() {
-    let script = Script::saying(404, json!({"error": {"code": "not_found", "message": "x"}}));
-    let ran = muster(&["status", "web/nginx"]).to(&script.url).run();
+    let server =
+        FakeServer::answering(404, json!({"error": {"code": "not_found", "message": "x"}}));
+    let ran = muster(&["status", "web/nginx"]).to(&server.url).run();
     assert_eq!(ran.code, 4);
     assert!(
         ran.stderr.contains("web/nginx is not registered"),
@@ -144,16 +145,16 @@ fn hosts_are_listed_and_shown() {
         "since": 1_700_000_000_000_u64, "version": "0.1.0", "root": false, "hostname": "web1", "kernel": "6.1",
         "cores": 4, "memory_kib": 8_388_608, "processes": 12});
     let listed = row.clone();
-    let script = Script::new(move |asked| match asked.line.contains("hosts/0:10.0.0.1") {
+    let server = FakeServer::new(move |asked| match asked.line.contains("hosts/0:10.0.0.1") {
         true => ok(row.clone()),
         false => ok(json!({"count": 1, "hosts": [listed]})),
     });
     let ran = muster(&["hosts", "--connected", "true"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert!(ran.stdout.contains("0:10.0.0.1  connected"), "{ran:?}");
     assert!(ran.stdout.contains("8.0 GiB"), "{ran:?}");
-    let ran = muster(&["hosts", "10.0.0.1"]).to(&script.url).run();
+    let ran = muster(&["hosts", "10.0.0.1"]).to(&server.url).run();
     assert!(
         ran.stdout
             .contains("an ordinary user: its own processes only"),
@@ -162,8 +163,8 @@ fn hosts_are_listed_and_shown() {
 }
 
 #[test]
-fn apps_users_and_tokens_come_and_go() {
-    let script = Script::new(|asked| {
+fn apps_users_and_tokens_are_created_and_deleted() {
+    let server = FakeServer::new(|asked| {
         let (method, path) = asked.line.split_once(' ').unwrap();
         match (method, path.trim_start_matches("/api/v1/")) {
             ("POST", "apps") => status(201, json!({"code": "ci", "secret": "s3cret"})),
@@ -186,7 +187,7 @@ fn apps_users_and_tokens_come_and_go() {
             _ => status(404, Value::Null),
         }
     });
-    let run = |args: &[&str], stdin: &str| muster(args).to(&script.url).stdin(stdin).run();
+    let run = |args: &[&str], stdin: &str| muster(args).to(&server.url).stdin(stdin).run();
     let ran = run(
         &["app", "create", "ci", "-n", "web,db", "--rate-limit", "5"],
         "",
@@ -212,7 +213,7 @@ fn apps_users_and_tokens_come_and_go() {
         .stdout,
         "tok.fp\n"
     );
-    let bodies: Vec<Value> = script.asked().into_iter().map(|asked| asked.body).collect();
+    let bodies: Vec<Value> = server.asked().into_iter().map(|asked| asked.body).collect();
     assert_eq!(
         bodies,
         [
@@ -240,7 +241,7 @@ fn apps_users_and_tokens_come_and_go() {
         let ran = run(&[what, "delete", "x/y"], "");
         assert_eq!(ran.code, 0, "{ran:?}");
         assert_eq!(
-            script.lines().last().unwrap(),
+            server.lines().last().unwrap(),
             &format!("DELETE /api/v1/{what}s/x%2Fy")
         );
     }
@@ -248,34 +249,34 @@ fn apps_users_and_tokens_come_and_go() {
 
 #[test]
 fn a_password_is_never_taken_from_the_command_line() {
-    let script = Script::saying(500, Value::Null);
+    let server = FakeServer::answering(500, Value::Null);
     let ran = muster(&["user", "create", "alice"])
-        .to(&script.url)
+        .to(&server.url)
         .stdin("x\n")
         .run();
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("--password-stdin"), "{ran:?}");
     let ran = muster(&["user", "create", "alice", "--password-stdin"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert!(ran.stderr.contains("the password is empty"), "{ran:?}");
-    assert!(script.lines().is_empty());
+    assert!(server.lines().is_empty());
 }
 
 #[test]
 fn a_page_that_is_shorter_than_wanted_is_not_the_last() {
     let host = |n: u32| json!({"host": format!("0:10.0.0.{n}"), "connected": true, "processes": n});
-    let script = Script::new(move |asked| {
+    let server = FakeServer::new(move |asked| {
         let hosts = match asked.line.contains("start=2") {
             true => vec![host(3)],
             false => vec![host(1), host(2)],
         };
         ok(json!({"count": 3, "start": 0, "hosts": hosts}))
     });
-    let ran = muster(&["hosts"]).to(&script.url).run();
+    let ran = muster(&["hosts"]).to(&server.url).run();
     assert_eq!(ran.code, 0, "{ran:?}");
     for n in 1..=3 {
         assert!(ran.stdout.contains(&format!("0:10.0.0.{n}")), "{ran:?}");
     }
-    assert_eq!(script.lines().len(), 2);
+    assert_eq!(server.lines().len(), 2);
 }

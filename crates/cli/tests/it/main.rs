@@ -1,23 +1,23 @@
-//! The binary `muster` as its users meet it: command line, files and environment in; text, JSON and exit codes out.
+//! Tests of the binary `muster`: command line, files and environment in; text, JSON and exit codes out.
 
 // Helpers are part of the tests: a panic in them is a failed test.
 #![allow(clippy::unwrap_used)]
 
 mod account;
+mod agents;
 mod command;
 mod config;
 mod descriptors;
 mod events;
 mod exit_codes;
+mod fake_server;
 mod help;
 mod jobs;
 mod json;
-mod leaving;
 mod lists;
-mod live;
+mod logs_and_diff;
 mod operate;
 mod register;
-mod script;
 mod store;
 mod templates;
 mod terminal;

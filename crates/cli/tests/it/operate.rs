@@ -5,8 +5,8 @@ use std::sync::mpsc::sync_channel;
 
 use serde_json::{Value, json};
 
-use crate::command::{Ran, muster};
-use crate::script::{Asked, Script, ok, status};
+use crate::command::{Output, muster};
+use crate::fake_server::{FakeServer, Request, ok, status};
 
 const ID: &str = "GSETASK:0123456789ABCDEF";
 
@@ -16,18 +16,18 @@ fn result(index: usize, code: i32, message: &str) -> Value {
         "exit_code": 3, "exit_signal": null, "duration_ms": 312, "output": "one\ntwo\n", "instance": null})
 }
 
-/// A server on which every operation is a task that ends with these results after so many looks.
-fn ending(results: Vec<Value>, looks: usize) -> Script {
+/// A server on which every operation is a task that ends with these results after so many polls.
+fn ending(results: Vec<Value>, polls: usize) -> FakeServer {
     let seen = AtomicUsize::new(0);
-    Script::new(move |asked| answer(asked, &results, looks, &seen))
+    FakeServer::new(move |asked| answer(asked, &results, polls, &seen))
 }
 
 fn answer(
-    asked: &Asked,
+    asked: &Request,
     results: &[Value],
-    looks: usize,
+    polls: usize,
     seen: &AtomicUsize,
-) -> crate::script::Answer {
+) -> crate::fake_server::Response {
     if asked.line.starts_with("POST") {
         return status(202, json!({"task_id": ID, "targets": results.len()}));
     }
@@ -54,7 +54,7 @@ fn answer(
     assert!((1..=1000).contains(&limit));
     let page: Vec<&Value> = wanted.iter().skip(start).take(limit).copied().collect();
     let n_failed = results.iter().filter(is_failed).count();
-    let is_over = !asked.line.contains("wait=") || seen.fetch_add(1, Ordering::Relaxed) >= looks;
+    let is_over = !asked.line.contains("wait=") || seen.fetch_add(1, Ordering::Relaxed) >= polls;
     ok(json!({
         "id": ID, "state": if is_over { "finished" } else { "running" }, "created_at": 1, "app": "test", "user": "me",
         "counts": {"total": results.len(), "ended": results.len(), "ok": results.len() - n_failed, "failed": n_failed, "running": 0},
@@ -62,14 +62,14 @@ fn answer(
     }))
 }
 
-fn run(script: &Script, args: &[&str]) -> Ran {
-    muster(args).to(&script.url).run()
+fn run(server: &FakeServer, args: &[&str]) -> Output {
+    muster(args).to(&server.url).run()
 }
 
 #[test]
 fn an_operation_is_waited_for_and_reported() {
-    let script = ending(vec![result(1, 0, "success"), result(2, 0, "success")], 2);
-    let ran = run(&script, &["start", "web/nginx", "--all"]);
+    let server = ending(vec![result(1, 0, "success"), result(2, 0, "success")], 2);
+    let ran = run(&server, &["start", "web/nginx", "--all"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(
         ran.stdout
@@ -84,10 +84,10 @@ fn an_operation_is_waited_for_and_reported() {
         "{}",
         ran.stderr
     );
-    let asked = script.asked();
+    let asked = server.asked();
     assert_eq!(asked[0].line, "POST /api/v1/processes/web/nginx/operate");
     assert_eq!(asked[0].body, json!({"op": "start", "all": true}));
-    let ran = run(&script, &["start", "web/nginx", "--all", "-q"]);
+    let ran = run(&server, &["start", "web/nginx", "--all", "-q"]);
     assert_eq!(
         (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
         (0, "", "")
@@ -95,23 +95,24 @@ fn an_operation_is_waited_for_and_reported() {
 }
 
 #[test]
-fn a_definition_in_a_file_says_where_too() {
-    let script = ending(vec![result(1, 0, "success")], 0);
+fn a_file_names_hosts_and_spec() {
+    let server = ending(vec![result(1, 0, "success")], 0);
     let file = "hosts = ['10.0.0.7']\n[spec.identity]\nproc_name = 'x'\nsetup_path = '/x'\npid_path = '/x/pid'\n\
-        user = 'root'\n[spec.control]\nstart_cmd = './x'\n";
+        user = 'root'\n[spec.control]\nstart_cmd = './x'\n[spec.runtime]\numask = '027'\n";
     let ran = muster(&["start", "web/new", "-f", "d.toml"])
         .in_home()
         .file("d.toml", file)
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 0, "{ran:?}");
-    let asked = script.asked();
+    let asked = server.asked();
     assert_eq!(
         asked[0].line, "POST /api/v1/processes/web/new/operate",
-        "nobody has to know it yet"
+        "it need not be registered yet"
     );
     assert_eq!(asked[0].body["hosts"], json!(["0:10.0.0.7"]));
     assert_eq!(asked[0].body["spec"]["control"]["start_cmd"], "./x");
+    assert_eq!(asked[0].body["spec"]["runtime"]["umask"], "027");
 }
 
 #[test]
@@ -119,11 +120,11 @@ fn every_operation_has_its_verb() {
     for verb in [
         "start", "stop", "restart", "reload", "kill", "manage", "unmanage", "query",
     ] {
-        let script = ending(vec![result(1, 0, "success")], 0);
-        let ran = run(&script, &[verb, "web/nginx", "--host", "10.0.0.1"]);
+        let server = ending(vec![result(1, 0, "success")], 0);
+        let ran = run(&server, &[verb, "web/nginx", "--host", "10.0.0.1"]);
         assert_eq!(ran.code, 0, "{ran:?}");
         assert_eq!(
-            script.asked()[0].body,
+            server.asked()[0].body,
             json!({"op": verb, "hosts": ["0:10.0.0.1"]})
         );
     }
@@ -131,14 +132,14 @@ fn every_operation_has_its_verb() {
 
 #[test]
 fn failures_are_listed_with_command_and_output() {
-    let script = ending(
+    let server = ending(
         vec![
             result(1, 0, "success"),
             result(2, 836, "start process (nginx) failed"),
         ],
         0,
     );
-    let ran = run(&script, &["start", "web/nginx", "--all"]);
+    let ran = run(&server, &["start", "web/nginx", "--all"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     let expected = "0:10.0.0.2  web/nginx  start failed (836): start process (nginx) failed\n    \
         command  ./start.sh\n    end      exited with code 3 after 312 ms\n    output   one\n             two\n\
@@ -153,8 +154,8 @@ fn of_many_hosts_only_the_failures_are_shown() {
         result(9998, 117, "can not find connection"),
         result(9999, 828, "is running already"),
     ]);
-    let script = ending(results, 0);
-    let ran = run(&script, &["start", "web/nginx", "--all"]);
+    let server = ending(results, 0);
+    let ran = run(&server, &["start", "web/nginx", "--all"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(
         ran.stdout.ends_with("9,999 ok (1 already so), 1 failed\n"),
@@ -168,7 +169,7 @@ fn of_many_hosts_only_the_failures_are_shown() {
             .count(),
         1
     );
-    let n_bytes: usize = script
+    let n_bytes: usize = server
         .lines()
         .iter()
         .filter(|line| !line.contains("failed=true"))
@@ -177,15 +178,15 @@ fn of_many_hosts_only_the_failures_are_shown() {
         n_bytes,
         2,
         "only the request and a first glance: {:?}",
-        script.lines()
+        server.lines()
     );
 }
 
 #[test]
 fn of_many_failures_some_are_shown_and_all_are_counted() {
     let code = |n| if n % 3 == 0 { 836 } else { 117 };
-    let script = ending((0..300).map(|n| result(n, code(n), "no")).collect(), 0);
-    let ran = run(&script, &["start", "web/nginx", "--all"]);
+    let server = ending((0..300).map(|n| result(n, code(n), "no")).collect(), 0);
+    let ran = run(&server, &["start", "web/nginx", "--all"]);
     assert_eq!(ran.code, 1);
     assert_eq!(
         ran.stdout
@@ -202,13 +203,13 @@ fn of_many_failures_some_are_shown_and_all_are_counted() {
 
 #[test]
 fn already_so_is_fine_unless_strict() {
-    let script = ending(vec![result(1, 828, "is running already")], 0);
-    let ran = run(&script, &["start", "web/nginx", "--host", "10.0.0.1"]);
+    let server = ending(vec![result(1, 828, "is running already")], 0);
+    let ran = run(&server, &["start", "web/nginx", "--host", "10.0.0.1"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains("already so (828)"), "{ran:?}");
     assert!(ran.stdout.ends_with("1 ok (1 already so)\n"), "{ran:?}");
     let ran = run(
-        &script,
+        &server,
         &["start", "web/nginx", "--host", "10.0.0.1", "--strict"],
     );
     assert_eq!(ran.code, 1, "{ran:?}");
@@ -220,8 +221,8 @@ fn programs_get_every_result() {
     let results: Vec<Value> = (0..1500)
         .map(|n| result(n, if n == 7 { 836 } else { 0 }, "x"))
         .collect();
-    let script = ending(results, 0);
-    let ran = run(&script, &["restart", "web/nginx", "--all", "-o", "json"]);
+    let server = ending(results, 0);
+    let ran = run(&server, &["restart", "web/nginx", "--all", "-o", "json"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     let json = ran.json();
     assert_eq!(json["results"].as_array().unwrap().len(), 1500);
@@ -233,15 +234,15 @@ fn programs_get_every_result() {
 }
 
 #[test]
-fn waiting_can_be_left_out_or_limited() {
-    let script = ending(vec![result(1, 0, "success")], usize::MAX);
+fn waiting_can_be_skipped_or_limited() {
+    let server = ending(vec![result(1, 0, "success")], usize::MAX);
     let ran = run(
-        &script,
+        &server,
         &["start", "web/nginx", "--host", "10.0.0.1", "--no-wait"],
     );
     assert_eq!((ran.code, ran.stdout), (0, format!("{ID}\n")));
     let ran = run(
-        &script,
+        &server,
         &[
             "start",
             "web/nginx",
@@ -254,7 +255,7 @@ fn waiting_can_be_left_out_or_limited() {
     );
     assert_eq!(ran.json(), json!({"task_id": ID, "targets": 1}));
     let ran = run(
-        &script,
+        &server,
         &[
             "start",
             "web/nginx",
@@ -276,10 +277,10 @@ fn an_interrupt_leaves_the_task_and_says_so() {
         &["task", ID],
     ] {
         // The first look at the task is held back until the signal has been sent, as a real server holds it.
-        let (looked, looks) = sync_channel(1);
+        let (looked, polls) = sync_channel(1);
         let (go_on, may_go_on) = sync_channel::<()>(1);
         let results = [result(1, 0, "success")];
-        let script = Script::new(move |asked| {
+        let server = FakeServer::new(move |asked| {
             if asked.line.contains("/tasks/") {
                 let _one_is_enough = looked.try_send(());
                 let _until_the_test_ends = may_go_on.recv();
@@ -287,8 +288,8 @@ fn an_interrupt_leaves_the_task_and_says_so() {
             answer(asked, &results, usize::MAX, &AtomicUsize::new(0))
         });
         let ran = muster(args)
-            .to(&script.url)
-            .run_until(|| looks.recv().unwrap());
+            .to(&server.url)
+            .run_until(|| polls.recv().unwrap());
         drop(go_on);
         assert_eq!((ran.code, ran.stdout.as_str()), (130, ""), "{ran:?}");
         assert_eq!(
@@ -302,10 +303,10 @@ fn an_interrupt_leaves_the_task_and_says_so() {
 
 #[test]
 fn an_interrupt_while_results_are_read_ends_the_command() {
-    let (looked, looks) = sync_channel(1);
+    let (looked, polls) = sync_channel(1);
     let (go_on, may_go_on) = sync_channel::<()>(1);
     let results = [result(1, 0, "success")];
-    let script = Script::new(move |asked| {
+    let server = FakeServer::new(move |asked| {
         if asked.line.contains("/tasks/") && !asked.line.contains("wait=") {
             let _one_is_enough = looked.try_send(());
             let _until_the_test_ends = may_go_on.recv();
@@ -313,15 +314,15 @@ fn an_interrupt_while_results_are_read_ends_the_command() {
         answer(asked, &results, 0, &AtomicUsize::new(0))
     });
     let ran = muster(&["task", ID])
-        .to(&script.url)
-        .run_until(|| looks.recv().unwrap());
+        .to(&server.url)
+        .run_until(|| polls.recv().unwrap());
     drop(go_on);
     assert_eq!(ran.code, 130, "{ran:?}");
     assert!(!ran.stderr.contains("goes on"), "the task ended: {ran:?}");
 }
 
 #[test]
-fn no_registered_target_is_4_however_they_were_named() {
+fn no_registered_target_exits_with_4() {
     let unknown = || result(1, 851, "process is not registered");
     let by_host = ["start", "web/nginx", "--host", "10.0.0.1"];
     let ran = run(&ending(vec![unknown()], 0), &by_host);
@@ -346,7 +347,7 @@ fn no_registered_target_is_4_however_they_were_named() {
 }
 
 #[test]
-fn without_a_choice_there_must_be_nothing_to_choose() {
+fn several_hosts_must_be_chosen_from() {
     let one = ending(vec![result(1, 0, "success")], 0);
     let ran = run(&one, &["stop", "web/nginx"]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -379,8 +380,8 @@ fn a_query_shows_what_runs() {
             "mem": 0.5, "rss_kib": 2048, "threads": 4, "elapsed_secs": 3700});
         row
     };
-    let script = ending(vec![seen(1, 77), seen(2, -1)], 0);
-    let ran = run(&script, &["query", "web/nginx", "--all"]);
+    let server = ending(vec![seen(1, 77), seen(2, -1)], 0);
+    let ran = run(&server, &["query", "web/nginx", "--all"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert!(
@@ -395,19 +396,19 @@ fn a_query_shows_what_runs() {
 
 #[test]
 fn a_task_is_followed_by_its_id() {
-    let script = ending(vec![result(1, 65535, "boom")], 0);
+    let server = ending(vec![result(1, 65535, "boom")], 0);
     for id in [ID, "0123456789ABCDEF"] {
-        let ran = run(&script, &["task", id]);
+        let ran = run(&server, &["task", id]);
         assert_eq!(ran.code, 1, "{ran:?}");
         assert!(ran.stdout.contains("start failed (65535): boom"), "{ran:?}");
     }
     assert!(
-        script
+        server
             .lines()
             .iter()
             .all(|line| line.contains("/tasks/GSETASK:0123456789ABCDEF"))
     );
-    let list = Script::saying(
+    let list = FakeServer::answering(
         200,
         json!({"tasks": [{"id": ID, "created_at": 1, "app": "a", "user": "u", "targets": 10, "ended": 9, "ok": 8}]}),
     );
@@ -417,7 +418,7 @@ fn a_task_is_followed_by_its_id() {
         "{}",
         ran.stdout
     );
-    let gone = Script::saying(
+    let gone = FakeServer::answering(
         404,
         json!({"error": {"code": "not_found", "message": "task does not exist"}}),
     );

@@ -1,12 +1,12 @@
-//! `register`, `update`, `unregister`: what becomes of flags and files.
+//! `register`, `update`, `unregister`: the requests that flags and files become.
 
 use serde_json::{Value, json};
 
-use crate::command::{Ran, muster};
-use crate::script::{Script, ok, status};
+use crate::command::{Output, muster};
+use crate::fake_server::{FakeServer, ok, status};
 
-fn accepting() -> Script {
-    Script::new(|asked| match asked.body["hosts"].as_array() {
+fn accepting() -> FakeServer {
+    FakeServer::new(|asked| match asked.body["hosts"].as_array() {
         Some(hosts) => {
             let result = |(index, _): (usize, &Value)| json!({"host": format!("0:10.0.0.{index}"), "code": 0, "message": "success"});
             ok(json!({"results": hosts.iter().enumerate().map(result).collect::<Vec<_>>()}))
@@ -17,7 +17,7 @@ fn accepting() -> Script {
 
 #[test]
 fn flags_become_a_whole_registration() {
-    let script = accepting();
+    let server = accepting();
     let ran = muster(&[
         "register",
         "web/nginx",
@@ -50,14 +50,14 @@ fn flags_become_a_whole_registration() {
         "--report-id",
         "9",
     ])
-    .to(&script.url)
+    .to(&server.url)
     .run();
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (0, "registered web/nginx on 3 hosts\n"),
         "{ran:?}"
     );
-    let asked = &script.asked()[0];
+    let asked = &server.asked()[0];
     assert_eq!(asked.line, "POST /api/v1/processes/web/nginx");
     assert_eq!(
         asked.body["hosts"],
@@ -83,16 +83,16 @@ fn flags_become_a_whole_registration() {
 
 #[test]
 fn the_only_host_and_the_current_directory_are_the_defaults() {
-    let script = accepting();
+    let server = accepting();
     let command = muster(&["register", "demo/sleeper", "--start", "sleep 1000"]).in_home();
     let home = command.home().canonicalize().unwrap().display().to_string();
-    let ran = command.to(&script.url).run();
+    let ran = command.to(&server.url).run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(
-        script.lines()[0],
+        server.lines()[0],
         "GET /api/v1/hosts?connected=true&start=0&limit=5"
     );
-    let body = &script.asked()[1].body;
+    let body = &server.asked()[1].body;
     assert_eq!(body["hosts"], json!(["0:127.0.0.1"]));
     assert_eq!(body["spec"]["identity"]["setup_path"], home.as_str());
     assert_eq!(
@@ -104,12 +104,12 @@ fn the_only_host_and_the_current_directory_are_the_defaults() {
 #[test]
 fn without_a_single_host_somebody_has_to_choose() {
     let run = |hosts: Value| {
-        let script = Script::saying(
+        let server = FakeServer::answering(
             200,
             json!({"count": hosts.as_array().unwrap().len(), "hosts": hosts}),
         );
         muster(&["register", "demo/sleeper", "--start", "sleep 1000"])
-            .to(&script.url)
+            .to(&server.url)
             .run()
     };
     let ran = run(json!([{"host": "0:10.0.0.1"}, {"host": "0:10.0.0.2"}]));
@@ -127,7 +127,7 @@ fn without_a_single_host_somebody_has_to_choose() {
 
 #[test]
 fn a_file_and_flags_on_top_of_it() {
-    let script = accepting();
+    let server = accepting();
     let file = "namespace = 'web'\nname = 'nginx'\nhosts = ['10.0.0.9']\n\
         [identity]\nsetup_path = '/opt/nginx'\nuser = 'root'\n[control]\nstart_cmd = './nginx'\n[resource]\ncpu = 5\n";
     let ran = muster(&[
@@ -145,34 +145,34 @@ fn a_file_and_flags_on_top_of_it() {
         "hosts.txt",
         "10.0.0.1 # the first\n\n3:10.0.0.2, 10.0.0.1\n",
     )
-    .to(&script.url)
+    .to(&server.url)
     .run();
     assert_eq!(ran.code, 0, "{ran:?}");
-    let body = &script.asked()[0].body;
+    let body = &server.asked()[0].body;
     assert_eq!(body["hosts"], json!(["0:10.0.0.1", "3:10.0.0.2"]));
     assert_eq!(body["spec"]["resource"]["cpu"], 50.0);
 }
 
 #[test]
 fn a_umask_reaches_the_server_as_it_was_written() {
-    let script = accepting();
+    let server = accepting();
     let file = "hosts = ['10.0.0.1']\n[identity]\nsetup_path = '/opt/nginx'\nuser = 'root'\n\
         [control]\nstart_cmd = './nginx'\n[runtime]\numask = '027'\n";
     let ran = muster(&["register", "web/nginx", "-f", "nginx.toml"])
         .in_home()
         .file("nginx.toml", file)
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(
-        script.asked()[0].body["spec"]["runtime"],
+        server.asked()[0].body["spec"]["runtime"],
         json!({"umask": "027"})
     );
 }
 
 #[test]
-fn the_documented_gse_body_works_as_it_stands() {
-    let script = accepting();
+fn the_documented_gse_body_is_accepted() {
+    let server = accepting();
     let body = json!({
         "meta": {"namespace": "gse", "name": "proc-test", "labels": {"proc_name": "proc-test"}},
         "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 1, "bk_supplier_id": 2}],
@@ -190,21 +190,21 @@ fn the_documented_gse_body_works_as_it_stands() {
     });
     let ran = muster(&["register", "-f", "-"])
         .stdin(&body.to_string())
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 0, "{ran:?}");
-    let asked = &script.asked()[0];
+    let asked = &server.asked()[0];
     assert_eq!(asked.line, "POST /api/v1/processes/gse/proc-test");
     assert_eq!(asked.body["hosts"], json!(["1:10.0.0.1"]));
     assert_eq!(asked.body["spec"]["monitor_policy"]["start_interval"], 20);
 }
 
 #[test]
-fn bad_input_stops_before_anybody_is_asked() {
-    let script = accepting();
-    let run = |args: &[&str]| -> Ran {
+fn bad_input_is_refused_before_any_request() {
+    let server = accepting();
+    let run = |args: &[&str]| -> Output {
         muster(args)
-            .to(&script.url)
+            .to(&server.url)
             .in_home()
             .file("x.toml", "[control]\nstart = 1\n")
             .run()
@@ -254,12 +254,12 @@ fn bad_input_stops_before_anybody_is_asked() {
         assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
         assert!(ran.stderr.contains(part), "{args:?}: {ran:?}");
     }
-    assert!(script.lines().is_empty(), "{:?}", script.lines());
+    assert!(server.lines().is_empty(), "{:?}", server.lines());
 }
 
 #[test]
 fn a_different_registration_is_refused_with_advice() {
-    let script = Script::saying(
+    let server = FakeServer::answering(
         409,
         json!({"results": [
         {"host": "0:10.0.0.1", "code": 850, "message": "Fail to register, for the process info already exists."}]}),
@@ -272,7 +272,7 @@ fn a_different_registration_is_refused_with_advice() {
         "--start",
         "x",
     ];
-    let ran = muster(&args).to(&script.url).run();
+    let ran = muster(&args).to(&server.url).run();
     assert_eq!(ran.code, 1);
     assert!(
         ran.stdout
@@ -282,7 +282,7 @@ fn a_different_registration_is_refused_with_advice() {
     assert!(ran.stdout.ends_with("0 ok, 1 failed\n"), "{ran:?}");
     assert!(ran.stderr.contains("muster update replaces it"), "{ran:?}");
     let ran = muster(&[&args[..], &["-o", "json"]].concat())
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(
         (ran.code, &ran.json()["results"][0]["code"]),
@@ -292,7 +292,7 @@ fn a_different_registration_is_refused_with_advice() {
 
 #[test]
 fn an_update_by_flags_changes_only_those() {
-    let script = Script::new(|asked| match asked.line.split(' ').next().unwrap() {
+    let server = FakeServer::new(|asked| match asked.line.split(' ').next().unwrap() {
         "PUT" => ok(json!({"results": [{"host": "0:10.0.0.1", "code": 0, "message": "success"}]})),
         _ if asked.line.contains('?') => {
             ok(json!({"count": 1, "processes": [{"host": "0:10.0.0.1"}]}))
@@ -305,14 +305,14 @@ fn an_update_by_flags_changes_only_those() {
         ),
     });
     let ran = muster(&["update", "web/nginx", "--start", "./new", "--all"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (0, "updated web/nginx on 1 host\n"),
         "{ran:?}"
     );
-    let asked = script.asked();
+    let asked = server.asked();
     let body = &asked.last().unwrap().body;
     assert_eq!(body["spec"]["control"]["start_cmd"], "./new");
     assert_eq!(body["spec"]["control"]["stop_cmd"], "./stop");
@@ -322,9 +322,9 @@ fn an_update_by_flags_changes_only_those() {
     assert_eq!(body["hosts"], json!(["0:10.0.0.1"]));
 }
 
-/// A server on which `web/nginx` is registered on `0:10.0.0.1`, or on nothing, and which forgets whatever it is told to.
-fn forgetting(has_it: bool) -> Script {
-    Script::new(move |asked| {
+/// A server on which `web/nginx` is registered on `0:10.0.0.1`, or on no host, and which unregisters everything.
+fn forgetting(has_it: bool) -> FakeServer {
+    FakeServer::new(move |asked| {
         if asked.line.starts_with("GET") {
             return match (has_it, asked.line.contains('?')) {
                 (true, _) => ok(json!({"count": 1, "processes": [{"host": "0:10.0.0.1"}]})),
@@ -360,33 +360,33 @@ fn unregister_takes_hosts_or_all() {
             json!({"hosts": ["0:10.0.0.1"]}),
         ),
     ] {
-        let script = forgetting(true);
+        let server = forgetting(true);
         let ran = muster(&[&["unregister", "web/nginx"], choice].concat())
-            .to(&script.url)
+            .to(&server.url)
             .run();
         assert_eq!(
             (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
             (0, "forgot web/nginx on 1 host\n", ""),
             "{choice:?}"
         );
-        let asked = script.asked().pop().unwrap();
+        let asked = server.asked().pop().unwrap();
         assert_eq!((asked.line.as_str(), asked.body), (line, body));
     }
 }
 
 #[test]
-fn to_forget_what_was_not_registered_is_fine() {
-    let script = forgetting(false);
+fn unregistering_an_unknown_process_succeeds() {
+    let server = forgetting(false);
     for choice in [&[][..], &["--all"], &["--host", "10.0.0.1,10.0.0.2"]] {
         let args = [&["unregister", "web/nginx"], choice].concat();
-        let ran = muster(&args).to(&script.url).run();
+        let ran = muster(&args).to(&server.url).run();
         assert_eq!(
             (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
             (0, "", "web/nginx was not registered\n"),
             "{choice:?}"
         );
         let ran = muster(&[&args[..], &["-o", "json"]].concat())
-            .to(&script.url)
+            .to(&server.url)
             .run();
         assert_eq!(ran.code, 0, "{ran:?}");
         assert!(ran.json()["results"].is_array(), "{ran:?}");
@@ -406,7 +406,7 @@ fn to_forget_what_was_not_registered_is_fine() {
 
 #[test]
 fn an_address_that_is_no_muster_server_has_forgotten_nothing() {
-    let other = Script::saying(404, json!("no such page"));
+    let other = FakeServer::answering(404, json!("no such page"));
     for choice in [&[][..], &["--all"], &["--host", "10.0.0.1"]] {
         let args = [&["unregister", "web/nginx"], choice].concat();
         assert_eq!(muster(&args).to(&other.url).run().code, 4, "{choice:?}");

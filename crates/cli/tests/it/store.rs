@@ -86,7 +86,7 @@ fn a_store_that_a_server_runs_on_is_not_copied() {
 }
 
 #[test]
-fn what_is_not_there_is_not_copied_and_a_password_is_not_shown() {
+fn a_missing_source_is_an_error_without_the_password() {
     let folder = tempfile::tempdir().unwrap();
     let none = sqlite(folder.path(), "none");
     let ran = muster(&["store", "copy", &none, &sqlite(folder.path(), "other")]).run();

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::command::{Ran, muster};
-use crate::script::{Asked, Script, ok, status};
+use crate::command::{Output, muster};
+use crate::fake_server::{FakeServer, Request, ok, status};
 
 fn template() -> Value {
     json!({
@@ -13,8 +13,8 @@ fn template() -> Value {
     })
 }
 
-fn server() -> Script {
-    Script::new(|asked: &Asked| {
+fn server() -> FakeServer {
+    FakeServer::new(|asked: &Request| {
         let (method, path) = asked.line.split_once(' ').unwrap();
         let path = path.split('?').next().unwrap();
         match (method, path.strip_prefix("/api/v1/").unwrap()) {
@@ -40,26 +40,26 @@ fn server() -> Script {
     })
 }
 
-fn run(script: &Script, words: &[&str]) -> Ran {
+fn run(server: &FakeServer, words: &[&str]) -> Output {
     let words = [&["template"], words, &["--biz", "2"]].concat();
     let ran = muster(&words)
         .file("login.mako", "port = ${port}\n")
         .in_home()
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 0, "{ran:?}");
     ran
 }
 
-fn last(script: &Script) -> Asked {
-    script.asked().pop().unwrap()
+fn last(server: &FakeServer) -> Request {
+    server.asked().pop().unwrap()
 }
 
 #[test]
-fn a_template_is_made_with_its_first_version() {
-    let script = server();
+fn a_template_is_created_with_its_first_version() {
+    let server = server();
     run(
-        &script,
+        &server,
         &[
             "create",
             "login.conf",
@@ -71,7 +71,7 @@ fn a_template_is_made_with_its_first_version() {
             "login.mako",
         ],
     );
-    let asked = script.asked();
+    let asked = server.asked();
     assert_eq!(
         asked[0].body,
         json!({
@@ -89,9 +89,9 @@ fn a_template_is_made_with_its_first_version() {
 
 #[test]
 fn a_change_keeps_what_is_not_named() {
-    let script = server();
-    run(&script, &["edit", "login.conf", "--owner", "game"]);
-    let asked = last(&script);
+    let server = server();
+    run(&server, &["edit", "login.conf", "--owner", "game"]);
+    let asked = last(&server);
     assert_eq!(asked.line, "PUT /api/v1/businesses/2/templates/3");
     assert_eq!(asked.body["owner"], "game");
     assert_eq!(asked.body["abs_path"], "/etc/login");
@@ -100,75 +100,75 @@ fn a_change_keeps_what_is_not_named() {
 
 #[test]
 fn bindings_are_added_to_and_taken_from_what_was_bound() {
-    let script = server();
-    run(&script, &["bind", "3", "--module", "login"]);
+    let server = server();
+    run(&server, &["bind", "3", "--module", "login"]);
     assert_eq!(
-        last(&script).body,
+        last(&server).body,
         json!({"processes": [7, 8], "process_templates": [1]})
     );
-    run(&script, &["unbind", "3", "--process-template", "1"]);
+    run(&server, &["unbind", "3", "--process-template", "1"]);
     assert_eq!(
-        last(&script).body,
+        last(&server).body,
         json!({"processes": [7], "process_templates": []})
     );
 }
 
 #[test]
 fn versions_are_written_shown_activated_and_copied() {
-    let script = server();
+    let server = server();
     assert_eq!(
-        run(&script, &["versions", "login.conf", "5"]).stdout,
+        run(&server, &["versions", "login.conf", "5"]).stdout,
         "port = ${port}\n"
     );
     run(
-        &script,
+        &server,
         &["draft", "login.conf", "login.mako", "-d", "new port"],
     );
     assert_eq!(
-        last(&script).body,
+        last(&server).body,
         json!({"description": "new port", "content": "port = ${port}\n"})
     );
-    run(&script, &["activate", "login.conf"]);
+    run(&server, &["activate", "login.conf"]);
     assert_eq!(
-        last(&script).line,
+        last(&server).line,
         "POST /api/v1/businesses/2/templates/3/versions/6/activate"
     );
-    run(&script, &["clone", "login.conf", "5"]);
+    run(&server, &["clone", "login.conf", "5"]);
     assert_eq!(
-        last(&script).line,
+        last(&server).line,
         "POST /api/v1/businesses/2/templates/3/versions/5/clone"
     );
-    run(&script, &["delete", "login.conf"]);
+    run(&server, &["delete", "login.conf"]);
     assert_eq!(
-        last(&script).line,
+        last(&server).line,
         "DELETE /api/v1/businesses/2/templates/3"
     );
 }
 
 #[test]
-fn what_a_template_would_be_and_became_is_shown() {
-    let script = server();
-    let ran = run(&script, &["preview", "login.conf", "--instance", "2"]);
+fn previews_and_files_are_shown() {
+    let server = server();
+    let ran = run(&server, &["preview", "login.conf", "--instance", "2"]);
     assert_eq!(ran.stdout, "port = 80\n");
     assert_eq!(
-        last(&script).body,
+        last(&server).body,
         json!({"template": 3, "process": 8, "local_inst_id": 2})
     );
-    let ran = run(&script, &["files", "--module", "login"]);
+    let ran = run(&server, &["files", "--module", "login"]);
     assert!(
         ran.stdout
             .contains("z.m.s.p.8     1  login.conf  /etc/login/login.conf"),
         "{ran:?}"
     );
-    let ran = run(&script, &["files", "--text", "generated"]);
+    let ran = run(&server, &["files", "--text", "generated"]);
     assert_eq!(ran.stdout, "port = 80\n");
 }
 
 #[test]
-fn a_template_that_is_not_there_is_said_with_what_to_do() {
-    let script = server();
+fn an_unknown_template_is_an_error_with_advice() {
+    let server = server();
     let ran = muster(&["template", "versions", "chat.conf", "--biz", "2"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(

@@ -1,10 +1,10 @@
-//! What is shown on a terminal: nothing that hosts or programs say steers it. Each test has a terminal of its own.
+//! Output on a terminal: control characters in foreign text are escaped. Each test has a terminal of its own.
 
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::script::{Answer, Script, ok, status};
+use crate::fake_server::{FakeServer, Response, ok, status};
 
 const HOSTILE: &str = "one\u{1b}]0;owned\u{7}\u{1b}[2J\rtwo\u{202e}x\u{9b}31m";
 
@@ -32,7 +32,7 @@ fn on_terminal(url: &str, args: &str) -> String {
 
 /// Colours are ours; everything else that steers is not there.
 #[track_caller]
-fn assert_harmless(shown: &str) {
+fn assert_escaped(shown: &str) {
     let mut plain = shown.to_owned();
     for colour in ["0", "1", "2", "31", "32", "33"] {
         plain = plain.replace(&format!("\u{1b}[{colour}m"), "");
@@ -41,8 +41,8 @@ fn assert_harmless(shown: &str) {
     assert!(!plain.contains(steers), "{plain:?}");
 }
 
-fn logs() -> Script {
-    Script::new(|_| Answer {
+fn logs() -> FakeServer {
+    FakeServer::new(|_| Response {
         status: 200,
         headers: "Content-Type: text/plain\r\n".into(),
         body: format!("{HOSTILE}\r\nthree\n"),
@@ -50,7 +50,7 @@ fn logs() -> Script {
 }
 
 #[test]
-fn logs_on_a_terminal_are_harmless() {
+fn logs_on_a_terminal_are_escaped() {
     let shown = on_terminal(&logs().url, "logs web/nginx");
     assert_eq!(
         shown,
@@ -65,15 +65,15 @@ fn raw_logs_stay_as_they_are() {
 }
 
 #[test]
-fn documents_on_a_terminal_are_harmless_and_the_same() {
+fn json_on_a_terminal_is_escaped_and_stays_the_same() {
     let shown = on_terminal(&logs().url, "logs web/nginx -o json");
-    assert_harmless(&shown);
+    assert_escaped(&shown);
     let first: serde_json::Value = serde_json::from_str(shown.lines().next().unwrap()).unwrap();
     assert_eq!(first["line"], format!("{HOSTILE}\r"));
 }
 
 #[test]
-fn text_of_hosts_is_harmless_in_every_verb() {
+fn foreign_text_is_escaped_in_every_verb() {
     let process = json!({"namespace": "web", "name": "nginx", "host": "0:10.0.0.1", "agent_id": HOSTILE,
         "labels": {"a": HOSTILE}, "flag": "running", "state": "running", "managed": true, "connected": true,
         "message": HOSTILE, "pid": 1, "version": HOSTILE, "registered_at": 0, "started_at": 0, "reported_at": 0,
@@ -95,16 +95,16 @@ fn text_of_hosts_is_harmless_in_every_verb() {
         ("hosts", json!({"count": 1, "start": 0, "hosts": [host]})),
         ("diff --host 10.0.0.1", held),
     ] {
-        let script = Script::new(move |_| ok(answer.clone()));
+        let server = FakeServer::new(move |_| ok(answer.clone()));
         for format in ["", " -o json"] {
-            let shown = on_terminal(&script.url, &format!("{verb}{format}"));
+            let shown = on_terminal(&server.url, &format!("{verb}{format}"));
             assert!(shown.contains("one"), "{verb}: {shown}");
-            assert_harmless(&shown);
+            assert_escaped(&shown);
         }
     }
     let error = json!({"error": {"code": "invalid", "message": HOSTILE}});
-    let script = Script::new(move |_| status(400, error.clone()));
-    let shown = on_terminal(&script.url, "ps");
+    let server = FakeServer::new(move |_| status(400, error.clone()));
+    let shown = on_terminal(&server.url, "ps");
     assert!(shown.contains("error:"), "{shown}");
-    assert_harmless(&shown);
+    assert_escaped(&shown);
 }

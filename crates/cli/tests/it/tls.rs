@@ -1,4 +1,4 @@
-//! A server that speaks https, and the command line that trusts it; roles and the audit trail by the way.
+//! A real server with https: trusted certificates, roles and the audit trail.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::command::Ran;
+use crate::command::Output;
 
 struct Server {
     home: tempfile::TempDir,
@@ -58,7 +58,7 @@ impl Server {
         }
     }
 
-    fn run(&self, args: &[&str], stdin: &str) -> Ran {
+    fn run(&self, args: &[&str], stdin: &str) -> Output {
         let mut child = command(self.home.path(), args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -69,7 +69,7 @@ impl Server {
         to.write_all(stdin.as_bytes()).unwrap();
         drop(to);
         let output = child.wait_with_output().unwrap();
-        Ran {
+        Output {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
@@ -93,7 +93,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn the_command_line_speaks_https_and_trusts_whom_it_is_told_to() {
+fn the_command_line_trusts_only_the_given_ca() {
     let server = Server::start();
     assert!(
         server.url.starts_with("https://127.0.0.1:"),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::command::muster;
-use crate::script::{Script, ok, status};
+use crate::fake_server::{FakeServer, ok, status};
 
 const GAME: &str = "\
 bk_biz_id: 2
@@ -26,14 +26,14 @@ fn difference() -> Value {
 
 #[test]
 fn an_import_sends_each_business_and_shows_what_changes() {
-    let script = Script::saying(200, difference());
+    let server = FakeServer::answering(200, difference());
     let ran = muster(&["topology", "import", "game.yaml", "--dry-run"])
         .file("game.yaml", GAME)
         .in_home()
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 0, "{ran:?}");
-    let asked = script.asked();
+    let asked = server.asked();
     assert_eq!(
         asked[0].line,
         "PUT /api/v1/businesses/2/topology?dry_run=true"
@@ -46,16 +46,16 @@ fn an_import_sends_each_business_and_shows_what_changes() {
 }
 
 #[test]
-fn a_script_is_not_asked_and_standard_input_is_a_file_too() {
-    let script = Script::saying(200, difference());
+fn an_import_from_standard_input_does_not_ask() {
+    let server = FakeServer::answering(200, difference());
     let several = json!({"businesses": [{"bk_biz_id": 2}, {"bk_biz_id": 3}]});
     let ran = muster(&["topology", "import", "-", "-o", "json"])
         .stdin(&several.to_string())
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(
-        script.lines(),
+        server.lines(),
         [
             "PUT /api/v1/businesses/2/topology",
             "PUT /api/v1/businesses/3/topology"
@@ -68,12 +68,12 @@ fn a_script_is_not_asked_and_standard_input_is_a_file_too() {
 }
 
 #[test]
-fn a_wrong_file_is_refused_before_anything_is_asked() {
-    let script = Script::saying(200, difference());
+fn a_wrong_file_is_refused_before_any_request() {
+    let server = FakeServer::answering(200, difference());
     let ran = muster(&["topology", "import", "game.yaml"])
         .file("game.yaml", &GAME.replace("10.0.0.1", "nowhere"))
         .in_home()
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(
@@ -81,17 +81,17 @@ fn a_wrong_file_is_refused_before_anything_is_asked() {
             .contains("game.yaml: sets[0].modules[0].hosts[0]"),
         "{ran:?}"
     );
-    assert!(script.lines().is_empty());
+    assert!(server.lines().is_empty());
 }
 
 #[test]
 fn rows_that_were_left_out_are_a_failure() {
     let mut answer = difference();
     answer["troubles"] = json!([{"row": "sets[0].modules[0]", "reason": "no processes"}]);
-    let script = Script::saying(200, answer);
+    let server = FakeServer::answering(200, answer);
     let ran = muster(&["topology", "import", "-"])
         .stdin(GAME)
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(
@@ -104,16 +104,16 @@ fn rows_that_were_left_out_are_a_failure() {
 #[test]
 fn an_export_is_a_file_that_import_takes() {
     let document = json!({"bk_biz_id": 2, "bk_biz_name": "game", "sets": []});
-    let script = Script::saying(200, document.clone());
-    let yaml = muster(&["topology", "export", "2"]).to(&script.url).run();
+    let server = FakeServer::answering(200, document.clone());
+    let yaml = muster(&["topology", "export", "2"]).to(&server.url).run();
     assert_eq!(yaml.stdout, "bk_biz_id: 2\nbk_biz_name: game\nsets: []\n");
     let json = muster(&["topology", "export", "2", "-o", "json"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(json.json(), document);
     let again = muster(&["topology", "import", "-", "--yes"])
         .stdin(&yaml.stdout)
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(again.code, 0, "{again:?}");
 }
@@ -122,8 +122,8 @@ fn an_export_is_a_file_that_import_takes() {
 fn a_business_that_is_not_there_is_said_with_what_to_do() {
     let said = json!({"error": {"code": "not_found", "message": "business 9 is not known"}});
     for verb in ["export", "refresh", "remove"] {
-        let script = Script::saying(404, said.clone());
-        let ran = muster(&["topology", verb, "9"]).to(&script.url).run();
+        let server = FakeServer::answering(404, said.clone());
+        let ran = muster(&["topology", verb, "9"]).to(&server.url).run();
         assert_eq!(ran.code, 4, "{ran:?}");
         assert!(
             ran.stderr
@@ -135,7 +135,7 @@ fn a_business_that_is_not_there_is_said_with_what_to_do() {
 
 #[test]
 fn the_processes_of_a_business_are_filtered_by_the_server() {
-    let script = Script::new(|_| {
+    let server = FakeServer::new(|_| {
         ok(json!({"count": 250, "start": 50, "processes": [{
             "id": 7, "expression": "zone-1.login.s.login.7", "host": "0:10.0.0.1", "status": "running",
             "managed": true, "instances": [{"status": "running", "connected": true}],
@@ -165,11 +165,11 @@ fn the_processes_of_a_business_are_filtered_by_the_server() {
         "--limit",
         "1",
     ])
-    .to(&script.url)
+    .to(&server.url)
     .run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(
-        script.lines(),
+        server.lines(),
         [
             "GET /api/v1/processes/view?business=2&env=formal&expr=zone-%5B1-3%5D.%2A.10%5C.0%5C.0%5C.1_%2A.%2A.%2A\
              &status=running%2Cstopped&managed=true&ip=10.0.0.1&cloud=3&order=module%2C-id&search=10.0\
@@ -194,26 +194,26 @@ fn flags_of_a_business_need_one() {
 }
 
 #[test]
-fn a_wrong_expression_is_shown_with_a_caret_before_anything_is_asked() {
-    let script = Script::saying(500, json!({}));
+fn a_wrong_expression_is_shown_with_a_caret() {
+    let server = FakeServer::answering(500, json!({}));
     for command in [
         &["expression", "explain", "zone.gse_pr[", "--biz", "2"][..],
         &["ps", "--biz", "2", "--expr", "zone.gse_pr["],
         &["job", "stop", "--biz", "2", "--expr", "zone.gse_pr["],
     ] {
-        let ran = muster(command).to(&script.url).run();
+        let ran = muster(command).to(&server.url).run();
         assert_eq!(ran.code, 2, "{ran:?}");
         assert!(
             ran.stderr.ends_with("\n  zone.gse_pr[\n             ^\n"),
             "{ran:?}"
         );
     }
-    assert!(script.lines().is_empty());
+    assert!(server.lines().is_empty());
 }
 
 #[test]
 fn an_expression_is_explained_part_by_part() {
-    let script = Script::new(|asked| {
+    let server = FakeServer::new(|asked| {
         assert_eq!(
             asked.body,
             json!({"business": 2, "env": "test", "expression": "zone-1.*.*.*.*"})
@@ -233,7 +233,7 @@ fn an_expression_is_explained_part_by_part() {
         "--env",
         "test",
     ])
-    .to(&script.url)
+    .to(&server.url)
     .run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(
@@ -246,14 +246,14 @@ fn an_expression_is_explained_part_by_part() {
 
 #[test]
 fn a_refusal_of_the_server_is_passed_on() {
-    let script = Script::new(|_| {
+    let server = FakeServer::new(|_| {
         status(
             400,
             json!({"error": {"code": "invalid", "field": "order", "message": "order: must be some of set"}}),
         )
     });
     let ran = muster(&["ps", "--biz", "2", "--order", "x"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.stderr.contains("order: must be some of set"), "{ran:?}");

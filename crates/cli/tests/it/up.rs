@@ -1,4 +1,4 @@
-//! The whole: `muster up`, a real agent, a real process, and what stays when it ends.
+//! `muster up` with a real agent and a real process, which outlives it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use testing::wait::until;
 
-use crate::command::Ran;
+use crate::command::Output;
 
 /// A directory with a Muster in it, and the command that keeps it up.
 struct Up {
@@ -54,9 +54,9 @@ impl Up {
         }
     }
 
-    fn run(&self, args: &[&str]) -> Ran {
+    fn run(&self, args: &[&str]) -> Output {
         let output = command(&self.home, args).output().unwrap();
-        Ran {
+        Output {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
@@ -64,7 +64,7 @@ impl Up {
     }
 
     /// The same, where nothing else than success will do.
-    fn fine(&self, args: &[&str]) -> Ran {
+    fn fine(&self, args: &[&str]) -> Output {
         let ran = self.run(args);
         assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
         ran
@@ -130,7 +130,7 @@ const REGISTER: [&str; 8] = [
 ];
 
 #[test]
-fn one_command_and_a_process_that_outlives_it() {
+fn a_process_outlives_up() {
     let home = tempfile::tempdir().unwrap();
     let _leftover = Leftover(home.path().join("sleeper.pid"));
     let up = Up::start(home.path());
@@ -200,7 +200,7 @@ fn one_command_and_a_process_that_outlives_it() {
 }
 
 #[test]
-fn killed_agents_and_killed_servers_cost_no_process() {
+fn processes_survive_killed_agents_and_servers() {
     let home = tempfile::tempdir().unwrap();
     let _leftover = Leftover(home.path().join("sleeper.pid"));
     let mut up = Up::start(home.path());
@@ -319,8 +319,8 @@ fn the_agent_of_up_is_upgraded_in_place() {
     let refused = up.run(&[&upgrade[..], &["--binary", own]].concat());
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(refused.stderr.contains("own binary"), "{refused:?}");
-    let nobody = up.run(&["agent", "upgrade", "--data", "data"]);
-    assert_eq!(nobody.code, 4, "{nobody:?}");
+    let not_running = up.run(&["agent", "upgrade", "--data", "data"]);
+    assert_eq!(not_running.code, 4, "{not_running:?}");
 
     up.fine(&["stop", "demo/sleeper"]);
     up.interrupt();

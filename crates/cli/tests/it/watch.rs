@@ -1,7 +1,7 @@
 //! `watch`: the stream as sentences and as JSON lines.
 
 use crate::command::muster;
-use crate::script::{Answer, Script, status};
+use crate::fake_server::{FakeServer, Response, status};
 
 const STREAM: &str = ": hello\n\n\
     event: status\ndata: {\"process\":\"web/nginx\",\"host\":\"0:10.0.0.1\",\"state\":\"running\",\"pid\":77,\"message\":\"\",\"at\":1700000000000}\n\n\
@@ -9,11 +9,11 @@ const STREAM: &str = ": hello\n\n\
     event: event\ndata: {\"host\":\"0:10.0.0.1\",\"process\":\"web/nginx\",\"kind\":\"process_exit\",\"reason\":\"exited with code 3\",\"at\":1700000001000}\n\n";
 
 /// Streams once, then refuses, which ends the command.
-fn streaming() -> Script {
+fn streaming() -> FakeServer {
     let mut first = Some(STREAM.to_owned());
     let first = std::sync::Mutex::new(first.take());
-    Script::new(move |_| match first.lock().unwrap().take() {
-        Some(body) => Answer {
+    FakeServer::new(move |_| match first.lock().unwrap().take() {
+        Some(body) => Response {
             status: 200,
             headers: "Content-Type: text/event-stream\r\n".into(),
             body,
@@ -26,10 +26,10 @@ fn streaming() -> Script {
 }
 
 #[test]
-fn happenings_are_sentences_for_people() {
-    let script = streaming();
+fn changes_are_sentences_for_people() {
+    let server = streaming();
     let ran = muster(&["watch", "-n", "web", "--kind", "status,agent"])
-        .to(&script.url)
+        .to(&server.url)
         .run();
     assert_eq!(
         ran.stdout,
@@ -40,13 +40,13 @@ fn happenings_are_sentences_for_people() {
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.stderr.contains("the connection ended"), "{ran:?}");
     assert_eq!(
-        script.lines()[0],
+        server.lines()[0],
         "GET /api/v1/watch?namespace=web&kinds=status%2Cagent"
     );
 }
 
 #[test]
-fn happenings_are_json_lines_for_programs() {
+fn changes_are_json_lines_for_programs() {
     let ran = muster(&["watch", "-o", "json", "-q"])
         .to(&streaming().url)
         .run();

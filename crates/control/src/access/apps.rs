@@ -1,23 +1,24 @@
-//! Apps: making them and taking them away.
+//! Creates and deletes apps.
 
 use model::Invalid;
 use model::access::grant::describe_grants;
 use model::access::{App, Audit, Caller, Grant, parse_handle};
 use model::change::Changes;
 
+use super::Access;
 use super::grants::check_number;
-use crate::{Control, ControlError, secrets};
+use crate::{ControlError, secrets};
 
-/// The fewest bytes of a secret that somebody chose.
+/// The fewest bytes of a secret that the caller chooses.
 const MIN_SECRET: usize = 8;
 
-impl Control {
+impl Access {
     pub fn apps(&self, caller: &Caller) -> Result<Vec<App>, ControlError> {
         self.check_admin(caller)?;
-        Ok(self.access().apps.values().cloned().collect())
+        Ok(self.core.accounts().apps.values().cloned().collect())
     }
 
-    /// Answers the secret, which is shown this once. `secret` None: one is made.
+    /// Returns the secret, which is never shown again. Without `secret` one is generated.
     pub async fn create_app(
         &self,
         caller: &Caller,
@@ -37,9 +38,10 @@ impl Control {
             );
         }
         let hash = secrets::hash_secret(&secret);
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| {
-            if world.access.apps.contains_key(&code) {
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
+            if world.accounts.apps.contains_key(&code) {
                 return Err(ControlError::Conflict(format!(
                     "app {code:?} exists already"
                 )));
@@ -71,9 +73,10 @@ impl Control {
 
     pub async fn delete_app(&self, caller: &Caller, code: &str) -> Result<(), ControlError> {
         self.check_admin(caller)?;
-        let (caller, code, at) = (caller.clone(), code.to_owned(), self.now());
-        self.commit(move |world| {
-            if !world.access.apps.contains_key(&code) {
+        let (caller, code, at) = (caller.clone(), code.to_owned(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
+            if !world.accounts.apps.contains_key(&code) {
                 return Err(no_such_app(&code));
             }
             if caller.app == code {

@@ -1,8 +1,8 @@
-//! Who has tried to log in and failed, so that guessing takes long. Bounded, whatever is tried.
+//! Rate limits for logins, so that guessing a password takes long. Memory is bounded, whatever is tried.
 //!
-//! Three allowances count, and each try spends from all of them: one user from one address, which stops somebody who
-//! guesses; one address, which stops one who tries many names; and one user from anywhere, which slows many addresses
-//! down. The last is generous, because it is the only one by which others can keep a user out.
+//! Each try counts against three limits: one user from one address (stops guessing one password), one address (stops trying
+//! many names), and one user from anywhere (slows many addresses down). The last is generous, because others could use it to
+//! lock a user out.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,9 +13,9 @@ use tokio::time::Instant;
 
 use crate::rate_limit::{RateLimit, network};
 
-/// How many users and addresses are remembered.
+/// How many users and addresses are tracked.
 const MAX_KEPT: usize = 16 * 1024;
-/// The longest name that is remembered; a longer one is nobody's.
+/// The longest name that is tracked; no user has a longer one.
 const MAX_NAME: usize = 64;
 
 const USER_FROM_ADDRESS: RateLimit = RateLimit {
@@ -48,7 +48,7 @@ impl Who {
     }
 }
 
-/// When everything that was spent will be there again, of whoever has spent something.
+/// When each bucket is full again.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts(Mutex<HashMap<Who, Instant>>);
 
@@ -75,7 +75,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// A right password costs nothing, and settles what that user spent from there.
+    /// A right password gives its try back, and clears the count of that user from that address.
     pub(crate) fn succeeded(&self, name: &str, from: Option<IpAddr>) {
         let mut kept = self.kept();
         for who in who(name, from) {
@@ -109,7 +109,7 @@ fn who(name: &str, from: Option<IpAddr>) -> Vec<Who> {
     all
 }
 
-/// Makes room: those who have everything again, and if that is not enough, the half who have most.
+/// Makes room: drops entries without a count, then, if that is not enough, the half with the lowest counts.
 fn forget(kept: &mut HashMap<Who, Instant>, now: Instant) {
     kept.retain(|_, full_at| *full_at > now);
     if kept.len() > MAX_KEPT / 2 {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_guesses_waits_and_others_do_not() {
+    fn guessing_is_slowed_for_that_user_and_address_only() {
         let (attempts, now) = (Attempts::default(), Instant::now());
         let (n, wait) = tries(|_| attempts.begin("ada", from(1), now));
         assert_eq!((n, wait), (5, Duration::from_secs(12)));
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(n, 20);
         let (n, wait) = tries(|n| attempts.begin("ada", from(100 + n), now));
         assert_eq!((n, wait), (60, Duration::from_secs(1)));
-        // One network of IPv6 is one address.
+        // A /64 counts as one address.
         let attempts = Attempts::default();
         let (n, _) = tries(|n| {
             let address = format!("2001:db8::{n}").parse().unwrap();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn right_passwords_cost_nothing() {
+    fn right_passwords_do_not_count() {
         let (attempts, now) = (Attempts::default(), Instant::now());
         for _ in 0..1000 {
             attempts.begin("ada", from(1), now).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_those_who_guess_most_are_kept_longest() {
+    fn memory_is_bounded_and_drops_the_lowest_counts_first() {
         let (attempts, now) = (Attempts::default(), Instant::now());
         for n in 0..4 {
             attempts.begin("ada", from(n), now).unwrap();

@@ -1,4 +1,4 @@
-//! Giving roles to users and apps, and taking them back. Both count from the next request on.
+//! Grants roles to users and apps, and revokes them. Both take effect with the next request.
 
 use model::access::grant::{GrantReach, MAX_GRANTS, describe_grants};
 use model::access::{App, Audit, Caller, Grant, Rights, Role, User};
@@ -6,21 +6,21 @@ use model::change::Changes;
 use model::topology::BusinessId;
 use model::{Invalid, Namespace};
 
-use super::Access;
 use super::apps::no_such_app;
 use super::users::no_such_user;
-use crate::{Control, ControlError};
+use super::{Access, Accounts};
+use crate::ControlError;
 
-/// Who is given something.
+/// Who receives a grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     App(String),
     User(String),
 }
 
-/// Which grants to take back: those of this role, or of all; as a whole, or these places of them.
+/// Which grants to revoke: those of one role, or of all; whole, or only these namespaces and businesses of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Revoked {
+pub struct RevokedGrants {
     pub role: Option<Role>,
     pub namespaces: Vec<Namespace>,
     pub businesses: Vec<BusinessId>,
@@ -33,14 +33,14 @@ enum Row {
 }
 
 impl Subject {
-    fn row(&self, access: &Access) -> Result<Row, ControlError> {
+    fn row(&self, accounts: &Accounts) -> Result<Row, ControlError> {
         match self {
             Self::App(code) => {
-                let app = access.apps.get(code).ok_or_else(|| no_such_app(code))?;
+                let app = accounts.apps.get(code).ok_or_else(|| no_such_app(code))?;
                 Ok(Row::App(app.clone()))
             }
             Self::User(name) => {
-                let user = access.users.get(name).ok_or_else(|| no_such_user(name))?;
+                let user = accounts.users.get(name).ok_or_else(|| no_such_user(name))?;
                 Ok(Row::User(user.clone()))
             }
         }
@@ -86,8 +86,8 @@ impl Row {
     }
 }
 
-impl Control {
-    /// Adds a grant; answers all that the subject has then.
+impl Access {
+    /// Adds a grant; returns all grants of the subject.
     pub async fn grant(
         &self,
         caller: &Caller,
@@ -103,12 +103,12 @@ impl Control {
         .await
     }
 
-    /// Takes grants back, or places of them; answers what the subject has left.
+    /// Revokes grants, or some namespaces and businesses of them; returns the grants that are left.
     pub async fn revoke_grants(
         &self,
         caller: &Caller,
         subject: Subject,
-        revoked: Revoked,
+        revoked: RevokedGrants,
     ) -> Result<Vec<Grant>, ControlError> {
         self.change_grants(caller, subject, move |grants| without(&grants, &revoked))
             .await
@@ -121,9 +121,10 @@ impl Control {
         change: impl Fn(Vec<Grant>) -> Result<Vec<Grant>, ControlError> + Send + 'static,
     ) -> Result<Vec<Grant>, ControlError> {
         self.check_admin(caller)?;
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| {
-            let row = subject.row(world.access)?;
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
+            let row = subject.row(world.accounts)?;
             let before = row.grants();
             let after = change(before.clone())?;
             check_number(&after)?;
@@ -145,8 +146,8 @@ impl Control {
     }
 }
 
-/// What is left of the grants.
-fn without(grants: &[Grant], revoked: &Revoked) -> Result<Vec<Grant>, ControlError> {
+/// The grants that are left.
+fn without(grants: &[Grant], revoked: &RevokedGrants) -> Result<Vec<Grant>, ControlError> {
     let is_whole = revoked.namespaces.is_empty() && revoked.businesses.is_empty();
     let (mut left, mut found) = (Vec::new(), false);
     for grant in grants {
@@ -207,7 +208,7 @@ mod tests {
         Namespace::parse(name).unwrap()
     }
 
-    fn left(revoked: Revoked) -> Result<String, String> {
+    fn left(revoked: RevokedGrants) -> Result<String, String> {
         let grants = [
             Grant::everywhere(Role::Viewer),
             Grant::new(
@@ -224,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn a_role_or_a_place_is_taken_back_and_nothing_else() {
-        let role = |role| Revoked {
+    fn revoking_removes_a_role_or_an_area_and_nothing_else() {
+        let role = |role| RevokedGrants {
             role: Some(role),
             ..Default::default()
         };
         assert_eq!(left(role(Role::Operator)).unwrap(), "viewer of everything");
-        assert_eq!(left(Revoked::default()).unwrap(), "nothing");
-        let place = Revoked {
+        assert_eq!(left(RevokedGrants::default()).unwrap(), "nothing");
+        let place = RevokedGrants {
             namespaces: vec![ns("db")],
             businesses: vec![BusinessId(2)],
             ..Default::default()
@@ -240,14 +241,14 @@ mod tests {
             left(place).unwrap(),
             "viewer of everything; operator of namespace web"
         );
-        let all_places = Revoked {
+        let all_places = RevokedGrants {
             namespaces: vec![ns("db"), ns("web")],
             businesses: vec![BusinessId(2)],
             ..Default::default()
         };
         assert_eq!(left(all_places).unwrap(), "viewer of everything");
         assert!(left(role(Role::Admin)).is_err());
-        let elsewhere = Revoked {
+        let elsewhere = RevokedGrants {
             namespaces: vec![ns("other")],
             ..Default::default()
         };

@@ -1,4 +1,4 @@
-//! Keys: the first app, without which nobody could call, and join tokens, without which no agent could join.
+//! The first app, without which no caller could authenticate, and join tokens, without which no agent could join.
 
 use std::time::Duration;
 
@@ -6,12 +6,13 @@ use model::access::{App, Audit, Caller, Grant, JoinToken, Role, parse_handle};
 use model::change::Changes;
 use model::{Host, UnixMillis};
 
-use crate::{Control, ControlError, secrets};
+use super::Access;
+use crate::{ControlError, secrets};
 
-/// The code of the first app, unless it is given.
+/// The code of the first app, unless the configuration names one.
 const FIRST_APP: &str = "muster";
 
-/// What the first start made, or was told. Secrets are here only when they are known.
+/// What the first start created, or was configured with. A secret is here only while it is known.
 #[derive(Clone, Default)]
 pub struct FirstKeys {
     pub app_code: Option<String>,
@@ -27,40 +28,41 @@ impl std::fmt::Debug for FirstKeys {
     }
 }
 
-/// What a join token is made for.
+/// What a new join token allows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NewJoinToken {
-    /// When set, good for this host alone.
+    /// When set, valid for this host alone.
     pub host: Option<Host>,
-    /// How long it is good; none for ever.
+    /// How long it is valid; None for ever.
     pub lives: Option<Duration>,
-    /// How many agents may join with it; none for any number.
+    /// How many agents may join with it; None for any number.
     pub uses: Option<u32>,
-    /// Whether an agent that joins with it takes the place of one that is connected, or was lately.
+    /// Whether an agent that joins with it replaces one that is, or lately was, connected.
     pub replace: bool,
 }
 
-impl Control {
-    /// Makes the first app and the first join token where there are none; fixed values win over what is stored.
+impl Access {
+    /// Creates the first app and the first join token where there are none; configured values win over stored ones.
     pub async fn ensure_first_keys(&self, fixed: FirstKeys) -> Result<FirstKeys, ControlError> {
         let caller = Caller::system();
         let code = parse_handle(
             "MUSTER_APP_CODE",
             fixed.app_code.as_deref().unwrap_or(FIRST_APP),
         )?;
-        let at = self.now();
+        let at = self.core.now();
         let (made_secret, made_token) = (secrets::new_secret(), secrets::new_secret());
-        self.commit(move |world| {
+        let core = &self.core;
+        core.commit(move |world| {
             let mut changes = Changes::default();
             let mut keys = FirstKeys {
                 app_code: Some(code.clone()),
                 ..fixed.clone()
             };
-            let existing = world.access.apps.get(&code);
+            let existing = world.accounts.apps.get(&code);
             let secret = match (&fixed.app_secret, existing) {
                 (Some(secret), Some(app)) if secrets::verify(&app.secret, secret) => None,
                 (Some(secret), _) => Some(secret.clone()),
-                (None, None) if world.access.apps.is_empty() || fixed.app_code.is_some() => {
+                (None, None) if world.accounts.apps.is_empty() || fixed.app_code.is_some() => {
                     Some(made_secret.clone())
                 }
                 (None, _) => None,
@@ -83,7 +85,7 @@ impl Control {
             let known = |token: &str| {
                 let hash = secrets::sha256(token);
                 world
-                    .access
+                    .accounts
                     .join_tokens
                     .values()
                     .any(|known| known.token_sha256 == hash)
@@ -91,7 +93,7 @@ impl Control {
             let token = match &fixed.join_token {
                 Some(token) => (!known(token)).then(|| token.clone()),
                 None => world
-                    .access
+                    .accounts
                     .join_tokens
                     .is_empty()
                     .then(|| made_token.clone()),
@@ -124,17 +126,17 @@ impl Control {
 
     pub fn join_tokens(&self, caller: &Caller) -> Result<Vec<JoinToken>, ControlError> {
         self.check_admin(caller)?;
-        Ok(self.access().join_tokens.values().cloned().collect())
+        Ok(self.core.accounts().join_tokens.values().cloned().collect())
     }
 
-    /// Answers the token's record and its secret, which is shown this once.
+    /// Returns the token's record and its secret, which is never shown again.
     pub async fn create_join_token(
         &self,
         caller: &Caller,
         new: NewJoinToken,
     ) -> Result<(JoinToken, String), ControlError> {
         self.check_admin(caller)?;
-        let at = self.now();
+        let at = self.core.now();
         let secret = secrets::new_secret();
         let token = JoinToken {
             id: secrets::hex(&secrets::random::<4>()),
@@ -148,7 +150,8 @@ impl Control {
             replace: new.replace,
         };
         let (caller, row) = (caller.clone(), token.clone());
-        self.commit(move |_| {
+        let core = &self.core;
+        core.commit(move |_| {
             let host = row.host.map(|host| format!("for {host}"));
             let replaces = row.replace.then(|| "replaces agents".to_owned());
             let detail: Vec<String> = host.into_iter().chain(replaces).collect();
@@ -175,9 +178,10 @@ impl Control {
 
     pub async fn delete_join_token(&self, caller: &Caller, id: &str) -> Result<(), ControlError> {
         self.check_admin(caller)?;
-        let (caller, id, at) = (caller.clone(), id.to_owned(), self.now());
-        self.commit(move |world| {
-            if !world.access.join_tokens.contains_key(&id) {
+        let (caller, id, at) = (caller.clone(), id.to_owned(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
+            if !world.accounts.join_tokens.contains_key(&id) {
                 return Err(ControlError::NotFound(format!(
                     "token {id:?} does not exist"
                 )));

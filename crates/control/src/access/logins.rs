@@ -1,6 +1,6 @@
 //! Logging in and out.
 //!
-//! A password is slow to check on purpose, so a few are checked at a time, and somebody who guesses is soon asked to wait.
+//! A password is slow to check on purpose, so only a few are checked at a time, and `attempts` limits the rate.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -11,21 +11,22 @@ use model::change::Changes;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::{Control, ControlError, Lacks, secrets};
+use super::Access;
+use crate::{ControlError, CredentialFault, secrets};
 
 /// How long a login lasts.
 const LOGIN_MS: i64 = 24 * 3600 * 1000;
-/// The longest password, in bytes: a longer one is none of ours.
+/// The longest password, in bytes. No user has a longer one.
 pub(super) const MAX_PASSWORD: usize = 1024;
-/// How many logins one user may have; the one that ends first makes room for another.
+/// How many logins one user may have; a new one replaces the one that expires first.
 const MAX_LOGINS: usize = 64;
 /// How many passwords are checked at a time.
 static CHECKING: Semaphore = Semaphore::const_new(2);
 /// How long a login waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-impl Control {
-    /// Answers a `bk_token` and when it ends.
+impl Access {
+    /// Returns a `bk_token` and when it expires.
     pub async fn login(
         &self,
         name: &str,
@@ -33,7 +34,7 @@ impl Control {
         from: Option<IpAddr>,
     ) -> Result<(String, UnixMillis), ControlError> {
         let started = Instant::now();
-        let allowed = self.access().attempts.begin(name, from, started);
+        let allowed = self.attempts.begin(name, from, started);
         if let Err(wait) = allowed {
             let why = "too many failed logins";
             self.note_refusal(person(name, from), "login.refused", name, why.to_owned());
@@ -50,18 +51,18 @@ impl Control {
             let message = "the user is unknown or the password is wrong".to_owned();
             self.note_refusal(person(name, from), "login.failed", name, message.clone());
             return Err(ControlError::Unauthenticated {
-                lacks: Lacks::User,
+                fault: CredentialFault::User,
                 message,
             });
         }
-        self.access().attempts.succeeded(name, from);
+        self.attempts.succeeded(name, from);
         self.begin_login(name, from).await
     }
 
     async fn is_password_of(&self, name: &str, password: &str) -> bool {
         let hash = {
-            let access = self.access();
-            access.users.get(name).map(|user| user.password.clone())
+            let accounts = self.core.accounts();
+            accounts.users.get(name).map(|user| user.password.clone())
         };
         let hash = hash.filter(|_| password.len() <= MAX_PASSWORD);
         let password = match password.len() <= MAX_PASSWORD {
@@ -84,7 +85,7 @@ impl Control {
         name: &str,
         from: Option<IpAddr>,
     ) -> Result<(String, UnixMillis), ControlError> {
-        let (token, at) = (secrets::new_secret(), self.now());
+        let (token, at) = (secrets::new_secret(), self.core.now());
         let expires_at = at.plus_millis(LOGIN_MS);
         let login = Login {
             token_sha256: secrets::sha256(&token),
@@ -92,11 +93,12 @@ impl Control {
             expires_at,
         };
         let caller = person(name, from);
-        self.commit(move |world| {
-            if !world.access.users.contains_key(&login.user) {
+        let core = &self.core;
+        core.commit(move |world| {
+            if !world.accounts.users.contains_key(&login.user) {
                 return Err(super::users::no_such_user(&login.user));
             }
-            let logins = world.access.logins.values();
+            let logins = world.accounts.logins.values();
             let mut gone: Vec<[u8; 32]> = logins
                 .clone()
                 .filter(|login| login.expires_at <= at)
@@ -123,11 +125,12 @@ impl Control {
         Ok((token, expires_at))
     }
 
-    /// Ends a login; one that is over already is fine.
+    /// Ends a login. Idempotent.
     pub async fn logout(&self, token: &str, from: Option<IpAddr>) -> Result<(), ControlError> {
-        let (hash, at) = (secrets::sha256(token), self.now());
-        self.commit(move |world| {
-            let Some(login) = world.access.logins.get(&hash) else {
+        let (hash, at) = (secrets::sha256(token), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
+            let Some(login) = world.accounts.logins.get(&hash) else {
                 return Ok((Changes::default(), ()));
             };
             let caller = person(&login.user, from);
@@ -143,7 +146,7 @@ impl Control {
     }
 }
 
-/// Somebody without an app, for the audit trail.
+/// A user without an app, for the audit trail.
 fn person(user: &str, from: Option<IpAddr>) -> Caller {
     Caller {
         app: String::new(),

@@ -1,19 +1,21 @@
-//! Refusals in the audit trail: who was told no. Written a few at a time, so that a flood of them costs little.
+//! Writes refused requests into the audit trail, a few at a time, so that a flood of them costs little.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use locks::{Mutex, MutexGuard};
 use model::access::{Audit, Caller};
 use model::change::Changes;
 
-use crate::Control;
+use super::Access;
+use crate::core::Core;
 
-/// How many different ones are written at a time; of further ones only the number is.
+/// How many different refusals are written at a time; further ones are only counted.
 const MAX_WAITING: usize = 20;
-/// How often some are written.
+/// How often refusals are written.
 const EVERY: Duration = Duration::from_secs(5);
-/// The longest name or reason that is kept of one, in characters: it may be anything that somebody sent.
+/// The longest name or reason that is kept, in characters: the caller may have sent anything.
 const MAX_TEXT: usize = 200;
 
 #[derive(Debug, Default)]
@@ -21,7 +23,7 @@ pub(crate) struct Refusals(Mutex<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// Each with how often it happened.
+    /// Each with how often it occurred.
     lines: VecDeque<(Audit, u32)>,
     n_more: u32,
     is_written: bool,
@@ -76,7 +78,7 @@ impl Refusals {
         self.0.lock()
     }
 
-    /// Adds a line; true when somebody has to begin to write.
+    /// Adds a line; true when no writer is running yet.
     fn add(&self, line: Audit) -> bool {
         let mut waiting = self.waiting();
         waiting.add(line);
@@ -84,7 +86,7 @@ impl Refusals {
     }
 }
 
-impl Control {
+impl Access {
     /// Keeps a refusal for the audit trail. Soft: one that is not written when the server ends is lost.
     pub(crate) fn note_refusal(&self, caller: Caller, action: &str, object: &str, detail: String) {
         let caller = Caller {
@@ -92,28 +94,32 @@ impl Control {
             user: short(&caller.user),
             ..caller
         };
-        let line = Audit::new(&caller, self.now(), action, short(object), short(&detail));
-        self.note_refused_line(&self.access().refusals, line);
+        let at = self.core.now();
+        self.add_refusal(Audit::new(
+            &caller,
+            at,
+            action,
+            short(object),
+            short(&detail),
+        ));
     }
 
-    /// The same, for whoever holds the lock already.
-    pub(super) fn note_refused_line(&self, refusals: &Refusals, line: Audit) {
+    pub(super) fn add_refusal(&self, line: Audit) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };
-        if refusals.add(line) {
-            runtime.spawn(write(self.clone()));
+        if self.refusals.add(line) {
+            runtime.spawn(write(self.core.clone(), self.refusals.clone()));
         }
     }
 }
 
-/// The first at once, further ones together.
-async fn write(control: Control) {
+/// Writes the first line at once, further ones together.
+async fn write(core: Arc<Core>, refusals: Arc<Refusals>) {
     loop {
-        let at = control.now();
+        let at = core.now();
         let lines = {
-            let access = control.access();
-            let mut waiting = access.refusals.waiting();
+            let mut waiting = refusals.waiting();
             let lines = waiting.take(&Caller::system(), at);
             waiting.is_written = !lines.is_empty();
             lines
@@ -121,7 +127,7 @@ async fn write(control: Control) {
         if lines.is_empty() {
             return;
         }
-        let written = control.commit(move |_| {
+        let written = core.commit(move |_| {
             let changes = Changes {
                 audit: lines.clone(),
                 ..Default::default()
@@ -168,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_sent_is_cut_and_cannot_forge_a_line() {
+    fn text_of_callers_is_cut_and_cannot_forge_a_line() {
         let text = short(&format!("a\nb\u{1b}{}", "x".repeat(1000)));
         assert_eq!(text.chars().count(), MAX_TEXT);
         assert!(text.starts_with("a\u{fffd}b\u{fffd}x"));

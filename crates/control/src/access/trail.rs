@@ -1,23 +1,24 @@
-//! Reading the audit trail. Admins only: it tells of everybody.
+//! Reads the audit trail. Admins only: it names every user.
 
 use model::UnixMillis;
 use model::access::{Audit, Caller};
 use store::AuditPage;
 
-use crate::{Control, ControlError};
+use super::Access;
+use crate::ControlError;
 
 /// How many lines are read at a time when some of them may not match.
 const READ_AT_A_TIME: u32 = 1000;
-/// How many lines one answer may look at; a caller goes on from where it stopped.
+/// How many lines one answer may read; the caller continues from `next`.
 const MAX_LOOKED_AT: usize = 100_000;
 
-/// Which lines to list. What is None does not filter.
+/// Which lines to list. A field that is None does not filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
     pub app: Option<String>,
     pub user: Option<String>,
     pub action: Option<String>,
-    /// The address that it came from.
+    /// The address of the caller.
     pub from: Option<String>,
     /// Part of the object.
     pub object: Option<String>,
@@ -28,30 +29,29 @@ pub struct AuditFilter {
 }
 
 impl AuditFilter {
-    /// What the store does not look at: it would go through all of the trail for a time, and a part of a text is something
-    /// else to each engine.
+    /// The filters that the store does not apply: `since` has no index there, and substring search differs between engines.
     fn matches(&self, line: &Audit) -> bool {
         let object = self.object.as_ref();
         object.is_none_or(|part| line.object.contains(part.as_str()))
             && self.since.is_none_or(|since| line.at >= since)
     }
 
-    /// Whether the store finds exactly what is wanted.
+    /// Whether the store applies all filters.
     fn is_of_store(&self) -> bool {
         self.object.is_none() && self.since.is_none()
     }
 }
 
-/// Some lines, the newest first.
+/// A page of lines, newest first.
 #[derive(Debug, Clone, Default)]
 pub struct AuditLines {
     pub lines: Vec<(u64, Audit)>,
-    /// Where to go on; none at the end.
+    /// Where to continue; None at the end.
     pub next: Option<u64>,
 }
 
-impl Control {
-    /// Up to `limit` lines that are older than `before`. There may be fewer though more follow: `next` tells.
+impl Access {
+    /// Up to `limit` lines older than `before`. A page may be short although more follow: see `next`.
     pub async fn audit(
         &self,
         caller: &Caller,
@@ -74,11 +74,11 @@ impl Control {
                 from: filter.from.clone(),
                 until: filter.until,
             };
-            let read = self.0.store.audit(&page).await?;
+            let read = self.core.store.audit(&page).await?;
             let is_last = read.len() < page.limit as usize;
             n_looked_at += read.len();
             for (id, line) in read {
-                // Lines are in the order of time, but for a clock that was set: an hour is more than that.
+                // Lines are ordered by time, up to clock corrections, which are less than an hour.
                 if is_long_before(&line, filter.since) {
                     return Ok(found);
                 }

@@ -1,21 +1,22 @@
-//! Users: making them and taking them away.
+//! Creates and deletes users.
 
 use model::Invalid;
 use model::access::grant::describe_grants;
 use model::access::{Audit, Caller, Grant, User, parse_handle};
 use model::change::Changes;
 
+use super::Access;
 use super::grants::check_number;
 use super::logins::MAX_PASSWORD;
-use crate::{Control, ControlError, secrets};
+use crate::{ControlError, secrets};
 
 /// The fewest characters of a password.
 const MIN_PASSWORD: usize = 8;
 
-impl Control {
+impl Access {
     pub fn users(&self, caller: &Caller) -> Result<Vec<User>, ControlError> {
         self.check_admin(caller)?;
-        Ok(self.access().users.values().cloned().collect())
+        Ok(self.core.accounts().users.values().cloned().collect())
     }
 
     pub async fn create_user(
@@ -39,9 +40,10 @@ impl Control {
         let password = password.to_owned();
         let hashing = tokio::task::spawn_blocking(move || secrets::hash_password(&password));
         let hash = hashing.await.expect("hashing does not panic");
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| {
-            if world.access.users.contains_key(&name) {
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
+            if world.accounts.users.contains_key(&name) {
                 return Err(ControlError::Conflict(format!(
                     "user {name:?} exists already"
                 )));
@@ -66,13 +68,14 @@ impl Control {
     /// Also ends the user's logins.
     pub async fn delete_user(&self, caller: &Caller, name: &str) -> Result<(), ControlError> {
         self.check_admin(caller)?;
-        let (caller, name, at) = (caller.clone(), name.to_owned(), self.now());
-        self.commit(move |world| {
-            if !world.access.users.contains_key(&name) {
+        let (caller, name, at) = (caller.clone(), name.to_owned(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
+            if !world.accounts.users.contains_key(&name) {
                 return Err(no_such_user(&name));
             }
             let logins = world
-                .access
+                .accounts
                 .logins
                 .values()
                 .filter(|login| login.user == name);

@@ -1,13 +1,13 @@
-//! Whether a host has an agent that a join token must not push aside.
+//! Whether a host has an agent that a join token must not replace.
 //!
-//! An agent that is away for a moment still speaks for its host: its network fails, it restarts, its server restarts. So a
-//! host stays in use for [`IN_USE_MS`] after the last contact. A token made with `--replace`, or revoking the host, is an
-//! operator's word that the agent is gone for good.
+//! An agent may be disconnected for a moment: its network fails, it restarts, its server restarts. So a host stays in use for
+//! [`IN_USE_MS`] after the last contact. With a `--replace` token, or by revoking the host, an operator states that the agent
+//! is gone for good.
 
 use fleet::{HostView, Link};
 use model::{Host, UnixMillis};
 
-/// How long after its last contact an agent still speaks for its host.
+/// How long a host stays in use after the last contact of its agent.
 const IN_USE_MS: i64 = 10 * 60 * 1000;
 
 /// The last contact with the agent of a host that is in use.
@@ -18,13 +18,13 @@ pub(super) enum Contact {
         ago_ms: i64,
         free_in_ms: i64,
     },
-    /// It was before this server started. While no server ran, no agent could connect.
+    /// Before this server started. While no server ran, no agent could connect.
     BeforeStart {
         free_in_ms: i64,
     },
 }
 
-/// None when a join token may have the host: no agent has connected since it was enrolled, or not for a long time.
+/// None when a join token may take the host: no agent has connected since the enrolment, or not for a long time.
 pub(super) fn contact(
     view: &HostView<'_>,
     started_at: UnixMillis,
@@ -38,7 +38,7 @@ pub(super) fn contact(
         Link::Down { since } => since.max(view.heard_at),
         Link::Never => return None,
     };
-    // The agent of this enrolment was never here: the answer to its enrolment was lost, and it asks again.
+    // The agent of this enrolment never connected: the response to its enrolment was lost, and it retries.
     if last < view.enrolled_at {
         return None;
     }
@@ -54,7 +54,7 @@ pub(super) fn contact(
 }
 
 impl Contact {
-    /// What the agent that asks for the host is told, and what an operator can do.
+    /// The message for the agent that tries to join, with what an operator can do.
     pub(super) fn refusal(self, host: Host) -> String {
         let is_in_use = match self {
             Self::Connected => format!("host {host} has an agent that is connected"),

@@ -1,4 +1,4 @@
-//! The registered process that a task is about.
+//! Finds the registered process of a task.
 
 use fleet::Fleet;
 use fleet::view::{Instance, ViewRow};
@@ -7,7 +7,7 @@ use model::topology::{escape_alias, split_instance_name};
 
 use crate::topology::instance;
 
-/// The registration that a task is about: the very one that it was made for, else the one that took its place.
+/// The registration of a task: the one that it was created for, else the one that replaced it.
 pub(super) fn instance_of<'a>(
     fleet: &Fleet,
     row: &ViewRow<'a>,
@@ -29,7 +29,7 @@ pub(super) fn instance_of<'a>(
     row.instances().into_iter().find(is_it).or(expected)
 }
 
-/// Whether the agent that a task needs is there; one that needs none is told so when it begins.
+/// Whether the agent of a task is connected. True for a task without an instance, which fails when it starts.
 pub(super) fn is_connected(fleet: &Fleet, task: &JobTaskRow) -> bool {
     let row = fleet.view_row(task.process);
     let instance = row.and_then(|row| instance_of(fleet, &row, task));

@@ -1,42 +1,42 @@
-//! Which tasks of a job begin now: by priority, in batches, and not behind too many failures. Pure.
+//! Decides which tasks of a job start now: by priority, in batches, and not after too many failures. Pure.
 
 use std::collections::BTreeMap;
 
 use model::UnixMillis;
 use model::job::{JobOptions, JobStatus, PriorityOrder};
 
-/// What the order goes by of one task.
+/// What the order needs to know of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Brief {
+pub(super) struct TaskBrief {
     pub(super) ordinal: u32,
     pub(super) status: JobStatus,
     pub(super) priority: i32,
     pub(super) unit: u32,
     pub(super) ended_at: UnixMillis,
-    /// It failed in a way that holds up what would come later.
-    pub(super) holds_up: bool,
+    /// Its failure blocks later tasks.
+    pub(super) blocks_others: bool,
 }
 
-/// What is to be done about a job now.
+/// The next step of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Begin these.
+    /// Start these.
     pub(super) begin: Vec<u32>,
-    /// These will not begin, because of the failure of another: (task, culprit).
-    pub(super) held_up: Vec<(u32, u32)>,
-    /// Look again then, even if nothing happens.
+    /// These fail without a start, because another task failed: (task, failed task).
+    pub(super) blocked: Vec<(u32, u32)>,
+    /// Check again at this time, even without a wake-up.
     pub(super) wake_at: Option<UnixMillis>,
     /// Every task has ended.
     pub(super) is_over: bool,
 }
 
 pub(super) fn next(
-    tasks: &[Brief],
+    tasks: &[TaskBrief],
     order: PriorityOrder,
     options: &JobOptions,
     now: UnixMillis,
 ) -> Step {
-    let mut units: BTreeMap<u32, Vec<&Brief>> = BTreeMap::new();
+    let mut units: BTreeMap<u32, Vec<&TaskBrief>> = BTreeMap::new();
     for task in tasks {
         units.entry(task.unit).or_default().push(task);
     }
@@ -44,13 +44,13 @@ pub(super) fn next(
     for unit in units.values() {
         next_of_unit(unit, order, options, now, &mut step);
     }
-    let left = |task: &Brief| !task.status.is_over();
-    step.is_over = tasks.iter().filter(|task| left(task)).count() == step.held_up.len();
+    let left = |task: &TaskBrief| !task.status.is_over();
+    step.is_over = tasks.iter().filter(|task| left(task)).count() == step.blocked.len();
     step
 }
 
 fn next_of_unit(
-    tasks: &[&Brief],
+    tasks: &[&TaskBrief],
     order: PriorityOrder,
     options: &JobOptions,
     now: UnixMillis,
@@ -64,16 +64,16 @@ fn next_of_unit(
     else {
         return;
     };
-    // The task that failed first is told as the culprit.
-    let failed = || with(JobStatus::Failed).filter(|task| task.holds_up);
-    let culprit = failed().min_by_key(|task| (task.ended_at, task.ordinal));
+    // The first failed task is reported as the cause.
+    let failed = || with(JobStatus::Failed).filter(|task| task.blocks_others);
+    let cause = failed().min_by_key(|task| (task.ended_at, task.ordinal));
     let n_failed = failed().count();
-    if let Some(culprit) = culprit
+    if let Some(cause) = cause
         && n_failed > options.max_failures as usize
     {
         let pending = with(JobStatus::Pending);
-        step.held_up
-            .extend(pending.map(|task| (task.ordinal, culprit.ordinal)));
+        step.blocked
+            .extend(pending.map(|task| (task.ordinal, cause.ordinal)));
         return;
     }
     let last_end = tasks
@@ -98,8 +98,8 @@ fn next_of_unit(
     step.begin.extend(batch);
 }
 
-/// What begins earlier has a smaller one.
-fn rank(task: &Brief, order: PriorityOrder) -> i64 {
+/// Tasks with a smaller rank start earlier.
+fn rank(task: &TaskBrief, order: PriorityOrder) -> i64 {
     match order {
         PriorityOrder::LowFirst => i64::from(task.priority),
         PriorityOrder::HighFirst => -i64::from(task.priority),
@@ -113,46 +113,46 @@ mod tests {
 
     const NOW: UnixMillis = UnixMillis(100_000);
 
-    fn task(ordinal: u32, priority: i32, unit: u32, status: JobStatus) -> Brief {
+    fn task(ordinal: u32, priority: i32, unit: u32, status: JobStatus) -> TaskBrief {
         let ended_at = match status.is_over() {
             true => UnixMillis(NOW.0 - 1000),
             false => UnixMillis::NEVER,
         };
-        Brief {
+        TaskBrief {
             ordinal,
             status,
             priority,
             unit,
             ended_at,
-            holds_up: true,
+            blocks_others: true,
         }
     }
 
-    fn pending(priorities: &[i32]) -> Vec<Brief> {
+    fn pending(priorities: &[i32]) -> Vec<TaskBrief> {
         let tasks = priorities.iter().enumerate();
         tasks
             .map(|(ordinal, priority)| task(ordinal as u32, *priority, 0, JobStatus::Pending))
             .collect()
     }
 
-    /// Runs a job to its end; the waves that it began, and who was held up.
+    /// Runs a job to its end; returns the waves that it started, and the blocked tasks.
     fn run(
-        mut tasks: Vec<Brief>,
+        mut tasks: Vec<TaskBrief>,
         order: PriorityOrder,
         options: &JobOptions,
         fails: &[u32],
     ) -> (Vec<Vec<u32>>, Vec<(u32, u32)>) {
-        let (mut waves, mut held_up) = (Vec::new(), Vec::new());
+        let (mut waves, mut blocked) = (Vec::new(), Vec::new());
         let mut now = NOW;
         for _ in 0..100 {
             let step = next(&tasks, order, options, now);
-            for (ordinal, _) in &step.held_up {
+            for (ordinal, _) in &step.blocked {
                 tasks[*ordinal as usize].status = JobStatus::Failed;
                 tasks[*ordinal as usize].ended_at = now;
             }
-            held_up.extend(step.held_up.iter().copied());
+            blocked.extend(step.blocked.iter().copied());
             if step.is_over {
-                return (waves, held_up);
+                return (waves, blocked);
             }
             if step.begin.is_empty() {
                 now = step.wake_at.expect("it waits for something");
@@ -191,33 +191,33 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_holds_up_what_would_come_later_and_is_named() {
+    fn a_failure_blocks_later_tasks_and_is_named() {
         let options = JobOptions::default();
-        let (waves, held_up) = run(
+        let (waves, blocked) = run(
             pending(&[0, 0, 1, 2]),
             PriorityOrder::LowFirst,
             &options,
             &[1],
         );
         assert_eq!(waves, [vec![0, 1]]);
-        assert_eq!(held_up, [(2, 1), (3, 1)]);
+        assert_eq!(blocked, [(2, 1), (3, 1)]);
     }
 
     #[test]
-    fn a_failure_that_is_nobody_elses_business_holds_up_nothing() {
+    fn a_failure_of_one_process_alone_blocks_nothing() {
         let mut tasks = pending(&[0, 1]);
-        tasks[0] = Brief {
-            holds_up: false,
+        tasks[0] = TaskBrief {
+            blocks_others: false,
             ..task(0, 0, 0, JobStatus::Failed)
         };
         let step = next(&tasks, PriorityOrder::LowFirst, &JobOptions::default(), NOW);
-        assert_eq!((step.begin, step.held_up), (vec![1], vec![]));
+        assert_eq!((step.begin, step.blocked), (vec![1], vec![]));
     }
 
     #[test]
-    fn a_clock_that_goes_wrong_holds_up_nothing_without_a_pause() {
+    fn a_wrong_clock_blocks_nothing_without_a_pause() {
         let mut tasks = pending(&[0, 1]);
-        tasks[0] = Brief {
+        tasks[0] = TaskBrief {
             ended_at: UnixMillis(NOW.0 + 1_000_000),
             ..task(0, 0, 0, JobStatus::Succeeded)
         };
@@ -232,9 +232,9 @@ mod tests {
             max_failures: 1,
             ..JobOptions::default()
         };
-        let (waves, held_up) = run(pending(&[0; 7]), PriorityOrder::LowFirst, &options, &[0, 4]);
+        let (waves, blocked) = run(pending(&[0; 7]), PriorityOrder::LowFirst, &options, &[0, 4]);
         assert_eq!(waves, [vec![0, 1], vec![2, 3], vec![4, 5]]);
-        assert_eq!(held_up, [(6, 0)]);
+        assert_eq!(blocked, [(6, 0)]);
     }
 
     #[test]
@@ -243,13 +243,13 @@ mod tests {
         tasks[2].unit = 1;
         tasks[3].unit = 1;
         let options = JobOptions::default();
-        let (waves, held_up) = run(tasks, PriorityOrder::LowFirst, &options, &[0]);
+        let (waves, blocked) = run(tasks, PriorityOrder::LowFirst, &options, &[0]);
         assert_eq!(waves, [vec![0, 2], vec![3]]);
-        assert_eq!(held_up, [(1, 0)]);
+        assert_eq!(blocked, [(1, 0)]);
     }
 
     #[test]
-    fn between_two_batches_it_pauses() {
+    fn a_pause_separates_batches() {
         let options = JobOptions {
             batch_size: Some(1),
             pause_secs: 30,
@@ -285,9 +285,9 @@ mod tests {
                     let tasks = pending(&[3, 1, 2, 1, 0][..n]);
                     let failing: Vec<u32> =
                         (0..n as u32).filter(|bit| fails >> bit & 1 == 1).collect();
-                    let (waves, held_up) = run(tasks, PriorityOrder::HighFirst, &options, &failing);
+                    let (waves, blocked) = run(tasks, PriorityOrder::HighFirst, &options, &failing);
                     let begun: usize = waves.iter().map(Vec::len).sum();
-                    assert_eq!(begun + held_up.len(), n, "each began once or was held up");
+                    assert_eq!(begun + blocked.len(), n, "each began once or was held up");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Carries jobs on: looks at each that is open, settles what has ended, begins what is next.
+//! The job reconciler: for each open job, settles ended tasks and starts the next ones.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -10,166 +10,174 @@ use model::job::{AfterRelease, JobAction, JobId, JobRow, JobStatus, JobTaskRow};
 use model::{Code, FullName, Op, OpId, Outcome, TaskId, UnixMillis};
 use tokio::sync::watch;
 
+use super::Jobs;
 use super::instance::{instance_of, is_connected};
-use super::order::{self, Brief};
-use super::settle::{HELD_UP, NO_COMMAND, settled};
+use super::order::{self, TaskBrief};
+use super::settle::{BLOCKED, NO_COMMAND, settled};
 use super::table::OpenJob;
 use super::workers::Workers;
 use crate::commit::World;
-use crate::operate::OperatePlan;
-use crate::register::Draft;
-use crate::templates::ConfigDone;
+use crate::core::Core;
+use crate::draft::Draft;
+use crate::operations::OperatePlan;
+use crate::templates::ConfigResult;
 use crate::topology::why_unregistered;
-use crate::{Control, ControlError, secrets, stopped};
+use crate::{ControlError, secrets, stopped};
 
-/// How often jobs are looked at, told or not.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// The longest wait for a pause to be over.
+/// How often jobs are checked without a wake-up.
+const POLL_EVERY: Duration = Duration::from_secs(5);
+/// The longest sleep during a pause between batches.
 const MAX_SLEEP: Duration = Duration::from_secs(1);
 
-pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(jobs: Arc<Jobs>, mut stop: watch::Receiver<bool>) {
+    let core = &jobs.core;
     let mut workers = Workers::default();
-    let mut done: HashMap<JobId, Done> = HashMap::new();
+    let mut done: HashMap<JobId, ConfigResults> = HashMap::new();
     let mut sleep = Duration::ZERO;
     loop {
         tokio::select! {
             () = stopped(&mut stop) => return,
-            () = control.0.jobs.look.notified() => {}
+            () = core.jobs.wake.notified() => {}
             (job, ordinal, config) = workers.next() => {
                 done.entry(job).or_default().insert(ordinal, config);
-                while let Some((job, ordinal, config)) = workers.ready() {
+                while let Some((job, ordinal, config)) = workers.try_next() {
                     done.entry(job).or_default().insert(ordinal, config);
                 }
             }
             () = tokio::time::sleep(sleep) => {}
         }
-        sleep = LOOK_EVERY;
-        if !control.leads() {
-            // Whoever leads now begins anew what was worked on here.
+        sleep = POLL_EVERY;
+        if !jobs.replicas.leads() {
+            // The replica that leads now starts this work again.
             workers = Workers::default();
             done.clear();
             continue;
         }
-        let ids: Vec<JobId> = control.0.jobs.table().open.keys().copied().collect();
+        let ids: Vec<JobId> = core.jobs.table().open.keys().copied().collect();
         for id in ids {
             let done = done.remove(&id).unwrap_or_default();
-            match control.advance(id, done).await {
+            match jobs.advance(id, done).await {
                 Ok(Some(wake_at)) => {
-                    let wait = wake_at.0.saturating_sub(control.now().0).max(1);
+                    let wait = wake_at.0.saturating_sub(core.now().0).max(1);
                     let wait = Duration::from_millis(wait.cast_unsigned());
                     sleep = sleep.min(wait).min(MAX_SLEEP);
                 }
                 Ok(None) => {}
-                // What was done for config files is done again: it is the same however often.
+                // Config file work is idempotent, and is done again.
                 Err(error) => tracing::warn!(%error, job = id.0, "a job cannot go on yet"),
             }
         }
-        // What was done for a job that is over concerns nobody.
+        // Results for jobs that have ended are dropped.
         done.clear();
-        if !workers.begin(&control) {
-            // Some wait for agents that are on their way back.
+        if !workers.begin(&jobs) {
+            // Some tasks wait for agents that are reconnecting.
             sleep = sleep.min(MAX_SLEEP);
         }
     }
 }
 
-/// What workers did, by task.
-type Done = HashMap<u32, ConfigDone>;
+/// The results of workers, by task.
+type ConfigResults = HashMap<u32, ConfigResult>;
 
-/// How operations of a job ended that are not in memory any more; None when nobody knows.
-type Found = HashMap<OpId, Option<Arc<Outcome>>>;
+/// Outcomes of operations that are no longer in memory; None when the store has none either.
+type StoredOutcomes = HashMap<OpId, Option<Arc<Outcome>>>;
 
-impl Control {
-    /// One look at a job; when to look again even if nothing happens.
-    async fn advance(&self, id: JobId, done: Done) -> Result<Option<UnixMillis>, ControlError> {
-        let found = Arc::new(self.outcomes_of(id).await?);
-        let control = self.clone();
-        self.commit(move |world| {
-            let table = control.0.jobs.table();
-            let Some(job) = table.open.get(&id) else {
-                return Ok((Changes::default(), None));
-            };
-            Ok(Look::at(&control, world, job, &found, &done).plan(&done))
-        })
-        .await
+impl Jobs {
+    /// One step of a job; returns when to check again without a wake-up.
+    async fn advance(
+        &self,
+        id: JobId,
+        done: ConfigResults,
+    ) -> Result<Option<UnixMillis>, ControlError> {
+        let stored = Arc::new(self.outcomes_of(id).await?);
+        let core = self.core.clone();
+        self.core
+            .commit(move |world| {
+                let table = core.jobs.table();
+                let Some(job) = table.open.get(&id) else {
+                    return Ok((Changes::default(), None));
+                };
+                Ok(JobStep::at(&core, world, job, &stored, &done).plan(&done))
+            })
+            .await
     }
 
-    /// The ends of operations that left the memory before the job saw them: the server was restarted in between.
-    async fn outcomes_of(&self, id: JobId) -> Result<Found, ControlError> {
+    /// Reads outcomes from the store that are no longer in memory, as after a restart.
+    async fn outcomes_of(&self, id: JobId) -> Result<StoredOutcomes, ControlError> {
         let mut unknown: BTreeMap<TaskId, Vec<OpId>> = BTreeMap::new();
-        if let Some(job) = self.0.jobs.table().open.get(&id) {
+        if let Some(job) = self.core.jobs.table().open.get(&id) {
             let running = job.tasks.iter();
             let running = running.filter(|task| task.status == JobStatus::Running);
             for op in running.filter_map(|task| task.op) {
                 if let Some(ops) = unknown.get_mut(&op.task) {
                     ops.push(op);
-                } else if self.0.tasks.get(op.task).is_none() {
+                } else if self.core.tasks.get(op.task).is_none() {
                     unknown.insert(op.task, vec![op]);
                 }
             }
         }
-        let mut found = Found::new();
+        let mut stored = StoredOutcomes::new();
         for (task, ops) in unknown {
-            let task = match self.find_task(task).await {
+            let task = match self.operations.find_task(task).await {
                 Ok(task) => Some(task),
                 Err(ControlError::NoSuchTask(_)) => None,
                 Err(error) => return Err(error),
             };
             for op in ops {
                 let outcome = task.as_ref().and_then(|task| task.outcome(op));
-                found.insert(op, outcome);
+                stored.insert(op, outcome);
             }
         }
-        Ok(found)
+        Ok(stored)
     }
 }
 
-/// One look at one job.
-struct Look<'a> {
-    control: &'a Control,
+/// One step of one job.
+struct JobStep<'a> {
+    core: &'a Core,
     world: &'a World<'a>,
     job: &'a OpenJob,
     now: UnixMillis,
-    /// The tasks that this look changes, by ordinal.
+    /// The tasks that this step changes, by ordinal.
     moved: HashMap<u32, JobTaskRow>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> JobStep<'a> {
     fn at(
-        control: &'a Control,
+        core: &'a Core,
         world: &'a World<'a>,
         job: &'a OpenJob,
-        found: &Found,
-        done: &Done,
+        stored: &StoredOutcomes,
+        done: &ConfigResults,
     ) -> Self {
-        let mut look = Self {
-            control,
+        let mut step = Self {
+            core,
             world,
             job,
-            now: control.now(),
+            now: core.now(),
             moved: HashMap::new(),
         };
-        look.settle(found);
-        look.settle_config(done);
-        look
+        step.settle(stored);
+        step.settle_config(done);
+        step
     }
 
-    fn settle(&mut self, found: &Found) {
+    fn settle(&mut self, stored: &StoredOutcomes) {
         let (action, options) = (self.job.row.action, &self.job.row.options);
         for task in &self.job.tasks {
             let Some(op) = task.op.filter(|_| task.status == JobStatus::Running) else {
                 continue;
             };
-            let outcome = match self.control.0.tasks.get(op.task) {
+            let outcome = match self.core.tasks.get(op.task) {
                 Some(known) => known.outcome(op),
-                None => match found.get(&op) {
+                None => match stored.get(&op) {
                     Some(Some(outcome)) => Some(outcome.clone()),
                     Some(None) => Some(Arc::new(Outcome::plain(
                         Code::TERMINATED,
                         "the result of its operation is no longer kept",
                         self.now,
                     ))),
-                    // It left the memory after this look began: the next one finds it.
+                    // Dropped from memory after this step started: the next step reads it.
                     None => None,
                 },
             };
@@ -180,18 +188,18 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// What workers did to config files. A task that goes on with an operation is left running for it.
-    fn settle_config(&mut self, done: &Done) {
+    /// Settles config file tasks. A task that continues with an operation stays running.
+    fn settle_config(&mut self, done: &ConfigResults) {
         for (ordinal, config) in done {
             let Some(task) = self.task(*ordinal).cloned() else {
                 continue;
             };
-            if !waits_for_work(&task) {
+            if !needs_worker(&task) {
                 continue;
             }
             let (status, code, reason) = match &config.failed {
                 Some((code, reason)) => (JobStatus::Failed, *code, reason.clone()),
-                None if self.goes_on() => (JobStatus::Running, Code::OK, String::new()),
+                None if self.operates_after() => (JobStatus::Running, Code::OK, String::new()),
                 None => (JobStatus::Succeeded, Code::OK, config.note.clone()),
             };
             let row = JobTaskRow {
@@ -209,59 +217,59 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Whether something is done to a process after its files were released.
-    fn goes_on(&self) -> bool {
+    /// Whether the job operates processes after it released their files.
+    fn operates_after(&self) -> bool {
         let row = &self.job.row;
         row.action == JobAction::Release && row.options.after_release.is_some()
     }
 
-    fn brief(&self, task: &JobTaskRow) -> Brief {
+    fn brief(&self, task: &JobTaskRow) -> TaskBrief {
         let task = self.moved.get(&task.ordinal).unwrap_or(task);
-        Brief {
+        TaskBrief {
             ordinal: task.ordinal,
             status: task.status,
             priority: task.priority,
             unit: task.unit,
             ended_at: task.ended_at,
-            // A missing command is the fault of that process alone, and what failed before a retry was seen.
-            holds_up: task.code != NO_COMMAND && task.ended_at >= self.job.row.retried_at,
+            // A missing command concerns that process alone, and failures before a retry were accepted by it.
+            blocks_others: task.code != NO_COMMAND && task.ended_at >= self.job.row.retried_at,
         }
     }
 
-    fn plan(mut self, done: &Done) -> (Changes, Option<UnixMillis>) {
+    fn plan(mut self, done: &ConfigResults) -> (Changes, Option<UnixMillis>) {
         let row = &self.job.row;
-        let briefs: Vec<Brief> = self.job.tasks.iter().map(|task| self.brief(task)).collect();
-        let mut step = order::next(&briefs, row.action.order(), &row.options, self.now);
-        if self.control.0.jobs.waits_for_agents(row.id) {
-            let n_due = step.begin.len();
-            step.begin.retain(|ordinal| self.is_connected(*ordinal));
-            if step.begin.len() < n_due {
-                step.wake_at = Some(self.now.plus_millis(1000));
+        let briefs: Vec<TaskBrief> = self.job.tasks.iter().map(|task| self.brief(task)).collect();
+        let mut next = order::next(&briefs, row.action.order(), &row.options, self.now);
+        if self.core.jobs.waits_for_agents(row.id) {
+            let n_due = next.begin.len();
+            next.begin.retain(|ordinal| self.is_connected(*ordinal));
+            if next.begin.len() < n_due {
+                next.wake_at = Some(self.now.plus_millis(1000));
             }
         }
-        for (ordinal, culprit) in &step.held_up {
-            self.hold_up(*ordinal, *culprit);
+        for (ordinal, cause) in &next.blocked {
+            self.block(*ordinal, *cause);
         }
         let mut draft = Draft::new(self.world, self.now);
         for (ordinal, config) in done {
-            // One that ended meanwhile was done by somebody else.
+            // A task that has ended meanwhile was done by another replica.
             let Some(task) = self.job.tasks.get(*ordinal as usize) else {
                 continue;
             };
-            if waits_for_work(task) {
-                draft.keep_files(task.process, config);
+            if needs_worker(task) {
+                draft.store_files(task.process, config);
             }
         }
         let mut changes = match (row.action.op(), row.options.after_release) {
-            (Some(op), _) => self.begin(draft, &step.begin, op),
+            (Some(op), _) => self.begin(draft, &next.begin, op),
             (None, after) => {
-                self.begin_config(&step.begin);
+                self.begin_config(&next.begin);
                 let op = after.map(|after| match after {
                     AfterRelease::Restart => Op::Restart,
                     AfterRelease::Reload => Op::Reload,
                 });
                 let written: Vec<u32> = self.written(done);
-                match op.filter(|_| self.goes_on()) {
+                match op.filter(|_| self.operates_after()) {
                     Some(op) => self.begin(draft, &written, op),
                     None => draft.finish(),
                 }
@@ -288,7 +296,7 @@ impl<'a> Look<'a> {
         let mut moved: Vec<JobTaskRow> = self.moved.into_values().collect();
         moved.sort_by_key(|task| task.ordinal);
         changes.job_tasks = moved;
-        (changes, step.wake_at)
+        (changes, next.wake_at)
     }
 
     fn task(&self, ordinal: u32) -> Option<&JobTaskRow> {
@@ -301,12 +309,12 @@ impl<'a> Look<'a> {
         task.is_some_and(|task| is_connected(self.world.fleet, task))
     }
 
-    fn hold_up(&mut self, ordinal: u32, culprit: u32) {
-        let because = self.task(culprit).map_or_else(String::new, |culprit| {
-            format!("{}: {}", culprit.label.expression, culprit.reason)
+    fn block(&mut self, ordinal: u32, cause: u32) {
+        let because = self.task(cause).map_or_else(String::new, |cause| {
+            format!("{}: {}", cause.label.expression, cause.reason)
         });
         let reason = format!("not begun, because an earlier task failed: {because}");
-        self.fail(ordinal, HELD_UP, reason);
+        self.fail(ordinal, BLOCKED, reason);
     }
 
     fn fail(&mut self, ordinal: u32, code: Code, reason: String) {
@@ -323,7 +331,7 @@ impl<'a> Look<'a> {
         self.moved.insert(ordinal, row);
     }
 
-    /// Workers take up what is running and has no operation.
+    /// Marks tasks as running. Workers take running tasks without an operation.
     fn begin_config(&mut self, ordinals: &[u32]) {
         for ordinal in ordinals {
             if let Some(task) = self.task(*ordinal).cloned() {
@@ -337,18 +345,18 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Those whose files are written, and whose processes are to be operated now.
-    fn written(&self, done: &Done) -> Vec<u32> {
+    /// The tasks whose files are written, so that their processes can be operated.
+    fn written(&self, done: &ConfigResults) -> Vec<u32> {
         let ok = done.iter().filter(|(ordinal, config)| {
             let task = self.job.tasks.get(**ordinal as usize);
-            config.failed.is_none() && task.is_some_and(waits_for_work)
+            config.failed.is_none() && task.is_some_and(needs_worker)
         });
         let mut ordinals: Vec<u32> = ok.map(|(ordinal, _)| *ordinal).collect();
         ordinals.sort_unstable();
         ordinals
     }
 
-    /// One task of the fleet for all that begin together.
+    /// Creates one operation task for all job tasks that start together.
     fn begin(&mut self, draft: Draft<'_>, ordinals: &[u32], op: Op) -> Changes {
         let mut targets: Vec<(u32, FullName, model::Host)> = Vec::with_capacity(ordinals.len());
         let mut taken = HashSet::with_capacity(ordinals.len());
@@ -365,12 +373,8 @@ impl<'a> Look<'a> {
         if targets.is_empty() {
             return draft.finish();
         }
-        let id = self
-            .control
-            .0
-            .tasks
-            .fresh_id(self.now, secrets::random_u32());
-        let mut plan = OperatePlan::on(draft, &self.control.0.tasks, id);
+        let id = self.core.tasks.fresh_id(self.now, secrets::random_u32());
+        let mut plan = OperatePlan::on(draft, &self.core.tasks, id);
         for (ordinal, name, host) in targets {
             let op_id = plan.add_instance(name, op, host);
             if let Some(task) = self.task(ordinal).cloned() {
@@ -396,7 +400,7 @@ impl<'a> Look<'a> {
         plan.into_changes(&caller, what)
     }
 
-    /// Where the instance of a task is now.
+    /// The instance of a job task.
     fn target(&self, ordinal: u32) -> Result<(ProcessId, FullName, model::Host), (Code, String)> {
         let not_there = |what: &str| (Code::NOT_REGISTERED, what.to_owned());
         let task = self
@@ -430,7 +434,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Whether workers have to do it, and have not.
-fn waits_for_work(task: &JobTaskRow) -> bool {
+/// Whether a worker has to do this task.
+fn needs_worker(task: &JobTaskRow) -> bool {
     task.status == JobStatus::Running && task.op.is_none()
 }

@@ -1,16 +1,16 @@
-//! What the end of an operation means for the task of a job.
+//! How the outcome of an operation ends the task of a job.
 
 use model::job::{JobAction, JobOptions, JobStatus, JobTaskRow, truncate_output};
 use model::{Code, Outcome, UnixMillis};
 
-/// A later priority or batch did not begin, because something before it failed.
-pub(super) const HELD_UP: Code = Code(4_103_003);
+/// The task did not start, because an earlier one failed.
+pub(super) const BLOCKED: Code = Code(4_103_003);
 /// The process has no command for this action.
 pub(super) const NO_COMMAND: Code = Code(4_104_002);
-/// Somebody cancelled the job.
+/// The job was cancelled.
 pub(super) const CANCELLED: Code = Code(4_103_004);
 
-/// The task as it is once its operation has ended. `now` is ours: pauses are counted from it, whatever clock an agent has.
+/// The task after its operation has ended. `now` is the server's clock, from which pauses are counted.
 pub(super) fn settled(
     task: &JobTaskRow,
     action: JobAction,
@@ -55,7 +55,7 @@ fn status_of(action: JobAction, options: &JobOptions, code: Code) -> JobStatus {
     }
 }
 
-/// What somebody can do about a failure, for those who show it.
+/// What an operator can do about a failure, for display.
 pub fn solutions(code: Code) -> &'static [&'static str] {
     match code {
         Code::NO_CONNECTION => &["start the agent of this host, then retry the task"],
@@ -64,7 +64,7 @@ pub fn solutions(code: Code) -> &'static [&'static str] {
         }
         Code::NOT_REGISTERED => &["refresh the topology of the business, then retry the task"],
         NO_COMMAND => &["give the process this command in its topology, then retry the task"],
-        HELD_UP => &["mend the task that failed first, then retry"],
+        BLOCKED => &["mend the task that failed first, then retry"],
         Code::ALREADY_RUNNING => {
             &["ignore code 828 if a running process is fine (ignore_error_codes)"]
         }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_down_already_need_not_be_stopped() {
+    fn stopping_a_stopped_process_is_ignored() {
         let none = JobOptions::default();
         for action in [JobAction::Stop, JobAction::ForceStop] {
             assert_eq!(

@@ -1,4 +1,4 @@
-//! The jobs that are not over, in memory. The store has them all.
+//! Open jobs in memory. The store has all jobs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -11,40 +11,40 @@ use model::topology::BusinessId;
 use store::JobCounts;
 use tokio::sync::{Notify, watch};
 
-use crate::{Happening, lock_order};
+use crate::{ChangeEvent, lock_order};
 
 #[derive(Debug)]
-pub(crate) struct Jobs {
-    table: Mutex<Table, { lock_order::JOBS }>,
-    /// A job has to be looked at.
-    pub(crate) look: Notify,
-    /// Moves whenever any job does, for those who wait.
+pub(crate) struct OpenJobs {
+    table: Mutex<JobTable, { lock_order::JOBS }>,
+    /// Wakes the reconciler.
+    pub(crate) wake: Notify,
+    /// Changes with every change of a job, for waiting callers.
     pub(super) moved: watch::Sender<u64>,
-    /// Jobs that were under way when this server began, whose agents may not be back yet.
+    /// Jobs that were open when this server started, and whose agents may not be connected yet.
     resumed: HashSet<JobId>,
-    began: tokio::time::Instant,
+    started_at: tokio::time::Instant,
 }
 
-/// How long agents have to come back to a server that was away: they try every half a minute.
-const BACK_WITHIN: Duration = Duration::from_secs(40);
+/// How long agents may take to reconnect to a restarted server: they retry every half a minute.
+const RECONNECT_WITHIN: Duration = Duration::from_secs(40);
 
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct JobTable {
     pub(super) open: BTreeMap<JobId, OpenJob>,
-    /// Whom the end of an operation concerns.
+    /// The job task of each running operation.
     by_op: HashMap<OpId, (JobId, u32)>,
     last_id: u32,
-    /// How many jobs ended so far: what was read of one that is over is true while this stands.
+    /// How many jobs have ended. While it is unchanged, an ended job that was read from the store is current.
     pub(super) n_closed: u64,
 }
 
-/// What a commit did to the jobs.
+/// How a commit changed jobs.
 #[derive(Debug)]
-pub(crate) struct Touched {
-    /// Some job has to be looked at again.
+pub(crate) struct JobChanges {
+    /// The reconciler has to run.
     is_touched: bool,
-    /// What watchers should hear.
-    pub(crate) moved: Vec<Happening>,
+    /// For watchers.
+    pub(crate) events: Vec<ChangeEvent>,
 }
 
 #[derive(Debug, Clone)]
@@ -52,48 +52,48 @@ pub(super) struct OpenJob {
     pub(super) row: JobRow,
     /// By ordinal.
     pub(super) tasks: Vec<JobTaskRow>,
-    /// Kept beside them, so that telling watchers of a large job costs nothing.
+    /// Maintained incrementally, so that watchers of a large job cost little.
     counts: JobCounts,
 }
 
-impl Jobs {
-    /// With what was under way, as the store has it.
+impl OpenJobs {
+    /// Starts with the open jobs of the store.
     pub(crate) fn new(last_id: JobId, loaded: &Changes) -> Self {
-        let mut table = Table {
+        let mut table = JobTable {
             last_id: last_id.0,
-            ..Table::default()
+            ..JobTable::default()
         };
         table.apply(loaded);
         Self {
             resumed: table.open.keys().copied().collect(),
-            began: tokio::time::Instant::now(),
+            started_at: tokio::time::Instant::now(),
             table: Mutex::ranked(table),
-            look: Notify::new(),
+            wake: Notify::new(),
             moved: watch::channel(0).0,
         }
     }
 
-    /// Whether a job waits for agents that are not there.
+    /// Whether a job still waits for its agents to reconnect.
     pub(super) fn waits_for_agents(&self, id: JobId) -> bool {
-        self.resumed.contains(&id) && self.began.elapsed() < BACK_WITHIN
+        self.resumed.contains(&id) && self.started_at.elapsed() < RECONNECT_WITHIN
     }
 
-    pub(crate) fn table(&self) -> MutexGuard<'_, Table> {
+    pub(crate) fn table(&self) -> MutexGuard<'_, JobTable> {
         self.table.lock()
     }
 
-    /// Wakes those who wait for jobs that a commit touched.
-    pub(crate) fn announce(&self, touched: &Touched) {
+    /// Wakes the reconciler, and callers that wait for jobs.
+    pub(crate) fn announce(&self, touched: &JobChanges) {
         if touched.is_touched {
             self.moved.send_modify(|moved| *moved += 1);
-            self.look.notify_one();
+            self.wake.notify_one();
         }
     }
 }
 
-impl Table {
-    /// Folds a commit in. Those who wait for a job are not told yet.
-    pub(crate) fn apply(&mut self, changes: &Changes) -> Touched {
+impl JobTable {
+    /// Folds a commit in. Does not wake waiting callers yet.
+    pub(crate) fn apply(&mut self, changes: &Changes) -> JobChanges {
         let ended = changes.outcomes.iter();
         let is_touched = ended
             .map(|row| row.op_id)
@@ -114,7 +114,7 @@ impl Table {
                 }
             }
         }
-        // By ordinal: several commits at once come in the order in which they were made.
+        // Sorted by ordinal: several commits that are folded in at once are ordered by revision.
         let mut job_tasks: Vec<&JobTaskRow> = changes.job_tasks.iter().collect();
         job_tasks.sort_by_key(|row| (row.job, row.ordinal));
         for row in job_tasks {
@@ -149,26 +149,26 @@ impl Table {
                 None => job.tasks.push(row.clone()),
             }
         }
-        let told = moved.into_iter().filter_map(|id| self.open.get(&id));
-        let told = told.map(|job| Happening::Job {
+        let moved = moved.into_iter().filter_map(|id| self.open.get(&id));
+        let events = moved.map(|job| ChangeEvent::Job {
             id: job.row.id,
             business: job.row.business,
             action: job.row.action,
             status: job.row.status,
             counts: job.counts,
         });
-        let told: Vec<Happening> = told.collect();
+        let events: Vec<ChangeEvent> = events.collect();
         for row in changes.jobs.iter().filter(|row| row.status.is_over()) {
             self.open.remove(&row.id);
             self.n_closed += 1;
         }
-        Touched {
-            is_touched: is_touched || !told.is_empty(),
-            moved: told,
+        JobChanges {
+            is_touched: is_touched || !events.is_empty(),
+            events,
         }
     }
 
-    /// Whose an open job is, and how many of its tasks have ended.
+    /// The business of an open job, and how many of its tasks have ended.
     pub(super) fn n_ended(&self, id: JobId) -> Option<(BusinessId, usize)> {
         let job = self.open.get(&id)?;
         let counts = job.counts;
@@ -237,9 +237,9 @@ mod tests {
     }
 
     #[test]
-    fn several_commits_at_once_put_every_task_in_its_place() {
-        let mut table = Table::default();
-        // The first two tasks were changed by a later commit than the one that made them all.
+    fn several_commits_at_once_keep_tasks_in_order() {
+        let mut table = JobTable::default();
+        // The first two tasks were changed by a later commit.
         let changes = Changes {
             jobs: vec![job(JobStatus::Running)],
             job_tasks: vec![

@@ -1,18 +1,17 @@
-//! What is done for tasks that are no operation of an agent's: a bounded number at a time.
+//! Executes config file tasks, which are no operations of an agent, a limited number at a time.
 //!
-//! Which task is being worked on is known here alone. After a restart nobody works on any, and all are begun anew: what is
-//! done to config files is the same however often it is done.
+//! Running workers are not stored. After a restart all their tasks start again: config file work is idempotent.
 
 use std::collections::{HashMap, HashSet};
 
 use model::job::{JobId, JobStatus};
 use tokio::task::{JoinError, JoinSet};
 
+use super::Jobs;
 use super::instance::is_connected;
-use crate::Control;
-use crate::templates::{ConfigDone, work};
+use crate::templates::{ConfigResult, work};
 
-/// How many tasks are worked on at a time.
+/// How many workers run at a time.
 const AT_A_TIME: usize = 32;
 
 /// A task, by job and ordinal.
@@ -20,17 +19,17 @@ type Key = (JobId, u32);
 
 #[derive(Debug, Default)]
 pub(super) struct Workers {
-    at_work: JoinSet<ConfigDone>,
+    running: JoinSet<ConfigResult>,
     tasks: HashSet<Key>,
-    /// Which worker has which.
+    /// The task of each worker.
     keys: HashMap<tokio::task::Id, Key>,
 }
 
 impl Workers {
-    /// The next that is done; never, while nothing is worked on.
-    pub(super) async fn next(&mut self) -> (JobId, u32, ConfigDone) {
+    /// The next result; pending while no worker runs.
+    pub(super) async fn next(&mut self) -> (JobId, u32, ConfigResult) {
         loop {
-            match self.at_work.join_next_with_id().await {
+            match self.running.join_next_with_id().await {
                 Some(ended) => {
                     if let Some(done) = self.ended(ended) {
                         return done;
@@ -41,26 +40,26 @@ impl Workers {
         }
     }
 
-    /// One more that is done already.
-    pub(super) fn ready(&mut self) -> Option<(JobId, u32, ConfigDone)> {
+    /// The next result, if there is one already.
+    pub(super) fn try_next(&mut self) -> Option<(JobId, u32, ConfigResult)> {
         loop {
-            let ended = self.at_work.try_join_next_with_id()?;
+            let ended = self.running.try_join_next_with_id()?;
             if let Some(done) = self.ended(ended) {
                 return Some(done);
             }
         }
     }
 
-    /// A worker that broke fails its task: it would break again.
+    /// A worker that panicked fails its task: it would panic again.
     fn ended(
         &mut self,
-        ended: Result<(tokio::task::Id, ConfigDone), JoinError>,
-    ) -> Option<(JobId, u32, ConfigDone)> {
+        ended: Result<(tokio::task::Id, ConfigResult), JoinError>,
+    ) -> Option<(JobId, u32, ConfigResult)> {
         let (worker, done) = match ended {
             Ok(ended) => ended,
             Err(error) => {
-                tracing::error!(%error, "a worker of a job failed");
-                (error.id(), ConfigDone::broken())
+                tracing::error!(%error, "a worker of a job panicked");
+                (error.id(), ConfigResult::panicked())
             }
         };
         let key = self.keys.remove(&worker)?;
@@ -68,17 +67,17 @@ impl Workers {
         Some((key.0, key.1, done))
     }
 
-    /// Takes up as many as there is room for; false when some wait for their agents.
-    pub(super) fn begin(&mut self, control: &Control) -> bool {
+    /// Starts workers up to the limit; false when some tasks wait for their agents.
+    pub(super) fn begin(&mut self, jobs: &Jobs) -> bool {
         let mut all_can = true;
-        let mut room = AT_A_TIME.saturating_sub(self.at_work.len());
-        let fleet = control.fleet();
-        let table = control.0.jobs.table();
+        let mut room = AT_A_TIME.saturating_sub(self.running.len());
+        let fleet = jobs.core.fleet();
+        let table = jobs.core.jobs.table();
         for (id, job) in &table.open {
             if job.row.action.op().is_some() {
                 continue;
             }
-            let waits_for_agents = control.0.jobs.waits_for_agents(*id);
+            let waits_for_agents = jobs.core.jobs.waits_for_agents(*id);
             for task in &job.tasks {
                 if room == 0 {
                     return true;
@@ -91,8 +90,8 @@ impl Workers {
                 all_can &= can;
                 if can && self.tasks.insert(key) {
                     room -= 1;
-                    let done = work(control.clone(), job.row.clone(), task.clone());
-                    let worker = self.at_work.spawn(done);
+                    let done = work(jobs.templates.clone(), job.row.clone(), task.clone());
+                    let worker = self.running.spawn(done);
                     self.keys.insert(worker.id(), key);
                 }
             }

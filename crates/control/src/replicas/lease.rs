@@ -1,15 +1,17 @@
-//! Background work is done by one replica: whoever holds the lease in the store. Another takes it over when it runs out.
+//! The replica that holds the lease in the store does the background work. Another takes over when the lease expires.
 //!
-//! That two replicas think for a moment that they hold it, as after a long pause of one, does no harm: whatever they do is a
-//! commit that is planned against the head, or the same however often it is done. The lease spares them the work.
+//! After a long pause two replicas may both believe to hold it. That is harmless: background work is idempotent, or a commit
+//! against the head. The lease only saves work.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use locks::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::{Control, stopped};
+use super::Replicas;
+use crate::stopped;
 
 const NAME: &str = "background";
 const LASTS: Duration = Duration::from_secs(8);
@@ -30,57 +32,54 @@ impl Lease {
     }
 }
 
-impl Control {
-    /// Whether background work is this replica's to do.
+impl Replicas {
+    /// Whether this replica does the background work.
     pub fn leads(&self) -> bool {
-        let until = || self.0.lease.until();
-        self.is_alone() || until().is_some_and(|until| Instant::now() < until)
+        let until = || self.lease.until();
+        self.core.is_alone || until().is_some_and(|until| Instant::now() < until)
     }
 
     async fn renew(&self) {
         let led = self.leads();
-        // Counted from before it was asked for: never longer than the store thinks.
+        // Counted from before the request: never longer than the store counts.
         let until = Instant::now() + LASTS;
-        let holder = self.0.bus.replica().0;
-        match self.0.store.take_lease(NAME, holder, LASTS).await {
-            // Whether the store is back is for the barrier to say: it catches up first.
-            Ok(taken) => self.0.lease.set(taken.then_some(until)),
-            Err(error) => self.0.barrier.note(Some(error.to_string())),
+        let holder = self.core.bus.replica().0;
+        match self.core.store.take_lease(NAME, holder, LASTS).await {
+            // Only the barrier notes that the store is back, once it has caught up.
+            Ok(taken) => self.lease.set(taken.then_some(until)),
+            Err(error) => self.core.store_link.note(Some(error.to_string())),
         }
         match (led, self.leads()) {
             (false, true) => {
                 tracing::info!("this replica does the background work now");
-                self.0.tasks.deadlines_moved.notify_one();
-                self.0.jobs.look.notify_one();
-                self.0.retire.notify_one();
-                self.0.webhooks.look();
+                self.core.wake_background();
             }
             (true, false) => tracing::info!("another replica does the background work now"),
             (true, true) | (false, false) => {}
         }
     }
+
+    /// Lets another replica take over at once, when all work here is done.
+    pub(crate) async fn release_lease(&self) {
+        if self.core.is_alone || !self.leads() {
+            return;
+        }
+        self.lease.set(None);
+        let (store, holder) = (&self.core.store, self.core.bus.replica().0);
+        // Without it the others wait until the lease expires.
+        let _ = tokio::time::timeout(RELEASE_WITHIN, store.release_lease(NAME, holder)).await;
+    }
 }
 
-pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
-    if control.is_alone() {
+pub(crate) async fn run(replicas: Arc<Replicas>, mut stop: watch::Receiver<bool>) {
+    if replicas.core.is_alone {
         return;
     }
     loop {
-        control.renew().await;
+        replicas.renew().await;
         tokio::select! {
             () = tokio::time::sleep(RENEW_EVERY) => {}
             () = stopped(&mut stop) => return,
         }
     }
-}
-
-/// Lets another replica take over at once, when all work here is done.
-pub(crate) async fn release(control: &Control) {
-    if control.is_alone() || !control.leads() {
-        return;
-    }
-    control.0.lease.set(None);
-    let (store, holder) = (&control.0.store, control.0.bus.replica().0);
-    // Without it the others wait until it runs out.
-    let _ = tokio::time::timeout(RELEASE_WITHIN, store.release_lease(NAME, holder)).await;
 }

@@ -1,4 +1,4 @@
-//! Who the other replicas are, and which of them holds which agent. Pure: it is told what was heard, and when.
+//! The other replicas, and which of them holds which agent. Pure: time and messages are arguments.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -9,23 +9,23 @@ use model::change::HostId;
 use model::text::sanitize_line;
 use tokio::time::Instant;
 
-use super::word::{Beat, Block, DigestEntry};
+use super::message::{DigestEntry, Heartbeat, HostBlock};
 
-/// A replica that was not heard for so long is gone, and with it every agent that it held.
+/// A replica that is silent for so long counts as stopped, and its agents as disconnected.
 pub(super) const SILENCE: Duration = Duration::from_secs(8);
 
 #[derive(Debug, Default)]
 pub(super) struct Peers {
     replicas: HashMap<ReplicaId, Peer>,
     /// Agents that other replicas hold.
-    held: HashMap<HostId, Held>,
-    /// Agents that this one holds.
-    mine: HashMap<HostId, Mine>,
-    /// Hosts of which something was missed, by who knows.
-    wanted: BTreeMap<ReplicaId, BTreeSet<u32>>,
-    /// The same, where it makes no sense to ask before there is something new from the store.
-    wanted_later: BTreeMap<ReplicaId, BTreeSet<u32>>,
-    /// Agents of ours that another replica believes to hold.
+    held: HashMap<HostId, PeerSession>,
+    /// Agents that this replica holds.
+    own: HashMap<HostId, OwnSession>,
+    /// Hosts to request again, by the replica that holds them.
+    missing: BTreeMap<ReplicaId, BTreeSet<u32>>,
+    /// Hosts to request once the store has newer commits.
+    missing_later: BTreeMap<ReplicaId, BTreeSet<u32>>,
+    /// Agents held here that another replica claims to hold.
     disputed: BTreeSet<HostId>,
 }
 
@@ -39,63 +39,68 @@ pub(super) struct Peer {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Held {
+struct PeerSession {
     by: ReplicaId,
     session: u64,
     seq: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mine {
+pub(super) struct OwnSession {
     pub(super) session: u64,
-    /// Of the last block that others were told.
+    /// Of the last published block.
     pub(super) seq: u64,
 }
 
-/// What to do about a block.
+/// What to do with a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Apply,
-    /// The same, and the agent is no longer ours.
+    /// The same, and this replica no longer holds the agent.
     TakeOver,
-    /// It is gone.
+    /// The agent has disconnected.
     Gone,
-    /// Old, or not from whoever holds the agent.
+    /// Outdated, or not from the holder of the agent.
     Ignore,
-    /// Something before it was lost: ask.
+    /// An earlier block was lost: request the host.
     Gap,
-    /// The sender does not know that we hold it: tell everyone.
+    /// The sender does not know that this replica holds the agent: publish it.
     Ours,
 }
 
 impl Peers {
-    /// True when it was not known before.
-    pub(super) fn beat(&mut self, from: ReplicaId, beat: &Beat, now: Instant) -> bool {
-        let mut address = beat.address.clone();
+    /// True for a new replica.
+    pub(super) fn heartbeat(
+        &mut self,
+        from: ReplicaId,
+        heartbeat: &Heartbeat,
+        now: Instant,
+    ) -> bool {
+        let mut address = heartbeat.address.clone();
         sanitize_line(&mut address, MAX_HOSTNAME);
         let peer = Peer {
             heard: now,
-            n_agents: beat.n_agents,
-            is_draining: beat.is_draining,
-            leads: beat.leads,
+            n_agents: heartbeat.n_agents,
+            is_draining: heartbeat.is_draining,
+            leads: heartbeat.leads,
             address,
         };
         self.replicas.insert(from, peer).is_none()
     }
 
-    /// Whatever a replica says is a sign of life.
+    /// Any message is a sign of life.
     pub(super) fn heard(&mut self, from: ReplicaId, now: Instant) {
         if let Some(peer) = self.replicas.get_mut(&from) {
             peer.heard = now;
         }
     }
 
-    /// Whoever did not listen has not heard anybody.
+    /// Restarts the silence of all replicas, after this process was paused.
     pub(super) fn excuse_silence(&mut self, now: Instant) {
         self.replicas.values_mut().for_each(|peer| peer.heard = now);
     }
 
-    /// Forgets those that were silent for too long; the hosts that they held.
+    /// Forgets silent replicas; returns the hosts that they held.
     pub(super) fn forget_silent(&mut self, now: Instant) -> Vec<(ReplicaId, Vec<HostId>)> {
         let silent = self.replicas.iter();
         let silent = silent.filter(|(_, peer)| now.duration_since(peer.heard) >= SILENCE);
@@ -103,11 +108,11 @@ impl Peers {
         silent.into_iter().map(|id| (id, self.forget(id))).collect()
     }
 
-    /// It is no more; the hosts that it held.
+    /// Forgets a replica; returns the hosts that it held.
     pub(super) fn forget(&mut self, replica: ReplicaId) -> Vec<HostId> {
         self.replicas.remove(&replica);
-        self.wanted.remove(&replica);
-        self.wanted_later.remove(&replica);
+        self.missing.remove(&replica);
+        self.missing_later.remove(&replica);
         let held = self.held.extract_if(|_, held| held.by == replica);
         held.map(|(host, _)| host).collect()
     }
@@ -120,47 +125,44 @@ impl Peers {
         self.held.get(&host).map(|held| held.by)
     }
 
-    /// An agent has connected here; the number of its connection is raised if need be, as the last one counts.
-    pub(super) fn attach(&mut self, host: HostId, session: u64) -> Mine {
+    /// An agent has connected here. Its session number is raised above earlier ones: the last connection counts.
+    pub(super) fn attach(&mut self, host: HostId, session: u64) -> OwnSession {
         let before = self.held.remove(&host).map(|held| held.session);
-        let before = before.max(self.mine.get(&host).map(|mine| mine.session));
+        let before = before.max(self.own.get(&host).map(|own| own.session));
         let session = session.max(before.map_or(0, |before| before + 1));
-        let mine = Mine { session, seq: 0 };
-        self.mine.insert(host, mine);
-        mine
+        let own = OwnSession { session, seq: 0 };
+        self.own.insert(host, own);
+        own
     }
 
-    /// The agent has left; None when it is held elsewhere by now.
-    pub(super) fn detach(&mut self, host: HostId, session: u64) -> Option<Mine> {
-        let mine = self.mine.get(&host).copied();
-        let mine = mine.filter(|mine| mine.session == session)?;
-        self.mine.remove(&host);
-        Some(mine)
+    /// An agent has disconnected; None when another replica holds it by now.
+    pub(super) fn detach(&mut self, host: HostId, session: u64) -> Option<OwnSession> {
+        let own = self.own.get(&host).copied();
+        let own = own.filter(|own| own.session == session)?;
+        self.own.remove(&host);
+        Some(own)
     }
 
-    pub(super) fn all_mine(&self) -> Vec<(HostId, Mine)> {
-        self.mine
-            .iter()
-            .map(|(host, mine)| (*host, *mine))
-            .collect()
+    pub(super) fn own_sessions(&self) -> Vec<(HostId, OwnSession)> {
+        self.own.iter().map(|(host, own)| (*host, *own)).collect()
     }
 
-    /// The number of the last block about an agent that this replica holds.
-    pub(super) fn last_seq(&self, host: HostId) -> Option<Mine> {
-        self.mine.get(&host).copied()
+    /// The session, with the sequence number of the last block.
+    pub(super) fn last_seq(&self, host: HostId) -> Option<OwnSession> {
+        self.own.get(&host).copied()
     }
 
-    /// The number of the next block about an agent that this replica holds.
-    pub(super) fn next_seq(&mut self, host: HostId) -> Option<Mine> {
-        let mine = self.mine.get_mut(&host)?;
-        mine.seq += 1;
-        Some(*mine)
+    /// The session, with the sequence number for the next block.
+    pub(super) fn next_seq(&mut self, host: HostId) -> Option<OwnSession> {
+        let own = self.own.get_mut(&host)?;
+        own.seq += 1;
+        Some(*own)
     }
 
-    pub(super) fn judge(&mut self, from: ReplicaId, block: &Block) -> Verdict {
+    pub(super) fn judge(&mut self, from: ReplicaId, block: &HostBlock) -> Verdict {
         let host = HostId(block.host);
-        if let Some(mine) = self.mine.get(&host) {
-            if block.session <= mine.session || !block.up {
+        if let Some(own) = self.own.get(&host) {
+            if block.session <= own.session || !block.up {
                 let is_news = block.up && block.full;
                 return if is_news {
                     Verdict::Ours
@@ -171,7 +173,7 @@ impl Peers {
             if !block.full {
                 return Verdict::Gap;
             }
-            self.mine.remove(&host);
+            self.own.remove(&host);
             self.hold(from, block);
             return Verdict::TakeOver;
         }
@@ -186,7 +188,7 @@ impl Peers {
             };
         };
         let is_same = (held.by, held.session) == (from, block.session);
-        // Of its own connections a replica knows best which is the newest; an agent's clock may have been set back.
+        // A replica knows the order of its own sessions; session numbers come from the agent's clock, which may be set back.
         let is_newer = held.by == from && !is_same || block.session > held.session;
         match (block.up, block.full) {
             (false, _) if is_same => {
@@ -209,8 +211,8 @@ impl Peers {
         }
     }
 
-    fn hold(&mut self, by: ReplicaId, block: &Block) {
-        let held = Held {
+    fn hold(&mut self, by: ReplicaId, block: &HostBlock) {
+        let held = PeerSession {
             by,
             session: block.session,
             seq: block.seq,
@@ -218,14 +220,14 @@ impl Peers {
         self.held.insert(HostId(block.host), held);
     }
 
-    /// Which hosts of a digest have to be asked for.
-    pub(super) fn missing(&self, from: ReplicaId, entries: &[DigestEntry]) -> Vec<u32> {
+    /// The hosts of a digest that have to be requested.
+    pub(super) fn outdated(&self, from: ReplicaId, entries: &[DigestEntry]) -> Vec<u32> {
         let is_known = |entry: &&DigestEntry| {
             let host = HostId(entry.host);
             let is_newer_here = self
-                .mine
+                .own
                 .get(&host)
-                .is_some_and(|mine| mine.session >= entry.session);
+                .is_some_and(|own| own.session >= entry.session);
             let is_held = self
                 .held
                 .get(&host)
@@ -239,26 +241,30 @@ impl Peers {
         missing.map(|entry| entry.host).collect()
     }
 
-    /// Something about these hosts was missed.
-    pub(super) fn want(&mut self, from: ReplicaId, hosts: impl IntoIterator<Item = u32>) {
+    /// Requests hosts with the next message.
+    pub(super) fn add_missing(&mut self, from: ReplicaId, hosts: impl IntoIterator<Item = u32>) {
         let mut hosts = hosts.into_iter().peekable();
         if hosts.peek().is_some() {
-            self.wanted.entry(from).or_default().extend(hosts);
+            self.missing.entry(from).or_default().extend(hosts);
         }
     }
 
-    /// The same, but it can only be understood with what the store has: not to be asked for while that is away.
-    pub(super) fn want_later(&mut self, from: ReplicaId, hosts: impl IntoIterator<Item = u32>) {
+    /// Requests hosts once the store is reachable: their blocks refer to commits that are not here yet.
+    pub(super) fn add_missing_later(
+        &mut self,
+        from: ReplicaId,
+        hosts: impl IntoIterator<Item = u32>,
+    ) {
         let mut hosts = hosts.into_iter().peekable();
         if hosts.peek().is_some() {
-            self.wanted_later.entry(from).or_default().extend(hosts);
+            self.missing_later.entry(from).or_default().extend(hosts);
         }
     }
 
-    /// The store is there: what had to wait for it is asked for.
-    pub(super) fn want_now(&mut self) {
-        for (replica, hosts) in std::mem::take(&mut self.wanted_later) {
-            self.want(replica, hosts);
+    /// The store is reachable: requests what waited for it.
+    pub(super) fn retry_missing(&mut self) {
+        for (replica, hosts) in std::mem::take(&mut self.missing_later) {
+            self.add_missing(replica, hosts);
         }
     }
 
@@ -270,14 +276,14 @@ impl Peers {
         std::mem::take(&mut self.disputed).into_iter().collect()
     }
 
-    pub(super) fn wants_of(&self, replica: ReplicaId) -> bool {
-        self.wanted.contains_key(&replica) || self.wanted_later.contains_key(&replica)
+    pub(super) fn is_missing_any(&self, replica: ReplicaId) -> bool {
+        self.missing.contains_key(&replica) || self.missing_later.contains_key(&replica)
     }
 
-    /// The next hosts to ask each replica for.
-    pub(super) fn take_wanted(&mut self, at_a_time: usize) -> Vec<(ReplicaId, Vec<u32>)> {
+    /// The next hosts to request from each replica.
+    pub(super) fn take_missing(&mut self, at_a_time: usize) -> Vec<(ReplicaId, Vec<u32>)> {
         let mut asked = Vec::new();
-        self.wanted.retain(|replica, hosts| {
+        self.missing.retain(|replica, hosts| {
             let mut now = std::mem::take(hosts);
             if let Some(first_later) = now.iter().nth(at_a_time).copied() {
                 *hosts = now.split_off(&first_later);
@@ -288,8 +294,8 @@ impl Peers {
         asked
     }
 
-    /// Hosts in a range that a replica was thought to hold, and does not: they are forgotten.
-    pub(super) fn forget_others(
+    /// Drops the hosts in a range that a digest no longer lists; returns them.
+    pub(super) fn drop_unlisted(
         &mut self,
         from: ReplicaId,
         range: std::ops::Range<u32>,
@@ -303,7 +309,7 @@ impl Peers {
         gone.map(|(host, _)| host).collect()
     }
 
-    /// Whether what a replica says about a connection of a host counts.
+    /// Whether a replica holds this session of a host.
     pub(super) fn is_holder(&self, from: ReplicaId, host: u32, session: u64) -> bool {
         let held = self.held.get(&HostId(host));
         held.is_some_and(|held| (held.by, held.session) == (from, session))

@@ -1,7 +1,7 @@
 //! Live questions to agents that other replicas hold.
 //!
-//! The replica that holds the agent keeps the answer open, and hands out what has come each time it is asked. So a reader
-//! that is slow slows the agent, as it does here, and one that is gone is noticed by its silence.
+//! The replica that holds the agent keeps the answer open, and returns the chunks that have arrived with each request. So a slow
+//! reader slows the agent, and an answer whose reader is gone expires.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,35 +19,36 @@ use tokio::time::{Instant, timeout};
 use wire::Ask;
 use wire::ask::Question;
 
-use crate::question::{Live, Piece};
-use crate::{Control, ControlError, secrets, stopped};
+use super::Replicas;
+use crate::sessions::{AnswerChunk, LocalAnswer};
+use crate::{ControlError, secrets, stopped};
 
-/// How long an answer is waited for before the asker is told that there is nothing yet.
+/// How long a request waits for the first chunk before its reply is empty.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// How many pieces go into one reply: each is at most 64 KiB.
-const PIECES_AT_A_TIME: usize = 6;
-/// An answer that nobody asked on about is not kept for longer.
-const KEPT_FOR: Duration = Duration::from_secs(20);
+/// How many chunks go into one reply: each is at most 64 KiB.
+const CHUNKS_PER_REPLY: usize = 6;
+/// An answer without further requests expires after this time.
+const EXPIRES_AFTER: Duration = Duration::from_secs(20);
 /// How many answers are open for other replicas.
 const MAX_STREAMS: usize = 4096;
-/// How many requests are worked on at a time.
+/// How many requests are handled at a time.
 const AT_A_TIME: usize = 512;
 /// How much of a long question goes into one message.
 const PART_BYTES: usize = MAX_PAYLOAD / 2;
-/// How much of long questions is kept for all askers together.
+/// How many bytes of incomplete questions are kept in total.
 const MAX_PARTS_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Clone, PartialEq, prost::Message)]
-struct Routed {
-    #[prost(oneof = "What", tags = "1, 2, 3, 4")]
-    what: Option<What>,
+struct RouteMessage {
+    #[prost(oneof = "RouteRequest", tags = "1, 2, 3, 4")]
+    request: Option<RouteRequest>,
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
-enum What {
+enum RouteRequest {
     /// A part of a question that is too long for one message.
     #[prost(message, tag = "1")]
-    Part(Part),
+    QuestionPart(QuestionPart),
     #[prost(message, tag = "2")]
     Open(Open),
     /// More of an answer.
@@ -58,7 +59,7 @@ enum What {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-struct Part {
+struct QuestionPart {
     #[prost(uint64, tag = "1")]
     key: u64,
     #[prost(bytes = "vec", tag = "2")]
@@ -69,7 +70,7 @@ struct Part {
 struct Open {
     #[prost(uint32, tag = "1")]
     host: u32,
-    /// Of the parts that came before; 0 when there were none.
+    /// Of the parts before; 0 without any.
     #[prost(uint64, tag = "2")]
     key: u64,
     /// The end of the question, or all of it.
@@ -78,12 +79,12 @@ struct Open {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-struct Reply {
+struct RouteReply {
     #[prost(uint64, tag = "1")]
     stream: u64,
     #[prost(bytes = "vec", repeated, tag = "2")]
     chunks: Vec<Vec<u8>>,
-    #[prost(enumeration = "End", tag = "3")]
+    #[prost(enumeration = "AnswerEnd", tag = "3")]
     end: i32,
     #[prost(string, tag = "4")]
     reason: String,
@@ -91,7 +92,7 @@ struct Reply {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
-enum End {
+enum AnswerEnd {
     /// There may be more.
     NotYet = 0,
     Last = 1,
@@ -103,40 +104,40 @@ enum End {
 /// Answers that are open for other replicas.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    table: Mutex<Table>,
+    table: Mutex<RouteTable>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    streams: HashMap<u64, Stream>,
+struct RouteTable {
+    streams: HashMap<u64, OpenAnswer>,
     parts: HashMap<u64, (Instant, Vec<u8>)>,
 }
 
 #[derive(Debug, Clone)]
-struct Stream {
-    live: Arc<tokio::sync::Mutex<Live>>,
-    used: Instant,
+struct OpenAnswer {
+    local: Arc<tokio::sync::Mutex<LocalAnswer>>,
+    used_at: Instant,
 }
 
 impl Routes {
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, RouteTable> {
         self.table.lock()
     }
 }
 
-/// Serves the other replicas until told to stop.
-pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
-    if control.is_alone() {
+/// Serves the other replicas until the stop signal.
+pub(crate) async fn run(replicas: Arc<Replicas>, mut stop: watch::Receiver<bool>) {
+    if replicas.core.is_alone {
         return;
     }
-    let mut requests = control.0.bus.requests();
+    let mut requests = replicas.core.bus.requests();
     let turns = Arc::new(Semaphore::new(AT_A_TIME));
-    let mut sweep = tokio::time::interval(KEPT_FOR / 4);
+    let mut sweep = tokio::time::interval(EXPIRES_AFTER / 4);
     loop {
         let request = tokio::select! {
             request = requests.recv() => request,
             _ = sweep.tick() => {
-                control.0.routes.table().sweep(Instant::now());
+                replicas.routes.table().sweep(Instant::now());
                 continue;
             }
             () = stopped(&mut stop) => return,
@@ -145,24 +146,24 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
         let Ok(turn) = turns.clone().acquire_owned().await else {
             return;
         };
-        let control = control.clone();
+        let replicas = replicas.clone();
         tokio::spawn(async move {
-            control.serve_routed(request).await;
+            replicas.serve(request).await;
             drop(turn);
         });
     }
 }
 
-impl Table {
+impl RouteTable {
     fn sweep(&mut self, now: Instant) {
         self.streams
-            .retain(|_, stream| now.duration_since(stream.used) < KEPT_FOR);
+            .retain(|_, stream| now.duration_since(stream.used_at) < EXPIRES_AFTER);
         self.parts
-            .retain(|_, (began, _)| now.duration_since(*began) < KEPT_FOR);
+            .retain(|_, (began, _)| now.duration_since(*began) < EXPIRES_AFTER);
     }
 
     /// False when there is no room.
-    fn add_part(&mut self, part: Part, now: Instant) -> bool {
+    fn add_part(&mut self, part: QuestionPart, now: Instant) -> bool {
         let kept: usize = self.parts.values().map(|(_, bytes)| bytes.len()).sum();
         if kept + part.bytes.len() > MAX_PARTS_BYTES {
             return false;
@@ -173,35 +174,35 @@ impl Table {
     }
 }
 
-impl Control {
-    async fn serve_routed(&self, request: Request) {
-        let Ok(routed) = Routed::decode(&request.payload[..]) else {
+impl Replicas {
+    async fn serve(&self, request: Request) {
+        let Ok(routed) = RouteMessage::decode(&request.payload[..]) else {
             return;
         };
-        let reply = match routed.what {
-            Some(What::Part(part)) => {
-                let fits = self.0.routes.table().add_part(part, Instant::now());
+        let reply = match routed.request {
+            Some(RouteRequest::QuestionPart(part)) => {
+                let fits = self.routes.table().add_part(part, Instant::now());
                 match fits {
-                    true => Reply::default(),
-                    false => ended(End::TooMany, "too many long questions at once"),
+                    true => RouteReply::default(),
+                    false => ended(AnswerEnd::TooMany, "too many long questions at once"),
                 }
             }
-            Some(What::Open(open)) => self.open_routed(open).await,
-            Some(What::Next(stream)) => self.next_routed(stream).await,
-            Some(What::Close(stream)) => {
-                self.0.routes.table().streams.remove(&stream);
-                Reply::default()
+            Some(RouteRequest::Open(open)) => self.open_answer(open).await,
+            Some(RouteRequest::Next(stream)) => self.next_chunks(stream).await,
+            Some(RouteRequest::Close(stream)) => {
+                self.routes.table().streams.remove(&stream);
+                RouteReply::default()
             }
             None => return,
         };
-        // An asker that is gone asks for nothing more.
+        // The requesting replica may be gone.
         let _ = request.reply.send(reply.encode_to_vec());
     }
 
-    async fn open_routed(&self, open: Open) -> Reply {
+    async fn open_answer(&self, open: Open) -> RouteReply {
         let mut bytes = Vec::new();
         if open.key != 0 {
-            let parts = self.0.routes.table().parts.remove(&open.key);
+            let parts = self.routes.table().parts.remove(&open.key);
             bytes = parts.map(|(_, bytes)| bytes).unwrap_or_default();
         }
         bytes.extend(open.ask);
@@ -209,86 +210,86 @@ impl Control {
             .ok()
             .and_then(|ask| ask.question().ok());
         let Some(question) = question else {
-            return ended(End::Refused, "the question makes no sense");
+            return ended(AnswerEnd::Refused, "the question makes no sense");
         };
         let host = HostId(open.host);
-        let Some(address) = self.fleet().host(host).map(|view| view.host) else {
-            return ended(End::Disconnected, "");
+        let Some(address) = self.core.fleet().host(host).map(|view| view.host) else {
+            return ended(AnswerEnd::Disconnected, "");
         };
-        let live = match self.open_here(host, address, question) {
-            Ok(live) => live,
-            Err(ControlError::Busy(reason)) => return ended(End::TooMany, &reason),
-            Err(_) => return ended(End::Disconnected, ""),
+        let local = match self.core.outboxes.ask(host, address, question) {
+            Ok(local) => local,
+            Err(ControlError::Busy(reason)) => return ended(AnswerEnd::TooMany, &reason),
+            Err(_) => return ended(AnswerEnd::Disconnected, ""),
         };
         let stream = secrets::random_u64();
         {
-            let mut table = self.0.routes.table();
+            let mut table = self.routes.table();
             if table.streams.len() >= MAX_STREAMS {
                 return ended(
-                    End::TooMany,
+                    AnswerEnd::TooMany,
                     "too many questions of other replicas are open",
                 );
             }
-            let live = Arc::new(tokio::sync::Mutex::new(live));
-            let used = Instant::now();
-            table.streams.insert(stream, Stream { live, used });
+            let local = Arc::new(tokio::sync::Mutex::new(local));
+            let used_at = Instant::now();
+            table.streams.insert(stream, OpenAnswer { local, used_at });
         }
-        self.next_routed(stream).await
+        self.next_chunks(stream).await
     }
 
-    async fn next_routed(&self, stream: u64) -> Reply {
-        let live = {
-            let mut table = self.0.routes.table();
+    async fn next_chunks(&self, stream: u64) -> RouteReply {
+        let local = {
+            let mut table = self.routes.table();
             let Some(open) = table.streams.get_mut(&stream) else {
-                return ended(End::Disconnected, "");
+                return ended(AnswerEnd::Disconnected, "");
             };
-            open.used = Instant::now();
-            open.live.clone()
+            open.used_at = Instant::now();
+            open.local.clone()
         };
-        let mut reply = Reply {
+        let mut reply = RouteReply {
             stream,
-            ..Reply::default()
+            ..RouteReply::default()
         };
-        let mut live = live.lock().await;
-        let mut piece = match timeout(ANSWER_WITHIN, live.next()).await {
-            Ok(Some(piece)) => Some(piece),
+        let mut local = local.lock().await;
+        let mut chunk = match timeout(ANSWER_WITHIN, local.next()).await {
+            Ok(Some(chunk)) => Some(chunk),
             Ok(None) => {
-                reply.set_end(End::Disconnected);
+                reply.set_end(AnswerEnd::Disconnected);
                 None
             }
             Err(_) => None,
         };
-        while let Some(next) = piece.take() {
+        while let Some(next) = chunk.take() {
             match next {
-                Piece::Chunk(bytes) => reply.chunks.push(bytes),
-                Piece::Last(bytes) => {
+                AnswerChunk::Chunk(bytes) => reply.chunks.push(bytes),
+                AnswerChunk::Last(bytes) => {
                     reply.chunks.push(bytes);
-                    reply.set_end(End::Last);
+                    reply.set_end(AnswerEnd::Last);
                 }
-                Piece::Refused(reason) => {
+                AnswerChunk::Refused(reason) => {
                     reply.reason = reason;
-                    reply.set_end(End::Refused);
+                    reply.set_end(AnswerEnd::Refused);
                 }
             }
-            if reply.end() == End::NotYet && reply.chunks.len() < PIECES_AT_A_TIME {
-                piece = live.ready();
+            if reply.end() == AnswerEnd::NotYet && reply.chunks.len() < CHUNKS_PER_REPLY {
+                chunk = local.try_next();
             }
         }
-        if reply.end() != End::NotYet {
-            self.0.routes.table().streams.remove(&stream);
+        if reply.end() != AnswerEnd::NotYet {
+            self.routes.table().streams.remove(&stream);
         }
         reply
     }
 
-    /// Asks the replica that holds an agent to ask it.
-    pub(crate) async fn open_elsewhere(
+    /// Asks the agent through the replica that holds it.
+    pub(crate) async fn ask_peer(
         &self,
         replica: ReplicaId,
         id: HostId,
         host: Host,
         question: Question,
-    ) -> Result<Elsewhere, ControlError> {
-        let bus = self.0.bus.clone();
+    ) -> Result<RemoteAnswer, ControlError> {
+        let bus = self.core.bus.clone();
         let ask = Ask::new(0, &question).encode_to_vec();
         let mut parts: VecDeque<&[u8]> = ask.chunks(PART_BYTES).collect();
         let last = parts.pop_back().unwrap_or_default();
@@ -297,12 +298,12 @@ impl Control {
             false => secrets::random_u64().max(1),
         };
         for part in parts {
-            let part = Part {
+            let part = QuestionPart {
                 key,
                 bytes: part.to_vec(),
             };
-            let reply = request(&bus, replica, host, What::Part(part)).await?;
-            if reply.end() == End::TooMany {
+            let reply = request(&bus, replica, host, RouteRequest::QuestionPart(part)).await?;
+            if reply.end() == AnswerEnd::TooMany {
                 return Err(ControlError::Busy(reply.reason));
             }
         }
@@ -311,27 +312,27 @@ impl Control {
             key,
             ask: last.to_vec(),
         };
-        let reply = request(&bus, replica, host, What::Open(open)).await?;
-        if reply.end() == End::TooMany {
+        let reply = request(&bus, replica, host, RouteRequest::Open(open)).await?;
+        if reply.end() == AnswerEnd::TooMany {
             return Err(ControlError::Busy(reply.reason));
         }
-        let mut elsewhere = Elsewhere {
+        let mut answer = RemoteAnswer {
             bus,
             replica,
             host,
             stream: reply.stream,
-            pieces: VecDeque::new(),
-            is_over: false,
+            chunks: VecDeque::new(),
+            has_ended: false,
         };
-        elsewhere.take(reply);
-        Ok(elsewhere)
+        answer.take(reply);
+        Ok(answer)
     }
 }
 
-fn ended(end: End, reason: &str) -> Reply {
-    let mut reply = Reply {
+fn ended(end: AnswerEnd, reason: &str) -> RouteReply {
+    let mut reply = RouteReply {
         reason: reason.to_owned(),
-        ..Reply::default()
+        ..RouteReply::default()
     };
     reply.set_end(end);
     reply
@@ -341,9 +342,12 @@ async fn request(
     bus: &Bus,
     replica: ReplicaId,
     host: Host,
-    what: What,
-) -> Result<Reply, ControlError> {
-    let payload = Routed { what: Some(what) }.encode_to_vec();
+    request: RouteRequest,
+) -> Result<RouteReply, ControlError> {
+    let payload = RouteMessage {
+        request: Some(request),
+    }
+    .encode_to_vec();
     let away = |why: String| {
         ControlError::Away(format!(
             "the agent of host {host} is at another replica: {why}"
@@ -351,64 +355,64 @@ async fn request(
     };
     let answer = bus.request(replica, payload).await;
     let answer = answer.map_err(|error| away(error.to_string()))?;
-    Reply::decode(&answer[..]).map_err(|error| away(error.to_string()))
+    RouteReply::decode(&answer[..]).map_err(|error| away(error.to_string()))
 }
 
-/// An answer that comes through another replica. Dropping it closes it there.
+/// An answer through another replica. Dropping it closes it there.
 #[derive(Debug)]
-pub(crate) struct Elsewhere {
+pub(crate) struct RemoteAnswer {
     bus: Bus,
     replica: ReplicaId,
     host: Host,
     stream: u64,
-    pieces: VecDeque<Piece>,
-    is_over: bool,
+    chunks: VecDeque<AnswerChunk>,
+    has_ended: bool,
 }
 
-impl Elsewhere {
-    fn take(&mut self, mut reply: Reply) {
+impl RemoteAnswer {
+    fn take(&mut self, mut reply: RouteReply) {
         let end = reply.end();
         sanitize_lines(&mut reply.reason, MAX_MESSAGE);
-        self.is_over = end != End::NotYet;
-        self.pieces
-            .extend(reply.chunks.into_iter().map(Piece::Chunk));
+        self.has_ended = end != AnswerEnd::NotYet;
+        self.chunks
+            .extend(reply.chunks.into_iter().map(AnswerChunk::Chunk));
         match end {
-            End::Last => self.pieces.push_back(Piece::Last(Vec::new())),
-            End::Refused => self.pieces.push_back(Piece::Refused(reply.reason)),
-            End::NotYet | End::Disconnected | End::TooMany => {}
+            AnswerEnd::Last => self.chunks.push_back(AnswerChunk::Last(Vec::new())),
+            AnswerEnd::Refused => self.chunks.push_back(AnswerChunk::Refused(reply.reason)),
+            AnswerEnd::NotYet | AnswerEnd::Disconnected | AnswerEnd::TooMany => {}
         }
     }
 
     /// None when the agent, or the replica, is gone.
-    pub(crate) async fn next(&mut self) -> Option<Piece> {
+    pub(crate) async fn next(&mut self) -> Option<AnswerChunk> {
         loop {
-            if let Some(piece) = self.pieces.pop_front() {
-                return Some(piece);
+            if let Some(chunk) = self.chunks.pop_front() {
+                return Some(chunk);
             }
-            if self.is_over {
+            if self.has_ended {
                 return None;
             }
-            let next = What::Next(self.stream);
+            let next = RouteRequest::Next(self.stream);
             match request(&self.bus, self.replica, self.host, next).await {
                 Ok(reply) => self.take(reply),
-                Err(_) => self.is_over = true,
+                Err(_) => self.has_ended = true,
             }
         }
     }
 }
 
-impl Drop for Elsewhere {
+impl Drop for RemoteAnswer {
     fn drop(&mut self) {
-        if self.is_over {
+        if self.has_ended {
             return;
         }
         let (bus, replica, stream) = (self.bus.clone(), self.replica, self.stream);
-        let payload = Routed {
-            what: Some(What::Close(stream)),
+        let payload = RouteMessage {
+            request: Some(RouteRequest::Close(stream)),
         }
         .encode_to_vec();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            // Unheard, it is closed there after a while.
+            // If the message is lost, the answer expires there.
             runtime.spawn(async move { bus.request(replica, payload).await });
         }
     }

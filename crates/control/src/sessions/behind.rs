@@ -1,39 +1,40 @@
-//! Agents that come while the store is away. Another replica may have told them more than is known here, so that a list from
-//! here would make them forget processes. They are told what they should hold once this replica knows.
+//! Agents that connect while the store is away. Another replica may have sent them newer specs, so a full list from here could
+//! make them forget processes. Specs and commands wait until this replica has caught up.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Changed, Session, Waiting};
+use super::Session;
+use super::outbox::{ChangedProcesses, Pending};
 
-/// How long to wait before the store is tried again.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// How often to check whether the store is back.
+const POLL_EVERY: Duration = Duration::from_millis(500);
 
 impl Session {
     pub(super) fn is_behind(&self) -> bool {
         self.outbox.is_behind.load(Ordering::SeqCst)
     }
 
-    /// Resolves when this replica knows whatever the agent may have been told elsewhere.
+    /// Resolves when this replica has reached the head of the store.
     pub(super) async fn catch_up(&self) {
-        while !self.control.has_reached_head().await {
-            tokio::time::sleep(LOOK_AGAIN).await;
+        while !self.sessions.replicas.has_reached_head().await {
+            tokio::time::sleep(POLL_EVERY).await;
         }
         self.outbox.is_behind.store(false, Ordering::SeqCst);
     }
 
-    /// Puts back what the agent should hold and do.
-    pub(super) fn keep_for_later(&self, waiting: &mut Waiting) {
-        let desired = std::mem::take(&mut waiting.desired);
-        let groups = std::mem::take(&mut waiting.groups);
-        let commands = std::mem::take(&mut waiting.commands);
-        let mut now = self.outbox.waiting();
+    /// Puts specs, groups and commands back into the outbox.
+    pub(super) fn keep_for_later(&self, pending: &mut Pending) {
+        let desired = std::mem::take(&mut pending.desired);
+        let groups = std::mem::take(&mut pending.groups);
+        let commands = std::mem::take(&mut pending.commands);
+        let mut now = self.outbox.pending();
         now.desired = match (desired, std::mem::take(&mut now.desired)) {
-            (Changed::All, _) | (_, Changed::All) => Changed::All,
-            (Changed::None, other) | (other, Changed::None) => other,
-            (Changed::Names(mut names), Changed::Names(newer)) => {
+            (ChangedProcesses::All, _) | (_, ChangedProcesses::All) => ChangedProcesses::All,
+            (ChangedProcesses::None, other) | (other, ChangedProcesses::None) => other,
+            (ChangedProcesses::Names(mut names), ChangedProcesses::Names(newer)) => {
                 names.extend(newer);
-                Changed::Names(names)
+                ChangedProcesses::Names(names)
             }
         };
         now.groups.extend(groups);

@@ -1,14 +1,14 @@
-//! What a template may name for one instance: new names, and those that older templates use.
+//! The variables of a template for one instance, under their new names and those of older templates.
 
 use fleet::view::ViewRow;
-use model::topology::{ProgramText, inst_id};
+use model::topology::ProgramText;
 use serde_json::{Map, Value, json};
 
 use crate::topology::{Variables, line};
 
-/// The variables of an instance. A name that is there already is not replaced by an attribute.
+/// The variables of an instance. Attributes do not replace them.
 pub(super) fn of(row: &ViewRow<'_>, local_inst_id: u32) -> Map<String, Value> {
-    let variables = variables(row, local_inst_id);
+    let variables = Variables::of(row, local_inst_id);
     let mut all = variables.all();
     let path = |of: ProgramText| {
         let text = line(of.field(), row.program.text(of), &variables);
@@ -71,16 +71,4 @@ pub(super) fn of(row: &ViewRow<'_>, local_inst_id: u32) -> Map<String, Value> {
         all.entry(name.clone()).or_insert_with(|| value.clone());
     }
     all
-}
-
-/// What the texts of a program may name.
-pub(super) fn variables<'a>(row: &'a ViewRow<'_>, local_inst_id: u32) -> Variables<'a> {
-    Variables {
-        inst_id: inst_id(row.process.ordinal, row.largest_proc_num, local_inst_id),
-        local_inst_id,
-        set_name: &row.set.name,
-        module_name: &row.module.name,
-        process_name: &row.program.bk_process_name,
-        func_name: &row.program.bk_func_name,
-    }
 }

@@ -1,4 +1,4 @@
-//! Making, changing, binding and deleting templates.
+//! Creates, changes, binds, deletes and lists templates.
 
 use std::sync::Arc;
 
@@ -10,11 +10,13 @@ use model::config_template::{
 };
 use model::topology::BusinessId;
 
-use crate::register::Draft;
+use super::Templates;
+use crate::ControlError;
+use crate::answers::user_or_app;
+use crate::draft::Draft;
 use crate::topology::no_such_business;
-use crate::{Control, ControlError};
 
-/// A template as somebody wants it.
+/// The fields of a new or changed template.
 #[derive(Debug, Clone)]
 pub struct NewTemplate {
     pub template_name: String,
@@ -26,7 +28,7 @@ pub struct NewTemplate {
     pub line_separator: LineSeparator,
 }
 
-/// A template with what is told of its versions.
+/// A template, with a summary of its versions.
 #[derive(Debug, Clone)]
 pub struct TemplateView {
     pub template: Arc<TemplateRow>,
@@ -35,39 +37,38 @@ pub struct TemplateView {
     pub n_versions: usize,
 }
 
-impl Control {
-    pub async fn create_template(
+impl Templates {
+    pub async fn create(
         &self,
         caller: &Caller,
         business: BusinessId,
         new: NewTemplate,
     ) -> Result<TemplateId, ControlError> {
-        self.put_template(caller, business, None, new).await
+        self.put(caller, business, None, new).await
     }
 
     /// Replaces the fields of a template; its versions and bindings stay.
-    pub async fn update_template(
+    pub async fn update(
         &self,
         caller: &Caller,
         business: BusinessId,
         id: TemplateId,
         new: NewTemplate,
     ) -> Result<(), ControlError> {
-        self.put_template(caller, business, Some(id), new)
-            .await
-            .map(drop)
+        self.put(caller, business, Some(id), new).await.map(drop)
     }
 
-    async fn put_template(
+    async fn put(
         &self,
         caller: &Caller,
         business: BusinessId,
         id: Option<TemplateId>,
         new: NewTemplate,
     ) -> Result<TemplateId, ControlError> {
-        self.check(caller, Permission::Operate, business)?;
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| {
+        self.access.check(caller, Permission::Operate, business)?;
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
             let view = world.fleet.view();
             if view.business(business).is_none() {
                 return Err(no_such_business(business));
@@ -88,7 +89,7 @@ impl Control {
                 line_separator: new.line_separator,
                 bindings: before.map_or_else(Vec::new, |before| before.bindings.clone()),
                 updated_at: at,
-                updated_by: who(&caller),
+                updated_by: user_or_app(&caller.user, &caller.app),
             };
             row.check()?;
             let same_name = view
@@ -111,17 +112,18 @@ impl Control {
         .await
     }
 
-    /// Says which processes, or processes of which process templates, a template makes files for.
-    pub async fn bind_template(
+    /// Binds a template to processes, or to all processes of a process template.
+    pub async fn bind(
         &self,
         caller: &Caller,
         business: BusinessId,
         id: TemplateId,
         bindings: Vec<Binding>,
     ) -> Result<(), ControlError> {
-        self.check(caller, Permission::Operate, business)?;
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| {
+        self.access.check(caller, Permission::Operate, business)?;
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
             let view = world.fleet.view();
             let before = find(view, business, id)?;
             for binding in &bindings {
@@ -133,7 +135,7 @@ impl Control {
             let row = TemplateRow {
                 bindings,
                 updated_at: at,
-                updated_by: who(&caller),
+                updated_by: user_or_app(&caller.user, &caller.app),
                 ..(**before).clone()
             };
             let object = format!("template {id} {}", row.template_name);
@@ -146,16 +148,17 @@ impl Control {
         .await
     }
 
-    /// Forgets a template with its versions. Files that it made stay on their hosts, and are no longer watched.
-    pub async fn delete_template(
+    /// Deletes a template with its versions. Its files stay on their hosts, and are no longer watched.
+    pub async fn delete(
         &self,
         caller: &Caller,
         business: BusinessId,
         id: TemplateId,
     ) -> Result<(), ControlError> {
-        self.check(caller, Permission::Operate, business)?;
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| {
+        self.access.check(caller, Permission::Operate, business)?;
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
             let view = world.fleet.view();
             let name = find(view, business, id)?.template_name.clone();
             let mut draft = Draft::new(world, at);
@@ -192,13 +195,13 @@ impl Control {
     }
 
     /// The templates of a business, by id.
-    pub fn templates(
+    pub fn list(
         &self,
         caller: &Caller,
         business: BusinessId,
     ) -> Result<Vec<TemplateView>, ControlError> {
-        self.check(caller, Permission::View, business)?;
-        let fleet = self.fleet();
+        self.access.check(caller, Permission::View, business)?;
+        let fleet = self.core.fleet();
         let view = fleet.view();
         if view.business(business).is_none() {
             return Err(no_such_business(business));
@@ -209,14 +212,39 @@ impl Control {
             .collect())
     }
 
-    pub fn template(
+    /// The templates whose name or file name contains `term`, the newest first: their number, and a page of them.
+    pub fn search(
+        &self,
+        caller: &Caller,
+        business: BusinessId,
+        term: &str,
+        start: usize,
+        limit: usize,
+    ) -> Result<(usize, Vec<TemplateView>), ControlError> {
+        self.access.check(caller, Permission::View, business)?;
+        let fleet = self.core.fleet();
+        let view = fleet.view();
+        let matches = |template: &&Arc<TemplateRow>| {
+            template.template_name.contains(term) || template.file_name.contains(term)
+        };
+        let mut found: Vec<&Arc<TemplateRow>> =
+            view.templates_of(business).filter(matches).collect();
+        found.reverse();
+        let page = found.iter().skip(start).take(limit);
+        Ok((
+            found.len(),
+            page.map(|template| shown(view, template)).collect(),
+        ))
+    }
+
+    pub fn get(
         &self,
         caller: &Caller,
         business: BusinessId,
         id: TemplateId,
     ) -> Result<TemplateView, ControlError> {
-        self.check(caller, Permission::View, business)?;
-        let fleet = self.fleet();
+        self.access.check(caller, Permission::View, business)?;
+        let fleet = self.core.fleet();
         let template = find(fleet.view(), business, id)?;
         Ok(shown(fleet.view(), template))
     }
@@ -243,14 +271,6 @@ pub(super) fn find(
     view.template(id)
         .filter(|template| template.business == business)
         .ok_or_else(|| ControlError::NotFound(format!("business {business} has no template {id}")))
-}
-
-/// Who changed something, for people who read it later.
-pub(super) fn who(caller: &Caller) -> String {
-    match caller.user.is_empty() {
-        true => caller.app.clone(),
-        false => caller.user.clone(),
-    }
 }
 
 fn check_binding(

@@ -1,4 +1,4 @@
-//! A template rendered for one instance, beside the loop: it may compute for as long as its deadline allows.
+//! Renders a template for one instance, on a blocking thread: it may compute until its time limit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use super::context;
 
 /// A variable or expression of the template is wrong.
 pub(crate) const BAD_TEMPLATE: Code = Code(4_101_004);
-/// It uses what templates may not.
+/// The template uses what is forbidden.
 pub(crate) const FORBIDDEN: Code = Code(4_101_007);
-/// Nobody activated a version.
+/// The template has no active version.
 pub(crate) const NO_ACTIVE_VERSION: Code = Code(4_101_009);
 
-/// Why there is no file.
+/// Why no file was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
@@ -45,20 +45,20 @@ impl From<TemplateError> for Failure {
     }
 }
 
-/// Everything that a rendering needs, taken from the fleet at one moment.
+/// The input of a rendering, copied from the fleet at one revision.
 #[derive(Debug)]
 pub(crate) struct Rendering {
     name: String,
     text: Arc<str>,
     variables: Map<String, Value>,
-    includes: Active,
+    includes: ActiveVersions,
 }
 
 /// The active versions of a business, by the name of their template.
 #[derive(Debug)]
-struct Active(BTreeMap<String, Arc<str>>);
+struct ActiveVersions(BTreeMap<String, Arc<str>>);
 
-impl Active {
+impl ActiveVersions {
     fn of(view: &View, business: BusinessId) -> Self {
         let active = view.templates_of(business).filter_map(|template| {
             let version = view.version_in(template.id, VersionState::Active)?;
@@ -68,7 +68,7 @@ impl Active {
     }
 }
 
-impl Includes for Active {
+impl Includes for ActiveVersions {
     fn text(&self, name: &str) -> Option<String> {
         self.0.get(name).map(|text| text.to_string())
     }
@@ -86,7 +86,7 @@ impl Rendering {
             name,
             text,
             variables: context::of(row, local_inst_id),
-            includes: Active::of(fleet.view(), row.business.id),
+            includes: ActiveVersions::of(fleet.view(), row.business.id),
         }
     }
 
@@ -105,7 +105,7 @@ impl Rendering {
         let mut context = Context::new();
         for (name, value) in self.variables {
             match value {
-                // What it holds is reached with a dot, as older templates do.
+                // Older templates access its fields with a dot.
                 Value::Object(_) => context.insert_object(name, value),
                 Value::Null
                 | Value::Bool(_)

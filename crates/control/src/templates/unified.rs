@@ -1,6 +1,6 @@
-//! The difference of two texts as people read it: lines with `-` and `+`, and a little around them.
+//! The unified diff of two texts.
 
-/// Lines around a change.
+/// Context lines around a change.
 const AROUND: usize = 3;
 /// Above this many lines on either side only the differing middle is compared as a whole.
 const MAX_COMPARED: usize = 2000;
@@ -12,7 +12,7 @@ enum Line<'a> {
     New(&'a str),
 }
 
-/// What turns `expected` into `actual`.
+/// The diff from `expected` to `actual`.
 pub(super) fn unified(path: &str, expected: &str, actual: &str) -> String {
     let before: Vec<&str> = expected.lines().collect();
     let after: Vec<&str> = actual.lines().collect();
@@ -81,7 +81,7 @@ fn common<'a>(
     one.zip(other).take_while(|(a, b)| a == b).count()
 }
 
-/// The longest common lines stay, the others go and come.
+/// Keeps a longest common subsequence of lines.
 fn middle<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<Line<'a>> {
     let replaced = || {
         let gone = before.iter().map(|line| Line::Gone(line));
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_line_is_shown_with_what_is_around_it() {
+    fn a_changed_line_has_context() {
         let expected = "a\nb\nc\nd\ne\nf\ng\n";
         let actual = "a\nb\nc\nD\ne\nf\ng\nh\n";
         assert_eq!(
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn far_changes_have_parts_of_their_own() {
+    fn distant_changes_are_separate_hunks() {
         let lines = |changed: &[usize]| -> String {
             (0..30)
                 .map(|n| match changed.contains(&n) {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_both_is_accounted_for() {
+    fn every_line_of_both_texts_appears() {
         let texts = ["", "a", "a\nb", "b\na\nb", "c\nc\na", "a\nb\nc\nd"];
         for before in texts {
             for after in texts {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_alone_are_told() {
+    fn different_line_ends_are_reported() {
         let text = unified("/x", "a\nb\n", "a\nb");
         assert!(
             text.ends_with("only line ends or the end of the file differ\n"),

@@ -1,4 +1,4 @@
-//! Versions: one draft that is written, one active that is generated from, and those of the past.
+//! Versions of a template: one draft, one active version, and past ones.
 
 use std::sync::Arc;
 
@@ -12,11 +12,13 @@ use model::topology::BusinessId;
 use model::{Invalid, UnixMillis};
 use template::Template;
 
-use super::edit::{find, who};
-use crate::{Control, ControlError};
+use super::Templates;
+use super::edit::find;
+use crate::ControlError;
+use crate::answers::user_or_app;
 
-impl Control {
-    /// Writes the draft of a template, which is made if there is none. A text that is no template is refused with its line.
+impl Templates {
+    /// Creates or replaces the draft of a template. An invalid template is refused with the line of the error.
     pub async fn save_draft(
         &self,
         caller: &Caller,
@@ -25,14 +27,15 @@ impl Control {
         description: String,
         content: String,
     ) -> Result<VersionId, ControlError> {
-        self.check(caller, Permission::Operate, business)?;
-        let name = find(self.fleet().view(), business, template)?
+        self.access.check(caller, Permission::Operate, business)?;
+        let name = find(self.core.fleet().view(), business, template)?
             .template_name
             .clone();
         check_content(&name, &content)?;
         let content: Arc<str> = content.into();
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| {
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
             let view = world.fleet.view();
             find(view, business, template)?;
             let draft = view.version_in(template, VersionState::Draft);
@@ -43,7 +46,7 @@ impl Control {
                 content: content.clone(),
                 state: VersionState::Draft,
                 updated_at: at,
-                updated_by: who(&caller),
+                updated_by: user_or_app(&caller.user, &caller.app),
             };
             let id = row.id;
             let object = format!("template {template} draft {id}");
@@ -52,16 +55,17 @@ impl Control {
         .await
     }
 
-    /// Makes a version the one that is generated from; the one before becomes past.
+    /// Activates a version; the previously active one becomes past.
     pub async fn activate_version(
         &self,
         caller: &Caller,
         business: BusinessId,
         version: VersionId,
     ) -> Result<(), ControlError> {
-        self.check(caller, Permission::Operate, business)?;
-        let (caller, at) = (caller.clone(), self.now());
-        self.commit(move |world| {
+        self.access.check(caller, Permission::Operate, business)?;
+        let (caller, at) = (caller.clone(), self.core.now());
+        let core = &self.core;
+        core.commit(move |world| {
             let view = world.fleet.view();
             let row = find_version(view, business, version)?;
             if row.state == VersionState::Active {
@@ -70,7 +74,7 @@ impl Control {
             let stamped = |row: &VersionRow, state| VersionRow {
                 state,
                 updated_at: at,
-                updated_by: who(&caller),
+                updated_by: user_or_app(&caller.user, &caller.app),
                 ..row.clone()
             };
             let before = view.version_in(row.template, VersionState::Active);
@@ -90,23 +94,23 @@ impl Control {
         business: BusinessId,
         version: VersionId,
     ) -> Result<VersionId, ControlError> {
-        self.check(caller, Permission::Operate, business)?;
-        let row = find_version(self.fleet().view(), business, version)?;
+        self.access.check(caller, Permission::Operate, business)?;
+        let row = find_version(self.core.fleet().view(), business, version)?;
         let description = format!("copy of version {version}");
         let content = row.content.to_string();
         self.save_draft(caller, business, row.template, description, content)
             .await
     }
 
-    /// Every version of a template, the newest first.
-    pub fn template_versions(
+    /// Every version of a template, newest first.
+    pub fn versions(
         &self,
         caller: &Caller,
         business: BusinessId,
         template: TemplateId,
     ) -> Result<Vec<Arc<VersionRow>>, ControlError> {
-        self.check(caller, Permission::Operate, business)?;
-        let fleet = self.fleet();
+        self.access.check(caller, Permission::Operate, business)?;
+        let fleet = self.core.fleet();
         find(fleet.view(), business, template)?;
         let mut versions: Vec<Arc<VersionRow>> =
             fleet.view().versions_of(template).cloned().collect();
@@ -115,7 +119,7 @@ impl Control {
     }
 }
 
-/// What is previewed of a template: its draft, else its active version.
+/// The name and content to preview: the draft, else the active version.
 pub(super) fn to_preview(
     view: &View,
     business: BusinessId,

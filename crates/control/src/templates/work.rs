@@ -1,4 +1,4 @@
-//! What a job does to the config files of one instance: generate, release, compare.
+//! The config file work of a job for one instance: generate, release, compare.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use model::spec::raw::MAX_CONFIG_FILES;
 use model::topology::BkProcessId;
 use model::{Code, Host};
 
-use super::context;
-use super::done::{ConfigDone, Made};
 use super::render::{BAD_TEMPLATE, Failure, NO_ACTIVE_VERSION, Rendering};
+use super::result::{ConfigResult, RenderedFile};
 use super::unified::unified;
+use crate::answers::user_or_app;
 use crate::topology::{Variables, instance, line};
-use crate::{Control, ControlError, secrets};
+use crate::{ControlError, Templates, secrets};
 
-/// A file that a template makes for an instance, before it is rendered.
+/// A file that a template makes for an instance, not yet rendered.
 #[derive(Debug)]
-struct Planned {
+struct PlannedFile {
     template: Arc<TemplateRow>,
     version: VersionId,
     path: String,
@@ -30,12 +30,12 @@ struct Planned {
     rendering: Rendering,
 }
 
-pub(crate) async fn work(control: Control, job: JobRow, task: JobTaskRow) -> ConfigDone {
-    let mut done = ConfigDone::default();
+pub(crate) async fn work(templates: Arc<Templates>, job: JobRow, task: JobTaskRow) -> ConfigResult {
+    let mut result = ConfigResult::default();
     let worked = match job.action {
-        JobAction::Generate => generate(&control, &job, &task, &mut done).await,
-        JobAction::Release => release(&control, &job, &task, &mut done).await,
-        JobAction::Diff => compare(&control, &job, &task, &mut done).await,
+        JobAction::Generate => generate(&templates, &job, &task, &mut result).await,
+        JobAction::Release => release(&templates, &job, &task, &mut result).await,
+        JobAction::Diff => compare(&templates, &job, &task, &mut result).await,
         JobAction::Start
         | JobAction::Stop
         | JobAction::Restart
@@ -44,122 +44,129 @@ pub(crate) async fn work(control: Control, job: JobRow, task: JobTaskRow) -> Con
         | JobAction::SetAuto
         | JobAction::UnsetAuto => Ok(()),
     };
-    done.failed = worked.err().map(|failure| (failure.code, failure.reason));
-    done
+    result.failed = worked.err().map(|failure| (failure.code, failure.reason));
+    result
 }
 
 async fn generate(
-    control: &Control,
+    templates: &Templates,
     job: &JobRow,
     task: &JobTaskRow,
-    done: &mut ConfigDone,
+    result: &mut ConfigResult,
 ) -> Result<(), Failure> {
-    for planned in plan(control, job, task)? {
-        let made = make(control, job, planned).await?;
-        done.say(&format!("{} {}", made.state.md5, made.state.path));
-        done.keep(task, made, false);
+    for planned in plan(templates, job, task)? {
+        let rendered = make(templates, job, planned).await?;
+        result.add_line(&format!("{} {}", rendered.state.md5, rendered.state.path));
+        result.add_file(task, rendered, false);
     }
     Ok(())
 }
 
 async fn release(
-    control: &Control,
+    templates: &Templates,
     job: &JobRow,
     task: &JobTaskRow,
-    done: &mut ConfigDone,
+    result: &mut ConfigResult,
 ) -> Result<(), Failure> {
-    let host = host_of(control, task)?;
+    let host = host_of(templates, task)?;
     let mut all = Vec::new();
-    let planned = plan(control, job, task)?;
-    check_number(control, task, &planned)?;
-    // All are rendered before the first is written: a template that fails leaves the host as it was.
+    let planned = plan(templates, job, task)?;
+    check_number(templates, task, &planned)?;
+    // All files are rendered before the first is written: a failing template leaves the host unchanged.
     for planned in planned {
-        all.push(make(control, job, planned).await?);
+        all.push(make(templates, job, planned).await?);
     }
-    for made in all {
+    for rendered in all {
         let wanted = DesiredFile {
-            path: made.state.path.clone(),
-            owner: made.template.owner.clone(),
-            group: made.template.group.clone(),
-            mode: made.template.filemode,
-            md5: made.state.md5.clone(),
+            path: rendered.state.path.clone(),
+            owner: rendered.template.owner.clone(),
+            group: rendered.template.group.clone(),
+            mode: rendered.template.filemode,
+            md5: rendered.state.md5.clone(),
             keep_backups: DEFAULT_BACKUPS,
         };
-        let bytes = made.body.as_bytes().to_vec();
-        let written = control.write_file(host, wanted, bytes).await;
-        let written = written.map_err(|error| of_host(error, &made.state.path))?;
+        let bytes = rendered.body.as_bytes().to_vec();
+        let written = templates.sessions.write_file(host, wanted, bytes).await;
+        let written = written.map_err(|error| of_host(error, &rendered.state.path))?;
         let what = match (&written.backup_path, written.unchanged) {
             (_, true) => "was so already".to_owned(),
             (Some(backup), false) => format!("written; what was there is {backup}"),
             (None, false) => "written".to_owned(),
         };
-        done.say(&format!("{} {}: {what}", written.md5, made.state.path));
-        done.keep(task, made, true);
+        result.add_line(&format!("{} {}: {what}", written.md5, rendered.state.path));
+        result.add_file(task, rendered, true);
     }
     Ok(())
 }
 
 async fn compare(
-    control: &Control,
+    templates: &Templates,
     job: &JobRow,
     task: &JobTaskRow,
-    done: &mut ConfigDone,
+    result: &mut ConfigResult,
 ) -> Result<(), Failure> {
-    let host = host_of(control, task)?;
+    let host = host_of(templates, task)?;
     let mut differing = Vec::new();
-    for planned in plan(control, job, task)? {
+    for planned in plan(templates, job, task)? {
         let known = planned
             .before
             .as_ref()
             .and_then(|file| file.released.as_ref().or(file.generated.as_ref()));
         let Some(known) = known else {
-            done.say(&format!("{}: neither generated nor released", planned.path));
+            result.add_line(&format!("{}: neither generated nor released", planned.path));
             differing.push(planned.path);
             continue;
         };
-        let expected = control
-            .0
+        let expected = templates
+            .core
             .store
             .content(known.content)
             .await
             .map_err(|error| unavailable(&error))?
             .unwrap_or_default();
-        let found = control.read_file(host, &known.path, MAX_BYTES as u64).await;
+        let found = templates
+            .sessions
+            .read_file(host, &known.path, MAX_BYTES as u64)
+            .await;
         match found.map_err(|error| of_host(error, &known.path))? {
             None => {
-                done.say(&format!("{}: is not there", known.path));
+                result.add_line(&format!("{}: is not there", known.path));
                 differing.push(known.path.clone());
             }
             Some(file) if file.content == expected.as_bytes() => {
-                done.say(&format!("{}: as released", known.path));
+                result.add_line(&format!("{}: as released", known.path));
             }
             Some(file) => {
-                done.say(&shown(known.path.clone(), expected, file.content).await);
+                result.add_line(&shown(known.path.clone(), expected, file.content).await);
                 differing.push(known.path.clone());
             }
         }
     }
     if !differing.is_empty() {
-        done.note = format!("differs: {}", differing.join(", "));
+        result.note = format!("differs: {}", differing.join(", "));
     }
     Ok(())
 }
 
-/// How a file differs, in words where its content is none.
+/// The diff of a file, or a remark if it is no text.
 async fn shown(path: String, expected: Arc<str>, actual: Vec<u8>) -> String {
     let size = actual.len();
     let text = String::from_utf8(actual).ok();
     let Some(actual) = text.filter(|text| !text.contains('\0')) else {
         return format!("{path}: differs, and is no text: {size} bytes");
     };
-    // Long lines that are alike take their time.
+    // Similar long texts take long to compare.
     let work = tokio::task::spawn_blocking(move || unified(&path, &expected, &actual));
     work.await.unwrap_or_else(|_| "differs".to_owned())
 }
 
-/// An agent watches so many files of one instance, and no more.
-fn check_number(control: &Control, task: &JobTaskRow, planned: &[Planned]) -> Result<(), Failure> {
-    let fleet = control.fleet();
+/// Checks the limit on watched files per instance.
+fn check_number(
+    templates: &Templates,
+    task: &JobTaskRow,
+    planned: &[PlannedFile],
+) -> Result<(), Failure> {
+    let fleet = templates.core.fleet();
     let known = fleet.view().config_files(task.process);
     let known = known.filter(|file| file.local_inst_id == task.local_inst_id);
     let known = known.filter_map(|file| file.released.as_ref());
@@ -177,18 +184,22 @@ fn check_number(control: &Control, task: &JobTaskRow, planned: &[Planned]) -> Re
     }
 }
 
-/// What the templates of an instance make, as the view is now.
-fn plan(control: &Control, job: &JobRow, task: &JobTaskRow) -> Result<Vec<Planned>, Failure> {
+/// The files that the templates of an instance make, by the current view.
+fn plan(
+    templates: &Templates,
+    job: &JobRow,
+    task: &JobTaskRow,
+) -> Result<Vec<PlannedFile>, Failure> {
     let gone = || Failure {
         code: Code::NOT_REGISTERED,
         reason: "the process is no longer in the topology".to_owned(),
     };
-    let fleet = control.fleet();
+    let fleet = templates.core.fleet();
     let row = fleet.view_row(task.process).ok_or_else(gone)?;
     let view = fleet.view();
     let wanted = &job.options.config_template_ids;
-    let variables = context::variables(&row, task.local_inst_id);
-    // Of all that are bound, wanted now or not: two of them must not make one file.
+    let variables = Variables::of(&row, task.local_inst_id);
+    // Of all bound templates, selected or not: no two of them may make the same file.
     let mut makers: BTreeMap<String, &TemplateRow> = BTreeMap::new();
     let mut planned = Vec::new();
     let bound = view.templates_for(task.process);
@@ -216,7 +227,7 @@ fn plan(control: &Control, job: &JobRow, task: &JobTaskRow) -> Result<Vec<Planne
                 ),
             });
         }
-        planned.push(Planned {
+        planned.push(PlannedFile {
             path,
             version: version.id,
             before: view
@@ -241,7 +252,7 @@ fn plan(control: &Control, job: &JobRow, task: &JobTaskRow) -> Result<Vec<Planne
     }
 }
 
-/// The whole path of the file on the host. What the names of an instance make of it must still be one.
+/// The absolute path of the file on the host, checked after its variables were replaced.
 fn path_of(template: &TemplateRow, variables: &Variables<'_>) -> Result<String, Failure> {
     let bad = |what: String| Failure {
         code: BAD_TEMPLATE,
@@ -258,32 +269,33 @@ fn path_of(template: &TemplateRow, variables: &Variables<'_>) -> Result<String, 
     Ok(format!("{}/{file}", folder.trim_end_matches('/')))
 }
 
-async fn make(control: &Control, job: &JobRow, planned: Planned) -> Result<Made, Failure> {
+async fn make(
+    templates: &Templates,
+    job: &JobRow,
+    planned: PlannedFile,
+) -> Result<RenderedFile, Failure> {
     let text = planned.rendering.run().await?;
     let text = planned.template.line_separator.apply(&text);
     let md5: String = Md5::digest(text.as_bytes())
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    Ok(Made {
+    Ok(RenderedFile {
         state: FileState {
             version: planned.version,
             content: ContentId(secrets::sha256(&text)),
             md5,
             path: planned.path,
-            at: control.now(),
-            by: match job.user.is_empty() {
-                true => job.app.clone(),
-                false => job.user.clone(),
-            },
+            at: templates.core.now(),
+            by: user_or_app(&job.user, &job.app),
         },
         template: planned.template,
         body: text.into(),
     })
 }
 
-fn host_of(control: &Control, task: &JobTaskRow) -> Result<Host, Failure> {
-    let fleet = control.fleet();
+fn host_of(templates: &Templates, task: &JobTaskRow) -> Result<Host, Failure> {
+    let fleet = templates.core.fleet();
     let row = fleet.view_row(task.process);
     let instance = row.and_then(|row| instance(&fleet, &row, task.local_inst_id));
     instance
@@ -327,7 +339,7 @@ fn unavailable(error: &store::StoreError) -> Failure {
     }
 }
 
-/// Whether a job of config files has anything to do for a process.
+/// Whether a config file job has templates for a process.
 pub(crate) fn has_templates(
     view: &fleet::view::View,
     job: &model::job::JobOptions,

@@ -1,47 +1,46 @@
-//! What a plan changes, in numbers and in lines for people.
+//! What a plan changes: counts, and lines to read.
 
 use model::topology::{Program, SourceFault, SourceRow};
 use serde::Serialize;
 
-/// How many lines are kept; the numbers count all.
+/// How many lines are kept; the counts include all.
 const MAX_LINES: usize = 1000;
-/// How many troubles are told; they are kept with the business.
+/// How many faults are kept with the business.
 const MAX_TROUBLES: usize = 1000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    pub sets: Tally,
-    pub modules: Tally,
-    pub hosts: Tally,
-    pub services: Tally,
-    pub processes: Tally,
+    pub sets: ChangeCounts,
+    pub modules: ChangeCounts,
+    pub hosts: ChangeCounts,
+    pub services: ChangeCounts,
+    pub processes: ChangeCounts,
     /// Registered processes.
-    pub instances: Tally,
-    /// Gone from the source, and still running: shown until they are stopped.
+    pub instances: ChangeCounts,
+    /// Processes that the source no longer has, and that still run: shown until they stop.
     pub vanished: u32,
     /// `+` new, `~` changed, `-` gone, `!` still running.
     pub lines: Vec<String>,
-    /// Lines that were too many.
+    /// The number of lines beyond the limit.
     pub more_lines: u32,
-    /// Rows that were left out, and why.
+    /// Skipped rows, and why.
     pub troubles: Vec<SourceFault>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
+pub struct ChangeCounts {
     pub new: u32,
     pub changed: u32,
     pub gone: u32,
 }
 
-impl Tally {
+impl ChangeCounts {
     pub fn is_empty(self) -> bool {
         self == Self::default()
     }
 }
 
 impl Difference {
-    /// Nothing differs.
     pub fn is_empty(&self) -> bool {
         [
             self.sets,
@@ -52,7 +51,7 @@ impl Difference {
             self.instances,
         ]
         .into_iter()
-        .all(Tally::is_empty)
+        .all(ChangeCounts::is_empty)
             && self.vanished == 0
     }
 
@@ -63,7 +62,7 @@ impl Difference {
         }
     }
 
-    /// The first ones, and how many more there are.
+    /// Keeps the first faults, and counts the rest.
     pub(super) fn bound_troubles(&mut self) {
         let n_more = self.troubles.len().saturating_sub(MAX_TROUBLES);
         if n_more > 0 {
@@ -77,7 +76,7 @@ impl Difference {
 
     /// One line for the audit trail.
     pub(super) fn summary(&self) -> String {
-        let part = |what: &str, tally: Tally| {
+        let part = |what: &str, tally: ChangeCounts| {
             (!tally.is_empty())
                 .then(|| format!("{what} +{} ~{} -{}", tally.new, tally.changed, tally.gone))
         };
@@ -93,7 +92,7 @@ impl Difference {
     }
 }
 
-/// Which fields differ, for a line.
+/// The changed fields, for a line.
 pub(super) fn changed(before: &Program, now: &Program) -> String {
     let (before, now) = (fields(before), fields(now));
     let names: Vec<&str> = before
@@ -135,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_very_many_troubles_the_first_are_told() {
+    fn faults_are_limited() {
         let trouble = |n: usize| SourceFault {
             row: SourceRow(n.to_string()),
             reason: "is wrong".to_owned(),

@@ -1,13 +1,13 @@
-//! Which registration an instance of the view should be: the planner, the jobs and whoever tidies up agree on it here.
+//! Which registration an instance of the view should have. Used by the planner, jobs and `retire`.
 
 use fleet::Fleet;
 use fleet::view::{Instance, ViewRow};
 use model::change::HostId;
-use model::topology::{MachineRow, business_of, escape_alias, inst_id, split_instance_name};
+use model::topology::{MachineRow, business_of, escape_alias, split_instance_name};
 
 use super::render::{self, Variables};
 
-/// The host of the fleet that a machine is: by its agent, where that is known, else by its address.
+/// The host of a machine: by its agent id, else by its address.
 pub(crate) fn host_of(fleet: &Fleet, machine: &MachineRow) -> Option<HostId> {
     let by_agent = machine.agent_id.as_ref();
     by_agent
@@ -15,7 +15,7 @@ pub(crate) fn host_of(fleet: &Fleet, machine: &MachineRow) -> Option<HostId> {
         .or_else(|| fleet.host_id(&machine.host))
 }
 
-/// Whether a registration is one that its process should have; else it is left over from what the process was before.
+/// Whether a registration is expected; else it is left over from an earlier name or host of its process.
 pub(crate) fn is_expected(fleet: &Fleet, process: &ViewRow<'_>, row: &fleet::Row<'_>) -> bool {
     let name = row.name();
     let Some((alias, local)) = split_instance_name(&name.name) else {
@@ -28,20 +28,9 @@ pub(crate) fn is_expected(fleet: &Fleet, process: &ViewRow<'_>, row: &fleet::Row
         && host_of(fleet, process.machine) == Some(row.host().id)
 }
 
-/// Why an instance of the view is not registered: its spec cannot be used, or another has its name.
+/// Why an instance of the view is not registered: its spec is invalid, or another process has its name.
 pub(crate) fn why_unregistered(process: &ViewRow<'_>, local_inst_id: u32) -> String {
-    let variables = Variables {
-        inst_id: inst_id(
-            process.process.ordinal,
-            process.largest_proc_num,
-            local_inst_id,
-        ),
-        local_inst_id,
-        set_name: &process.set.name,
-        module_name: &process.module.name,
-        process_name: &process.program.bk_process_name,
-        func_name: &process.program.bk_func_name,
-    };
+    let variables = Variables::of(process, local_inst_id);
     let why = match render::spec(process.program, &variables, Vec::new()) {
         Err(invalid) => invalid.to_string(),
         Ok(_) => "refresh the business to hear what is wrong with it".to_owned(),
@@ -49,7 +38,7 @@ pub(crate) fn why_unregistered(process: &ViewRow<'_>, local_inst_id: u32) -> Str
     format!("this instance of the process is not registered: {why}")
 }
 
-/// The instances that jobs act on: what should be there, or all that is left of a process that vanished.
+/// The instances that jobs act on: the expected ones, or all of a vanished process.
 pub(crate) fn instances<'a>(fleet: &Fleet, process: &ViewRow<'a>) -> Vec<Instance<'a>> {
     let mut all = process.instances();
     if !process.process.vanished {
@@ -58,7 +47,7 @@ pub(crate) fn instances<'a>(fleet: &Fleet, process: &ViewRow<'a>) -> Vec<Instanc
     all
 }
 
-/// One of them.
+/// One instance that jobs act on.
 pub(crate) fn instance<'a>(
     fleet: &Fleet,
     process: &ViewRow<'a>,

@@ -1,4 +1,4 @@
-//! The view of a business as the facts that would make it.
+//! Exports the view of a business as facts.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use model::topology::{
     SetFacts, SourceRow,
 };
 
-/// What vanished is left out: its source does not have it.
+/// Without vanished processes: the source does not have them.
 pub(super) fn of(fleet: &Fleet, business: BusinessId) -> Option<BusinessFacts> {
     let view = fleet.view();
     let row = view.business(business)?;

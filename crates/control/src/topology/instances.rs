@@ -1,4 +1,4 @@
-//! The registered processes that the view wants: one per instance, on the host of its service.
+//! Registers the instances of the view, on the hosts of their services.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use model::topology::{
 use model::{FullName, Invalid};
 
 use super::expected;
-use super::plan::{Planner, Wanted};
+use super::plan::{PlannedProcess, Planner};
 use super::render::{self, Variables};
 use super::watched::watched;
-use crate::register::{Content, Put};
+use crate::draft::{Content, Put};
 
-/// What many instances have in common.
+/// Caches what instances share.
 #[derive(Default)]
 struct Shared<'p> {
-    /// Of programs that every instance runs alike.
+    /// Of programs without variables, which are the same for every instance.
     contents: HashMap<ProgramId, Result<Content, Invalid>>,
     machines: HashMap<BkHostId, HostId>,
     /// By module and alias.
@@ -26,9 +26,9 @@ struct Shared<'p> {
 }
 
 impl Planner<'_> {
-    pub(super) fn instances(&mut self, wanted: &[Wanted<'_>]) {
+    pub(super) fn instances(&mut self, planned: &[PlannedProcess<'_>]) {
         let mut shared = Shared::default();
-        for process in wanted {
+        for process in planned {
             let key = (process.module, process.program.bk_process_name.as_str());
             let largest = shared.largest.entry(key).or_insert(1);
             *largest = (*largest).max(process.program.proc_num);
@@ -39,10 +39,10 @@ impl Planner<'_> {
             .iter()
             .map(|row| (row.id, row.clone()))
             .collect();
-        shared.names = self.names_of_modules(wanted);
+        shared.names = self.names_of_modules(planned);
         let mut placed: HashMap<model::topology::ServiceId, BkHostId> = HashMap::new();
         placed.extend(drafted.services.iter().map(|row| (row.id, row.machine)));
-        for process in wanted {
+        for process in planned {
             let service = process.row.service;
             let machine = placed.get(&service).copied();
             let machine = machine.or_else(|| self.view.service(service).map(|row| row.machine));
@@ -64,7 +64,10 @@ impl Planner<'_> {
             .unwrap_or_else(|| self.draft.host(machine.host))
     }
 
-    fn names_of_modules(&self, wanted: &[Wanted<'_>]) -> HashMap<ModuleId, (String, String)> {
+    fn names_of_modules(
+        &self,
+        planned: &[PlannedProcess<'_>],
+    ) -> HashMap<ModuleId, (String, String)> {
         let drafted = &self.draft.changes.topology;
         let modules: HashMap<ModuleId, (SetId, &str)> = drafted
             .modules
@@ -77,7 +80,7 @@ impl Planner<'_> {
             .map(|row| (row.id, &*row.name))
             .collect();
         let mut names = HashMap::new();
-        for process in wanted {
+        for process in planned {
             names.entry(process.module).or_insert_with(|| {
                 let module = modules.get(&process.module).copied().or_else(|| {
                     let row = self.view.module(process.module)?;
@@ -96,16 +99,21 @@ impl Planner<'_> {
         names
     }
 
-    fn instances_of(&mut self, process: &Wanted<'_>, host: HostId, shared: &mut Shared<'_>) {
+    fn instances_of(
+        &mut self,
+        process: &PlannedProcess<'_>,
+        host: HostId,
+        shared: &mut Shared<'_>,
+    ) {
         let alias = process.program.bk_process_name.as_str();
         for local in 1..=process.program.proc_num {
             let content = self.content(process, local, shared);
             let name = instance_name(self.business, alias, local);
             let done = content.and_then(|content| self.put(process.row.id, host, &name, &content));
             if let Err(invalid) = done {
-                self.trouble(process.source.to_string(), invalid.to_string());
-                self.in_trouble.insert(process.row.id);
-                // The others would say the same.
+                self.add_fault(process.source.to_string(), invalid.to_string());
+                self.faulty.insert(process.row.id);
+                // The other instances have the same fault.
                 return;
             }
         }
@@ -135,10 +143,10 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// What an instance is registered with.
+    /// The spec and labels of an instance.
     fn content(
         &self,
-        process: &Wanted<'_>,
+        process: &PlannedProcess<'_>,
         local_inst_id: u32,
         shared: &mut Shared<'_>,
     ) -> Result<Content, Invalid> {

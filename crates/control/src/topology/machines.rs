@@ -1,4 +1,4 @@
-//! Hosts: which of the facts is which machine of the view, also of those that businesses share.
+//! Matches the hosts of the facts with machines of the view. Businesses may share machines.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -30,29 +30,29 @@ impl Planner<'_> {
                 .or_else(|| drafted.get(&host).copied())
                 .or_else(known)
                 .unwrap_or_else(|| self.ids.machine());
-            // Of one that nothing runs on there is nothing to say.
+            // Faults of hosts without processes are not reported.
             let refusal = used
                 .contains(&index)
                 .then(|| self.refused_machine(id, host));
             if let Some(reason) = refusal.flatten() {
-                self.trouble(format!("host {host}"), reason);
+                self.add_fault(format!("host {host}"), reason);
                 places.machines.push(None);
                 continue;
             }
             drafted.entry(host).or_insert(id);
             let row = self.machine_row(id, facts);
-            self.wanted_machines.entry(id).or_insert(row);
+            self.planned_machines.entry(id).or_insert(row);
             places.machines.push(Some(id));
         }
     }
 
-    /// Why a number cannot be that of a host.
+    /// Why a host cannot have this id.
     fn refused_machine(&self, id: BkHostId, host: Host) -> Option<String> {
-        let twice = self.wanted_machines.get(&id);
+        let twice = self.planned_machines.get(&id);
         if let Some(other) = twice.filter(|other| other.host != host) {
             return Some(format!("host {id} is there twice, also as {}", other.host));
         }
-        // One of ours may change its address. One that only others have is another, which we numbered for them.
+        // A machine of this business may change its address. One that only other businesses use is a different machine.
         let before = self.view.machine(id).filter(|row| row.host != host)?;
         let there = self.view.processes_on(id)?;
         let ours = self.view.processes_of(self.business);
@@ -63,7 +63,7 @@ impl Planner<'_> {
         })
     }
 
-    /// What the facts say of a host. Where they know it by its address alone, they do not unsay what another business says.
+    /// The row of a host. Facts that only have its address do not overwrite what another business knows.
     fn machine_row(&self, id: BkHostId, facts: &HostFacts) -> MachineRow {
         let mut row = MachineRow {
             id,
@@ -98,20 +98,20 @@ impl Planner<'_> {
         })
     }
 
-    /// Drafts the machines that any of these services is on.
+    /// Drafts the machines of these services.
     pub(super) fn used_machines(&mut self, services: &[ServiceRow]) {
         let used: BTreeSet<BkHostId> = services.iter().map(|row| row.machine).collect();
         for id in used {
-            let Some(row) = self.wanted_machines.get(&id).cloned() else {
+            let Some(row) = self.planned_machines.get(&id).cloned() else {
                 continue;
             };
             let before = self.view.machine(id);
             if before != Some(&row) {
-                let word = self.difference.hosts.count(before.is_some());
+                let sign = self.difference.hosts.count(before.is_some());
                 let moved = before.filter(|before| before.host != row.host);
                 self.difference.line(|| match moved {
-                    Some(before) => format!("{word} host {}, which was {}", row.host, before.host),
-                    None => format!("{word} host {}", row.host),
+                    Some(before) => format!("{sign} host {}, which was {}", row.host, before.host),
+                    None => format!("{sign} host {}", row.host),
                 });
                 self.draft.changes.topology.machines.push(row);
             }
@@ -119,7 +119,7 @@ impl Planner<'_> {
     }
 }
 
-/// The hosts, by index, that any process is on.
+/// The indexes of hosts with processes.
 fn used_hosts(facts: &BusinessFacts) -> HashSet<usize> {
     let processes = facts.processes.iter();
     let right = processes.filter(|process| process.program.check().is_ok());

@@ -1,13 +1,13 @@
-//! Ordinals: the number of a host among those that run the same alias in the same module, from which `inst_id` comes.
+//! Ordinals number the hosts that run the same alias in the same module; `inst_id` derives from them.
 
 use std::collections::{HashMap, HashSet};
 
 use model::State;
 use model::topology::{BkHostId, BkProcessId, ModuleId};
 
-use super::plan::{Planner, Wanted};
+use super::plan::{PlannedProcess, Planner};
 
-/// What ordinals are counted within.
+/// Ordinals are unique within a module and alias.
 type Group = (ModuleId, String);
 
 /// The ordinals of one group.
@@ -19,14 +19,14 @@ struct Ordinals {
 }
 
 impl Ordinals {
-    /// A host that has one keeps it, unless another has the same.
+    /// Keeps the ordinal of a host, unless another host has it.
     fn keep(&mut self, host: BkHostId, ordinal: u32) {
         if !self.of.contains_key(&host) && self.taken.insert(ordinal) {
             self.of.insert(host, ordinal);
         }
     }
 
-    /// What it has, or the smallest that is free.
+    /// The host's ordinal, or the smallest free one.
     fn get(&mut self, host: BkHostId) -> u32 {
         if let Some(ordinal) = self.of.get(&host) {
             return *ordinal;
@@ -41,45 +41,45 @@ impl Ordinals {
 }
 
 impl Planner<'_> {
-    /// Hosts keep their ordinal within module and alias, whatever happens to the ids of services and processes there; new
-    /// ones take the smallest that is free.
-    pub(super) fn ordinals(&mut self, wanted: &mut [Wanted<'_>]) {
-        let places: Vec<Option<(Group, BkHostId)>> = wanted
+    /// Hosts keep their ordinal within module and alias, even if ids of services and processes change; new hosts get the
+    /// smallest free one.
+    pub(super) fn ordinals(&mut self, planned: &mut [PlannedProcess<'_>]) {
+        let places: Vec<Option<(Group, BkHostId)>> = planned
             .iter()
             .map(|process| self.place_of(process))
             .collect();
         let needed: HashSet<&(Group, BkHostId)> = places.iter().flatten().collect();
-        let ids: HashSet<BkProcessId> = wanted.iter().map(|process| process.row.id).collect();
+        let ids: HashSet<BkProcessId> = planned.iter().map(|process| process.row.id).collect();
         let mut groups: HashMap<Group, Ordinals> = HashMap::new();
         let existing = self.view.processes_of(self.business).into_iter().flatten();
         let (stay, go): (Vec<BkProcessId>, Vec<BkProcessId>) =
             existing.map(BkProcessId).partition(|id| ids.contains(id));
-        // Those that stay first: what goes must not push them aside.
+        // Processes that stay come first, so that they keep their ordinals.
         for id in stay.into_iter().chain(go) {
             let Some((place, ordinal)) = self.ordinal_of(id) else {
                 continue;
             };
-            // What vanished may still run, and has its numbers as long as it does.
+            // A vanished process keeps its ordinal while it runs.
             if needed.contains(&place) || (!ids.contains(&id) && self.runs(id)) {
                 let (group, host) = place;
                 groups.entry(group).or_default().keep(host, ordinal);
             }
         }
-        for (process, place) in wanted.iter_mut().zip(places) {
+        for (process, place) in planned.iter_mut().zip(places) {
             if let Some((group, host)) = place {
                 process.row.ordinal = groups.entry(group).or_default().get(host);
             }
         }
     }
 
-    /// Where the facts have a process.
-    fn place_of(&self, process: &Wanted<'_>) -> Option<(Group, BkHostId)> {
-        let service = self.wanted_services.get(&process.row.service)?;
+    /// The group and host of a process by the facts.
+    fn place_of(&self, process: &PlannedProcess<'_>) -> Option<(Group, BkHostId)> {
+        let service = self.planned_services.get(&process.row.service)?;
         let alias = process.program.bk_process_name.clone();
         Some(((process.module, alias), service.machine))
     }
 
-    /// Where the view has it, and its ordinal there.
+    /// The group, host and ordinal of a process in the view.
     fn ordinal_of(&self, id: BkProcessId) -> Option<((Group, BkHostId), u32)> {
         let row = self.view.process(id)?;
         let service = self.view.service(row.service)?;
@@ -87,7 +87,7 @@ impl Planner<'_> {
         Some((((service.module, alias), service.machine), row.ordinal))
     }
 
-    /// Whether any instance of a process does.
+    /// Whether any instance of a process runs.
     fn runs(&self, id: BkProcessId) -> bool {
         let fleet = self.draft.fleet;
         let mut rows = fleet.instances_of(id).filter_map(|id| fleet.row(id));

@@ -1,17 +1,17 @@
-//! Sets, modules, hosts and service instances: which of the facts is which of the view, and what is new.
+//! Matches the sets, modules and service instances of the facts with rows of the view, and drafts new ones.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 
 use fleet::view::View;
 use model::topology::{
-    BkHostId, BkProcessId, BusinessFacts, BusinessId, ModuleId, ModuleRow, ServiceId, ServiceRow,
-    SetId, SetRow, SourceFault, SourceRow,
+    BkHostId, BkProcessId, BusinessFacts, BusinessId, CloudRow, ModuleId, ModuleRow, ServiceId,
+    ServiceRow, SetId, SetRow, SourceFault, SourceRow,
 };
 
 use super::plan::Planner;
 
-/// What each row of the facts is in the view, by its index; None when it is wrong.
+/// The view's ids of the rows of the facts, by index; None for an invalid row.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     pub(super) sets: Vec<Option<SetId>>,
@@ -20,15 +20,15 @@ pub(super) struct Places {
     pub(super) services: Vec<Option<ServiceId>>,
 }
 
-/// The places of a business that are in the view, by name. Those that the facts number themselves are not looked for.
+/// The view's rows by name, without those whose ids the facts contain.
 #[derive(Debug)]
-struct Known<'a> {
+struct ViewIds<'a> {
     sets: HashMap<&'a str, SetId>,
     modules: HashMap<(SetId, &'a str), ModuleId>,
     services: HashMap<(ModuleId, BkHostId, std::sync::Arc<str>), ServiceId>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> ViewIds<'a> {
     fn of(view: &'a View, business: BusinessId, facts: &BusinessFacts) -> Self {
         let given: HashSet<u32> = facts.sets.iter().filter_map(|set| set.id).collect();
         let sets = view.sets_of(business);
@@ -56,7 +56,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Names of what its source does not number: each may be there once.
+/// Names of rows without ids: each must be unique.
 #[derive(Debug)]
 struct Names<T>(HashSet<T>);
 
@@ -73,66 +73,51 @@ impl<T: Eq + Hash> Names<T> {
 }
 
 impl Planner<'_> {
-    /// Resolves all places and drafts the rows that differ.
+    /// Matches all rows, and drafts those that differ.
     pub(super) fn places(&mut self, facts: &BusinessFacts) -> Places {
-        let known = Known::of(self.view, self.business, facts);
-        self.skip_given_ids(facts);
+        let existing = ViewIds::of(self.view, self.business, facts);
+        self.reserve_ids(facts);
         let mut places = Places::default();
-        self.sets(facts, &known, &mut places);
-        self.modules(facts, &known, &mut places);
+        self.sets(facts, &existing, &mut places);
+        self.modules(facts, &existing, &mut places);
         self.machines(facts, &mut places);
-        self.services(facts, &known, &mut places);
+        self.services(facts, &existing, &mut places);
         for (id, name) in &facts.clouds {
             if self.view.cloud_name(*id) != Some(name) {
-                self.draft
-                    .changes
-                    .topology
-                    .clouds
-                    .push(model::topology::CloudRow {
-                        id: *id,
-                        name: name.clone(),
-                    });
+                let (id, name) = (*id, name.clone());
+                let clouds = &mut self.draft.changes.topology.clouds;
+                clouds.push(CloudRow { id, name });
             }
         }
         places
     }
 
-    /// What the source numbers itself is not handed out.
-    fn skip_given_ids(&mut self, facts: &BusinessFacts) {
+    /// Keeps ids of the source from being assigned to other rows.
+    fn reserve_ids(&mut self, facts: &BusinessFacts) {
         let ids = &mut self.ids;
-        facts
-            .sets
-            .iter()
-            .filter_map(|set| set.id)
-            .for_each(|id| ids.skip_set(SetId(id)));
-        facts
-            .modules
-            .iter()
-            .filter_map(|row| row.id)
-            .for_each(|id| ids.skip_module(ModuleId(id)));
-        facts
-            .hosts
-            .iter()
-            .filter_map(|row| row.id)
-            .for_each(|id| ids.skip_machine(BkHostId(id)));
-        facts
-            .services
-            .iter()
-            .filter_map(|row| row.id)
-            .for_each(|id| ids.skip_service(ServiceId(id)));
-        facts
-            .processes
-            .iter()
-            .filter_map(|row| row.id)
-            .for_each(|id| ids.skip_process(BkProcessId(id)));
+        for id in facts.sets.iter().filter_map(|row| row.id) {
+            ids.skip_set(SetId(id));
+        }
+        for id in facts.modules.iter().filter_map(|row| row.id) {
+            ids.skip_module(ModuleId(id));
+        }
+        for id in facts.hosts.iter().filter_map(|row| row.id) {
+            ids.skip_machine(BkHostId(id));
+        }
+        for id in facts.services.iter().filter_map(|row| row.id) {
+            ids.skip_service(ServiceId(id));
+        }
+        for id in facts.processes.iter().filter_map(|row| row.id) {
+            ids.skip_process(BkProcessId(id));
+        }
     }
 
-    fn sets(&mut self, facts: &BusinessFacts, known: &Known<'_>, places: &mut Places) {
+    fn sets(&mut self, facts: &BusinessFacts, existing: &ViewIds<'_>, places: &mut Places) {
         let (mut taken, mut names) = (HashSet::new(), Names::default());
         for set in &facts.sets {
             let id = set.id.map(SetId);
             let id = id
-                .or_else(|| known.sets.get(set.name.as_str()).copied())
+                .or_else(|| existing.sets.get(set.name.as_str()).copied())
                 .unwrap_or_else(|| self.ids.set());
             let row = SetRow {
                 id,
@@ -145,26 +130,26 @@ impl Planner<'_> {
             let elsewhere = before.filter(|before| before.business != self.business);
             if let Some(before) = elsewhere {
                 let reason = format!("set {id} belongs to business {}", before.business);
-                self.trouble(format!("set {}", set.name), reason);
+                self.add_fault(format!("set {}", set.name), reason);
                 places.sets.push(None);
                 continue;
             }
             if !names.is_new(set.id, &set.name) || !taken.insert(id) {
                 let reason = format!("set {} is there twice", set.name);
-                self.trouble(format!("set {}", set.name), reason);
+                self.add_fault(format!("set {}", set.name), reason);
                 places.sets.push(None);
                 continue;
             }
             if before != Some(&row) {
-                let word = self.difference.sets.count(before.is_some());
-                self.difference.line(|| format!("{word} set {}", set.name));
+                let sign = self.difference.sets.count(before.is_some());
+                self.difference.line(|| format!("{sign} set {}", set.name));
                 self.draft.changes.topology.sets.push(row);
             }
             places.sets.push(Some(id));
         }
     }
 
-    fn modules(&mut self, facts: &BusinessFacts, known: &Known<'_>, places: &mut Places) {
+    fn modules(&mut self, facts: &BusinessFacts, existing: &ViewIds<'_>, places: &mut Places) {
         let (mut taken, mut names) = (HashSet::new(), Names::default());
         for module in &facts.modules {
             let Some(set) = places.sets[module.set] else {
@@ -173,7 +158,7 @@ impl Planner<'_> {
             };
             let id = module.id.map(ModuleId);
             let id = id
-                .or_else(|| known.modules.get(&(set, module.name.as_str())).copied())
+                .or_else(|| existing.modules.get(&(set, module.name.as_str())).copied())
                 .unwrap_or_else(|| self.ids.module());
             let row = ModuleRow {
                 id,
@@ -195,21 +180,21 @@ impl Planner<'_> {
                 }
             };
             if let Some(reason) = refusal {
-                self.trouble(format!("module {}", module.name), reason);
+                self.add_fault(format!("module {}", module.name), reason);
                 places.modules.push(None);
                 continue;
             }
             if before != Some(&row) {
-                let word = self.difference.modules.count(before.is_some());
+                let sign = self.difference.modules.count(before.is_some());
                 self.difference
-                    .line(|| format!("{word} module {}", module.name));
+                    .line(|| format!("{sign} module {}", module.name));
                 self.draft.changes.topology.modules.push(row);
             }
             places.modules.push(Some(id));
         }
     }
 
-    fn services(&mut self, facts: &BusinessFacts, known: &Known<'_>, places: &mut Places) {
+    fn services(&mut self, facts: &BusinessFacts, existing: &ViewIds<'_>, places: &mut Places) {
         let (mut taken, mut names) = (HashSet::new(), Names::default());
         for service in &facts.services {
             let place = places.modules[service.module].zip(places.machines[service.host]);
@@ -222,7 +207,7 @@ impl Planner<'_> {
             let id = id
                 .or_else(|| {
                     let key = (module, machine, name.clone());
-                    known.services.get(&key).copied()
+                    existing.services.get(&key).copied()
                 })
                 .unwrap_or_else(|| self.ids.service());
             let elsewhere = self
@@ -237,7 +222,7 @@ impl Planner<'_> {
                 }
             };
             if let Some(reason) = refusal {
-                self.trouble(format!("service instance {name}"), reason);
+                self.add_fault(format!("service instance {name}"), reason);
                 places.services.push(None);
                 continue;
             }
@@ -247,7 +232,7 @@ impl Planner<'_> {
                 machine,
                 name,
             };
-            self.wanted_services.insert(id, row);
+            self.planned_services.insert(id, row);
             places.services.push(Some(id));
         }
     }
@@ -258,9 +243,9 @@ impl Planner<'_> {
         self.view.set(module.set).map(|set| set.business)
     }
 
-    /// Drafts the services that any process is in, with their machines: those of nobody are not kept.
+    /// Drafts the services that have processes, with their machines. Others are not stored.
     pub(super) fn used_services(&mut self, used: &HashSet<ServiceId>) {
-        let mut rows: Vec<ServiceRow> = std::mem::take(&mut self.wanted_services)
+        let mut rows: Vec<ServiceRow> = std::mem::take(&mut self.planned_services)
             .into_values()
             .filter(|row| used.contains(&row.id))
             .collect();
@@ -269,15 +254,15 @@ impl Planner<'_> {
         for row in rows {
             let before = self.view.service(row.id);
             if before.as_ref() != Some(&row) {
-                let word = self.difference.services.count(before.is_some());
+                let sign = self.difference.services.count(before.is_some());
                 self.difference
-                    .line(|| format!("{word} service instance {}", row.name));
+                    .line(|| format!("{sign} service instance {}", row.name));
                 self.draft.changes.topology.services.push(row);
             }
         }
     }
 
-    pub(super) fn trouble(&mut self, row: String, reason: String) {
+    pub(super) fn add_fault(&mut self, row: String, reason: String) {
         self.difference.troubles.push(SourceFault {
             row: SourceRow(row),
             reason,
@@ -285,8 +270,8 @@ impl Planner<'_> {
     }
 }
 
-impl super::Tally {
-    /// Counts one and answers the sign for its line.
+impl super::ChangeCounts {
+    /// Counts a row; returns the sign for its line.
     pub(super) fn count(&mut self, was_there: bool) -> char {
         match was_there {
             true => {

@@ -1,4 +1,4 @@
-//! What has to change so that the view of a business is what the facts say.
+//! Plans the changes that make the view of a business equal to the facts.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -17,7 +17,7 @@ use model::topology::{
 use super::places::Places;
 use super::{Difference, difference};
 use crate::commit::World;
-use crate::register::Draft;
+use crate::draft::Draft;
 
 pub(super) struct Planner<'a> {
     pub(super) draft: Draft<'a>,
@@ -25,21 +25,21 @@ pub(super) struct Planner<'a> {
     pub(super) ids: FreshTopologyIds,
     pub(super) business: BusinessId,
     pub(super) difference: Difference,
-    pub(super) wanted_services: HashMap<ServiceId, ServiceRow>,
-    pub(super) wanted_machines: HashMap<BkHostId, MachineRow>,
-    /// Who has each registration after this.
+    pub(super) planned_services: HashMap<ServiceId, ServiceRow>,
+    pub(super) planned_machines: HashMap<BkHostId, MachineRow>,
+    /// The owner of each registration after the plan.
     pub(super) desired: HashMap<(HostId, NameId), BkProcessId>,
-    /// Processes of which something cannot be registered: what they have stays until their rows are mended.
-    pub(super) in_trouble: HashSet<BkProcessId>,
+    /// Processes with an instance that cannot be registered. Their registrations stay until their rows are valid again.
+    pub(super) faulty: HashSet<BkProcessId>,
 }
 
-/// A process that the facts have.
+/// A process of the facts.
 #[derive(Debug)]
-pub(super) struct Wanted<'f> {
+pub(super) struct PlannedProcess<'f> {
     pub(super) row: ViewProcessRow,
     pub(super) program: Arc<Program>,
     pub(super) module: ModuleId,
-    /// What a message calls its row.
+    /// The name of its row in messages.
     pub(super) source: Cow<'f, str>,
 }
 
@@ -61,22 +61,22 @@ pub(super) fn plan(
             troubles: facts.troubles.clone(),
             ..Difference::default()
         },
-        wanted_services: HashMap::new(),
-        wanted_machines: HashMap::new(),
+        planned_services: HashMap::new(),
+        planned_machines: HashMap::new(),
         desired: HashMap::new(),
-        in_trouble: HashSet::new(),
+        faulty: HashSet::new(),
     };
     let places = planner.places(facts);
-    let mut wanted = planner.processes(facts, &places);
-    planner.programs(&mut wanted);
-    planner.ordinals(&mut wanted);
-    planner.put_processes(&wanted);
-    planner.instances(&wanted);
-    planner.surplus(&wanted, &places);
+    let mut planned = planner.processes(facts, &places);
+    planner.programs(&mut planned);
+    planner.ordinals(&mut planned);
+    planner.put_processes(&planned);
+    planner.instances(&planned);
+    planner.surplus(&planned, &places);
     planner.finish(facts, origin, caller)
 }
 
-/// Whatever was generated for a process that goes.
+/// Deletes the config files of a process that goes.
 pub(super) fn forget_files(draft: &mut Draft<'_>, view: &View, id: BkProcessId) {
     let gone = view.config_files(id).map(|file| ConfigFileRow {
         generated: None,
@@ -88,7 +88,11 @@ pub(super) fn forget_files(draft: &mut Draft<'_>, view: &View, id: BkProcessId) 
 
 impl Planner<'_> {
     /// The processes of the facts, each once, with its id.
-    fn processes<'f>(&mut self, facts: &'f BusinessFacts, places: &Places) -> Vec<Wanted<'f>> {
+    fn processes<'f>(
+        &mut self,
+        facts: &'f BusinessFacts,
+        places: &Places,
+    ) -> Vec<PlannedProcess<'f>> {
         let mut known: HashMap<(ServiceId, &str), BkProcessId> = HashMap::new();
         let given: HashSet<u32> = facts.processes.iter().filter_map(|row| row.id).collect();
         let existing = self.view.processes_of(self.business).into_iter().flatten();
@@ -99,23 +103,23 @@ impl Planner<'_> {
             }
         }
         let (mut taken, mut named) = (HashSet::new(), HashSet::new());
-        let mut wanted = Vec::with_capacity(facts.processes.len());
-        let mut left_alone: BTreeSet<u32> = facts.unread.iter().copied().collect();
+        let mut planned = Vec::with_capacity(facts.processes.len());
+        let mut untouched: BTreeSet<u32> = facts.unread.iter().copied().collect();
         for facts in &facts.processes {
             let Some(service) = places.services[facts.service] else {
-                left_alone.extend(facts.id);
+                untouched.extend(facts.id);
                 continue;
             };
             if let Err(invalid) = facts.program.check() {
-                self.trouble(facts.row.0.clone(), invalid.to_string());
-                left_alone.extend(facts.id);
+                self.add_fault(facts.row.0.clone(), invalid.to_string());
+                untouched.extend(facts.id);
                 continue;
             }
             let key = (service, facts.program.bk_process_name.as_str());
-            // What its source does not number is known by its name, which it has alone.
+            // A process without an id is identified by its name, which must be unique.
             if facts.id.is_none() && !named.insert(key) {
                 let reason = format!("process {} is there twice in its service instance", key.1);
-                self.trouble(facts.row.0.clone(), reason);
+                self.add_fault(facts.row.0.clone(), reason);
                 continue;
             }
             let id = facts.id.map(BkProcessId);
@@ -129,17 +133,17 @@ impl Planner<'_> {
                 .filter(|other| *other != self.business);
             if let Some(other) = elsewhere {
                 let reason = format!("process {id} belongs to business {other}");
-                self.trouble(facts.row.0.clone(), reason);
+                self.add_fault(facts.row.0.clone(), reason);
                 continue;
             }
             if !taken.insert(id) {
-                self.trouble(facts.row.0.clone(), format!("process {id} is there twice"));
+                self.add_fault(facts.row.0.clone(), format!("process {id} is there twice"));
                 continue;
             }
-            let Some(place) = self.wanted_services.get(&service) else {
+            let Some(place) = self.planned_services.get(&service) else {
                 continue;
             };
-            wanted.push(Wanted {
+            planned.push(PlannedProcess {
                 row: ViewProcessRow {
                     id,
                     service,
@@ -153,15 +157,15 @@ impl Planner<'_> {
                 source: facts.row.0.as_str().into(),
             });
         }
-        left_alone.retain(|id| !taken.contains(&BkProcessId(*id)));
-        for id in left_alone {
-            wanted.extend(self.as_it_is(BkProcessId(id)));
+        untouched.retain(|id| !taken.contains(&BkProcessId(*id)));
+        for id in untouched {
+            planned.extend(self.unchanged(BkProcessId(id)));
         }
-        wanted
+        planned
     }
 
-    /// A process of this business whose row, or whose place, makes no sense: it stays as the view has it.
-    fn as_it_is(&mut self, id: BkProcessId) -> Option<Wanted<'static>> {
+    /// A process of this business with an invalid row or service: it stays as it is in the view.
+    fn unchanged(&mut self, id: BkProcessId) -> Option<PlannedProcess<'static>> {
         let ours = self.view.processes_of(self.business)?;
         let row = self.view.process(id).filter(|row| !row.vanished)?;
         let (program, service) = (
@@ -169,8 +173,8 @@ impl Planner<'_> {
             self.view.service(row.service)?,
         );
         ours.contains(id.0).then(|| {
-            let place = self.wanted_services.entry(row.service).or_insert(service);
-            Wanted {
+            let place = self.planned_services.entry(row.service).or_insert(service);
+            PlannedProcess {
                 row: *row,
                 program: program.clone(),
                 module: place.module,
@@ -179,8 +183,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Gives each process the program that says what it says: one that this business has already, or a new one.
-    fn programs(&mut self, wanted: &mut [Wanted<'_>]) {
+    /// Assigns each process an equal program of this business, or a new one.
+    fn programs(&mut self, planned: &mut [PlannedProcess<'_>]) {
         let mut known: HashMap<Arc<Program>, ProgramId> = HashMap::new();
         let existing = self.view.processes_of(self.business).into_iter().flatten();
         for row in existing.filter_map(|id| self.view.process(BkProcessId(id))) {
@@ -188,7 +192,7 @@ impl Planner<'_> {
                 known.entry(program.clone()).or_insert(row.program);
             }
         }
-        for process in wanted {
+        for process in planned {
             let id = match known.get_key_value(&process.program) {
                 Some((program, id)) => {
                     process.program = program.clone();
@@ -210,21 +214,21 @@ impl Planner<'_> {
         }
     }
 
-    fn put_processes(&mut self, wanted: &[Wanted<'_>]) {
-        let used: HashSet<ServiceId> = wanted.iter().map(|process| process.row.service).collect();
-        let hosts: HashMap<ServiceId, String> = wanted
+    fn put_processes(&mut self, planned: &[PlannedProcess<'_>]) {
+        let used: HashSet<ServiceId> = planned.iter().map(|process| process.row.service).collect();
+        let hosts: HashMap<ServiceId, String> = planned
             .iter()
             .filter_map(|process| {
-                let service = self.wanted_services.get(&process.row.service)?;
+                let service = self.planned_services.get(&process.row.service)?;
                 Some((process.row.service, service.name.to_string()))
             })
             .collect();
-        for process in wanted {
+        for process in planned {
             let before = self.view.process(process.row.id);
             if before == Some(&process.row) {
                 continue;
             }
-            let word = self.difference.processes.count(before.is_some());
+            let sign = self.difference.processes.count(before.is_some());
             let program = before.and_then(|before| self.view.program(before.program));
             let what = program.map_or_else(String::new, |before| {
                 difference::changed(before, &process.program)
@@ -232,7 +236,7 @@ impl Planner<'_> {
             let service = hosts.get(&process.row.service).map_or("", |name| name);
             self.difference.line(|| {
                 let (alias, id) = (&process.program.bk_process_name, process.row.id);
-                format!("{word} process {id} {alias} of {service}{what}")
+                format!("{sign} process {id} {alias} of {service}{what}")
             });
             self.draft.changes.topology.processes.push(process.row);
         }
@@ -255,7 +259,7 @@ impl Planner<'_> {
             variables: facts.variables.clone(),
             troubles: self.difference.troubles.clone(),
         };
-        // That it was looked at is worth a commit only together with something else.
+        // A new `refreshed_at` alone is not worth a commit.
         let same = before.is_some_and(|before| {
             *before
                 == BusinessRow {

@@ -1,4 +1,4 @@
-//! Businesses that came from a source are read from it again and again.
+//! Refreshes businesses from their source periodically.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,21 +9,22 @@ use model::access::Caller;
 use model::topology::{BusinessId, Origin};
 use tokio::sync::{OwnedMutexGuard, watch};
 
-use crate::{Control, stopped};
+use super::Topology;
+use crate::stopped;
 
-/// How often it is looked whether there is a source at all.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// How often to check whether there is a source.
+const POLL_EVERY: Duration = Duration::from_secs(60);
 
-/// Who reads which business at the moment.
+/// One lock per business that is being refreshed.
 #[derive(Debug, Default)]
-pub(crate) struct Refreshing(Mutex<HashMap<BusinessId, Arc<tokio::sync::Mutex<()>>>>);
+pub(super) struct RefreshLocks(Mutex<HashMap<BusinessId, Arc<tokio::sync::Mutex<()>>>>);
 
-impl Refreshing {
-    /// Waits until nobody else reads this business.
+impl RefreshLocks {
+    /// Waits for other refreshes of this business.
     pub(super) async fn lock(&self, business: BusinessId) -> OwnedMutexGuard<()> {
         let turn = {
             let mut turns = self.0.lock();
-            // Those that nobody waits for are not kept.
+            // Unused locks are dropped.
             turns.retain(|_, turn| Arc::strong_count(turn) > 1);
             turns.entry(business).or_default().clone()
         };
@@ -31,19 +32,20 @@ impl Refreshing {
     }
 }
 
-pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(topology: Arc<Topology>, mut stop: watch::Receiver<bool>) {
     let caller = Caller::system();
     loop {
-        let source = control.0.source.get();
-        let pause = source.map_or(LOOK_EVERY, |source| source.refresh_every());
+        let source = topology.source.get();
+        let pause = source.map_or(POLL_EVERY, |source| source.refresh_every());
         tokio::select! {
             () = stopped(&mut stop) => return,
             () = tokio::time::sleep(pause) => {}
         }
-        if !control.leads() || control.0.source.get().is_none() {
+        if !topology.replicas.leads() || topology.source.get().is_none() {
             continue;
         }
-        let businesses: Vec<BusinessId> = control
+        let businesses: Vec<BusinessId> = topology
+            .core
             .fleet()
             .view()
             .businesses()
@@ -53,7 +55,7 @@ pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
         for business in businesses {
             let refreshed = tokio::select! {
                 () = stopped(&mut stop) => return,
-                refreshed = control.refresh_topology(&caller, business) => refreshed,
+                refreshed = topology.refresh(&caller, business) => refreshed,
             };
             match refreshed {
                 Ok(difference) if difference.is_empty() => {}

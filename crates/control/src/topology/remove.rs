@@ -1,4 +1,4 @@
-//! A whole business taken out of the view.
+//! Removes a whole business from the view.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use super::plan::forget_files;
 use super::{Difference, no_such_business};
 use crate::ControlError;
 use crate::commit::World;
-use crate::register::Draft;
+use crate::draft::Draft;
 
-/// Takes a whole business out of the view, with the registrations of its instances.
+/// Removes a business, with the registrations of its instances.
 pub(super) fn remove(
     world: &World<'_>,
     business: BusinessId,

@@ -1,15 +1,16 @@
-//! Paths and commands of a program, rendered for one instance.
+//! Renders the paths and commands of a program for one instance.
 
 use std::borrow::Cow;
 
+use fleet::view::ViewRow;
 use model::spec::raw::{RawCommands, RawConfigFile, RawIdentity, RawPolicy, SpecRules};
 use model::spec::{RawSpec, Spec};
-use model::topology::{Program, ProgramText};
+use model::topology::{Program, ProgramText, inst_id};
 use model::{Invalid, Labels};
 use serde_json::{Map, Value};
 use template::{Context, Limits, NoIncludes, Template};
 
-/// What the texts of a program may name.
+/// The variables that texts of a program may use.
 #[derive(Debug, Clone)]
 pub(crate) struct Variables<'a> {
     pub(crate) inst_id: u64,
@@ -20,8 +21,19 @@ pub(crate) struct Variables<'a> {
     pub(crate) func_name: &'a str,
 }
 
-impl Variables<'_> {
-    /// Under its new and its old name.
+impl<'a> Variables<'a> {
+    pub(crate) fn of(row: &'a ViewRow<'_>, local_inst_id: u32) -> Self {
+        Self {
+            inst_id: inst_id(row.process.ordinal, row.largest_proc_num, local_inst_id),
+            local_inst_id,
+            set_name: &row.set.name,
+            module_name: &row.module.name,
+            process_name: &row.program.bk_process_name,
+            func_name: &row.program.bk_func_name,
+        }
+    }
+
+    /// Finds a variable by its new or its old name.
     pub(crate) fn get(&self, name: &str) -> Option<Value> {
         Some(match name {
             "inst_id" | "InstID" => self.inst_id.into(),
@@ -61,7 +73,7 @@ const NAMES: [&str; 14] = [
     "FuncID",
 ];
 
-/// Whether every instance gets the same texts.
+/// Whether all texts are the same for every instance.
 pub(super) fn is_plain(program: &Program) -> bool {
     ProgramText::ALL
         .iter()
@@ -70,9 +82,9 @@ pub(super) fn is_plain(program: &Program) -> bool {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Stays as it is.
+    /// Without variables.
     Plain,
-    /// Nothing but `${name}` in it: no need to run a template.
+    /// Only `${name}`: replaced without the template engine.
     Names,
     Template,
 }
@@ -97,7 +109,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// What stands in each `${…}`; None for one that is not closed.
+/// The content of each `${…}`; None if it is not closed.
 fn names(text: &str) -> impl Iterator<Item = Option<&str>> {
     text.split("${")
         .skip(1)
@@ -193,10 +205,10 @@ pub(super) fn spec(
         ),
         ..RawSpec::default()
     };
-    raw.complete(SpecRules::Inline).map_err(as_the_source_says)
+    raw.complete(SpecRules::Inline).map_err(with_source_field)
 }
 
-/// A file that is not absolute lies in the work path.
+/// A relative file is within the work path.
 fn within(work_path: Option<&str>, file: String) -> String {
     match (file.starts_with('/'), work_path) {
         (true, _) | (false, None) => file,
@@ -204,8 +216,8 @@ fn within(work_path: Option<&str>, file: String) -> String {
     }
 }
 
-/// The same complaint in the words of a CMDB.
-fn as_the_source_says(invalid: Invalid) -> Invalid {
+/// Names the field as the CMDB does.
+fn with_source_field(invalid: Invalid) -> Invalid {
     let field = match invalid.field.as_str() {
         "identity.proc_name" => "bk_func_name",
         "identity.setup_path" => "work_path",
@@ -219,7 +231,7 @@ fn as_the_source_says(invalid: Invalid) -> Invalid {
     Invalid::new(field, invalid.rule)
 }
 
-/// The labels that all instances of an alias share; each also shows whose it is.
+/// The labels that all instances of an alias share.
 pub(super) fn labels(alias: &str) -> Labels {
     Labels::default().with("bk_process_name", alias)
 }

@@ -1,6 +1,7 @@
-//! What vanished, or is too many, goes when it has stopped.
+//! Unregisters vanished and surplus instances once they have stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::State;
@@ -9,27 +10,29 @@ use model::topology::{BkProcessId, ProgramId, ServiceId};
 use roaring::RoaringBitmap;
 use tokio::sync::watch;
 
+use super::Topology;
 use super::expected::is_expected;
 use super::plan::forget_files;
 use crate::commit::World;
-use crate::register::Draft;
-use crate::{Control, stopped};
+use crate::draft::Draft;
+use crate::stopped;
 
-/// How often it is looked at, told or not.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// How often to check without a wake-up.
+const POLL_EVERY: Duration = Duration::from_secs(10);
 
-pub(crate) async fn run(control: Control, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(topology: Arc<Topology>, mut stop: watch::Receiver<bool>) {
+    let core = &topology.core;
     loop {
         tokio::select! {
             () = stopped(&mut stop) => return,
-            () = control.0.retire.notified() => {}
-            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = core.retire.notified() => {}
+            () = tokio::time::sleep(POLL_EVERY) => {}
         }
-        if !control.leads() || control.fleet().view().surplus().is_empty() {
+        if !topology.replicas.leads() || core.fleet().view().surplus().is_empty() {
             continue;
         }
-        let at = control.now();
-        if let Err(error) = control.commit(move |world| Ok((plan(world, at), ()))).await {
+        let at = core.now();
+        if let Err(error) = core.commit(move |world| Ok((plan(world, at), ()))).await {
             tracing::warn!(%error, "what vanished from the topology cannot be forgotten yet");
         }
     }
@@ -66,7 +69,7 @@ fn plan(world: &World<'_>, at: model::UnixMillis) -> Changes {
     draft.finish()
 }
 
-/// Services without a process are not kept, nor programs, nor machines; sets and modules are their source's.
+/// Drops services, programs and machines without a process. Sets and modules belong to the source.
 fn drop_places(draft: &mut Draft<'_>, world: &World<'_>, gone: &[BkProcessId]) {
     let view = world.fleet.view();
     let all_gone: RoaringBitmap = gone.iter().map(|id| id.0).collect();

@@ -1,4 +1,4 @@
-//! What the source of a business has no more.
+//! Removes what the source of a business no longer has.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,11 +9,11 @@ use model::topology::{
 use roaring::RoaringBitmap;
 
 use super::places::Places;
-use super::plan::{Planner, Wanted, forget_files};
+use super::plan::{PlannedProcess, Planner, forget_files};
 
-/// What the business has after the plan.
+/// The rows that the business keeps.
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptRows {
     services: HashSet<ServiceId>,
     programs: HashSet<ProgramId>,
     modules: HashSet<ModuleId>,
@@ -22,14 +22,14 @@ struct Kept {
 }
 
 impl Planner<'_> {
-    /// Gone where it does not run, else shown as vanished until it does not.
-    pub(super) fn surplus(&mut self, wanted: &[Wanted<'_>], places: &Places) {
-        let ids: HashSet<BkProcessId> = wanted.iter().map(|process| process.row.id).collect();
+    /// Removes stopped processes, and marks running ones as vanished until they stop.
+    pub(super) fn surplus(&mut self, planned: &[PlannedProcess<'_>], places: &Places) {
+        let ids: HashSet<BkProcessId> = planned.iter().map(|process| process.row.id).collect();
         let ours = self.view.processes_of(self.business).cloned();
         let ours = ours.unwrap_or_default();
-        let mut kept = Kept {
-            services: wanted.iter().map(|process| process.row.service).collect(),
-            programs: wanted.iter().map(|process| process.row.program).collect(),
+        let mut kept = KeptRows {
+            services: planned.iter().map(|process| process.row.service).collect(),
+            programs: planned.iter().map(|process| process.row.program).collect(),
             modules: places.modules.iter().flatten().copied().collect(),
             sets: places.sets.iter().flatten().copied().collect(),
             machines: HashSet::new(),
@@ -65,7 +65,7 @@ impl Planner<'_> {
         self.drop_places(&ours, &kept);
     }
 
-    /// Forgets the registrations of a process that nobody wants any more, where they do not run; true when some do.
+    /// Unregisters stopped surplus instances of a process; true when some run.
     fn forget_stopped(&mut self, id: BkProcessId) -> bool {
         let fleet = self.draft.fleet;
         let mut runs = false;
@@ -78,7 +78,7 @@ impl Planner<'_> {
                 continue;
             }
             match row.state() {
-                State::Stopped | State::Unknown if self.in_trouble.contains(&id) => {}
+                State::Stopped | State::Unknown if self.faulty.contains(&id) => {}
                 State::Running => runs = true,
                 State::Stopped | State::Unknown => {
                     self.draft.forget(instance);
@@ -89,8 +89,8 @@ impl Planner<'_> {
         runs
     }
 
-    /// Whatever a service that stays is in stays, too.
-    fn keep_places(&self, kept: &mut Kept) {
+    /// Keeps the modules, sets and machines of kept services.
+    fn keep_places(&self, kept: &mut KeptRows) {
         let drafted: HashMap<ServiceId, &ServiceRow> = self
             .draft
             .changes
@@ -125,14 +125,14 @@ impl Planner<'_> {
         }
     }
 
-    fn drop_places(&mut self, ours: &RoaringBitmap, kept: &Kept) {
+    fn drop_places(&mut self, ours: &RoaringBitmap, kept: &KeptRows) {
         let (view, topology) = (self.view, &mut self.draft.changes.topology);
         let (mut services, mut programs) = (BTreeSet::new(), BTreeSet::new());
         for row in ours.iter().filter_map(|id| view.process(BkProcessId(id))) {
             services.insert(row.service);
             programs.insert(row.program);
         }
-        // A machine may be another business's as well.
+        // Another business may use the machine, too.
         let machines: BTreeSet<BkHostId> = services
             .iter()
             .filter_map(|id| view.service(*id))

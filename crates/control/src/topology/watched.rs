@@ -1,16 +1,16 @@
-//! The files that an instance was given, watched by its agent: their md5 stand in its spec.
+//! The released config files of an instance, which its agent watches: their md5 is in its spec.
 
 use std::collections::BTreeMap;
 
 use model::config_template::{ConfigFileRow, FileState};
-use model::topology::{BkProcessId, inst_id};
+use model::topology::BkProcessId;
 
 use super::expected;
 use super::render::{self, Variables};
-use crate::register::{Content, Draft};
+use crate::draft::{Content, Draft};
 
-/// The path and md5 of each file. One path counts once, as what was released last is there: a template that is bound no
-/// more may have made the same file before.
+/// The path and md5 of each file. Of several releases to one path, for example by a template that is no longer bound, the last
+/// counts.
 pub(super) fn watched<'f>(files: impl Iterator<Item = &'f ConfigFileRow>) -> Vec<(String, String)> {
     let mut newest: BTreeMap<&str, &FileState> = BTreeMap::new();
     for released in files.filter_map(|file| file.released.as_ref()) {
@@ -26,7 +26,7 @@ pub(super) fn watched<'f>(files: impl Iterator<Item = &'f ConfigFileRow>) -> Vec
 }
 
 impl Draft<'_> {
-    /// Registers the instances of a process anew where `files` change what is watched.
+    /// Updates the specs of a process's instances where `files` change what is watched.
     pub(crate) fn watch_files(&mut self, process: BkProcessId, files: &[ConfigFileRow]) {
         let fleet = self.fleet;
         let Some(row) = fleet.view_row(process) else {
@@ -45,20 +45,12 @@ impl Draft<'_> {
                 .filter(ours)
                 .filter(|file| !changed.iter().any(|row| row.template == file.template));
             let watched = watched(stays.chain(changed.iter().copied()));
-            let alias = &row.program.bk_process_name;
-            let variables = Variables {
-                inst_id: inst_id(row.process.ordinal, row.largest_proc_num, local),
-                local_inst_id: local,
-                set_name: &row.set.name,
-                module_name: &row.module.name,
-                process_name: alias,
-                func_name: &row.program.bk_func_name,
-            };
-            // What cannot be registered is told when the topology is refreshed; here nothing changes for it.
+            let variables = Variables::of(&row, local);
+            // An invalid spec is reported by the next refresh; here its registration stays.
             let Ok(spec) = render::spec(row.program, &variables, watched) else {
                 continue;
             };
-            let content = Content::new(spec, render::labels(alias));
+            let content = Content::new(spec, render::labels(&row.program.bk_process_name));
             let before = instance.row.to_change();
             let definition = self.definition(before.name, &content);
             self.put_instance(before.host, before.name, definition, process);

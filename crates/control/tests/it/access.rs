@@ -1,9 +1,10 @@
-//! Credentials: who may call, and how it is told when they may not.
+//! Authentication, permissions, logins, join tokens and the audit trail.
 
 use std::time::Duration;
 
 use control::{
-    AuditFilter, ControlError, Credentials, FirstKeys, Lacks, NewJoinToken, Revoked, Subject,
+    AuditFilter, ControlError, CredentialFault, Credentials, FirstKeys, NewJoinToken,
+    RevokedGrants, Subject,
 };
 use model::access::{AccessArea, Audit, Caller, Grant, Permission, Role};
 use model::topology::BusinessId;
@@ -38,33 +39,39 @@ fn everywhere(role: Role) -> Vec<Grant> {
     vec![Grant::everywhere(role)]
 }
 
-/// Somebody who operates one namespace.
+/// An operator of one namespace.
 pub(crate) fn operator_of(name: &str) -> Caller {
     Caller::system().with_grants(&[operator(name)])
 }
 
 /// The newest lines of the audit trail.
 pub(crate) async fn trail(rig: &Rig, filter: AuditFilter, limit: u32) -> Vec<(u64, Audit)> {
-    let found = rig.control.audit(&rig.caller, &filter, limit, None).await;
+    let found = rig
+        .control
+        .access()
+        .audit(&rig.caller, &filter, limit, None)
+        .await;
     found.unwrap().lines
 }
 
-async fn lacks(rig: &Rig, credentials: Credentials) -> Lacks {
+async fn fault(rig: &Rig, credentials: Credentials) -> CredentialFault {
     match rig
         .control
+        .access()
         .authenticate(&credentials, None, "r1")
         .unwrap_err()
     {
-        ControlError::Unauthenticated { lacks, .. } => lacks,
+        ControlError::Unauthenticated { fault, .. } => fault,
         other => panic!("{other}"),
     }
 }
 
 #[tokio::test]
-async fn each_lack_of_credentials_is_told_apart() {
+async fn each_fault_of_credentials_has_its_own_error() {
     let rig = Rig::new().await;
     let mine = operator("mine");
     rig.control
+        .access()
         .create_app(
             &rig.caller,
             "plain",
@@ -76,6 +83,7 @@ async fn each_lack_of_credentials_is_told_apart() {
         .await
         .unwrap();
     rig.control
+        .access()
         .create_app(
             &rig.caller,
             "trusted",
@@ -88,20 +96,33 @@ async fn each_lack_of_credentials_is_told_apart() {
         .unwrap();
 
     assert_eq!(
-        lacks(&rig, Credentials::default()).await,
-        Lacks::Credentials
+        fault(&rig, Credentials::default()).await,
+        CredentialFault::Credentials
     );
-    assert_eq!(lacks(&rig, app("plain", "")).await, Lacks::Credentials);
-    assert_eq!(lacks(&rig, app("nobody", "secret-1")).await, Lacks::App);
-    assert_eq!(lacks(&rig, app("plain", "secret-2")).await, Lacks::App);
-    assert_eq!(lacks(&rig, app("plain", "secret-1")).await, Lacks::User);
     assert_eq!(
-        lacks(&rig, named(app("plain", "secret-1"), "admin")).await,
-        Lacks::User
+        fault(&rig, app("plain", "")).await,
+        CredentialFault::Credentials
+    );
+    assert_eq!(
+        fault(&rig, app("nobody", "secret-1")).await,
+        CredentialFault::App
+    );
+    assert_eq!(
+        fault(&rig, app("plain", "secret-2")).await,
+        CredentialFault::App
+    );
+    assert_eq!(
+        fault(&rig, app("plain", "secret-1")).await,
+        CredentialFault::User
+    );
+    assert_eq!(
+        fault(&rig, named(app("plain", "secret-1"), "admin")).await,
+        CredentialFault::User
     );
 
     let caller = rig
         .control
+        .access()
         .authenticate(&named(app("trusted", "secret-2"), "admin"), None, "r1")
         .unwrap();
     assert_eq!(
@@ -111,6 +132,7 @@ async fn each_lack_of_credentials_is_told_apart() {
     assert!(caller.may(Permission::Manage, AccessArea::Everything));
 
     rig.control
+        .access()
         .create_user(
             &rig.caller,
             "ada",
@@ -119,15 +141,23 @@ async fn each_lack_of_credentials_is_told_apart() {
         )
         .await
         .unwrap();
-    assert!(rig.control.login("ada", "wrong horse", None).await.is_err());
     assert!(
         rig.control
+            .access()
+            .login("ada", "wrong horse", None)
+            .await
+            .is_err()
+    );
+    assert!(
+        rig.control
+            .access()
             .login("bob", "correct horse", None)
             .await
             .is_err()
     );
     let (token, _) = rig
         .control
+        .access()
         .login("ada", "correct horse", None)
         .await
         .unwrap();
@@ -135,20 +165,25 @@ async fn each_lack_of_credentials_is_told_apart() {
         token: Some(token.clone()),
         ..app("plain", "secret-1")
     };
-    let caller = rig.control.authenticate(&with_login, None, "r1").unwrap();
+    let caller = rig
+        .control
+        .access()
+        .authenticate(&with_login, None, "r1")
+        .unwrap();
     assert_eq!(caller.user, "ada");
     assert!(caller.may(Permission::Operate, &namespace("mine")));
     assert!(!caller.may(Permission::View, &namespace("other")));
     assert!(!caller.may(Permission::Manage, AccessArea::Everything));
 
     rig.advance(Duration::from_secs(25 * 3600));
-    assert_eq!(lacks(&rig, with_login).await, Lacks::User);
+    assert_eq!(fault(&rig, with_login).await, CredentialFault::User);
 }
 
 #[tokio::test]
 async fn a_logout_and_a_deleted_user_end_their_logins() {
     let rig = Rig::new().await;
     rig.control
+        .access()
         .create_user(
             &rig.caller,
             "ada",
@@ -159,11 +194,13 @@ async fn a_logout_and_a_deleted_user_end_their_logins() {
         .unwrap();
     let (first, _) = rig
         .control
+        .access()
         .login("ada", "correct horse", None)
         .await
         .unwrap();
     let (second, _) = rig
         .control
+        .access()
         .login("ada", "correct horse", None)
         .await
         .unwrap();
@@ -173,22 +210,33 @@ async fn a_logout_and_a_deleted_user_end_their_logins() {
     };
     assert_eq!(
         rig.control
+            .access()
             .authenticate(&login(&first), None, "")
             .unwrap()
             .user,
         "ada"
     );
-    rig.control.logout(&first, None).await.unwrap();
-    assert_eq!(lacks(&rig, login(&first)).await, Lacks::User);
-    assert!(rig.control.authenticate(&login(&second), None, "").is_ok());
-    rig.control.delete_user(&rig.caller, "ada").await.unwrap();
-    assert_eq!(lacks(&rig, login(&second)).await, Lacks::User);
+    rig.control.access().logout(&first, None).await.unwrap();
+    assert_eq!(fault(&rig, login(&first)).await, CredentialFault::User);
+    assert!(
+        rig.control
+            .access()
+            .authenticate(&login(&second), None, "")
+            .is_ok()
+    );
+    rig.control
+        .access()
+        .delete_user(&rig.caller, "ada")
+        .await
+        .unwrap();
+    assert_eq!(fault(&rig, login(&second)).await, CredentialFault::User);
 }
 
 #[tokio::test]
-async fn an_app_that_asks_too_fast_is_told_when_to_try_again() {
+async fn an_app_over_its_rate_limit_is_told_when_to_retry() {
     let rig = Rig::new().await;
     rig.control
+        .access()
         .create_app(
             &rig.caller,
             "busy",
@@ -201,7 +249,7 @@ async fn an_app_that_asks_too_fast_is_told_when_to_try_again() {
         .unwrap();
     let credentials = named(app("busy", "secret-1"), "x");
     let answers: Vec<_> = (0..5)
-        .map(|_| rig.control.authenticate(&credentials, None, ""))
+        .map(|_| rig.control.access().authenticate(&credentials, None, ""))
         .collect();
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 3);
     assert!(matches!(
@@ -215,10 +263,11 @@ async fn an_app_that_asks_too_fast_is_told_when_to_try_again() {
 }
 
 #[tokio::test]
-async fn the_first_keys_are_made_once_and_fixed_values_win() {
+async fn the_first_keys_are_created_once_and_configured_values_win() {
     let rig = Rig::new().await;
     let first = rig
         .control
+        .access()
         .ensure_first_keys(FirstKeys::default())
         .await
         .unwrap();
@@ -226,6 +275,7 @@ async fn the_first_keys_are_made_once_and_fixed_values_win() {
     assert!(first.join_token.is_some());
     assert!(
         rig.control
+            .access()
             .authenticate(&named(app("muster", &secret), "x"), None, "")
             .is_ok()
     );
@@ -233,12 +283,14 @@ async fn the_first_keys_are_made_once_and_fixed_values_win() {
     let rig = rig.restarted().await;
     let again = rig
         .control
+        .access()
         .ensure_first_keys(FirstKeys::default())
         .await
         .unwrap();
     assert!(again.app_secret.is_none() && again.join_token.is_none());
     assert!(
         rig.control
+            .access()
             .authenticate(&named(app("muster", &secret), "x"), None, "")
             .is_ok()
     );
@@ -247,24 +299,26 @@ async fn the_first_keys_are_made_once_and_fixed_values_win() {
         app_secret: Some("fixed-secret".into()),
         ..Default::default()
     };
-    rig.control.ensure_first_keys(fixed).await.unwrap();
+    rig.control.access().ensure_first_keys(fixed).await.unwrap();
     assert!(
         rig.control
+            .access()
             .authenticate(&named(app("muster", "fixed-secret"), "x"), None, "")
             .is_ok()
     );
     assert_eq!(
-        lacks(&rig, named(app("muster", &secret), "x")).await,
-        Lacks::App
+        fault(&rig, named(app("muster", &secret), "x")).await,
+        CredentialFault::App
     );
 }
 
 #[tokio::test]
-async fn a_join_token_counts_for_its_time_and_its_host() {
+async fn a_join_token_is_valid_for_its_time_and_its_host() {
     let rig = Rig::new().await;
     let (here, there): (Host, Host) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
     let (token, secret) = rig
         .control
+        .access()
         .create_join_token(
             &rig.caller,
             NewJoinToken {
@@ -275,44 +329,73 @@ async fn a_join_token_counts_for_its_time_and_its_host() {
         )
         .await
         .unwrap();
-    assert!(rig.control.enrol(&secret, there, None, None).await.is_err());
     assert!(
         rig.control
+            .enrolment()
+            .enrol(&secret, there, None, None)
+            .await
+            .is_err()
+    );
+    assert!(
+        rig.control
+            .enrolment()
             .enrol("made up", here, None, None)
             .await
             .is_err()
     );
-    let id = rig.control.enrol(&secret, here, None, None).await.unwrap();
-    // The id stays when the host enrols again, and no other host may take it.
+    let id = rig
+        .control
+        .enrolment()
+        .enrol(&secret, here, None, None)
+        .await
+        .unwrap();
+    // The host keeps its agent id when it enrols again, and no other host may use it.
     assert_eq!(
-        rig.control.enrol(&secret, here, None, None).await.unwrap(),
+        rig.control
+            .enrolment()
+            .enrol(&secret, here, None, None)
+            .await
+            .unwrap(),
         id
     );
     let (_, any) = rig
         .control
+        .access()
         .create_join_token(&rig.caller, NewJoinToken::default())
         .await
         .unwrap();
     assert!(matches!(
-        rig.control.enrol(&any, there, Some(id), None).await,
+        rig.control
+            .enrolment()
+            .enrol(&any, there, Some(id), None)
+            .await,
         Err(ControlError::Conflict(_))
     ));
     let chosen = AgentId::parse("chosen-id").unwrap();
     assert_eq!(
         rig.control
+            .enrolment()
             .enrol(&any, there, Some(chosen.clone()), None)
             .await
             .unwrap(),
         chosen
     );
     rig.advance(Duration::from_secs(3601));
-    assert!(rig.control.enrol(&secret, here, None, None).await.is_err());
+    assert!(
+        rig.control
+            .enrolment()
+            .enrol(&secret, here, None, None)
+            .await
+            .is_err()
+    );
     rig.control
+        .access()
         .delete_join_token(&rig.caller, &token.id)
         .await
         .unwrap();
     assert!(
         rig.control
+            .access()
             .delete_join_token(&rig.caller, &token.id)
             .await
             .is_err()
@@ -320,7 +403,7 @@ async fn a_join_token_counts_for_its_time_and_its_host() {
 }
 
 #[tokio::test]
-async fn naming_agents_takes_every_namespace() {
+async fn setting_agent_ids_needs_every_namespace() {
     let rig = Rig::new().await;
     rig.agent("10.0.0.1").await;
     let hosts = || {
@@ -330,10 +413,15 @@ async fn naming_agents_takes_every_namespace() {
         )]
     };
     let limited = operator_of("web");
-    let refused = rig.control.set_agent_ids(&limited, hosts()).await;
+    let refused = rig
+        .control
+        .registry()
+        .set_agent_ids(&limited, hosts())
+        .await;
     assert!(matches!(refused, Err(ControlError::Forbidden(_))));
     assert_eq!(
         rig.control
+            .registry()
             .set_agent_ids(&rig.caller, hosts())
             .await
             .unwrap()[0]
@@ -342,7 +430,7 @@ async fn naming_agents_takes_every_namespace() {
         0
     );
     let twice = [hosts(), hosts()].concat();
-    // The refusal is on the trail, too, sooner or later.
+    // The refusal is written to the audit trail, too, a moment later.
     let named = AuditFilter {
         action: Some("set_agent_ids".to_owned()),
         ..Default::default()
@@ -352,19 +440,26 @@ async fn naming_agents_takes_every_namespace() {
         trail[0].1.detail.contains("0:10.0.0.1 is other"),
         "{trail:?}"
     );
-    assert!(rig.control.set_agent_ids(&rig.caller, twice).await.is_ok());
+    assert!(
+        rig.control
+            .registry()
+            .set_agent_ids(&rig.caller, twice)
+            .await
+            .is_ok()
+    );
 }
 
 #[tokio::test]
-async fn only_an_admin_manages_access_and_every_change_is_on_the_trail() {
+async fn only_an_admin_manages_access_and_every_change_is_audited() {
     let rig = Rig::new().await;
     let plain = Caller::system().with_grants(&[Grant::everywhere(Role::Operator)]);
     assert!(matches!(
-        rig.control.apps(&plain),
+        rig.control.access().apps(&plain),
         Err(ControlError::Forbidden(_))
     ));
     let refused = rig
         .control
+        .access()
         .create_app(&plain, "x", None, Vec::new(), false, 0)
         .await;
     assert!(matches!(refused, Err(ControlError::Forbidden(_))));
@@ -375,15 +470,17 @@ async fn only_an_admin_manages_access_and_every_change_is_on_the_trail() {
         ..Caller::system()
     };
     rig.control
+        .access()
         .create_app(&caller, "x", None, Vec::new(), false, 0)
         .await
         .unwrap();
     let twice = rig
         .control
+        .access()
         .create_app(&caller, "x", None, Vec::new(), false, 0)
         .await;
     assert!(matches!(twice, Err(ControlError::Conflict(_))));
-    rig.control.delete_app(&caller, "x").await.unwrap();
+    rig.control.access().delete_app(&caller, "x").await.unwrap();
     let by_ada = AuditFilter {
         user: Some("ada".to_owned()),
         ..Default::default()
@@ -401,22 +498,30 @@ async fn only_an_admin_manages_access_and_every_change_is_on_the_trail() {
 }
 
 #[tokio::test]
-async fn a_login_may_what_both_the_app_and_the_user_may() {
+async fn a_login_has_the_rights_that_app_and_user_share() {
     let rig = Rig::new().await;
     let control = &rig.control;
     let secret = || Some("secret-1".to_owned());
     let grants = vec![operator("web"), operator("db")];
-    let created = control.create_app(&rig.caller, "shop", secret(), grants, false, 0);
+    let created = control
+        .access()
+        .create_app(&rig.caller, "shop", secret(), grants, false, 0);
     created.await.unwrap();
     let viewer = Grant::new(Role::Viewer, vec![namespace("web")], vec![BusinessId(2)]).unwrap();
-    let created = control.create_user(&rig.caller, "ada", "correct horse", vec![viewer]);
+    let created = control
+        .access()
+        .create_user(&rig.caller, "ada", "correct horse", vec![viewer]);
     created.await.unwrap();
-    let (token, _) = control.login("ada", "correct horse", None).await.unwrap();
+    let (token, _) = control
+        .access()
+        .login("ada", "correct horse", None)
+        .await
+        .unwrap();
     let alone = Credentials {
         token: Some(token.clone()),
         ..Default::default()
     };
-    let person = control.authenticate(&alone, None, "").unwrap();
+    let person = control.access().authenticate(&alone, None, "").unwrap();
     assert!(person.may(Permission::View, &namespace("web")));
     assert!(person.may(Permission::View, BusinessId(2)));
     assert!(!person.may(Permission::View, &namespace("db")));
@@ -426,46 +531,78 @@ async fn a_login_may_what_both_the_app_and_the_user_may() {
         token: Some(token),
         ..app("shop", "secret-1")
     };
-    let both = control.authenticate(&through_app, None, "").unwrap();
+    let both = control
+        .access()
+        .authenticate(&through_app, None, "")
+        .unwrap();
     assert_eq!(both.visible_namespaces(), Some(vec![namespace("web")]));
-    // The app may, the user may not; and the other way round.
-    let refused = control.check(&both, Permission::Operate, &namespace("web"));
+    // The app may and the user may not, and vice versa.
+    let refused = control
+        .access()
+        .check(&both, Permission::Operate, &namespace("web"));
     assert!(matches!(refused, Err(ControlError::ForbiddenToUser(_))));
-    let refused = control.check(&both, Permission::View, BusinessId(2));
+    let refused = control
+        .access()
+        .check(&both, Permission::View, BusinessId(2));
     assert!(matches!(refused, Err(ControlError::Forbidden(_))));
 
-    // A role counts from the next request on, and so does its loss.
+    // Granting and revoking take effect with the next request.
     let ada = || Subject::User("ada".to_owned());
-    let granted = control.grant(&rig.caller, ada(), operator("web")).await;
+    let granted = control
+        .access()
+        .grant(&rig.caller, ada(), operator("web"))
+        .await;
     assert_eq!(granted.unwrap().len(), 2);
-    let both = control.authenticate(&through_app, None, "").unwrap();
+    let both = control
+        .access()
+        .authenticate(&through_app, None, "")
+        .unwrap();
     assert!(both.may(Permission::Operate, &namespace("web")));
-    let left = control.revoke_grants(&rig.caller, ada(), Revoked::default());
+    let left = control
+        .access()
+        .revoke_grants(&rig.caller, ada(), RevokedGrants::default());
     assert_eq!(left.await.unwrap(), []);
-    let both = control.authenticate(&through_app, None, "").unwrap();
+    let both = control
+        .access()
+        .authenticate(&through_app, None, "")
+        .unwrap();
     assert!(!both.may(Permission::View, AccessArea::Anything));
-    assert!(control.still(&through_app).is_some());
+    assert!(control.access().reauthenticate(&through_app).is_some());
 
-    // What was granted is still so after a restart.
+    // Grants survive a restart.
     control
+        .access()
         .grant(&rig.caller, ada(), operator("db"))
         .await
         .unwrap();
     let rig = rig.restarted().await;
-    let both = rig.control.authenticate(&through_app, None, "").unwrap();
+    let both = rig
+        .control
+        .access()
+        .authenticate(&through_app, None, "")
+        .unwrap();
     assert_eq!(both.visible_namespaces(), Some(vec![namespace("db")]));
 }
 
 #[tokio::test]
 async fn an_admin_cannot_lock_itself_out() {
     let rig = Rig::new().await;
-    let keys = rig.control.ensure_first_keys(FirstKeys::default()).await;
-    let credentials = named(app("muster", &keys.unwrap().app_secret.unwrap()), "x");
-    let admin = rig.control.authenticate(&credentials, None, "").unwrap();
-    let itself = Subject::App("muster".to_owned());
-    let revoked = rig
+    let keys = rig
         .control
-        .revoke_grants(&admin, itself.clone(), Revoked::default());
+        .access()
+        .ensure_first_keys(FirstKeys::default())
+        .await;
+    let credentials = named(app("muster", &keys.unwrap().app_secret.unwrap()), "x");
+    let admin = rig
+        .control
+        .access()
+        .authenticate(&credentials, None, "")
+        .unwrap();
+    let itself = Subject::App("muster".to_owned());
+    let revoked =
+        rig.control
+            .access()
+            .revoke_grants(&admin, itself.clone(), RevokedGrants::default());
     assert!(matches!(revoked.await, Err(ControlError::Conflict(_))));
     // Another admin can.
     let another = Caller {
@@ -474,14 +611,15 @@ async fn an_admin_cannot_lock_itself_out() {
     };
     let revoked = rig
         .control
-        .revoke_grants(&another, itself, Revoked::default());
+        .access()
+        .revoke_grants(&another, itself, RevokedGrants::default());
     assert_eq!(revoked.await.unwrap(), []);
 }
 
 #[tokio::test]
-async fn one_who_guesses_passwords_has_to_wait_and_it_is_on_the_trail() {
+async fn guessing_passwords_is_slowed_and_audited() {
     let rig = Rig::new().await;
-    let created = rig.control.create_user(
+    let created = rig.control.access().create_user(
         &rig.caller,
         "ada",
         "correct horse",
@@ -490,18 +628,26 @@ async fn one_who_guesses_passwords_has_to_wait_and_it_is_on_the_trail() {
     created.await.unwrap();
     let from = Some([10, 0, 0, 66].into());
     for _ in 0..5 {
-        let refused = rig.control.login("ada", "wrong horse", from).await;
+        let refused = rig.control.access().login("ada", "wrong horse", from).await;
         assert!(matches!(refused, Err(ControlError::Unauthenticated { .. })));
     }
-    // Even the right password is not looked at any more.
-    let refused = rig.control.login("ada", "correct horse", from).await;
+    // Even the right password is refused.
+    let refused = rig
+        .control
+        .access()
+        .login("ada", "correct horse", from)
+        .await;
     let Err(ControlError::TooManyTries { retry_after_ms }) = refused else {
         panic!("{refused:?}");
     };
     assert!((1..=12_000).contains(&retry_after_ms));
-    // Somebody at another address is not kept out.
+    // The same user at another address may log in.
     let elsewhere = Some([10, 0, 0, 67].into());
-    let logged_in = rig.control.login("ada", "correct horse", elsewhere).await;
+    let logged_in = rig
+        .control
+        .access()
+        .login("ada", "correct horse", elsewhere)
+        .await;
     assert!(logged_in.is_ok());
     let failed = AuditFilter {
         action: Some("login.failed".to_owned()),
@@ -517,7 +663,7 @@ async fn one_who_guesses_passwords_has_to_wait_and_it_is_on_the_trail() {
 }
 
 #[tokio::test]
-async fn the_trail_is_found_by_who_what_where_and_when() {
+async fn the_audit_trail_is_filtered_by_every_field() {
     let rig = Rig::new().await;
     let at = |caller: &str, from: u8| Caller {
         user: caller.to_owned(),
@@ -529,6 +675,7 @@ async fn the_trail_is_found_by_who_what_where_and_when() {
         let code = format!("app-{n}");
         let created = rig
             .control
+            .access()
             .create_app(&caller, &code, None, Vec::new(), false, 0);
         created.await.unwrap();
         rig.advance(Duration::from_secs(10));
@@ -559,14 +706,18 @@ async fn the_trail_is_found_by_who_what_where_and_when() {
         ..Default::default()
     };
     assert_eq!(found(holds).await, ["app-1"]);
-    // Page by page it is the same.
+    // Page by page the result is the same.
     let all = AuditFilter {
         object: Some("app-".to_owned()),
         ..Default::default()
     };
     let (mut seen, mut before) = (Vec::new(), None);
     loop {
-        let page = rig.control.audit(&rig.caller, &all, 1, before).await;
+        let page = rig
+            .control
+            .access()
+            .audit(&rig.caller, &all, 1, before)
+            .await;
         let page = page.unwrap();
         seen.extend(page.lines.into_iter().map(|(_, line)| line.object));
         before = page.next;
@@ -576,6 +727,6 @@ async fn the_trail_is_found_by_who_what_where_and_when() {
     }
     assert_eq!(seen, ["app-3", "app-2", "app-1", "app-0"]);
     let plain = Caller::system().with_grants(&everywhere(Role::Operator));
-    let refused = rig.control.audit(&plain, &all, 1, None).await;
+    let refused = rig.control.access().audit(&plain, &all, 1, None).await;
     assert!(matches!(refused, Err(ControlError::Forbidden(_))));
 }

@@ -1,4 +1,4 @@
-//! Files on hosts, written and read by an agent made of frames.
+//! Config files on hosts, written and read by a fake agent.
 
 use std::time::Duration;
 
@@ -48,9 +48,12 @@ fn written() -> WrittenFile {
 }
 
 #[tokio::test]
-async fn a_file_is_sent_to_its_host_and_what_became_of_it_comes_back() {
+async fn a_file_is_sent_to_its_host_and_the_result_comes_back() {
     let (rig, agent) = rig().await;
-    let writing = rig.control.write_file(host(), wanted(), b"abc".to_vec());
+    let writing = rig
+        .control
+        .sessions()
+        .write_file(host(), wanted(), b"abc".to_vec());
     let doing = async {
         let (id, question) = agent.is_asked().await;
         let expected = WriteFile {
@@ -66,7 +69,7 @@ async fn a_file_is_sent_to_its_host_and_what_became_of_it_comes_back() {
 }
 
 #[tokio::test]
-async fn a_file_is_read_with_any_bytes_and_none_is_none() {
+async fn any_bytes_are_read_and_a_missing_file_is_none() {
     let (rig, agent) = rig().await;
     let content = b"\n{\"x\":1}\r\n\xff\0".to_vec();
     let head = FileMetadata {
@@ -106,13 +109,13 @@ async fn a_file_is_read_with_any_bytes_and_none_is_none() {
             }
             agent.does(id, bytes).await;
         };
-        let reading = rig.control.read_file(host(), PATH, 1000);
+        let reading = rig.control.sessions().read_file(host(), PATH, 1000);
         assert_eq!(tokio::join!(reading, doing).0.ok(), expected);
     }
 }
 
 #[tokio::test]
-async fn what_the_host_declines_is_told_in_its_words_sooner_or_later() {
+async fn the_refusal_of_a_host_reaches_the_caller() {
     let (rig, agent) = rig().await;
     for has_begun in [false, true] {
         let doing = async {
@@ -122,7 +125,10 @@ async fn what_the_host_declines_is_told_in_its_words_sooner_or_later() {
             }
             agent.says(Output::refuse(id, "owner: no")).await;
         };
-        let writing = rig.control.write_file(host(), wanted(), Vec::new());
+        let writing = rig
+            .control
+            .sessions()
+            .write_file(host(), wanted(), Vec::new());
         let error = tokio::join!(writing, doing).0.unwrap_err();
         assert!(matches!(&error, ControlError::Declined(_)), "{error:?}");
         assert_eq!(error.to_string(), "owner: no");
@@ -130,7 +136,7 @@ async fn what_the_host_declines_is_told_in_its_words_sooner_or_later() {
 }
 
 #[tokio::test]
-async fn a_slow_disk_is_waited_for_and_a_stuck_one_is_not() {
+async fn a_slow_disk_is_waited_for_but_not_a_stuck_one() {
     let (rig, agent) = rig().await;
     tokio::time::pause();
     for secs in [60, 300] {
@@ -142,7 +148,10 @@ async fn a_slow_disk_is_waited_for_and_a_stuck_one_is_not() {
                 .does(id, serde_json::to_vec(&written()).unwrap())
                 .await;
         };
-        let writing = rig.control.write_file(host(), wanted(), Vec::new());
+        let writing = rig
+            .control
+            .sessions()
+            .write_file(host(), wanted(), Vec::new());
         let done = tokio::join!(writing, doing).0;
         match secs {
             60 => assert_eq!(done.unwrap(), written()),
@@ -153,21 +162,27 @@ async fn a_slow_disk_is_waited_for_and_a_stuck_one_is_not() {
             }
         }
     }
-    // Who knows no such question says nothing at all.
+    // An agent that does not know the question sends nothing.
     agent.hears().await;
-    let writing = rig.control.write_file(host(), wanted(), Vec::new());
+    let writing = rig
+        .control
+        .sessions()
+        .write_file(host(), wanted(), Vec::new());
     let error = tokio::join!(writing, agent.is_asked()).0.unwrap_err();
     assert!(error.to_string().contains("it may be older"), "{error}");
 }
 
 #[tokio::test]
-async fn files_wait_for_their_turn_and_end_with_their_connection() {
+async fn transfers_are_limited_and_end_with_their_connection() {
     let (rig, agent) = rig().await;
     let mut writing = Vec::new();
     for _ in 0..40 {
         let control = rig.control.clone();
         writing.push(tokio::spawn(async move {
-            control.write_file(host(), wanted(), Vec::new()).await
+            control
+                .sessions()
+                .write_file(host(), wanted(), Vec::new())
+                .await
         }));
     }
     let mut n_done = 0;
@@ -194,24 +209,37 @@ async fn files_wait_for_their_turn_and_end_with_their_connection() {
         }
     }
     assert_eq!((n_written, n_away), (n_done, 40 - n_done));
-    let error = rig.control.read_file(host(), PATH, 1).await.unwrap_err();
+    let error = rig
+        .control
+        .sessions()
+        .read_file(host(), PATH, 1)
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("not connected"), "{error}");
 }
 
 #[tokio::test]
-async fn what_no_host_could_write_is_not_sent() {
+async fn an_invalid_file_is_not_sent() {
     let (rig, agent) = rig().await;
     let long = vec![0; MAX_BYTES + 1];
-    let error = rig.control.write_file(host(), wanted(), long).await;
+    let error = rig
+        .control
+        .sessions()
+        .write_file(host(), wanted(), long)
+        .await;
     assert!(matches!(error, Err(ControlError::Invalid(_))), "{error:?}");
     let ownerless = DesiredFile {
         owner: String::new(),
         ..wanted()
     };
-    let error = rig.control.write_file(host(), ownerless, Vec::new()).await;
+    let error = rig
+        .control
+        .sessions()
+        .write_file(host(), ownerless, Vec::new())
+        .await;
     assert_eq!(error.unwrap_err().to_string(), "owner: is required");
     let elsewhere = "10.9.9.9".parse().unwrap();
-    let error = rig.control.read_file(elsewhere, PATH, 1).await;
+    let error = rig.control.sessions().read_file(elsewhere, PATH, 1).await;
     assert!(matches!(error, Err(ControlError::NotFound(_))), "{error:?}");
     assert!(agent.hears().await.is_empty());
 }

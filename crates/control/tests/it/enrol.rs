@@ -1,4 +1,4 @@
-//! Who may have a host with a join token: no token pushes an agent aside that is alive, unless an operator says so.
+//! A join token does not replace a live agent, unless an operator allows it.
 
 use std::time::Duration;
 
@@ -18,9 +18,12 @@ fn host() -> Host {
     HOST.parse().unwrap()
 }
 
-/// Joins with the token that every agent has.
+/// Joins with the token of all agents.
 async fn join(rig: &Rig) -> Result<AgentId, ControlError> {
-    rig.control.enrol("join-me", host(), None, None).await
+    rig.control
+        .enrolment()
+        .enrol("join-me", host(), None, None)
+        .await
 }
 
 fn refused(joined: Result<AgentId, ControlError>) -> String {
@@ -35,7 +38,11 @@ async fn replacing_token(rig: &Rig) -> String {
         replace: true,
         ..NewJoinToken::default()
     };
-    let created = rig.control.create_join_token(&rig.caller, new).await;
+    let created = rig
+        .control
+        .access()
+        .create_join_token(&rig.caller, new)
+        .await;
     created.unwrap().1
 }
 
@@ -52,7 +59,7 @@ async fn bye(agent: &FakeAgent) -> String {
 }
 
 #[tokio::test]
-async fn a_token_does_not_push_a_living_agent_aside() {
+async fn a_token_does_not_replace_a_live_agent() {
     let rig = Rig::new().await;
     rig.advance(2 * TEN_MINUTES);
     let agent = rig.agent(HOST).await;
@@ -67,18 +74,27 @@ async fn a_token_does_not_push_a_living_agent_aside() {
 }
 
 #[tokio::test]
-async fn a_token_that_replaces_takes_the_place_of_a_connected_agent() {
+async fn a_replacing_token_replaces_a_connected_agent() {
     let rig = Rig::new().await;
     let old = rig.agent(HOST).await;
     let token = replacing_token(&rig).await;
     rig.advance(A_SECOND);
-    let joined = rig.control.enrol(&token, host(), None, None).await;
+    let joined = rig
+        .control
+        .enrolment()
+        .enrol(&token, host(), None, None)
+        .await;
     joined.unwrap();
     assert!(bye(&old).await.contains("replaces"));
     let new = rig.connect(host(), 0);
     drop(old);
-    assert!(rig.control.fleet().hosts().all(|view| view.link.is_up()));
-    // The token of the old agent does not take the host back.
+    assert!(
+        rig.control
+            .inspect_fleet()
+            .hosts()
+            .all(|view| view.link.is_up())
+    );
+    // The token of the old agent does not get the host back.
     refused(join(&rig).await);
     drop(new);
 }
@@ -88,12 +104,16 @@ async fn a_revoked_host_is_free_at_once() {
     let rig = Rig::new().await;
     let agent = rig.agent(HOST).await;
     rig.advance(A_SECOND);
-    rig.control.revoke(&rig.caller, host()).await.unwrap();
+    rig.control
+        .enrolment()
+        .revoke(&rig.caller, host())
+        .await
+        .unwrap();
     bye(&agent).await;
     drop(agent);
     rig.advance(A_SECOND);
     join(&rig).await.unwrap();
-    // The answer was lost, and the agent asks again.
+    // The response was lost, and the agent retries.
     rig.advance(A_SECOND);
     join(&rig).await.unwrap();
     let agent = rig.connect(host(), 0);
@@ -102,25 +122,25 @@ async fn a_revoked_host_is_free_at_once() {
 }
 
 #[tokio::test]
-async fn an_enrolment_whose_answer_was_lost_is_repeated() {
+async fn an_enrolment_with_a_lost_response_can_be_repeated() {
     let rig = Rig::new().await;
     let id = rig.agent("10.0.0.2").await;
     drop(id);
     let first = join(&rig).await.unwrap();
     rig.advance(A_SECOND);
     assert_eq!(join(&rig).await.unwrap(), first);
-    // A restart of the server changes nothing about that.
+    // Also after a restart of the server.
     let rig = rig.restarted().await;
     assert_eq!(join(&rig).await.unwrap(), first);
 }
 
 #[tokio::test]
-async fn a_restart_of_the_server_does_not_forget_an_agent() {
+async fn a_restarted_server_still_protects_an_agent() {
     let rig = Rig::new().await;
     let agent = rig.agent(HOST).await;
     rig.advance(TEN_MINUTES / 2);
     drop(agent);
-    // The server is down for a day, in which its agent cannot reach it.
+    // The server is down for a day, so the agent cannot reach it.
     rig.advance(Duration::from_secs(86_400));
     let rig = rig.restarted().await;
     let message = refused(join(&rig).await);
@@ -130,21 +150,30 @@ async fn a_restart_of_the_server_does_not_forget_an_agent() {
 }
 
 #[tokio::test]
-async fn an_agent_of_another_replica_is_not_pushed_aside() {
+async fn an_agent_of_another_replica_is_not_replaced() {
     let (one, two) = Rig::pair().await;
     let agent = one.agent(HOST).await;
-    let is_up = |rig: &Rig| rig.control.fleet().hosts().any(|view| view.link.is_up());
+    let is_up = |rig: &Rig| {
+        rig.control
+            .inspect_fleet()
+            .hosts()
+            .any(|view| view.link.is_up())
+    };
     until("the other replica knows of it", || is_up(&two)).await;
     assert!(refused(join(&two).await).contains("is connected"));
     drop(agent);
     until("the other replica knows that it left", || !is_up(&two)).await;
     refused(join(&two).await);
-    // An operator's word at one replica ends a session at the other.
+    // A replacing token at one replica ends the session at the other.
     let agent = one.connect_as(host(), 0, 7);
     until("the other replica knows of it", || is_up(&two)).await;
     two.advance(A_SECOND);
     let token = replacing_token(&two).await;
-    let joined = two.control.enrol(&token, host(), None, None).await;
+    let joined = two
+        .control
+        .enrolment()
+        .enrol(&token, host(), None, None)
+        .await;
     joined.unwrap();
     assert!(bye(&agent).await.contains("replaces"));
 }

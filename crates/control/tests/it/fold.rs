@@ -1,4 +1,4 @@
-//! A commit is seen whole or not at all, and never half of it.
+//! A commit becomes visible atomically.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::rig::{Rig, START, full};
 /// Set in the process that panics.
 const CHILD: &str = "CONTROL_TEST_CHILD";
 const SIGABRT: i32 = 6;
-/// Enough to make folding them in take a while.
+/// Enough to make folding slow.
 const N_USERS: usize = 5_000;
 
 fn host(id: u32) -> HostRow {
@@ -43,7 +43,7 @@ fn user(n: usize) -> User {
     }
 }
 
-/// A host, which goes to the fleet, many users, and an operation that is under way.
+/// A host, many users, and an open operation.
 fn one_of_everything() -> Changes {
     let task = TaskId::from_number(1);
     let row = TaskRow {
@@ -75,13 +75,13 @@ async fn a_reader_that_sees_a_commit_in_the_fleet_sees_its_tasks() {
     let rig = Rig::new().await;
     let control = rig.control.clone();
     let reader = std::thread::spawn(move || {
-        while control.fleet().n_hosts() == 0 {
+        while control.inspect_fleet().n_hosts() == 0 {
             std::thread::yield_now();
         }
         control.figures().n_targets_open
     });
     rig.commit_elsewhere(&one_of_everything()).await;
-    rig.control.settled().await;
+    rig.control.replicas().catch_up().await;
     assert_eq!(reader.join().unwrap(), 1);
     rig.stopped().await;
 }
@@ -90,7 +90,7 @@ async fn a_reader_that_sees_a_commit_in_the_fleet_sees_its_tasks() {
 fn a_panic_while_a_commit_is_folded_in_ends_the_process() {
     if std::env::var_os(CHILD).is_some() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        runtime.block_on(fold_what_makes_no_sense());
+        runtime.block_on(fold_inconsistent_changes());
         return;
     }
     let this = "fold::a_panic_while_a_commit_is_folded_in_ends_the_process";
@@ -104,8 +104,8 @@ fn a_panic_while_a_commit_is_folded_in_ends_the_process() {
     assert!(said.contains("attempt to subtract with overflow"), "{said}");
 }
 
-/// A process of a host that is not there, which goes when the host has come: the host has fewer processes than none.
-async fn fold_what_makes_no_sense() {
+/// Removes a process of a host that was added later, so that its count of processes underflows.
+async fn fold_inconsistent_changes() {
     let rig = Rig::new().await;
     let process = ProcessRow {
         id: ProcessId(0),
@@ -123,12 +123,12 @@ async fn fold_what_makes_no_sense() {
         ..Changes::default()
     })
     .await;
-    rig.control.settled().await;
+    rig.control.replicas().catch_up().await;
     rig.commit_elsewhere(&Changes {
         hosts: vec![host(0)],
         processes_gone: vec![ProcessId(0)],
         ..Changes::default()
     })
     .await;
-    rig.control.settled().await;
+    rig.control.replicas().catch_up().await;
 }

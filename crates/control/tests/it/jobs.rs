@@ -1,4 +1,4 @@
-//! Jobs from their scope to the last task, with agents that answer as told.
+//! Jobs from their scope to the last task, with fake agents.
 
 use std::time::Duration;
 
@@ -25,7 +25,8 @@ async fn two_hosts(rig: &Rig) -> Vec<FakeAgent> {
     two.processes.push(process(None, 0, &with("second", 2)));
     two.processes.push(process(None, 1, &with("second", 2)));
     rig.control
-        .import_topology(&rig.caller, two, Origin::Imported, Apply::Really)
+        .topology()
+        .import(&rig.caller, two, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     vec![rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await]
@@ -43,10 +44,10 @@ fn new_job(action: JobAction, options: JobOptions) -> NewJob {
 
 async fn create(rig: &Rig, action: JobAction, options: JobOptions) -> JobId {
     let new = new_job(action, options);
-    rig.control.create_job(&rig.caller, new).await.unwrap()
+    rig.control.jobs().create(&rig.caller, new).await.unwrap()
 }
 
-/// Answers every command that comes until nothing at all does; the names in the order in which they were asked for.
+/// Answers every command until no more arrive; returns the names in the order of the commands.
 async fn answer_all(agents: &[FakeAgent], code: impl Fn(&str) -> Code) -> Vec<String> {
     let mut asked = Vec::new();
     loop {
@@ -72,7 +73,10 @@ async fn answer_all(agents: &[FakeAgent], code: impl Fn(&str) -> Code) -> Vec<St
 async fn over(rig: &Rig, id: JobId) -> JobView {
     for _ in 0..200 {
         let wait = Duration::from_secs(1);
-        let view = rig.control.job_moved(&rig.caller, id, usize::MAX, wait);
+        let view = rig
+            .control
+            .jobs()
+            .wait_for_progress(&rig.caller, id, usize::MAX, wait);
         let view = view.await.unwrap();
         if view.job.status.is_over() {
             return view;
@@ -89,7 +93,7 @@ fn statuses(view: &JobView) -> Vec<(&str, JobStatus)> {
 }
 
 #[tokio::test]
-async fn a_start_goes_by_priority_and_a_stop_the_other_way() {
+async fn starts_follow_priority_and_stops_reverse_it() {
     let rig = Rig::new().await;
     let agents = two_hosts(&rig).await;
     for (action, order) in [
@@ -111,7 +115,7 @@ async fn a_start_goes_by_priority_and_a_stop_the_other_way() {
 }
 
 #[tokio::test]
-async fn a_failure_holds_up_later_priorities_and_a_retry_goes_on() {
+async fn a_failure_blocks_later_priorities_until_a_retry() {
     let rig = Rig::new().await;
     let agents = two_hosts(&rig).await;
     let id = create(&rig, JobAction::Start, JobOptions::default()).await;
@@ -133,23 +137,28 @@ async fn a_failure_holds_up_later_priorities_and_a_retry_goes_on() {
         "{}",
         last.reason
     );
-    // Once more, after a restart of the server.
+    // Again, after a restart of the server.
     let rig = rig.restarted().await;
     let agents = vec![
         rig.connect("10.0.0.1".parse().unwrap(), 0),
         rig.connect("10.0.0.2".parse().unwrap(), 0),
     ];
-    let retried = rig.control.retry_job(&rig.caller, id, None).await.unwrap();
+    let retried = rig
+        .control
+        .jobs()
+        .retry(&rig.caller, id, None)
+        .await
+        .unwrap();
     assert_eq!(retried, 4);
     let asked = answer_all(&agents, |_| Code::OK).await;
     assert_eq!(asked, ["first_1", "first_1", "second_1", "second_1"]);
     assert_eq!(over(&rig, id).await.job.status, JobStatus::Succeeded);
-    let again = rig.control.retry_job(&rig.caller, id, None).await;
+    let again = rig.control.jobs().retry(&rig.caller, id, None).await;
     assert!(matches!(again, Err(ControlError::Conflict(_))));
 }
 
 #[tokio::test]
-async fn what_is_down_already_is_ignored_and_other_codes_as_the_caller_chooses() {
+async fn stopped_processes_and_chosen_codes_are_ignored() {
     let rig = Rig::new().await;
     let agents = two_hosts(&rig).await;
     let id = create(&rig, JobAction::Stop, JobOptions::default()).await;
@@ -167,7 +176,7 @@ async fn what_is_down_already_is_ignored_and_other_codes_as_the_caller_chooses()
 }
 
 #[tokio::test]
-async fn batches_roll_and_stop_at_too_many_failures() {
+async fn batches_stop_after_too_many_failures() {
     let rig = Rig::new().await;
     let agents = two_hosts(&rig).await;
     let options = JobOptions {
@@ -184,11 +193,11 @@ async fn batches_roll_and_stop_at_too_many_failures() {
 }
 
 #[tokio::test]
-async fn a_job_goes_on_where_it_was_when_the_server_comes_back() {
+async fn a_job_continues_after_a_restart() {
     let rig = Rig::new().await;
     let agents = two_hosts(&rig).await;
     let id = create(&rig, JobAction::Start, JobOptions::default()).await;
-    // One of the first two answers, the other is still at it.
+    // One of the first two answers, the other is still running.
     let command = loop {
         if let Some(command) = agents[0].hears_commands().await.pop() {
             break command;
@@ -210,14 +219,17 @@ async fn a_job_goes_on_where_it_was_when_the_server_comes_back() {
 
 async fn until_ended(rig: &Rig, id: JobId, n_ended: usize) {
     let wait = Duration::from_secs(20);
-    let view = rig.control.job_moved(&rig.caller, id, n_ended - 1, wait);
+    let view = rig
+        .control
+        .jobs()
+        .wait_for_progress(&rig.caller, id, n_ended - 1, wait);
     let view = view.await.unwrap();
     let ended = view.tasks.iter().filter(|task| task.status.is_over());
     assert!(ended.count() >= n_ended);
 }
 
 #[tokio::test]
-async fn a_cancelled_job_begins_nothing_more_and_ends() {
+async fn a_cancelled_job_starts_nothing_more_and_ends() {
     let rig = Rig::new().await;
     let agents = two_hosts(&rig).await;
     let id = create(&rig, JobAction::Start, JobOptions::default()).await;
@@ -228,7 +240,7 @@ async fn a_cancelled_job_begins_nothing_more_and_ends() {
             commands.extend(heard.into_iter().map(|command| (agent, command)));
         }
     }
-    rig.control.cancel_job(&rig.caller, id).await.unwrap();
+    rig.control.jobs().cancel(&rig.caller, id).await.unwrap();
     for (agent, command) in commands {
         agent.answers_ok(&command, None, None).await;
     }
@@ -241,15 +253,15 @@ async fn a_cancelled_job_begins_nothing_more_and_ends() {
         "{}",
         view.tasks[3].reason
     );
-    let again = rig.control.cancel_job(&rig.caller, id).await;
+    let again = rig.control.jobs().cancel(&rig.caller, id).await;
     assert!(matches!(again, Err(ControlError::Conflict(_))));
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_job_is_said_at_once() {
+async fn an_invalid_job_is_refused_at_once() {
     let rig = Rig::new().await;
     let new = new_job(JobAction::Start, JobOptions::default());
-    let refused = rig.control.create_job(&rig.caller, new.clone()).await;
+    let refused = rig.control.jobs().create(&rig.caller, new.clone()).await;
     assert!(
         matches!(refused, Err(ControlError::NotFound(_))),
         "no such business"
@@ -262,7 +274,7 @@ async fn what_cannot_be_a_job_is_said_at_once() {
         }),
         ..new
     };
-    let refused = rig.control.create_job(&rig.caller, nothing).await;
+    let refused = rig.control.jobs().create(&rig.caller, nothing).await;
     assert!(matches!(refused, Err(ControlError::Invalid(_))));
 }
 
@@ -272,7 +284,8 @@ async fn a_process_without_a_command_fails_alone() {
     let mut two = facts(&["10.0.0.1", "10.0.0.2"], &program("first", 1));
     two.processes[0].program.start_cmd = String::new();
     rig.control
-        .import_topology(&rig.caller, two, Origin::Imported, Apply::Really)
+        .topology()
+        .import(&rig.caller, two, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     let agents = [rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await];
@@ -308,7 +321,7 @@ async fn a_host_without_its_agent_fails_its_own_tasks() {
 }
 
 #[tokio::test]
-async fn an_agent_whose_clock_is_years_ahead_holds_up_nobody() {
+async fn a_wrong_clock_of_an_agent_blocks_no_task() {
     let rig = Rig::new().await;
     let agents = two_hosts(&rig).await;
     let options = JobOptions {
@@ -335,7 +348,7 @@ async fn an_agent_whose_clock_is_years_ahead_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn a_missing_command_holds_up_no_later_priority() {
+async fn a_missing_command_blocks_no_later_priority() {
     let rig = Rig::new().await;
     let mut two = facts(&["10.0.0.1"], &program("first", 1));
     two.processes[0].program.start_cmd = String::new();
@@ -345,7 +358,8 @@ async fn a_missing_command_holds_up_no_later_priority() {
     };
     two.processes.push(process(None, 0, &second));
     rig.control
-        .import_topology(&rig.caller, two, Origin::Imported, Apply::Really)
+        .topology()
+        .import(&rig.caller, two, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     let agents = [rig.agent("10.0.0.1").await];
@@ -357,7 +371,7 @@ async fn a_missing_command_holds_up_no_later_priority() {
 }
 
 #[tokio::test]
-async fn of_several_failed_tasks_one_can_be_tried_again() {
+async fn one_of_several_failed_tasks_can_be_retried() {
     let rig = Rig::new().await;
     let agents = two_hosts(&rig).await;
     let id = create(&rig, JobAction::Start, JobOptions::default()).await;
@@ -365,7 +379,7 @@ async fn of_several_failed_tasks_one_can_be_tried_again() {
     let view = over(&rig, id).await;
     assert_eq!(view.count(JobStatus::Failed), 4);
     rig.advance(Duration::from_secs(1));
-    let retried = rig.control.retry_job(&rig.caller, id, Some(vec![1, 77]));
+    let retried = rig.control.jobs().retry(&rig.caller, id, Some(vec![1, 77]));
     assert_eq!(retried.await.unwrap(), 1);
     assert_eq!(answer_all(&agents, |_| Code::OK).await.len(), 1);
     let view = over(&rig, id).await;
@@ -374,14 +388,15 @@ async fn of_several_failed_tasks_one_can_be_tried_again() {
 }
 
 #[tokio::test]
-async fn what_is_left_on_an_earlier_host_is_stopped_there_and_started_nowhere() {
+async fn a_leftover_on_an_earlier_host_can_only_be_stopped() {
     let rig = Rig::new().await;
     let mut moving = facts(&["10.0.0.1", "10.0.0.2"], &program("zone", 1));
     moving.processes.pop();
     moving.processes[0].id = Some(46);
     let import = |facts: model::topology::BusinessFacts| {
         rig.control
-            .import_topology(&rig.caller, facts, Origin::Imported, Apply::Really)
+            .topology()
+            .import(&rig.caller, facts, Origin::Imported, Apply::Really)
     };
     import(moving.clone()).await.unwrap();
     let agents = [rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await];
@@ -419,7 +434,8 @@ async fn an_alias_that_is_no_name_is_operated_under_an_escaped_one() {
     let odd = facts(&["10.0.0.1"], &program("game:srv/1", 2));
     let difference = rig
         .control
-        .import_topology(&rig.caller, odd.clone(), Origin::Imported, Apply::Really)
+        .topology()
+        .import(&rig.caller, odd.clone(), Origin::Imported, Apply::Really)
         .await
         .unwrap();
     assert!(difference.troubles.is_empty(), "{:?}", difference.troubles);
@@ -432,19 +448,21 @@ async fn an_alias_that_is_no_name_is_operated_under_an_escaped_one() {
     assert_eq!(statuses(&view), [succeeded, succeeded]);
     let again = rig
         .control
-        .import_topology(&rig.caller, odd, Origin::Imported, Apply::Really)
+        .topology()
+        .import(&rig.caller, odd, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     assert_eq!((again.instances.new, again.instances.changed), (0, 0));
 }
 
 #[tokio::test]
-async fn a_listed_process_that_is_not_registered_fails_its_tasks_with_the_reason() {
+async fn an_unregistered_process_fails_its_tasks_with_the_reason() {
     let rig = Rig::new().await;
     let mut bad = facts(&["10.0.0.1"], &program("gse_agent", 2));
     bad.processes[0].program.work_path = "relative".into();
     rig.control
-        .import_topology(&rig.caller, bad, Origin::Imported, Apply::Really)
+        .topology()
+        .import(&rig.caller, bad, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     for action in [JobAction::Start, JobAction::Stop, JobAction::SetAuto] {

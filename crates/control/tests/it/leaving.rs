@@ -1,4 +1,4 @@
-//! Agents that join, are told to leave for good, or are asked to go to another replica.
+//! Agents that are revoked, or asked to move to another replica.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn issued(at: i64) -> Certificate {
     }
 }
 
-/// The goodbye that an agent hears, if any.
+/// The `Bye` that an agent receives, if any.
 async fn bye(agent: &FakeAgent) -> Option<Bye> {
     let heard = agent.hears().await;
     heard.into_iter().find_map(|frame| match frame {
@@ -47,50 +47,80 @@ async fn is_asked_to_move(agent: &FakeAgent) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_revoked_host_is_sent_away_at_once_by_every_replica_and_its_old_certificates_never_count_again()
- {
+async fn a_revoked_host_is_disconnected_everywhere_and_its_certificates_stay_invalid() {
     let (one, two) = Rig::pair().await;
     let agent = one.agent(HOST).await;
     agent.hears().await;
-    two.control.settled().await;
+    two.control.replicas().catch_up().await;
     for rig in [&one, &two] {
-        rig.control.check_certificate(issued(START)).unwrap();
-        let earlier = rig.control.check_certificate(issued(START - 1));
+        rig.control
+            .enrolment()
+            .check_certificate(issued(START))
+            .unwrap();
+        let earlier = rig.control.enrolment().check_certificate(issued(START - 1));
         assert!(earlier.is_err(), "from before it was enrolled");
     }
 
-    // At the other replica, and still at once.
-    two.control.revoke(&two.caller, host()).await.unwrap();
+    // Also at the other replica.
+    two.control
+        .enrolment()
+        .revoke(&two.caller, host())
+        .await
+        .unwrap();
     let bye = bye(&agent).await.unwrap();
     assert!(bye.permanent && bye.rejoin, "{bye:?}");
     assert!(bye.reason.contains("revoked"), "{}", bye.reason);
     drop(agent);
-    one.control.settled().await;
+    one.control.replicas().catch_up().await;
     for rig in [&one, &two] {
-        let refused = rig.control.attach(host(), &hello(host(), 0)).unwrap_err();
+        let refused = rig
+            .control
+            .sessions()
+            .attach(host(), &hello(host(), 0))
+            .unwrap_err();
         assert!(refused.permanent && refused.rejoin, "{refused:?}");
-        assert!(rig.control.check_certificate(issued(START)).is_err());
-        assert!(rig.control.renewal(issued(START)).is_err());
+        assert!(
+            rig.control
+                .enrolment()
+                .check_certificate(issued(START))
+                .is_err()
+        );
+        assert!(rig.control.enrolment().renewal(issued(START)).is_err());
     }
-    let again = two.control.revoke(&two.caller, host()).await;
+    let again = two.control.enrolment().revoke(&two.caller, host()).await;
     assert!(matches!(again, Err(ControlError::NotFound(_))), "{again:?}");
 
     one.advance(Duration::from_millis(1));
     one.control
+        .enrolment()
         .enrol("join-me", host(), None, None)
         .await
         .unwrap();
-    two.control.settled().await;
+    two.control.replicas().catch_up().await;
     for rig in [&one, &two] {
-        assert!(rig.control.check_certificate(issued(START)).is_err());
-        rig.control.check_certificate(issued(START + 1)).unwrap();
-        rig.control.attach(host(), &hello(host(), 0)).unwrap();
+        assert!(
+            rig.control
+                .enrolment()
+                .check_certificate(issued(START))
+                .is_err()
+        );
+        rig.control
+            .enrolment()
+            .check_certificate(issued(START + 1))
+            .unwrap();
+        rig.control
+            .sessions()
+            .attach(host(), &hello(host(), 0))
+            .unwrap();
     }
-    assert_eq!(one.control.issue_time(host()), UnixMillis(START + 1));
+    assert_eq!(
+        one.control.enrolment().issue_time(host()),
+        UnixMillis(START + 1)
+    );
 }
 
 #[tokio::test]
-async fn a_certificate_from_before_they_said_when_they_were_issued_counts_until_it_is_revoked() {
+async fn a_certificate_without_a_time_of_issue_is_valid_until_revoked() {
     let rig = Rig::new().await;
     drop(rig.agent(HOST).await);
     let unsaid = |at: i64| Certificate {
@@ -98,24 +128,40 @@ async fn a_certificate_from_before_they_said_when_they_were_issued_counts_until_
         issued: Issued::About(UnixMillis(at)),
     };
     rig.control
+        .enrolment()
         .check_certificate(unsaid(START - 2_000))
         .unwrap();
     let long_before = unsaid(START - 3_600_000);
-    assert!(rig.control.check_certificate(long_before).is_err());
-    rig.control.revoke(&rig.caller, host()).await.unwrap();
-    let revoked = rig.control.check_certificate(unsaid(START - 2_000));
+    assert!(
+        rig.control
+            .enrolment()
+            .check_certificate(long_before)
+            .is_err()
+    );
+    rig.control
+        .enrolment()
+        .revoke(&rig.caller, host())
+        .await
+        .unwrap();
+    let revoked = rig
+        .control
+        .enrolment()
+        .check_certificate(unsaid(START - 2_000));
     assert!(revoked.is_err());
 }
 
 #[tokio::test]
-async fn a_replica_whose_clock_is_behind_renews_what_another_has_enrolled() {
+async fn a_replica_with_a_slow_clock_renews_certificates() {
     let (one, two) = Rig::pair().await;
     one.advance(Duration::from_secs(30));
     drop(one.agent(HOST).await);
-    two.control.settled().await;
+    two.control.replicas().catch_up().await;
     let certificate = issued(START + 30_000);
-    let (_, issued_at) = two.control.renewal(certificate).unwrap();
-    two.control.check_certificate(issued(issued_at.0)).unwrap();
+    let (_, issued_at) = two.control.enrolment().renewal(certificate).unwrap();
+    two.control
+        .enrolment()
+        .check_certificate(issued(issued_at.0))
+        .unwrap();
 }
 
 #[tokio::test]
@@ -123,20 +169,30 @@ async fn only_an_admin_revokes_and_drains() {
     let rig = Rig::new().await;
     drop(rig.agent(HOST).await);
     let somebody = Caller::system().with_grants(&[]);
-    let refused = rig.control.revoke(&somebody, host()).await;
+    let refused = rig.control.enrolment().revoke(&somebody, host()).await;
     assert!(
         matches!(refused, Err(ControlError::Forbidden(_))),
         "{refused:?}"
     );
-    assert!(rig.control.start_draining(&somebody).await.is_err());
-    rig.control.check_certificate(issued(START)).unwrap();
+    assert!(
+        rig.control
+            .sessions()
+            .start_draining(&somebody)
+            .await
+            .is_err()
+    );
+    rig.control
+        .enrolment()
+        .check_certificate(issued(START))
+        .unwrap();
 }
 
 #[tokio::test]
-async fn a_token_is_good_for_as_many_joins_as_it_says() {
+async fn a_token_is_valid_for_its_number_of_uses() {
     let rig = Rig::new().await;
     let created = rig
         .control
+        .access()
         .create_join_token(
             &rig.caller,
             NewJoinToken {
@@ -148,45 +204,59 @@ async fn a_token_is_good_for_as_many_joins_as_it_says() {
     let (_, secret) = created.unwrap();
     for n in 1..=3 {
         let host = format!("10.0.0.{n}").parse().unwrap();
-        let joined = rig.control.enrol(&secret, host, None, None).await;
+        let joined = rig
+            .control
+            .enrolment()
+            .enrol(&secret, host, None, None)
+            .await;
         assert_eq!(joined.is_ok(), n <= 2, "{joined:?}");
     }
-    let left = rig.control.join_tokens(&rig.caller).unwrap();
+    let left = rig.control.access().join_tokens(&rig.caller).unwrap();
     assert!(left.is_empty(), "{left:?}");
 }
 
 #[tokio::test]
-async fn an_agent_that_was_asked_to_move_ends_its_old_connection_itself() {
+async fn a_moving_agent_ends_its_old_connection_itself() {
     let (one, two) = Rig::pair().await;
     let agent = one.agent(HOST).await;
     agent.hears().await;
-    two.control.settled().await;
-    assert_eq!(one.control.move_agents(10, "for a test"), 1);
+    two.control.replicas().catch_up().await;
+    assert_eq!(one.control.sessions().move_agents(10, "for a test"), 1);
     assert_eq!(
         is_asked_to_move(&agent).await.as_deref(),
         Some("for a test")
     );
     assert_eq!(
-        one.control.move_agents(10, "for a test"),
+        one.control.sessions().move_agents(10, "for a test"),
         0,
         "not asked twice"
     );
     let _moved = two.connect_as(host(), 0, 5);
-    until("the first lets go", || one.control.n_agents() == 0).await;
+    until("the first lets go", || {
+        one.control.sessions().n_agents() == 0
+    })
+    .await;
     assert_eq!(bye(&agent).await, None, "it may still be answering");
 }
 
 #[tokio::test]
-async fn a_replica_that_drains_asks_all_of_its_agents_and_is_drained_when_they_have_left() {
+async fn a_draining_replica_asks_all_agents_and_waits_for_them() {
     let (one, two) = Rig::pair().await;
-    until("they know of each other", || one.control.has_company()).await;
+    until("they know of each other", || {
+        one.control.sessions().has_other_replica()
+    })
+    .await;
     let mut agents = Vec::new();
     for n in 1..=12 {
         let agent = one.agent(&format!("10.0.0.{n}")).await;
         agent.hears().await;
         agents.push(agent);
     }
-    one.control.start_draining(&one.caller).await.unwrap();
+    one.control
+        .sessions()
+        .start_draining(&one.caller)
+        .await
+        .unwrap();
     for agent in &agents {
         let asked = tokio::time::timeout(Duration::from_secs(20), async {
             loop {
@@ -197,37 +267,56 @@ async fn a_replica_that_drains_asks_all_of_its_agents_and_is_drained_when_they_h
         });
         assert_eq!(asked.await.unwrap(), "the server is draining");
     }
-    let drained = tokio::time::timeout(Duration::from_millis(300), one.control.drained());
+    let drained = tokio::time::timeout(
+        Duration::from_millis(300),
+        one.control.sessions().wait_until_drained(),
+    );
     assert!(drained.await.is_err(), "they are still there");
     drop(agents);
-    let drained = tokio::time::timeout(Duration::from_secs(20), one.control.drained());
+    let drained = tokio::time::timeout(
+        Duration::from_secs(20),
+        one.control.sessions().wait_until_drained(),
+    );
     drained.await.unwrap();
 
-    // The other hears of it, and has nobody left to drain to.
-    until("the other hears of it", || !two.control.has_company()).await;
-    let refused = two.control.start_draining(&two.caller).await;
+    // The other replica knows, and has no replica left to drain to.
+    until("the other hears of it", || {
+        !two.control.sessions().has_other_replica()
+    })
+    .await;
+    let refused = two.control.sessions().start_draining(&two.caller).await;
     assert!(
         matches!(refused, Err(ControlError::Conflict(_))),
         "{refused:?}"
     );
-    one.control.stop_draining(&one.caller).await.unwrap();
-    until("the other hears of that, too", || two.control.has_company()).await;
+    one.control
+        .sessions()
+        .stop_draining(&one.caller)
+        .await
+        .unwrap();
+    until("the other hears of that, too", || {
+        two.control.sessions().has_other_replica()
+    })
+    .await;
 }
 
 #[tokio::test]
-async fn a_replica_with_more_than_its_share_asks_some_agents_to_move_slowly() {
+async fn a_replica_above_its_share_moves_agents_slowly() {
     let (one, two) = Rig::pair().await;
-    until("they know of each other", || one.control.has_company()).await;
+    until("they know of each other", || {
+        one.control.sessions().has_other_replica()
+    })
+    .await;
     let fixed = FirstKeys {
         join_token: Some("join-me".into()),
         ..Default::default()
     };
-    one.control.ensure_first_keys(fixed).await.unwrap();
+    one.control.access().ensure_first_keys(fixed).await.unwrap();
     let mut agents = Vec::new();
     for n in 1..=30 {
         agents.push(one.agent(&format!("10.0.1.{n}")).await);
     }
-    // More than are needed to be no longer clearly too many: once begun, it goes on down to the average.
+    // It continues down to the average once it has started.
     let mut n_asked = 0;
     let began = tokio::time::Instant::now();
     while n_asked < 4 {
@@ -242,7 +331,7 @@ async fn a_replica_with_more_than_its_share_asks_some_agents_to_move_slowly() {
             "nobody was asked"
         );
     }
-    // One of thirty a second.
+    // One of thirty per second.
     let secs = began.elapsed().as_secs() as usize;
     assert!(n_asked <= secs + 2, "{n_asked} in {secs} s");
     drop(two);

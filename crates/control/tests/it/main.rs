@@ -1,6 +1,7 @@
-//! `control` with a real store in a temporary folder, and agents that speak real frames.
+//! `control` with a real store in a temporary folder, and fake agents that exchange real frames.
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
+#![allow(clippy::disallowed_methods, reason = "tests inspect the fleet")]
 
 mod access;
 mod config_files;

@@ -1,8 +1,8 @@
-//! Operating: every target ends, once.
+//! Operations: every target ends exactly once.
 
 use std::time::Duration;
 
-use control::{ControlError, Mode, Operate, With};
+use control::{ControlError, Mode, Operate, OperateSpec};
 use model::spec::Probe;
 use model::{Code, Flag, Labels, Op, Outcome, UnixMillis};
 use testkit::fake_agent::op_of;
@@ -10,7 +10,7 @@ use testkit::fake_agent::op_of;
 use crate::rig::{Rig, START, asked, full, spec};
 
 #[tokio::test]
-async fn what_cannot_begin_ends_at_once() {
+async fn a_target_that_cannot_start_ends_at_once() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
@@ -18,7 +18,7 @@ async fn what_cannot_begin_ends_at_once() {
         .operate("ns/p", Op::Start, &["10.0.0.1", "10.0.0.2", "nonsense"])
         .await;
     assert_eq!(rig.codes(task).await, [117, 851, 1_000_400]);
-    // A new operation is not kept for an agent that is away.
+    // Operations do not wait for a disconnected agent.
     let agent = rig.agent("10.0.0.1").await;
     assert!(agent.hears_commands().await.is_empty());
 }
@@ -33,7 +33,7 @@ async fn an_operation_goes_out_and_its_result_comes_back() {
     assert_eq!(rig.codes(task).await, [115]);
     let commands = agent.hears_commands().await;
     assert_eq!((commands.len(), commands[0].op_type), (1, 0));
-    // op_timeout 60, start_check_secs 5, and 30 of grace.
+    // op_timeout 60, start_check_secs 5, and 30 s of grace.
     assert_eq!(commands[0].deadline_ms, START + 95_000);
     agent
         .answers_ok(&commands[0], Some(Flag::Running), Some(true))
@@ -48,7 +48,7 @@ async fn an_operation_goes_out_and_its_result_comes_back() {
 }
 
 #[tokio::test]
-async fn an_operation_under_way_is_asked_again_and_a_repeated_answer_counts_once() {
+async fn an_open_operation_is_sent_again_and_a_repeated_result_counts_once() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
@@ -69,13 +69,13 @@ async fn an_operation_under_way_is_asked_again_and_a_repeated_answer_counts_once
             Outcome::plain(Code::COMMAND_FAILED, "late and other", UnixMillis(2)),
         )
         .await;
-    // The second answer is acknowledged and changes nothing.
+    // The second result is acknowledged and changes nothing.
     while !format!("{:?}", agent.hears().await).contains("Ack") {}
     assert_eq!(rig.codes(task).await, [0]);
 }
 
 #[tokio::test]
-async fn an_agent_cannot_answer_for_another_host() {
+async fn an_agent_cannot_end_targets_of_another_host() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Register)
         .await;
@@ -88,7 +88,7 @@ async fn an_agent_cannot_answer_for_another_host() {
 }
 
 #[tokio::test]
-async fn silence_becomes_126_and_a_late_answer_replaces_it() {
+async fn a_passed_deadline_is_126_and_a_late_result_replaces_it() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
@@ -109,7 +109,7 @@ async fn silence_becomes_126_and_a_late_answer_replaces_it() {
 }
 
 #[tokio::test]
-async fn an_operation_behind_another_has_the_time_of_both() {
+async fn a_queued_operation_has_the_time_of_both() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
@@ -129,7 +129,7 @@ async fn an_inline_spec_is_stored_and_travels_before_its_command() {
     let rig = Rig::new().await;
     let agent = rig.agent("10.0.0.1").await;
     agent.hears().await;
-    let with = With::Spec(Box::new(spec("./inline")), Labels::default());
+    let with = OperateSpec::Spec(Box::new(spec("./inline")), Labels::default());
     let task = rig
         .operate_with("ns/new", Op::Start, &["10.0.0.1", "10.0.0.2"], with)
         .await;
@@ -139,11 +139,11 @@ async fn an_inline_spec_is_stored_and_travels_before_its_command() {
         heard.find("Desired").unwrap() < heard.find("Command").unwrap(),
         "{heard}"
     );
-    assert_eq!(rig.control.fleet().n_processes(), 2);
+    assert_eq!(rig.control.inspect_fleet().n_processes(), 2);
 }
 
 #[tokio::test]
-async fn a_query_of_what_nobody_registered_looks_and_stores_nothing() {
+async fn a_query_of_an_unregistered_process_stores_nothing() {
     let rig = Rig::new().await;
     let agent = rig.agent("10.0.0.1").await;
     let probe = Probe {
@@ -151,7 +151,12 @@ async fn a_query_of_what_nobody_registered_looks_and_stores_nothing() {
         ..Default::default()
     };
     let task = rig
-        .operate_with("ns/x", Op::Query, &["10.0.0.1"], With::Probe(probe.clone()))
+        .operate_with(
+            "ns/x",
+            Op::Query,
+            &["10.0.0.1"],
+            OperateSpec::Probe(probe.clone()),
+        )
         .await;
     let command = agent.hears_commands().await.remove(0);
     assert_eq!(
@@ -159,31 +164,32 @@ async fn a_query_of_what_nobody_registered_looks_and_stores_nothing() {
         probe
     );
     assert_eq!(rig.codes(task).await, [115]);
-    assert_eq!(rig.control.fleet().n_processes(), 0);
+    assert_eq!(rig.control.inspect_fleet().n_processes(), 0);
     let task = rig
         .operate_with(
             "ns/x",
             Op::Unmanage,
             &["10.0.0.1", "10.0.0.2"],
-            With::Probe(probe),
+            OperateSpec::Probe(probe),
         )
         .await;
     assert_eq!(rig.codes(task).await, [0, 117]);
 }
 
 #[tokio::test]
-async fn one_request_may_not_want_two_things_of_one_process() {
+async fn one_request_may_not_contain_two_operations_on_one_process() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
     let line = |op| Operate {
         name: full("ns/p"),
         op,
-        with: With::Registered,
+        with: OperateSpec::Registered,
         hosts: asked(&["10.0.0.1"]),
     };
     let error = rig
         .control
+        .operations()
         .operate(&rig.caller, vec![line(Op::Stop), line(Op::Start)])
         .await
         .unwrap_err();
@@ -193,12 +199,14 @@ async fn one_request_may_not_want_two_things_of_one_process() {
     );
     let task = rig
         .control
+        .operations()
         .operate(&rig.caller, vec![line(Op::Stop), line(Op::Stop)])
         .await
         .unwrap();
     assert_eq!(rig.codes(task).await.len(), 1);
     let error = rig
         .control
+        .operations()
         .operate(&rig.caller, Vec::new())
         .await
         .unwrap_err();

@@ -1,4 +1,4 @@
-//! Who holds an agent, when connections come and go at the same moment: nobody may be wrong about it for ever.
+//! Which replica holds an agent when connects and disconnects cross: all replicas agree in the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,12 +13,18 @@ use crate::replicas::{HOST, host, is_up, pair_with_agent, report, running, state
 use crate::rig::Rig;
 
 #[tokio::test]
-async fn an_agent_whose_move_comes_to_nothing_is_told_to_connect_again() {
+async fn an_agent_whose_move_failed_is_told_to_reconnect() {
     let (one, two, agent) = pair_with_agent().await;
-    assert_eq!(one.control.move_agents(1, "there are too many"), 1);
-    // Welcomed elsewhere, but it never heard of that, and stays where it is.
+    assert_eq!(
+        one.control.sessions().move_agents(1, "there are too many"),
+        1
+    );
+    // Another replica accepted it, but the welcome was lost, so it stays.
     let elsewhere = two.connect_as(host(), 0, 5);
-    until("the first lets go", || one.control.n_agents() == 0).await;
+    until("the first lets go", || {
+        one.control.sessions().n_agents() == 0
+    })
+    .await;
     agent.session.take(report(Vec::new())).await.unwrap();
     drop(elsewhere);
     until("nobody holds it", || !is_up(&one) && !is_up(&two)).await;
@@ -27,7 +33,7 @@ async fn an_agent_whose_move_comes_to_nothing_is_told_to_connect_again() {
 }
 
 #[tokio::test]
-async fn what_an_agent_said_just_before_it_left_is_known_everywhere() {
+async fn the_last_report_before_a_disconnect_reaches_all_replicas() {
     let (_one, two, agent) = pair_with_agent().await;
     let said = report(vec![running("ns/p", 77)]);
     agent.session.take(said).await.unwrap();
@@ -37,7 +43,7 @@ async fn what_an_agent_said_just_before_it_left_is_known_everywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_that_ends_while_the_next_begins_takes_nothing_from_it() {
+async fn an_ending_connection_does_not_disturb_the_next() {
     let (one, two, mut agent) = pair_with_agent().await;
     for session in 10..400 {
         let meet = std::sync::Barrier::new(2);
@@ -47,7 +53,7 @@ async fn a_connection_that_ends_while_the_next_begins_takes_nothing_from_it() {
                 drop(agent);
             });
             meet.wait();
-            // Now and then at the other replica.
+            // Sometimes at the other replica.
             match session % 4 {
                 0 => two.connect_as(host(), 0, session),
                 _ => one.connect_as(host(), 0, session),
@@ -57,7 +63,7 @@ async fn a_connection_that_ends_while_the_next_begins_takes_nothing_from_it() {
         let both = || is_up(&one) && is_up(&two);
         until("everybody sees the new connection", both).await;
         until("one of them holds it", || {
-            let [here, there] = [&one, &two].map(|rig| rig.control.n_agents());
+            let [here, there] = [&one, &two].map(|rig| rig.control.sessions().n_agents());
             here + there == 1
         })
         .await;
@@ -65,11 +71,11 @@ async fn a_connection_that_ends_while_the_next_begins_takes_nothing_from_it() {
 }
 
 #[tokio::test]
-async fn a_replica_that_asks_again_makes_nobody_else_ask() {
+async fn a_resend_to_one_replica_makes_no_other_request_one() {
     let n_said = Arc::new(AtomicUsize::new(0));
     let count = n_said.clone();
     let one = Rig::overheard(move |from| {
-        // What the holder says does not count: statuses are told to all.
+        // Messages of the holder do not count: statuses go to all.
         count.fetch_add(usize::from(from != 1), Ordering::SeqCst);
     })
     .await;
@@ -87,13 +93,13 @@ async fn a_replica_that_asks_again_makes_nobody_else_ask() {
         until("both hear of it", both).await;
     }
     let n_said = n_said.load(Ordering::SeqCst) - before;
-    // Signs of life, some digests, and no more.
+    // Heartbeats and some digests, no more.
     let expected = 2 * (began.elapsed().as_secs() as usize + 2) + 4;
     assert!(n_said <= expected, "{n_said} messages, not {expected}");
 }
 
 #[tokio::test]
-async fn two_replicas_that_both_believe_to_hold_an_agent_do_not_shout_at_each_other() {
+async fn two_replicas_that_claim_an_agent_do_not_flood_the_bus() {
     let n_said = Arc::new(AtomicUsize::new(0));
     let count = n_said.clone();
     let one = Rig::overheard(move |_| {
@@ -102,9 +108,9 @@ async fn two_replicas_that_both_believe_to_hold_an_agent_do_not_shout_at_each_ot
     .await;
     let two = one.another(2).await;
     drop(one.agent(HOST).await);
-    two.control.settled().await;
+    two.control.replicas().catch_up().await;
     until("it is gone", || !is_up(&one) && !is_up(&two)).await;
-    // Neither has heard of the other connection when it takes its own, and both have one number.
+    // Neither knows the other connection when it accepts its own, and both have the same session number.
     let agents = [&one, &two].map(|rig| rig.connect_as(host(), 0, 5));
     let before = n_said.load(Ordering::SeqCst);
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -118,19 +124,19 @@ async fn two_replicas_that_both_believe_to_hold_an_agent_do_not_shout_at_each_ot
 }
 
 #[tokio::test]
-async fn an_agent_hears_nothing_from_a_replica_that_may_know_less_than_it() {
+async fn a_replica_that_is_behind_sends_no_specs() {
     let (one, two, agent) = pair_with_agent().await;
     two.loses_its_store().await;
     one.register("ns/q", &[HOST], "./a", Mode::Register).await;
     drop(agent);
     until("it is gone", || !is_up(&two)).await;
-    // It holds both processes; the second replica knows of one.
+    // The agent holds both processes; the second replica knows one.
     let moved = two.connect_as(host(), 7, 5);
     let mut heard = moved.hears().await;
     heard.extend(moved.hears().await);
     assert!(matches!(heard[..], [DownKind::Welcome(_)]), "{heard:?}");
     until("but it is there", || is_up(&one) && is_up(&two)).await;
-    // Where more is known, it hears of both.
+    // A replica that is up to date knows both.
     let back = one.connect_as(host(), 7, 6);
     let processes = back.hears_processes().await;
     assert_eq!(processes[0].processes.len(), 2);
@@ -139,9 +145,9 @@ async fn an_agent_hears_nothing_from_a_replica_that_may_know_less_than_it() {
         .expect("the other connection is told to go");
 }
 
-/// More than fits one message, so that some are sent while the next is being made.
+/// More than fits into one message, so that one is sent while the next is built.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_replicas_that_report_much_at_once_do_not_deadlock() {
+async fn two_replicas_that_publish_much_do_not_deadlock() {
     const NAMES: usize = 120;
     const ROUNDS: i32 = 60;
     let (one, two) = Rig::pair().await;
@@ -151,7 +157,7 @@ async fn two_replicas_that_report_much_at_once_do_not_deadlock() {
             .await;
     }
     let first = one.agent(hosts[0]).await;
-    two.control.settled().await;
+    two.control.replicas().catch_up().await;
     let second = two.agent(hosts[1]).await;
     let reports = |round: i32| {
         let status = |n: usize| wire::ProcessStatus {
@@ -175,7 +181,7 @@ async fn two_replicas_that_report_much_at_once_do_not_deadlock() {
     assert!(told.is_ok(), "the replicas wait for each other");
     for (rig, host) in [(&two, hosts[0]), (&one, hosts[1])] {
         let shown = || {
-            let fleet = rig.control.fleet();
+            let fleet = rig.control.inspect_fleet();
             let host = fleet.host_id(&host.parse().unwrap()).unwrap();
             fleet.processes_of(host).all(|row| row.pid() == ROUNDS)
         };

@@ -1,4 +1,4 @@
-//! Live questions: logs and what is held, answered by an agent made of frames.
+//! Live questions about logs and held specs, answered by a fake agent.
 
 use control::{ControlError, LogsOf, Mode};
 use model::access::Caller;
@@ -29,9 +29,9 @@ fn logs_of(name: &str) -> LogsOf {
     }
 }
 
-/// Asks and answers the first chunk.
+/// Asks, and answers the first chunk.
 async fn stream(rig: &Rig, agent: &FakeAgent) -> (u64, control::AnswerStream) {
-    let asking = rig.control.logs(&rig.caller, logs_of("ns/p"));
+    let asking = rig.control.sessions().logs(&rig.caller, logs_of("ns/p"));
     let answering = async {
         let (id, question) = agent.is_asked().await;
         let Question::Logs(logs) = question else {
@@ -49,7 +49,7 @@ async fn stream(rig: &Rig, agent: &FakeAgent) -> (u64, control::AnswerStream) {
 }
 
 #[tokio::test]
-async fn logs_come_in_chunks_and_more_are_wanted_as_they_are_read() {
+async fn logs_arrive_in_chunks_with_backpressure() {
     let (rig, agent) = rig().await;
     let (id, mut stream) = stream(&rig, &agent).await;
     for _ in 1..WINDOW {
@@ -59,7 +59,7 @@ async fn logs_come_in_chunks_and_more_are_wanted_as_they_are_read() {
     for _ in 1..WINDOW {
         assert_eq!(stream.next().await.unwrap().unwrap(), b"more\n");
     }
-    // Leave for as many as were read, in however many words.
+    // As many chunks are granted as were read, in one or more frames.
     let (of, question) = agent.is_asked().await;
     assert_eq!((of, question), (id, Question::More { chunks: WINDOW }));
     let last = Output {
@@ -71,23 +71,23 @@ async fn logs_come_in_chunks_and_more_are_wanted_as_they_are_read() {
     agent.says(last).await;
     assert_eq!(stream.next().await.unwrap().unwrap(), b"end");
     assert!(stream.next().await.is_none());
-    // What has ended by itself need not be cancelled.
+    // An answer that has ended is not cancelled.
     drop(stream);
     assert!(agent.hears().await.is_empty());
 }
 
 #[tokio::test]
-async fn a_reader_that_goes_away_cancels_its_question() {
+async fn dropping_the_reader_cancels_the_question() {
     let (rig, agent) = rig().await;
     let (id, stream) = stream(&rig, &agent).await;
     drop(stream);
     assert_eq!(agent.is_asked().await, (id, Question::Cancel));
-    // What still comes is nobody's.
+    // Later chunks are dropped.
     agent.says_chunk(id, "late\n").await;
 }
 
 #[tokio::test]
-async fn an_agent_that_sends_more_than_its_window_gets_no_more_of_that_question() {
+async fn chunks_beyond_the_window_cancel_the_question() {
     let (rig, agent) = rig().await;
     let (id, mut stream) = stream(&rig, &agent).await;
     for _ in 0..3 * WINDOW {
@@ -107,7 +107,7 @@ async fn an_agent_that_sends_more_than_its_window_gets_no_more_of_that_question(
 }
 
 #[tokio::test]
-async fn an_answer_ends_with_its_connection_in_a_clear_word() {
+async fn an_answer_ends_with_its_connection_and_a_clear_message() {
     let (rig, agent) = rig().await;
     let (_, mut stream) = stream(&rig, &agent).await;
     stream.next().await.unwrap().unwrap();
@@ -115,18 +115,22 @@ async fn an_answer_ends_with_its_connection_in_a_clear_word() {
     let reason = stream.next().await.unwrap().unwrap_err();
     assert_eq!(reason, "the agent of host 0:10.0.0.1 disconnected");
     assert!(stream.next().await.is_none());
-    let error = rig.control.logs(&rig.caller, logs_of("ns/p")).await;
+    let error = rig
+        .control
+        .sessions()
+        .logs(&rig.caller, logs_of("ns/p"))
+        .await;
     let error = error.unwrap_err();
     assert!(matches!(&error, ControlError::Away(_)), "{error}");
     assert!(error.to_string().contains("not connected"), "{error}");
 }
 
 #[tokio::test]
-async fn an_agent_that_knows_no_questions_is_not_waited_for() {
+async fn an_agent_without_questions_times_out() {
     let (rig, agent) = rig().await;
     tokio::time::pause();
     let (asked, _) = tokio::join!(
-        rig.control.logs(&rig.caller, logs_of("ns/p")),
+        rig.control.sessions().logs(&rig.caller, logs_of("ns/p")),
         agent.is_asked()
     );
     let error = asked.unwrap_err();
@@ -134,7 +138,7 @@ async fn an_agent_that_knows_no_questions_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_asked_is_refused_before_anybody_is_asked() {
+async fn an_invalid_question_is_refused_without_the_agent() {
     let (rig, agent) = rig().await;
     rig.register("ns/twice", &[HOST, "10.0.0.2"], "./a", Mode::Register)
         .await;
@@ -143,16 +147,25 @@ async fn what_cannot_be_asked_is_refused_before_anybody_is_asked() {
     let refused = |error: ControlError| error.to_string();
     let error = rig
         .control
+        .sessions()
         .logs(&caller, logs_of("ns/p"))
         .await
         .unwrap_err();
     assert!(matches!(error, ControlError::Forbidden(_)), "{error}");
-    let error = rig.control.logs(&rig.caller, logs_of("ns/q")).await;
+    let error = rig
+        .control
+        .sessions()
+        .logs(&rig.caller, logs_of("ns/q"))
+        .await;
     assert_eq!(
         refused(error.unwrap_err()),
         "process ns/q is not registered"
     );
-    let error = rig.control.logs(&rig.caller, logs_of("ns/twice")).await;
+    let error = rig
+        .control
+        .sessions()
+        .logs(&rig.caller, logs_of("ns/twice"))
+        .await;
     assert_eq!(
         refused(error.unwrap_err()),
         "host: must be given: ns/twice is on 2 hosts: 0:10.0.0.1, 0:10.0.0.2"
@@ -161,7 +174,7 @@ async fn what_cannot_be_asked_is_refused_before_anybody_is_asked() {
         host: Some("10.0.0.9".parse().unwrap()),
         ..logs_of("ns/p")
     };
-    let error = rig.control.logs(&rig.caller, elsewhere).await;
+    let error = rig.control.sessions().logs(&rig.caller, elsewhere).await;
     assert_eq!(
         refused(error.unwrap_err()),
         "process ns/p is not registered on 0:10.0.0.9"
@@ -170,13 +183,17 @@ async fn what_cannot_be_asked_is_refused_before_anybody_is_asked() {
 }
 
 #[tokio::test]
-async fn only_so_many_questions_are_open_at_a_time() {
+async fn the_number_of_open_questions_is_limited() {
     let (rig, agent) = rig().await;
     let mut open = Vec::new();
     for _ in 0..wire::ask::MAX_OPEN {
         open.push(stream(&rig, &agent).await.1);
     }
-    let error = rig.control.logs(&rig.caller, logs_of("ns/p")).await;
+    let error = rig
+        .control
+        .sessions()
+        .logs(&rig.caller, logs_of("ns/p"))
+        .await;
     assert!(matches!(error, Err(ControlError::Busy(_))), "{error:?}");
     open.pop();
     assert_eq!(agent.is_asked().await.1, Question::Cancel);
@@ -184,10 +201,10 @@ async fn only_so_many_questions_are_open_at_a_time() {
 }
 
 #[tokio::test]
-async fn where_nothing_is_kept_the_last_operations_output_is_shown() {
+async fn without_logs_the_last_operations_output_is_shown() {
     let (rig, agent) = rig().await;
     let refuse = async |reason: &str| {
-        let asking = rig.control.logs(&rig.caller, logs_of("ns/p"));
+        let asking = rig.control.sessions().logs(&rig.caller, logs_of("ns/p"));
         let refusing = async {
             let (id, _) = agent.is_asked().await;
             agent.says(Output::refuse(id, reason)).await;
@@ -218,7 +235,7 @@ async fn where_nothing_is_kept_the_last_operations_output_is_shown() {
 }
 
 #[tokio::test]
-async fn what_is_held_is_compared_with_what_is_wanted() {
+async fn held_specs_are_compared_with_registrations() {
     let (rig, agent) = rig().await;
     rig.register("other/q", &[HOST], "./b", Mode::Register)
         .await;
@@ -263,7 +280,7 @@ async fn what_is_held_is_compared_with_what_is_wanted() {
             }
         };
         let host = HOST.parse().unwrap();
-        tokio::join!(rig.control.held(caller, host), answering)
+        tokio::join!(rig.control.sessions().held(caller, host), answering)
             .0
             .unwrap()
     };
@@ -294,7 +311,7 @@ async fn what_is_held_is_compared_with_what_is_wanted() {
     assert_eq!(view.processes[1].held.as_ref(), Some(&held));
     assert_eq!(view.foreign.len(), 1);
 
-    // An app sees its own namespaces.
+    // An app sees its own namespaces only.
     let caller = crate::access::operator_of("ns");
     let view = ask(&caller).await;
     assert_eq!((view.processes.len(), view.foreign.len()), (2, 0));

@@ -1,4 +1,4 @@
-//! Registering, updating and forgetting processes.
+//! Registers, updates and unregisters processes.
 
 use control::{ControlError, Mode};
 use model::{Flag, Namespace, Op, State};
@@ -7,7 +7,7 @@ use wire::Hello;
 use crate::rig::{Rig, asked, full, hello};
 
 #[tokio::test]
-async fn an_equal_registration_is_harmless_and_a_different_one_is_refused() {
+async fn registering_is_idempotent_and_another_spec_is_refused() {
     let rig = Rig::new().await;
     assert_eq!(
         rig.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Register)
@@ -24,7 +24,7 @@ async fn an_equal_registration_is_harmless_and_a_different_one_is_refused() {
             .await,
         [850, 0]
     );
-    let fleet = rig.control.fleet();
+    let fleet = rig.control.inspect_fleet();
     let row = |host: &str| {
         let host = fleet.host_id(&host.parse().unwrap()).unwrap();
         fleet
@@ -40,14 +40,14 @@ async fn an_equal_registration_is_harmless_and_a_different_one_is_refused() {
 }
 
 #[tokio::test]
-async fn an_update_creates_or_replaces_and_unused_definitions_go() {
+async fn an_update_creates_or_replaces_and_drops_unused_definitions() {
     let rig = Rig::new().await;
     assert_eq!(
         rig.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Update)
             .await,
         [0, 0]
     );
-    let first = rig.control.fleet().fresh_ids().definition();
+    let first = rig.control.inspect_fleet().fresh_ids().definition();
     assert_eq!(
         rig.register("ns/p", &["10.0.0.1"], "./b", Mode::Update)
             .await,
@@ -58,9 +58,9 @@ async fn an_update_creates_or_replaces_and_unused_definitions_go() {
             .await,
         [0]
     );
-    // Nobody uses ./a any more, so its id is free again.
-    assert!(rig.control.fleet().fresh_ids().definition() < first);
-    assert_eq!(rig.control.fleet().n_processes(), 2);
+    // No process uses ./a any more, so its id is free again.
+    assert!(rig.control.inspect_fleet().fresh_ids().definition() < first);
+    assert_eq!(rig.control.inspect_fleet().n_processes(), 2);
 }
 
 #[tokio::test]
@@ -74,19 +74,24 @@ async fn a_key_named_twice_is_one_key_and_a_bad_host_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_host_named_in_two_ways_is_one_process_with_two_keys() {
+async fn a_host_with_two_keys_is_one_process() {
     let rig = Rig::new().await;
     let hosts = ["10.0.0.1", "0:10.0.0.1"];
     assert_eq!(
         rig.register("ns/p", &hosts, "./a", Mode::Register).await,
         [0, 0]
     );
-    assert_eq!(rig.control.fleet().n_processes(), 1);
+    assert_eq!(rig.control.inspect_fleet().n_processes(), 1);
     let agent = rig.agent("10.0.0.1").await;
     let task = rig.operate("ns/p", Op::Start, &hosts).await;
     assert_eq!(agent.hears_commands().await.len(), 1, "executed once");
     let rig = rig.restarted().await;
-    let view = rig.control.task(&rig.caller, task).await.unwrap();
+    let view = rig
+        .control
+        .operations()
+        .task(&rig.caller, task)
+        .await
+        .unwrap();
     assert_eq!(
         view.targets[0]
             .key_prefixes
@@ -98,21 +103,23 @@ async fn a_host_named_in_two_ways_is_one_process_with_two_keys() {
 }
 
 #[tokio::test]
-async fn unregistering_forgets_and_forgetting_twice_is_fine() {
+async fn unregistering_is_idempotent() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Register)
         .await;
     for left in [1, 1] {
         let answers = rig
             .control
+            .registry()
             .unregister(&rig.caller, &full("ns/p"), asked(&["10.0.0.1"]))
             .await
             .unwrap();
         assert_eq!(answers[0].code.0, 0);
-        assert_eq!(rig.control.fleet().n_processes(), left);
+        assert_eq!(rig.control.inspect_fleet().n_processes(), left);
     }
     let answers = rig
         .control
+        .registry()
         .unregister(&rig.caller, &full("ns/unknown"), asked(&["10.9.9.9"]))
         .await
         .unwrap();
@@ -125,17 +132,19 @@ async fn unregistering_forgets_and_forgetting_twice_is_fine() {
 }
 
 #[tokio::test]
-async fn a_namespace_that_the_app_may_not_touch_is_refused() {
+async fn a_namespace_without_permission_is_refused() {
     let rig = Rig::new().await;
     let caller = crate::access::operator_of("mine");
     let error = rig
         .control
+        .registry()
         .unregister(&caller, &full("ns/p"), asked(&["10.0.0.1"]))
         .await
         .unwrap_err();
     assert!(matches!(error, ControlError::Forbidden(_)), "{error}");
     assert!(
         rig.control
+            .registry()
             .unregister(&caller, &full("mine/p"), asked(&["10.0.0.1"]))
             .await
             .is_ok()
@@ -143,7 +152,7 @@ async fn a_namespace_that_the_app_may_not_touch_is_refused() {
 }
 
 #[tokio::test]
-async fn an_agent_that_was_away_learns_everything_and_one_in_step_learns_nothing() {
+async fn an_outdated_agent_gets_everything_and_a_current_one_nothing() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
@@ -165,12 +174,12 @@ async fn an_agent_that_was_away_learns_everything_and_one_in_step_learns_nothing
     );
     let again = rig.connect("10.0.0.1".parse().unwrap(), held);
     assert!(again.hears_processes().await.is_empty());
-    // The older connection of the same host is sent away.
+    // The older connection of the same host is ended.
     assert!(format!("{:?}", agent.hears().await).contains("took its place"));
 }
 
 #[tokio::test]
-async fn a_connected_agent_hears_of_changes_one_by_one() {
+async fn a_connected_agent_receives_single_changes() {
     let rig = Rig::new().await;
     let agent = rig.agent("10.0.0.1").await;
     agent.hears().await;
@@ -182,6 +191,7 @@ async fn a_connected_agent_hears_of_changes_one_by_one() {
         (1, false, 1)
     );
     rig.control
+        .registry()
         .unregister(&rig.caller, &full("ns/p"), asked(&["10.0.0.1"]))
         .await
         .unwrap();
@@ -190,12 +200,13 @@ async fn a_connected_agent_hears_of_changes_one_by_one() {
 }
 
 #[tokio::test]
-async fn an_agent_may_speak_only_for_the_host_of_its_certificate() {
+async fn an_agent_may_connect_only_for_the_host_of_its_certificate() {
     let rig = Rig::new().await;
     rig.agent("10.0.0.1").await;
     let certified = "10.0.0.1".parse().unwrap();
     let refused = rig
         .control
+        .sessions()
         .attach(certified, &hello("10.0.0.2".parse().unwrap(), 0))
         .unwrap_err();
     assert!(
@@ -208,6 +219,7 @@ async fn an_agent_may_speak_only_for_the_host_of_its_certificate() {
     let stranger = "10.0.0.9".parse().unwrap();
     let refused = rig
         .control
+        .sessions()
         .attach(stranger, &hello(stranger, 0))
         .unwrap_err();
     assert!(refused.reason.contains("not enrolled"), "{refused}");
@@ -218,6 +230,7 @@ async fn an_agent_may_speak_only_for_the_host_of_its_certificate() {
     };
     assert!(
         rig.control
+            .sessions()
             .attach(certified, &future)
             .unwrap_err()
             .reason
@@ -226,7 +239,7 @@ async fn an_agent_may_speak_only_for_the_host_of_its_certificate() {
 }
 
 #[tokio::test]
-async fn process_groups_reach_the_agent_at_once_and_when_it_comes_back() {
+async fn process_groups_reach_the_agent_at_once_and_on_reconnect() {
     let rig = Rig::new().await;
     let agent = rig.agent("10.0.0.1").await;
     agent.hears().await;
@@ -237,6 +250,7 @@ async fn process_groups_reach_the_agent_at_once_and_when_it_comes_back() {
     let namespace = Namespace::parse("ns").unwrap();
     let hosts = asked(&["10.0.0.1"]);
     rig.control
+        .registry()
         .set_groups(&rig.caller, &namespace, hosts, vec![group.clone()])
         .await
         .unwrap();
@@ -254,7 +268,7 @@ async fn process_groups_reach_the_agent_at_once_and_when_it_comes_back() {
 }
 
 #[tokio::test]
-async fn what_an_agent_holds_as_wanted_is_recorded() {
+async fn flags_that_an_agent_changed_are_recorded() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
@@ -279,14 +293,14 @@ async fn what_an_agent_holds_as_wanted_is_recorded() {
 }
 
 #[tokio::test]
-async fn an_old_result_does_not_take_back_what_the_agent_has_come_to_hold() {
+async fn an_old_result_does_not_overwrite_newer_flags() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
     let agent = rig.agent("10.0.0.1").await;
     let task = rig.operate("ns/p", model::Op::Start, &["10.0.0.1"]).await;
     let command = agent.hears_commands().await.remove(0);
-    // It was started, and ran once, while its agent was away: what it is now comes first.
+    // Started and ended while the agent was disconnected: the report with the current flags comes first.
     let status = model::Status {
         flag: Some(Flag::Stopped),
         managed: Some(true),
@@ -307,13 +321,13 @@ async fn an_old_result_does_not_take_back_what_the_agent_has_come_to_hold() {
 }
 
 #[tokio::test]
-async fn of_two_statuses_that_follow_each_other_the_last_counts() {
+async fn the_last_of_two_statuses_counts() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
     let agent = rig.agent("10.0.0.1").await;
     let before = rig.flag_and_managed("ns/p", "10.0.0.1");
-    // The first is not recorded yet when the second comes, which is what the server shows anyway.
+    // The first is not recorded yet when the second arrives.
     for (flag, managed) in [(Flag::Running, true), before] {
         let status = model::Status {
             flag: Some(flag),
@@ -325,7 +339,7 @@ async fn of_two_statuses_that_follow_each_other_the_last_counts() {
         };
         agent.session.take(report.into()).await.unwrap();
     }
-    // Whatever was told is recorded when a server stops in good order.
+    // A server that stops in order records everything first.
     let rig = rig.restarted().await;
     assert_eq!(rig.flag_and_managed("ns/p", "10.0.0.1"), before);
 }

@@ -1,8 +1,8 @@
-//! Two replicas on one store: what one acknowledged, the other comes to show, and neither overwrites the other.
+//! Two replicas on one store: each shows what the other acknowledged, and neither overwrites the other.
 
 use std::time::Duration;
 
-use control::{Happening, LogsOf, Mode};
+use control::{ChangeEvent, LogsOf, Mode};
 use model::{Flag, Host, Op, State};
 use testing::wait::until_async as until;
 use wire::{EventFrame, Output, ProcessStatus, Report};
@@ -12,7 +12,7 @@ use crate::rig::{Rig, full};
 pub(crate) const HOST: &str = "10.0.0.1";
 
 async fn shows(rig: &Rig, n_processes: usize) {
-    let there = || rig.control.fleet().n_processes() == n_processes;
+    let there = || rig.control.inspect_fleet().n_processes() == n_processes;
     until("the other replica follows", there).await;
 }
 
@@ -21,13 +21,13 @@ pub(crate) fn host() -> Host {
 }
 
 pub(crate) fn is_up(rig: &Rig) -> bool {
-    let fleet = rig.control.fleet();
+    let fleet = rig.control.inspect_fleet();
     let view = fleet.host_id(&host()).and_then(|id| fleet.host(id));
     view.is_some_and(|view| view.link.is_up())
 }
 
 pub(crate) fn state(rig: &Rig, name: &str) -> (State, i32) {
-    let fleet = rig.control.fleet();
+    let fleet = rig.control.inspect_fleet();
     let host = fleet.host_id(&host()).unwrap();
     let row = fleet.process(host, fleet.name_id(&full(name)).unwrap());
     row.map_or((State::Unknown, -1), |row| (row.state(), row.pid()))
@@ -50,14 +50,14 @@ pub(crate) fn report(statuses: Vec<ProcessStatus>) -> wire::Up {
     Report { statuses }.into()
 }
 
-/// Two replicas, and an agent of the first that the second knows of.
+/// Two replicas, and an agent of the first that the second knows.
 pub(crate) async fn pair_with_agent() -> (Rig, Rig, testkit::FakeAgent) {
     let (one, two) = Rig::pair().await;
     one.register("ns/p", &[HOST], "./a", Mode::Register).await;
     let agent = one.agent(HOST).await;
     agent.hears().await;
     until("the other knows of the agent", || is_up(&two)).await;
-    two.control.settled().await;
+    two.control.replicas().catch_up().await;
     (one, two, agent)
 }
 
@@ -85,9 +85,9 @@ async fn an_operation_reaches_an_agent_that_another_replica_holds() {
 }
 
 #[tokio::test]
-async fn statuses_come_and_go_with_their_agent() {
+async fn statuses_follow_the_connection_of_their_agent() {
     let (_one, two, agent) = pair_with_agent().await;
-    let mut told = two.control.watch();
+    let mut told = two.control.events().watch();
     agent
         .session
         .take(report(vec![running("ns/p", 77)]))
@@ -99,18 +99,18 @@ async fn statuses_come_and_go_with_their_agent() {
     .await;
     assert!(matches!(
         &*told.recv().await.unwrap(),
-        Happening::Status { pid: 77, .. }
+        ChangeEvent::Status { pid: 77, .. }
     ));
     drop(agent);
     until("the agent is gone", || !is_up(&two)).await;
     assert!(matches!(
         &*told.recv().await.unwrap(),
-        Happening::Agent { up: false, .. }
+        ChangeEvent::Agent { up: false, .. }
     ));
 }
 
 #[tokio::test]
-async fn a_replica_that_comes_later_learns_of_every_agent_and_status() {
+async fn a_late_replica_receives_every_agent_and_status() {
     let (one, two, agent) = pair_with_agent().await;
     agent
         .session
@@ -122,23 +122,23 @@ async fn a_replica_that_comes_later_learns_of_every_agent_and_status() {
         is_up(&three) && state(&three, "ns/p") == (State::Running, 77)
     })
     .await;
-    assert_eq!(three.control.replicas().len(), 3);
-    assert_eq!(two.control.replicas().len(), 3);
-    assert_eq!(one.control.replicas()[0].n_agents, 1);
+    assert_eq!(three.control.replicas().list().len(), 3);
+    assert_eq!(two.control.replicas().list().len(), 3);
+    assert_eq!(one.control.replicas().list()[0].n_agents, 1);
 }
 
 #[tokio::test]
-async fn an_agent_that_moves_is_never_seen_away_and_is_asked_once() {
+async fn a_moving_agent_stays_connected_and_gets_a_command_once() {
     let (one, two, agent) = pair_with_agent().await;
-    two.control.settled().await;
+    two.control.replicas().catch_up().await;
     let moved = two.connect_as(host(), 0, 5);
     moved.hears().await;
     until("the first lets go", || {
-        one.control.replicas()[0].n_agents == 0
+        one.control.replicas().list()[0].n_agents == 0
     })
     .await;
     assert!(is_up(&one) && is_up(&two));
-    // The old connection ends late: that is no news to anybody.
+    // The old connection ends late, which changes nothing.
     drop(agent);
     let task = one.operate("ns/p", Op::Start, &[HOST]).await;
     let commands = moved.hears_commands().await;
@@ -149,11 +149,11 @@ async fn an_agent_that_moves_is_never_seen_away_and_is_asked_once() {
 }
 
 #[tokio::test]
-async fn what_was_asked_of_an_agent_that_moves_is_asked_again_where_it_is() {
+async fn an_open_operation_follows_a_moving_agent() {
     let (one, two, agent) = pair_with_agent().await;
     let task = one.operate("ns/p", Op::Start, &[HOST]).await;
     let first = agent.hears_commands().await;
-    two.control.settled().await;
+    two.control.replicas().catch_up().await;
     let moved = two.connect_as(host(), 0, 5);
     let again = moved.hears_commands().await;
     assert_eq!(first[0].op, again[0].op, "under the same id");
@@ -162,7 +162,7 @@ async fn what_was_asked_of_an_agent_that_moves_is_asked_again_where_it_is() {
 }
 
 #[tokio::test]
-async fn what_one_replica_acknowledged_the_other_shows_at_once() {
+async fn a_read_shows_what_another_replica_acknowledged() {
     let (one, two) = Rig::pair().await;
     for n in 1..30 {
         let (from, to) = match n % 2 {
@@ -172,8 +172,8 @@ async fn what_one_replica_acknowledged_the_other_shows_at_once() {
         let address = format!("10.0.1.{n}");
         from.register("ns/p", &[&address], "./a", Mode::Register)
             .await;
-        to.control.settled().await;
-        assert_eq!(to.control.fleet().n_processes(), n);
+        to.control.replicas().catch_up().await;
+        assert_eq!(to.control.inspect_fleet().n_processes(), n);
     }
 }
 
@@ -199,11 +199,11 @@ async fn a_question_is_answered_by_an_agent_that_another_replica_holds() {
             ..Output::default()
         };
         agent.says(last).await;
-        // More is granted as the reader takes it, which frames of its own carry.
+        // Grants for more chunks arrive as frames of their own.
         agent.hears().await;
     };
     let reads = async {
-        let mut stream = two.control.logs(&caller, logs).await.unwrap();
+        let mut stream = two.control.sessions().logs(&caller, logs).await.unwrap();
         let mut text = Vec::new();
         while let Some(chunk) = stream.next().await {
             text.extend(chunk.unwrap());
@@ -216,9 +216,9 @@ async fn a_question_is_answered_by_an_agent_that_another_replica_holds() {
 }
 
 #[tokio::test]
-async fn watchers_hear_of_events_that_another_replica_took() {
+async fn watchers_receive_events_of_another_replica() {
     let (_one, two, agent) = pair_with_agent().await;
-    let mut told = two.control.watch();
+    let mut told = two.control.events().watch();
     let event = EventFrame {
         seq: 1,
         at_ms: 5,
@@ -232,30 +232,33 @@ async fn watchers_hear_of_events_that_another_replica_took() {
     let happening = tokio::time::timeout(Duration::from_secs(20), told.recv()).await;
     let happening = happening.expect("in time").unwrap();
     assert!(
-        matches!(&*happening, Happening::Event { .. }),
+        matches!(&*happening, ChangeEvent::Event { .. }),
         "{happening:?}"
     );
 }
 
 #[tokio::test]
-async fn one_replica_does_the_background_work_and_another_takes_it_over() {
+async fn another_replica_takes_over_the_background_work() {
     let (one, two) = Rig::pair().await;
     until("somebody leads", || {
-        one.control.leads() || two.control.leads()
+        one.control.replicas().leads() || two.control.replicas().leads()
     })
     .await;
-    let (leader, other) = match one.control.leads() {
+    let (leader, other) = match one.control.replicas().leads() {
         true => (one, two),
         false => (two, one),
     };
-    assert!(!other.control.leads());
+    assert!(!other.control.replicas().leads());
     leader.stopped().await;
-    until("the other leads", || other.control.leads()).await;
-    until("and is alone", || other.control.replicas().len() == 1).await;
+    until("the other leads", || other.control.replicas().leads()).await;
+    until("and is alone", || {
+        other.control.replicas().list().len() == 1
+    })
+    .await;
 }
 
 #[tokio::test]
-async fn agents_of_a_replica_that_was_killed_are_away_after_a_while() {
+async fn agents_of_a_killed_replica_count_as_disconnected() {
     let (one, two, agent) = pair_with_agent().await;
     one.killed();
     assert!(is_up(&two), "not at once: it may only be slow");
@@ -272,7 +275,7 @@ async fn agents_of_a_replica_that_was_killed_are_away_after_a_while() {
 }
 
 #[tokio::test]
-async fn what_one_replica_commits_the_other_shows() {
+async fn a_commit_of_one_replica_shows_at_the_other() {
     let (one, two) = Rig::pair().await;
     one.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Register)
         .await;
@@ -283,9 +286,9 @@ async fn what_one_replica_commits_the_other_shows() {
 }
 
 #[tokio::test]
-async fn a_plan_against_an_old_picture_is_made_again() {
+async fn a_plan_against_an_old_revision_is_repeated() {
     let (one, two) = Rig::pair().await;
-    // Both at once and many times: each commit of one is news to the other in the middle of its own.
+    // Both at once, many times: each commit of one moves the head under a plan of the other.
     let hosts = |n: usize| [format!("10.0.1.{n}"), format!("10.0.2.{n}")];
     for n in 0..20 {
         let [ours, theirs] = hosts(n);
@@ -303,6 +306,6 @@ async fn a_plan_against_an_old_picture_is_made_again() {
     }
     shows(&one, 41).await;
     shows(&two, 41).await;
-    let revision = one.control.fleet().revision();
-    assert_eq!(two.control.fleet().revision(), revision);
+    let revision = one.control.inspect_fleet().revision();
+    assert_eq!(two.control.inspect_fleet().revision(), revision);
 }

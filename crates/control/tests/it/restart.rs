@@ -33,7 +33,7 @@ async fn a_restart_keeps_processes_statuses_and_open_tasks() {
     let rig = rig.restarted().await;
     assert_eq!(rig.codes(task).await, [115, 117]);
     {
-        let fleet = rig.control.fleet();
+        let fleet = rig.control.inspect_fleet();
         let host = fleet.host_id(&"10.0.0.1".parse().unwrap()).unwrap();
         let row = fleet
             .process(host, fleet.name_id(&full("ns/p")).unwrap())
@@ -45,7 +45,7 @@ async fn a_restart_keeps_processes_statuses_and_open_tasks() {
             row.message()
         );
     }
-    // The operation that was under way reaches the agent that comes back, and ends once.
+    // The open operation reaches the reconnected agent, and ends once.
     let agent = rig.connect("10.0.0.1".parse().unwrap(), 0);
     let command = agent.hears_commands().await.remove(0);
     agent.answers_ok(&command, None, None).await;
@@ -96,22 +96,32 @@ async fn long_outputs_and_odd_texts_survive() {
     agent.answers(command.op.unwrap().into(), outcome).await;
     assert_eq!(rig.ended(task).await, [65_535]);
     let rig = rig.restarted().await;
-    let view = rig.control.task(&rig.caller, task).await.unwrap();
+    let view = rig
+        .control
+        .operations()
+        .task(&rig.caller, task)
+        .await
+        .unwrap();
     let outcome = view.targets[0].outcome.as_ref().unwrap();
     assert_eq!(outcome.message, "失败");
-    // Lines stay; what cannot be shown is shown as a number.
+    // Lines stay; unprintable characters are escaped.
     let shown = output.replace('\0', "\\u{0}");
     assert_eq!(outcome.ran.as_ref().unwrap().output, shown);
 }
 
 #[tokio::test]
-async fn an_ended_target_says_for_ever_what_it_said_first() {
+async fn the_outcome_of_an_ended_target_does_not_change() {
     let rig = Rig::new().await;
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
     let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
     let subject = || async {
-        let view = rig.control.task(&rig.caller, task).await.unwrap();
+        let view = rig
+            .control
+            .operations()
+            .task(&rig.caller, task)
+            .await
+            .unwrap();
         view.targets[0]
             .outcome
             .as_ref()
@@ -126,6 +136,7 @@ async fn an_ended_target_says_for_ever_what_it_said_first() {
         ("p", "/s")
     );
     rig.control
+        .registry()
         .unregister(&rig.caller, &full("ns/p"), crate::rig::asked(&["10.0.0.1"]))
         .await
         .unwrap();

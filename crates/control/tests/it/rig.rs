@@ -1,11 +1,13 @@
-//! A control with everything around it, and an agent made of frames.
+//! `Control` with a store, a bus and a clock, and a fake agent that exchanges frames.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use bus::{Bus, LocalHub, ReplicaId};
-use control::{Asked, Clock, Control, FirstKeys, Mode, Operate, Place, Registration, With};
+use control::{
+    Clock, Control, FirstKeys, HostSelector, Mode, Operate, OperateSpec, Registration, TargetHost,
+};
 use model::access::Caller;
 use model::change::Changes;
 use model::spec::RawSpec;
@@ -77,7 +79,7 @@ impl Rig {
         (first, Self::replica(dir, START, &hub, 2).await)
     }
 
-    /// One replica; it is heard whenever one of those that join it says something.
+    /// One replica; `hears` is called for every message of the replicas that join it.
     pub(crate) async fn overheard(hears: impl Fn(u64) + Send + Sync + 'static) -> Self {
         let hub = LocalHub::where_messages_arrive(move |from| {
             hears(from.0);
@@ -86,27 +88,27 @@ impl Rig {
         Self::replica(Arc::new(TempDir::new().unwrap()), START, &hub, 1).await
     }
 
-    /// Writes a commit as a replica that is not here would.
+    /// Commits as a replica that is not in this process.
     pub(crate) async fn commit_elsewhere(&self, changes: &Changes) {
         let head = self.store.head().await.unwrap();
         self.store.commit(head, changes).await.unwrap();
     }
 
-    /// From now on the store answers this replica no more.
+    /// Cuts this replica off from its store.
     pub(crate) async fn loses_its_store(&self) {
         self.store.close().await;
-        self.control.settled().await;
-        assert!(self.control.is_behind());
+        self.control.replicas().catch_up().await;
+        assert!(self.control.replicas().is_behind());
     }
 
-    /// Ends in order, and lets the others know.
+    /// Stops in order, which the other replicas see.
     pub(crate) async fn stopped(self) {
         self.stop.send_replace(true);
         self.background.await.unwrap();
         self.store.close().await;
     }
 
-    /// Ends without a word, as `kill -9` does.
+    /// Ends like `kill -9`.
     pub(crate) fn killed(self) {
         self.background.abort();
     }
@@ -139,12 +141,18 @@ impl Rig {
             suppliers: Default::default(),
             mode,
         };
-        let answers = self.control.register(&self.caller, request).await.unwrap();
+        let answers = self
+            .control
+            .registry()
+            .register(&self.caller, request)
+            .await
+            .unwrap();
         answers.iter().map(|answer| answer.code.0).collect()
     }
 
     pub(crate) async fn operate(&self, name: &str, op: Op, hosts: &[&str]) -> TaskId {
-        self.operate_with(name, op, hosts, With::Registered).await
+        self.operate_with(name, op, hosts, OperateSpec::Registered)
+            .await
     }
 
     pub(crate) async fn operate_with(
@@ -152,7 +160,7 @@ impl Rig {
         name: &str,
         op: Op,
         hosts: &[&str],
-        with: With,
+        with: OperateSpec,
     ) -> TaskId {
         let request = Operate {
             name: full(name),
@@ -161,14 +169,20 @@ impl Rig {
             hosts: asked(hosts),
         };
         self.control
+            .operations()
             .operate(&self.caller, vec![request])
             .await
             .unwrap()
     }
 
-    /// The code of each key as a poll would see it now.
+    /// The code of each key, as a poll returns it now.
     pub(crate) async fn codes(&self, task: TaskId) -> Vec<i32> {
-        let view = self.control.task(&self.caller, task).await.unwrap();
+        let view = self
+            .control
+            .operations()
+            .task(&self.caller, task)
+            .await
+            .unwrap();
         let code = |target: &control::TargetView| {
             target.outcome.as_ref().map_or(Code::HANDLING, |o| o.code).0
         };
@@ -179,19 +193,20 @@ impl Rig {
     pub(crate) async fn ended(&self, task: TaskId) -> Vec<i32> {
         let view = self
             .control
-            .task_ended(&self.caller, task, Duration::from_secs(20))
+            .operations()
+            .wait_for_task(&self.caller, task, Duration::from_secs(20))
             .await
             .unwrap();
         assert!(view.has_ended(), "the task did not end in 20 s");
         self.codes(task).await
     }
 
-    /// Enrols a host and connects its agent, which holds nothing.
+    /// Enrols a host and connects its agent, which holds no process.
     pub(crate) async fn agent(&self, host: &str) -> FakeAgent {
         self.enrolled(host, None).await
     }
 
-    /// The same with an id that others may know it by.
+    /// The same, with an agent id.
     pub(crate) async fn agent_with_id(&self, host: &str, id: AgentId) -> FakeAgent {
         self.enrolled(host, Some(id)).await
     }
@@ -201,7 +216,11 @@ impl Rig {
             join_token: Some("join-me".into()),
             ..Default::default()
         };
-        self.control.ensure_first_keys(fixed).await.unwrap();
+        self.control
+            .access()
+            .ensure_first_keys(fixed)
+            .await
+            .unwrap();
         let host: Host = host.parse().unwrap();
         FakeAgent::enrol(&self.control, "join-me", host, id).await;
         self.connect(host, 0)
@@ -211,7 +230,7 @@ impl Rig {
         self.connect_as(host, held_digest, 0)
     }
 
-    /// The same, as the connection of this number.
+    /// The same, with this session number.
     pub(crate) fn connect_as(&self, host: Host, held_digest: u64, session: u64) -> FakeAgent {
         let hello = Hello {
             session,
@@ -221,7 +240,7 @@ impl Rig {
     }
 
     pub(crate) fn flag_and_managed(&self, name: &str, host: &str) -> (Flag, bool) {
-        let fleet = self.control.fleet();
+        let fleet = self.control.inspect_fleet();
         let host = fleet.host_id(&host.parse().unwrap()).unwrap();
         let row = fleet
             .process(host, fleet.name_id(&full(name)).unwrap())
@@ -241,15 +260,15 @@ pub(crate) fn full(name: &str) -> FullName {
     name.parse().unwrap()
 }
 
-pub(crate) fn asked(hosts: &[&str]) -> Vec<Asked> {
+pub(crate) fn asked(hosts: &[&str]) -> Vec<TargetHost> {
     let asked = |host: &&str| match host.parse::<Host>() {
-        Ok(address) => Asked {
+        Ok(address) => TargetHost {
             key_prefix: (*host).into(),
-            place: Place::Host(address),
+            place: HostSelector::Host(address),
         },
-        Err(invalid) => Asked {
+        Err(invalid) => TargetHost {
             key_prefix: (*host).into(),
-            place: Place::Bad(invalid),
+            place: HostSelector::Bad(invalid),
         },
     };
     hosts.iter().map(asked).collect()

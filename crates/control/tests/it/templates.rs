@@ -1,4 +1,4 @@
-//! Config templates from a draft to a file on a host that is watched.
+//! Config templates, from a draft to a watched file on a host.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ use crate::topology::{facts, program};
 const BUSINESS: BusinessId = BusinessId(2);
 const PROCESS: BkProcessId = BkProcessId(1);
 
-/// The files of a pretended host.
+/// The files of a fake host.
 #[derive(Default)]
 struct Disk(Mutex<HashMap<String, (DesiredFile, Vec<u8>)>>);
 
@@ -74,19 +74,22 @@ async fn rig(text: &str) -> (Rig, FakeAgent, TemplateId) {
     let mut one = facts(&["10.0.0.1"], &program("zone", 2));
     one.variables.insert("region".into(), "sz".into());
     rig.control
-        .import_topology(&rig.caller, one, Origin::Imported, Apply::Really)
+        .topology()
+        .import(&rig.caller, one, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     let agent = rig.agent("10.0.0.1").await;
     let id = rig
         .control
-        .create_template(&rig.caller, BUSINESS, new("zone.conf"))
+        .templates()
+        .create(&rig.caller, BUSINESS, new("zone.conf"))
         .await
         .unwrap();
     activate(&rig, id, text).await;
     let bindings = vec![Binding::Process(PROCESS)];
     rig.control
-        .bind_template(&rig.caller, BUSINESS, id, bindings)
+        .templates()
+        .bind(&rig.caller, BUSINESS, id, bindings)
         .await
         .unwrap();
     (rig, agent, id)
@@ -107,10 +110,12 @@ fn new(name: &str) -> NewTemplate {
 async fn activate(rig: &Rig, id: TemplateId, text: &str) {
     let draft = rig
         .control
+        .templates()
         .save_draft(&rig.caller, BUSINESS, id, "first".into(), text.into())
         .await
         .unwrap();
     rig.control
+        .templates()
         .activate_version(&rig.caller, BUSINESS, draft)
         .await
         .unwrap();
@@ -124,10 +129,10 @@ async fn create(rig: &Rig, action: JobAction, options: JobOptions) -> JobId {
         scope: serde_json::json!({}),
         options,
     };
-    rig.control.create_job(&rig.caller, new).await.unwrap()
+    rig.control.jobs().create(&rig.caller, new).await.unwrap()
 }
 
-/// Carries a job to its end with an agent that does what it is told.
+/// Runs a job to its end with an agent that executes every command.
 async fn run(rig: &Rig, agent: &FakeAgent, disk: &Disk, id: JobId) -> JobView {
     let serve = async {
         loop {
@@ -148,7 +153,7 @@ async fn run(rig: &Rig, agent: &FakeAgent, disk: &Disk, id: JobId) -> JobView {
     };
     let wait = Duration::from_secs(20);
     tokio::select! {
-        view = rig.control.job_moved(&rig.caller, id, usize::MAX - 1, wait) => {
+        view = rig.control.jobs().wait_for_progress(&rig.caller, id, usize::MAX - 1, wait) => {
             let view = view.unwrap();
             assert!(view.job.status.is_over(), "{:?}", view.tasks);
             view
@@ -185,7 +190,7 @@ async fn a_template_becomes_a_watched_file_for_each_instance() {
         file.md5.clone()
     };
     let watched = |rig: &Rig| {
-        let fleet = rig.control.fleet();
+        let fleet = rig.control.inspect_fleet();
         let instance = fleet.view_row(PROCESS).unwrap().instances()[1];
         instance.row.definition().spec.configmap.clone()
     };
@@ -195,11 +200,16 @@ async fn a_template_becomes_a_watched_file_for_each_instance() {
         (before[0].path.as_str(), &before[0].md5),
         ("/opt/zone/etc/zone2.conf", &md5)
     );
-    // A refresh of the topology keeps watching.
-    let told = rig.control.topology(&rig.caller, BUSINESS).unwrap();
+    // A refresh of the topology keeps the watched files.
+    let told = rig
+        .control
+        .topology()
+        .export(&rig.caller, BUSINESS)
+        .unwrap();
     let difference = rig
         .control
-        .import_topology(&rig.caller, told, Origin::Imported, Apply::Really)
+        .topology()
+        .import(&rig.caller, told, Origin::Imported, Apply::Really)
         .await
         .unwrap();
     assert!(difference.is_empty(), "{difference:?}");
@@ -208,7 +218,7 @@ async fn a_template_becomes_a_watched_file_for_each_instance() {
 }
 
 #[tokio::test]
-async fn a_comparison_shows_what_somebody_changed_by_hand() {
+async fn a_comparison_shows_manual_changes() {
     let (rig, agent, _) = rig(TEXT).await;
     let disk = Disk::default();
     let id = create(&rig, JobAction::Release, JobOptions::default()).await;
@@ -242,7 +252,7 @@ async fn a_comparison_shows_what_somebody_changed_by_hand() {
 }
 
 #[tokio::test]
-async fn a_release_may_restart_what_it_is_for_in_batches() {
+async fn a_release_may_restart_processes_in_batches() {
     let (rig, agent, _) = rig(TEXT).await;
     let disk = Disk::default();
     let options = JobOptions {
@@ -262,7 +272,7 @@ async fn a_release_may_restart_what_it_is_for_in_batches() {
 }
 
 #[tokio::test]
-async fn a_template_that_fails_says_where_and_leaves_the_host_alone() {
+async fn a_failing_template_names_its_line_and_writes_nothing() {
     let (rig, agent, template) = rig("fine\n${nobody}\n").await;
     let disk = Disk::default();
     let id = create(&rig, JobAction::Release, JobOptions::default()).await;
@@ -274,10 +284,11 @@ async fn a_template_that_fails_says_where_and_leaves_the_host_alone() {
         view.tasks[0].reason
     );
     assert!(disk.0.lock().unwrap().is_empty());
-    // What is wrong in itself is not even a draft.
+    // An invalid template is not stored as a draft.
     for (text, word) in [("<%! import os %>", "line 1"), ("% if x:\n", "line")] {
         let refused = rig
             .control
+            .templates()
             .save_draft(&rig.caller, BUSINESS, template, String::new(), text.into())
             .await;
         let Err(ControlError::Invalid(invalid)) = refused else {
@@ -285,19 +296,23 @@ async fn a_template_that_fails_says_where_and_leaves_the_host_alone() {
         };
         assert!(invalid.rule.contains(word), "{invalid}");
     }
-    // Mended, the same job goes through.
+    // With a corrected template the job succeeds.
     activate(&rig, template, "fine\n").await;
-    rig.control.retry_job(&rig.caller, id, None).await.unwrap();
+    rig.control
+        .jobs()
+        .retry(&rig.caller, id, None)
+        .await
+        .unwrap();
     let view = run(&rig, &agent, &disk, id).await;
     assert_eq!(view.job.status, JobStatus::Succeeded, "{:?}", view.tasks);
 }
 
 #[tokio::test]
-async fn a_release_under_way_is_done_again_after_a_restart_of_the_server() {
+async fn an_open_release_is_repeated_after_a_restart() {
     let (rig, agent, _) = rig(TEXT).await;
     let disk = Disk::default();
     let id = create(&rig, JobAction::Release, JobOptions::default()).await;
-    // It is asked and never answers.
+    // The agent receives the question and never answers.
     while !agent
         .hears()
         .await
@@ -313,11 +328,12 @@ async fn a_release_under_way_is_done_again_after_a_restart_of_the_server() {
 }
 
 #[tokio::test]
-async fn names_are_unique_versions_have_places_and_nothing_bound_is_no_job() {
+async fn names_are_unique_and_a_job_needs_a_bound_template() {
     let (rig, _agent, id) = rig("one ${x}\n").await;
     let again = rig
         .control
-        .create_template(&rig.caller, BUSINESS, new("zone.conf"))
+        .templates()
+        .create(&rig.caller, BUSINESS, new("zone.conf"))
         .await;
     assert!(matches!(again, Err(ControlError::Conflict(_))));
     let relative = NewTemplate {
@@ -326,41 +342,51 @@ async fn names_are_unique_versions_have_places_and_nothing_bound_is_no_job() {
     };
     let refused = rig
         .control
-        .create_template(&rig.caller, BUSINESS, relative)
+        .templates()
+        .create(&rig.caller, BUSINESS, relative)
         .await;
     assert!(matches!(refused, Err(ControlError::Invalid(invalid)) if invalid.field == "abs_path"));
     activate(&rig, id, "two\n").await;
     let versions = rig
         .control
-        .template_versions(&rig.caller, BUSINESS, id)
+        .templates()
+        .versions(&rig.caller, BUSINESS, id)
         .unwrap();
     let states: Vec<String> = versions.iter().map(|v| format!("{:?}", v.state)).collect();
     assert_eq!(states, ["Active", "Past"]);
     let first = versions[1].id;
     let draft = rig
         .control
+        .templates()
         .clone_version(&rig.caller, BUSINESS, first)
         .await
         .unwrap();
-    let shown = rig.control.template(&rig.caller, BUSINESS, id).unwrap();
+    let shown = rig
+        .control
+        .templates()
+        .get(&rig.caller, BUSINESS, id)
+        .unwrap();
     assert_eq!((shown.draft, shown.n_versions), (Some(draft), 3));
     let of = PreviewOf::Text("${inst_id_0}".into());
     let text = rig
         .control
-        .preview_template(&rig.caller, BUSINESS, of, PROCESS, 2)
+        .templates()
+        .preview(&rig.caller, BUSINESS, of, PROCESS, 2)
         .await;
     assert_eq!(text.unwrap(), "1");
     let of = PreviewOf::Template(id);
     let draft = rig
         .control
-        .preview_template(&rig.caller, BUSINESS, of, PROCESS, 2)
+        .templates()
+        .preview(&rig.caller, BUSINESS, of, PROCESS, 2)
         .await;
     assert!(
         matches!(draft, Err(ControlError::Invalid(_))),
         "x is not known"
     );
     rig.control
-        .bind_template(&rig.caller, BUSINESS, id, vec![])
+        .templates()
+        .bind(&rig.caller, BUSINESS, id, vec![])
         .await
         .unwrap();
     let new = NewJob {
@@ -370,31 +396,34 @@ async fn names_are_unique_versions_have_places_and_nothing_bound_is_no_job() {
         scope: serde_json::json!({}),
         options: JobOptions::default(),
     };
-    let refused = rig.control.create_job(&rig.caller, new).await;
+    let refused = rig.control.jobs().create(&rig.caller, new).await;
     assert!(matches!(refused, Err(ControlError::Invalid(_))));
     rig.control
-        .delete_template(&rig.caller, BUSINESS, id)
+        .templates()
+        .delete(&rig.caller, BUSINESS, id)
         .await
         .unwrap();
     assert!(
         rig.control
-            .templates(&rig.caller, BUSINESS)
+            .templates()
+            .list(&rig.caller, BUSINESS)
             .unwrap()
             .is_empty()
     );
 }
 
 #[tokio::test]
-async fn a_template_that_goes_leaves_its_files_unwatched() {
+async fn files_of_a_deleted_template_are_not_watched() {
     let (rig, agent, template) = rig(TEXT).await;
     let disk = Disk::default();
     let id = create(&rig, JobAction::Release, JobOptions::default()).await;
     run(&rig, &agent, &disk, id).await;
     rig.control
-        .delete_template(&rig.caller, BUSINESS, template)
+        .templates()
+        .delete(&rig.caller, BUSINESS, template)
         .await
         .unwrap();
-    let fleet = rig.control.fleet();
+    let fleet = rig.control.inspect_fleet();
     let instances = fleet.view_row(PROCESS).unwrap().instances();
     assert!(
         instances
@@ -408,7 +437,7 @@ async fn a_template_that_goes_leaves_its_files_unwatched() {
 }
 
 #[tokio::test]
-async fn a_path_that_leads_out_of_its_folder_once_it_is_rendered_is_refused() {
+async fn a_rendered_path_that_leaves_its_folder_is_refused() {
     let (rig, agent, id) = rig(TEXT).await;
     let disk = Disk::default();
     for (abs_path, file_name, field) in [
@@ -421,7 +450,8 @@ async fn a_path_that_leads_out_of_its_folder_once_it_is_rendered_is_refused() {
             ..new("zone.conf")
         };
         rig.control
-            .update_template(&rig.caller, BUSINESS, id, moved)
+            .templates()
+            .update(&rig.caller, BUSINESS, id, moved)
             .await
             .unwrap();
         let job = create(&rig, JobAction::Release, JobOptions::default()).await;
@@ -437,17 +467,19 @@ async fn a_path_that_leads_out_of_its_folder_once_it_is_rendered_is_refused() {
 }
 
 #[tokio::test]
-async fn two_templates_never_make_one_file() {
+async fn two_templates_never_make_the_same_file() {
     let (rig, agent, first) = rig(TEXT).await;
     let disk = Disk::default();
     let second = rig
         .control
-        .create_template(&rig.caller, BUSINESS, new("other.conf"))
+        .templates()
+        .create(&rig.caller, BUSINESS, new("other.conf"))
         .await
         .unwrap();
     activate(&rig, second, "other\n").await;
     rig.control
-        .bind_template(
+        .templates()
+        .bind(
             &rig.caller,
             BUSINESS,
             second,
@@ -455,7 +487,7 @@ async fn two_templates_never_make_one_file() {
         )
         .await
         .unwrap();
-    // Whether both are released or one of them.
+    // Whether both or only one of them is released.
     for config_template_ids in [vec![], vec![first], vec![second]] {
         let options = JobOptions {
             config_template_ids,
@@ -473,7 +505,7 @@ async fn two_templates_never_make_one_file() {
 }
 
 #[tokio::test]
-async fn an_agent_is_not_given_more_files_than_it_watches() {
+async fn the_number_of_watched_files_is_limited() {
     let (rig, agent, _) = rig(TEXT).await;
     let disk = Disk::default();
     for n in 0..64 {
@@ -481,13 +513,14 @@ async fn an_agent_is_not_given_more_files_than_it_watches() {
             file_name: format!("{n}.conf"),
             ..new(&format!("more{n}"))
         };
-        let id = rig.control.create_template(&rig.caller, BUSINESS, more);
+        let id = rig.control.templates().create(&rig.caller, BUSINESS, more);
         let id = id.await.unwrap();
         activate(&rig, id, "x\n").await;
         let bindings = vec![Binding::Process(PROCESS)];
         let bind = rig
             .control
-            .bind_template(&rig.caller, BUSINESS, id, bindings);
+            .templates()
+            .bind(&rig.caller, BUSINESS, id, bindings);
         bind.await.unwrap();
     }
     let job = create(&rig, JobAction::Release, JobOptions::default()).await;
@@ -501,7 +534,7 @@ async fn an_agent_is_not_given_more_files_than_it_watches() {
 }
 
 #[tokio::test]
-async fn a_long_difference_is_cut_and_one_that_is_no_text_is_only_told() {
+async fn a_long_diff_is_cut_and_binary_content_is_only_reported() {
     let (rig, agent, _) = rig(TEXT).await;
     let disk = Disk::default();
     let job = create(&rig, JobAction::Release, JobOptions::default()).await;

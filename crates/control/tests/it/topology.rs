@@ -1,4 +1,4 @@
-//! Businesses from their facts to registered processes, and back again.
+//! Businesses, from facts to registered processes and back.
 
 use control::{Apply, Difference};
 use model::expression::Expression;
@@ -83,7 +83,8 @@ pub(crate) fn program(alias: &str, proc_num: u32) -> Program {
 
 async fn import(rig: &Rig, facts: BusinessFacts) -> Difference {
     rig.control
-        .import_topology(&rig.caller, facts, Origin::Imported, Apply::Really)
+        .topology()
+        .import(&rig.caller, facts, Origin::Imported, Apply::Really)
         .await
         .unwrap()
 }
@@ -103,7 +104,7 @@ fn everything() -> ViewFilter {
 
 /// Every instance as `host name start_cmd`, by process and instance.
 fn instances(rig: &Rig) -> Vec<String> {
-    let fleet = rig.control.fleet();
+    let fleet = rig.control.inspect_fleet();
     let page = fleet.view_page(&everything(), 0, 1000);
     let mut shown = Vec::new();
     for row in &page.rows {
@@ -136,7 +137,7 @@ async fn reports(agent: &FakeAgent, name: &str, state: State) {
 }
 
 #[tokio::test]
-async fn a_business_becomes_registered_processes_and_again_changes_nothing() {
+async fn importing_a_business_registers_its_processes_idempotently() {
     let rig = Rig::new().await;
     let two = facts(&["10.0.0.1", "10.0.0.2"], &program("gse_agent", 2));
     let difference = import(&rig, two.clone()).await;
@@ -152,7 +153,7 @@ async fn a_business_becomes_registered_processes_and_again_changes_nothing() {
         ]
     );
     {
-        let fleet = rig.control.fleet();
+        let fleet = rig.control.inspect_fleet();
         let row = fleet.view_row(BkProcessId(2)).unwrap();
         let instance = row.instances()[1];
         assert_eq!(instance.inst_id, 4);
@@ -165,13 +166,17 @@ async fn a_business_becomes_registered_processes_and_again_changes_nothing() {
         let identity = &instance.row.definition().spec.identity;
         assert_eq!(identity.pid_path, "/opt/gse/run/gsed.pid");
     }
-    let revision = rig.control.fleet().revision();
+    let revision = rig.control.inspect_fleet().revision();
     assert!(import(&rig, two.clone()).await.is_empty());
-    assert_eq!(rig.control.fleet().revision(), revision);
-    // What it is told as is what it was made from.
-    let told = rig.control.topology(&rig.caller, BUSINESS).unwrap();
+    assert_eq!(rig.control.inspect_fleet().revision(), revision);
+    // The export equals the import.
+    let told = rig
+        .control
+        .topology()
+        .export(&rig.caller, BUSINESS)
+        .unwrap();
     assert!(import(&rig, told).await.is_empty());
-    // And after a restart it is all the same.
+    // A restart changes nothing.
     let before = instances(&rig);
     let rig = rig.restarted().await;
     assert_eq!(instances(&rig), before);
@@ -179,11 +184,12 @@ async fn a_business_becomes_registered_processes_and_again_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_dry_run_tells_and_changes_nothing() {
+async fn a_dry_run_changes_nothing() {
     let rig = Rig::new().await;
     let difference = rig
         .control
-        .import_topology(
+        .topology()
+        .import(
             &rig.caller,
             facts(&["10.0.0.1"], &program("gse_agent", 1)),
             Origin::Imported,
@@ -198,7 +204,7 @@ async fn a_dry_run_tells_and_changes_nothing() {
             .iter()
             .any(|line| line == "+ host 0:10.0.0.1")
     );
-    assert!(rig.control.businesses(&rig.caller).is_empty());
+    assert!(rig.control.topology().businesses(&rig.caller).is_empty());
     assert!(instances(&rig).is_empty());
 }
 
@@ -230,7 +236,7 @@ async fn commands_are_rendered_for_each_instance_and_ordinals_stay() {
             "./start.sh 6 1 管控平台",
         ]
     );
-    // The second host goes and another comes: it takes the free place, and the third keeps its own.
+    // Another host replaces the second: it takes the free ordinal, and the third keeps its own.
     import(
         &rig,
         facts(&["10.0.0.1", "10.0.0.3", "10.0.0.4"], &numbered),
@@ -255,7 +261,7 @@ async fn commands_are_rendered_for_each_instance_and_ordinals_stay() {
 }
 
 #[tokio::test]
-async fn what_vanishes_is_shown_while_it_runs_and_goes_when_it_has_stopped() {
+async fn a_vanished_process_is_shown_until_it_stops() {
     let rig = Rig::new().await;
     import(
         &rig,
@@ -265,30 +271,44 @@ async fn what_vanishes_is_shown_while_it_runs_and_goes_when_it_has_stopped() {
     let agent = rig.agent("10.0.0.2").await;
     agent.hears().await;
     reports(&agent, "GSEKIT_BIZ_2/gse_agent_1", State::Running).await;
-    // One has never been heard of and goes at once, the other is running.
+    // One was never reported and is removed at once, the other runs.
     let difference = import(&rig, facts(&["10.0.0.3"], &program("gse_agent", 1))).await;
     assert_eq!((difference.processes.gone, difference.vanished), (1, 1));
-    assert!(rig.control.fleet().view().has_vanished(BkProcessId(2)));
+    assert!(
+        rig.control
+            .inspect_fleet()
+            .view()
+            .has_vanished(BkProcessId(2))
+    );
     assert_eq!(instances(&rig).len(), 2);
-    // It comes back before it has stopped: it is the same one.
+    // It returns before it has stopped: it is the same process.
     import(
         &rig,
         facts(&["10.0.0.2", "10.0.0.3"], &program("gse_agent", 1)),
     )
     .await;
-    assert!(!rig.control.fleet().view().has_vanished(BkProcessId(2)));
+    assert!(
+        !rig.control
+            .inspect_fleet()
+            .view()
+            .has_vanished(BkProcessId(2))
+    );
     import(&rig, facts(&["10.0.0.3"], &program("gse_agent", 1))).await;
     reports(&agent, "GSEKIT_BIZ_2/gse_agent_1", State::Stopped).await;
     until("it is forgotten", || {
-        rig.control.fleet().view().process(BkProcessId(2)).is_none()
+        rig.control
+            .inspect_fleet()
+            .view()
+            .process(BkProcessId(2))
+            .is_none()
     })
     .await;
     assert_eq!(instances(&rig).len(), 1);
-    assert!(rig.control.fleet().view().surplus().is_empty());
+    assert!(rig.control.inspect_fleet().view().surplus().is_empty());
 }
 
 #[tokio::test]
-async fn more_instances_come_at_once_and_fewer_when_they_have_stopped() {
+async fn instances_are_added_at_once_and_removed_when_stopped() {
     let rig = Rig::new().await;
     import(&rig, facts(&["10.0.0.1"], &program("gse_agent", 3))).await;
     let agent = rig.agent("10.0.0.1").await;
@@ -297,7 +317,7 @@ async fn more_instances_come_at_once_and_fewer_when_they_have_stopped() {
     let difference = import(&rig, facts(&["10.0.0.1"], &program("gse_agent", 1))).await;
     assert_eq!(difference.instances.gone, 1);
     let names = |rig: &Rig| -> Vec<u32> {
-        let fleet = rig.control.fleet();
+        let fleet = rig.control.inspect_fleet();
         let row = fleet.view_row(BkProcessId(1)).unwrap();
         row.instances()
             .iter()
@@ -312,7 +332,7 @@ async fn more_instances_come_at_once_and_fewer_when_they_have_stopped() {
 }
 
 #[tokio::test]
-async fn a_bad_row_is_named_and_the_others_count() {
+async fn an_invalid_row_is_reported_and_the_others_count() {
     let rig = Rig::new().await;
     let with_user = |user: &str| Program {
         user: user.into(),
@@ -345,12 +365,12 @@ async fn a_bad_row_is_named_and_the_others_count() {
         "{reasons:#?}"
     );
     assert_eq!(difference.instances.new, 1);
-    let business = rig.control.businesses(&rig.caller).remove(0);
-    assert_eq!(business.troubles.len(), 4);
+    let business = rig.control.topology().businesses(&rig.caller).remove(0);
+    assert_eq!(business.row.troubles.len(), 4);
 }
 
 #[tokio::test]
-async fn what_has_a_row_that_makes_no_sense_stays_as_it_is() {
+async fn a_process_with_an_invalid_row_stays_unchanged() {
     let rig = Rig::new().await;
     let mut right = facts(&["10.0.0.1", "10.0.0.2"], &program("gse_agent", 2));
     right.processes[0].id = Some(46);
@@ -365,7 +385,7 @@ async fn what_has_a_row_that_makes_no_sense_stays_as_it_is() {
     assert!(difference.is_empty(), "{difference:?}");
     assert_eq!(difference.troubles.len(), 1);
     assert_eq!(instances(&rig), before);
-    // An id that is nobody's, or another's, does nothing.
+    // An unknown id, or one of another business, does nothing.
     let mut other = facts(&["10.0.0.3"], &program("gse_agent", 1));
     other.business = Some(BusinessId(3));
     other.sets[0].id = None;
@@ -396,7 +416,7 @@ async fn a_host_that_changes_its_address_is_the_same_host() {
 }
 
 #[tokio::test]
-async fn ids_of_another_business_are_not_taken() {
+async fn ids_of_another_business_are_refused() {
     let rig = Rig::new().await;
     import(&rig, facts(&["10.0.0.1"], &program("gse_agent", 1))).await;
     let mut other = facts(&["10.0.0.1"], &program("gse_agent", 1));
@@ -407,14 +427,14 @@ async fn ids_of_another_business_are_not_taken() {
     let difference = import(&rig, other).await;
     assert_eq!(difference.instances.new, 1);
     assert_eq!(instances(&rig).len(), 1, "each business has its own");
-    let removed = rig.control.remove_business(&rig.caller, BUSINESS).await;
+    let removed = rig.control.topology().remove(&rig.caller, BUSINESS).await;
     assert_eq!(removed.unwrap().instances.gone, 1);
     assert!(instances(&rig).is_empty());
-    assert_eq!(rig.control.businesses(&rig.caller).len(), 1);
+    assert_eq!(rig.control.topology().businesses(&rig.caller).len(), 1);
 }
 
 #[tokio::test]
-async fn an_expression_selects_what_was_imported() {
+async fn an_expression_selects_imported_processes() {
     let rig = Rig::new().await;
     let hosts: Vec<String> = (1..=12).map(|n| format!("10.0.0.{n}")).collect();
     let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
@@ -429,5 +449,8 @@ async fn an_expression_selects_what_was_imported() {
         },
         ..everything()
     };
-    assert_eq!(rig.control.fleet().view_page(&filter, 0, 10).count, 5);
+    assert_eq!(
+        rig.control.inspect_fleet().view_page(&filter, 0, 10).count,
+        5
+    );
 }

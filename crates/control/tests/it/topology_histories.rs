@@ -1,4 +1,4 @@
-//! Random histories of two businesses that share hosts: whatever the sources say and the agents report, the view stays whole.
+//! Random histories of two businesses that share hosts: the view stays consistent.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,14 +18,14 @@ use wire::{ProcessStatus, Report};
 
 use crate::rig::Rig;
 
-/// Numbers everything itself, as a CMDB does.
+/// A source with ids, like a CMDB.
 const NUMBERED: BusinessId = BusinessId(2);
-/// Numbers nothing, as a file does.
+/// A source without ids, like a file.
 const NAMED: BusinessId = BusinessId(3);
 const ALIASES: [&str; 3] = ["login", "zone", "chat"];
 const N_HOSTS: u32 = 4;
 
-/// The address of each host, and whether its agent is known.
+/// The address of each host, and whether its agent id is known.
 type Hosts = BTreeMap<u32, (u32, bool)>;
 
 /// Two hosts may come to have one address.
@@ -38,19 +38,19 @@ fn change_hosts(hosts: &mut Hosts, random: &mut Random) {
     hosts.insert(host, (address, random.one_in(2)));
 }
 
-/// A business in the making: each thing is in one of a few places.
+/// A random business.
 #[derive(Debug, Clone, Default)]
 struct Source {
     /// The set of each module.
     modules: BTreeMap<u32, u32>,
     /// The module and host of each service.
     services: BTreeMap<u32, (u32, u32)>,
-    /// Service, alias, number and whether its row is wrong.
+    /// Service, alias, `proc_num`, and whether its row is invalid.
     processes: BTreeMap<u32, (u32, u32, u32, bool)>,
 }
 
 impl Source {
-    /// Everything there is, so that all numbers are given.
+    /// Everything, so that all ids are in use.
     fn full() -> Self {
         Self {
             modules: (0..3).map(|module| (module, module % 2)).collect(),
@@ -117,7 +117,7 @@ impl Source {
                 ip: ip(*address).parse().unwrap(),
                 ip_v6: None,
                 other_innerips: Vec::new(),
-                // A file need not know agents.
+                // A file need not name agents.
                 agent_id: (business == NUMBERED && *has_agent).then(|| agent_id(*host)),
                 attributes: Default::default(),
             });
@@ -139,7 +139,7 @@ impl Source {
             let Some(place) = services.get(service) else {
                 continue;
             };
-            // One in a few cannot even be read.
+            // Some rows cannot be read.
             if business == NUMBERED && *is_wrong && *proc_num == 1 {
                 facts.unread.push(process + 1);
                 continue;
@@ -187,11 +187,12 @@ async fn import(rig: &Rig, facts: &BusinessFacts) -> Difference {
     let origin = Origin::Imported;
     let import = rig
         .control
-        .import_topology(&rig.caller, facts.clone(), origin, Apply::Really);
+        .topology()
+        .import(&rig.caller, facts.clone(), origin, Apply::Really);
     import.await.unwrap()
 }
 
-/// What a message calls a process.
+/// The name of a process in messages.
 fn row_name(row: &ViewRow<'_>) -> String {
     match row.business.id {
         NUMBERED => format!("process {}", row.id()),
@@ -205,7 +206,7 @@ fn is_on(fleet: &Fleet, machine: &MachineRow, host: model::change::HostId) -> bo
     known.or_else(|| fleet.host_id(&machine.host)) == Some(host)
 }
 
-/// Whether an instance is where and what its process says.
+/// Whether an instance has the expected host and name.
 fn is_right(fleet: &Fleet, row: &ViewRow<'_>, instance: &Instance<'_>) -> bool {
     let parts = split_instance_name(&instance.row.name().name);
     parts.is_some_and(|(alias, local)| {
@@ -227,7 +228,7 @@ fn every_row(fleet: &Fleet) -> Vec<ViewRow<'_>> {
     .collect()
 }
 
-/// Whatever holds at any time.
+/// The invariants.
 fn check(fleet: &Fleet, seed: u64, step: u32) {
     let at = format!("seed {seed} step {step}");
     let view = fleet.view();
@@ -285,7 +286,7 @@ fn check(fleet: &Fleet, seed: u64, step: u32) {
     }
 }
 
-/// Everything but what agents say.
+/// Everything but observed state.
 fn shown(fleet: &Fleet) -> Vec<String> {
     let mut shown = Vec::new();
     for row in every_row(fleet) {
@@ -300,11 +301,11 @@ fn shown(fleet: &Fleet) -> Vec<String> {
     shown
 }
 
-/// An agent tells of one of its processes that it runs, or that it does not.
+/// An agent reports one of its processes as running or stopped.
 async fn something_happens(rig: &Rig, agents: &HashMap<u32, FakeAgent>, random: &mut Random) {
     let host = random.below(N_HOSTS);
     let name = {
-        let fleet = rig.control.fleet();
+        let fleet = rig.control.inspect_fleet();
         let id = fleet.host_id(&ip(host).parse().unwrap()).unwrap();
         let names: Vec<_> = fleet
             .processes_of(id)
@@ -328,12 +329,12 @@ async fn something_happens(rig: &Rig, agents: &HashMap<u32, FakeAgent>, random: 
     agents[&host].session.take(report.into()).await.unwrap();
 }
 
-/// Nothing that vanished or is too many has stopped and is still there.
+/// No stopped process is left that vanished or is surplus.
 async fn tidied(rig: &Rig, at: &str) {
     let is_tidy = || {
-        let fleet = rig.control.fleet();
+        let fleet = rig.control.inspect_fleet();
         let is_left = |row: &ViewRow<'_>| {
-            // What a row in trouble has may stay.
+            // Registrations of an invalid row may stay.
             let may_stay = !row.process.vanished && !row.business.troubles.is_empty();
             let instances = row.instances();
             let mut stopped = instances
@@ -375,26 +376,30 @@ async fn history(seed: u64, n_steps: u32) {
         for (business, source) in &sources {
             let facts = source.facts(*business, &hosts);
             import(&rig, &facts).await;
-            let before = rig.control.businesses(&rig.caller);
+            let before = rig.control.topology().businesses(&rig.caller);
             rig.advance(std::time::Duration::from_secs(1));
             let again = import(&rig, &facts).await;
             assert!(again.is_empty(), "{at}: {:#?}", again.lines);
-            let after = rig.control.businesses(&rig.caller);
+            let after = rig.control.topology().businesses(&rig.caller);
             assert_eq!(after, before, "{at}: something was written");
         }
-        check(&rig.control.fleet(), seed, step);
+        check(&rig.control.inspect_fleet(), seed, step);
         if random.one_in(10) {
-            let before = shown(&rig.control.fleet());
+            let before = shown(&rig.control.inspect_fleet());
             drop(agents);
             rig = rig.restarted().await;
-            assert_eq!(shown(&rig.control.fleet()), before, "{at}: after a restart");
+            assert_eq!(
+                shown(&rig.control.inspect_fleet()),
+                before,
+                "{at}: after a restart"
+            );
             agents = agents_of(&rig).await;
         }
     }
 }
 
 #[tokio::test]
-async fn whatever_sources_say_and_agents_report_the_view_stays_whole() {
+async fn the_view_stays_consistent() {
     for seed in 1..=6 {
         history(seed, 40).await;
     }

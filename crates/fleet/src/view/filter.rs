@@ -1,4 +1,4 @@
-//! Which processes of a business: bitmaps first, then one look at each that is left.
+//! Filters the processes of a business: by bitmaps first, then by testing each that is left.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use roaring::RoaringBitmap;
 use super::places::{Machine, Service};
 use super::{View, scan};
 
-/// Up to so many names that a pattern can stand for are looked up; more are tried one by one.
+/// A pattern with up to so many possible names is looked up by name; otherwise each name is tested.
 const MAX_LOOKED_UP: usize = 1024;
 
 /// How many processes are left after a part of an expression.
@@ -22,7 +22,7 @@ pub struct Narrowed {
 }
 
 impl View {
-    /// All that matches, in order of `bk_process_id`.
+    /// All matches, in order of `bk_process_id`.
     pub fn matching(&self, filter: &ViewFilter) -> RoaringBitmap {
         let mut ids = self.selected(filter.business, &filter.selection);
         if let Some(statuses) = &filter.statuses {
@@ -54,7 +54,7 @@ impl View {
         ids
     }
 
-    /// What a scope or an expression selects.
+    /// The processes that a scope or an expression selects.
     pub fn selected(&self, business: BusinessId, selection: &Selection) -> RoaringBitmap {
         match selection {
             Selection::Scope(scope) => self.in_scope(business, scope),
@@ -64,7 +64,7 @@ impl View {
         }
     }
 
-    /// The same, with what each part leaves of what the parts before it left.
+    /// The same, with how many processes are left after each part.
     pub fn narrowed(
         &self,
         business: BusinessId,
@@ -153,7 +153,7 @@ impl View {
             );
         }
         tell(ExpressionPart::Module, ids.len());
-        // Aliases are few and services many: unless somebody wants to know what each part leaves, the few go first.
+        // Aliases are few and services many, so aliases go first, unless the caller wants the counts of each part.
         let named = self.named(business, &expression.process);
         if let (Some(named), false) = (&named, is_told) {
             ids &= named;
@@ -171,7 +171,7 @@ impl View {
         ids
     }
 
-    /// The processes of these aliases; None when every alias is wanted.
+    /// The processes of these aliases; None for every alias.
     fn named(&self, business: BusinessId, pattern: &Pattern) -> Option<RoaringBitmap> {
         if pattern.is_any() {
             return None;
@@ -237,7 +237,7 @@ impl View {
         wanted
     }
 
-    /// Leaves those whose machine bears every term in one of its addresses or the name of its cloud area.
+    /// Keeps processes whose machine contains every term in an address or the name of its cloud area.
     fn search(&self, ids: &mut RoaringBitmap, terms: &[String]) {
         let terms: Vec<&String> = each_once(terms).collect();
         let clouds: Vec<HashSet<u32>> = terms
@@ -260,7 +260,7 @@ impl View {
         });
     }
 
-    /// Leaves those whose service passes. Processes of one service have neighbouring ids: each is asked once for them all.
+    /// Keeps processes whose service passes. Processes of one service have neighbouring ids, so each service is tested once.
     fn by_service<T>(&self, ids: &RoaringBitmap, make: impl Fn() -> T + Sync) -> RoaringBitmap
     where
         T: FnMut(&Service) -> bool,
@@ -285,7 +285,7 @@ impl View {
     }
 }
 
-/// Callers may name a thing as often as they like; it is looked at once.
+/// Callers may repeat values; each is tested once.
 fn each_once<T: Ord>(list: &[T]) -> impl Iterator<Item = &T> {
     list.iter().collect::<BTreeSet<_>>().into_iter()
 }

@@ -1,4 +1,4 @@
-//! Numbers for what its source does not number.
+//! Ids for rows that have none in their source.
 
 use model::topology::{BkHostId, BkProcessId, ModuleId, ProgramId, ServiceId, SetId};
 
@@ -24,7 +24,7 @@ impl Default for NextIds {
     }
 }
 
-/// Hands out ids that nothing had at one revision.
+/// Assigns ids that are free at one revision.
 #[derive(Debug, Clone)]
 pub struct FreshTopologyIds {
     set: u32,
@@ -49,7 +49,7 @@ impl View {
 }
 
 impl FreshTopologyIds {
-    /// Ids from here on are free, whatever the plan puts besides.
+    /// Starts above the ids of this revision; the plan reserves those of its source.
     pub fn skip_process(&mut self, taken: BkProcessId) {
         self.process = self.process.max(taken.0.saturating_add(1));
     }

@@ -1,4 +1,4 @@
-//! Instances: registered processes with an owner, chained through the columns, and what they say of their owner together.
+//! Instances: registered processes with an owner, linked through the columns, and their combined state.
 
 use model::State;
 use model::change::ProcessId;
@@ -6,13 +6,13 @@ use model::topology::BkProcessId;
 
 use crate::Fleet;
 
-/// What the instances of one process say together.
+/// The combined state of a process's instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Together {
+pub(crate) struct InstancesState {
     /// All of them, and there is at least one.
     pub(crate) run: bool,
     pub(crate) are_managed: bool,
-    /// None was ever heard of.
+    /// None was ever reported.
     pub(crate) are_unknown: bool,
     pub(crate) count: u32,
 }
@@ -38,7 +38,7 @@ impl Fleet {
         self.recount(owner);
     }
 
-    /// The registered processes that belong to one of the view, the newest first.
+    /// The instances of a process of the view, newest first.
     pub fn instances_of(&self, owner: BkProcessId) -> impl Iterator<Item = ProcessId> + '_ {
         let mut next = self.view.first_instance.get(&owner).copied();
         std::iter::from_fn(move || {
@@ -48,7 +48,7 @@ impl Fleet {
         })
     }
 
-    /// Something about one of its instances moved.
+    /// Updates the combined state after a change of an instance.
     pub(crate) fn recount(&mut self, owner: BkProcessId) {
         let together = self.together(owner);
         let view = &mut self.view;
@@ -67,8 +67,8 @@ impl Fleet {
         put(&mut view.surplus, is_surplus);
     }
 
-    fn together(&self, owner: BkProcessId) -> Together {
-        let mut together = Together {
+    fn together(&self, owner: BkProcessId) -> InstancesState {
+        let mut together = InstancesState {
             run: true,
             are_managed: true,
             are_unknown: true,

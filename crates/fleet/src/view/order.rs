@@ -11,7 +11,7 @@ use roaring::RoaringBitmap;
 use super::{View, ViewRow, scan};
 use crate::Fleet;
 
-/// Part of a result, and how large the whole is.
+/// A page of a result, with the total.
 #[derive(Debug)]
 pub struct ViewPage<'a> {
     pub count: u64,
@@ -31,7 +31,7 @@ impl Fleet {
         }
     }
 
-    /// Several rows at once: what they have in common is found out once.
+    /// Several rows at once: shared lookups are done once.
     pub fn view_rows(&self, ids: impl IntoIterator<Item = BkProcessId>) -> Vec<ViewRow<'_>> {
         let view = &self.view;
         let mut largest: HashMap<(ModuleId, &str), u32> = HashMap::new();
@@ -55,9 +55,9 @@ fn in_order(ids: &RoaringBitmap, start: u64, limit: usize) -> Vec<BkProcessId> {
     page.unwrap_or_default()
 }
 
-/// What one process is sorted by.
+/// The sort key of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sorted<'a> {
+enum SortValue<'a> {
     Number(u32),
     Text(&'a str),
     Ip(IpAddr),
@@ -99,7 +99,7 @@ impl View {
         };
         let end = start.saturating_add(limit).min(positions.len());
         if end < positions.len() {
-            // Only what comes up to the end of this page is sorted.
+            // Sorts only up to the end of this page.
             positions.select_nth_unstable_by(end, compare);
             positions.truncate(end);
         }
@@ -108,22 +108,24 @@ impl View {
         page.map(|(_, id)| BkProcessId(id)).collect()
     }
 
-    fn key(&self, id: BkProcessId, key: SortKey) -> Sorted<'_> {
+    fn key(&self, id: BkProcessId, key: SortKey) -> SortValue<'_> {
         let service = || {
             let cell = self.processes.get(id.0)?;
             self.services.get(cell.row.service.0)
         };
         match key {
-            SortKey::ProcessId => Sorted::Number(id.0),
+            SortKey::ProcessId => SortValue::Number(id.0),
             SortKey::Set => {
                 let module = service().and_then(|service| self.modules.get(&service.module));
-                Sorted::Number(module.map_or(0, |module| module.row.set.0))
+                SortValue::Number(module.map_or(0, |module| module.row.set.0))
             }
-            SortKey::Module => Sorted::Number(service().map_or(0, |service| service.module.0)),
-            SortKey::ProcessName => Sorted::Text(self.alias_of(id).unwrap_or_default()),
+            SortKey::Module => SortValue::Number(service().map_or(0, |service| service.module.0)),
+            SortKey::ProcessName => SortValue::Text(self.alias_of(id).unwrap_or_default()),
             SortKey::InnerIp => {
                 let machine = service().and_then(|service| self.machines.get(&service.machine));
-                machine.map_or(Sorted::Number(0), |machine| Sorted::Ip(machine.row.host.ip))
+                machine.map_or(SortValue::Number(0), |machine| {
+                    SortValue::Ip(machine.row.host.ip)
+                })
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A table by small numbers that come in runs: neighbours lie side by side, and gaps cost nothing.
+//! A sparse array, indexed by ids that come in runs: neighbours are adjacent in memory, and gaps cost nothing.
 
 use hashbrown::HashMap;
 
@@ -8,7 +8,7 @@ const PAGE: usize = 128;
 pub(crate) struct Paged<T> {
     pages: HashMap<u32, Page<T>>,
     len: usize,
-    /// The first number after all that were ever there.
+    /// The first index after all that were ever used.
     next: u32,
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_is_there_until_it_is_taken_and_gaps_cost_nothing() {
+    fn values_stay_until_removed_and_gaps_cost_nothing() {
         let mut table = Paged::default();
         for id in [0, 1, 127, 128, 4_000_000_000] {
             assert_eq!(table.insert(id, id), None);

@@ -35,8 +35,8 @@ pub(crate) struct Module {
     pub(crate) proc_nums: HashMap<Arc<str>, ProcNums>,
 }
 
-/// How many processes of one alias have each `proc_num`. Those that did not vanish are the larger keys, so the last key is
-/// what `inst_id` counts by.
+/// How many processes of one alias have each `proc_num`. Keys of processes that did not vanish are larger, so the last key is
+/// the base of `inst_id`.
 #[derive(Debug, Default)]
 pub(crate) struct ProcNums(BTreeMap<(bool, u32), u32>);
 
@@ -84,7 +84,7 @@ impl Module {
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) row: Arc<MachineRow>,
-    /// Its addresses as people search for them, one a line.
+    /// Its addresses as search text, one per line.
     pub(crate) ips: Box<str>,
     pub(crate) processes: RoaringBitmap,
 }
@@ -143,7 +143,7 @@ impl View {
         self.ids.set = self.ids.set.max(row.id.0 + 1);
     }
 
-    /// Takes its processes out of all bitmaps, changes something, and puts them back.
+    /// Removes its processes from all bitmaps, applies a change, and adds them again.
     fn relist_set(&mut self, id: SetId, change: impl FnOnce(&mut Self)) {
         let processes = self.sets.get(&id).map(|set| set.processes.clone());
         self.relist(processes.unwrap_or_default(), change);

@@ -1,4 +1,4 @@
-//! The view as planners and people read it: what there is, without filters.
+//! Unfiltered reads of the view.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl View {
         ids.filter_map(|id| self.module(*id)).collect()
     }
 
-    /// Every process of a business, also those that vanished.
+    /// Every process of a business, including vanished ones.
     pub fn processes_of(&self, business: BusinessId) -> Option<&RoaringBitmap> {
         self.businesses
             .get(&business)
@@ -61,7 +61,7 @@ impl View {
         self.machines.values().map(|machine| &*machine.row)
     }
 
-    /// The machines with this address, in whatever cloud area.
+    /// The machines with this address, in any cloud area.
     pub fn machines_at(&self, ip: IpAddr) -> impl Iterator<Item = &MachineRow> {
         let ids = self.by_ip.get(&ip).into_iter().flatten();
         ids.filter_map(|id| self.machine(*id))
@@ -86,7 +86,7 @@ impl View {
         self.programs.get(&id)
     }
 
-    /// How many processes have it.
+    /// How many processes use it.
     pub fn program_users(&self, id: ProgramId) -> u32 {
         self.program_users.get(&id).copied().unwrap_or(0)
     }
@@ -125,12 +125,12 @@ impl View {
         cell.is_some_and(|cell| cell.row.vanished)
     }
 
-    /// Those that vanished from their source or have more instances than they should: what has stopped of it can go.
+    /// Processes that vanished from their source, or have too many instances: `control` unregisters stopped ones.
     pub fn surplus(&self) -> &RoaringBitmap {
         &self.surplus
     }
 
-    /// Of all processes with this alias in this module: `inst_id` counts by it. What vanished counts only among its like.
+    /// The largest `proc_num` of an alias in a module, the base of `inst_id`. Vanished processes count only if no other is left.
     pub fn largest_proc_num(&self, module: ModuleId, alias: &str) -> u32 {
         let counts = self
             .modules

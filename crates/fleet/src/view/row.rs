@@ -1,8 +1,10 @@
-//! One process of the view as a reader sees it, live.
+//! One process of the view, borrowed from the fleet.
 
 use std::sync::Arc;
 
+use model::AgentId;
 use model::change::ProcessId;
+use model::config_template::TemplateRow;
 use model::scope::ProcessStatus;
 use model::topology::{
     BkProcessId, BusinessRow, MachineRow, ModuleRow, Program, SetRow, ViewProcessRow, inst_id,
@@ -22,7 +24,7 @@ pub struct ViewRow<'a> {
     pub machine: &'a MachineRow,
     pub service_name: &'a str,
     pub program: &'a Arc<Program>,
-    /// None when nobody named the cloud area.
+    /// None when the cloud area has no name.
     pub cloud_name: Option<&'a str>,
     /// Of all processes with the same alias in the same module.
     pub largest_proc_num: u32,
@@ -78,6 +80,20 @@ impl<'a> ViewRow<'a> {
         )
     }
 
+    /// The config templates that are bound to it.
+    pub fn config_templates(&self) -> Vec<&'a Arc<TemplateRow>> {
+        self.fleet.view.templates_for(self.process.id)
+    }
+
+    /// The agent id of the topology, else that of the host.
+    pub fn agent_id(&self) -> Option<&'a AgentId> {
+        let by_host = || {
+            let id = self.fleet.host_id(&self.machine.host)?;
+            self.fleet.host(id)?.agent_id
+        };
+        self.machine.agent_id.as_ref().or_else(by_host)
+    }
+
     /// Ordered by `local_inst_id`; those of an older name or host last.
     pub fn instances(&self) -> Vec<Instance<'a>> {
         let mut all: Vec<Instance<'a>> = self
@@ -106,7 +122,7 @@ impl Fleet {
         &self.view
     }
 
-    /// One process of the view; None when there is none, or not all that it belongs to is known.
+    /// One process of the view; None when it, or a row that it belongs to, is not known.
     pub fn view_row(&self, id: BkProcessId) -> Option<ViewRow<'_>> {
         let cell = self.view.processes.get(id.0)?;
         let program = self.view.programs.get(&cell.row.program)?;

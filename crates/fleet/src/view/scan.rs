@@ -1,12 +1,12 @@
-//! One look at each of very many: by several threads, each at its own run of them.
+//! Tests very many ids with several threads, each on its own range.
 
 use roaring::RoaringBitmap;
 
-/// Fewer are looked at by one thread: another would take longer to begin.
+/// Fewer are tested by one thread: starting another takes longer.
 const MIN_PER_THREAD: usize = 32 * 1024;
 const MAX_THREADS: usize = 4;
 
-/// The ids that match. `make` makes a test for each thread, which may remember what it found before.
+/// The ids that match. `make` makes a test for each thread, which may cache earlier results.
 pub(super) fn filtered<T>(ids: &RoaringBitmap, make: impl Fn() -> T + Sync) -> RoaringBitmap
 where
     T: FnMut(u32) -> bool,
@@ -22,7 +22,7 @@ where
     found.into_iter().flatten().collect()
 }
 
-/// What `work` makes of each run of the ids, in their order.
+/// The results of `work` for each range of ids, in order.
 pub(super) fn mapped<R: Send>(
     ids: &RoaringBitmap,
     work: impl Fn(&[u32]) -> Vec<R> + Sync,
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_threads_find_what_one_does_in_the_same_order() {
+    fn many_threads_find_the_same_in_the_same_order() {
         let ids: RoaringBitmap = (0..200_000).map(|n| n * 3).collect();
         let odd = filtered(&ids, || |id| id % 2 == 1);
         assert_eq!(odd.len(), 100_000);

@@ -1,4 +1,4 @@
-//! Config templates with their versions and bindings, and what was made of them for each instance. Contents are in the store.
+//! Config templates with their versions, bindings and files per instance. Contents are in the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl View {
         self.versions_of(id).find(|version| version.state == state)
     }
 
-    /// Those bound to a process or to its template, by id.
+    /// The templates bound to a process or to its process template, by id.
     pub fn templates_for(&self, id: BkProcessId) -> Vec<&Arc<TemplateRow>> {
         let template = self.process(id).map_or(0, |row| row.process_template);
         let bound = |binding| self.templates.bound.get(&binding).into_iter().flatten();
@@ -110,7 +110,7 @@ impl View {
         ids.iter().filter_map(|id| self.template(*id)).collect()
     }
 
-    /// What was generated and released for the instances of a process.
+    /// The generated and released files of a process's instances.
     pub fn config_files(&self, id: BkProcessId) -> impl Iterator<Item = &Arc<ConfigFileRow>> {
         let files = self.templates.files.get(&id);
         files.into_iter().flat_map(BTreeMap::values)

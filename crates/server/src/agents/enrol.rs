@@ -26,7 +26,7 @@ pub(super) async fn serve(
     let request = frames.next().await.ok_or(ConnectionError::Closed)??;
     let named = format!("{}:{}", request.cloud, request.ip);
     // Another replica may have just enrolled or revoked it.
-    control.settled().await;
+    control.replicas().catch_up().await;
     let answer = match (certificate, request.token.is_empty()) {
         (Some(certificate), true) => renew(control, ca, &request, certificate),
         (_, _) => enrol(control, ca, request, peer).await,
@@ -100,6 +100,7 @@ async fn enrol(
     ca.check_request(&request.csr_der)
         .map_err(|e| refused(format!("the key request is no good: {e}")))?;
     let enrolled = control
+        .enrolment()
         .enrol(&request.token, host, agent_id, Some(peer.ip()))
         .await;
     let agent_id = enrolled.map_err(|error| match error {
@@ -114,7 +115,11 @@ async fn enrol(
     })?;
     // Signed after the commit, so that the certificate is not issued before its enrolment.
     let certificate = ca
-        .sign_agent(&host, &request.csr_der, control.issue_time(host))
+        .sign_agent(
+            &host,
+            &request.csr_der,
+            control.enrolment().issue_time(host),
+        )
         .map_err(|e| NoCertificate::Unavailable(e.to_string()))?;
     Ok(Enrolled {
         certificate_der: certificate.to_vec(),
@@ -131,7 +136,7 @@ fn renew(
     certificate: Result<Certificate, Refused>,
 ) -> Result<Enrolled, NoCertificate> {
     let certificate = certificate?;
-    let (agent_id, issued_at) = control.renewal(certificate)?;
+    let (agent_id, issued_at) = control.enrolment().renewal(certificate)?;
     let certificate_der = match request.csr_der.is_empty() {
         true => Vec::new(),
         false => ca

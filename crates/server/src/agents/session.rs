@@ -71,15 +71,15 @@ pub(super) async fn run<S: AsyncRead + AsyncWrite + Unpin>(
     certified: Host,
     stop: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
-    if control.is_draining() {
+    if control.replicas().is_draining() {
         let draining = Refused::for_now("the server is draining: go to another one");
         return refuse(frames, &hello, draining).await;
     }
-    if control.is_cut_off() {
+    if control.replicas().is_cut_off() {
         let cut_off = Refused::for_now("the server is cut off from its store");
         return refuse(frames, &hello, cut_off).await;
     }
-    let session = match control.attach(certified, &hello) {
+    let session = match control.sessions().attach(certified, &hello) {
         Ok(session) => session,
         Err(refused) => return refuse(frames, &hello, refused).await,
     };

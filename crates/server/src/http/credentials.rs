@@ -91,9 +91,12 @@ pub(crate) fn authenticate(
     let id = id.map_or("", |id| &*id.0);
     let control = &http.control;
     control
+        .access()
         .authenticate(&credentials, peer(&parts.extensions), id)
         .and_then(|caller| {
-            control.check(&caller, Permission::View, AccessArea::Anything)?;
+            control
+                .access()
+                .check(&caller, Permission::View, AccessArea::Anything)?;
             Ok(caller)
         })
         .map_err(AuthenticationError::Refused)

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{Method, header};
 use axum::response::{IntoResponse, Response};
-use control::{ControlError, Lacks};
+use control::{ControlError, CredentialFault};
 use model::Invalid;
 use model::access::Caller;
 use serde::Serialize;
@@ -156,10 +156,10 @@ impl From<ControlError> for Refusal {
             ControlError::Invalid(_) => Invalid,
             ControlError::Forbidden(_) => Fixed(APP_NOT_ALLOWED),
             ControlError::ForbiddenToUser(_) => Fixed(USER_NOT_ALLOWED),
-            ControlError::Unauthenticated { lacks, .. } => Fixed(match lacks {
-                Lacks::Credentials => ARGUMENT_MISSING,
-                Lacks::App => APP_NOT_ALLOWED,
-                Lacks::User => USER_NOT_AUTHENTICATED,
+            ControlError::Unauthenticated { fault, .. } => Fixed(match fault {
+                CredentialFault::Credentials => ARGUMENT_MISSING,
+                CredentialFault::App => APP_NOT_ALLOWED,
+                CredentialFault::User => USER_NOT_AUTHENTICATED,
             }),
             ControlError::NoSuchTask(_) => Fixed(NO_SUCH_ENDPOINT),
             ControlError::NotFound(_) => NotFound,

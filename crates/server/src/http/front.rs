@@ -90,7 +90,7 @@ pub(crate) async fn front(
         Ok(_) => {
             if path.starts_with("/api/") || gse::is_dialect(&path) || gsekit::is_dialect(&path) {
                 // Before authentication: another replica may have just created the app.
-                http.control.settled().await;
+                http.control.replicas().catch_up().await;
             }
             let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
             // The panic hook has printed the details.

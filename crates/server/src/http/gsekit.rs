@@ -40,7 +40,9 @@ impl RequestContext<'_> {
     fn viewed_business(&self, request: &RawRequest) -> Result<BusinessId, Refusal> {
         let business = request.business()?;
         let control = &self.http.control;
-        control.check(self.caller, Permission::View, business)?;
+        control
+            .access()
+            .check(self.caller, Permission::View, business)?;
         Ok(business)
     }
 }

@@ -37,7 +37,7 @@ pub(crate) async fn healthz(State(http): State<HttpState>) -> Json<Health> {
 ))]
 pub(crate) async fn readyz(State(http): State<HttpState>) -> (StatusCode, Json<Health>) {
     let mut waiting_for = http.ready.reasons();
-    if http.control.is_draining() {
+    if http.control.replicas().is_draining() {
         waiting_for.insert(
             "drain",
             "draining: its agents go to other replicas".to_owned(),

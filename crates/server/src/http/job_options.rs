@@ -1,59 +1,30 @@
-//! The options of a job as callers write them: numbers may be strings, unknown fields are ignored.
+//! Checks how a job is to go about its tasks.
 
+use api::JobOptionsBody;
+use model::Invalid;
 use model::config_template::TemplateId;
 use model::job::{AfterRelease, Isolation, JobOptions};
-use model::{Invalid, lenient};
-use serde::Deserialize;
-
-use super::json::Scalar;
 
 /// The longest pause between two batches: a day.
 const MAX_PAUSE_SECS: i64 = 24 * 3600;
 
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct RawJobOptions {
-    isolation: Scalar,
-    #[serde(deserialize_with = "lenient::int")]
-    batch_size: Option<i64>,
-    #[serde(deserialize_with = "lenient::int")]
-    max_failures: Option<i64>,
-    #[serde(deserialize_with = "lenient::ints")]
-    ignore_error_codes: Option<Vec<i64>>,
-    #[serde(deserialize_with = "lenient::int")]
-    pause_secs: Option<i64>,
-    #[serde(deserialize_with = "lenient::ints")]
-    config_template_ids: Option<Vec<i64>>,
-    after_release: Scalar,
-}
-
-impl RawJobOptions {
-    pub(crate) fn read(self) -> Result<JobOptions, Invalid> {
-        let batch_size = self
-            .batch_size
-            .map(|size| whole("batch_size", size, 1, i64::from(u32::MAX)));
-        let ids = self.config_template_ids.unwrap_or_default().into_iter();
-        let ids = ids.map(|id| whole("config_template_ids", id, 0, i64::from(u32::MAX)));
-        Ok(JobOptions {
-            isolation: isolation(&self.isolation.to_text())?,
-            batch_size: batch_size.transpose()?,
-            max_failures: whole(
-                "max_failures",
-                self.max_failures.unwrap_or(0),
-                0,
-                i64::from(u32::MAX),
-            )?,
-            ignore_error_codes: self.ignore_error_codes.unwrap_or_default(),
-            pause_secs: whole(
-                "pause_secs",
-                self.pause_secs.unwrap_or(0),
-                0,
-                MAX_PAUSE_SECS,
-            )?,
-            config_template_ids: ids.map(|id| id.map(TemplateId)).collect::<Result<_, _>>()?,
-            after_release: after_release(&self.after_release.to_text())?,
-        })
-    }
+pub(crate) fn read(options: JobOptionsBody) -> Result<JobOptions, Invalid> {
+    let batch_size = options
+        .batch_size
+        .map(|size| whole("batch_size", size, 1, i64::from(u32::MAX)));
+    let max_failures = options.max_failures.unwrap_or(0);
+    let pause_secs = options.pause_secs.unwrap_or(0);
+    let ids = options.config_template_ids.unwrap_or_default().into_iter();
+    let ids = ids.map(|id| whole("config_template_ids", id, 0, i64::from(u32::MAX)));
+    Ok(JobOptions {
+        isolation: isolation(&options.isolation.to_text())?,
+        batch_size: batch_size.transpose()?,
+        max_failures: whole("max_failures", max_failures, 0, i64::from(u32::MAX))?,
+        ignore_error_codes: options.ignore_error_codes.unwrap_or_default(),
+        pause_secs: whole("pause_secs", pause_secs, 0, MAX_PAUSE_SECS)?,
+        config_template_ids: ids.map(|id| id.map(TemplateId)).collect::<Result<_, _>>()?,
+        after_release: after_release(&options.after_release.to_text())?,
+    })
 }
 
 fn whole(field: &str, number: i64, least: i64, most: i64) -> Result<u32, Invalid> {
@@ -100,7 +71,7 @@ mod tests {
 
     #[test]
     fn options_are_read_leniently_and_checked() {
-        let read = |body: &str| json::read::<RawJobOptions>(body.as_bytes()).unwrap().read();
+        let read = |body: &str| super::read(json::read(body.as_bytes()).unwrap());
         assert_eq!(read("{}").unwrap(), JobOptions::default());
         let options = read(
             r#"{"isolation":"set","batch_size":"10","max_failures":1,"ignore_error_codes":["828"],"other":[1],

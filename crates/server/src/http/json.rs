@@ -2,9 +2,9 @@
 //!
 //! The fast path is a plain parse. Only when that fails, a slower parser that tracks the path parses the body again.
 
+pub(crate) use api::Scalar;
 use model::Invalid;
 pub(crate) use model::lenient::Object;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
@@ -139,98 +139,10 @@ fn kind(expected: &str) -> &str {
     }
 }
 
-/// A scalar as the caller wrote it: callers send numbers as strings and vice versa.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum Scalar {
-    /// Absent, or null.
-    #[default]
-    Absent,
-    Int(i64),
-    Text(Box<str>),
-}
-
-impl Scalar {
-    /// The text without surrounding blanks.
-    pub(crate) fn to_text(&self) -> std::borrow::Cow<'_, str> {
-        match self {
-            Self::Absent => "".into(),
-            Self::Int(number) => number.to_string().into(),
-            Self::Text(text) => text.trim().into(),
-        }
-    }
-
-    pub(crate) fn into_text(self) -> Option<String> {
-        match self {
-            Self::Absent => None,
-            other => Some(other.to_text().into_owned()).filter(|text| !text.is_empty()),
-        }
-    }
-
-    pub(crate) fn to_int(&self) -> Option<i64> {
-        match self {
-            Self::Absent => None,
-            Self::Int(number) => Some(*number),
-            Self::Text(text) => text.trim().parse().ok(),
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Self::Absent => true,
-            Self::Int(_) => false,
-            Self::Text(text) => text.trim().is_empty(),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Scalar {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ScalarVisitor)
-    }
-}
-
-struct ScalarVisitor;
-
-impl serde::de::Visitor<'_> for ScalarVisitor {
-    type Value = Scalar;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a string or a number")
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Scalar, E> {
-        Ok(Scalar::Int(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Scalar, E> {
-        Ok(match i64::try_from(value) {
-            Ok(value) => Scalar::Int(value),
-            Err(_) => Scalar::Text(value.to_string().into()),
-        })
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Scalar, E> {
-        Ok(match value.fract() == 0.0 && value.abs() < 9e15 {
-            true => Scalar::Int(value as i64),
-            false => Scalar::Text(value.to_string().into()),
-        })
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Scalar, E> {
-        Ok(Scalar::Text(value.to_string().into()))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Scalar, E> {
-        Ok(Scalar::Text(value.into()))
-    }
-
-    fn visit_unit<E>(self) -> Result<Scalar, E> {
-        Ok(Scalar::Absent)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
 
     #[derive(Debug, Default, Deserialize)]

@@ -148,7 +148,7 @@ pub(crate) async fn metrics(State(http): State<HttpState>) -> impl IntoResponse 
 
 /// This replica, the others, and the store.
 fn write_replicas(out: &mut String, control: &Control) {
-    let replicas = control.replicas();
+    let replicas = control.replicas().list();
     let n_agents = replicas.first().map_or(0, |here| here.n_agents as u64);
     let mut gauge = |name, help, value| single(out, name, "gauge", help, value);
     let help = "Servers of this installation, as this one sees them.";
@@ -156,11 +156,15 @@ fn write_replicas(out: &mut String, control: &Control) {
     let help = "Agents that are connected to this server.";
     gauge("muster_agents_here", help, n_agents);
     let help = "1: this server does the background work.";
-    gauge("muster_leads", help, control.leads().into());
+    gauge("muster_leads", help, control.replicas().leads().into());
     let help = "0: messages to other replicas go through the store.";
-    gauge("muster_bus_up", help, control.is_bus_up().into());
+    gauge("muster_bus_up", help, control.replicas().is_bus_up().into());
     let help = "0: the store is away, and reads are answered with what is known here.";
-    gauge("muster_store_up", help, (!control.is_behind()).into());
+    gauge(
+        "muster_store_up",
+        help,
+        (!control.replicas().is_behind()).into(),
+    );
 }
 
 fn write_figures(out: &mut String, figures: &Figures) {

@@ -2,7 +2,6 @@
 //!
 //! One file per noun. `error` chooses the status codes, `caller` finds out who asks, `read` takes in bodies and queries.
 
-mod answer;
 mod apps;
 mod audit;
 mod businesses;
@@ -16,16 +15,17 @@ mod groups;
 mod held;
 mod hosts;
 mod jobs;
-mod lasting;
 mod login;
 mod logs;
 mod operate;
 mod processes;
-mod read;
+mod recheck;
+mod refusals;
 mod register;
 mod replicas;
-mod responses;
-mod selected;
+mod request;
+mod response;
+mod selection;
 mod targets;
 mod tasks;
 mod templates;
@@ -41,8 +41,8 @@ use utoipa_axum::routes;
 
 use super::HttpState;
 pub(crate) use error::ApiError;
-pub(crate) use events::EventRow;
-pub(crate) use read::is_json_or_empty;
+pub(crate) use events::event_row;
+pub(crate) use request::is_json_or_empty;
 
 /// Every path of the native API. Handlers document themselves.
 pub(crate) fn routes() -> OpenApiRouter<HttpState> {

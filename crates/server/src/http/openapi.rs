@@ -1,11 +1,10 @@
 //! One OpenAPI document for every dialect, and a page to browse it.
 //!
-//! The native API's handlers document themselves. The paths of the GSE dialects and of GSEKit are made from their tables of
-//! endpoints (`gse`, `gsekit`), and what their bodies hold stands in `openapi/schemas.json`.
+//! Handlers of the native API declare their part. The paths of the GSE dialects and of GSEKit are generated from their tables
+//! of endpoints (`gse`, `gsekit`), and the schemas of their bodies are in `api/src/schemas.json`.
 
 mod gse;
 mod gsekit;
-mod schemas;
 
 use axum::Router;
 use utoipa::OpenApi;
@@ -15,10 +14,6 @@ use utoipa_axum::routes;
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{HttpState, health, metrics, native};
-pub(crate) use schemas::{
-    BusinessSchema, DifferenceSchema, ExpressionSchema, GroupSchema, HostSchema, JobOptionsSchema,
-    SpecSchema,
-};
 
 const DESCRIPTION: &str = "Muster keeps processes on a fleet of hosts as they are wanted. It speaks the dialects that \
 BlueKing's clients speak (ESB, pms, GSE 2.0, GSEKit), each answering with HTTP 200 and an envelope `{result, code, message, data}`, \

@@ -58,7 +58,7 @@ impl TestListener {
             join_token: Some(JOIN.into()),
             ..FirstKeys::default()
         };
-        control.ensure_first_keys(fixed).await.unwrap();
+        control.access().ensure_first_keys(fixed).await.unwrap();
         let ca = Arc::new(Ca::load(&store).await.unwrap().with_agent_life(life));
         let socket = bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = socket.local_addr().unwrap();
@@ -249,6 +249,7 @@ async fn a_revoked_certificate_opens_no_session_and_is_not_renewed() {
     let host: Host = HOST.parse().unwrap();
     listener
         .control
+        .enrolment()
         .revoke(&Caller::system(), host)
         .await
         .unwrap();
@@ -292,7 +293,7 @@ async fn a_join_token_does_not_take_the_host_of_a_recent_agent() {
     drop(session);
     let host: Host = HOST.parse().unwrap();
     let is_up = || {
-        let fleet = listener.control.fleet();
+        let fleet = listener.control.inspect_fleet();
         fleet.hosts().any(|view| view.link.is_up())
     };
     while is_up() {
@@ -320,6 +321,7 @@ async fn a_join_token_does_not_take_the_host_of_a_recent_agent() {
     };
     let created = listener
         .control
+        .access()
         .create_join_token(&Caller::system(), new)
         .await;
     let successor = Enrol {

@@ -128,7 +128,7 @@ async fn start(refresh_every: Duration) -> (Running, Arc<FakeCmdb>, TempDir) {
 }
 
 fn n_processes(running: &Running) -> usize {
-    running.control.fleet().view().n_processes()
+    running.control.inspect_fleet().view().n_processes()
 }
 
 #[tokio::test]
@@ -139,13 +139,14 @@ async fn a_business_is_read_page_by_page_and_failed_calls_are_retried() {
     let caller = Caller::system();
     let difference = running
         .control
-        .refresh_topology(&caller, BUSINESS)
+        .topology()
+        .refresh(&caller, BUSINESS)
         .await
         .unwrap();
     assert_eq!(difference.processes.new, 1203);
     assert!(difference.troubles.is_empty(), "{:?}", difference.troubles);
     {
-        let fleet = running.control.fleet();
+        let fleet = running.control.inspect_fleet();
         let last = fleet.view_row(BkProcessId(1203)).unwrap();
         assert_eq!(
             (last.cloud_name, last.module.service_template),
@@ -171,7 +172,8 @@ async fn a_refused_read_changes_nothing_and_a_bad_row_is_reported() {
     let caller = Caller::system();
     let difference = running
         .control
-        .refresh_topology(&caller, BUSINESS)
+        .topology()
+        .refresh(&caller, BUSINESS)
         .await
         .unwrap();
     assert_eq!(
@@ -185,7 +187,8 @@ async fn a_refused_read_changes_nothing_and_a_bad_row_is_reported() {
     cmdb.refuses.store(true, Ordering::SeqCst);
     let refused = running
         .control
-        .refresh_topology(&caller, BUSINESS)
+        .topology()
+        .refresh(&caller, BUSINESS)
         .await
         .unwrap_err();
     assert!(refused.to_string().contains("no rights"), "{refused}");
@@ -200,7 +203,8 @@ async fn a_business_of_the_cmdb_is_refreshed_periodically() {
     let caller = Caller::system();
     running
         .control
-        .refresh_topology(&caller, BUSINESS)
+        .topology()
+        .refresh(&caller, BUSINESS)
         .await
         .unwrap();
     cmdb.processes
@@ -228,7 +232,7 @@ async fn a_list_with_a_wrong_count_or_short_pages_is_read_to_its_end() {
     let caller = Caller::system();
     for paging in [Paging::Counted(0), Paging::Counted(500), Paging::Short(200)] {
         *cmdb.pages.lock().unwrap() = paging;
-        let refreshed = running.control.refresh_topology(&caller, BUSINESS).await;
+        let refreshed = running.control.topology().refresh(&caller, BUSINESS).await;
         refreshed.unwrap();
         assert_eq!(n_processes(&running), 1203);
     }
@@ -241,14 +245,14 @@ async fn an_incomplete_list_changes_nothing() {
     *cmdb.processes.lock().unwrap() = many(1203);
     let caller = Caller::system();
     let control = &running.control;
-    control.refresh_topology(&caller, BUSINESS).await.unwrap();
+    control.topology().refresh(&caller, BUSINESS).await.unwrap();
     for (paging, message) in [
         (Paging::FirstPage, "gives the same rows again"),
         (Paging::Counted(2000), "counts 2000 rows and gives 1203"),
         (Paging::Shrinking, "becomes shorter"),
     ] {
         *cmdb.pages.lock().unwrap() = paging;
-        let refused = control.refresh_topology(&caller, BUSINESS).await;
+        let refused = control.topology().refresh(&caller, BUSINESS).await;
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(message), "{refused}");
         assert_eq!(n_processes(&running), 1203);
@@ -261,21 +265,21 @@ async fn an_empty_list_does_not_delete_a_business() {
     let (running, cmdb, _folder) = start(Duration::from_secs(3600)).await;
     let caller = Caller::system();
     let control = &running.control;
-    let unknown = control.refresh_topology(&caller, BUSINESS).await;
+    let unknown = control.topology().refresh(&caller, BUSINESS).await;
     assert!(
         unknown.unwrap_err().to_string().contains("is not known"),
         "an empty list creates no business"
     );
-    assert!(control.businesses(&caller).is_empty());
+    assert!(control.topology().businesses(&caller).is_empty());
     *cmdb.processes.lock().unwrap() = many(3);
-    control.refresh_topology(&caller, BUSINESS).await.unwrap();
+    control.topology().refresh(&caller, BUSINESS).await.unwrap();
     cmdb.processes.lock().unwrap().clear();
-    let refused = control.refresh_topology(&caller, BUSINESS).await;
+    let refused = control.topology().refresh(&caller, BUSINESS).await;
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("3 are known here"), "{refused}");
     assert_eq!(n_processes(&running), 3);
     // An operator can remove it.
-    control.remove_business(&caller, BUSINESS).await.unwrap();
+    control.topology().remove(&caller, BUSINESS).await.unwrap();
     assert_eq!(n_processes(&running), 0);
     running.stop().await;
 }

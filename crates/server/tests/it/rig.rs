@@ -76,7 +76,7 @@ impl Rig {
             app_secret: Some(SECRET.into()),
             join_token: Some(JOIN.into()),
         };
-        control.ensure_first_keys(keys).await.unwrap();
+        control.access().ensure_first_keys(keys).await.unwrap();
         let (stop, stopped) = watch::channel(false);
         tokio::spawn(background.run(stopped.clone()));
         let ready = Readiness::default();

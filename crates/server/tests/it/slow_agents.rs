@@ -45,7 +45,11 @@ async fn connection(rig: &Rig) -> (DuplexStream, JoinHandle<Result<(), Connectio
 async fn enrolled() -> Rig {
     let rig = Rig::new().await;
     let host: Host = HOST.parse().unwrap();
-    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    rig.control
+        .enrolment()
+        .enrol(JOIN, host, None, None)
+        .await
+        .unwrap();
     rig
 }
 
@@ -63,7 +67,7 @@ async fn register(rig: &Rig) {
 
 fn is_up(rig: &Rig) -> bool {
     let host: Host = HOST.parse().unwrap();
-    let fleet = rig.control.fleet();
+    let fleet = rig.control.inspect_fleet();
     let id = fleet.host_id(&host).unwrap();
     fleet.host(id).unwrap().link.is_up()
 }
@@ -272,9 +276,13 @@ async fn an_agent_whose_events_wait_for_the_store_gets_keepalives() {
         join_token: Some(JOIN.into()),
         ..Default::default()
     };
-    control.ensure_first_keys(fixed).await.unwrap();
+    control.access().ensure_first_keys(fixed).await.unwrap();
     let host: Host = HOST.parse().unwrap();
-    control.enrol(JOIN, host, None, None).await.unwrap();
+    control
+        .enrolment()
+        .enrol(JOIN, host, None, None)
+        .await
+        .unwrap();
     let (near, far) = duplex(BUFFER);
     let (_stop, stopped) = tokio::sync::watch::channel(false);
     let serving = {

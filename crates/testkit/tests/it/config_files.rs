@@ -99,7 +99,10 @@ async fn write(
     content: &[u8],
 ) -> Result<WrittenFile, ControlError> {
     let wanted = wanted(path, content);
-    control.write_file(host(), wanted, content.to_vec()).await
+    control
+        .sessions()
+        .write_file(host(), wanted, content.to_vec())
+        .await
 }
 
 /// Reads as soon as the agent is connected.
@@ -109,7 +112,10 @@ async fn read_when_there(
 ) -> Result<Option<control::FileOnHost>, ControlError> {
     let trying = async {
         loop {
-            let read = control.read_file(host(), path.to_str().unwrap(), MAX_BYTES as u64);
+            let read =
+                control
+                    .sessions()
+                    .read_file(host(), path.to_str().unwrap(), MAX_BYTES as u64);
             match read.await {
                 Err(ControlError::Away(_) | ControlError::NotFound(_)) => {
                     tokio::time::sleep(Duration::from_millis(20)).await;

@@ -1,19 +1,20 @@
-//! Beginning a job.
+//! Begins a job.
 
 use std::time::Duration;
 
-use model::config_template::TemplateId;
-use model::job::{AfterRelease, Isolation, JobAction, JobOptions};
+use api::{ExpressionBody, JobBody, JobCreated, JobOptionsBody};
+use model::job::JobAction;
 
 use super::super::{Context, no_business};
 use super::follow;
-use crate::client::NewJob;
+use crate::args::value_name;
+use crate::client::Path;
 use crate::confirm::confirm;
 use crate::failure::{EXIT_CODES, Exit, Failure, Kind};
+use crate::format::parse_duration;
 use crate::selection::SelectionArgs;
-use crate::show::parse_duration;
 
-/// What selects everything.
+/// The expression that selects everything.
 const ANY: &str = "*";
 
 pub fn examples(verb: &str) -> String {
@@ -88,17 +89,6 @@ enum IsolationArg {
     Host,
 }
 
-impl From<IsolationArg> for Isolation {
-    fn from(arg: IsolationArg) -> Self {
-        match arg {
-            IsolationArg::Business => Self::Business,
-            IsolationArg::Set => Self::Set,
-            IsolationArg::Module => Self::Module,
-            IsolationArg::Host => Self::Host,
-        }
-    }
-}
-
 #[derive(Debug, clap::Args)]
 pub struct FilesArgs {
     #[command(flatten)]
@@ -140,40 +130,39 @@ pub(super) fn files(
 }
 
 pub(super) fn release(context: &Context, args: &ReleaseArgs) -> Result<Exit, Failure> {
-    let options = JobOptions {
-        after_release: args.then.map(|then| match then {
-            ThenArg::Restart => AfterRelease::Restart,
-            ThenArg::Reload => AfterRelease::Reload,
-        }),
-        ..args.files.options()
-    };
+    let mut options = args.files.options();
+    if let Some(then) = args.then {
+        options.after_release = value_name(then).as_str().into();
+    }
     begin(context, JobAction::Release, &args.files.begin, options)
 }
 
 impl PaceArgs {
-    fn options(&self) -> JobOptions {
+    fn options(&self) -> JobOptionsBody {
         let pause = self.pause.unwrap_or_default().as_secs();
-        JobOptions {
-            isolation: self.isolation.map_or(Isolation::default(), Isolation::from),
-            batch_size: self.batch,
-            max_failures: self.max_failures,
-            ignore_error_codes: self.ignore.clone(),
-            pause_secs: u32::try_from(pause).unwrap_or(u32::MAX),
-            ..JobOptions::default()
+        let isolation = self.isolation.unwrap_or(IsolationArg::Business);
+        JobOptionsBody {
+            isolation: value_name(isolation).as_str().into(),
+            batch_size: self.batch.map(i64::from),
+            max_failures: Some(self.max_failures.into()),
+            ignore_error_codes: Some(self.ignore.clone()),
+            pause_secs: Some(u32::try_from(pause).unwrap_or(u32::MAX).into()),
+            config_template_ids: Some(Vec::new()),
+            ..JobOptionsBody::default()
         }
     }
 }
 
 impl FilesArgs {
-    fn options(&self) -> JobOptions {
-        JobOptions {
-            config_template_ids: self.template.iter().copied().map(TemplateId).collect(),
+    fn options(&self) -> JobOptionsBody {
+        JobOptionsBody {
+            config_template_ids: Some(self.template.iter().copied().map(i64::from).collect()),
             ..self.begin.pace.options()
         }
     }
 }
 
-/// What hurts when it was meant for a part only.
+/// Whether the action stops processes, so that a forgotten selection does damage.
 fn interrupts(action: JobAction) -> bool {
     match action {
         JobAction::Stop | JobAction::Restart | JobAction::ForceStop => true,
@@ -191,24 +180,32 @@ fn begin(
     context: &Context,
     action: JobAction,
     args: &BeginArgs,
-    options: JobOptions,
+    options: JobOptionsBody,
 ) -> Result<Exit, Failure> {
     let expression = args.selection.expression()?;
+    let biz = args.biz;
     if expression.is_none() && interrupts(action) && !args.yes {
-        let (verb, biz) = (action.as_str(), args.biz);
+        let verb = action.as_str();
         confirm(&format!("{verb} every process of business {biz}?"))?;
     }
-    let client = context.client()?;
-    let job = NewJob {
-        business: args.biz,
-        action,
-        env: args.selection.env(),
-        expression: expression.map_or_else(|| ANY.to_owned(), |one| one.to_string()),
-        options,
+    let expression = expression.map_or_else(|| ANY.to_owned(), |one| one.to_string());
+    let body = JobBody {
+        business: Some(biz.into()),
+        action: action.as_str().into(),
+        env: args
+            .selection
+            .env()
+            .as_deref()
+            .map(Into::into)
+            .unwrap_or_default(),
+        scope: None,
+        expression: Some(ExpressionBody::Joined(expression.clone())),
+        options: Some(options),
     };
-    let created = client
-        .create_job(&job)
-        .map_err(|failure| refused(failure, &job))?;
+    let client = context.client()?;
+    let created: JobCreated = client
+        .post(&Path::new("jobs"), &body)
+        .map_err(|failure| refused(failure, &expression, biz))?;
     let out = &context.out;
     if args.no_wait {
         match out.is_json() {
@@ -220,9 +217,8 @@ fn begin(
     follow::to_its_end(&client, out, created.id, args.timeout)
 }
 
-/// With what shows why nothing was selected.
-fn refused(failure: Failure, job: &NewJob) -> Failure {
-    let (expression, biz) = (&job.expression, job.business);
+/// Adds how to find out why nothing was selected.
+fn refused(failure: Failure, expression: &str, biz: u32) -> Failure {
     match failure.what().contains("selects no process") {
         true => failure.advise_on(
             Kind::Usage,

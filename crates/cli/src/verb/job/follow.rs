@@ -1,26 +1,22 @@
-//! Following a job to its end.
+//! Follows a job to its end.
 
 use std::time::{Duration, Instant};
+
+use api::{Counts, JobCountsView, JobRetried, JobView, RetryBody};
 
 use super::super::Context;
 use super::no_job;
 use super::report::report;
-use crate::client::{Client, JobRow};
-use crate::failure::{Exit, Failure, Kind};
-use crate::interrupt::Interrupt;
+use crate::client::{Client, job_path};
+use crate::failure::{Exit, Failure};
+use crate::follow::{LIVE_WAIT, Poll, until_over};
+use crate::format::{counted, parse_duration};
 use crate::out::Out;
-use crate::progress::{Progress, remark};
-use crate::show::{counted, lasted, parse_duration};
 
-/// How long one question to the server may wait for the job to move.
+/// How long one request may wait on the server for the job to move.
 const WAIT: Duration = Duration::from_secs(10);
-/// The same where somebody looks at a line of progress.
-const LIVE_WAIT: Duration = Duration::from_secs(1);
-/// A job of many tasks moves all the time; it is looked at no more often than this.
-const PACE: Duration = Duration::from_millis(200);
-/// How long the server may be away while we follow: jobs outlive its restart.
-const MAX_AWAY: Duration = Duration::from_secs(60);
-const RETRY: Duration = Duration::from_secs(1);
+/// A job of many tasks moves all the time; it is polled no more often than this.
+const MIN_INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug, clap::Args)]
 pub struct WatchArgs {
@@ -55,89 +51,71 @@ pub(super) fn watch(context: &Context, args: &WatchArgs) -> Result<Exit, Failure
 pub(super) fn retry(context: &Context, args: &RetryArgs) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
-    let tasks = (!args.task.is_empty()).then_some(args.task.as_slice());
-    let retried = client.retry_job(args.id, tasks).map_err(no_job)?;
+    let body = RetryBody {
+        tasks: (!args.task.is_empty()).then(|| args.task.clone()),
+    };
+    let path = job_path(args.id).join("retry");
+    let retried: JobRetried = client.post(&path, &body).map_err(no_job)?;
     if args.no_wait {
         let text = format!(
             "{} of job {} begin again",
             counted(retried.tasks, "task"),
             args.id
         );
-        out.did(&retried, text)?;
+        out.result(&retried, text)?;
         return Ok(Exit::Ok);
     }
     to_its_end(&client, out, args.id, args.timeout)
 }
 
-/// Shows how it goes, then how it ended.
+/// Shows the progress of a job, then its results.
 pub(super) fn to_its_end(
     client: &Client,
     out: &Out,
     id: u32,
     timeout: Option<Duration>,
 ) -> Result<Exit, Failure> {
-    let job = until_over(client, out, id, timeout)?;
+    let name = format!("job {id}");
+    let advice = format!("it is not cancelled; see how it ends with: muster job watch {id}");
+    let mut last: Option<JobCountsView> = None;
+    let mut polled: Option<Instant> = None;
+    let job = until_over(out, &name, &advice, timeout, |left| {
+        if let Some(polled) = polled {
+            std::thread::sleep(MIN_INTERVAL.saturating_sub(Instant::elapsed(&polled)));
+        }
+        polled = Some(Instant::now());
+        let (wait, ended) = match (&last, out.is_live()) {
+            (None, _) => (Duration::ZERO, None),
+            (Some(counts), true) => (LIVE_WAIT, Some(counts.ended)),
+            (Some(_), false) => (WAIT, None),
+        };
+        let job: JobView = client.job(id, wait.min(left), ended).map_err(no_job)?;
+        if last.replace(job.counts).is_none() {
+            let tasks = counted(job.counts.total, "task");
+            let JobView {
+                action, business, ..
+            } = &job;
+            out.note(format!("{name}: {action} of business {business}, {tasks}"));
+        }
+        Ok(match is_over(&job.status) {
+            true => Poll::Over(job),
+            false => Poll::GoingOn(counts(&job.counts)),
+        })
+    })?;
     report(client, out, &job)
 }
 
-fn until_over(
-    client: &Client,
-    out: &Out,
-    id: u32,
-    timeout: Option<Duration>,
-) -> Result<JobRow, Failure> {
-    let named = format!("job {id}");
-    let _interrupt = Interrupt::catch(out, &named, goes_on(id));
-    let started = Instant::now();
-    let mut progress = Progress::new(out);
-    let mut last = JobRow::default();
-    let mut seen = Instant::now();
-    let mut is_announced = false;
-    loop {
-        let asked = Instant::now();
-        let left = timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
-        let (wait, ended) = match (is_announced, out.is_live()) {
-            (false, _) => (Duration::ZERO, None),
-            (true, true) => (LIVE_WAIT, Some(last.counts.ended)),
-            (true, false) => (WAIT, None),
-        };
-        match client.job::<JobRow>(id, wait.min(left.unwrap_or(wait)), ended) {
-            Ok(job) => {
-                seen = Instant::now();
-                last = job;
-                if !std::mem::replace(&mut is_announced, true) {
-                    let tasks = counted(last.counts.total, "task");
-                    out.note(format!(
-                        "{named}: {} of business {}, {tasks}",
-                        last.action, last.business
-                    ));
-                }
-                if last.is_over() {
-                    return Ok(last);
-                }
-                progress.show(last.counts.into());
-            }
-            Err(failure) if failure.kind == Kind::Unreachable && seen.elapsed() < MAX_AWAY => {
-                progress.clear();
-                out.note(format!("{}; trying again", failure.what()));
-                std::thread::sleep(RETRY);
-            }
-            Err(failure) => return Err(no_job(failure)),
-        }
-        if timeout.is_some_and(|timeout| started.elapsed() >= timeout) {
-            progress.clear();
-            let after = lasted(started.elapsed());
-            let what = format!(
-                "{named} still goes on after {after}: {}",
-                remark(last.counts.into())
-            );
-            return Err(Failure::new(Kind::TimedOut, what).advise(goes_on(id)));
-        }
-        std::thread::sleep(PACE.saturating_sub(asked.elapsed()));
+/// An ignored task is as good as one that succeeded.
+fn counts(counts: &JobCountsView) -> Counts {
+    Counts {
+        total: counts.total as usize,
+        ended: counts.ended as usize,
+        ok: (counts.succeeded + counts.ignored) as usize,
+        failed: counts.failed as usize,
+        running: counts.running as usize,
     }
 }
 
-/// What becomes of a job that nobody waits for any more.
-fn goes_on(id: u32) -> String {
-    format!("it is not cancelled; see how it ends with: muster job watch {id}")
+pub(super) fn is_over(status: &str) -> bool {
+    !matches!(status, "pending" | "running" | "")
 }

@@ -1,15 +1,17 @@
-//! The jobs of the last weeks.
+//! Lists jobs.
 
+use api::{JobList, JobView};
 use clap::builder::PossibleValuesParser;
 use model::job::JobAction;
 use serde_json::Value;
 
-use super::super::{Context, rows};
-use crate::client::{JobFilter, JobRow};
+use super::super::Context;
+use crate::args::value_name;
+use crate::client::{Path, not_as_expected};
+use crate::colors::Style;
 use crate::failure::{Exit, Failure};
-use crate::show::{age, count, now};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::format::{age, count, now};
+use crate::table::{Cell, TextTable};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -41,63 +43,32 @@ enum StatusArg {
     Failed,
 }
 
-impl StatusArg {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-        }
-    }
-}
-
 pub(super) fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let action = args.action.as_deref().map(JobAction::parse).transpose()?;
-    let filter = JobFilter {
-        business: args.biz,
-        action: action.map(JobAction::as_str),
-        status: args.status.map(StatusArg::as_str),
-        user: args.user.clone(),
-        before: args.before,
-        limit: args.limit,
-    };
+    let path = Path::new("jobs")
+        .maybe("business", args.biz)
+        .maybe("action", action.map(JobAction::as_str))
+        .maybe("status", args.status.map(value_name))
+        .maybe("user", args.user.as_ref())
+        .maybe("before", args.before)
+        .query("limit", args.limit);
     let out = &context.out;
-    let answer = context.client()?.jobs(&filter)?;
-    if out.is_json() {
-        out.json(&answer)?;
-        return Ok(Exit::Ok);
-    }
-    let table = table(&rows(&answer, "jobs")?);
-    match table.is_empty() {
-        true => out.note("no jobs"),
-        false => out.table(&table)?,
-    }
-    if let Some(next) = answer.get("next").and_then(Value::as_u64) {
-        out.note(format!("there are more: --before {next}"));
-    }
+    out.response(context.client()?.get(&path)?, |list: JobList| {
+        let jobs = list.jobs.read().map_err(not_as_expected)?;
+        out.table_or(&table(&jobs), "no jobs")?;
+        if let Some(next) = list.next {
+            out.note(format!("there are more: --before {next}"));
+        }
+        Ok(())
+    })?;
     Ok(Exit::Ok)
 }
 
-fn table(jobs: &[JobRow]) -> Table {
+fn table(jobs: &[JobView]) -> TextTable {
     let now = now();
-    let mut table = Table::new([
-        Column::number("JOB"),
-        Column::number("BIZ"),
-        Column::text("ACTION"),
-        Column::text("STATUS"),
-        Column::number("TASKS"),
-        Column::number("OK"),
-        Column::number("FAILED"),
-        Column::elastic("SELECTED"),
-        Column::text("USER"),
-        Column::number("AGE"),
-    ]);
+    let mut table =
+        TextTable::new(">JOB|>BIZ|ACTION|STATUS|>TASKS|>OK|>FAILED|~SELECTED|USER|>AGE");
     for job in jobs {
-        let failed = match job.counts.failed {
-            0 => Tone::Plain,
-            _ => Tone::Bad,
-        };
         let by = match job.user.is_empty() {
             true => &job.app,
             false => &job.user,
@@ -105,11 +76,14 @@ fn table(jobs: &[JobRow]) -> Table {
         table.row([
             Cell::from(job.id.to_string()),
             job.business.to_string().into(),
-            job.action.as_str().into(),
+            (&*job.action).into(),
             status(&job.status),
             count(job.counts.total).into(),
             count(job.counts.succeeded + job.counts.ignored).into(),
-            Cell::toned(failed, count(job.counts.failed)),
+            Cell::styled(
+                Style::bad_if(job.counts.failed > 0),
+                count(job.counts.failed),
+            ),
             selected(&job.selection).into(),
             by.as_str().into(),
             age(job.created_at, now).into(),
@@ -119,13 +93,13 @@ fn table(jobs: &[JobRow]) -> Table {
 }
 
 pub(super) fn status(status: &str) -> Cell {
-    let tone = match status {
-        "succeeded" => Tone::Good,
-        "failed" => Tone::Bad,
-        "running" => Tone::Warn,
-        _ => Tone::Dim,
+    let style = match status {
+        "succeeded" => Style::Good,
+        "failed" => Style::Bad,
+        "running" => Style::Warn,
+        _ => Style::Dim,
     };
-    Cell::toned(tone, status)
+    Cell::styled(style, status)
 }
 
 /// The five parts, joined; or how many ids and names of each kind.
@@ -171,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_job_is_a_line() {
-        let job: JobRow = serde_json::from_value(json!({
+        let job: JobView = serde_json::from_value(json!({
             "id": 17, "business": 2, "action": "start", "status": "failed", "user": "ann", "app": "muster",
             "selection": {"expression_scope": {"bk_set_name": "zone-1", "bk_set_env": "0"}},
             "counts": {"total": 1200, "ended": 1200, "succeeded": 1190, "failed": 3, "ignored": 7},
@@ -186,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selection_is_told_in_one_line() {
+    fn a_selection_fits_one_line() {
         let scope = json!({"scope": {"bk_set_ids": [5, 6], "bk_process_names": ["a"], "bk_module_ids": []}});
         assert_eq!(selected(&scope), "sets 5,6 names a");
         assert_eq!(selected(&json!({"scope": {}})), "all");

@@ -1,21 +1,23 @@
-//! A job with its tasks: each where they are few, those that failed where they are many, and a line that sums it up.
+//! Shows a job with its tasks: each where they are few, failures where they are many, and a summary line.
 
 use std::time::Duration;
 
+use api::{JobCountsView, JobTaskView, JobView};
 use serde_json::{Value, json};
 
 use super::super::Context;
+use super::follow::is_over;
 use super::list::{selected, status};
 use super::no_job;
-use crate::client::{Client, JobCounts, JobRow, JobTaskRow};
+use crate::client::{Client, Path, job_path};
+use crate::colors::Style;
 use crate::failure::{Exit, Failure};
+use crate::format::{clean, count, millis, moment, now, user_and_app};
 use crate::out::Out;
-use crate::show::{clean, count, millis, moment, now};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::table::{Cell, TextTable};
 
 /// Up to this many tasks, each is shown.
-const FEW: u64 = 20;
+const FEW: u32 = 20;
 /// How many failed tasks are shown when a job ends.
 const MAX_SHOWN: usize = 100;
 
@@ -35,63 +37,57 @@ pub struct ShowArgs {
 pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     let client = context.client()?;
     let out = &context.out;
-    let wanted = args.failed.then_some("failed");
+    let tasks = job_path(args.id).maybe("status", args.failed.then_some("failed"));
     if out.is_json() {
-        return show_json(&client, out, args.id, wanted);
+        return show_json(&client, out, args.id, &tasks);
     }
-    let job: JobRow = client.job(args.id, Duration::ZERO, None).map_err(no_job)?;
+    let job: JobView = client.job(args.id, Duration::ZERO, None).map_err(no_job)?;
     about(out, &job)?;
-    let tasks = client.job_tasks::<JobTaskRow>(args.id, wanted, None)?.rows;
+    let tasks: Vec<JobTaskView> = client.pages(&tasks, "tasks", None)?.rows;
     match args.with_output {
         true => outputs(out, &tasks)?,
-        false if tasks.is_empty() => {}
-        false => out.table(&table(&tasks))?,
+        false => out.table_if_any(&table(&tasks))?,
     }
     sum_up(out, &job)
 }
 
-fn show_json(client: &Client, out: &Out, id: u32, wanted: Option<&str>) -> Result<Exit, Failure> {
+fn show_json(client: &Client, out: &Out, id: u32, tasks: &Path) -> Result<Exit, Failure> {
     let mut job: Value = client.job(id, Duration::ZERO, None).map_err(no_job)?;
-    let tasks = client.job_tasks::<Value>(id, wanted, None)?.rows;
+    let tasks = client.pages::<Value>(tasks, "tasks", None)?.rows;
     job["count"] = json!(tasks.len());
     job["tasks"] = Value::Array(tasks);
     out.json(&job)?;
-    Ok(exit_of(&job["counts"]["failed"]))
+    let failed = job["counts"]["failed"].as_u64();
+    Ok(Exit::some_failed(failed.is_some_and(|failed| failed > 0)))
 }
 
-fn exit_of(failed: &Value) -> Exit {
-    match failed.as_u64() {
-        Some(0) | None => Exit::Ok,
-        Some(_) => Exit::SomeFailed,
-    }
-}
-
-/// What is told when a job that was followed is over.
-pub(super) fn report(client: &Client, out: &Out, job: &JobRow) -> Result<Exit, Failure> {
+/// Shows the results of a job that was followed to its end.
+pub(super) fn report(client: &Client, out: &Out, job: &JobView) -> Result<Exit, Failure> {
+    let all = job_path(job.id);
     if out.is_json() {
-        return show_json(client, out, job.id, None);
+        return show_json(client, out, job.id, &all);
     }
     let is_diff = job.action == "diff";
     let is_few = job.counts.total <= FEW;
-    let (wanted, limit) = match is_few || is_diff {
-        true => (None, None),
-        false => (Some("failed"), Some(MAX_SHOWN)),
+    let (path, limit) = match is_few || is_diff {
+        true => (all, None),
+        false => (all.query("status", "failed"), Some(MAX_SHOWN)),
     };
-    let tasks = client.job_tasks::<JobTaskRow>(job.id, wanted, limit)?.rows;
+    let tasks: Vec<JobTaskView> = client.pages(&path, "tasks", limit)?.rows;
     if is_diff {
-        let differing: Vec<JobTaskRow> = tasks
+        let differing: Vec<JobTaskView> = tasks
             .into_iter()
             .filter(|task| !task.reason.is_empty())
             .collect();
         outputs(out, &differing)?;
         if differing.is_empty() && job.counts.failed == 0 {
-            out.done("every file is as it was released")?;
+            out.success("every file is as it was released")?;
         }
     } else if !tasks.is_empty() {
         out.table(&table(&tasks))?;
         advice(out, &tasks);
     }
-    if !is_few && job.counts.failed > MAX_SHOWN as u64 {
+    if !is_few && job.counts.failed as usize > MAX_SHOWN {
         let (id, shown, failed) = (job.id, MAX_SHOWN, count(job.counts.failed));
         out.note(format!(
             "{shown} of {failed} failures shown: muster job show {id} --failed"
@@ -100,11 +96,8 @@ pub(super) fn report(client: &Client, out: &Out, job: &JobRow) -> Result<Exit, F
     sum_up(out, job)
 }
 
-fn about(out: &Out, job: &JobRow) -> Result<(), Failure> {
-    let by = match job.user.is_empty() {
-        true => job.app.clone(),
-        false => format!("{} ({})", job.user, job.app),
-    };
+fn about(out: &Out, job: &JobView) -> Result<(), Failure> {
+    let by = user_and_app(&job.user, &job.app);
     let now = now();
     let (id, action, business) = (job.id, &job.action, job.business);
     out.line(format!(
@@ -114,11 +107,10 @@ fn about(out: &Out, job: &JobRow) -> Result<(), Failure> {
     ))?;
     out.line(format!("  selected  {}", clean(&selected(&job.selection))))?;
     out.line(format!(
-        "  begun     {} by {}",
-        moment(job.created_at, now),
-        clean(&by)
+        "  begun     {} by {by}",
+        moment(job.created_at, now)
     ))?;
-    if job.is_over() {
+    if is_over(&job.status) {
         out.line(format!("  ended     {}", moment(job.ended_at, now)))?;
     }
     if !job.cancelled_by.is_empty() {
@@ -127,16 +119,8 @@ fn about(out: &Out, job: &JobRow) -> Result<(), Failure> {
     Ok(())
 }
 
-fn table(tasks: &[JobTaskRow]) -> Table {
-    let mut table = Table::new([
-        Column::number("TASK"),
-        Column::elastic("EXPRESSION"),
-        Column::number("INST"),
-        Column::text("HOST"),
-        Column::text("STATUS"),
-        Column::number("TOOK"),
-        Column::elastic("WHY"),
-    ]);
+fn table(tasks: &[JobTaskView]) -> TextTable {
+    let mut table = TextTable::new(">TASK|~EXPRESSION|>INST|HOST|STATUS|>TOOK|~WHY");
     for task in tasks {
         table.row([
             Cell::from(task.ordinal.to_string()),
@@ -151,7 +135,7 @@ fn table(tasks: &[JobTaskRow]) -> Table {
     table
 }
 
-fn took(task: &JobTaskRow) -> String {
+fn took(task: &JobTaskView) -> String {
     let is_timed =
         task.started_at != model::UnixMillis::NEVER && task.ended_at != model::UnixMillis::NEVER;
     match is_timed {
@@ -160,7 +144,7 @@ fn took(task: &JobTaskRow) -> String {
     }
 }
 
-fn why(task: &JobTaskRow) -> String {
+fn why(task: &JobTaskView) -> String {
     match (task.code, task.reason.as_str()) {
         (0, reason) => reason.to_owned(),
         (code, "") => format!("({code})"),
@@ -169,18 +153,18 @@ fn why(task: &JobTaskRow) -> String {
 }
 
 /// What can be done about it, each once.
-fn advice(out: &Out, tasks: &[JobTaskRow]) {
-    let mut told: Vec<&str> = Vec::new();
+fn advice(out: &Out, tasks: &[JobTaskView]) {
+    let mut shown: Vec<&str> = Vec::new();
     for solution in tasks.iter().flat_map(|task| &task.solutions) {
-        if !told.contains(&solution.as_str()) {
-            told.push(solution);
+        if !shown.contains(&&**solution) {
+            shown.push(solution);
             out.note(format!("  {}", clean(solution)));
         }
     }
 }
 
 /// Each task with its command and what it printed.
-fn outputs(out: &Out, tasks: &[JobTaskRow]) -> Result<(), Failure> {
+fn outputs(out: &Out, tasks: &[JobTaskView]) -> Result<(), Failure> {
     for task in tasks {
         let head = format!(
             "{} {} on {}: {} {}",
@@ -190,7 +174,7 @@ fn outputs(out: &Out, tasks: &[JobTaskRow]) -> Result<(), Failure> {
             task.status,
             why(task)
         );
-        out.line(out.paint(Tone::Bold, clean(&head).trim_end()))?;
+        out.line(out.paint(Style::Bold, clean(&head).trim_end()))?;
         if !task.command.is_empty() {
             out.line(format!("  $ {}", clean(&task.command)))?;
         }
@@ -201,20 +185,17 @@ fn outputs(out: &Out, tasks: &[JobTaskRow]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn sum_up(out: &Out, job: &JobRow) -> Result<Exit, Failure> {
+fn sum_up(out: &Out, job: &JobView) -> Result<Exit, Failure> {
     let line = sums(job.counts, &job.cancelled_by);
     match job.counts.failed {
-        0 => out.done(out.paint(Tone::Good, &line))?,
-        _ => out.line(out.paint(Tone::Bad, &line))?,
+        0 => out.success(out.paint(Style::Good, &line))?,
+        _ => out.line(out.paint(Style::Bad, &line))?,
     }
-    Ok(match job.counts.failed {
-        0 => Exit::Ok,
-        _ => Exit::SomeFailed,
-    })
+    Ok(Exit::some_failed(job.counts.failed > 0))
 }
 
 /// `1,197 ok (7 ignored), 3 failed`.
-fn sums(counts: JobCounts, cancelled_by: &str) -> String {
+fn sums(counts: JobCountsView, cancelled_by: &str) -> String {
     let mut text = format!("{} ok", count(counts.succeeded + counts.ignored));
     if counts.ignored > 0 {
         text.push_str(&format!(" ({} ignored)", count(counts.ignored)));
@@ -238,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_task_is_a_line_with_its_reason() {
-        let task: JobTaskRow = serde_json::from_value(json!({
+        let task: JobTaskView = serde_json::from_value(json!({
             "ordinal": 3, "inst_id": 1, "expression": "zone-1.login.x.login.7", "host": "0:10.0.0.1",
             "status": "failed", "code": 117, "reason": "agent not connected", "solutions": ["wait"],
             "started_at": 1_700_000_000_000_i64, "ended_at": 1_700_000_000_312_i64,
@@ -255,17 +236,18 @@ mod tests {
 
     #[test]
     fn all_tasks_are_in_the_sum() {
-        let counts = JobCounts {
+        let counts = JobCountsView {
             total: 1210,
             ended: 1200,
             succeeded: 1190,
             failed: 3,
             ignored: 7,
+            ..JobCountsView::default()
         };
         assert_eq!(
             sums(counts, "ann"),
             "1,197 ok (7 ignored), 3 failed, 10 still going on, cancelled by ann"
         );
-        assert_eq!(sums(JobCounts::default(), ""), "0 ok");
+        assert_eq!(sums(JobCountsView::default(), ""), "0 ok");
     }
 }

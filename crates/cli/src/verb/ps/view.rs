@@ -1,18 +1,19 @@
 //! The processes of a business, as its view shows them.
 
+use api::ViewProcess;
 use model::topology::{BusinessId, namespace_of};
 use serde_json::{Value, json};
 
-use super::{Args, DEFAULT_ROWS, watch};
-use crate::client::{Client, Page, ViewFilter, ViewRow};
+use super::{Args, DEFAULT_ROWS, row_limit, state_style, value_name, watch};
+use crate::client::{Client, Page, Path};
+use crate::colors::Style;
 use crate::failure::{Exit, Failure};
+use crate::format::{count, counted, yes_no};
 use crate::out::Out;
 use crate::selection::SelectionArgs;
-use crate::show::{count, counted, yes_no};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::table::{Cell, TextTable};
 
-/// How many rows a page has unless somebody says it.
+/// How many rows a page has without `--limit`.
 const PAGE_ROWS: usize = 100;
 
 #[derive(Debug, clap::Args)]
@@ -50,33 +51,23 @@ enum StatusArg {
     Unregistered,
 }
 
-impl StatusArg {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Stopped => "stopped",
-            Self::Unregistered => "unregistered",
-        }
-    }
-}
-
-/// Which rows of all that match.
+/// The rows to show, of all that match.
 #[derive(Debug, Clone, Copy)]
-struct Rows {
+struct Range {
     start: usize,
     limit: Option<usize>,
 }
 
 pub(super) fn run(out: &Out, client: &Client, args: &Args, biz: u32) -> Result<Exit, Failure> {
-    let filter = filter(args, biz)?;
-    let rows = rows(args, out.is_json());
+    let path = path(args, biz)?;
+    let range = range(args, out.is_json());
     if out.is_json() {
-        let page = client.view::<Value>(&filter, rows.start, rows.limit)?;
-        out.json(&json!({"count": page.count, "start": rows.start, "processes": page.rows}))?;
+        let page = client.pages_from::<Value>(&path, "processes", range.start, range.limit)?;
+        out.json(&json!({"count": page.count, "start": range.start, "processes": page.rows}))?;
         return Ok(Exit::Ok);
     }
-    let read = || client.view(&filter, rows.start, rows.limit);
-    let draw = |page: &Page<ViewRow>| show(out, page, rows, args.wide);
+    let read = || client.pages_from(&path, "processes", range.start, range.limit);
+    let draw = |page: &Page<ViewProcess>| show(out, page, range, args.wide);
     match args.watch {
         true => {
             let namespace = namespace_of(BusinessId(biz)).to_string();
@@ -86,94 +77,75 @@ pub(super) fn run(out: &Out, client: &Client, args: &Args, biz: u32) -> Result<E
     }
 }
 
-fn filter(args: &Args, biz: u32) -> Result<ViewFilter, Failure> {
+fn path(args: &Args, biz: u32) -> Result<Path, Failure> {
     let view = &args.view;
-    let status: Vec<&str> = view.status.iter().map(|status| status.as_str()).collect();
-    let expression = view.selection.expression()?;
-    Ok(ViewFilter {
-        business: biz,
-        env: view.selection.env(),
-        expr: expression.map(|expression| expression.to_string()),
-        status: (!status.is_empty()).then(|| status.join(",")),
-        managed: args.managed,
-        host: args.host,
-        search: view.search.clone(),
-        order: view.order.clone(),
-    })
+    let status: Vec<String> = view.status.iter().copied().map(value_name).collect();
+    let mut path = view
+        .selection
+        .path(biz)?
+        .list("status", &status)
+        .maybe("managed", args.managed)
+        .maybe("ip", args.host.map(|host| host.ip))
+        .maybe("cloud", args.host.map(|host| host.cloud))
+        .maybe("order", view.order.as_ref());
+    for term in &view.search {
+        path = path.query("search", term);
+    }
+    Ok(path)
 }
 
-fn rows(args: &Args, is_json: bool) -> Rows {
+fn range(args: &Args, is_json: bool) -> Range {
     let Some(page) = args.view.page else {
-        return Rows {
+        return Range {
             start: 0,
-            limit: match (args.limit, is_json) {
-                (Some(0), _) | (None, true) => None,
-                (Some(limit), _) => Some(limit),
-                (None, false) => Some(DEFAULT_ROWS),
-            },
+            limit: row_limit(args.limit, is_json, DEFAULT_ROWS),
         };
     };
     let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(PAGE_ROWS);
-    Rows {
+    Range {
         start: (page as usize - 1).saturating_mul(limit),
         limit: Some(limit),
     }
 }
 
-fn show(out: &Out, page: &Page<ViewRow>, rows: Rows, wide: bool) -> Result<(), Failure> {
+fn show(out: &Out, page: &Page<ViewProcess>, range: Range, wide: bool) -> Result<(), Failure> {
+    let all = counted(page.count, "process");
     if page.rows.is_empty() {
         out.note(match page.count {
             0 => "no processes; muster topology show lists the businesses".to_owned(),
-            count => format!(
-                "this page is empty: there are {}",
-                counted(count, "process")
-            ),
+            _ => format!("this page is empty: there are {all}"),
         });
         return Ok(());
     }
     out.table(&table(&page.rows, wide))?;
-    let last = rows.start + page.rows.len();
     if (page.rows.len() as u64) < page.count {
+        let first = count(range.start + 1);
+        let last = count(range.start + page.rows.len());
         out.note(format!(
-            "{} to {} of {} shown: --limit 0 shows all, --page another page",
-            count(rows.start as u64 + 1),
-            count(last as u64),
-            counted(page.count, "process")
+            "{first} to {last} of {all} shown: --limit 0 shows all, --page another page"
         ));
     }
     Ok(())
 }
 
-fn table(rows: &[ViewRow], wide: bool) -> Table {
-    let mut columns = vec![
-        Column::number("ID"),
-        Column::elastic("EXPRESSION"),
-        Column::text("HOST"),
-        Column::text("STATUS"),
-        Column::text("MANAGED"),
-        Column::text("INSTANCES"),
-    ];
-    if wide {
-        columns.extend([
-            Column::text("ENV"),
-            Column::number("PRIORITY"),
-            Column::elastic("TEMPLATES"),
-            Column::elastic("REGISTERED AS"),
-            Column::elastic("MESSAGE"),
-        ]);
-    }
-    let mut table = Table::new(columns);
+fn table(rows: &[ViewProcess], wide: bool) -> TextTable {
+    let mut table = TextTable::new(match wide {
+        false => ">ID|~EXPRESSION|HOST|STATUS|MANAGED|INSTANCES",
+        true => {
+            ">ID|~EXPRESSION|HOST|STATUS|MANAGED|INSTANCES|ENV|>PRIORITY|~TEMPLATES|~REGISTERED AS|~MESSAGE"
+        }
+    });
     for row in rows {
         table.row(cells(row, wide));
     }
     table
 }
 
-fn cells(row: &ViewRow, wide: bool) -> Vec<Cell> {
+fn cells(row: &ViewProcess, wide: bool) -> Vec<Cell> {
     let mut cells = vec![
         Cell::from(row.id.to_string()),
         row.expression.as_str().into(),
-        row.host.as_str().into(),
+        row.host.to_string().into(),
         status(row),
         yes_no(row.managed).into(),
         instances(row).into(),
@@ -182,42 +154,33 @@ fn cells(row: &ViewRow, wide: bool) -> Vec<Cell> {
         let templates: Vec<&str> = row
             .config_templates
             .iter()
-            .map(|template| template.name.as_str())
+            .map(|template| &*template.name)
             .collect();
         let processes: Vec<&str> = row.instances.iter().map(|one| &*one.process).collect();
         let message = row.instances.iter().find(|one| !one.message.is_empty());
         cells.extend([
-            Cell::from(row.env.as_str()),
+            Cell::from(&*row.env),
             row.priority
                 .map(|priority| priority.to_string())
                 .unwrap_or_default()
                 .into(),
             templates.join(",").into(),
             processes.join(",").into(),
-            message
-                .map(|one| one.message.as_str())
-                .unwrap_or_default()
-                .into(),
+            message.map(|one| &*one.message).unwrap_or_default().into(),
         ]);
     }
     cells
 }
 
-fn status(row: &ViewRow) -> Cell {
-    let tone = match row.status.as_str() {
-        "running" => Tone::Good,
-        "stopped" => Tone::Dim,
-        _ => Tone::Warn,
-    };
+fn status(row: &ViewProcess) -> Cell {
     match row.vanished {
-        // Its source does not have it any more, and it still runs.
-        true => Cell::toned(Tone::Warn, format!("{}, vanished", row.status)),
-        false => Cell::toned(tone, row.status.as_str()),
+        true => Cell::styled(Style::Warn, format!("{}, vanished", row.status)),
+        false => Cell::styled(state_style(&row.status), &*row.status),
     }
 }
 
 /// `2 of 3 run`, and that an agent is away.
-fn instances(row: &ViewRow) -> String {
+fn instances(row: &ViewProcess) -> String {
     let running = row.instances.iter().filter(|one| one.status == "running");
     let (running, total) = (running.count(), row.instances.len());
     let away = match row.instances.iter().any(|one| !one.connected) {
@@ -231,7 +194,7 @@ fn instances(row: &ViewRow) -> String {
 mod tests {
     use super::*;
 
-    fn row() -> ViewRow {
+    fn row() -> ViewProcess<'static> {
         serde_json::from_value(json!({
             "id": 7, "expression": "zone-1.login.10\\.0\\.0\\.1_login.login.7", "host": "0:10.0.0.1",
             "status": "stopped", "managed": true, "vanished": false, "priority": 3, "env": "formal",
@@ -264,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_vanished_and_whose_agent_is_away_is_told() {
+    fn vanished_processes_and_lost_agents_are_marked() {
         let mut row = row();
         row.vanished = true;
         row.instances[0].connected = false;

@@ -1,16 +1,19 @@
-//! What a template makes files for.
+//! Binds templates to the processes that they make files for.
+
+use api::{Bindings, ViewProcess};
+use serde_json::Value;
 
 use super::super::Context;
-use super::Which;
-use crate::client::{Bindings, Client, ViewFilter, ViewRow};
+use super::TemplateArg;
+use crate::client::Client;
 use crate::failure::{Failure, Kind};
+use crate::format::{clean, counted};
 use crate::selection::SelectionArgs;
-use crate::show::{clean, counted};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    template: TemplateArg,
     #[command(flatten)]
     selection: SelectionArgs,
     /// Every process that was made from these process templates, by ids, separated by commas
@@ -19,47 +22,43 @@ pub struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum BindMode {
     Bind,
     Unbind,
 }
 
-pub(super) fn run(context: &Context, args: &Args, way: Way) -> Result<(), Failure> {
+pub(super) fn run(context: &Context, args: &Args, mode: BindMode) -> Result<(), Failure> {
     let client = context.client()?;
-    let biz = args.which.biz();
-    let wanted = Bindings {
+    let biz = args.template.biz();
+    let named = Bindings {
         processes: selected(&client, biz, &args.selection)?,
         process_templates: args.process_template.clone(),
     };
-    if wanted == Bindings::default() {
+    if named == Bindings::default() {
         return Err(Failure::usage("nothing is named").advise(
             "name processes (--expr, --set, --module, --process, --id) or --process-template",
         ));
     }
-    let template = args.which.find(&client)?;
-    let bindings = changed(&template.bindings, &wanted, way);
-    let answer = client.bind_template(biz, template.id, &bindings)?;
+    let template = args.template.find(&client)?;
+    let bindings = changed(&template.bindings, &named, mode);
+    let path = args.template.path(template.id).join("bindings");
+    let response: Value = client.put(&path, &bindings)?;
     let name = clean(&template.template_name);
     let text = format!(
         "{name} is bound to {} and {}",
-        counted(bindings.processes.len() as u64, "process"),
-        counted(bindings.process_templates.len() as u64, "process template")
+        counted(bindings.processes.len(), "process"),
+        counted(bindings.process_templates.len(), "process template")
     );
-    context.out.did(&answer, text)
+    context.out.result(&response, text)
 }
 
-/// The processes that are named; none when nothing is said of them.
+/// The selected processes; none without a selection.
 fn selected(client: &Client, biz: u32, selection: &SelectionArgs) -> Result<Vec<u32>, Failure> {
     let Some(expression) = selection.expression()? else {
         return Ok(Vec::new());
     };
-    let filter = ViewFilter {
-        business: biz,
-        env: selection.env(),
-        expr: Some(expression.to_string()),
-        ..ViewFilter::default()
-    };
-    let rows = client.view::<ViewRow>(&filter, 0, None)?.rows;
+    let path = selection.path(biz)?;
+    let rows = client.pages::<ViewProcess>(&path, "processes", None)?.rows;
     match rows.is_empty() {
         true => Err(
             Failure::new(Kind::NotFound, format!("{expression} selects no process")).advise(
@@ -70,20 +69,20 @@ fn selected(client: &Client, biz: u32, selection: &SelectionArgs) -> Result<Vec<
     }
 }
 
-fn changed(before: &Bindings, wanted: &Bindings, way: Way) -> Bindings {
-    let ids = |before: &[u32], wanted: &[u32]| -> Vec<u32> {
-        let kept = before.iter().filter(|id| !wanted.contains(id)).copied();
-        let mut ids: Vec<u32> = match way {
-            Way::Bind => kept.chain(wanted.iter().copied()).collect(),
-            Way::Unbind => kept.collect(),
+fn changed(before: &Bindings, named: &Bindings, mode: BindMode) -> Bindings {
+    let ids = |before: &[u32], named: &[u32]| -> Vec<u32> {
+        let kept = before.iter().filter(|id| !named.contains(id)).copied();
+        let mut ids: Vec<u32> = match mode {
+            BindMode::Bind => kept.chain(named.iter().copied()).collect(),
+            BindMode::Unbind => kept.collect(),
         };
         ids.sort_unstable();
         ids.dedup();
         ids
     };
     Bindings {
-        processes: ids(&before.processes, &wanted.processes),
-        process_templates: ids(&before.process_templates, &wanted.process_templates),
+        processes: ids(&before.processes, &named.processes),
+        process_templates: ids(&before.process_templates, &named.process_templates),
     }
 }
 
@@ -98,10 +97,10 @@ mod tests {
             process_templates: templates.to_vec(),
         };
         let before = bindings(&[1, 2], &[9]);
-        let wanted = bindings(&[3, 2], &[]);
-        let bound = changed(&before, &wanted, Way::Bind);
+        let named = bindings(&[3, 2], &[]);
+        let bound = changed(&before, &named, BindMode::Bind);
         assert_eq!(bound, bindings(&[1, 2, 3], &[9]));
-        let unbound = changed(&before, &wanted, Way::Unbind);
+        let unbound = changed(&before, &named, BindMode::Unbind);
         assert_eq!(unbound, bindings(&[1], &[9]));
     }
 }

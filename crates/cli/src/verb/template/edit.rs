@@ -1,16 +1,19 @@
-//! Templates: listed, made, changed, deleted.
+//! Lists, creates, changes and deletes templates.
 
+use api::{TemplateBody, TemplateList, TemplateShown};
 use clap::builder::PossibleValuesParser;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::super::{Context, no_business, rows};
-use super::{Business, Which, read_text};
-use crate::client::{Client, TemplateFields, TemplateRow};
+use super::super::{Context, no_business};
+use super::versions::{activate_version, save_draft};
+use super::{BusinessArg, TemplateArg, read_content, templates_path};
+use crate::client::{Client, Path};
+use crate::colors::Style;
 use crate::confirm::confirm;
 use crate::failure::{Failure, Kind};
-use crate::show::{age, clean, count, now};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::format::{age, clean, count, now};
+use crate::table::{Cell, TextTable};
 
 #[derive(Debug, clap::Args)]
 pub struct CreateArgs {
@@ -18,7 +21,7 @@ pub struct CreateArgs {
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]
-    business: Business,
+    business: BusinessArg,
     /// The file on the host, as a whole path; it may hold what a path of a program may hold
     #[arg(long, value_name = "PATH")]
     path: String,
@@ -48,7 +51,7 @@ struct FileArgs {
 #[derive(Debug, clap::Args)]
 pub struct EditArgs {
     #[command(flatten)]
-    which: Which,
+    template: TemplateArg,
     /// A new name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -62,7 +65,7 @@ pub struct EditArgs {
 #[derive(Debug, clap::Args)]
 pub struct DeleteArgs {
     #[command(flatten)]
-    which: Which,
+    template: TemplateArg,
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
@@ -70,38 +73,22 @@ pub struct DeleteArgs {
 
 pub(super) fn list(context: &Context, biz: u32) -> Result<(), Failure> {
     let out = &context.out;
-    let answer = context.client()?.templates(biz).map_err(no_business)?;
-    if out.is_json() {
-        return out.json(&answer);
-    }
-    let table = table(&rows(&answer, "templates")?);
-    match table.is_empty() {
-        true => out.note("no templates: muster template create makes one"),
-        false => out.table(&table)?,
-    }
-    Ok(())
+    let response = context.client()?.get(&templates_path(biz));
+    out.response(response.map_err(no_business)?, |list: TemplateList| {
+        let hint = "no templates: muster template create makes one";
+        out.table_or(&table(&list.templates), hint)
+    })
 }
 
-fn table(templates: &[TemplateRow]) -> Table {
+fn table(templates: &[TemplateShown]) -> TextTable {
     let now = now();
-    let mut table = Table::new([
-        Column::number("ID"),
-        Column::text("NAME"),
-        Column::elastic("FILE"),
-        Column::text("OWNER"),
-        Column::text("MODE"),
-        Column::text("ACTIVE"),
-        Column::text("DRAFT"),
-        Column::number("VERSIONS"),
-        Column::elastic("BOUND TO"),
-        Column::text("BY"),
-        Column::number("AGE"),
-    ]);
+    let mut table =
+        TextTable::new(">ID|NAME|~FILE|OWNER|MODE|ACTIVE|DRAFT|>VERSIONS|~BOUND TO|BY|>AGE");
     for row in templates {
         let version = |id: Option<u32>| id.map_or("-".to_owned(), |id| id.to_string());
         let active = match row.active {
-            Some(_) => Tone::Plain,
-            None => Tone::Warn,
+            Some(_) => Style::Plain,
+            None => Style::Warn,
         };
         table.row([
             Cell::from(row.id.to_string()),
@@ -109,7 +96,7 @@ fn table(templates: &[TemplateRow]) -> Table {
             path_of(row).into(),
             format!("{}:{}", row.owner, row.group).into(),
             row.filemode.as_str().into(),
-            Cell::toned(active, version(row.active)),
+            Cell::styled(active, version(row.active)),
             version(row.draft).into(),
             count(row.versions).into(),
             bound_to(row).into(),
@@ -120,11 +107,11 @@ fn table(templates: &[TemplateRow]) -> Table {
     table
 }
 
-fn path_of(row: &TemplateRow) -> String {
+fn path_of(row: &TemplateShown) -> String {
     format!("{}/{}", row.abs_path.trim_end_matches('/'), row.file_name)
 }
 
-fn bound_to(row: &TemplateRow) -> String {
+fn bound_to(row: &TemplateShown) -> String {
     let list = |word: &str, ids: &[u32]| {
         let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
         (!ids.is_empty()).then(|| format!("{word} {}", ids.join(",")))
@@ -137,77 +124,92 @@ fn bound_to(row: &TemplateRow) -> String {
 }
 
 pub(super) fn create(context: &Context, args: &CreateArgs) -> Result<(), Failure> {
-    let text = args.text.as_deref().map(read_text).transpose()?;
+    let text = args.text.as_deref().map(read_content).transpose()?;
     let (abs_path, file_name) = split(&args.path)?;
-    let or = |value: &Option<String>, default: &str| value.clone().unwrap_or(default.to_owned());
-    let fields = TemplateFields {
-        template_name: args.name.clone(),
-        file_name,
-        abs_path,
-        owner: or(&args.file.owner, "root"),
-        group: or(&args.file.group, "root"),
-        filemode: or(&args.file.mode, "0644"),
-        line_separator: or(&args.file.line_ends, "LF"),
-    };
+    let body = body(
+        &args.file,
+        TemplateShown {
+            template_name: args.name.clone(),
+            file_name,
+            abs_path,
+            owner: "root".to_owned(),
+            group: "root".to_owned(),
+            filemode: "0644".to_owned(),
+            line_separator: "LF".into(),
+            ..TemplateShown::default()
+        },
+    );
     let (client, biz) = (context.client()?, args.business.biz);
-    let mut created = client.create_template(biz, &fields).map_err(no_business)?;
+    let path = templates_path(biz);
+    let mut created: Value = client.post(&path, &body).map_err(no_business)?;
     let id = id_of(&created)?;
     if let Some(text) = text {
-        first_version(&client, biz, id, &text).map_err(|failure| {
-            // Whoever runs the command again would be told that the name is taken.
+        let path = path.join(id);
+        first_version(&client, &path, &text).map_err(|failure| {
+            // The same command again would fail because the name is taken.
             failure.advise(format!(
                 "template {id} is there, without a text: muster template draft {id} FILE --biz {biz}"
             ))
         })?;
-        created = client.template(biz, id)?;
+        created = client.get(&path)?;
     }
     let name = clean(&args.name);
-    context.out.did(&created, format!("template {id} {name}"))
+    context
+        .out
+        .result(&created, format!("template {id} {name}"))
 }
 
-fn first_version(client: &Client, biz: u32, id: u32, text: &str) -> Result<(), Failure> {
-    let draft = client.save_draft(biz, id, "", text)?;
-    client.activate_version(biz, id, id_of(&draft)?)?;
+/// The fields of a template, overwritten by the flags.
+fn body(file: &FileArgs, template: TemplateShown) -> TemplateBody {
+    let mode = file.mode.as_ref().unwrap_or(&template.filemode);
+    let line_ends = file.line_ends.clone();
+    TemplateBody {
+        filemode: mode.as_str().into(),
+        template_name: template.template_name,
+        file_name: template.file_name,
+        abs_path: template.abs_path,
+        owner: file.owner.clone().or(Some(template.owner)),
+        group: file.group.clone().or(Some(template.group)),
+        line_separator: line_ends.or(Some(template.line_separator.into_owned())),
+    }
+}
+
+fn first_version(client: &Client, template: &Path, text: &str) -> Result<(), Failure> {
+    let draft = save_draft(client, template, "", text)?;
+    activate_version(client, template, id_of(&draft)?)?;
     Ok(())
 }
 
 pub(super) fn edit(context: &Context, args: &EditArgs) -> Result<(), Failure> {
     let client = context.client()?;
-    let before = args.which.find(&client)?;
-    let (abs_path, file_name) = match &args.path {
-        Some(path) => split(path)?,
-        None => (before.abs_path, before.file_name),
-    };
-    let file = &args.file;
-    let fields = TemplateFields {
-        template_name: args.name.clone().unwrap_or(before.template_name),
-        file_name,
-        abs_path,
-        owner: file.owner.clone().unwrap_or(before.owner),
-        group: file.group.clone().unwrap_or(before.group),
-        filemode: file.mode.clone().unwrap_or(before.filemode),
-        line_separator: file.line_ends.clone().unwrap_or(before.line_separator),
-    };
-    let changed = client.update_template(args.which.biz(), before.id, &fields)?;
-    let name = clean(&fields.template_name);
-    let text = format!("template {} {name} is changed", before.id);
-    context.out.did(&changed, text)
+    let mut template = args.template.find(&client)?;
+    if let Some(path) = &args.path {
+        (template.abs_path, template.file_name) = split(path)?;
+    }
+    if let Some(name) = &args.name {
+        template.template_name.clone_from(name);
+    }
+    let id = template.id;
+    let body = body(&args.file, template);
+    let changed: Value = client.put(&args.template.path(id), &body)?;
+    let name = clean(&body.template_name);
+    let text = format!("template {id} {name} is changed");
+    context.out.result(&changed, text)
 }
 
 pub(super) fn delete(context: &Context, args: &DeleteArgs) -> Result<(), Failure> {
     let client = context.client()?;
-    let TemplateRow {
+    let TemplateShown {
         id, template_name, ..
-    } = args.which.find(&client)?;
+    } = args.template.find(&client)?;
     let name = clean(&template_name);
     if !args.yes {
         confirm(&format!("Template {name} goes with its versions. Go on?"))?;
     }
-    client.delete_template(args.which.biz(), id)?;
+    client.delete::<IgnoredAny>(&args.template.path(id))?;
     let document = json!({"id": id, "deleted": true});
-    context
-        .out
-        .did(&document, format!("deleted template {name}"))
+    let text = format!("deleted template {name}");
+    context.out.result(&document, text)
 }
 
 /// Folder and name of a file.
@@ -247,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_template_is_a_line() {
-        let row: TemplateRow = serde_json::from_value(json!({
+        let row: TemplateShown = serde_json::from_value(json!({
             "id": 3, "template_name": "login.conf", "file_name": "login.conf", "abs_path": "/etc/login/",
             "owner": "root", "group": "game", "filemode": "0640", "active": 5, "draft": null, "versions": 2,
             "bindings": {"processes": [7, 8], "process_templates": [1]}, "updated_by": "ann",

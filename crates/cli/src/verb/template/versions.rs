@@ -1,20 +1,21 @@
 //! Versions of a template: the draft is written, the active one generated from.
 
+use api::{DraftBody, VersionList, VersionShown};
 use serde_json::Value;
 
-use super::super::{Context, rows};
+use super::super::Context;
 use super::edit::id_of;
-use super::{Which, read_text};
-use crate::client::VersionRow;
+use super::{TemplateArg, read_content};
+use crate::client::{Client, Path};
+use crate::colors::Style;
 use crate::failure::{Failure, Kind};
-use crate::show::{age, clean, now};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::format::{age, clean, now};
+use crate::table::{Cell, TextTable};
 
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
     #[command(flatten)]
-    which: Which,
+    template: TemplateArg,
     /// Print the text of this version
     #[arg(value_name = "VERSION")]
     number: Option<u32>,
@@ -23,7 +24,7 @@ pub struct ListArgs {
 #[derive(Debug, clap::Args)]
 pub struct DraftArgs {
     #[command(flatten)]
-    which: Which,
+    template: TemplateArg,
     /// Its text; - reads standard input
     #[arg(value_name = "FILE")]
     file: String,
@@ -38,7 +39,7 @@ pub struct DraftArgs {
 #[derive(Debug, clap::Args)]
 pub struct ActivateArgs {
     #[command(flatten)]
-    which: Which,
+    template: TemplateArg,
     /// The version [default: the draft]
     #[arg(value_name = "VERSION")]
     number: Option<u32>,
@@ -47,52 +48,40 @@ pub struct ActivateArgs {
 #[derive(Debug, clap::Args)]
 pub struct CloneArgs {
     #[command(flatten)]
-    which: Which,
+    template: TemplateArg,
     /// The version
     #[arg(value_name = "VERSION")]
     number: u32,
 }
 
 pub(super) fn list(context: &Context, args: &ListArgs) -> Result<(), Failure> {
-    let (out, client, biz) = (&context.out, context.client()?, args.which.biz());
-    let template = args.which.find(&client)?;
-    if let Some(version) = args.number {
-        if out.is_json() {
-            return out.json(&client.version::<Value>(biz, template.id, version)?);
-        }
-        let version: VersionRow = client.version(biz, template.id, version)?;
-        return out.text(&version.content);
+    let (out, client) = (&context.out, context.client()?);
+    let template = args.template.find(&client)?;
+    let path = args.template.path(template.id).join("versions");
+    if let Some(number) = args.number {
+        let response = client.get(&path.join(number))?;
+        return out.response(response, |version: VersionShown| {
+            out.text(version.content.as_deref().unwrap_or_default())
+        });
     }
-    let answer = client.versions(biz, template.id)?;
-    if out.is_json() {
-        return out.json(&answer);
-    }
-    let table = table(&rows(&answer, "versions")?);
-    match table.is_empty() {
-        true => out.note("no versions: muster template draft writes one"),
-        false => out.table(&table)?,
-    }
-    Ok(())
+    out.response(client.get(&path)?, |list: VersionList| {
+        let hint = "no versions: muster template draft writes one";
+        out.table_or(&table(&list.versions), hint)
+    })
 }
 
-fn table(versions: &[VersionRow]) -> Table {
+fn table(versions: &[VersionShown]) -> TextTable {
     let now = now();
-    let mut table = Table::new([
-        Column::number("VERSION"),
-        Column::text("STATE"),
-        Column::elastic("DESCRIPTION"),
-        Column::text("BY"),
-        Column::number("AGE"),
-    ]);
+    let mut table = TextTable::new(">VERSION|STATE|~DESCRIPTION|BY|>AGE");
     for row in versions {
-        let tone = match row.state.as_str() {
-            "active" => Tone::Good,
-            "draft" => Tone::Warn,
-            _ => Tone::Dim,
+        let style = match &*row.state {
+            "active" => Style::Good,
+            "draft" => Style::Warn,
+            _ => Style::Dim,
         };
         table.row([
             Cell::from(row.id.to_string()),
-            Cell::toned(tone, row.state.as_str()),
+            Cell::styled(style, &*row.state),
             row.description.as_str().into(),
             row.updated_by.as_str().into(),
             age(row.updated_at, now).into(),
@@ -101,47 +90,71 @@ fn table(versions: &[VersionRow]) -> Table {
     table
 }
 
+pub(super) fn save_draft(
+    client: &Client,
+    template: &Path,
+    description: &str,
+    text: &str,
+) -> Result<Value, Failure> {
+    let body = DraftBody {
+        description: description.to_owned(),
+        content: Some(text.to_owned()),
+    };
+    client.put(&template.clone().join("draft"), &body)
+}
+
+pub(super) fn activate_version(
+    client: &Client,
+    template: &Path,
+    version: u32,
+) -> Result<Value, Failure> {
+    let path = template.clone().join("versions").join(version);
+    client.post(&path.join("activate"), &())
+}
+
 pub(super) fn draft(context: &Context, args: &DraftArgs) -> Result<(), Failure> {
-    let text = read_text(&args.file)?;
-    let (client, biz) = (context.client()?, args.which.biz());
-    let template = args.which.find(&client)?;
-    let mut saved = client.save_draft(biz, template.id, &args.description, &text)?;
+    let text = read_content(&args.file)?;
+    let client = context.client()?;
+    let template = args.template.find(&client)?;
+    let path = args.template.path(template.id);
+    let mut saved = save_draft(&client, &path, &args.description, &text)?;
     let version = id_of(&saved)?;
     let name = clean(&template.template_name);
-    let told = match args.activate {
+    let text = match args.activate {
         true => {
-            saved = client.activate_version(biz, template.id, version)?;
+            saved = activate_version(&client, &path, version)?;
             format!("version {version} of {name} is active")
         }
         false => format!("version {version} is the draft of {name}"),
     };
-    context.out.did(&saved, told)
+    context.out.result(&saved, text)
 }
 
 pub(super) fn activate(context: &Context, args: &ActivateArgs) -> Result<(), Failure> {
-    let (client, biz) = (context.client()?, args.which.biz());
-    let template = args.which.find(&client)?;
+    let (client, biz) = (context.client()?, args.template.biz());
+    let template = args.template.find(&client)?;
     let name = clean(&template.template_name);
     let version = args.number.or(template.draft).ok_or_else(|| {
         Failure::new(Kind::NotFound, format!("template {name} has no draft")).advise(format!(
             "muster template draft {name} FILE --biz {biz} writes one"
         ))
     })?;
-    let activated = client.activate_version(biz, template.id, version)?;
+    let activated = activate_version(&client, &args.template.path(template.id), version)?;
     let text = format!("version {version} of {name} is active");
-    context.out.did(&activated, text)
+    context.out.result(&activated, text)
 }
 
 pub(super) fn clone(context: &Context, args: &CloneArgs) -> Result<(), Failure> {
-    let (client, biz) = (context.client()?, args.which.biz());
-    let template = args.which.find(&client)?;
-    let draft = client.clone_version(biz, template.id, args.number)?;
+    let client = context.client()?;
+    let template = args.template.find(&client)?;
+    let path = args.template.path(template.id).join("versions");
+    let draft: Value = client.post(&path.join(args.number).join("clone"), &())?;
     let (name, id) = (clean(&template.template_name), id_of(&draft)?);
     let text = format!(
         "version {id} is the draft of {name}: a copy of {}",
         args.number
     );
-    context.out.did(&draft, text)
+    context.out.result(&draft, text)
 }
 
 #[cfg(test)]
@@ -152,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_version_is_a_line() {
-        let row: VersionRow = serde_json::from_value(json!({
+        let row: VersionShown = serde_json::from_value(json!({
             "id": 4, "template": 3, "state": "active", "description": "ports", "updated_by": "ann",
         }))
         .unwrap();

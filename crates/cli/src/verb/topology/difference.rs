@@ -1,33 +1,21 @@
-//! What an import changes, for people.
+//! Shows what an import changes.
 
-use serde_json::Value;
+use api::{ChangeCounts, Difference, LeftOutRow};
 
-use crate::client::{Difference, Import, Tally};
-use crate::failure::{Failure, Kind};
+use super::{Changed, Import};
+use crate::colors::Style;
+use crate::failure::Failure;
+use crate::format::{clean, count, counted};
 use crate::out::Out;
-use crate::show::{clean, count, counted};
-use crate::tone::Tone;
 
-pub(super) fn read(answer: &Value) -> Result<Difference, Failure> {
-    serde_json::from_value(answer.clone()).map_err(|e| {
-        let what = format!("the server's list of changes is not as expected: {e}");
-        Failure::new(Kind::Failed, what)
-    })
-}
-
-pub(super) fn show(
-    out: &Out,
-    business: u32,
-    name: &str,
-    difference: &Difference,
-    import: Import,
-) -> Result<(), Failure> {
+pub(super) fn show(out: &Out, changed: &Changed, import: Import) -> Result<(), Failure> {
+    let (business, difference) = (changed.id, &changed.difference);
     for line in lines(difference) {
-        out.line(out.paint(tone(&line), &line))?;
+        out.line(out.paint(style(&line), &line))?;
     }
-    let named = match name.is_empty() {
-        true => format!("business {business}"),
-        false => format!("business {business} {}", clean(name)),
+    let named = match changed.name.as_str() {
+        "" => format!("business {business}"),
+        name => format!("business {business} {}", clean(name)),
     };
     let what = summary(difference);
     out.line(match (what.is_empty(), import) {
@@ -35,18 +23,19 @@ pub(super) fn show(
         (false, Import::Really) => format!("{named}: {what}"),
         (false, Import::DryRun) => format!("{named} would change: {what}"),
     })?;
-    if !difference.troubles.is_empty() {
-        let rows = counted(difference.troubles.len() as u64, "row");
-        out.warn(format!("{rows} left out:"));
-        for trouble in &difference.troubles {
-            out.note(format!(
-                "  {}: {}",
-                clean(&trouble.row),
-                clean(&trouble.reason)
-            ));
-        }
-    }
+    left_out(out, &difference.troubles);
     Ok(())
+}
+
+/// Warns of rows of the source that are wrong.
+pub(super) fn left_out(out: &Out, rows: &[LeftOutRow]) {
+    if rows.is_empty() {
+        return;
+    }
+    out.warn(format!("{} left out:", counted(rows.len(), "row")));
+    for LeftOutRow { row, reason } in rows {
+        out.note(format!("  {}: {}", clean(row), clean(reason)));
+    }
 }
 
 fn lines(difference: &Difference) -> Vec<String> {
@@ -57,19 +46,19 @@ fn lines(difference: &Difference) -> Vec<String> {
     lines
 }
 
-fn tone(line: &str) -> Tone {
+fn style(line: &str) -> Style {
     match line.chars().next() {
-        Some('+') => Tone::Good,
-        Some('-') => Tone::Bad,
-        Some('~' | '!') => Tone::Warn,
-        _ => Tone::Dim,
+        Some('+') => Style::Good,
+        Some('-') => Style::Bad,
+        Some('~' | '!') => Style::Warn,
+        _ => Style::Dim,
     }
 }
 
 /// `sets +1, processes +4 ~1 -2`; empty when nothing differs.
 fn summary(difference: &Difference) -> String {
-    let part = |what: &str, tally: Tally| {
-        let signs = [('+', tally.new), ('~', tally.changed), ('-', tally.gone)];
+    let part = |what: &str, counts: ChangeCounts| {
+        let signs = [('+', counts.new), ('~', counts.changed), ('-', counts.gone)];
         let signs: Vec<String> = signs
             .iter()
             .filter(|(_, number)| *number > 0)
@@ -98,8 +87,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_differs_is_summed_up() {
-        let difference = read(&json!({
+    fn the_summary_names_changes_only() {
+        let difference: Difference = serde_json::from_value(json!({
             "sets": {"new": 1, "changed": 0, "gone": 0},
             "processes": {"new": 1200, "changed": 1, "gone": 2},
             "vanished": 1, "lines": ["+ set zone-1"], "more_lines": 7,

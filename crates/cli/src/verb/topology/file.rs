@@ -1,12 +1,11 @@
 //! Topology in files: YAML or JSON, one business or several.
 
-use std::io::Read;
-
 use model::topology::document::BusinessDocument;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::failure::{Failure, Kind};
+use crate::input::read_text;
 
 const MAX_FILE: u64 = 256 * 1024 * 1024;
 
@@ -16,23 +15,16 @@ struct Several {
     businesses: Vec<BusinessDocument>,
 }
 
-/// What tells the two forms apart.
+/// Tells whether a file holds several businesses.
 #[derive(Debug, Deserialize)]
-struct Either {
+struct Shape {
     businesses: Option<serde::de::IgnoredAny>,
 }
 
 /// Reads every business of a file, and checks it as far as a file can be checked; `-` is standard input.
 pub(super) fn read(file: &str) -> Result<Vec<BusinessDocument>, Failure> {
-    let mut text = String::new();
-    let read = match file {
-        "-" => std::io::stdin()
-            .lock()
-            .take(MAX_FILE)
-            .read_to_string(&mut text),
-        file => std::fs::File::open(file).and_then(|f| f.take(MAX_FILE).read_to_string(&mut text)),
-    };
-    read.map_err(|e| Failure::usage(format!("{file}: cannot be read: {e}")))?;
+    let text = read_text(file, MAX_FILE)
+        .map_err(|e| Failure::usage(format!("{file}: cannot be read: {e}")))?;
     parse(file, &text).map_err(|rule| {
         Failure::usage(format!("{file}: {rule}"))
             .advise("nothing was changed; muster topology export shows what a file looks like")
@@ -41,13 +33,13 @@ pub(super) fn read(file: &str) -> Result<Vec<BusinessDocument>, Failure> {
 
 fn parse(file: &str, text: &str) -> Result<Vec<BusinessDocument>, String> {
     let form = Form::of(file, text);
-    let either: Either = form.read(text)?;
-    let documents = match either.businesses {
+    let shape: Shape = form.read(text)?;
+    let documents = match shape.businesses {
         Some(_) => form.read::<Several>(text)?.businesses,
         None => vec![form.read(text)?],
     };
     for (index, document) in documents.iter().enumerate() {
-        let place = match either.businesses {
+        let place = match shape.businesses {
             Some(_) => format!("businesses[{index}]."),
             None => String::new(),
         };
@@ -72,7 +64,7 @@ enum Form {
 }
 
 impl Form {
-    /// By its ending, else by its first letter.
+    /// By the file name, else by the first character.
     fn of(file: &str, text: &str) -> Self {
         let file = file.to_ascii_lowercase();
         let is_yaml = file.ends_with(".yaml") || file.ends_with(".yml");
@@ -82,7 +74,7 @@ impl Form {
         }
     }
 
-    /// An error names the place.
+    /// An error names the line or the field.
     fn read<T: DeserializeOwned>(self, text: &str) -> Result<T, String> {
         match self {
             Self::Yaml => serde_norway::from_str(text).map_err(|e| format!("as YAML: {e}")),
@@ -119,18 +111,18 @@ sets:
 ";
 
     #[test]
-    fn yaml_and_json_say_the_same() {
+    fn yaml_and_json_read_the_same() {
         let yaml = parse("game.yaml", ONE).unwrap();
         let json = serde_json::to_string(&yaml[0]).unwrap();
         assert_eq!(parse("game.json", &json).unwrap(), yaml);
-        assert_eq!(parse("-", &json).unwrap(), yaml, "by its first letter");
+        assert_eq!(parse("-", &json).unwrap(), yaml, "by its first character");
         let several = format!(r#"{{"businesses": [{json}]}}"#);
         assert_eq!(parse("-", &several).unwrap(), yaml);
         assert_eq!(parse("x.yml", &to_yaml(&yaml[0]).unwrap()).unwrap(), yaml);
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn an_error_names_its_place() {
         let wrong = |file: &str, text: &str| parse(file, text).unwrap_err();
         let text = wrong("a.yaml", &ONE.replace("start_cmd", "startcmd"));
         assert!(

@@ -1,55 +1,49 @@
-//! Businesses in a list, and one as a tree of sets and modules with what runs in them.
+//! Lists businesses, and shows one as a tree of sets and modules with how many processes run in each.
 
 use std::collections::BTreeMap;
 
+use api::{BusinessList, ViewProcess};
 use serde_json::{Value, json};
 
-use super::super::{Context, no_business, rows};
-use crate::client::{BusinessRow, ViewFilter, ViewRow};
+use super::super::{Context, no_business};
+use super::difference::left_out;
+use crate::client::Path;
+use crate::colors::Style;
 use crate::failure::{Exit, Failure, Kind};
-use crate::show::{age, clean, count, counted, now};
-use crate::table::{Cell, Column, Table};
-use crate::tone::Tone;
+use crate::format::{age, clean, count, counted, now};
+use crate::selection::SelectionArgs;
+use crate::table::{Cell, TextTable};
 
 pub(super) fn businesses(context: &Context) -> Result<Exit, Failure> {
     let out = &context.out;
-    let answer = context.client()?.businesses()?;
-    if out.is_json() {
-        out.json(&answer)?;
-        return Ok(Exit::Ok);
-    }
+    let response = context.client()?.get(&Path::new("businesses"))?;
+    out.response(response, |list: BusinessList| {
+        let hint = "no businesses: muster topology import FILE makes some";
+        out.table_or(&table(&list), hint)
+    })?;
+    Ok(Exit::Ok)
+}
+
+fn table(list: &BusinessList) -> TextTable {
     let now = now();
-    let mut table = Table::new([
-        Column::number("BIZ"),
-        Column::elastic("NAME"),
-        Column::text("FROM"),
-        Column::number("SETS"),
-        Column::number("MODULES"),
-        Column::number("PROCESSES"),
-        Column::number("COMPARED"),
-        Column::number("LEFT OUT"),
-    ]);
-    for row in rows::<BusinessRow>(&answer, "businesses")? {
-        let tone = match row.troubles.is_empty() {
-            true => Tone::Dim,
-            false => Tone::Warn,
+    let mut table = TextTable::new(">BIZ|~NAME|FROM|>SETS|>MODULES|>PROCESSES|>COMPARED|>LEFT OUT");
+    for row in &list.businesses {
+        let style = match row.troubles.is_empty() {
+            true => Style::Dim,
+            false => Style::Warn,
         };
         table.row([
             Cell::from(row.id.to_string()),
-            row.name.into(),
-            row.origin.into(),
+            row.name.as_str().into(),
+            (&*row.origin).into(),
             count(row.sets).into(),
             count(row.modules).into(),
             count(row.processes).into(),
             age(row.refreshed_at, now).into(),
-            Cell::toned(tone, count(row.troubles.len() as u64)),
+            Cell::styled(style, count(row.troubles.len())),
         ]);
     }
-    match table.is_empty() {
-        true => out.note("no businesses: muster topology import FILE makes some"),
-        false => out.table(&table)?,
-    }
-    Ok(Exit::Ok)
+    table
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -61,7 +55,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, row: &ViewRow) {
+    fn add(&mut self, row: &ViewProcess) {
         self.processes += 1;
         self.running += u64::from(row.status == "running");
         self.managed += u64::from(row.managed);
@@ -78,11 +72,11 @@ impl Sums {
         )
     }
 
-    fn tone(self) -> Tone {
+    fn style(self) -> Style {
         match self.running {
-            running if running == self.processes => Tone::Good,
-            0 => Tone::Dim,
-            _ => Tone::Warn,
+            running if running == self.processes => Style::Good,
+            0 => Style::Dim,
+            _ => Style::Warn,
         }
     }
 }
@@ -97,18 +91,14 @@ struct Set {
 
 pub(super) fn business(context: &Context, id: u32) -> Result<Exit, Failure> {
     let client = context.client()?;
-    let all = rows::<BusinessRow>(&client.businesses()?, "businesses")?;
-    let business = all.into_iter().find(|row| row.id == id).ok_or_else(|| {
-        no_business(Failure::new(
-            Kind::NotFound,
-            format!("business {id} is not known"),
-        ))
+    let list: BusinessList = client.get(&Path::new("businesses"))?;
+    let mut businesses = list.businesses.into_iter();
+    let business = businesses.find(|row| row.id == id).ok_or_else(|| {
+        let what = format!("business {id} is not known");
+        no_business(Failure::new(Kind::NotFound, what))
     })?;
-    let filter = ViewFilter {
-        business: id,
-        ..ViewFilter::default()
-    };
-    let page = client.view::<ViewRow>(&filter, 0, None)?;
+    let path = SelectionArgs::default().path(id)?;
+    let page = client.pages::<ViewProcess>(&path, "processes", None)?;
     let (sums, sets) = gather(&page.rows);
     let out = &context.out;
     if out.is_json() {
@@ -124,7 +114,7 @@ pub(super) fn business(context: &Context, id: u32) -> Result<Exit, Failure> {
             true => ("└─", "  "),
             false => ("├─", "│ "),
         };
-        let words = out.paint(set.sums.tone(), &set.sums.words());
+        let words = out.paint(set.sums.style(), &set.sums.words());
         out.line(format!(
             "{branch} {} ({}): {words}",
             clean(&set.name),
@@ -135,36 +125,29 @@ pub(super) fn business(context: &Context, id: u32) -> Result<Exit, Failure> {
                 true => "└─",
                 false => "├─",
             };
-            let words = out.paint(sums.tone(), &sums.words());
+            let words = out.paint(sums.style(), &sums.words());
             out.line(format!("{below} {branch} {}: {words}", clean(name)))?;
         }
     }
-    if !business.troubles.is_empty() {
-        let rows = counted(business.troubles.len() as u64, "row");
-        out.warn(format!("{rows} left out:"));
-        for trouble in &business.troubles {
-            let (row, reason) = (clean(&trouble.row), clean(&trouble.reason));
-            out.note(format!("  {row}: {reason}"));
-        }
-    }
+    left_out(out, &business.troubles);
     Ok(Exit::Ok)
 }
 
-fn gather(rows: &[ViewRow]) -> (Sums, BTreeMap<u32, Set>) {
+fn gather(rows: &[ViewProcess]) -> (Sums, BTreeMap<u32, Set>) {
     let mut sums = Sums::default();
     let mut sets: BTreeMap<u32, Set> = BTreeMap::new();
     for row in rows {
         sums.add(row);
         let set = sets.entry(row.set.id).or_insert_with(|| Set {
-            name: row.set.name.clone(),
-            env: row.env.clone(),
+            name: row.set.name.clone().into_owned(),
+            env: row.env.clone().into_owned(),
             ..Set::default()
         });
         set.sums.add(row);
         let module = set
             .modules
             .entry(row.module.id)
-            .or_insert_with(|| (row.module.name.clone(), Sums::default()));
+            .or_insert_with(|| (row.module.name.clone().into_owned(), Sums::default()));
         module.1.add(row);
     }
     (sums, sets)
@@ -191,7 +174,7 @@ mod tests {
 
     #[test]
     fn processes_are_counted_in_their_module_their_set_and_the_whole() {
-        let row = |set: u32, module: u32, status: &str| -> ViewRow {
+        let row = |set: u32, module: u32, status: &str| -> ViewProcess<'static> {
             serde_json::from_value(json!({
                 "set": {"id": set, "name": format!("s{set}")}, "module": {"id": module, "name": "m"},
                 "status": status, "managed": true, "instances": [{}, {}],
@@ -209,8 +192,8 @@ mod tests {
             "3 processes (6 instances), 2 running, 3 managed"
         );
         assert_eq!(sets[&1].modules.len(), 2);
-        assert_eq!(sets[&1].sums.tone(), Tone::Warn);
-        assert_eq!(sets[&2].modules[&3].1.tone(), Tone::Good);
+        assert_eq!(sets[&1].sums.style(), Style::Warn);
+        assert_eq!(sets[&2].modules[&3].1.style(), Style::Good);
         assert_eq!(to_json(&sets)[1]["modules"][0]["counts"]["instances"], 2);
     }
 }

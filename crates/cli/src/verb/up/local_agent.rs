@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 
 use crate::failure::{Failure, Kind};
 
-/// Settings that only an agent knows: handed on.
+/// Settings of the agent, which it inherits.
 const FOR_AGENTS: [&str; 5] = [
     "MUSTER_CGROUPS",
     "MUSTER_RELEASE",
@@ -20,8 +20,8 @@ const FOR_AGENTS: [&str; 5] = [
     "MUSTER_AGENT_MEMORY_MAX",
     "MUSTER_AGENT_CPU_MAX",
 ];
-/// How long an agent may take to leave.
-const LEAVING: Duration = Duration::from_secs(10);
+/// How long the agent may take to stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct LocalAgent {
     pub(super) server: SocketAddr,
@@ -38,7 +38,7 @@ pub(super) struct RunningAgent {
 }
 
 impl LocalAgent {
-    /// The token travels in the environment, where other users cannot read it; nothing else of ours does.
+    /// The token is passed in the environment, where other users cannot read it.
     pub(super) fn start(&self) -> Result<RunningAgent, Failure> {
         let failed = |e: std::io::Error| {
             Failure::new(
@@ -46,7 +46,7 @@ impl LocalAgent {
                 format!("the local agent cannot be started: {e}"),
             )
         };
-        let mut command = Command::new(ourselves());
+        let mut command = Command::new(own_program());
         command
             .arg("agent")
             .args(["--server", &self.server.to_string()])
@@ -57,9 +57,9 @@ impl LocalAgent {
             .args(["--exit-with-parent", &std::process::id().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            // Ctrl-C is for us alone: we tell the agent.
+            // A process group of its own: Ctrl-C reaches only this process, which then stops the agent.
             .process_group(0);
-        // What is meant for us is not meant for the agent.
+        // Settings of the server are not settings of the agent.
         for (name, _) in std::env::vars_os() {
             let is_ours = name.as_encoded_bytes().starts_with(b"MUSTER_");
             if is_ours && !FOR_AGENTS.iter().any(|known| name == *known) {
@@ -79,8 +79,8 @@ impl LocalAgent {
     }
 }
 
-/// The program that runs here, even when another version has taken its place since.
-fn ourselves() -> PathBuf {
+/// The running program, even when its file was replaced since.
+fn own_program() -> PathBuf {
     std::env::current_exe()
         .ok()
         .filter(|path| path.exists())
@@ -97,18 +97,19 @@ impl RunningAgent {
         (how, self.started.elapsed())
     }
 
-    /// Lets it leave; its processes stay.
+    /// Stops the agent; its processes go on.
     pub(super) async fn stop(mut self) {
         let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok());
         if let Some(pid) = pid.and_then(Pid::from_raw) {
-            let _gone_already = kill_process(pid, Signal::TERM);
+            // It fails only where the agent has ended already.
+            kill_process(pid, Signal::TERM).ok();
         }
-        if tokio::time::timeout(LEAVING, self.child.wait())
+        if tokio::time::timeout(STOP_TIMEOUT, self.child.wait())
             .await
             .is_err()
         {
-            tracing::warn!("the local agent did not leave in time");
-            let _gone_already = self.child.kill().await;
+            tracing::warn!("the local agent did not stop in time");
+            self.child.kill().await.ok();
         }
     }
 }

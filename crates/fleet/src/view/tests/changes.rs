@@ -1,4 +1,4 @@
-//! What is found after something changed its place, its name or its number.
+//! Queries after a row changed its parent, its name or its id.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use model::topology::{
     ServiceRow, SetEnv, SetId, SetRow, TopologyChanges, ViewProcessRow,
 };
 
-use super::obvious::everything;
+use super::naive::everything;
 use super::world::*;
 use crate::Fleet;
 
 #[test]
-fn what_moves_is_found_where_it_is() {
+fn moved_rows_are_found_at_their_new_parent() {
     let process = Plain {
         id: 7,
         service: 0,
@@ -55,7 +55,7 @@ fn what_moves_is_found_where_it_is() {
     let row = fleet.view_row(BkProcessId(7)).unwrap();
     assert_eq!(row.machine.host.ip.to_string(), ip_of(3));
     assert_eq!(row.expression(), "set-3.module2.moved.gse_agent.7");
-    // The set goes to another environment, and then the module to another set.
+    // The set moves to another environment, then the module to another set.
     let set = SetRow {
         env: SetEnv::Test,
         ..(*fleet.view().set(SetId(3)).unwrap()).clone()
@@ -96,7 +96,7 @@ fn what_moves_is_found_where_it_is() {
 }
 
 #[test]
-fn an_expression_tells_what_each_part_leaves() {
+fn an_expression_counts_what_each_part_leaves() {
     let process = |id, alias| Plain {
         id,
         service: id % N_SERVICES,
@@ -126,7 +126,7 @@ fn an_expression_tells_what_each_part_leaves() {
 }
 
 #[test]
-fn the_largest_proc_num_follows_what_comes_goes_vanishes_and_moves() {
+fn the_largest_proc_num_follows_every_change() {
     let process = |id, service| Plain {
         id,
         service,
@@ -192,7 +192,7 @@ fn the_largest_proc_num_follows_what_comes_goes_vanishes_and_moves() {
 }
 
 #[test]
-fn a_number_of_a_program_may_be_another_programs_by_the_time_it_is_told() {
+fn a_program_id_may_be_reused_within_one_batch_of_commits() {
     let process = Plain {
         id: 1,
         service: 0,
@@ -200,7 +200,7 @@ fn a_number_of_a_program_may_be_another_programs_by_the_time_it_is_told() {
         states: vec![],
     };
     let mut fleet = fleet_of(&[], std::slice::from_ref(&process));
-    // Two commits of another replica at once: the process went to `nginx`, and its old program's number to a third.
+    // Two commits of another replica at once: the process changed to `nginx`, and a third program got the old id.
     let topology = TopologyChanges {
         programs: vec![ProgramRow {
             id: ProgramId(0),

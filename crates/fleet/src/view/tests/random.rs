@@ -1,4 +1,4 @@
-//! Random fleets and filters: both ways find the same.
+//! Random fleets and filters: both implementations find the same.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
 use model::topology::{BkProcessId, ModuleId, ServiceId, SetEnv, SetId};
 use proptest::prelude::*;
 
-use super::obvious::{everything, expected, is_auto, status_of};
+use super::naive::{everything, expected, is_auto, status_of};
 use super::world::*;
 
 fn processes() -> impl Strategy<Value = Vec<Plain>> {

@@ -20,7 +20,7 @@ pub(super) const N_MACHINES: u32 = 8;
 pub(super) const N_SERVICES: u32 = 12;
 pub(super) const ALIASES: [&str; 4] = ["gse_agent", "gse_data", "nginx", "中间件"];
 
-/// A process as the obvious view knows it.
+/// A process in the naive implementation.
 #[derive(Debug, Clone)]
 pub(super) struct Plain {
     pub(super) id: u32,
@@ -139,7 +139,7 @@ pub(super) fn row_of(process: &Plain) -> ViewProcessRow {
     }
 }
 
-/// A fleet with these processes, after some of them had been elsewhere before.
+/// A fleet with these processes, some of which had other parents before.
 pub(super) fn fleet_of(before: &[Plain], processes: &[Plain]) -> Fleet {
     let mut fleet = Fleet::new();
     let mut topology = places();
@@ -205,7 +205,7 @@ pub(super) fn fleet_of(before: &[Plain], processes: &[Plain]) -> Fleet {
     fleet.apply(Revision(2), &changes);
     for (host, name, state) in statuses {
         if state != State::Unknown {
-            // By a detour, as statuses come.
+            // With another status before.
             for state in [State::Running, State::Stopped, state] {
                 let status = Status {
                     state,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::ser::Serializer;
 
 use super::endpoint::Keys;
-use super::hosts::{self, HostEcho, RequestedHost};
+use super::hosts::{HostEcho, RequestedHost};
 use super::refusal::{Refusal, no_known_agent};
 use super::request::RawRequest;
 use super::{RequestContext, success};
@@ -81,18 +81,19 @@ async fn answer(
     write: fn(&[AgentView<'_>]) -> Vec<u8>,
 ) -> Result<Vec<u8>, Refusal> {
     let named = request.named()?;
-    let fleet = context.http.control.fleet();
-    let agents: Vec<AgentView<'_>> = named
-        .into_iter()
-        .map(|named| AgentView {
-            named,
-            host: hosts::find(&fleet, &named.place()),
-        })
-        .collect();
-    match none_known == NoneKnown::Answer || agents.iter().any(AgentView::is_known) {
-        true => Ok(write(&agents)),
-        false => Err(no_known_agent()),
-    }
+    context.http.control.registry().find_hosts(|hosts| {
+        let agents: Vec<AgentView<'_>> = named
+            .into_iter()
+            .map(|named| AgentView {
+                named,
+                host: hosts.find(&named.place()),
+            })
+            .collect();
+        match none_known == NoneKnown::Answer || agents.iter().any(AgentView::is_known) {
+            true => Ok(write(&agents)),
+            false => Err(no_known_agent()),
+        }
+    })
 }
 
 pub(crate) async fn agent_status(

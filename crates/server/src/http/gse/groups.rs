@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use fleet::Fleet;
+use control::Groups;
 use model::access::Permission;
 use model::group::{self, ProcessGroup};
 use model::{Invalid, Namespace};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::endpoint::Keys;
-use super::hosts::{self, HostEcho, RequestedHost};
+use super::hosts::{HostEcho, RequestedHost};
 use super::refusal::Refusal;
 use super::register::{Answers, Suffix};
 use super::request::RawRequest;
@@ -31,6 +31,7 @@ pub(crate) async fn set_groups(
     let groups = group::complete(groups).map_err(|e| e.within("spec"))?;
     let control = &context.http.control;
     let answers = control
+        .registry()
         .set_groups(context.caller, &namespace, hosts, groups)
         .await?;
     Ok(success(Answers {
@@ -47,17 +48,21 @@ pub(crate) async fn groups(
     context
         .http
         .control
+        .access()
         .check(context.caller, Permission::View, &namespace)?;
     let named = request.named()?;
-    let fleet = context.http.control.fleet();
-    Ok(success(Infos {
-        process_group_infos: Rows {
-            fleet: &fleet,
-            namespace: &namespace,
-            named: &named,
-            keys: context.keys(),
-        },
-    }))
+    let registry = context.http.control.registry();
+    let response = registry.groups(context.caller, &namespace, |groups| {
+        success(Infos {
+            process_group_infos: Rows {
+                groups,
+                namespace: &namespace,
+                named: &named,
+                keys: context.keys(),
+            },
+        })
+    })?;
+    Ok(response)
 }
 
 #[derive(Serialize)]
@@ -66,7 +71,7 @@ struct Infos<'a> {
 }
 
 struct Rows<'a> {
-    fleet: &'a Fleet,
+    groups: &'a Groups<'a>,
     namespace: &'a Namespace,
     named: &'a [RequestedHost<'a>],
     keys: Keys,
@@ -99,10 +104,10 @@ impl Serialize for Rows<'_> {
             .iter()
             .filter(|named| seen.insert(named.prefix(self.keys)))
         {
-            let Some(host) = hosts::find(self.fleet, &named.place()) else {
+            let Some((host, groups)) = self.groups.at(&named.place()) else {
                 continue;
             };
-            for group in self.fleet.groups(host.id, self.namespace) {
+            for group in groups {
                 rows.serialize_element(&GroupRow {
                     meta: Meta {
                         namespace: self.namespace.as_str(),

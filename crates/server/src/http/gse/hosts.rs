@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use control::{Asked, Place};
-use fleet::{Fleet, HostView};
+use control::{HostSelector, TargetHost};
+use fleet::HostView;
 use model::{AgentId, Host, Invalid};
 use serde::{Deserialize, Serialize};
 
@@ -64,15 +64,15 @@ impl RawRequest {
             .collect()
     }
 
-    pub(crate) fn asked(&self, keys: Keys) -> Result<Vec<Asked>, Invalid> {
+    pub(crate) fn asked(&self, keys: Keys) -> Result<Vec<TargetHost>, Invalid> {
         let named = self.named()?;
         Ok(named.into_iter().map(|named| named.asked(keys)).collect())
     }
 }
 
 impl<'a> RequestedHost<'a> {
-    pub(crate) fn asked(self, keys: Keys) -> Asked {
-        Asked {
+    pub(crate) fn asked(self, keys: Keys) -> TargetHost {
+        TargetHost {
             key_prefix: self.prefix(keys).into(),
             place: self.place(),
         }
@@ -93,15 +93,15 @@ impl<'a> RequestedHost<'a> {
         }
     }
 
-    pub(crate) fn place(self) -> Place {
+    pub(crate) fn place(self) -> HostSelector {
         let placed = match self {
             Self::Agent(text) => place_of(&text.to_text()),
             Self::Host(host) if host.is_agent() => {
-                AgentId::parse(&host.bk_agent_id.to_text()).map(Place::Agent)
+                AgentId::parse(&host.bk_agent_id.to_text()).map(HostSelector::Agent)
             }
-            Self::Host(host) => host.parse().map(Place::Host),
+            Self::Host(host) => host.parse().map(HostSelector::Host),
         };
-        placed.unwrap_or_else(Place::Bad)
+        placed.unwrap_or_else(HostSelector::Bad)
     }
 
     /// `host` of its row: as the caller wrote it, or the host of an agent id.
@@ -116,8 +116,8 @@ impl<'a> RequestedHost<'a> {
             Self::Host(_) | Self::Agent(_) => {
                 let host = match (found, self.place()) {
                     (Some(view), _) => Some(view.host),
-                    (None, Place::Host(host)) => Some(host),
-                    (None, Place::Agent(_) | Place::Bad(_)) => None,
+                    (None, HostSelector::Host(host)) => Some(host),
+                    (None, HostSelector::Agent(_) | HostSelector::Bad(_)) => None,
                 };
                 HostEcho {
                     ip: host.map_or(Cow::Borrowed(""), |host| host.ip.to_string().into()),
@@ -202,21 +202,11 @@ impl RawHost {
     }
 }
 
-fn place_of(text: &str) -> Result<Place, Invalid> {
+fn place_of(text: &str) -> Result<HostSelector, Invalid> {
     match text.contains(':') {
-        true => text.parse().map(Place::Host),
-        false => AgentId::parse(text).map(Place::Agent),
+        true => text.parse().map(HostSelector::Host),
+        false => AgentId::parse(text).map(HostSelector::Agent),
     }
-}
-
-/// The host that is meant, if the fleet knows it.
-pub(crate) fn find<'a>(fleet: &'a Fleet, place: &Place) -> Option<HostView<'a>> {
-    let id = match place {
-        Place::Host(host) => fleet.host_id(host),
-        Place::Agent(agent) => fleet.host_of_agent(agent),
-        Place::Bad(_) => None,
-    };
-    fleet.host(id?)
 }
 
 #[cfg(test)]
@@ -224,15 +214,15 @@ mod tests {
     use super::*;
     use crate::http::json;
 
-    fn asked(body: &str, keys: Keys) -> Vec<Asked> {
+    fn asked(body: &str, keys: Keys) -> Vec<TargetHost> {
         json::read::<RawRequest>(body.as_bytes())
             .unwrap()
             .asked(keys)
             .unwrap()
     }
 
-    fn host(text: &str) -> Place {
-        Place::Host(text.parse().unwrap())
+    fn host(text: &str) -> HostSelector {
+        HostSelector::Host(text.parse().unwrap())
     }
 
     #[test]
@@ -293,15 +283,17 @@ mod tests {
         let asked = asked(&body, Keys::V2);
         assert_eq!(
             asked[0].place,
-            Place::Agent(AgentId::parse("020000abc").unwrap())
+            HostSelector::Agent(AgentId::parse("020000abc").unwrap())
         );
         assert_eq!(
             (&*asked[1].key_prefix, &asked[1].place),
             ("0:10.0.0.1", &host("0:10.0.0.1"))
         );
         assert_eq!(asked[2].place, host("3:::1"));
-        assert!(matches!(&asked[3].place, Place::Bad(e) if e.rule == "must be at most 64 bytes"));
-        assert!(matches!(&asked[4].place, Place::Bad(_)));
+        assert!(
+            matches!(&asked[3].place, HostSelector::Bad(e) if e.rule == "must be at most 64 bytes")
+        );
+        assert!(matches!(&asked[4].place, HostSelector::Bad(_)));
         assert_eq!(asked.len(), 5);
     }
 
@@ -324,8 +316,8 @@ mod tests {
         let fields: Vec<_> = asked
             .iter()
             .map(|a| match &a.place {
-                Place::Bad(invalid) => invalid.field.as_str(),
-                Place::Host(_) | Place::Agent(_) => "",
+                HostSelector::Bad(invalid) => invalid.field.as_str(),
+                HostSelector::Host(_) | HostSelector::Agent(_) => "",
             })
             .collect();
         assert_eq!(

@@ -1,6 +1,6 @@
 //! operate_proc, operate_proc_v2 and operate_proc_multi.
 
-use control::{Operate, With};
+use control::{Operate, OperateSpec};
 use model::spec::RawSpec;
 use model::spec::raw::SpecRules;
 use model::{Invalid, Labels, Op};
@@ -42,6 +42,7 @@ async fn accept(
     let task = context
         .http
         .control
+        .operations()
         .operate(context.caller, operations)
         .await?;
     Ok(success(AcceptedTask {
@@ -87,7 +88,7 @@ fn parse(mut request: RawRequest, keys: Keys, count: OperationCount) -> Result<O
     let with = match (with, count) {
         (Ok(with), _) => with,
         (Err(invalid), OperationCount::Single) => return Err(invalid),
-        (Err(invalid), OperationCount::Multiple) => With::Unusable(invalid),
+        (Err(invalid), OperationCount::Multiple) => OperateSpec::Unusable(invalid),
     };
     Ok(Operate {
         name,
@@ -112,14 +113,14 @@ fn op(number: Option<i64>) -> Result<Op, Invalid> {
 }
 
 /// An inline spec is stored and used; query and unmanage use what there is of it; without one the registered spec counts.
-fn with(op: Op, spec: Option<RawSpec>, labels: Labels) -> Result<With, Invalid> {
+fn with(op: Op, spec: Option<RawSpec>, labels: Labels) -> Result<OperateSpec, Invalid> {
     match spec.filter(is_present) {
-        None => Ok(With::Registered),
-        Some(raw) if op.stores_spec() => Ok(With::Spec(
+        None => Ok(OperateSpec::Registered),
+        Some(raw) if op.stores_spec() => Ok(OperateSpec::Spec(
             Box::new(raw.complete(SpecRules::Inline)?),
             labels,
         )),
-        Some(raw) => raw.probe().map(With::Probe),
+        Some(raw) => raw.probe().map(OperateSpec::Probe),
     }
 }
 
@@ -158,7 +159,7 @@ mod tests {
             "op_type": 0, "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 1, "bk_supplier_id": 2}]});
         let operation = parse(read(&example), Keys::V1, OperationCount::Single).unwrap();
         assert_eq!(operation.op, Op::Start);
-        assert!(matches!(operation.with, With::Registered));
+        assert!(matches!(operation.with, OperateSpec::Registered));
         assert_eq!(&*operation.hosts[0].key_prefix, "1:2:10.0.0.1");
     }
 
@@ -189,7 +190,7 @@ mod tests {
         let partial = json!({"identity": {"proc_name": "x"}, "monitor_policy": null});
         for op in [2, 4] {
             let with = parsed(&body(json!(op), partial.clone())).unwrap().with;
-            assert!(matches!(with, With::Probe(probe) if probe.proc_name == "x"));
+            assert!(matches!(with, OperateSpec::Probe(probe) if probe.proc_name == "x"));
         }
         assert_eq!(
             parsed(&body(json!(0), partial)).unwrap_err(),
@@ -201,9 +202,9 @@ mod tests {
     fn a_complete_spec_is_stored_and_an_empty_one_ignored() {
         let whole = json!({"identity": {"proc_name": "x", "setup_path": "/x", "pid_path": "/x/pid", "user": "root"}});
         let with = parsed(&body(json!(0), whole)).unwrap().with;
-        assert!(matches!(with, With::Spec(spec, _) if spec.monitor_policy.op_timeout == 60));
+        assert!(matches!(with, OperateSpec::Spec(spec, _) if spec.monitor_policy.op_timeout == 60));
         let with = parsed(&body(json!(0), json!({}))).unwrap().with;
-        assert!(matches!(with, With::Registered));
+        assert!(matches!(with, OperateSpec::Registered));
     }
 
     #[test]
@@ -227,11 +228,11 @@ mod tests {
             let request = read(&json!({ "proc_operate_req": list }));
             let all = parse_multi(request, Keys::V2).unwrap();
             assert!(
-                matches!(&all[0].with, With::Unusable(invalid) if invalid.to_string() == message),
+                matches!(&all[0].with, OperateSpec::Unusable(invalid) if invalid.to_string() == message),
                 "{:?}",
                 all[0].with
             );
-            assert!(matches!(all[1].with, With::Registered));
+            assert!(matches!(all[1].with, OperateSpec::Registered));
             let single = parsed(&body(json!(0), bad(setup_path))).unwrap_err();
             assert_eq!(single, message, "a single operation is refused");
         }

@@ -1,6 +1,6 @@
 //! register_proc_info and update_proc_info.
 
-use control::{Answer, Mode, Registration};
+use control::{HostAnswer, Mode, Registration};
 use model::spec::raw::SpecRules;
 use model::{FullName, Invalid, Spec};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -27,6 +27,7 @@ pub(crate) async fn register(
     let answers = context
         .http
         .control
+        .registry()
         .register(context.caller, registration)
         .await?;
     Ok(success(Answers {
@@ -56,7 +57,7 @@ pub(crate) enum Suffix<'a> {
 
 /// A map by key, serialised without building it.
 pub(crate) struct Answers<'a> {
-    pub answers: &'a [Answer],
+    pub answers: &'a [HostAnswer],
     pub suffix: Suffix<'a>,
 }
 
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn answers_are_a_map_by_key() {
-        let answers = [Answer {
+        let answers = [HostAnswer {
             key_prefix: "1:2:10.0.0.1".into(),
             host: None,
             code: Code::OK,

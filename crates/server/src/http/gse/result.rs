@@ -1,7 +1,6 @@
 //! get_proc_operate_result: every key of a task, also while it runs.
 
-use control::{TargetView, TaskView};
-use fleet::Fleet;
+use control::{HostLookup, HostSelector, TargetView, TaskView};
 use model::{Code, Outcome};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -17,18 +16,19 @@ pub(crate) async fn result(
 ) -> Result<Vec<u8>, Refusal> {
     let id = request.task_id()?;
     let control = &context.http.control;
-    let task = control.task(context.caller, id).await?;
-    let fleet = control.fleet();
-    Ok(success(Results {
-        task: &task,
-        fleet: &fleet,
-    }))
+    let response = control
+        .operations()
+        .read_task(context.caller, id, |task, hosts| {
+            success(Results { task, hosts })
+        })
+        .await?;
+    Ok(response)
 }
 
 /// A map by key, serialised without building it.
 pub(crate) struct Results<'a> {
     pub task: &'a TaskView,
-    pub fleet: &'a Fleet,
+    pub hosts: HostLookup<'a>,
 }
 
 impl Serialize for Results<'_> {
@@ -41,7 +41,7 @@ impl Serialize for Results<'_> {
                 Some(outcome) => content(
                     target.op,
                     outcome,
-                    &facts(target, outcome, self.fleet, max_output),
+                    &facts(target, outcome, self.hosts, max_output),
                 ),
             };
             let (code, message) = match &target.outcome {
@@ -64,14 +64,12 @@ impl Serialize for Results<'_> {
 fn facts<'a>(
     target: &'a TargetView,
     outcome: &'a Outcome,
-    fleet: &'a Fleet,
+    hosts: HostLookup<'a>,
     max_output: usize,
 ) -> TargetFacts<'a> {
     let host = target
         .host
-        .as_ref()
-        .and_then(|host| fleet.host_id(host))
-        .and_then(|id| fleet.host(id));
+        .and_then(|host| hosts.find(&HostSelector::Host(host)));
     let subject = outcome.subject.as_deref();
     TargetFacts {
         process: &target.process,

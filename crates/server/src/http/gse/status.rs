@@ -3,15 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use control::Place;
-use fleet::Fleet;
+use control::{HostSelector, Statuses};
 use model::FullName;
 use model::access::Permission;
-use model::change::NameId;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::endpoint::Keys;
-use super::hosts::{self, RequestedHost};
+use super::hosts::RequestedHost;
 use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::row::StatusRow;
@@ -30,18 +28,21 @@ pub(crate) async fn status(
     context
         .http
         .control
+        .access()
         .check(context.caller, Permission::View, &name.namespace)?;
     let named = request.named()?;
-    let fleet = context.http.control.fleet();
-    Ok(success(Infos {
-        rows: Rows {
-            fleet: &fleet,
-            name: &name,
-            name_id: fleet.name_id(&name),
-            named: &named,
-            keys: context.keys(),
-        },
-    }))
+    let registry = context.http.control.registry();
+    let response = registry.statuses(context.caller, &name, |statuses| {
+        success(Infos {
+            rows: Rows {
+                statuses,
+                name: &name,
+                named: &named,
+                keys: context.keys(),
+            },
+        })
+    })?;
+    Ok(response)
 }
 
 struct Infos<'a> {
@@ -57,9 +58,8 @@ impl Serialize for Infos<'_> {
 }
 
 struct Rows<'a> {
-    fleet: &'a Fleet,
+    statuses: &'a Statuses<'a>,
     name: &'a FullName,
-    name_id: Option<NameId>,
     named: &'a [RequestedHost<'a>],
     keys: Keys,
 }
@@ -74,44 +74,34 @@ impl Serialize for Rows<'_> {
             .filter(|named| keys.insert(named.prefix(self.keys)));
         // No row is left out, so many rows have short messages.
         let share = (MAX_MESSAGES / self.named.len().max(1)).max(MIN_MESSAGE);
-        serializer.collect_seq(once.map(|named| {
-            let place = named.place();
-            self.row(*named, &place, hosts::find(self.fleet, &place))
-                .shortened(share)
-        }))
+        serializer.collect_seq(once.map(|named| self.row(*named).shortened(share)))
     }
 }
 
 impl<'a> Rows<'a> {
-    fn row(
-        &self,
-        named: RequestedHost<'a>,
-        place: &Place,
-        found: Option<fleet::HostView<'a>>,
-    ) -> StatusRow<'a> {
+    fn row(&self, named: RequestedHost<'a>) -> StatusRow<'a> {
+        let place = named.place();
+        let (found, row) = self.statuses.at(&place);
         let host = named.echo(found.as_ref(), self.keys);
         let agent_id = named.agent_id(found.as_ref());
-        let row = found
-            .zip(self.name_id)
-            .and_then(|(host, name)| self.fleet.process(host.id, name));
         match row {
             Some(row) => StatusRow::of(&row, host, agent_id),
             None => StatusRow::absent(
                 self.name,
                 host,
                 agent_id,
-                why_absent(place, found.is_some()),
+                why_absent(&place, found.is_some()),
             ),
         }
     }
 }
 
-fn why_absent(place: &Place, host_is_known: bool) -> Cow<'static, str> {
+fn why_absent(place: &HostSelector, host_is_known: bool) -> Cow<'static, str> {
     match place {
-        Place::Bad(invalid) => invalid.to_string().into(),
-        Place::Agent(agent) if !host_is_known => {
+        HostSelector::Bad(invalid) => invalid.to_string().into(),
+        HostSelector::Agent(agent) if !host_is_known => {
             format!("no agent is known by the id {agent}").into()
         }
-        Place::Host(_) | Place::Agent(_) => "process is not registered".into(),
+        HostSelector::Host(_) | HostSelector::Agent(_) => "process is not registered".into(),
     }
 }

@@ -1,7 +1,6 @@
 //! sync_proc_status: the processes of a namespace, page by page, with the exact total.
 
 use model::Invalid;
-use model::access::Permission;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::hosts::HostEcho;
@@ -20,14 +19,12 @@ pub(crate) async fn sync(
 ) -> Result<Vec<u8>, Refusal> {
     let namespace = request.namespace()?;
     let (start, limit) = page(request.page.map(|page| page.0))?;
-    context
-        .http
-        .control
-        .check(context.caller, Permission::View, &namespace)?;
-    let fleet = context.http.control.fleet();
-    Ok(success(NamespacePage(
-        fleet.page_of_namespace(&namespace, start, limit),
-    )))
+    let registry = context.http.control.registry();
+    let response =
+        registry.page_of_namespace(context.caller, &namespace, start, limit, |page| {
+            success(NamespacePage(page))
+        })?;
+    Ok(response)
 }
 
 fn page(page: Option<RawPage>) -> Result<(u64, usize), Invalid> {

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use control::{TargetView, TaskView};
-use fleet::Fleet;
+use control::{HostLookup, TargetView, TaskView};
 use model::Code;
 use serde::Serialize;
 
@@ -18,9 +17,13 @@ pub(crate) async fn task_state(
 ) -> Result<Vec<u8>, Refusal> {
     let id = request.task_id()?;
     let control = &context.http.control;
-    let task = control.task(context.caller, id).await?;
-    let fleet = control.fleet();
-    Ok(success(TaskState::of(&task, &fleet)))
+    let response = control
+        .operations()
+        .read_task(context.caller, id, |task, hosts| {
+            success(TaskState::of(task, hosts))
+        })
+        .await?;
+    Ok(response)
 }
 
 #[derive(Serialize)]
@@ -51,7 +54,7 @@ struct ByAgent<'a> {
 }
 
 impl<'a> TaskState<'a> {
-    fn of(task: &'a TaskView, fleet: &'a Fleet) -> Self {
+    fn of(task: &'a TaskView, hosts: HostLookup<'a>) -> Self {
         let (total, ended) = (task.targets.len(), task.n_ended);
         let is_ok = |target: &&TargetView| code(target) == Some(Code::OK);
         let ok = task.targets.iter().filter(is_ok).count();
@@ -66,7 +69,7 @@ impl<'a> TaskState<'a> {
             ok,
             failed: ended.saturating_sub(ok),
             result: ByAgent::of(task),
-            results: Results { task, fleet },
+            results: Results { task, hosts },
         }
     }
 }

@@ -12,7 +12,10 @@ pub(crate) async fn unregister(
     let name = request.full_name()?;
     let hosts = request.asked(context.keys())?;
     let control = &context.http.control;
-    let answers = control.unregister(context.caller, &name, hosts).await?;
+    let answers = control
+        .registry()
+        .unregister(context.caller, &name, hosts)
+        .await?;
     Ok(success(Answers {
         answers: &answers,
         suffix: Suffix::Process(&name),

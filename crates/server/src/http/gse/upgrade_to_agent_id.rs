@@ -1,6 +1,6 @@
 //! upgrade_to_agent_id: sets the agent ids of hosts, by which GSE 2.0 callers name them.
 
-use control::{Asked, Place};
+use control::{HostSelector, TargetHost};
 use model::{AgentId, Code, Invalid};
 use serde::Serialize;
 
@@ -29,13 +29,16 @@ pub(crate) async fn upgrade_to_agent_id(
     let mut pairs = Vec::with_capacity(hosts.len());
     for host in &hosts {
         match pair(&host.0) {
-            (asked, Ok(id)) if !matches!(asked.place, Place::Bad(_)) => pairs.push((asked, id)),
+            (asked, Ok(id)) if !matches!(asked.place, HostSelector::Bad(_)) => {
+                pairs.push((asked, id))
+            }
             (asked, _) => upgraded.failed.push(asked.key_prefix),
         }
     }
     for answer in context
         .http
         .control
+        .registry()
         .set_agent_ids(context.caller, pairs)
         .await?
     {
@@ -47,7 +50,7 @@ pub(crate) async fn upgrade_to_agent_id(
     Ok(success(upgraded))
 }
 
-fn pair(host: &RawHost) -> (Asked, Result<AgentId, Invalid>) {
+fn pair(host: &RawHost) -> (TargetHost, Result<AgentId, Invalid>) {
     let asked = RequestedHost::Host(host).asked(Keys::V2);
     (asked, AgentId::parse(&host.bk_agent_id.to_text()))
 }

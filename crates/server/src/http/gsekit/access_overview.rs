@@ -1,9 +1,5 @@
 //! access_overview: the counts of a business, or of all that the caller may see.
 
-use fleet::Fleet;
-use model::access::Permission;
-use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
-use model::topology::BusinessId;
 use serde::Serialize;
 
 use super::refusal::Refusal;
@@ -16,22 +12,18 @@ pub(crate) async fn access_overview(
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.named_business()?;
     let control = &context.http.control;
+    let topology = control.topology();
     if let Some(business) = business {
-        context
-            .http
-            .control
-            .check(context.caller, Permission::View, business)?;
-        let overview = Overview::of(&control.fleet(), business);
-        return Ok(success(overview));
+        let overview = topology.overview(context.caller, business)?;
+        return Ok(success(Overview::of(&overview)));
     }
-    let rows = control.businesses(context.caller);
-    let fleet = control.fleet();
-    let businesses: Vec<OfBusiness<'_>> = rows
+    let businesses = topology.overviews(context.caller);
+    let businesses: Vec<OfBusiness<'_>> = businesses
         .iter()
-        .map(|row| OfBusiness {
-            bk_biz_id: row.id.0,
-            bk_biz_name: &row.name,
-            overview: Overview::of(&fleet, row.id),
+        .map(|(id, name, overview)| OfBusiness {
+            bk_biz_id: id.0,
+            bk_biz_name: name,
+            overview: Overview::of(overview),
         })
         .collect();
     let mut total = Overview::default();
@@ -71,34 +63,14 @@ struct Overview {
 }
 
 impl Overview {
-    fn of(fleet: &Fleet, business: BusinessId) -> Self {
-        let view = fleet.view();
-        let sets = view.sets_of(business);
-        let modules = sets.iter().map(|set| view.modules_of(set.id).len());
-        let processes = view.processes_of(business);
-        let hosts = view.machines().filter(|machine| {
-            let on_it = view.processes_on(machine.id);
-            on_it
-                .zip(processes)
-                .is_some_and(|(on_it, all)| !on_it.is_disjoint(all))
-        });
-        let running = ViewFilter {
-            business,
-            selection: Selection::Scope(Scope::default()),
-            clouds: None,
-            statuses: Some(vec![ProcessStatus::Running]),
-            is_auto: None,
-            ips: None,
-            searches: Vec::new(),
-            ordering: Vec::new(),
-        };
+    fn of(overview: &control::Overview) -> Self {
         let mut overview = Self {
-            set_count: sets.len(),
-            module_count: modules.sum(),
-            host_count: hosts.count(),
-            process_count: processes.map_or(0, |processes| processes.len()),
-            running_process_count: view.matching(&running).len(),
-            config_template_count: view.templates_of(business).count(),
+            set_count: overview.n_sets,
+            module_count: overview.n_modules,
+            host_count: overview.n_hosts,
+            process_count: overview.n_processes,
+            running_process_count: overview.n_running,
+            config_template_count: overview.n_templates,
             ..Self::default()
         };
         overview.derive_flags();

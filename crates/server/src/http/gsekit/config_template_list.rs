@@ -1,10 +1,8 @@
 //! config_template_list: the config templates of a business, the newest first.
 
-use std::sync::Arc;
-
-use fleet::view::View;
+use control::TemplateView;
 use model::UnixMillis;
-use model::config_template::{Binding, TemplateRow};
+use model::config_template::Binding;
 use serde::Serialize;
 
 use super::refusal::Refusal;
@@ -19,17 +17,11 @@ pub(crate) async fn config_template_list(
     let (start, limit) = request.page_or_first()?;
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let term = request.search.to_text();
-    let fleet = context.http.control.fleet();
-    let view = fleet.view();
-    let matches = |template: &&Arc<TemplateRow>| {
-        template.template_name.contains(&*term) || template.file_name.contains(&*term)
-    };
-    let mut found: Vec<&Arc<TemplateRow>> = view.templates_of(business).filter(matches).collect();
-    found.reverse();
-    let page = found.iter().skip(start).take(limit);
+    let templates = context.http.control.templates();
+    let (count, page) = templates.search(context.caller, business, &term, start, limit)?;
     Ok(success(Templates {
-        count: found.len(),
-        list: page.map(|template| Template::of(view, template)).collect(),
+        count,
+        list: page.iter().map(Template::of).collect(),
     }))
 }
 
@@ -65,7 +57,8 @@ struct Relations {
 }
 
 impl<'a> Template<'a> {
-    fn of(view: &View, template: &'a TemplateRow) -> Self {
+    fn of(view: &'a TemplateView) -> Self {
+        let template = &view.template;
         let of_templates = |binding: &&Binding| matches!(binding, Binding::ProcessTemplate(_));
         let n_templates = template.bindings.iter().filter(of_templates).count();
         Self {
@@ -78,7 +71,7 @@ impl<'a> Template<'a> {
             group: &template.group,
             filemode: format!("{:04o}", template.filemode),
             line_separator: template.line_separator.as_str(),
-            has_version: view.versions_of(template.id).next().is_some(),
+            has_version: view.n_versions > 0,
             is_bound: !template.bindings.is_empty(),
             relation_count: Relations {
                 template: n_templates,

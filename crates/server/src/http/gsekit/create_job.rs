@@ -10,7 +10,7 @@ use super::refusal::Refusal;
 use super::request::RawRequest;
 use super::{RequestContext, success};
 use crate::http::json::Scalar;
-use crate::http::selection;
+use crate::http::{job_options, selection};
 
 #[derive(Serialize)]
 struct Created {
@@ -23,7 +23,7 @@ pub(crate) async fn create_job(
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
     let action = action(&request.job_object, &request.job_action)?;
-    let options = request.extra_data.unwrap_or_default().read();
+    let options = job_options::read(request.extra_data.unwrap_or_default());
     let options = options.map_err(|invalid| invalid.within("extra_data"))?;
     let selection = Selection::read(request.scope, request.expression_scope)?;
     let new = NewJob {
@@ -33,7 +33,12 @@ pub(crate) async fn create_job(
         selection,
         options,
     };
-    let job_id = context.http.control.create_job(context.caller, new).await?;
+    let job_id = context
+        .http
+        .control
+        .jobs()
+        .create(context.caller, new)
+        .await?;
     Ok(success(Created { job_id }))
 }
 

@@ -26,7 +26,8 @@ pub(crate) async fn job_status(
     let view = context
         .http
         .control
-        .job(context.caller, JobId(number))
+        .jobs()
+        .get(context.caller, JobId(number))
         .await;
     let view = view.map_err(of_job)?;
     if business.is_some_and(|business| business != view.job.business) {

@@ -20,13 +20,11 @@ pub(crate) async fn process_status(
     let (start, limit) = request.page()?;
     let fields = Fields::of(request.fields.take().as_deref());
     let filter = filter(business, request)?;
-    let fleet = context.http.control.fleet();
-    let page = fleet.view_page(&filter, start, limit);
-    Ok(success(ProcessList {
-        fleet: &fleet,
-        page: &page,
-        fields,
-    }))
+    let topology = context.http.control.topology();
+    let response = topology.page(context.caller, &filter, start, limit, |page| {
+        success(ProcessList { page, fields })
+    })?;
+    Ok(response)
 }
 
 fn filter(business: BusinessId, request: RawRequest) -> Result<ViewFilter, Refusal> {
@@ -74,7 +72,6 @@ fn address(text: &str) -> Option<IpAddr> {
 }
 
 struct ProcessList<'a> {
-    fleet: &'a fleet::Fleet,
     page: &'a fleet::view::ViewPage<'a>,
     fields: Fields,
 }
@@ -92,13 +89,8 @@ struct Rows<'a>(&'a ProcessList<'a>);
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ProcessList {
-            fleet,
-            page,
-            fields,
-        } = self.0;
+        let ProcessList { page, fields } = self.0;
         serializer.collect_seq(page.rows.iter().map(|row| StatusRow {
-            fleet,
             row,
             fields: *fields,
         }))

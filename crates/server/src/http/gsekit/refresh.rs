@@ -15,7 +15,7 @@ pub(crate) async fn flush_process(
 ) -> Result<Vec<u8>, Refusal> {
     let business = request.business()?;
     let control = &context.http.control;
-    control.refresh_topology(context.caller, business).await?;
+    control.topology().refresh(context.caller, business).await?;
     Ok(success(()))
 }
 

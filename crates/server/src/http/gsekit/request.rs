@@ -1,5 +1,6 @@
 //! The fields of all requests of the dialect. Each verb takes what it needs and ignores the rest.
 
+use api::JobOptionsBody;
 use axum::extract::Query;
 use axum::http::Uri;
 use model::scope::{RawExpressionScope, RawScope};
@@ -9,7 +10,6 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::refusal::Refusal;
-use crate::http::job_options::RawJobOptions;
 use crate::http::json::Scalar;
 
 /// The largest page, whatever size is requested.
@@ -54,7 +54,7 @@ pub(crate) struct RawRequest {
     pub job_object: Scalar,
     pub job_action: Scalar,
     #[serde(deserialize_with = "lenient::object")]
-    pub extra_data: Option<RawJobOptions>,
+    pub extra_data: Option<JobOptionsBody>,
     #[serde(deserialize_with = "lenient::int")]
     pub job_id: Option<i64>,
     #[serde(deserialize_with = "lenient::ints")]

@@ -1,8 +1,5 @@
 //! A row of process_status, serialised straight from the fleet.
 
-use std::borrow::Cow;
-
-use fleet::Fleet;
 use fleet::view::{Instance, ViewRow};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -88,7 +85,6 @@ impl Fields {
 }
 
 pub(super) struct StatusRow<'a> {
-    pub(super) fleet: &'a Fleet,
     pub(super) row: &'a ViewRow<'a>,
     pub(super) fields: Fields,
 }
@@ -123,10 +119,12 @@ impl Serialize for StatusRow<'_> {
                 Key::ModuleName => map.serialize_entry(name, &*row.module.name)?,
                 Key::ServiceName => map.serialize_entry(name, row.service_name)?,
                 Key::CloudName => map.serialize_entry(name, &row.cloud_name)?,
-                Key::ConfigTemplates => map.serialize_entry(name, &Templates(self))?,
+                Key::ConfigTemplates => map.serialize_entry(name, &Templates(row))?,
                 Key::ProcInstInfos => map.serialize_entry(name, &Instances(row))?,
                 Key::InnerIpV6 => map.serialize_entry(name, &self.ip_v6())?,
-                Key::AgentId => map.serialize_entry(name, &self.agent_id())?,
+                Key::AgentId => {
+                    map.serialize_entry(name, row.agent_id().map_or("", |id| id.as_str()))?
+                }
             }
         }
         map.end()
@@ -140,20 +138,9 @@ impl StatusRow<'_> {
             std::net::IpAddr::V4(_) => self.row.machine.ip_v6,
         }
     }
-
-    /// The id in the topology, else that of the agent itself.
-    fn agent_id(&self) -> Cow<'_, str> {
-        if let Some(id) = &self.row.machine.agent_id {
-            return id.as_str().into();
-        }
-        let host = self.fleet.host_id(&self.row.machine.host);
-        let host = host.and_then(|id| self.fleet.host(id));
-        let id = host.and_then(|host| host.agent_id);
-        id.map_or("", |id| id.as_str()).into()
-    }
 }
 
-struct Templates<'a>(&'a StatusRow<'a>);
+struct Templates<'a>(&'a ViewRow<'a>);
 
 #[derive(Serialize)]
 struct TemplateOf<'a> {
@@ -164,7 +151,7 @@ struct TemplateOf<'a> {
 
 impl Serialize for Templates<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bound = self.0.fleet.view().templates_for(self.0.row.id());
+        let bound = self.0.config_templates();
         serializer.collect_seq(bound.into_iter().map(|template| TemplateOf {
             config_template_id: template.id.0,
             template_name: &template.template_name,

@@ -1,64 +1,39 @@
-//! The audit trail: who changed what, when, from where.
+//! Lists and exports the audit trail.
 
+use api::{AuditList, AuditRow};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use control::{AuditFilter, AuditLines};
 use futures_util::{Stream, StreamExt, stream};
+use model::Invalid;
 use model::access::{Audit, Caller};
-use model::{Invalid, UnixMillis};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::{fit, ok};
-use super::caller::Asking;
+use super::caller::Authenticated;
 use super::events::moment;
-use super::read::Params;
-use super::responses::Refusals;
+use super::refusals::Refusals;
+use super::request::QueryParams;
+use super::response::{fit, ok};
 use crate::http::HttpState;
 use crate::http::stream_slots::StreamSlot;
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct AuditList {
-    audit: Vec<AuditRow>,
-    /// `before` of the next page; null at the end.
-    next: Option<u64>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct AuditRow {
-    id: u64,
-    #[schema(value_type = i64)]
-    at: UnixMillis,
-    app: String,
-    user: String,
-    from: String,
-    request_id: String,
-    /// `register`, `operate`, `app.create`, …
-    action: String,
-    object: String,
-    detail: String,
-}
-
-impl AuditRow {
-    fn of(id: u64, line: Audit) -> Self {
-        Self {
-            id,
-            at: line.at,
-            app: line.app,
-            user: line.user,
-            from: line.from,
-            request_id: line.request_id,
-            action: line.action,
-            object: line.object,
-            detail: line.detail,
-        }
+fn row(id: u64, line: Audit) -> AuditRow {
+    AuditRow {
+        id,
+        at: line.at,
+        app: line.app,
+        user: line.user,
+        from: line.from,
+        request_id: line.request_id,
+        action: line.action,
+        object: line.object,
+        detail: line.detail,
     }
 }
 
-fn filter(params: &Params) -> Result<AuditFilter, Invalid> {
+fn filter(params: &QueryParams) -> Result<AuditFilter, Invalid> {
     let owned = |name: &str| params.text(name).map(str::to_owned);
     Ok(AuditFilter {
         app: owned("app"),
@@ -86,19 +61,23 @@ fn filter(params: &Params) -> Result<AuditFilter, Invalid> {
     body = AuditList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let limit = params.limit()? as u32;
     let before = params.number("before", 0..=i64::MAX as u64)?;
     let filter = filter(&params)?;
-    let found = http.control.audit(&caller, &filter, limit, before).await?;
-    let n_found = found.lines.len();
+    let found = http
+        .control
+        .access()
+        .audit(&caller, &filter, limit, before)
+        .await?;
+    let ids: Vec<u64> = found.lines.iter().map(|(id, _)| *id).collect();
     let rows = found.lines.into_iter();
-    let audit = fit(rows.map(|(id, line)| AuditRow::of(id, line)));
-    let next = match audit.last() {
-        Some(last) if audit.len() < n_found => Some(last.id),
-        _ => found.next,
+    let audit = fit(rows.map(|(id, line)| row(id, line)));
+    let next = match audit.len() < ids.len() {
+        true => audit.len().checked_sub(1).map(|last| ids[last]),
+        false => found.next,
     };
     Ok(ok(&AuditList { audit, next }))
 }
@@ -111,8 +90,8 @@ enum Format {
     Csv,
 }
 
-/// How many lines are read at a time.
-const AT_A_TIME: u32 = 1000;
+/// How many lines one read of the store returns.
+const BATCH: u32 = 1000;
 const COLUMNS: &str = "id,at,app,user,from,request_id,action,object,detail\r\n";
 
 /// Writes all of the audit trail that matches, the newest first, as it is read.
@@ -129,8 +108,8 @@ const COLUMNS: &str = "id,at,app,user,from,request_id,action,object,detail\r\n";
     body = String, content_type = "application/x-ndjson"), Refusals))]
 pub(crate) async fn export(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let format = match params.text("format") {
         None | Some("jsonl") => Format::JsonLines,
@@ -141,27 +120,28 @@ pub(crate) async fn export(
         }
     };
     let filter = filter(&params)?;
-    let place = http.stream_slots.take(&caller)?;
-    // Read before anything is answered, so that a refusal is one.
+    let slot = http.stream_slots.take(&caller)?;
+    // Before the response begins, so that a refusal still has its status.
     let first = http
         .control
-        .audit(&caller, &filter, AT_A_TIME, None)
+        .access()
+        .audit(&caller, &filter, BATCH, None)
         .await?;
-    let exporting = Exporting {
+    let export = Export {
         http,
         caller,
         filter,
         format,
-        next: Some(Next::Read(first)),
-        place,
+        next: Some(NextBatch::Read(first)),
+        slot,
     };
     let (content_type, head) = match format {
         Format::JsonLines => ("application/x-ndjson", ""),
         Format::Csv => ("text/csv; charset=utf-8; header=present", COLUMNS),
     };
     let head = stream::once(async move { Ok(Bytes::from_static(head.as_bytes())) });
-    // Whoever compresses a body may ask once more after its end.
-    let body = head.chain(pages(exporting)).fuse();
+    // The compression layer may poll a body once more after its end.
+    let body = head.chain(pages(export)).fuse();
     let headers = [
         (header::CONTENT_TYPE, content_type),
         (header::CACHE_CONTROL, "no-store"),
@@ -169,41 +149,45 @@ pub(crate) async fn export(
     Ok((headers, Body::from_stream(body)).into_response())
 }
 
-struct Exporting {
+struct Export {
     http: HttpState,
     caller: Caller,
     filter: AuditFilter,
     format: Format,
-    next: Option<Next>,
+    next: Option<NextBatch>,
     #[expect(dead_code, reason = "held for as long as the export lasts")]
-    place: StreamSlot,
+    slot: StreamSlot,
 }
 
-enum Next {
+enum NextBatch {
     Read(AuditLines),
-    From(u64),
+    Before(u64),
 }
 
-/// Page by page, as fast as they are taken.
-fn pages(exporting: Exporting) -> impl Stream<Item = Result<Bytes, control::ControlError>> {
-    stream::unfold(exporting, |mut exporting| async move {
-        let lines = match exporting.next.take()? {
-            Next::Read(lines) => lines,
-            Next::From(before) => {
-                let control = exporting.http.control.clone();
-                let (caller, filter) = (&exporting.caller, &exporting.filter);
-                match control.audit(caller, filter, AT_A_TIME, Some(before)).await {
+/// Reads the next batch when the client has taken the one before.
+fn pages(export: Export) -> impl Stream<Item = Result<Bytes, control::ControlError>> {
+    stream::unfold(export, |mut export| async move {
+        let lines = match export.next.take()? {
+            NextBatch::Read(lines) => lines,
+            NextBatch::Before(before) => {
+                let control = export.http.control.clone();
+                let (caller, filter) = (&export.caller, &export.filter);
+                match control
+                    .access()
+                    .audit(caller, filter, BATCH, Some(before))
+                    .await
+                {
                     Ok(lines) => lines,
-                    Err(error) => return Some((Err(error), exporting)),
+                    Err(error) => return Some((Err(error), export)),
                 }
             }
         };
-        exporting.next = lines.next.map(Next::From);
+        export.next = lines.next.map(NextBatch::Before);
         let mut text = Vec::new();
         for (id, line) in lines.lines {
-            exporting.format.write(&mut text, &AuditRow::of(id, line));
+            export.format.write(&mut text, &row(id, line));
         }
-        Some((Ok(text.into()), exporting))
+        Some((Ok(text.into()), export))
     })
 }
 
@@ -233,15 +217,15 @@ impl Format {
     }
 }
 
-/// One field of CSV. A spreadsheet must not take what somebody sent for a formula.
+/// One field of CSV. A leading quote stops spreadsheets from running foreign text as a formula.
 fn field(text: &str) -> String {
-    let harmless = match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+    let escaped = match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}"),
         false => text.to_owned(),
     };
-    match harmless.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", harmless.replace('"', "\"\"")),
-        false => harmless,
+    match escaped.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", escaped.replace('"', "\"\"")),
+        false => escaped,
     }
 }
 
@@ -250,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_of_csv_is_one_field_and_no_formula() {
+    fn csv_fields_are_quoted_and_never_formulas() {
         assert_eq!(field("plain text"), "plain text");
         assert_eq!(field("a,b"), "\"a,b\"");
         assert_eq!(field("say \"no\"\n"), "\"say \"\"no\"\"\n\"");

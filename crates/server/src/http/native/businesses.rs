@@ -1,67 +1,39 @@
 //! Businesses: which there are, and reading one anew.
 
+use api::schemas::DifferenceSchema;
+use api::{BusinessList, BusinessView, LeftOutRow};
 use axum::extract::State;
 use axum::response::Response;
-use model::UnixMillis;
 use model::topology::{BusinessId, Origin, SourceFault};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::ok;
-use super::caller::Asking;
-use super::read::Segments;
-use super::responses::Refusals;
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::request::PathParams;
+use super::response::ok;
+use super::topology::to_api;
 use crate::http::HttpState;
-use crate::http::openapi::DifferenceSchema;
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct BusinessList {
-    businesses: Vec<BusinessView>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct BusinessView {
-    #[schema(value_type = u32)]
-    id: BusinessId,
-    name: String,
-    /// `given` by a file or this API, or read from a `cmdb`.
-    #[schema(value_type = String)]
-    origin: Origin,
-    /// When it was last compared with its source.
-    #[schema(value_type = i64)]
-    refreshed_at: UnixMillis,
-    sets: usize,
-    modules: usize,
-    processes: u64,
-    /// Rows that were left out then, and why.
-    #[schema(value_type = Vec<Object>)]
-    troubles: Vec<SourceFault>,
-}
 
 /// Lists the businesses that the caller may see.
 #[utoipa::path(get, path = "/api/v1/businesses", operation_id = "list_businesses", tag = "view",
     responses((status = 200, description = "Businesses", body = BusinessList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
+    Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    let rows = http.control.businesses(&caller);
-    let fleet = http.control.fleet();
-    let view = fleet.view();
-    let businesses = rows.into_iter().map(|row| {
-        let sets = view.sets_of(row.id);
-        let modules = sets.iter().map(|set| view.modules_of(set.id).len());
-        BusinessView {
-            sets: sets.len(),
-            modules: modules.sum(),
-            processes: view.processes_of(row.id).map_or(0, |ids| ids.len()),
-            id: row.id,
-            name: row.name,
-            origin: row.origin,
-            refreshed_at: row.refreshed_at,
-            troubles: row.troubles,
-        }
+    let businesses = http.control.topology().businesses(&caller).into_iter();
+    let businesses = businesses.map(|business| BusinessView {
+        sets: business.n_sets,
+        modules: business.n_modules,
+        processes: business.n_processes,
+        id: business.row.id.0,
+        name: business.row.name,
+        origin: match business.row.origin {
+            Origin::Imported => "given".into(),
+            Origin::Cmdb => "cmdb".into(),
+        },
+        refreshed_at: business.row.refreshed_at,
+        troubles: left_out(business.row.troubles),
     });
     Ok(ok(&BusinessList {
         businesses: businesses.collect(),
@@ -74,10 +46,19 @@ pub(crate) async fn list(
     responses((status = 200, description = "What changed", body = DifferenceSchema), Refusals))]
 pub(crate) async fn refresh(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<u32>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
 ) -> Result<Response, ApiError> {
     let business = BusinessId(id);
-    let difference = http.control.refresh_topology(&caller, business).await?;
-    Ok(ok(&difference))
+    let difference = http.control.topology().refresh(&caller, business).await?;
+    Ok(ok(&to_api(difference)))
+}
+
+pub(super) fn left_out(troubles: Vec<SourceFault>) -> Vec<LeftOutRow> {
+    let rows = troubles.into_iter();
+    rows.map(|trouble| LeftOutRow {
+        row: trouble.row.0,
+        reason: trouble.reason,
+    })
+    .collect()
 }

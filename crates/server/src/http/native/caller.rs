@@ -1,4 +1,4 @@
-//! Who asks at the native API.
+//! Authenticates the caller of a request.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,24 +11,24 @@ use super::ApiError;
 use crate::http::front::{LoggedCaller, RequestId, peer};
 use crate::http::{HttpState, credentials};
 
-/// The caller, checked. An extractor: a handler that takes it is closed to everybody else, and to those who may see nothing.
+/// The authenticated caller. A handler that extracts it refuses all other requests, and callers without any permission.
 #[derive(Debug)]
-pub(crate) struct Asking(pub Caller);
+pub(crate) struct Authenticated(pub Caller);
 
-/// The same for what lasts: with the credentials, so that it can be asked again whether they still count.
+/// The same for streams: with the credentials, which are checked again while the stream lasts.
 #[derive(Debug)]
-pub(crate) struct AskingForLong(pub Caller, pub Credentials);
+pub(crate) struct AuthenticatedStream(pub Caller, pub Credentials);
 
-impl FromRequestParts<HttpState> for Asking {
+impl FromRequestParts<HttpState> for Authenticated {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, http: &HttpState) -> Result<Self, ApiError> {
-        let long = AskingForLong::from_request_parts(parts, http).await?;
-        Ok(Self(long.0))
+        let stream = AuthenticatedStream::from_request_parts(parts, http).await?;
+        Ok(Self(stream.0))
     }
 }
 
-impl FromRequestParts<HttpState> for AskingForLong {
+impl FromRequestParts<HttpState> for AuthenticatedStream {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, http: &HttpState) -> Result<Self, ApiError> {
@@ -36,7 +36,7 @@ impl FromRequestParts<HttpState> for AskingForLong {
         let id = parts.extensions.get::<RequestId>();
         let id = id.map_or("", |id| &*id.0);
         let from = peer(&parts.extensions);
-        let caller = http.control.authenticate(&credentials, from, id)?;
+        let caller = http.control.access().authenticate(&credentials, from, id)?;
         if let Some(asker) = parts.extensions.get::<Arc<OnceLock<LoggedCaller>>>() {
             asker.get_or_init(|| LoggedCaller {
                 app: caller.app.clone(),
@@ -44,6 +44,7 @@ impl FromRequestParts<HttpState> for AskingForLong {
             });
         }
         http.control
+            .access()
             .check(&caller, Permission::View, AccessArea::Anything)?;
         Ok(Self(caller, credentials))
     }

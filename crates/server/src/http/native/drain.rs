@@ -1,43 +1,32 @@
 //! Draining: the replica that answers asks its agents to go to the others, and takes no more of them.
 
+use api::Draining;
 use axum::extract::State;
 use axum::response::Response;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::ok;
-use super::caller::Asking;
-use super::responses::Refusals;
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::response::ok;
 use crate::http::HttpState;
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Draining {
-    /// Whether it asks its agents to go elsewhere.
-    draining: bool,
-    /// How many agents are still connected to it.
-    agents: usize,
-}
-
-impl Draining {
-    fn of(http: &HttpState) -> Self {
-        Self {
-            draining: http.control.is_draining(),
-            agents: http.control.n_agents(),
-        }
+fn state(http: &HttpState) -> Draining {
+    Draining {
+        draining: http.control.replicas().is_draining(),
+        agents: http.control.sessions().n_agents(),
     }
 }
 
 /// Asks the agents of the replica that answers to go to other replicas; it takes no new ones.
 #[utoipa::path(post, path = "/api/v1/drain", operation_id = "drain", tag = "server",
     responses((status = 200, description = "It drains", body = Draining),
-        (status = 409, description = "There is no other replica that takes agents", body = super::error::ErrorBody), Refusals))]
+        (status = 409, description = "There is no other replica that takes agents", body = api::ErrorBody), Refusals))]
 pub(crate) async fn drain(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
+    Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    http.control.start_draining(&caller).await?;
-    Ok(ok(&Draining::of(&http)))
+    http.control.sessions().start_draining(&caller).await?;
+    Ok(ok(&state(&http)))
 }
 
 /// Lets the replica that answers take agents again.
@@ -45,8 +34,8 @@ pub(crate) async fn drain(
     responses((status = 200, description = "It takes agents", body = Draining), Refusals))]
 pub(crate) async fn undo(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
+    Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    http.control.stop_draining(&caller).await?;
-    Ok(ok(&Draining::of(&http)))
+    http.control.sessions().stop_draining(&caller).await?;
+    Ok(ok(&state(&http)))
 }

@@ -1,37 +1,15 @@
-//! The native API's errors: which refusal is which status. The only file that chooses them.
+//! Errors of the native API: chooses the status of every refusal.
 
+use api::{ErrorBody, ErrorDetail};
 use axum::Json;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use control::{ControlError, Lacks};
+use control::{ControlError, CredentialFault};
 use model::Invalid;
 use model::expression::ExpressionError;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::http::body::BodyError;
 use crate::http::credentials::{AuthenticationError, ForeignOrigin};
-
-/// A refused request.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ErrorBody {
-    error: ErrorDetail,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ErrorDetail {
-    /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`,
-    /// `too_large`, `not_json`, `too_slow`, `too_fast`, `busy`, `away` (the agent that would have to answer), `unavailable` or `internal`.
-    code: &'static str,
-    /// The field that breaks a rule, where one does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<String>,
-    /// In an expression, the character that is wrong, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    character: Option<usize>,
-    /// What is wrong, in words.
-    message: String,
-}
 
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -70,7 +48,7 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "forbidden", message)
     }
 
-    /// A browser sends any other kind of body without asking the server first.
+    /// Browsers send bodies of other types across origins without a preflight.
     pub(crate) fn not_json() -> Self {
         let message = "Content-Type: must be application/json";
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message)
@@ -81,7 +59,7 @@ impl ApiError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message)
     }
 
-    /// An expression that stands in this field cannot be read.
+    /// The expression in this field cannot be parsed.
     pub(crate) fn expression(field: impl Into<String>, error: &ExpressionError) -> Self {
         Self {
             field: Some(field.into()),
@@ -90,7 +68,7 @@ impl ApiError {
         }
     }
 
-    /// The same complaint, seen from one level further out.
+    /// The same error, with the field named from one level further out.
     pub(crate) fn within(mut self, outer: &str) -> Self {
         if let Some(field) = self.field.take() {
             self.message = format!("{outer}.{}", self.message);
@@ -161,14 +139,14 @@ impl From<ControlError> for ApiError {
             ControlError::Forbidden(_) | ControlError::ForbiddenToUser(_) => {
                 Self::new(StatusCode::FORBIDDEN, "forbidden", message)
             }
-            ControlError::Unauthenticated { lacks, .. } => {
-                let message = match lacks {
-                    Lacks::Credentials => {
+            ControlError::Unauthenticated { fault, .. } => {
+                let message = match fault {
+                    CredentialFault::Credentials => {
                         "credentials are required: X-Bkapi-Authorization, or a login as \
                         Authorization: Bearer, or as the cookie muster_session"
                             .to_owned()
                     }
-                    Lacks::App | Lacks::User => message,
+                    CredentialFault::App | CredentialFault::User => message,
                 };
                 Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
             }
@@ -186,7 +164,7 @@ impl From<ControlError> for ApiError {
                 retry_after_secs: Some(retry_after_ms.div_ceil(1000).max(1)),
                 ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too_fast", message)
             },
-            // Without a time to try again: only somebody who looks at that host knows.
+            // Without Retry-After: the server does not know when the agent connects again.
             ControlError::Away(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "away", message),
             ControlError::Busy(_) => Self {
                 retry_after_secs: Some(1),
@@ -207,7 +185,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let body = ErrorBody {
             error: ErrorDetail {
-                code: self.code,
+                code: self.code.into(),
                 field: self.field,
                 character: self.character,
                 message: self.message,

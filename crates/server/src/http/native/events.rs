@@ -1,70 +1,36 @@
-//! Events: what happened to processes without anybody asking.
+//! Events of processes: exits, restarts, exceeded limits.
 
+use api::{EventList, EventRow};
 use axum::extract::State;
 use axum::response::Response;
 use control::EventFilter;
 use model::event::{Event, EventKind};
 use model::status::Exit;
 use model::{Host, Invalid, ProcessName, UnixMillis};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::{fit, ok};
-use super::caller::Asking;
-use super::read::{Params, parse_duration};
-use super::responses::Refusals;
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::request::{QueryParams, parse_duration};
+use super::response::{fit, ok};
 use crate::http::{HttpState, now};
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct EventList<'a> {
-    events: Vec<EventRow<'a>>,
-    /// `before` of the next page; null at the end.
-    next: Option<u64>,
-}
-
-/// An event as lists, streams and webhooks show it.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct EventRow<'a> {
-    /// Rises in the order in which the server got them; the live stream has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) id: Option<u64>,
-    #[schema(value_type = i64)]
-    pub(crate) at: UnixMillis,
-    #[schema(value_type = String)]
-    pub(crate) host: Host,
-    /// `namespace/name`
-    pub(crate) process: String,
-    /// `process_exit`, `process_restart_success`, …
-    pub(crate) kind: &'a str,
-    /// A sentence for people.
-    pub(crate) reason: &'a str,
-    /// Null unless a run ended with a code.
-    pub(crate) exit_code: Option<i32>,
-    /// Null unless a run was ended by a signal.
-    pub(crate) exit_signal: Option<i32>,
-    /// `warn_report_policy.report_id` of the process; 0 for none.
-    pub(crate) report_id: i64,
-}
-
-impl<'a> EventRow<'a> {
-    pub(crate) fn new(id: Option<u64>, host: Host, event: &'a Event) -> Self {
-        let (exit_code, exit_signal) = match event.exit {
-            Some(Exit::Code(code)) => (Some(code), None),
-            Some(Exit::Signal(signal)) => (None, Some(signal)),
-            Some(Exit::Unseen) | None => (None, None),
-        };
-        Self {
-            id,
-            at: event.at,
-            host,
-            process: event.process.to_string(),
-            kind: event.kind.as_str(),
-            reason: &event.reason,
-            exit_code,
-            exit_signal,
-            report_id: event.report_id,
-        }
+pub(crate) fn event_row(id: Option<u64>, host: Host, event: &Event) -> EventRow<'_> {
+    let (exit_code, exit_signal) = match event.exit {
+        Some(Exit::Code(code)) => (Some(code), None),
+        Some(Exit::Signal(signal)) => (None, Some(signal)),
+        Some(Exit::Unseen) | None => (None, None),
+    };
+    EventRow {
+        id,
+        at: event.at,
+        host: host.into(),
+        process: event.process.to_string(),
+        kind: event.kind.as_str().into(),
+        reason: event.reason.as_str().into(),
+        exit_code,
+        exit_signal,
+        report_id: event.report_id,
     }
 }
 
@@ -81,8 +47,8 @@ impl<'a> EventRow<'a> {
 ), responses((status = 200, description = "Events", body = EventList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let limit = params.limit()?;
     let name = params.text("name").map(ProcessName::parse).transpose()?;
@@ -96,14 +62,13 @@ pub(crate) async fn list(
         since: moment(&params, "since")?,
         until: moment(&params, "until")?,
     };
-    let events = http.control.events(&caller, filter).await?;
-    let rows = events
+    let events = http.control.events().list(&caller, filter).await?;
+    let rows = fit(events
         .iter()
-        .map(|view| EventRow::new(Some(view.id), view.host, &view.event));
-    let rows = fit(rows);
+        .map(|view| event_row(Some(view.id), view.host, &view.event)));
     let is_cut = rows.len() < events.len();
     let next = match is_cut || events.len() == limit {
-        true => rows.last().and_then(|row| row.id),
+        true => rows.len().checked_sub(1).map(|last| events[last].id),
         false => None,
     };
     Ok(ok(&EventList { events: rows, next }))
@@ -117,7 +82,7 @@ pub(super) fn parse_kind(text: &str) -> Result<EventKind, Invalid> {
 }
 
 /// Plain digits are a moment, anything with a unit is that long ago.
-pub(super) fn moment(params: &Params, name: &str) -> Result<Option<UnixMillis>, Invalid> {
+pub(super) fn moment(params: &QueryParams, name: &str) -> Result<Option<UnixMillis>, Invalid> {
     let Some(text) = params.text(name) else {
         return Ok(None);
     };

@@ -1,68 +1,23 @@
-//! What an expression means, and what each of its parts leaves: for whoever wants to know before acting on it.
+//! Explains an expression: what each part means and how many processes it leaves.
 
+use api::{ExplainBody, Explained, ExpressionMatch, PartExplained};
 use axum::extract::State;
 use axum::response::Response;
+use model::Invalid;
 use model::access::Permission;
 use model::expression::{Expression, ExpressionText};
-use model::topology::{BkProcessId, BusinessId};
-use model::{Invalid, lenient};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use model::topology::BusinessId;
 
 use super::ApiError;
-use super::answer::ok;
-use super::caller::Asking;
-use super::read::Read;
-use super::responses::Refusals;
-use super::selected::{ExpressionBody, parse_env, part_word};
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::request::JsonBody;
+use super::response::ok;
+use super::selection::{parse_env, parse_expression, part_word};
 use crate::http::HttpState;
-use crate::http::json::Scalar;
-use crate::http::openapi::ExpressionSchema;
 
 /// How many of the selected processes are shown.
 const FIRST: usize = 10;
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ExplainBody {
-    #[serde(default, deserialize_with = "lenient::int")]
-    #[schema(value_type = u32, required)]
-    business: Option<i64>,
-    /// test, experience or formal; all if not given.
-    #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    env: Scalar,
-    #[schema(value_type = ExpressionSchema)]
-    expression: Option<ExpressionBody>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Explained {
-    /// The joined form.
-    expression: String,
-    /// How many processes it selects.
-    count: u64,
-    parts: Vec<PartExplained>,
-    /// The first of them, by id.
-    matches: Vec<Match>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct PartExplained {
-    /// `set`, `module`, `service`, `process` or `id`.
-    part: &'static str,
-    text: String,
-    /// What it means, in words.
-    words: String,
-    /// How many processes are left after this part and those before it.
-    count: u64,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Match {
-    id: u32,
-    expression: String,
-}
 
 /// Explains an expression: each part in words, how many processes it leaves, and the first that are selected.
 #[utoipa::path(post, path = "/api/v1/expression/explain", operation_id = "explain_expression", tag = "view",
@@ -70,38 +25,38 @@ pub(crate) struct Match {
     responses((status = 200, description = "What it means", body = Explained), Refusals))]
 pub(crate) async fn explain(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Read(body): Read<ExplainBody>,
+    Authenticated(caller): Authenticated,
+    JsonBody(body): JsonBody<ExplainBody>,
 ) -> Result<Response, ApiError> {
     let business = business(body.business)?;
-    http.control.check(&caller, Permission::View, business)?;
+    http.control
+        .access()
+        .check(&caller, Permission::View, business)?;
     let env = parse_env(&body.env.to_text())?;
-    let expression = body
-        .expression
-        .ok_or_else(|| Invalid::required("expression"))?
-        .read()?;
-    let fleet = http.control.fleet();
-    let (selected, steps) = fleet.view().narrowed(business, env, &expression);
-    let first = selected.iter().take(FIRST).map(BkProcessId);
-    let first = fleet.view_rows(first);
+    let expression = body.expression;
+    let expression = expression.ok_or_else(|| Invalid::required("expression"))?;
+    let expression = parse_expression(&expression)?;
+    let topology = http.control.topology();
+    let selected = topology.select(&caller, business, env, &expression, FIRST)?;
     let parts = expression.explain().into_iter().zip(texts(&expression));
     let parts = parts
-        .zip(steps)
-        .map(|(((part, words), text), step)| PartExplained {
-            part: part_word(part),
+        .zip(selected.left)
+        .map(|(((part, words), text), count)| PartExplained {
+            part: part_word(part).into(),
             text,
             words,
-            count: step.count,
+            count,
         });
     Ok(ok(&Explained {
         expression: expression.to_string(),
-        count: selected.len(),
+        count: selected.count,
         parts: parts.collect(),
-        matches: first
-            .iter()
-            .map(|row| Match {
-                id: row.id().0,
-                expression: row.expression(),
+        matches: selected
+            .first
+            .into_iter()
+            .map(|(id, expression)| ExpressionMatch {
+                id: id.0,
+                expression,
             })
             .collect(),
     }))

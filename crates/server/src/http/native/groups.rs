@@ -1,36 +1,21 @@
 //! Process groups: pools of cpu and memory that a namespace's processes share on a host.
 
+use api::{GroupList, GroupsBody, HostGroups, Results};
 use axum::extract::State;
 use axum::response::Response;
+use control::HostSelector;
 use model::access::Permission;
-use model::group::{self, ProcessGroup, RawProcessGroup};
-use model::{Host, Invalid, Namespace};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use model::group;
+use model::{Invalid, Namespace};
 
 use super::ApiError;
-use super::answer::ok;
-use super::caller::Asking;
-use super::read::{Params, Read, Segments};
-use super::register::Results;
-use super::responses::Refusals;
-use super::targets::HostRef;
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::register::results;
+use super::request::{JsonBody, PathParams, QueryParams};
+use super::response::ok;
+use super::targets::parse_host;
 use crate::http::HttpState;
-use crate::http::openapi::{GroupSchema, HostSchema};
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct GroupList<'a> {
-    groups: Vec<HostGroups<'a>>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct HostGroups<'a> {
-    /// `cloud:ip`
-    #[schema(value_type = String)]
-    host: Host,
-    #[schema(value_type = Vec<GroupSchema>)]
-    process_group: &'a [ProcessGroup],
-}
 
 /// Lists the groups of a namespace on hosts.
 #[utoipa::path(get, path = "/api/v1/groups/{namespace}", operation_id = "list_groups", tag = "groups", params(
@@ -39,33 +24,29 @@ pub(crate) struct HostGroups<'a> {
 ), responses((status = 200, description = "The groups of each host", body = GroupList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(namespace): Segments<String>,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    PathParams(namespace): PathParams<String>,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let namespace = Namespace::parse(&namespace)?;
-    http.control.check(&caller, Permission::View, &namespace)?;
+    http.control
+        .access()
+        .check(&caller, Permission::View, &namespace)?;
     let hosts = params.hosts()?.ok_or_else(|| Invalid::required("host"))?;
-    let fleet = http.control.fleet();
-    let groups = hosts.into_iter().map(|host| HostGroups {
-        host,
-        process_group: fleet
-            .host_id(&host)
-            .map_or(&[], |id| fleet.groups(id, &namespace)),
-    });
-    Ok(ok(&GroupList {
-        groups: groups.collect(),
-    }))
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct GroupsBody {
-    #[schema(value_type = Vec<HostSchema>)]
-    hosts: Option<Vec<HostRef>>,
-    /// Replaces all groups of the namespace on these hosts; none removes them.
-    #[schema(value_type = Vec<GroupSchema>)]
-    #[serde(deserialize_with = "model::lenient::objects")]
-    process_group: Option<Vec<Option<RawProcessGroup>>>,
+    let registry = http.control.registry();
+    let answer = registry.groups(&caller, &namespace, |groups| {
+        let groups = hosts.into_iter().map(|host| HostGroups {
+            host: host.to_string(),
+            process_group: match groups.at(&HostSelector::Host(host)) {
+                Some((_, groups)) => groups.into(),
+                None => Default::default(),
+            },
+        });
+        ok(&GroupList {
+            groups: groups.collect(),
+        })
+    })?;
+    Ok(answer)
 }
 
 /// Sets the groups of a namespace on hosts.
@@ -74,23 +55,24 @@ pub(crate) struct GroupsBody {
     responses((status = 200, description = "A result per host", body = Results), Refusals))]
 pub(crate) async fn set(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(namespace): Segments<String>,
-    Read(body): Read<GroupsBody>,
+    Authenticated(caller): Authenticated,
+    PathParams(namespace): PathParams<String>,
+    JsonBody(body): JsonBody<GroupsBody>,
 ) -> Result<Response, ApiError> {
     let namespace = Namespace::parse(&namespace)?;
     let hosts = body.hosts.ok_or_else(|| Invalid::required("hosts"))?;
     if hosts.is_empty() {
         return Err(Invalid::new("hosts", "must not be empty").into());
     }
-    let hosts = hosts.iter().map(HostRef::asked).collect();
+    let hosts = hosts.iter().map(parse_host).collect();
     let groups = body
         .process_group
         .ok_or_else(|| Invalid::required("process_group"))?;
     let groups = group::complete(groups)?;
     let answers = http
         .control
+        .registry()
         .set_groups(&caller, &namespace, hosts, groups)
         .await?;
-    Ok(ok(&Results::of(&answers)))
+    Ok(ok(&results(&answers)))
 }

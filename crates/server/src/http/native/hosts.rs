@@ -1,75 +1,40 @@
 //! Hosts and their agents.
 
+use api::{AgentIdBody, HostPage, HostRow, Results};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Asked, Place};
+use control::{HostSelector, TargetHost};
 use fleet::{HostView, Link};
 use model::{AgentId, Host, Invalid, UnixMillis};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::{fit, ok};
-use super::caller::Asking;
-use super::read::{Params, Read, Segments};
-use super::register::Results;
-use super::responses::Refusals;
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::register::results;
+use super::request::{JsonBody, PathParams, QueryParams};
+use super::response::{fit, ok};
 use crate::http::HttpState;
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct HostPage<'a> {
-    count: usize,
-    start: u64,
-    hosts: Vec<HostRow<'a>>,
-}
-
-/// One machine, and the agent on it.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct HostRow<'a> {
-    /// `cloud:ip`
-    #[schema(value_type = String)]
-    host: Host,
-    agent_id: Option<&'a str>,
-    connected: bool,
-    /// Since when it is connected, or gone; 0 if it never was.
-    #[schema(value_type = i64)]
-    since: UnixMillis,
-    /// When its agent got its certificate; 0 for a host that was only named.
-    #[schema(value_type = i64)]
-    enrolled_at: UnixMillis,
-    version: Option<&'a str>,
-    /// Whether the agent runs as root.
-    root: Option<bool>,
-    hostname: Option<&'a str>,
-    kernel: Option<&'a str>,
-    cores: Option<u32>,
-    memory_kib: Option<u64>,
-    /// How many processes are registered on it.
-    processes: u32,
-}
-
-impl<'a> HostRow<'a> {
-    fn of(view: HostView<'a>) -> Self {
-        let since = match view.link {
-            Link::Never => UnixMillis::NEVER,
-            Link::Up { since } | Link::Down { since } => since,
-        };
-        let info = view.info;
-        Self {
-            host: view.host,
-            agent_id: view.agent_id.map(|id| id.as_str()),
-            connected: view.link.is_up(),
-            since,
-            enrolled_at: view.enrolled_at,
-            version: info.map(|info| info.version.as_str()),
-            root: info.map(|info| info.root),
-            hostname: info.map(|info| info.hostname.as_str()),
-            kernel: info.map(|info| info.kernel.as_str()),
-            cores: info.map(|info| info.cores),
-            memory_kib: info.map(|info| info.memory_kib),
-            processes: view.n_processes,
-        }
+fn row(view: HostView<'_>) -> HostRow<'_> {
+    let since = match view.link {
+        Link::Never => UnixMillis::NEVER,
+        Link::Up { since } | Link::Down { since } => since,
+    };
+    let info = view.info;
+    HostRow {
+        host: view.host.into(),
+        agent_id: view.agent_id.map(|id| id.as_str().into()),
+        connected: view.link.is_up(),
+        since,
+        enrolled_at: view.enrolled_at,
+        version: info.map(|info| info.version.as_str().into()),
+        root: info.map(|info| info.root),
+        hostname: info.map(|info| info.hostname.as_str().into()),
+        kernel: info.map(|info| info.kernel.as_str().into()),
+        cores: info.map(|info| info.cores),
+        memory_kib: info.map(|info| info.memory_kib),
+        processes: view.n_processes,
     }
 }
 
@@ -81,23 +46,18 @@ impl<'a> HostRow<'a> {
 ), responses((status = 200, description = "A page of hosts", body = HostPage), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(_caller): Asking,
-    params: Params,
+    Authenticated(_caller): Authenticated,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let connected = params.flag("connected")?;
-    let fleet = http.control.fleet();
-    let matches = |view: &HostView<'_>| connected.is_none_or(|wanted| view.link.is_up() == wanted);
-    let count = match connected {
-        None => fleet.n_hosts(),
-        Some(_) => fleet.hosts().filter(matches).count(),
-    };
-    let skipped = usize::try_from(start).unwrap_or(usize::MAX);
-    let hosts = fleet.hosts().filter(matches).skip(skipped).take(limit);
-    Ok(ok(&HostPage {
-        count,
-        start,
-        hosts: fit(hosts.map(HostRow::of)),
+    let registry = http.control.registry();
+    Ok(registry.hosts(connected, start, limit, |count, hosts| {
+        ok(&HostPage {
+            count,
+            start,
+            hosts: fit(hosts.map(row)),
+        })
     }))
 }
 
@@ -107,23 +67,15 @@ pub(crate) async fn list(
     responses((status = 200, description = "The host", body = HostRow), Refusals))]
 pub(crate) async fn show(
     State(http): State<HttpState>,
-    Asking(_caller): Asking,
-    Segments(host): Segments<String>,
+    Authenticated(_caller): Authenticated,
+    PathParams(host): PathParams<String>,
 ) -> Result<Response, ApiError> {
     let host: Host = host.parse()?;
-    let fleet = http.control.fleet();
-    let view = fleet.host_id(&host).and_then(|id| fleet.host(id));
-    match view {
-        Some(view) => Ok(ok(&HostRow::of(view))),
+    let registry = http.control.registry();
+    registry.find_hosts(|hosts| match hosts.find(&HostSelector::Host(host)) {
+        Some(view) => Ok(ok(&row(view))),
         None => Err(ApiError::not_found(format!("host {host} is not known"))),
-    }
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct AgentIdBody {
-    /// At most 64 letters, digits, '-', '_' and '.'.
-    #[schema(required)]
-    agent_id: Option<String>,
+    })
 }
 
 /// Gives a host the id that GSE 2.0 callers will name it by.
@@ -132,22 +84,23 @@ pub(crate) struct AgentIdBody {
     responses((status = 200, description = "The result", body = Results), Refusals))]
 pub(crate) async fn set_agent_id(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(host): Segments<String>,
-    Read(body): Read<AgentIdBody>,
+    Authenticated(caller): Authenticated,
+    PathParams(host): PathParams<String>,
+    JsonBody(body): JsonBody<AgentIdBody>,
 ) -> Result<Response, ApiError> {
     let host: Host = host.parse()?;
     let id = AgentId::parse(body.agent_id.as_deref().unwrap_or_default())
         .map_err(|error| Invalid::new("agent_id", error.rule))?;
-    let asked = Asked {
+    let asked = TargetHost {
         key_prefix: host.to_string().into(),
-        place: Place::Host(host),
+        place: HostSelector::Host(host),
     };
     let answers = http
         .control
+        .registry()
         .set_agent_ids(&caller, vec![(asked, id)])
         .await?;
-    Ok(ok(&Results::of(&answers)))
+    Ok(ok(&results(&answers)))
 }
 
 /// Refuses all certificates that this host has got until now. Its agent has to join again, with a token.
@@ -156,10 +109,10 @@ pub(crate) async fn set_agent_id(
     responses((status = 204, description = "Revoked"), Refusals))]
 pub(crate) async fn revoke(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(host): Segments<String>,
+    Authenticated(caller): Authenticated,
+    PathParams(host): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
     let host: Host = host.parse()?;
-    http.control.revoke(&caller, host).await?;
+    http.control.enrolment().revoke(&caller, host).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -4,80 +4,45 @@ mod row;
 
 use std::time::Duration;
 
+use api::{JobBody, JobCreated, JobDetail, JobList, JobRetried, RetryBody};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use control::NewJob;
+use model::Invalid;
 use model::job::{JobAction, JobId, JobStatus};
 use model::topology::BusinessId;
-use model::{Invalid, lenient};
-use serde::{Deserialize, Serialize};
 use store::JobPage;
-use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::{fit, json, ok};
-use super::caller::Asking;
+use super::caller::Authenticated;
 use super::explain::business;
-use super::read::{Params, Read, Segments};
-use super::responses::Refusals;
-use super::selected::{ExpressionBody, ScopeBody, selection};
+use super::refusals::Refusals;
+use super::request::{JsonBody, PathParams, QueryParams};
+use super::response::{fit, json, ok};
+use super::selection::selection;
 use crate::http::HttpState;
-use crate::http::job_options::RawJobOptions;
-use crate::http::json::{Object, Scalar};
-use crate::http::openapi::{ExpressionSchema, JobOptionsSchema};
-use crate::http::selection;
-pub(crate) use row::JobCountsView;
-use row::{JobDetail, JobView};
+use crate::http::{job_options, selection};
+pub(crate) use row::counts;
 
 /// The longest that a caller may wait for a job to move.
 const MAX_WAIT: Duration = Duration::from_secs(60);
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct JobBody {
-    #[serde(default, deserialize_with = "lenient::int")]
-    #[schema(value_type = u32, required)]
-    business: Option<i64>,
-    /// start, stop, restart, reload, force_stop, set_auto or unset_auto; or generate, release or diff of config files.
-    #[serde(default)]
-    #[schema(value_type = String, required)]
-    action: Scalar,
-    /// test, experience or formal; all if not given.
-    #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    env: Scalar,
-    #[schema(value_type = Option<ScopeBody>)]
-    scope: Option<Object<ScopeBody>>,
-    /// In place of `scope`.
-    #[schema(value_type = Option<ExpressionSchema>)]
-    expression: Option<ExpressionBody>,
-    #[schema(value_type = Option<JobOptionsSchema>)]
-    options: Option<Object<RawJobOptions>>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct JobCreated {
-    #[schema(value_type = u32)]
-    id: JobId,
-}
 
 /// Begins a job: one task for each instance that is selected.
 #[utoipa::path(post, path = "/api/v1/jobs", operation_id = "create_job", tag = "jobs", request_body = JobBody,
     responses((status = 202, description = "The job is kept, and its tasks begin", body = JobCreated), Refusals))]
 pub(crate) async fn create(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Read(body): Read<JobBody>,
+    Authenticated(caller): Authenticated,
+    JsonBody(body): JsonBody<JobBody>,
 ) -> Result<Response, ApiError> {
     let business = business(body.business)?;
     if body.action.is_empty() {
         return Err(Invalid::required("action").into());
     }
     let action = parse_action(&body.action.to_text())?;
-    let scope = body.scope.map(|scope| scope.0);
-    let selection = selection(scope, body.expression.as_ref(), &body.env)?;
-    let options = body.options.unwrap_or_default().0.read();
+    let selection = selection(body.scope, body.expression.as_ref(), &body.env)?;
+    let options = job_options::read(body.options.unwrap_or_default());
     let new = NewJob {
         business,
         action,
@@ -85,16 +50,8 @@ pub(crate) async fn create(
         selection,
         options: options.map_err(|invalid| invalid.within("options"))?,
     };
-    let id = http.control.create_job(&caller, new).await?;
-    Ok(json(StatusCode::ACCEPTED, &JobCreated { id }))
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct JobList {
-    jobs: Vec<JobView>,
-    /// `before` of the next page; null at the end.
-    #[schema(value_type = Option<u32>)]
-    next: Option<JobId>,
+    let id = http.control.jobs().create(&caller, new).await?;
+    Ok(json(StatusCode::ACCEPTED, &JobCreated { id: id.0 }))
 }
 
 /// Lists jobs, the newest first. They are kept for 30 days.
@@ -108,8 +65,8 @@ pub(crate) struct JobList {
 ), responses((status = 200, description = "Jobs", body = JobList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let limit = params.limit()?;
     let number = |name| {
@@ -124,11 +81,11 @@ pub(crate) async fn list(
         status: params.text("status").map(parse_status).transpose()?,
         user: params.text("user").map(str::to_owned),
     };
-    let jobs = http.control.jobs(&caller, &page).await?;
-    let ids: Vec<JobId> = jobs.iter().map(|summary| summary.job.id).collect();
+    let jobs = http.control.jobs().list(&caller, &page).await?;
+    let ids: Vec<u32> = jobs.iter().map(|summary| summary.job.id.0).collect();
     let jobs = fit(jobs
         .into_iter()
-        .map(|summary| JobView::new(summary.job, summary.counts)));
+        .map(|summary| row::job(summary.job, summary.counts)));
     let is_cut = jobs.len() < ids.len();
     let next = match is_cut || ids.len() == limit {
         true => jobs.len().checked_sub(1).map(|last| ids[last]),
@@ -148,9 +105,9 @@ pub(crate) async fn list(
 ), responses((status = 200, description = "The job", body = JobDetail), Refusals))]
 pub(crate) async fn show(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<u32>,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let id = JobId(id);
     let (start, limit) = params.page()?;
@@ -158,33 +115,19 @@ pub(crate) async fn show(
     let ended = params.number("ended", 0..=u64::MAX)?;
     let ended = ended.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
     let view = match params.duration("wait")? {
-        None => http.control.job(&caller, id).await?,
+        None => http.control.jobs().get(&caller, id).await?,
         Some(wait) => {
-            let moved = http
-                .control
-                .job_moved(&caller, id, ended, wait.min(MAX_WAIT));
+            let moved =
+                http.control
+                    .jobs()
+                    .wait_for_progress(&caller, id, ended, wait.min(MAX_WAIT));
             tokio::select! {
                 view = moved => view?,
-                () = http.stopping() => http.control.job(&caller, id).await?,
+                () = http.stopping() => http.control.jobs().get(&caller, id).await?,
             }
         }
     };
-    Ok(ok(&JobDetail::new(view, statuses.as_deref(), start, limit)))
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RetryBody {
-    /// Ordinals of the tasks; all that failed if not given.
-    tasks: Option<Vec<u32>>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct JobRetried {
-    #[schema(value_type = u32)]
-    id: JobId,
-    /// How many begin again.
-    tasks: u32,
+    Ok(ok(&row::detail(view, statuses.as_deref(), start, limit)))
 }
 
 /// Begins failed tasks of a job again, with the topology as it is now.
@@ -194,13 +137,13 @@ pub(crate) struct JobRetried {
     (status = 409, description = "None of them has failed"), Refusals))]
 pub(crate) async fn retry(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<u32>,
-    Read(body): Read<RetryBody>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
+    JsonBody(body): JsonBody<RetryBody>,
 ) -> Result<Response, ApiError> {
     let id = JobId(id);
-    let tasks = http.control.retry_job(&caller, id, body.tasks).await?;
-    Ok(json(StatusCode::ACCEPTED, &JobRetried { id, tasks }))
+    let tasks = http.control.jobs().retry(&caller, id, body.tasks).await?;
+    Ok(json(StatusCode::ACCEPTED, &JobRetried { id: id.0, tasks }))
 }
 
 /// Cancels a job: nothing more begins, and what is under way ends by itself.
@@ -210,12 +153,12 @@ pub(crate) async fn retry(
     (status = 409, description = "It is over"), Refusals))]
 pub(crate) async fn cancel(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<u32>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
 ) -> Result<Response, ApiError> {
     let id = JobId(id);
-    http.control.cancel_job(&caller, id).await?;
-    Ok(json(StatusCode::ACCEPTED, &JobCreated { id }))
+    http.control.jobs().cancel(&caller, id).await?;
+    Ok(json(StatusCode::ACCEPTED, &JobCreated { id: id.0 }))
 }
 
 fn parse_action(text: &str) -> Result<JobAction, Invalid> {

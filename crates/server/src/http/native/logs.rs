@@ -1,4 +1,4 @@
-//! What a process writes, as it is written: text, without an envelope.
+//! Streams the output of a process as plain text.
 
 use std::convert::Infallible;
 
@@ -12,14 +12,14 @@ use model::access::{Caller, Permission};
 use model::{Host, Invalid, Namespace};
 
 use super::ApiError;
-use super::caller::AskingForLong;
-use super::lasting::Lasting;
-use super::read::{Params, Segments, full_name};
-use super::responses::Refusals;
+use super::caller::AuthenticatedStream;
+use super::recheck::CredentialRecheck;
+use super::refusals::Refusals;
+use super::request::{PathParams, QueryParams, full_name};
 use crate::http::HttpState;
 use crate::http::stream_slots::StreamSlot;
 
-/// Lines that come first when the caller names no number.
+/// How many lines come first without `tail`.
 const DEFAULT_TAIL: u64 = 100;
 const MAX_TAIL: u64 = 100_000;
 
@@ -33,67 +33,67 @@ const MAX_TAIL: u64 = 100_000;
     body = String, content_type = "text/plain"), Refusals))]
 pub(crate) async fn logs(
     State(http): State<HttpState>,
-    AskingForLong(caller, credentials): AskingForLong,
-    Segments(segments): Segments<(String, String)>,
-    params: Params,
+    AuthenticatedStream(caller, credentials): AuthenticatedStream,
+    PathParams(segments): PathParams<(String, String)>,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
-    let wanted = LogsOf {
+    let request = LogsOf {
         process: full_name(&segments)?,
         host: host(&params)?,
         tail_lines: tail(&params)?,
         follow: params.flag("follow")?.unwrap_or(false),
     };
-    let place = http.stream_slots.take(&caller)?;
-    let namespace = wanted.process.namespace.clone();
-    let answer = http.control.logs(&caller, wanted).await?;
-    let reading = Reading {
+    let slot = http.stream_slots.take(&caller)?;
+    let namespace = request.process.namespace.clone();
+    let answer = http.control.sessions().logs(&caller, request).await?;
+    let reader = LogReader {
         answer,
         at_line_start: true,
         namespace,
-        lasting: Lasting::new(&http, credentials),
-        place,
+        recheck: CredentialRecheck::new(&http, credentials),
+        slot,
     };
     let headers = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),
-        // Nobody on the way may keep lines back to compress or to collect them.
+        // Proxies must not buffer lines to compress or collect them.
         (header::CONTENT_ENCODING, "identity"),
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ]
     .map(|(name, value)| (name, HeaderValue::from_static(value)));
-    // Whoever passes a body on may ask once more after its end.
-    let lines = lines(reading, http).fuse();
+    // The server may poll a body once more after its end.
+    let lines = lines(reader, http).fuse();
     Ok((headers, Body::from_stream(lines)).into_response())
 }
 
-fn host(params: &Params) -> Result<Option<Host>, Invalid> {
+fn host(params: &QueryParams) -> Result<Option<Host>, Invalid> {
     let parsed = params.text("host").map(str::parse).transpose();
     parsed.map_err(|invalid: Invalid| Invalid::new("host", invalid.rule))
 }
 
-fn tail(params: &Params) -> Result<u32, Invalid> {
+fn tail(params: &QueryParams) -> Result<u32, Invalid> {
     let tail = params.number("tail", 0..=MAX_TAIL)?.unwrap_or(DEFAULT_TAIL);
     Ok(u32::try_from(tail).unwrap_or(u32::MAX))
 }
 
 /// One reader.
-struct Reading {
+struct LogReader {
     answer: AnswerStream,
     at_line_start: bool,
     namespace: Namespace,
-    lasting: Lasting,
+    recheck: CredentialRecheck,
     #[expect(dead_code, reason = "held for as long as the stream lasts")]
-    place: StreamSlot,
+    slot: StreamSlot,
 }
 
-impl Reading {
-    /// None at the end; an error is an end that is none of the process's.
+impl LogReader {
+    /// None at the end of the output; an error where the stream ends early.
     async fn next(&mut self, http: &HttpState) -> Option<Result<Vec<u8>, String>> {
         loop {
             let still = tokio::select! {
                 next = self.answer.next() => return next,
                 () = http.stopping() => return Some(Err("the server is stopping".to_owned())),
-                still = self.lasting.asked_again() => still,
+                still = self.recheck.next() => still,
             };
             let may = |caller: &Caller| caller.may(Permission::Operate, &self.namespace);
             if !still.as_ref().is_some_and(may) {
@@ -103,25 +103,25 @@ impl Reading {
     }
 }
 
-/// The bytes as they come. An end that is none of the process's is told in a line of its own.
-fn lines(reading: Reading, http: HttpState) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    stream::unfold(Some(reading), move |reading| {
+/// The bytes as they come; a last line says why a stream ends early.
+fn lines(reader: LogReader, http: HttpState) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    stream::unfold(Some(reader), move |reader| {
         let http = http.clone();
         async move {
-            let mut reading = reading?;
-            let (bytes, reading) = match reading.next(&http).await? {
+            let mut reader = reader?;
+            let (bytes, reader) = match reader.next(&http).await? {
                 Ok(bytes) => {
                     let last = bytes.last().map(|last| *last == b'\n');
-                    reading.at_line_start = last.unwrap_or(reading.at_line_start);
-                    (bytes, Some(reading))
+                    reader.at_line_start = last.unwrap_or(reader.at_line_start);
+                    (bytes, Some(reader))
                 }
                 Err(reason) => {
-                    let newline = if reading.at_line_start { "" } else { "\n" };
-                    let words = format!("{newline}muster: {reason}; the output ends here\n");
-                    (words.into_bytes(), None)
+                    let newline = if reader.at_line_start { "" } else { "\n" };
+                    let notice = format!("{newline}muster: {reason}; the output ends here\n");
+                    (notice.into_bytes(), None)
                 }
             };
-            Some((Ok(bytes.into()), reading))
+            Some((Ok(bytes.into()), reader))
         }
     })
 }

@@ -1,60 +1,27 @@
 //! Operating on processes: one of them, or many in one task.
 
+use std::collections::BTreeMap;
+
+use api::{OperateBody, Operated, OperationsBody, SpecBody};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Operate, With};
-use model::spec::RawSpec;
+use control::{Operate, OperateSpec};
 use model::spec::raw::SpecRules;
-use model::{FullName, Invalid, Labels, Op, lenient};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use utoipa::ToSchema;
+use model::{FullName, Invalid, Labels, Op};
 
 use super::ApiError;
-use super::answer::json;
-use super::caller::Asking;
+use super::caller::Authenticated;
 use super::processes::parse_process;
-use super::read::{Read, Segments, full_name};
-use super::responses::Refusals;
-use super::targets::{self, HostRef};
+use super::refusals::Refusals;
+use super::request::{JsonBody, PathParams, full_name};
+use super::response::json;
+use super::targets;
 use crate::http::HttpState;
 use crate::http::json::Object;
-use crate::http::openapi::{HostSchema, SpecSchema};
 
 /// How many operations one request may hold.
 const MAX_OPERATIONS: usize = 10_000;
-
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct OperateBody {
-    /// start, stop, query, manage, unmanage, restart, reload or kill
-    #[schema(required)]
-    op: Option<String>,
-    #[schema(value_type = Option<Vec<HostSchema>>)]
-    hosts: Option<Vec<HostRef>>,
-    /// Every host where it is registered, instead of `hosts`.
-    all: Option<bool>,
-    /// Stored as an update before it is operated on; query and unmanage take part of one and store nothing.
-    #[schema(value_type = Option<SpecSchema>)]
-    spec: Option<Object<RawSpec>>,
-    #[serde(default, deserialize_with = "lenient::labels")]
-    labels: BTreeMap<String, String>,
-    /// `namespace/name`, in a request of several operations.
-    process: Option<String>,
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct OperationsBody {
-    operations: Option<Vec<Object<OperateBody>>>,
-}
-
-/// The task that was made.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Operated {
-    task_id: String,
-    /// How many hosts were named; one that was named twice is one target.
-    targets: usize,
-}
 
 /// Starts, stops or otherwise operates on a process. Ask for the task to learn how it went.
 #[utoipa::path(post, path = "/api/v1/processes/{namespace}/{name}/operate", operation_id = "operate_process", tag = "tasks",
@@ -62,12 +29,12 @@ pub(crate) struct Operated {
     responses((status = 202, description = "Accepted, durably", body = Operated), Refusals))]
 pub(crate) async fn operate(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(segments): Segments<(String, String)>,
-    Read(body): Read<OperateBody>,
+    Authenticated(caller): Authenticated,
+    PathParams(segments): PathParams<(String, String)>,
+    JsonBody(body): JsonBody<OperateBody>,
 ) -> Result<Response, ApiError> {
     let name = full_name(&segments)?;
-    let operation = body.operation(&http, name)?;
+    let operation = operation(body, &http, name)?;
     accept(&http, &caller, vec![operation]).await
 }
 
@@ -76,8 +43,8 @@ pub(crate) async fn operate(
     responses((status = 202, description = "Accepted, durably", body = Operated), Refusals))]
 pub(crate) async fn operate_many(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Read(body): Read<OperationsBody>,
+    Authenticated(caller): Authenticated,
+    JsonBody(body): JsonBody<OperationsBody>,
 ) -> Result<Response, ApiError> {
     let bodies = body
         .operations
@@ -94,7 +61,7 @@ pub(crate) async fn operate_many(
         let within = |error: ApiError| error.within(&format!("operations[{index}]"));
         let process = body.process.as_deref().unwrap_or_default();
         let name = parse_process("process", process).map_err(|e| within(e.into()))?;
-        operations.push(body.operation(&http, name).map_err(within)?);
+        operations.push(operation(body, &http, name).map_err(within)?);
     }
     accept(&http, &caller, operations).await
 }
@@ -108,7 +75,11 @@ async fn accept(
         .iter()
         .map(|operation| operation.hosts.len())
         .sum();
-    let task = http.control.operate(caller, operations).await?;
+    let task = http
+        .control
+        .operations()
+        .operate(caller, operations)
+        .await?;
     let operated = Operated {
         task_id: task.to_string(),
         targets,
@@ -116,22 +87,20 @@ async fn accept(
     Ok(json(StatusCode::ACCEPTED, &operated))
 }
 
-impl OperateBody {
-    fn operation(self, http: &HttpState, name: FullName) -> Result<Operate, ApiError> {
-        let op = parse_op(self.op.as_deref())?;
-        let with = with(op, self.spec, self.labels)?;
-        let asked = targets::asked(self.hosts.as_deref(), self.all.unwrap_or(false))?;
-        let hosts = match asked {
-            Some(hosts) => hosts,
-            None => targets::everywhere(&http.control.fleet(), &name)?,
-        };
-        Ok(Operate {
-            name,
-            op,
-            with,
-            hosts,
-        })
-    }
+fn operation(body: OperateBody, http: &HttpState, name: FullName) -> Result<Operate, ApiError> {
+    let op = parse_op(body.op.as_deref())?;
+    let with = with(op, body.spec, body.labels)?;
+    let all = body.all.unwrap_or(false);
+    let hosts = match targets::named(body.hosts.as_deref(), all)? {
+        Some(hosts) => hosts,
+        None => targets::everywhere(&http.control, &name)?,
+    };
+    Ok(Operate {
+        name,
+        op,
+        with,
+        hosts,
+    })
 }
 
 fn parse_op(text: Option<&str>) -> Result<Op, Invalid> {
@@ -148,20 +117,23 @@ fn parse_op(text: Option<&str>) -> Result<Op, Invalid> {
 
 fn with(
     op: Op,
-    spec: Option<Object<RawSpec>>,
+    spec: Option<SpecBody>,
     labels: BTreeMap<String, String>,
-) -> Result<With, Invalid> {
-    let Some(Object(raw)) = spec else {
-        return Ok(With::Registered);
+) -> Result<OperateSpec, Invalid> {
+    let Some(raw) = spec.map(SpecBody::into_raw) else {
+        return Ok(OperateSpec::Registered);
     };
     match op.stores_spec() {
         true => {
             let spec = raw
                 .complete(SpecRules::Inline)
                 .map_err(|e| e.within("spec"))?;
-            Ok(With::Spec(Box::new(spec), Labels::parse(labels)?))
+            Ok(OperateSpec::Spec(Box::new(spec), Labels::parse(labels)?))
         }
-        false => raw.probe().map(With::Probe).map_err(|e| e.within("spec")),
+        false => raw
+            .probe()
+            .map(OperateSpec::Probe)
+            .map_err(|e| e.within("spec")),
     }
 }
 

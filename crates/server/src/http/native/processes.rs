@@ -3,96 +3,42 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use api::{DefinitionView, ProcessDetail, ProcessPage, ProcessView};
 use axum::extract::State;
 use axum::response::Response;
-use fleet::{Filter, Fleet, Row};
-use model::access::{Caller, Permission};
-use model::{FullName, Invalid, Labels, Namespace, ProcessName, Spec, UnixMillis};
-use serde::Serialize;
-use utoipa::ToSchema;
+use fleet::{Filter, Row};
+use model::{FullName, Invalid, ProcessName};
 
 use super::ApiError;
-use super::answer::{fit, ok};
-use super::caller::Asking;
-use super::read::{Params, Segments, full_name};
-use super::responses::Refusals;
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::request::{PathParams, QueryParams, full_name};
+use super::response::{fit, ok};
 use crate::http::HttpState;
-use crate::http::openapi::SpecSchema;
 
-/// Part of a list, and how long the whole is.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ProcessPage<'a> {
-    count: u64,
-    start: u64,
-    processes: Vec<ProcessView<'a>>,
-}
-
-/// One process on one host.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ProcessView<'a> {
-    namespace: &'a str,
-    name: &'a str,
-    /// `cloud:ip`
-    #[schema(value_type = String)]
-    host: model::Host,
-    agent_id: Option<&'a str>,
-    #[schema(value_type = BTreeMap<String, String>)]
-    labels: Cow<'a, Labels>,
-    /// What is wanted: `running` or `stopped`.
-    flag: &'static str,
-    /// What is: `running`, `stopped`, or `unknown` before any agent has said.
-    state: &'static str,
-    /// Whether the agent keeps it as wanted.
-    managed: bool,
-    /// Whether its host's agent is connected.
-    connected: bool,
-    /// Why it is as it is.
-    message: Cow<'a, str>,
-    /// −1 when not running.
-    pid: i32,
-    version: &'a str,
-    /// Times are milliseconds since 1970, 0 for never.
-    #[schema(value_type = i64)]
-    registered_at: UnixMillis,
-    #[schema(value_type = i64)]
-    started_at: UnixMillis,
-    #[schema(value_type = i64)]
-    reported_at: UnixMillis,
-    /// Percent of the whole machine.
-    cpu: f64,
-    mem: f64,
-    fd: u32,
-    /// Bytes under its log path.
-    disk: u64,
-    /// Bytes per second.
-    net: u64,
-}
-
-impl<'a> ProcessView<'a> {
-    pub(crate) fn of(row: &Row<'a>) -> Self {
-        let host = row.host();
-        Self {
-            namespace: row.name().namespace.as_str(),
-            name: row.name().name.as_str(),
-            host: host.host,
-            agent_id: host.agent_id.map(|id| id.as_str()),
-            labels: row.labels(),
-            flag: flag_word(row.flag()),
-            state: state_word(row.state()),
-            managed: row.managed(),
-            connected: host.link.is_up(),
-            message: row.message(),
-            pid: row.pid(),
-            version: row.version(),
-            registered_at: row.registered_at(),
-            started_at: row.started_at(),
-            reported_at: row.reported_at(),
-            cpu: crate::http::percent(row.cpu()),
-            mem: crate::http::percent(row.mem()),
-            fd: row.fd(),
-            disk: row.disk(),
-            net: row.net(),
-        }
+fn view<'a>(row: &Row<'a>) -> ProcessView<'a> {
+    let host = row.host();
+    ProcessView {
+        namespace: row.name().namespace.as_str().into(),
+        name: row.name().name.as_str().into(),
+        host: host.host.into(),
+        agent_id: host.agent_id.map(|id| id.as_str().into()),
+        labels: row.labels(),
+        flag: flag_word(row.flag()).into(),
+        state: state_word(row.state()).into(),
+        managed: row.managed(),
+        connected: host.link.is_up(),
+        message: row.message(),
+        pid: row.pid(),
+        version: row.version().into(),
+        registered_at: row.registered_at(),
+        started_at: row.started_at(),
+        reported_at: row.reported_at(),
+        cpu: crate::http::percent(row.cpu()),
+        mem: crate::http::percent(row.mem()),
+        fd: row.fd(),
+        disk: row.disk(),
+        net: row.net(),
     }
 }
 
@@ -124,63 +70,26 @@ pub(crate) fn state_word(state: model::State) -> &'static str {
 ), responses((status = 200, description = "A page of processes", body = ProcessPage), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let filter = Filter {
-        namespaces: visible(&http, &caller, params.namespaces()?)?,
+        namespaces: params.namespaces()?,
         name: params.text("name").map(ProcessName::parse).transpose()?,
         hosts: params.hosts()?,
         state: params.state()?,
         managed: params.flag("managed")?,
     };
-    let fleet = http.control.fleet();
-    let page = fleet.page(&filter, start, limit);
-    Ok(ok(&ProcessPage {
-        count: page.count,
-        start,
-        processes: fit(page.rows.iter().map(ProcessView::of)),
-    }))
-}
-
-/// The namespaces to look in: those that were asked for, which the caller must be allowed to see, or all that it is.
-pub(crate) fn visible(
-    http: &HttpState,
-    caller: &Caller,
-    asked: Option<Vec<Namespace>>,
-) -> Result<Option<Vec<Namespace>>, ApiError> {
-    match asked {
-        None => Ok(caller.visible_namespaces()),
-        Some(asked) => {
-            for namespace in &asked {
-                http.control.check(caller, Permission::View, namespace)?;
-            }
-            Ok(Some(asked))
-        }
-    }
-}
-
-/// What is registered under one name, and where.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ProcessDetail<'a> {
-    /// `namespace/name`
-    process: String,
-    definitions: Vec<DefinitionView<'a>>,
-    count: u64,
-    start: u64,
-    processes: Vec<ProcessView<'a>>,
-}
-
-/// A spec with its labels, and how many hosts use it.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct DefinitionView<'a> {
-    #[schema(value_type = SpecSchema)]
-    #[serde(serialize_with = "model::spec::serialize_as_request")]
-    spec: &'a Spec,
-    #[schema(value_type = BTreeMap<String, String>)]
-    labels: Cow<'a, Labels>,
-    hosts: u32,
+    let registry = http.control.registry();
+    let answer = registry.page(&caller, filter, start, limit, |page| {
+        ok(&ProcessPage {
+            count: page.count,
+            start,
+            processes: fit(page.rows.iter().map(view)),
+        })
+    })?;
+    Ok(answer)
 }
 
 /// Shows one process: every spec that is registered for it, and every host.
@@ -191,55 +100,51 @@ pub(crate) struct DefinitionView<'a> {
 ), responses((status = 200, description = "The process", body = ProcessDetail), Refusals))]
 pub(crate) async fn show(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(segments): Segments<(String, String)>,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    PathParams(segments): PathParams<(String, String)>,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let name = full_name(&segments)?;
-    http.control
-        .check(&caller, Permission::View, &name.namespace)?;
     let (start, limit) = params.page()?;
-    let fleet = http.control.fleet();
-    detail(&fleet, &name, start, limit)
+    let registry = http.control.registry();
+    let answer = registry.processes_named(&caller, &name, |rows| {
+        ok(&detail(&name, rows, start, limit))
+    })?;
+    Ok(answer)
 }
 
-fn detail(fleet: &Fleet, name: &FullName, start: u64, limit: usize) -> Result<Response, ApiError> {
-    let Some(id) = fleet.name_id(name) else {
-        return Err(ApiError::not_found(format!(
-            "process {name} is not registered"
-        )));
-    };
+fn detail<'a>(
+    name: &FullName,
+    rows: &mut dyn Iterator<Item = Row<'a>>,
+    start: u64,
+    limit: usize,
+) -> ProcessDetail<'a> {
     let mut count = 0_u64;
     let mut definitions = BTreeMap::new();
     let mut processes = Vec::new();
-    for row in fleet.processes_named(id) {
+    for row in rows {
         if count >= start && processes.len() < limit {
-            processes.push(ProcessView::of(&row));
+            processes.push(view(&row));
         }
         count += 1;
         let definition = row.definition();
         let seen = definitions.entry(row.to_change().definition.0);
         seen.or_insert((definition, 0_u32)).1 += 1;
     }
-    if count == 0 {
-        return Err(ApiError::not_found(format!(
-            "process {name} is not registered"
-        )));
-    }
     let definitions = definitions
         .into_values()
         .map(|(definition, hosts)| DefinitionView {
-            spec: &definition.spec,
+            spec: Cow::Borrowed(&*definition.spec),
             labels: Cow::Borrowed(&*definition.labels),
             hosts,
         });
-    Ok(ok(&ProcessDetail {
+    ProcessDetail {
         process: name.to_string(),
         definitions: definitions.collect(),
         count,
         start,
         processes: fit(processes),
-    }))
+    }
 }
 
 /// The rule that a `namespace/name` in a body breaks, seen from its field.

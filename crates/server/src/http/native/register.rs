@@ -1,70 +1,32 @@
 //! Registering, updating and unregistering a process.
 
-use std::collections::BTreeMap;
-
+use api::{HostResult, HostsBody, RegisterBody, Results};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::{Answer, Mode, Registration};
-use model::spec::RawSpec;
+use control::{HostAnswer, Mode, Registration};
 use model::spec::raw::SpecRules;
-use model::{Code, Invalid, Labels, lenient};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use model::{Code, Invalid, Labels};
 
 use super::ApiError;
-use super::answer::{json, ok};
-use super::caller::Asking;
-use super::read::{Params, Read, Segments, full_name};
-use super::responses::Refusals;
-use super::targets::{self, HostRef};
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::request::{JsonBody, PathParams, QueryParams, full_name};
+use super::response::{json, ok};
+use super::targets::{self, parse_host};
 use crate::http::HttpState;
-use crate::http::json::Object;
-use crate::http::openapi::{HostSchema, SpecSchema};
 
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct RegisterBody {
-    #[schema(value_type = Vec<HostSchema>)]
-    hosts: Option<Vec<HostRef>>,
-    #[serde(default, deserialize_with = "lenient::labels")]
-    labels: BTreeMap<String, String>,
-    #[schema(value_type = SpecSchema)]
-    spec: Option<Object<RawSpec>>,
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct HostsBody {
-    #[schema(value_type = Option<Vec<HostSchema>>)]
-    hosts: Option<Vec<HostRef>>,
-}
-
-/// One result per host.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Results<'a> {
-    results: Vec<HostResult<'a>>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct HostResult<'a> {
-    /// `cloud:ip`, or what the caller wrote where that names no host.
-    host: String,
-    /// 0, or why not: 850 registered differently already, 117 no such agent, 1000400 not a host.
-    code: i32,
-    message: &'a str,
-}
-
-impl<'a> Results<'a> {
-    pub(crate) fn of(answers: &'a [Answer]) -> Self {
-        let result = |answer: &'a Answer| HostResult {
-            host: answer
-                .host
-                .map_or_else(|| answer.key_prefix.to_string(), |host| host.to_string()),
-            code: answer.code.0,
-            message: &answer.message,
-        };
-        Self {
-            results: answers.iter().map(result).collect(),
-        }
+pub(super) fn results(answers: &[HostAnswer]) -> Results<'_> {
+    let results = answers.iter().map(|answer| HostResult {
+        host: match answer.host {
+            Some(host) => host.to_string(),
+            None => answer.key_prefix.to_string(),
+        },
+        code: answer.code.0,
+        message: answer.message.as_str().into(),
+    });
+    Results {
+        results: results.collect(),
     }
 }
 
@@ -75,18 +37,22 @@ impl<'a> Results<'a> {
     (status = 409, description = "Every host has it registered with another spec", body = Results), Refusals))]
 pub(crate) async fn register(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(segments): Segments<(String, String)>,
-    Read(body): Read<RegisterBody>,
+    Authenticated(caller): Authenticated,
+    PathParams(segments): PathParams<(String, String)>,
+    JsonBody(body): JsonBody<RegisterBody>,
 ) -> Result<Response, ApiError> {
-    let registration = body.registration(&segments, Mode::Register)?;
-    let answers = http.control.register(&caller, registration).await?;
+    let registration = registration(body, &segments, Mode::Register)?;
+    let answers = http
+        .control
+        .registry()
+        .register(&caller, registration)
+        .await?;
     let all_exist = answers.iter().all(|answer| answer.code == Code::EXISTS);
     let status = match all_exist && !answers.is_empty() {
         true => StatusCode::CONFLICT,
         false => StatusCode::OK,
     };
-    Ok(json(status, &Results::of(&answers)))
+    Ok(json(status, &results(&answers)))
 }
 
 /// Registers a process on hosts, or replaces its spec there.
@@ -95,13 +61,17 @@ pub(crate) async fn register(
     (status = 200, description = "A result per host", body = Results), Refusals))]
 pub(crate) async fn update(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(segments): Segments<(String, String)>,
-    Read(body): Read<RegisterBody>,
+    Authenticated(caller): Authenticated,
+    PathParams(segments): PathParams<(String, String)>,
+    JsonBody(body): JsonBody<RegisterBody>,
 ) -> Result<Response, ApiError> {
-    let registration = body.registration(&segments, Mode::Update)?;
-    let answers = http.control.register(&caller, registration).await?;
-    Ok(ok(&Results::of(&answers)))
+    let registration = registration(body, &segments, Mode::Update)?;
+    let answers = http
+        .control
+        .registry()
+        .register(&caller, registration)
+        .await?;
+    Ok(ok(&results(&answers)))
 }
 
 /// Forgets a process on hosts, or on all with `?all=true`. It goes on running.
@@ -111,42 +81,45 @@ pub(crate) async fn update(
 ), request_body = HostsBody, responses((status = 200, description = "A result per host", body = Results), Refusals))]
 pub(crate) async fn unregister(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(segments): Segments<(String, String)>,
-    params: Params,
-    Read(body): Read<HostsBody>,
+    Authenticated(caller): Authenticated,
+    PathParams(segments): PathParams<(String, String)>,
+    params: QueryParams,
+    JsonBody(body): JsonBody<HostsBody>,
 ) -> Result<Response, ApiError> {
     let name = full_name(&segments)?;
     let all = params.flag("all")?.unwrap_or(false);
-    let hosts = match targets::asked(body.hosts.as_deref(), all)? {
+    let hosts = match targets::named(body.hosts.as_deref(), all)? {
         Some(hosts) => hosts,
-        None => targets::everywhere(&http.control.fleet(), &name)?,
+        None => targets::everywhere(&http.control, &name)?,
     };
-    let answers = http.control.unregister(&caller, &name, hosts).await?;
-    Ok(ok(&Results::of(&answers)))
+    let answers = http
+        .control
+        .registry()
+        .unregister(&caller, &name, hosts)
+        .await?;
+    Ok(ok(&results(&answers)))
 }
 
-impl RegisterBody {
-    fn registration(
-        self,
-        segments: &(String, String),
-        mode: Mode,
-    ) -> Result<Registration, Invalid> {
-        let name = full_name(segments)?;
-        let hosts = self.hosts.ok_or_else(|| Invalid::required("hosts"))?;
-        if hosts.is_empty() {
-            return Err(Invalid::new("hosts", "must not be empty"));
-        }
-        let spec = self.spec.ok_or_else(|| Invalid::required("spec"))?.0;
-        Ok(Registration {
-            name,
-            labels: Labels::parse(self.labels)?,
-            spec: spec
-                .complete(SpecRules::Inline)
-                .map_err(|e| e.within("spec"))?,
-            hosts: hosts.iter().map(HostRef::asked).collect(),
-            suppliers: Default::default(),
-            mode,
-        })
+fn registration(
+    body: RegisterBody,
+    segments: &(String, String),
+    mode: Mode,
+) -> Result<Registration, Invalid> {
+    let name = full_name(segments)?;
+    let hosts = body.hosts.ok_or_else(|| Invalid::required("hosts"))?;
+    if hosts.is_empty() {
+        return Err(Invalid::new("hosts", "must not be empty"));
     }
+    let spec = body.spec.ok_or_else(|| Invalid::required("spec"))?;
+    let spec = spec.into_raw();
+    Ok(Registration {
+        name,
+        labels: Labels::parse(body.labels)?,
+        spec: spec
+            .complete(SpecRules::Inline)
+            .map_err(|e| e.within("spec"))?,
+        hosts: hosts.iter().map(parse_host).collect(),
+        suppliers: Default::default(),
+        mode,
+    })
 }

@@ -1,53 +1,24 @@
 //! The servers that are one installation.
 
+use api::{ReplicaList, ReplicaRow};
 use axum::extract::State;
 use axum::response::Response;
 use control::ReplicaView;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::ok;
-use super::caller::Asking;
-use super::responses::Refusals;
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::response::ok;
 use crate::http::HttpState;
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ReplicaList {
-    /// The one that answers first.
-    replicas: Vec<ReplicaRow>,
-    /// Whether its messages to the others go the fast way.
-    bus_up: bool,
-    /// Whether it reaches the store; if not, it answers with what it knows.
-    store_up: bool,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-struct ReplicaRow {
-    /// Another one after each start.
-    id: String,
-    /// Where its API listens.
-    address: String,
-    /// Whether it is the one that answers.
-    this: bool,
-    /// How many agents are connected to it.
-    agents: usize,
-    /// Whether it asks its agents to go elsewhere.
-    draining: bool,
-    /// Whether it does the background work: timeouts, jobs, webhooks, refreshes.
-    leads: bool,
-}
-
-impl ReplicaRow {
-    fn of(view: ReplicaView) -> Self {
-        Self {
-            id: view.id.to_string(),
-            address: view.address,
-            this: view.is_this,
-            agents: view.n_agents,
-            draining: view.is_draining,
-            leads: view.leads,
-        }
+fn row(view: ReplicaView) -> ReplicaRow {
+    ReplicaRow {
+        id: view.id.to_string(),
+        address: view.address,
+        this: view.is_this,
+        agents: view.n_agents,
+        draining: view.is_draining,
+        leads: view.leads,
     }
 }
 
@@ -56,12 +27,12 @@ impl ReplicaRow {
     responses((status = 200, description = "The replicas", body = ReplicaList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(_caller): Asking,
+    Authenticated(_caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    let replicas = http.control.replicas().into_iter();
+    let replicas = http.control.replicas().list().into_iter();
     Ok(ok(&ReplicaList {
-        replicas: replicas.map(ReplicaRow::of).collect(),
-        bus_up: http.control.is_bus_up(),
-        store_up: !http.control.is_behind(),
+        replicas: replicas.map(row).collect(),
+        bus_up: http.control.replicas().is_bus_up(),
+        store_up: !http.control.replicas().is_behind(),
     }))
 }

@@ -1,123 +1,78 @@
-//! The hosts that a body names: `"0:10.0.0.1"`, `"10.0.0.1"`, `{"ip", "cloud_id"}`, `{"agent_id"}`; or all of them.
+//! The hosts that a body names, or every host where a process is registered.
 
-use control::{Asked, Place};
-use fleet::Fleet;
+use api::{HostRef, Scalar};
+use control::{Control, ControlError, HostSelector, TargetHost};
 use model::{AgentId, FullName, Host, Invalid};
-use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
 
-use super::ApiError;
-use crate::http::json::Scalar;
-
-/// One host as a caller of the native API names it.
-#[derive(Debug, Clone)]
-pub(crate) enum HostRef {
-    Text(String),
-    Parts(HostParts),
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct HostParts {
-    ip: Scalar,
-    cloud_id: Scalar,
-    agent_id: Scalar,
-}
-
-impl<'de> Deserialize<'de> for HostRef {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RefVisitor;
-
-        impl<'de> Visitor<'de> for RefVisitor {
-            type Value = HostRef;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("\"CLOUD:IP\", or an object with ip and cloud_id, or with agent_id")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<HostRef, E> {
-                Ok(HostRef::Text(text.trim().to_owned()))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<HostRef, A::Error> {
-                HostParts::deserialize(MapAccessDeserializer::new(map)).map(HostRef::Parts)
+/// The host that a caller names; one that cannot be read gets a result of its own.
+pub(crate) fn parse_host(host: &HostRef) -> TargetHost {
+    match host {
+        HostRef::Text(text) => TargetHost {
+            key_prefix: text.as_str().into(),
+            place: text
+                .parse()
+                .map_or_else(HostSelector::Bad, HostSelector::Host),
+        },
+        HostRef::Parts(parts) if parts.ip.is_empty() && !parts.agent_id.is_empty() => {
+            let id = parts.agent_id.to_text();
+            TargetHost {
+                key_prefix: (&*id).into(),
+                place: AgentId::parse(&id).map_or_else(HostSelector::Bad, HostSelector::Agent),
             }
         }
-
-        deserializer.deserialize_any(RefVisitor)
-    }
-}
-
-impl HostRef {
-    pub(crate) fn asked(&self) -> Asked {
-        match self {
-            Self::Text(text) => Asked {
-                key_prefix: text.as_str().into(),
-                place: text.parse().map_or_else(Place::Bad, Place::Host),
-            },
-            Self::Parts(parts) if parts.ip.is_empty() && !parts.agent_id.is_empty() => {
-                let id = parts.agent_id.to_text();
-                Asked {
-                    key_prefix: (&*id).into(),
-                    place: AgentId::parse(&id).map_or_else(Place::Bad, Place::Agent),
-                }
-            }
-            Self::Parts(parts) => {
-                let cloud = match &parts.cloud_id {
-                    Scalar::Absent => Some(0),
-                    given => given.to_int(),
-                };
-                let ip = parts.ip.to_text();
-                let host = cloud
-                    .ok_or_else(|| Invalid::new("cloud_id", "must be a whole number"))
-                    .and_then(|cloud| Host::parse(cloud, &ip));
-                let prefix = match (&host, cloud) {
-                    (Ok(host), _) => host.to_string(),
-                    (Err(_), Some(cloud)) => format!("{cloud}:{ip}"),
-                    (Err(_), None) => format!("{}:{ip}", parts.cloud_id.to_text()),
-                };
-                Asked {
-                    key_prefix: prefix.into(),
-                    place: host.map_or_else(Place::Bad, Place::Host),
-                }
+        HostRef::Parts(parts) => {
+            let cloud = match &parts.cloud_id {
+                Scalar::Absent => Some(0),
+                given => given.to_int(),
+            };
+            let ip = parts.ip.to_text();
+            let host = cloud
+                .ok_or_else(|| Invalid::new("cloud_id", "must be a whole number"))
+                .and_then(|cloud| Host::parse(cloud, &ip));
+            let prefix = match (&host, cloud) {
+                (Ok(host), _) => host.to_string(),
+                (Err(_), Some(cloud)) => format!("{cloud}:{ip}"),
+                (Err(_), None) => format!("{}:{ip}", parts.cloud_id.to_text()),
+            };
+            TargetHost {
+                key_prefix: prefix.into(),
+                place: host.map_or_else(HostSelector::Bad, HostSelector::Host),
             }
         }
     }
 }
 
-/// Either the hosts that are named, or every host where the process is registered.
-pub(crate) fn asked(hosts: Option<&[HostRef]>, all: bool) -> Result<Option<Vec<Asked>>, Invalid> {
+/// The hosts that a request names; none for every host where the process is registered.
+pub(crate) fn named(
+    hosts: Option<&[HostRef]>,
+    all: bool,
+) -> Result<Option<Vec<TargetHost>>, Invalid> {
     match (hosts, all) {
         (Some(_), true) => Err(Invalid::new("hosts", "must not be given beside all")),
         (None, true) => Ok(None),
         (None, false) => Err(Invalid::new("hosts", "is required, or all")),
         (Some([]), false) => Err(Invalid::new("hosts", "must not be empty")),
-        (Some(hosts), false) => Ok(Some(hosts.iter().map(HostRef::asked).collect())),
+        (Some(hosts), false) => Ok(Some(hosts.iter().map(parse_host).collect())),
     }
 }
 
 /// Every host where the process is registered; an error when there is none.
-pub(crate) fn everywhere(fleet: &Fleet, name: &FullName) -> Result<Vec<Asked>, ApiError> {
-    let id = fleet.name_id(name);
-    let rows = id.into_iter().flat_map(|id| fleet.processes_named(id));
-    let hosts: Vec<Asked> = rows
-        .map(|row| row.host().host)
-        .map(|host| Asked {
-            key_prefix: host.to_string().into(),
-            place: Place::Host(host),
-        })
-        .collect();
-    match hosts.is_empty() {
-        true => Err(ApiError::not_found(format!(
-            "process {name} is registered on no host"
-        ))),
-        false => Ok(hosts),
-    }
+pub(crate) fn everywhere(
+    control: &Control,
+    name: &FullName,
+) -> Result<Vec<TargetHost>, ControlError> {
+    let hosts = control.registry().hosts_of(name)?.into_iter();
+    let asked = hosts.map(|host| TargetHost {
+        key_prefix: host.to_string().into(),
+        place: HostSelector::Host(host),
+    });
+    Ok(asked.collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
     use crate::http::json;
 
@@ -137,12 +92,12 @@ mod tests {
         let read: Vec<(String, String)> = sample
             .hosts
             .iter()
-            .map(HostRef::asked)
+            .map(parse_host)
             .map(|asked| {
                 let place = match asked.place {
-                    Place::Host(host) => host.to_string(),
-                    Place::Agent(agent) => format!("agent {agent}"),
-                    Place::Bad(invalid) => format!("bad {}", invalid.field),
+                    HostSelector::Host(host) => host.to_string(),
+                    HostSelector::Agent(agent) => format!("agent {agent}"),
+                    HostSelector::Bad(invalid) => format!("bad {}", invalid.field),
                 };
                 (asked.key_prefix.into(), place)
             })
@@ -164,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_of_another_type_names_its_place() {
+    fn a_host_of_a_wrong_type_is_named() {
         let error = json::read::<Sample>(br#"{"hosts":["10.0.0.1",5]}"#).unwrap_err();
         assert_eq!(error.field, "hosts[1]");
     }

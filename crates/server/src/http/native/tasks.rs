@@ -1,45 +1,24 @@
 //! Tasks: the list of them, and one with its results.
 
+use std::borrow::Cow;
+use std::time::Duration;
+
+use api::{Counts, TargetResult, TaskDetail, TaskList, TaskRow};
 use axum::extract::State;
 use axum::response::Response;
 use control::{TargetView, TaskView};
-use model::operation::ProcessInspection;
-use model::{Code, Host, Invalid, TaskId, UnixMillis};
-use serde::Serialize;
-use std::time::Duration;
-use utoipa::ToSchema;
+use model::{Code, Host, Invalid, TaskId};
 
 use super::ApiError;
-use super::answer::{fit, ok};
-use super::caller::Asking;
-use super::read::{Params, Segments};
-use super::responses::Refusals;
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::request::{PathParams, QueryParams};
+use super::response::{fit, ok};
 use crate::http::HttpState;
 use crate::http::gse::exit_of;
 
 /// The longest that a caller may wait for a task.
 const MAX_WAIT: Duration = Duration::from_secs(60);
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct TaskList {
-    tasks: Vec<TaskRow>,
-    /// `before` of the next page; null at the end.
-    next: Option<String>,
-}
-
-/// A task in short.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct TaskRow {
-    id: String,
-    state: &'static str,
-    #[schema(value_type = i64)]
-    created_at: UnixMillis,
-    app: String,
-    user: String,
-    targets: u32,
-    ended: u32,
-    ok: u32,
-}
 
 /// Lists tasks, the newest first.
 #[utoipa::path(get, path = "/api/v1/tasks", operation_id = "list_tasks", tag = "tasks", params(
@@ -48,21 +27,25 @@ pub(crate) struct TaskRow {
 ), responses((status = 200, description = "Tasks", body = TaskList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let limit = params.limit()?;
     let before = params
         .text("before")
         .map(|id| parse_id("before", id))
         .transpose()?;
-    let summaries = http.control.tasks(&caller, limit as u32, before).await?;
+    let summaries = http
+        .control
+        .operations()
+        .tasks(&caller, limit as u32, before)
+        .await?;
     let next = (summaries.len() == limit)
         .then(|| summaries.last().map(|last| last.task.id.to_string()))
         .flatten();
     let tasks = summaries.into_iter().map(|summary| TaskRow {
         id: summary.task.id.to_string(),
-        state: state(summary.n_ended == summary.n_targets),
+        state: state(summary.n_ended == summary.n_targets).into(),
         created_at: summary.task.created_at,
         app: summary.task.app,
         user: summary.task.user,
@@ -76,59 +59,6 @@ pub(crate) async fn list(
     }))
 }
 
-/// A task with part of its results.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct TaskDetail<'a> {
-    id: String,
-    /// `running` or `finished`.
-    state: &'static str,
-    #[schema(value_type = i64)]
-    created_at: UnixMillis,
-    app: &'a str,
-    user: &'a str,
-    counts: Counts,
-    /// How many results match.
-    count: usize,
-    start: u64,
-    results: Vec<TargetResult<'a>>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Counts {
-    total: usize,
-    ended: usize,
-    ok: usize,
-    failed: usize,
-    running: usize,
-}
-
-/// How one target fared.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct TargetResult<'a> {
-    /// `namespace/name`
-    process: String,
-    /// `cloud:ip`, or what the caller wrote where that names no host.
-    host: String,
-    op: &'static str,
-    /// 0 done, 115 while it goes on, else why not.
-    code: i32,
-    message: &'a str,
-    #[schema(value_type = Option<i64>)]
-    ended_at: Option<UnixMillis>,
-    /// Whether the agent keeps it as wanted from now on, where the operation changed that.
-    managed: Option<bool>,
-    /// The command that ran, if one did.
-    command: Option<&'a str>,
-    exit_code: Option<i32>,
-    exit_signal: Option<i32>,
-    duration_ms: Option<u64>,
-    /// The last 64 KiB of what it printed.
-    output: Option<&'a str>,
-    /// What a query saw.
-    #[schema(value_type = Option<Object>)]
-    instance: Option<&'a ProcessInspection>,
-}
-
 /// Shows a task; with `wait` once it has ended, or when that time is over.
 #[utoipa::path(get, path = "/api/v1/tasks/{id}", operation_id = "show_task", tag = "tasks", params(
     ("id" = String, Path, description = "GSETASK:…"),
@@ -139,24 +69,24 @@ pub(crate) struct TargetResult<'a> {
 ), responses((status = 200, description = "The task", body = TaskDetail), Refusals))]
 pub(crate) async fn show(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<String>,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<String>,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let id = parse_id("id", &id)?;
     let (start, limit) = params.page()?;
     let failed = params.flag("failed")?.unwrap_or(false);
     let task = match params.duration("wait")? {
-        None => http.control.task(&caller, id).await?,
+        None => http.control.operations().task(&caller, id).await?,
         Some(wait) => {
             let wait = wait.min(MAX_WAIT);
             tokio::select! {
-                task = http.control.task_ended(&caller, id, wait) => task?,
-                () = http.stopping() => http.control.task(&caller, id).await?,
+                task = http.control.operations().wait_for_task(&caller, id, wait) => task?,
+                () = http.stopping() => http.control.operations().task(&caller, id).await?,
             }
         }
     };
-    Ok(ok(&TaskDetail::of(&task, failed, start, limit)))
+    Ok(ok(&detail(&task, failed, start, limit)))
 }
 
 fn parse_id(field: &str, text: &str) -> Result<TaskId, Invalid> {
@@ -185,56 +115,56 @@ fn has_failed(target: &TargetView) -> bool {
         .is_some_and(|outcome| outcome.code != Code::OK)
 }
 
-impl<'a> TaskDetail<'a> {
-    fn of(task: &'a TaskView, only_failed: bool, start: u64, limit: usize) -> Self {
-        let (total, ended) = (task.targets.len(), task.n_ended);
-        let ok = task.targets.iter().filter(|target| is_ok(target)).count();
-        let failed = ended.saturating_sub(ok);
-        let matching = task
-            .targets
-            .iter()
-            .filter(|target| !only_failed || has_failed(target));
-        let skipped = usize::try_from(start).unwrap_or(usize::MAX);
-        Self {
-            id: task.id.to_string(),
-            state: state(ended == total),
-            created_at: task.created_at,
-            app: &task.app,
-            user: &task.user,
-            counts: Counts {
-                total,
-                ended,
-                ok,
-                failed,
-                running: total - ended,
-            },
-            count: if only_failed { failed } else { total },
-            start,
-            results: fit(matching.skip(skipped).take(limit).map(TargetResult::of)),
-        }
+fn detail(task: &TaskView, only_failed: bool, start: u64, limit: usize) -> TaskDetail<'_> {
+    let (total, ended) = (task.targets.len(), task.n_ended);
+    let ok = task.targets.iter().filter(|target| is_ok(target)).count();
+    let failed = ended.saturating_sub(ok);
+    let matching = task
+        .targets
+        .iter()
+        .filter(|target| !only_failed || has_failed(target));
+    let skipped = usize::try_from(start).unwrap_or(usize::MAX);
+    TaskDetail {
+        id: task.id.to_string(),
+        state: state(ended == total).into(),
+        created_at: task.created_at,
+        app: task.app.as_str().into(),
+        user: task.user.as_str().into(),
+        counts: Counts {
+            total,
+            ended,
+            ok,
+            failed,
+            running: total - ended,
+        },
+        count: if only_failed { failed } else { total },
+        start,
+        results: fit(matching.skip(skipped).take(limit).map(target_result)),
     }
 }
 
-impl<'a> TargetResult<'a> {
-    fn of(target: &'a TargetView) -> Self {
-        let outcome = target.outcome.as_deref();
-        let ran = outcome.and_then(|outcome| outcome.ran.as_ref());
-        let (exit_code, exit_signal) = exit_of(ran);
-        let host = target.host.as_ref().map(Host::to_string);
-        Self {
-            process: target.process.to_string(),
-            host: host.unwrap_or_else(|| target.key_prefixes[0].to_string()),
-            op: target.op.as_str(),
-            code: outcome.map_or(Code::HANDLING.0, |outcome| outcome.code.0),
-            message: outcome.map_or("handling", |outcome| &outcome.message),
-            ended_at: outcome.map(|outcome| outcome.ended_at),
-            managed: outcome.and_then(|outcome| outcome.managed),
-            command: ran.map(|ran| ran.command.as_str()),
-            exit_code,
-            exit_signal,
-            duration_ms: ran.map(|ran| ran.duration_ms),
-            output: ran.map(|ran| ran.output.as_str()),
-            instance: outcome.and_then(|outcome| outcome.instance.as_deref()),
-        }
+fn target_result(target: &TargetView) -> TargetResult<'_> {
+    let outcome = target.outcome.as_deref();
+    let ran = outcome.and_then(|outcome| outcome.ran.as_ref());
+    let (exit_code, exit_signal) = exit_of(ran);
+    let host = target.host.as_ref().map(Host::to_string);
+    TargetResult {
+        process: target.process.to_string(),
+        host: host.unwrap_or_else(|| target.key_prefixes[0].to_string()),
+        op: target.op.as_str().into(),
+        code: outcome.map_or(Code::HANDLING.0, |outcome| outcome.code.0),
+        message: outcome
+            .map_or("handling", |outcome| &outcome.message)
+            .into(),
+        ended_at: outcome.map(|outcome| outcome.ended_at),
+        managed: outcome.and_then(|outcome| outcome.managed),
+        command: ran.map(|ran| ran.command.as_str().into()),
+        exit_code,
+        exit_signal,
+        duration_ms: ran.map(|ran| ran.duration_ms),
+        output: ran.map(|ran| ran.output.as_str().into()),
+        instance: outcome
+            .and_then(|outcome| outcome.instance.as_deref())
+            .map(Cow::Borrowed),
     }
 }

@@ -3,145 +3,74 @@
 pub(crate) mod files;
 pub(crate) mod versions;
 
+use api::{Bindings, Preview, PreviewBody, TemplateBody, TemplateList, TemplateShown};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use control::{NewTemplate, PreviewOf, TemplateView};
+use model::Invalid;
 use model::config_template::{Binding, LineSeparator, TemplateId};
 use model::topology::{BkProcessId, BusinessId};
-use model::{Invalid, UnixMillis};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::{json, ok};
-use super::caller::Asking;
-use super::read::{Read, Segments};
-use super::responses::Refusals;
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::request::{JsonBody, PathParams};
+use super::response::{json, ok};
 use crate::http::HttpState;
-use crate::http::json::Scalar;
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct TemplateList {
-    templates: Vec<TemplateShown>,
+fn shown(view: &TemplateView) -> TemplateShown {
+    let template = &*view.template;
+    TemplateShown {
+        id: template.id.0,
+        template_name: template.template_name.clone(),
+        file_name: template.file_name.clone(),
+        abs_path: template.abs_path.clone(),
+        owner: template.owner.clone(),
+        group: template.group.clone(),
+        filemode: format!("{:04o}", template.filemode),
+        line_separator: template.line_separator.as_str().into(),
+        bindings: bindings(&template.bindings),
+        draft: view.draft.map(|version| version.0),
+        active: view.active.map(|version| version.0),
+        versions: view.n_versions,
+        updated_at: template.updated_at,
+        updated_by: template.updated_by.clone(),
+    }
 }
 
-/// A config template: what is written where, without its text.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct TemplateShown {
-    id: u32,
-    template_name: String,
-    file_name: String,
-    /// The folder of the file.
-    abs_path: String,
-    owner: String,
-    group: String,
-    /// Octal, such as `0644`.
-    filemode: String,
-    /// `LF`, `CRLF` or `CR`.
-    line_separator: &'static str,
-    bindings: Bindings,
-    /// The version that is being written, if there is one.
-    draft: Option<u32>,
-    /// The version that is generated from, if there is one.
-    active: Option<u32>,
-    versions: usize,
-    #[schema(value_type = i64)]
-    updated_at: UnixMillis,
-    updated_by: String,
-}
-
-impl TemplateShown {
-    fn of(view: &TemplateView) -> Self {
-        let template = &*view.template;
-        Self {
-            id: template.id.0,
-            template_name: template.template_name.clone(),
-            file_name: template.file_name.clone(),
-            abs_path: template.abs_path.clone(),
-            owner: template.owner.clone(),
-            group: template.group.clone(),
-            filemode: format!("{:04o}", template.filemode),
-            line_separator: template.line_separator.as_str(),
-            bindings: Bindings::of(&template.bindings),
-            draft: view.draft.map(|version| version.0),
-            active: view.active.map(|version| version.0),
-            versions: view.n_versions,
-            updated_at: template.updated_at,
-            updated_by: template.updated_by.clone(),
+fn bindings(bindings: &[Binding]) -> Bindings {
+    let mut shown = Bindings::default();
+    for binding in bindings {
+        match binding {
+            Binding::Process(id) => shown.processes.push(id.0),
+            Binding::ProcessTemplate(id) => shown.process_templates.push(*id),
         }
     }
+    shown
 }
 
-/// What a template makes files for.
-#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct Bindings {
-    /// Ids of processes.
-    processes: Vec<u32>,
-    /// Ids of process templates: every process that was made from one.
-    process_templates: Vec<u32>,
+fn read_bindings(body: Bindings) -> Vec<Binding> {
+    let processes = body.processes.into_iter().map(BkProcessId);
+    let templates = body.process_templates.into_iter();
+    processes
+        .map(Binding::Process)
+        .chain(templates.map(Binding::ProcessTemplate))
+        .collect()
 }
 
-impl Bindings {
-    fn of(bindings: &[Binding]) -> Self {
-        let mut shown = Self::default();
-        for binding in bindings {
-            match binding {
-                Binding::Process(id) => shown.processes.push(id.0),
-                Binding::ProcessTemplate(id) => shown.process_templates.push(*id),
-            }
-        }
-        shown
-    }
-
-    fn read(self) -> Vec<Binding> {
-        let processes = self.processes.into_iter().map(BkProcessId);
-        let templates = self.process_templates.into_iter();
-        processes
-            .map(Binding::Process)
-            .chain(templates.map(Binding::ProcessTemplate))
-            .collect()
-    }
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TemplateBody {
-    /// Unique in its business.
-    #[serde(default)]
-    template_name: String,
-    #[serde(default)]
-    file_name: String,
-    /// The folder of the file.
-    #[serde(default)]
-    abs_path: String,
-    /// root if not given
-    owner: Option<String>,
-    /// root if not given
-    group: Option<String>,
-    /// Octal; 0644 if not given
-    #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    filemode: Scalar,
-    /// LF, CRLF or CR; LF if not given
-    line_separator: Option<String>,
-}
-
-impl TemplateBody {
-    fn read(self) -> Result<NewTemplate, Invalid> {
-        let separator = self.line_separator.as_deref();
-        let root = || "root".to_owned();
-        Ok(NewTemplate {
-            filemode: parse_mode(&self.filemode.to_text())?,
-            line_separator: separator.map_or(Ok(LineSeparator::Lf), LineSeparator::parse)?,
-            template_name: self.template_name,
-            file_name: self.file_name,
-            abs_path: self.abs_path,
-            owner: self.owner.unwrap_or_else(root),
-            group: self.group.unwrap_or_else(root),
-        })
-    }
+fn read_template(body: TemplateBody) -> Result<NewTemplate, Invalid> {
+    let separator = body.line_separator.as_deref();
+    let root = || "root".to_owned();
+    Ok(NewTemplate {
+        filemode: parse_mode(&body.filemode.to_text())?,
+        line_separator: separator.map_or(Ok(LineSeparator::Lf), LineSeparator::parse)?,
+        template_name: body.template_name,
+        file_name: body.file_name,
+        abs_path: body.abs_path,
+        owner: body.owner.unwrap_or_else(root),
+        group: body.group.unwrap_or_else(root),
+    })
 }
 
 fn parse_mode(text: &str) -> Result<u32, Invalid> {
@@ -160,12 +89,12 @@ fn parse_mode(text: &str) -> Result<u32, Invalid> {
     responses((status = 200, description = "Templates", body = TemplateList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<u32>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
 ) -> Result<Response, ApiError> {
-    let templates = http.control.templates(&caller, BusinessId(id))?;
+    let templates = http.control.templates().list(&caller, BusinessId(id))?;
     Ok(ok(&TemplateList {
-        templates: templates.iter().map(TemplateShown::of).collect(),
+        templates: templates.iter().map(shown).collect(),
     }))
 }
 
@@ -176,15 +105,15 @@ pub(crate) async fn list(
     (status = 409, description = "One of this name is there already"), Refusals))]
 pub(crate) async fn create(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<u32>,
-    Read(body): Read<TemplateBody>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
+    JsonBody(body): JsonBody<TemplateBody>,
 ) -> Result<Response, ApiError> {
     let (control, business) = (&http.control, BusinessId(id));
-    let new = body.read()?;
-    let template = control.create_template(&caller, business, new).await?;
-    let view = control.template(&caller, business, template)?;
-    Ok(json(StatusCode::CREATED, &TemplateShown::of(&view)))
+    let new = read_template(body)?;
+    let template = control.templates().create(&caller, business, new).await?;
+    let view = control.templates().get(&caller, business, template)?;
+    Ok(json(StatusCode::CREATED, &shown(&view)))
 }
 
 /// Shows a config template.
@@ -193,12 +122,12 @@ pub(crate) async fn create(
     responses((status = 200, description = "The template", body = TemplateShown), Refusals))]
 pub(crate) async fn show(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments((id, template)): Segments<(u32, u32)>,
+    Authenticated(caller): Authenticated,
+    PathParams((id, template)): PathParams<(u32, u32)>,
 ) -> Result<Response, ApiError> {
     let (business, template) = (BusinessId(id), TemplateId(template));
-    let view = http.control.template(&caller, business, template)?;
-    Ok(ok(&TemplateShown::of(&view)))
+    let view = http.control.templates().get(&caller, business, template)?;
+    Ok(ok(&shown(&view)))
 }
 
 /// Replaces the fields of a config template; its versions and bindings stay.
@@ -208,17 +137,18 @@ pub(crate) async fn show(
     (status = 409, description = "Another has this name"), Refusals))]
 pub(crate) async fn update(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments((id, template)): Segments<(u32, u32)>,
-    Read(body): Read<TemplateBody>,
+    Authenticated(caller): Authenticated,
+    PathParams((id, template)): PathParams<(u32, u32)>,
+    JsonBody(body): JsonBody<TemplateBody>,
 ) -> Result<Response, ApiError> {
-    let (control, new) = (&http.control, body.read()?);
+    let (control, new) = (&http.control, read_template(body)?);
     let (business, template) = (BusinessId(id), TemplateId(template));
     control
-        .update_template(&caller, business, template, new)
+        .templates()
+        .update(&caller, business, template, new)
         .await?;
-    let view = control.template(&caller, business, template)?;
-    Ok(ok(&TemplateShown::of(&view)))
+    let view = control.templates().get(&caller, business, template)?;
+    Ok(ok(&shown(&view)))
 }
 
 /// Forgets a config template with its versions. Files that it made stay on their hosts.
@@ -227,12 +157,15 @@ pub(crate) async fn update(
     responses((status = 204, description = "It is gone"), Refusals))]
 pub(crate) async fn delete(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments((id, template)): Segments<(u32, u32)>,
+    Authenticated(caller): Authenticated,
+    PathParams((id, template)): PathParams<(u32, u32)>,
 ) -> Result<Response, ApiError> {
     let (business, template) = (BusinessId(id), TemplateId(template));
     let control = &http.control;
-    control.delete_template(&caller, business, template).await?;
+    control
+        .templates()
+        .delete(&caller, business, template)
+        .await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -242,36 +175,18 @@ pub(crate) async fn delete(
     responses((status = 200, description = "The template", body = TemplateShown), Refusals))]
 pub(crate) async fn bind(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments((id, template)): Segments<(u32, u32)>,
-    Read(body): Read<Bindings>,
+    Authenticated(caller): Authenticated,
+    PathParams((id, template)): PathParams<(u32, u32)>,
+    JsonBody(body): JsonBody<Bindings>,
 ) -> Result<Response, ApiError> {
     let control = &http.control;
     let (business, template) = (BusinessId(id), TemplateId(template));
     control
-        .bind_template(&caller, business, template, body.read())
+        .templates()
+        .bind(&caller, business, template, read_bindings(body))
         .await?;
-    let view = control.template(&caller, business, template)?;
-    Ok(ok(&TemplateShown::of(&view)))
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PreviewBody {
-    /// Its draft, or its active version where it has none.
-    template: Option<u32>,
-    /// In place of `template`: a text that is not stored.
-    text: Option<String>,
-    /// The id of the process.
-    #[schema(required)]
-    process: Option<u32>,
-    /// 1 if not given
-    local_inst_id: Option<u32>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Preview {
-    content: String,
+    let view = control.templates().get(&caller, business, template)?;
+    Ok(ok(&shown(&view)))
 }
 
 /// Renders a template, or any text, for one instance. Nothing is stored.
@@ -280,9 +195,9 @@ pub(crate) struct Preview {
     responses((status = 200, description = "What it would be", body = Preview), Refusals))]
 pub(crate) async fn preview(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<u32>,
-    Read(body): Read<PreviewBody>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
+    JsonBody(body): JsonBody<PreviewBody>,
 ) -> Result<Response, ApiError> {
     let of = match (body.template, body.text) {
         (Some(template), None) => PreviewOf::Template(TemplateId(template)),
@@ -295,7 +210,8 @@ pub(crate) async fn preview(
     let process = body.process.ok_or_else(|| Invalid::required("process"))?;
     let content = http
         .control
-        .preview_template(
+        .templates()
+        .preview(
             &caller,
             BusinessId(id),
             of,

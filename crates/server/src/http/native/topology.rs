@@ -1,5 +1,7 @@
 //! The topology of a business as a document: shown, put in place, removed.
 
+use api::schemas::{BusinessSchema, DifferenceSchema};
+use api::{ChangeCounts, Difference};
 use axum::extract::State;
 use axum::response::Response;
 use control::Apply;
@@ -8,12 +10,12 @@ use model::topology::document::BusinessDocument;
 use model::topology::{BusinessId, Origin};
 
 use super::ApiError;
-use super::answer::ok;
-use super::caller::Asking;
-use super::read::{Params, Read, Segments};
-use super::responses::Refusals;
+use super::businesses::left_out;
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::request::{JsonBody, PathParams, QueryParams};
+use super::response::ok;
 use crate::http::HttpState;
-use crate::http::openapi::{BusinessSchema, DifferenceSchema};
 
 /// Shows a business as the document that would make it.
 #[utoipa::path(get, path = "/api/v1/businesses/{id}/topology", operation_id = "show_topology", tag = "view",
@@ -21,10 +23,10 @@ use crate::http::openapi::{BusinessSchema, DifferenceSchema};
     responses((status = 200, description = "The document", body = BusinessSchema), Refusals))]
 pub(crate) async fn show(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<u32>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
 ) -> Result<Response, ApiError> {
-    let facts = http.control.topology(&caller, BusinessId(id))?;
+    let facts = http.control.topology().export(&caller, BusinessId(id))?;
     Ok(ok(&BusinessDocument::of(&facts)))
 }
 
@@ -38,10 +40,10 @@ pub(crate) async fn show(
     responses((status = 200, description = "What changed, or would change", body = DifferenceSchema), Refusals))]
 pub(crate) async fn import(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<u32>,
-    params: Params,
-    Read(document): Read<BusinessDocument>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
+    params: QueryParams,
+    JsonBody(document): JsonBody<BusinessDocument>,
 ) -> Result<Response, ApiError> {
     let apply = match params.flag("dry_run")?.unwrap_or(false) {
         true => Apply::DryRun,
@@ -55,9 +57,10 @@ pub(crate) async fn import(
     drop(document);
     let control = &http.control;
     let difference = control
-        .import_topology(&caller, facts, Origin::Imported, apply)
+        .topology()
+        .import(&caller, facts, Origin::Imported, apply)
         .await?;
-    Ok(ok(&difference))
+    Ok(ok(&to_api(difference)))
 }
 
 /// Removes a business from the view. What still runs of it goes on, and is no longer shown there.
@@ -66,12 +69,33 @@ pub(crate) async fn import(
     responses((status = 200, description = "What was removed", body = DifferenceSchema), Refusals))]
 pub(crate) async fn remove(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<u32>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<u32>,
 ) -> Result<Response, ApiError> {
     let difference = http
         .control
-        .remove_business(&caller, BusinessId(id))
+        .topology()
+        .remove(&caller, BusinessId(id))
         .await?;
-    Ok(ok(&difference))
+    Ok(ok(&to_api(difference)))
+}
+
+pub(super) fn to_api(difference: control::Difference) -> Difference {
+    let counts = |changes: control::ChangeCounts| ChangeCounts {
+        new: changes.new,
+        changed: changes.changed,
+        gone: changes.gone,
+    };
+    Difference {
+        sets: counts(difference.sets),
+        modules: counts(difference.modules),
+        hosts: counts(difference.hosts),
+        services: counts(difference.services),
+        processes: counts(difference.processes),
+        instances: counts(difference.instances),
+        vanished: difference.vanished,
+        lines: difference.lines,
+        more_lines: difference.more_lines,
+        troubles: left_out(difference.troubles),
+    }
 }

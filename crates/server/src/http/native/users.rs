@@ -1,58 +1,28 @@
 //! Users: the people who may log in.
 
+use api::{CreatedUser, UserBody, UserList, UserRow};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use model::Invalid;
 use model::access::{Grant, Role};
-use model::{Invalid, UnixMillis};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::{json, ok};
-use super::caller::Asking;
-use super::grants::{self, GrantBody, GrantRow};
-use super::read::{Read, Segments};
-use super::responses::Refusals;
+use super::caller::Authenticated;
+use super::grants;
+use super::refusals::Refusals;
+use super::request::{JsonBody, PathParams};
+use super::response::{json, ok};
 use crate::http::HttpState;
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct UserList {
-    users: Vec<UserRow>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct UserRow {
-    name: String,
-    /// What they may do.
-    grants: Vec<GrantRow>,
-    #[schema(value_type = i64)]
-    created_at: UnixMillis,
-}
-
-#[derive(Deserialize, ToSchema)]
-pub(crate) struct UserBody {
-    #[schema(required)]
-    name: Option<String>,
-    #[schema(required)]
-    password: Option<String>,
-    /// What they may do; a viewer of everything if not given.
-    grants: Option<Vec<GrantBody>>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CreatedUser {
-    name: String,
-}
 
 /// Lists users.
 #[utoipa::path(get, path = "/api/v1/users", operation_id = "list_users", tag = "access",
     responses((status = 200, description = "All users", body = UserList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
+    Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    let users = http.control.users(&caller)?;
+    let users = http.control.access().users(&caller)?;
     let users = users.into_iter().map(|user| UserRow {
         grants: grants::rows(&user.grants()),
         name: user.name,
@@ -66,11 +36,11 @@ pub(crate) async fn list(
 /// Creates a user.
 #[utoipa::path(post, path = "/api/v1/users", operation_id = "create_user", tag = "access", request_body = UserBody, responses(
     (status = 201, description = "Created", body = CreatedUser),
-    (status = 409, description = "It exists", body = super::error::ErrorBody), Refusals))]
+    (status = 409, description = "It exists", body = api::ErrorBody), Refusals))]
 pub(crate) async fn create(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Read(body): Read<UserBody>,
+    Authenticated(caller): Authenticated,
+    JsonBody(body): JsonBody<UserBody>,
 ) -> Result<Response, ApiError> {
     let name = body.name.ok_or_else(|| Invalid::required("name"))?;
     let password = body.password.ok_or_else(|| Invalid::required("password"))?;
@@ -80,6 +50,7 @@ pub(crate) async fn create(
     };
     let control = &http.control;
     control
+        .access()
         .create_user(&caller, &name, &password, grants)
         .await?;
     let name = name.trim().to_owned();
@@ -91,9 +62,9 @@ pub(crate) async fn create(
     responses((status = 204, description = "Deleted"), Refusals))]
 pub(crate) async fn delete(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(name): Segments<String>,
+    Authenticated(caller): Authenticated,
+    PathParams(name): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    http.control.delete_user(&caller, &name).await?;
+    http.control.access().delete_user(&caller, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

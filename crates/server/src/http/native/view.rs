@@ -1,102 +1,22 @@
 //! The process view: the processes of a business, filtered, page by page.
 
-use std::borrow::Cow;
-use std::net::Ipv6Addr;
-
+use api::{InstanceView, NamedId, TemplateOf, ViewList, ViewProcess};
 use axum::extract::State;
 use axum::response::Response;
-use fleet::view::{Instance, View, ViewRow};
-use model::access::Permission;
+use fleet::view::{Instance, ViewRow};
+use model::Invalid;
 use model::expression::Expression;
 use model::scope::{ProcessStatus, Scope, Selection, SortKey, SortOrder, ViewFilter, distinct};
 use model::topology::{BkProcessId, BusinessId, ModuleId, ServiceId, SetId};
-use model::{Host, Invalid};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::{fit, ok};
-use super::caller::Asking;
-use super::read::Params;
-use super::responses::Refusals;
-use super::selected::{env_word, parse_env, parse_ip};
+use super::caller::Authenticated;
+use super::refusals::Refusals;
+use super::request::QueryParams;
+use super::response::{fit, ok};
+use super::selection::{env_word, parse_env, parse_ip};
 use crate::http::HttpState;
 use crate::http::selection::searches;
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ViewList<'a> {
-    /// How many there are in all.
-    count: u64,
-    start: u64,
-    processes: Vec<ViewProcess<'a>>,
-}
-
-/// A process of the view: on one host, with one or more instances.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ViewProcess<'a> {
-    /// Its `bk_process_id`.
-    id: u32,
-    business: u32,
-    /// `set.module.service.process.id`
-    expression: String,
-    /// The alias.
-    name: &'a str,
-    /// `test`, `experience` or `formal`.
-    env: &'static str,
-    set: Place<'a>,
-    module: Place<'a>,
-    service: Place<'a>,
-    /// `cloud:ip`
-    #[schema(value_type = String)]
-    host: Host,
-    #[schema(value_type = Option<String>)]
-    ip_v6: Option<Ipv6Addr>,
-    agent_id: Option<&'a str>,
-    cloud_name: Option<&'a str>,
-    /// 0 for none.
-    process_template: u32,
-    service_template: u32,
-    /// `running` when all instances run, `unregistered` when nothing was ever heard of any, else `stopped`.
-    status: &'static str,
-    /// Whether all instances are managed.
-    managed: bool,
-    /// Its source does not have it any more, and it still runs.
-    vanished: bool,
-    priority: Option<i32>,
-    config_templates: Vec<TemplateOf<'a>>,
-    instances: Vec<InstanceView<'a>>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Place<'a> {
-    id: u32,
-    name: &'a str,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct TemplateOf<'a> {
-    id: u32,
-    name: &'a str,
-    file_name: &'a str,
-}
-
-/// A registered process that belongs to one of the view.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct InstanceView<'a> {
-    /// `namespace/name`
-    process: String,
-    local_inst_id: u32,
-    inst_id: u64,
-    /// `running`, `stopped` or `unregistered`.
-    status: &'static str,
-    managed: bool,
-    /// −1 when not running.
-    pid: i32,
-    /// Why it is as it is.
-    message: Cow<'a, str>,
-    /// Whether its host's agent is connected.
-    connected: bool,
-}
 
 /// Lists processes of a business, with the exact number of all that match.
 #[utoipa::path(get, path = "/api/v1/processes/view", operation_id = "list_view", tag = "view", params(
@@ -119,25 +39,23 @@ pub(crate) struct InstanceView<'a> {
 ), responses((status = 200, description = "A page of processes", body = ViewList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let (start, limit) = params.page()?;
     let filter = filter(&params)?;
-    http.control
-        .check(&caller, Permission::View, filter.business)?;
-    let fleet = http.control.fleet();
-    let page = fleet.view_page(&filter, start, limit);
-    let view = fleet.view();
-    let rows = page.rows.iter();
-    Ok(ok(&ViewList {
-        count: page.count,
-        start,
-        processes: fit(rows.map(|row| ViewProcess::of(view, row))),
-    }))
+    let topology = http.control.topology();
+    let answer = topology.page(&caller, &filter, start, limit, |page| {
+        ok(&ViewList {
+            count: page.count,
+            start,
+            processes: fit(page.rows.iter().map(process)),
+        })
+    })?;
+    Ok(answer)
 }
 
-fn filter(params: &Params) -> Result<ViewFilter, ApiError> {
+fn filter(params: &QueryParams) -> Result<ViewFilter, ApiError> {
     let business = params.number("business", 0..=u64::from(u32::MAX))?;
     let business = business.ok_or_else(|| Invalid::required("business"))?;
     let terms = params.list("search", |term| Ok(term.to_owned()))?;
@@ -155,7 +73,7 @@ fn filter(params: &Params) -> Result<ViewFilter, ApiError> {
     })
 }
 
-fn selection(params: &Params) -> Result<Selection, ApiError> {
+fn selection(params: &QueryParams) -> Result<Selection, ApiError> {
     let env = parse_env(params.text("env").unwrap_or_default())?;
     let ids = |name| {
         let ids = params.list(name, parse_id)?;
@@ -236,62 +154,53 @@ fn parse_order(text: &str) -> Result<SortOrder, Invalid> {
     Ok(SortOrder { key, descending })
 }
 
-impl<'a> ViewProcess<'a> {
-    pub(crate) fn of(view: &'a View, row: &ViewRow<'a>) -> Self {
-        let templates = view.templates_for(row.id()).into_iter();
-        let instances = row.instances().into_iter();
-        Self {
-            id: row.id().0,
-            business: row.business.id.0,
-            expression: row.expression(),
-            name: &row.program.bk_process_name,
-            env: env_word(row.set.env),
-            set: Place {
-                id: row.set.id.0,
-                name: &row.set.name,
-            },
-            module: Place {
-                id: row.module.id.0,
-                name: &row.module.name,
-            },
-            service: Place {
-                id: row.process.service.0,
-                name: row.service_name,
-            },
-            host: row.machine.host,
-            ip_v6: row.machine.ip_v6,
-            agent_id: row.machine.agent_id.as_ref().map(|id| id.as_str()),
-            cloud_name: row.cloud_name,
-            process_template: row.process.process_template,
-            service_template: row.module.service_template,
-            status: status_word(row.status()),
-            managed: row.is_auto(),
-            vanished: row.process.vanished,
-            priority: row.program.priority,
-            config_templates: templates
-                .map(|template| TemplateOf {
-                    id: template.id.0,
-                    name: &template.template_name,
-                    file_name: &template.file_name,
-                })
-                .collect(),
-            instances: instances.map(InstanceView::of).collect(),
-        }
+fn process<'a>(row: &ViewRow<'a>) -> ViewProcess<'a> {
+    let templates = row.config_templates().into_iter();
+    let instances = row.instances().into_iter();
+    let named = |id, name: &'a str| NamedId {
+        id,
+        name: name.into(),
+    };
+    ViewProcess {
+        id: row.id().0,
+        business: row.business.id.0,
+        expression: row.expression(),
+        name: row.program.bk_process_name.as_str().into(),
+        env: env_word(row.set.env).into(),
+        set: named(row.set.id.0, &row.set.name),
+        module: named(row.module.id.0, &row.module.name),
+        service: named(row.process.service.0, row.service_name),
+        host: row.machine.host.into(),
+        ip_v6: row.machine.ip_v6,
+        agent_id: row.machine.agent_id.as_ref().map(|id| id.as_str().into()),
+        cloud_name: row.cloud_name.map(Into::into),
+        process_template: row.process.process_template,
+        service_template: row.module.service_template,
+        status: status_word(row.status()).into(),
+        managed: row.is_auto(),
+        vanished: row.process.vanished,
+        priority: row.program.priority,
+        config_templates: templates
+            .map(|template| TemplateOf {
+                id: template.id.0,
+                name: template.template_name.as_str().into(),
+                file_name: template.file_name.as_str().into(),
+            })
+            .collect(),
+        instances: instances.map(instance).collect(),
     }
 }
 
-impl<'a> InstanceView<'a> {
-    fn of(instance: Instance<'a>) -> Self {
-        let row = instance.row;
-        Self {
-            process: row.name().to_string(),
-            local_inst_id: instance.local_inst_id,
-            inst_id: instance.inst_id,
-            status: status_word(instance.status()),
-            managed: row.managed(),
-            pid: row.pid(),
-            message: row.message(),
-            connected: row.host().link.is_up(),
-        }
+fn instance(instance: Instance<'_>) -> InstanceView<'_> {
+    let row = instance.row;
+    InstanceView {
+        process: row.name().to_string(),
+        local_inst_id: instance.local_inst_id,
+        inst_id: instance.inst_id,
+        status: status_word(instance.status()).into(),
+        managed: row.managed(),
+        pid: row.pid(),
+        message: row.message(),
+        connected: row.host().link.is_up(),
     }
 }

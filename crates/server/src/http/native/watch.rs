@@ -1,45 +1,45 @@
-//! What happens, as it happens: server-sent events.
+//! Streams change events as server-sent events.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::{AgentChange, JobProgress, Lagged, StatusChange, TaskProgress};
 use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use control::Happening;
+use control::ChangeEvent;
 use futures_util::{Stream, StreamExt, stream};
 use model::access::{Caller, Permission};
-use model::job::JobId;
-use model::topology::{BusinessId, namespace_of};
-use model::{Host, Invalid, Namespace, UnixMillis};
+use model::topology::namespace_of;
+use model::{Host, Invalid, Namespace};
 use serde::Serialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::ApiError;
-use super::caller::AskingForLong;
-use super::events::EventRow;
-use super::jobs::JobCountsView;
-use super::lasting::Lasting;
-use super::processes::{state_word, visible};
-use super::read::Params;
-use super::responses::Refusals;
+use super::caller::AuthenticatedStream;
+use super::events::event_row;
+use super::jobs::counts as job_counts;
+use super::processes::state_word;
+use super::recheck::CredentialRecheck;
+use super::refusals::Refusals;
+use super::request::QueryParams;
 use crate::http::HttpState;
 use crate::http::stream_slots::StreamSlot;
 
-/// How often a quiet stream shows that it lives.
+/// How often a stream without events sends a keep-alive comment.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const KINDS: [&str; 5] = ["status", "task", "job", "event", "agent"];
 
-/// Which happenings a watcher wants, and may see.
+/// Which change events a watcher gets.
 #[derive(Debug)]
-struct Wanted {
+struct WatchFilter {
     namespaces: Option<Vec<Namespace>>,
     hosts: Option<Vec<Host>>,
     kinds: Option<Vec<&'static str>>,
-    /// The caller's own limits, whatever it asked for.
+    /// What the caller may see, besides its filter.
     caller: Caller,
 }
 
@@ -52,26 +52,29 @@ struct Wanted {
     body = String, content_type = "text/event-stream"), Refusals))]
 pub(crate) async fn watch(
     State(http): State<HttpState>,
-    AskingForLong(caller, credentials): AskingForLong,
-    params: Params,
+    AuthenticatedStream(caller, credentials): AuthenticatedStream,
+    params: QueryParams,
 ) -> Result<impl IntoResponse, ApiError> {
-    let wanted = Wanted {
-        namespaces: visible(&http, &caller, params.namespaces()?)?,
+    let filter = WatchFilter {
+        namespaces: http
+            .control
+            .access()
+            .visible(&caller, params.namespaces()?)?,
         hosts: params.hosts()?,
         kinds: params.list("kinds", parse_kind)?,
         caller,
     };
-    let watching = Watching {
-        place: http.stream_slots.take(&wanted.caller)?,
-        receiver: http.control.watch(),
-        wanted,
-        lasting: Lasting::new(&http, credentials),
+    let watcher = Watcher {
+        slot: http.stream_slots.take(&filter.caller)?,
+        receiver: http.control.events().watch(),
+        filter,
+        recheck: CredentialRecheck::new(&http, credentials),
     };
-    // The first bytes tell the watcher that from now on it misses nothing.
+    // The first bytes tell the watcher that it gets every change event from now on.
     let hello = stream::once(async { Ok(Event::default().comment("watching")) });
-    let events = hello.chain(happenings(watching));
+    let events = hello.chain(change_events(watcher));
     let until_stop = events.take_until(Box::pin(async move { http.stopping().await }));
-    // Whoever passes a body on may ask once more after its end.
+    // The server may poll a body once more after its end.
     let until_stop = until_stop.fuse();
     Ok(Sse::new(until_stop).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive")))
 }
@@ -86,51 +89,51 @@ fn parse_kind(text: &str) -> Result<&'static str, Invalid> {
     })
 }
 
-/// One watcher.
-struct Watching {
-    receiver: Receiver<Arc<Happening>>,
-    wanted: Wanted,
-    lasting: Lasting,
+/// One open stream.
+struct Watcher {
+    receiver: Receiver<Arc<ChangeEvent>>,
+    filter: WatchFilter,
+    recheck: CredentialRecheck,
     #[expect(dead_code, reason = "held for as long as the stream lasts")]
-    place: StreamSlot,
+    slot: StreamSlot,
 }
 
-/// Ends when the watcher's credentials count no more.
-fn happenings(watching: Watching) -> impl Stream<Item = Result<Event, Infallible>> {
-    stream::unfold(watching, |mut watching| async move {
+/// Ends when the credentials of the watcher permit nothing any more.
+fn change_events(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
+    stream::unfold(watcher, |mut watcher| async move {
         loop {
             let received = tokio::select! {
-                received = watching.receiver.recv() => received,
-                still = watching.lasting.asked_again() => {
-                    watching.wanted.caller = still?;
+                received = watcher.receiver.recv() => received,
+                still = watcher.recheck.next() => {
+                    watcher.filter.caller = still?;
                     continue;
                 }
             };
             let event = match received {
-                Ok(happening) if watching.wanted.includes(&happening) => written(&happening),
+                Ok(happening) if watcher.filter.includes(&happening) => written(&happening),
                 Ok(_) => continue,
                 Err(RecvError::Lagged(missed)) => event("lagged", &Lagged { missed }),
                 Err(RecvError::Closed) => return None,
             };
-            return Some((Ok(event), watching));
+            return Some((Ok(event), watcher));
         }
     })
 }
 
-impl Wanted {
-    fn includes(&self, happening: &Happening) -> bool {
+impl WatchFilter {
+    fn includes(&self, happening: &ChangeEvent) -> bool {
         let kind = self
             .kinds
             .as_ref()
             .is_none_or(|kinds| kinds.contains(&kind(happening)));
         kind && match happening {
-            Happening::Status { process, host, .. } => {
+            ChangeEvent::Status { process, host, .. } => {
                 self.has_namespace(&process.namespace) && self.has_host(host)
             }
-            Happening::Event { host, event } => {
+            ChangeEvent::Event { host, event } => {
                 self.has_namespace(&event.process.namespace) && self.has_host(host)
             }
-            Happening::Task { namespaces, .. } => {
+            ChangeEvent::Task { namespaces, .. } => {
                 // Like reading the task itself: one namespace that is not allowed hides it.
                 let may_see = |namespace| self.caller.may(Permission::View, namespace);
                 namespaces.iter().all(may_see)
@@ -138,8 +141,8 @@ impl Wanted {
                         .iter()
                         .any(|namespace| self.has_namespace(namespace))
             }
-            Happening::Job { business, .. } => self.has_namespace(&namespace_of(*business)),
-            Happening::Agent { host, .. } => self.has_host(host),
+            ChangeEvent::Job { business, .. } => self.has_namespace(&namespace_of(*business)),
+            ChangeEvent::Agent { host, .. } => self.has_host(host),
         }
     }
 
@@ -156,60 +159,20 @@ impl Wanted {
     }
 }
 
-fn kind(happening: &Happening) -> &'static str {
+fn kind(happening: &ChangeEvent) -> &'static str {
     match happening {
-        Happening::Status { .. } => "status",
-        Happening::Task { .. } => "task",
-        Happening::Job { .. } => "job",
-        Happening::Event { .. } => "event",
-        Happening::Agent { .. } => "agent",
+        ChangeEvent::Status { .. } => "status",
+        ChangeEvent::Task { .. } => "task",
+        ChangeEvent::Job { .. } => "job",
+        ChangeEvent::Event { .. } => "event",
+        ChangeEvent::Agent { .. } => "agent",
     }
 }
 
-#[derive(Serialize)]
-struct Lagged {
-    missed: u64,
-}
-
-#[derive(Serialize)]
-struct StatusChange<'a> {
-    process: String,
-    host: Host,
-    state: &'static str,
-    pid: i32,
-    message: &'a str,
-    at: UnixMillis,
-}
-
-#[derive(Serialize)]
-struct TaskProgress {
-    id: String,
-    state: &'static str,
-    total: usize,
-    ended: usize,
-    ok: usize,
-}
-
-#[derive(Serialize)]
-struct JobProgress {
-    id: JobId,
-    business: BusinessId,
-    action: &'static str,
-    status: &'static str,
-    counts: JobCountsView,
-}
-
-#[derive(Serialize)]
-struct AgentChange {
-    host: Host,
-    connected: bool,
-    at: UnixMillis,
-}
-
-fn written(happening: &Happening) -> Event {
+fn written(happening: &ChangeEvent) -> Event {
     let name = kind(happening);
     match happening {
-        Happening::Status {
+        ChangeEvent::Status {
             process,
             host,
             state,
@@ -220,14 +183,14 @@ fn written(happening: &Happening) -> Event {
             name,
             &StatusChange {
                 process: process.to_string(),
-                host: *host,
-                state: state_word(*state),
+                host: (*host).into(),
+                state: state_word(*state).into(),
                 pid: *pid,
-                message,
+                message: message.as_str().into(),
                 at: *at,
             },
         ),
-        Happening::Task {
+        ChangeEvent::Task {
             id,
             n_targets,
             n_ended,
@@ -238,15 +201,15 @@ fn written(happening: &Happening) -> Event {
             &TaskProgress {
                 id: id.to_string(),
                 state: match n_ended == n_targets {
-                    true => "finished",
-                    false => "running",
+                    true => "finished".into(),
+                    false => "running".into(),
                 },
                 total: *n_targets,
                 ended: *n_ended,
                 ok: *n_ok,
             },
         ),
-        Happening::Job {
+        ChangeEvent::Job {
             id,
             business,
             action,
@@ -255,39 +218,42 @@ fn written(happening: &Happening) -> Event {
         } => event(
             name,
             &JobProgress {
-                id: *id,
-                business: *business,
-                action: action.as_str(),
-                status: status.as_str(),
-                counts: JobCountsView::of(*counts),
+                id: id.0,
+                business: business.0,
+                action: action.as_str().into(),
+                status: status.as_str().into(),
+                counts: job_counts(*counts),
             },
         ),
-        Happening::Agent { host, up, at } => event(
+        ChangeEvent::Agent { host, up, at } => event(
             name,
             &AgentChange {
-                host: *host,
+                host: (*host).into(),
                 connected: *up,
                 at: *at,
             },
         ),
-        Happening::Event { host, event: what } => event(name, &EventRow::new(None, *host, what)),
+        ChangeEvent::Event { host, event: what } => event(name, &event_row(None, *host, what)),
     }
 }
 
 fn event<T: Serialize>(name: &str, data: &T) -> Event {
-    let text = serde_json::to_string(data).expect("happenings have only string keys");
+    let text = serde_json::to_string(data).expect("change events have only string keys");
     Event::default().event(name).data(text)
 }
 
 #[cfg(test)]
 mod tests {
+    use model::UnixMillis;
     use model::access::{Grant, Role};
+    use model::job::JobId;
+    use model::topology::BusinessId;
 
     use super::*;
 
-    fn wanted(namespace: Option<&str>, allowed: Option<&str>) -> Wanted {
+    fn filter(namespace: Option<&str>, allowed: Option<&str>) -> WatchFilter {
         let list = |name: Option<&str>| name.map(|name| vec![Namespace::parse(name).unwrap()]);
-        Wanted {
+        WatchFilter {
             namespaces: list(namespace.or(allowed)),
             hosts: None,
             kinds: None,
@@ -301,8 +267,8 @@ mod tests {
         }
     }
 
-    fn task(namespaces: &[&str]) -> Happening {
-        Happening::Task {
+    fn task(namespaces: &[&str]) -> ChangeEvent {
+        ChangeEvent::Task {
             id: model::TaskId::from_number(1),
             n_targets: 2,
             n_ended: 1,
@@ -316,41 +282,41 @@ mod tests {
 
     #[test]
     fn a_task_that_touches_a_forbidden_namespace_is_hidden() {
-        assert!(wanted(None, None).includes(&task(&["a", "b"])));
-        assert!(wanted(Some("a"), None).includes(&task(&["a", "b"])));
-        assert!(!wanted(Some("c"), None).includes(&task(&["a", "b"])));
-        assert!(!wanted(None, Some("a")).includes(&task(&["a", "b"])));
-        assert!(wanted(None, Some("a")).includes(&task(&["a"])));
+        assert!(filter(None, None).includes(&task(&["a", "b"])));
+        assert!(filter(Some("a"), None).includes(&task(&["a", "b"])));
+        assert!(!filter(Some("c"), None).includes(&task(&["a", "b"])));
+        assert!(!filter(None, Some("a")).includes(&task(&["a", "b"])));
+        assert!(filter(None, Some("a")).includes(&task(&["a"])));
     }
 
     #[test]
-    fn a_job_is_seen_by_those_who_may_touch_its_business() {
-        let job = Happening::Job {
+    fn a_job_is_visible_with_its_business() {
+        let job = ChangeEvent::Job {
             id: JobId(1),
             business: BusinessId(2),
             action: model::job::JobAction::Start,
             status: model::job::JobStatus::Running,
             counts: Default::default(),
         };
-        assert!(wanted(None, None).includes(&job));
-        assert!(wanted(None, Some("GSEKIT_BIZ_2")).includes(&job));
-        assert!(!wanted(None, Some("GSEKIT_BIZ_3")).includes(&job));
+        assert!(filter(None, None).includes(&job));
+        assert!(filter(None, Some("GSEKIT_BIZ_2")).includes(&job));
+        assert!(!filter(None, Some("GSEKIT_BIZ_3")).includes(&job));
     }
 
     #[test]
     fn kinds_and_hosts_narrow() {
-        let agent = Happening::Agent {
+        let agent = ChangeEvent::Agent {
             host: "0:10.0.0.1".parse().unwrap(),
             up: true,
             at: UnixMillis(1),
         };
-        let mut wanted = wanted(Some("a"), None);
-        assert!(wanted.includes(&agent));
-        wanted.hosts = Some(vec!["0:10.0.0.2".parse().unwrap()]);
-        assert!(!wanted.includes(&agent));
-        wanted.hosts = None;
-        wanted.kinds = Some(vec!["task"]);
-        assert!(!wanted.includes(&agent) && wanted.includes(&task(&["a"])));
+        let mut filter = filter(Some("a"), None);
+        assert!(filter.includes(&agent));
+        filter.hosts = Some(vec!["0:10.0.0.2".parse().unwrap()]);
+        assert!(!filter.includes(&agent));
+        filter.hosts = None;
+        filter.kinds = Some(vec!["task"]);
+        assert!(!filter.includes(&agent) && filter.includes(&task(&["a"])));
         assert_eq!(parse_kind("x").unwrap_err().field, "kinds");
     }
 }

@@ -1,104 +1,44 @@
 //! Webhooks: who else is told of events.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
+use api::{CreatedWebhook, WebhookBody, WebhookList, WebhookRow, WebhookTest};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::Health;
+use control::WebhookHealth;
+use model::Invalid;
 use model::event::EventKind;
 use model::webhook::{Webhook, WebhookUrl};
-use model::{Invalid, Namespace, UnixMillis};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::ApiError;
-use super::answer::{json, ok};
-use super::caller::Asking;
+use super::caller::Authenticated;
 use super::events::parse_kind;
-use super::grants::parse_namespaces;
-use super::read::{Read, Segments};
-use super::responses::Refusals;
+use super::grants::{parse_namespaces, texts};
+use super::refusals::Refusals;
+use super::request::{JsonBody, PathParams};
+use super::response::{json, ok};
 use crate::http::{HttpState, chain, now};
 use crate::webhooks::{PostError, deliver, test_row};
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct WebhookList {
-    webhooks: Vec<WebhookRow>,
+fn words(kinds: Vec<EventKind>) -> Vec<Cow<'static, str>> {
+    kinds.into_iter().map(|kind| kind.as_str().into()).collect()
 }
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct WebhookRow {
-    id: String,
-    #[schema(value_type = String)]
-    url: WebhookUrl,
-    /// Null for all.
-    #[schema(value_type = Option<Vec<String>>)]
-    namespaces: Option<Vec<Namespace>>,
-    /// Null for all.
-    #[schema(value_type = Option<Vec<String>>)]
-    kinds: Option<Vec<EventKind>>,
-    #[schema(value_type = i64)]
-    created_at: UnixMillis,
-    /// Deliveries that succeeded since the server started.
-    delivered: u64,
-    /// Attempts that failed since the server started.
-    failed: u64,
-    /// Since when deliveries fail; null when the last one succeeded.
-    #[schema(value_type = Option<i64>)]
-    failing_since: Option<UnixMillis>,
-    /// Why the last delivery failed; null when it succeeded.
-    last_error: Option<String>,
-}
-
-impl From<(Webhook, Health)> for WebhookRow {
-    fn from((webhook, health): (Webhook, Health)) -> Self {
-        let (failing_since, last_error) = health.failing.unzip();
-        Self {
-            id: webhook.id,
-            url: webhook.url,
-            namespaces: webhook.namespaces,
-            kinds: webhook.kinds,
-            created_at: webhook.created_at,
-            delivered: health.n_delivered,
-            failed: health.n_failed,
-            failing_since,
-            last_error,
-        }
+fn row((webhook, health): (Webhook, WebhookHealth)) -> WebhookRow {
+    let (failing_since, last_error) = health.failing.unzip();
+    WebhookRow {
+        id: webhook.id,
+        url: webhook.url.into(),
+        namespaces: webhook.namespaces.map(texts),
+        kinds: webhook.kinds.map(words),
+        created_at: webhook.created_at,
+        delivered: health.n_delivered,
+        failed: health.n_failed,
+        failing_since,
+        last_error,
     }
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct WebhookBody {
-    /// `http://HOST[:PORT]/PATH`
-    #[schema(required)]
-    url: Option<String>,
-    /// Only events of these namespaces; all if not given.
-    namespaces: Option<Vec<String>>,
-    /// Only events of these kinds; all if not given.
-    kinds: Option<Vec<String>>,
-    /// Signs what is sent, 16 to 256 bytes; made by the server if not given. The server keeps it to sign with.
-    secret: Option<String>,
-}
-
-/// The secret is shown this once.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CreatedWebhook {
-    id: String,
-    #[schema(value_type = String)]
-    url: WebhookUrl,
-    secret: String,
-}
-
-/// How a test went.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct WebhookTest {
-    delivered: bool,
-    /// What the receiver answered with; null when it did not.
-    status: Option<u16>,
-    /// Why it was not delivered; null when it was.
-    error: Option<String>,
-    took_ms: u64,
 }
 
 /// Lists webhooks, with how deliveries go.
@@ -106,22 +46,22 @@ pub(crate) struct WebhookTest {
     responses((status = 200, description = "All webhooks", body = WebhookList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
+    Authenticated(caller): Authenticated,
 ) -> Result<Response, ApiError> {
-    let webhooks = http.control.webhooks(&caller)?;
+    let webhooks = http.control.webhooks().list(&caller)?;
     Ok(ok(&WebhookList {
-        webhooks: webhooks.into_iter().map(WebhookRow::from).collect(),
+        webhooks: webhooks.into_iter().map(row).collect(),
     }))
 }
 
 /// Creates a webhook, which is told of every event from now on, and shows its secret this once.
 #[utoipa::path(post, path = "/api/v1/webhooks", operation_id = "create_webhook", tag = "events", request_body = WebhookBody, responses(
     (status = 201, description = "Created", body = CreatedWebhook),
-    (status = 409, description = "There are too many", body = super::error::ErrorBody), Refusals))]
+    (status = 409, description = "There are too many", body = api::ErrorBody), Refusals))]
 pub(crate) async fn create(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Read(body): Read<WebhookBody>,
+    Authenticated(caller): Authenticated,
+    JsonBody(body): JsonBody<WebhookBody>,
 ) -> Result<Response, ApiError> {
     let url = WebhookUrl::parse(&body.url.unwrap_or_default())?;
     let namespaces = body.namespaces.map(parse_namespaces).transpose()?;
@@ -129,11 +69,12 @@ pub(crate) async fn create(
     let secret = body.secret.filter(|secret| !secret.is_empty());
     let webhook = http
         .control
-        .create_webhook(&caller, url, namespaces, kinds, secret)
+        .webhooks()
+        .create(&caller, url, namespaces, kinds, secret)
         .await?;
     let created = CreatedWebhook {
         id: webhook.id,
-        url: webhook.url,
+        url: webhook.url.into(),
         secret: webhook.secret,
     };
     Ok(json(StatusCode::CREATED, &created))
@@ -153,10 +94,10 @@ fn parse_kinds(names: Vec<String>) -> Result<Vec<EventKind>, Invalid> {
     responses((status = 204, description = "Deleted"), Refusals))]
 pub(crate) async fn delete(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<String>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    http.control.delete_webhook(&caller, &id).await?;
+    http.control.webhooks().delete(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -165,10 +106,10 @@ pub(crate) async fn delete(
     responses((status = 200, description = "It was tried", body = WebhookTest), Refusals))]
 pub(crate) async fn test(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(id): Segments<String>,
+    Authenticated(caller): Authenticated,
+    PathParams(id): PathParams<String>,
 ) -> Result<Response, ApiError> {
-    let webhook = http.control.webhook_to_test(&caller, &id).await?;
+    let webhook = http.control.webhooks().start_test(&caller, &id).await?;
     let began = Instant::now();
     let reason = format!("{} tries whether events arrive", caller.user);
     let sent = deliver(&webhook, &http.webhook_client, &test_row(now(), &reason)).await;

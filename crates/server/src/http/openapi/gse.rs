@@ -1,10 +1,10 @@
-//! The GSE dialects' part of the document, made from their table of endpoints.
+//! Generates the part of the GSE dialects from their table of endpoints.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-use super::schemas::SCHEMAS;
 use crate::http::gse::{Dialect, Endpoint, Keys, Verb, all};
+use api::schemas::SCHEMAS;
 
 pub(super) fn document() -> OpenApi {
     let mut paths = Map::new();
@@ -16,7 +16,7 @@ pub(super) fn document() -> OpenApi {
     }
     let mut schemas = SCHEMAS.clone();
     for endpoint in all() {
-        let data = words(endpoint.verb).data;
+        let data = texts(endpoint.verb).data;
         schemas.insert(format!("{data}Answer"), answer(data));
     }
     let document = json!({
@@ -30,7 +30,7 @@ pub(super) fn document() -> OpenApi {
 }
 
 fn operation(endpoint: &Endpoint) -> Value {
-    let words = words(endpoint.verb);
+    let texts = texts(endpoint.verb);
     let keys = match (endpoint.verb, endpoint.keys()) {
         (Verb::SetGroups, Keys::V1) => " Keys are `cloud:supplier:ip:namespace`.",
         (_, Keys::V1) => " Keys are `cloud:supplier:ip:namespace:name`.",
@@ -38,7 +38,7 @@ fn operation(endpoint: &Endpoint) -> Value {
             " Keys are `cloud:ip:namespace:name`, or `agent_id:namespace:name` for `agent_id_list`."
         }
     };
-    let keys = match words.has_keys {
+    let keys = match texts.has_keys {
         true => keys,
         false => "",
     };
@@ -49,26 +49,26 @@ fn operation(endpoint: &Endpoint) -> Value {
     };
     json!({
         "tags": [endpoint.dialect.as_str()],
-        "summary": words.summary,
+        "summary": texts.summary,
         "description": format!("`{}`.{keys} Always HTTP 200: `code` says how it went.", endpoint.name),
         "operationId": format!("{prefix}_{}", endpoint.name),
         "requestBody": {
             "required": true,
             "content": {"application/json": {"schema": {"allOf": [
                 {"$ref": "#/components/schemas/Credentials"},
-                {"$ref": format!("#/components/schemas/{}", words.request)},
+                {"$ref": format!("#/components/schemas/{}", texts.request)},
             ]}}},
         },
         "responses": {"200": {
             "description": "Done, or refused: `result` is false, `code` not 0, `message` says why, and `data` is null",
-            "content": {"application/json": {"schema": {"$ref": format!("#/components/schemas/{}Answer", words.data)}}},
+            "content": {"application/json": {"schema": {"$ref": format!("#/components/schemas/{}Answer", texts.data)}}},
         }},
     })
 }
 
-/// The envelope around good data, or around a refusal.
+/// The envelope around data, or a refusal.
 pub(super) fn answer(data: &str) -> Value {
-    let good = json!({
+    let success = json!({
         "type": "object",
         "required": ["result", "code", "message", "data"],
         "properties": {
@@ -78,116 +78,116 @@ pub(super) fn answer(data: &str) -> Value {
             "data": {"$ref": format!("#/components/schemas/{data}")},
         },
     });
-    json!({"oneOf": [good, {"$ref": "#/components/schemas/EnvelopeError"}]})
+    json!({"oneOf": [success, {"$ref": "#/components/schemas/EnvelopeError"}]})
 }
 
-/// What the document says of a verb: its summary, and the schemas of its body and of `data`.
-struct Words {
+/// The summary of a verb, and the schemas of its body and of `data`.
+struct Texts {
     summary: &'static str,
     request: &'static str,
     data: &'static str,
     has_keys: bool,
 }
 
-fn words(verb: Verb) -> Words {
-    let words = |summary, request, data, has_keys| Words {
+fn texts(verb: Verb) -> Texts {
+    let texts = |summary, request, data, has_keys| Texts {
         summary,
         request,
         data,
         has_keys,
     };
     match verb {
-        Verb::Register => words(
+        Verb::Register => texts(
             "Registers a process on hosts",
             "RegisterRequest",
             "KeyResults",
             true,
         ),
-        Verb::Update => words(
+        Verb::Update => texts(
             "Registers a process, or replaces its spec",
             "RegisterRequest",
             "KeyResults",
             true,
         ),
-        Verb::Unregister => words(
+        Verb::Unregister => texts(
             "Forgets a process; it goes on running",
             "ProcessRequest",
             "KeyResults",
             true,
         ),
-        Verb::Operate => words(
+        Verb::Operate => texts(
             "Operates on a process",
             "OperateRequest",
             "TaskAccepted",
             true,
         ),
-        Verb::OperateMulti => words(
+        Verb::OperateMulti => texts(
             "Operates on several processes in one task",
             "OperateMultiRequest",
             "TaskAccepted",
             true,
         ),
-        Verb::Result => words(
+        Verb::Result => texts(
             "Every key of a task, with its result",
             "TaskRequest",
             "KeyResults",
             false,
         ),
-        Verb::Status => words(
+        Verb::Status => texts(
             "The status of a process on hosts",
             "ProcessRequest",
             "ProcInfos",
             false,
         ),
-        Verb::Sync => words(
+        Verb::Sync => texts(
             "Every process of a namespace, by pages",
             "SyncRequest",
             "SyncedProcInfos",
             false,
         ),
-        Verb::SetGroups => words(
+        Verb::SetGroups => texts(
             "Sets the process groups of a namespace on hosts",
             "SetGroupsRequest",
             "KeyResults",
             true,
         ),
-        Verb::Groups => words(
+        Verb::Groups => texts(
             "The process groups of a namespace on hosts",
             "GroupsRequest",
             "GroupInfos",
             false,
         ),
-        Verb::TaskState => words(
+        Verb::TaskState => texts(
             "A task in short, its agents and its keys",
             "TaskRequest",
             "TaskState",
             false,
         ),
-        Verb::UpgradeToAgentId => words(
+        Verb::UpgradeToAgentId => texts(
             "Gives hosts their agent ids",
             "UpgradeRequest",
             "Upgraded",
             false,
         ),
-        Verb::AgentStatus => words(
+        Verb::AgentStatus => texts(
             "Whether agents live, by cloud:ip",
             "AgentsRequest",
             "AgentStatuses",
             false,
         ),
-        Verb::AgentInfo => words(
+        Verb::AgentInfo => texts(
             "What agents are, by cloud:ip",
             "AgentsRequest",
             "AgentInfos",
             false,
         ),
-        Verb::ListAgentState => words(
+        Verb::ListAgentState => texts(
             "Whether agents live, as a list",
             "AgentsRequest",
             "AgentStates",
             false,
         ),
-        Verb::ListAgentInfo => words(
+        Verb::ListAgentInfo => texts(
             "What agents are, as a list",
             "AgentsRequest",
             "AgentDetails",
@@ -218,9 +218,9 @@ mod tests {
     #[test]
     fn every_schema_that_is_named_exists() {
         for endpoint in all() {
-            let words = words(endpoint.verb);
-            assert!(SCHEMAS.contains_key(words.request), "{}", words.request);
-            assert!(SCHEMAS.contains_key(words.data), "{}", words.data);
+            let texts = texts(endpoint.verb);
+            assert!(SCHEMAS.contains_key(texts.request), "{}", texts.request);
+            assert!(SCHEMAS.contains_key(texts.data), "{}", texts.data);
         }
     }
 }

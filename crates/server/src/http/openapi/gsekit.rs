@@ -1,4 +1,4 @@
-//! The GSEKit dialect's part of the document, made from its table of endpoints.
+//! Generates the part of the GSEKit dialect from its table of endpoints.
 
 use axum::http::Method;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ pub(super) fn document() -> OpenApi {
         let mut item = Map::new();
         item.insert(method, operation(endpoint));
         paths.insert(endpoint.path.clone(), item.into());
-        let data = words(endpoint.verb).data;
+        let data = texts(endpoint.verb).data;
         schemas.insert(format!("{data}Answer"), answer(data));
     }
     let document = json!({
@@ -27,7 +27,7 @@ pub(super) fn document() -> OpenApi {
 }
 
 fn operation(endpoint: &Endpoint) -> Value {
-    let words = words(endpoint.verb);
+    let texts = texts(endpoint.verb);
     // Names are unique per path, and paths differ by prefix.
     let prefix = match endpoint.path.starts_with("/v2/") {
         true => "gsekit_short",
@@ -35,12 +35,12 @@ fn operation(endpoint: &Endpoint) -> Value {
     };
     let mut operation = json!({
         "tags": ["gsekit"],
-        "summary": words.summary,
+        "summary": texts.summary,
         "description": format!("`{}`. Always HTTP 200: `code` says how it went.", endpoint.name),
         "operationId": format!("{prefix}_{}", endpoint.name),
         "responses": {"200": {
             "description": "Done, or refused: `result` is false, `code` not 0, `message` says why, and `data` is null",
-            "content": {"application/json": {"schema": {"$ref": format!("#/components/schemas/{}Answer", words.data)}}},
+            "content": {"application/json": {"schema": {"$ref": format!("#/components/schemas/{}Answer", texts.data)}}},
         }},
     });
     match endpoint.method == Method::GET {
@@ -50,7 +50,7 @@ fn operation(endpoint: &Endpoint) -> Value {
                 "required": true,
                 "content": {"application/json": {"schema": {"allOf": [
                     {"$ref": "#/components/schemas/Credentials"},
-                    {"$ref": format!("#/components/schemas/{}", words.request)},
+                    {"$ref": format!("#/components/schemas/{}", texts.request)},
                 ]}}},
             });
         }
@@ -58,7 +58,7 @@ fn operation(endpoint: &Endpoint) -> Value {
     operation
 }
 
-/// What a GET may say in its query; a JSON body with the same fields is fine, too.
+/// The query of a GET; a JSON body with the same fields is accepted, too.
 fn parameters(verb: Verb) -> Value {
     let parameter = |name: &str, kind: &str, required: bool, description: &str| {
         json!({"name": name, "in": "query", "required": required, "description": description,
@@ -84,51 +84,51 @@ fn parameters(verb: Verb) -> Value {
     all.into()
 }
 
-struct Words {
+struct Texts {
     summary: &'static str,
     request: &'static str,
     data: &'static str,
 }
 
-fn words(verb: Verb) -> Words {
-    let words = |summary, request, data| Words {
+fn texts(verb: Verb) -> Texts {
+    let texts = |summary, request, data| Texts {
         summary,
         request,
         data,
     };
     match verb {
-        Verb::ProcessStatus => words(
+        Verb::ProcessStatus => texts(
             "Processes of a business, filtered, by pages",
             "ProcessStatusRequest",
             "GsekitProcesses",
         ),
-        Verb::FlushProcess => words(
+        Verb::FlushProcess => texts(
             "Reads a business anew from its source",
             "BusinessRequest",
             "Nothing",
         ),
-        Verb::SyncProcessStatus => words(
+        Verb::SyncProcessStatus => texts(
             "Statuses are live: answers how long it took to be sure of that",
             "BusinessRequest",
             "CostTime",
         ),
-        Verb::CreateJob => words(
+        Verb::CreateJob => texts(
             "One action on every instance of a scope",
             "CreateJobRequest",
             "GsekitJobCreated",
         ),
-        Verb::JobStatus => words("A job and its tasks", "JobStatusRequest", "GsekitJobStatus"),
-        Verb::ConfigTemplateList => words(
+        Verb::JobStatus => texts("A job and its tasks", "JobStatusRequest", "GsekitJobStatus"),
+        Verb::ConfigTemplateList => texts(
             "Config templates of a business, the newest first",
             "BusinessRequest",
             "GsekitTemplates",
         ),
-        Verb::AccessOverview => words(
+        Verb::AccessOverview => texts(
             "What there is of a business, or of all",
             "BusinessRequest",
             "AccessOverview",
         ),
-        Verb::ExpressionMatch => words(
+        Verb::ExpressionMatch => texts(
             "Which of some names an expression matches",
             "ExpressionMatchRequest",
             "ExpressionMatched",
@@ -138,7 +138,8 @@ fn words(verb: Verb) -> Words {
 
 #[cfg(test)]
 mod tests {
-    use super::super::schemas::SCHEMAS;
+    use api::schemas::SCHEMAS;
+
     use super::*;
 
     #[test]
@@ -147,9 +148,9 @@ mod tests {
         for endpoint in all() {
             let item = document.paths.paths.get(&endpoint.path).unwrap();
             assert!(item.get.is_some() || item.post.is_some());
-            let words = words(endpoint.verb);
-            assert!(SCHEMAS.contains_key(words.request), "{}", words.request);
-            assert!(SCHEMAS.contains_key(words.data), "{}", words.data);
+            let texts = texts(endpoint.verb);
+            assert!(SCHEMAS.contains_key(texts.request), "{}", texts.request);
+            assert!(SCHEMAS.contains_key(texts.data), "{}", texts.data);
         }
     }
 }

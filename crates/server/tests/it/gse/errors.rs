@@ -189,7 +189,7 @@ async fn each_error_row_names_its_field() {
             "{name} answered {actual:?}, not {message:?}"
         );
     }
-    assert_eq!(rig.control.fleet().n_processes(), 0);
+    assert_eq!(rig.control.inspect_fleet().n_processes(), 0);
 }
 
 #[tokio::test]

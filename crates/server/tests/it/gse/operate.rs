@@ -313,7 +313,7 @@ async fn a_query_with_a_partial_spec_stores_nothing() {
         ),
         (&json!(-1), &json!("p"))
     );
-    assert_eq!(rig.control.fleet().n_processes(), 0);
+    assert_eq!(rig.control.inspect_fleet().n_processes(), 0);
 }
 
 #[tokio::test]

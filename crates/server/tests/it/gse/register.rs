@@ -99,8 +99,8 @@ async fn a_bad_spec_changes_nothing() {
     body["spec"]["identity"]["setup_path"] = json!("relative");
     let envelope = rig.esb("register_proc_info", body).await;
     assert_eq!(envelope["code"], 1_000_400);
-    assert_eq!(rig.control.fleet().n_processes(), 0);
-    assert_eq!(rig.control.fleet().n_hosts(), 0);
+    assert_eq!(rig.control.inspect_fleet().n_processes(), 0);
+    assert_eq!(rig.control.inspect_fleet().n_hosts(), 0);
 }
 
 #[tokio::test]

@@ -55,7 +55,11 @@ async fn texts_of_agents_are_limited_in_every_list() {
     };
     check(&events["events"][0]["reason"], MAX_MESSAGE);
     let host = "1:10.0.0.2".parse().unwrap();
-    rig.control.enrol(JOIN, host, None, None).await.unwrap();
+    rig.control
+        .enrolment()
+        .enrol(JOIN, host, None, None)
+        .await
+        .unwrap();
     let hello = Hello {
         oldest: 1,
         newest: 1,
@@ -66,7 +70,7 @@ async fn texts_of_agents_are_limited_in_every_list() {
         kernel: hostile(),
         ..Default::default()
     };
-    let _session = rig.control.attach(host, &hello).unwrap();
+    let _session = rig.control.sessions().attach(host, &hello).unwrap();
     let (_, shown) = rig.native("GET", "/hosts/1:10.0.0.2", Value::Null).await;
     check(&shown["hostname"], MAX_HOSTNAME);
     let text = shown.to_string();

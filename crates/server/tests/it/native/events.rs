@@ -19,7 +19,7 @@ fn event(name: &str, kind: EventKind, at: i64, exit: Option<Exit>) -> Event {
 
 /// Lists until there are `n` events.
 async fn listed(rig: &Rig, query: &str, n: usize) -> Value {
-    let mut changed = rig.control.deliveries_changed();
+    let mut changed = rig.control.webhooks().deliveries_changed();
     loop {
         let (status, list) = rig
             .native("GET", &format!("/events?{query}"), Value::Null)

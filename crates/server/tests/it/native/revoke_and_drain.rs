@@ -10,7 +10,7 @@ const HOST: &str = "0:10.0.0.1";
 async fn a_revoked_host_is_audited_and_not_revoked_again() {
     let rig = Rig::new().await;
     let host = HOST.parse().unwrap();
-    let joined = rig.control.enrol(JOIN, host, None, None).await;
+    let joined = rig.control.enrolment().enrol(JOIN, host, None, None).await;
     joined.unwrap();
     let path = format!("/hosts/{HOST}/revoke");
     let (status, _) = rig.native("POST", &path, Value::Null).await;
@@ -46,7 +46,7 @@ async fn a_single_server_cannot_be_drained_and_a_draining_one_is_not_ready() {
         (409, &json!("conflict"))
     );
     assert_eq!(rig.send("GET", "/readyz", &[], b"").await.status, 200);
-    rig.control.set_draining(true);
+    rig.control.replicas().set_draining(true);
     let ready = rig.send("GET", "/readyz", &[], b"").await;
     assert_eq!(ready.status, 503);
     assert!(ready.json()["waiting_for"]["drain"].is_string());
@@ -68,7 +68,11 @@ async fn a_token_shows_its_remaining_uses() {
     let token = created["token"].as_str().unwrap();
     let secret = token.split('.').next().unwrap();
     let host = HOST.parse().unwrap();
-    rig.control.enrol(secret, host, None, None).await.unwrap();
+    rig.control
+        .enrolment()
+        .enrol(secret, host, None, None)
+        .await
+        .unwrap();
     let (_, list) = rig.native("GET", "/tokens", Value::Null).await;
     let tokens = list["tokens"].as_array().unwrap();
     let ours = tokens.iter().find(|token| token["id"] == created["id"]);

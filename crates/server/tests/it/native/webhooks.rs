@@ -94,7 +94,8 @@ async fn webhook(running: &Running, url: &str, namespace: Option<&str>) -> Webho
     let url = WebhookUrl::parse(url).unwrap();
     running
         .control
-        .create_webhook(&Caller::system(), url, namespaces, None, None)
+        .webhooks()
+        .create(&Caller::system(), url, namespaces, None, None)
         .await
         .unwrap()
 }
@@ -138,7 +139,7 @@ async fn events_are_delivered_in_order_retried_and_not_delayed_by_another_webhoo
     assert_eq!(flaky.reasons(250).await, numbers(2..252));
     assert_eq!(narrow.reasons(1).await, ["251"]);
 
-    let health = running.control.webhooks(&Caller::system()).unwrap();
+    let health = running.control.webhooks().list(&Caller::system()).unwrap();
     let of = |id: &str| {
         let found = health.iter().find(|(webhook, _)| webhook.id == id);
         found.unwrap().1.clone()

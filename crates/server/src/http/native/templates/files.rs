@@ -2,78 +2,40 @@
 
 use std::sync::Arc;
 
+use api::{ConfigFileList, ConfigFileShown, FileShown};
 use axum::extract::State;
 use axum::response::Response;
+use model::Invalid;
 use model::access::Permission;
 use model::config_template::{ConfigFileRow, FileState, TemplateId};
 use model::topology::{BkProcessId, BusinessId};
-use model::{Invalid, UnixMillis};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::super::ApiError;
-use super::super::answer::ok;
-use super::super::caller::Asking;
-use super::super::read::{Params, Segments};
-use super::super::responses::Refusals;
+use super::super::caller::Authenticated;
+use super::super::refusals::Refusals;
+use super::super::request::{PathParams, QueryParams};
+use super::super::response::ok;
 use crate::http::HttpState;
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ConfigFileList {
-    files: Vec<ConfigFileShown>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ConfigFileShown {
-    process: u32,
-    local_inst_id: u32,
-    template: u32,
-    generated: Option<FileShown>,
-    /// What the agent wrote last.
-    released: Option<FileShown>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct FileShown {
-    version: u32,
-    /// The whole path on the host.
-    path: String,
-    md5: String,
-    #[schema(value_type = i64)]
-    at: UnixMillis,
-    by: String,
-    /// Its text; lists leave it out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    content: Option<Arc<str>>,
-}
-
-impl FileShown {
-    fn of(state: &FileState, content: Option<Arc<str>>) -> Self {
-        Self {
-            version: state.version.0,
-            path: state.path.clone(),
-            md5: state.md5.clone(),
-            at: state.at,
-            by: state.by.clone(),
-            content,
-        }
+fn shown(state: &FileState, content: Option<Arc<str>>) -> FileShown {
+    FileShown {
+        version: state.version.0,
+        path: state.path.clone(),
+        md5: state.md5.clone(),
+        at: state.at,
+        by: state.by.clone(),
+        content,
     }
 }
 
-impl ConfigFileShown {
-    fn of(row: &ConfigFileRow) -> Self {
-        let shown = |state: &Option<FileState>| {
-            let state = state.as_ref();
-            state.map(|state| FileShown::of(state, None))
-        };
-        Self {
-            process: row.process.0,
-            local_inst_id: row.local_inst_id,
-            template: row.template.0,
-            generated: shown(&row.generated),
-            released: shown(&row.released),
-        }
+fn row(row: &ConfigFileRow) -> ConfigFileShown {
+    let state = |state: &Option<FileState>| state.as_ref().map(|state| shown(state, None));
+    ConfigFileShown {
+        process: row.process.0,
+        local_inst_id: row.local_inst_id,
+        template: row.template.0,
+        generated: state(&row.generated),
+        released: state(&row.released),
     }
 }
 
@@ -83,13 +45,16 @@ impl ConfigFileShown {
     responses((status = 200, description = "Files", body = ConfigFileList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments((id, process)): Segments<(u32, u32)>,
+    Authenticated(caller): Authenticated,
+    PathParams((id, process)): PathParams<(u32, u32)>,
 ) -> Result<Response, ApiError> {
     let (business, process) = (BusinessId(id), BkProcessId(process));
-    let files = http.control.config_files(&caller, business, process)?;
+    let files = http
+        .control
+        .templates()
+        .config_files(&caller, business, process)?;
     Ok(ok(&ConfigFileList {
-        files: files.iter().map(|row| ConfigFileShown::of(row)).collect(),
+        files: files.iter().map(|file| row(file)).collect(),
     }))
 }
 
@@ -101,15 +66,18 @@ pub(crate) async fn list(
 ), responses((status = 200, description = "The file", body = FileShown), Refusals))]
 pub(crate) async fn show(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments((id, process, local, template)): Segments<(u32, u32, u32, u32)>,
-    params: Params,
+    Authenticated(caller): Authenticated,
+    PathParams((id, process, local, template)): PathParams<(u32, u32, u32, u32)>,
+    params: QueryParams,
 ) -> Result<Response, ApiError> {
     let business = BusinessId(id);
-    // Before anything is found, so that nobody learns what there is.
-    http.control.check(&caller, Permission::Operate, business)?;
+    // Before the lookup, so that a caller without the permission does not learn which files exist.
+    http.control
+        .access()
+        .check(&caller, Permission::Operate, business)?;
     let files = http
         .control
+        .templates()
         .config_files(&caller, business, BkProcessId(process))?;
     let wanted = (local, TemplateId(template));
     let row = files
@@ -130,7 +98,8 @@ pub(crate) async fn show(
     })?;
     let control = &http.control;
     let content = control
+        .templates()
         .config_content(&caller, business, state.content)
         .await?;
-    Ok(ok(&FileShown::of(state, Some(content))))
+    Ok(ok(&shown(state, Some(content))))
 }

@@ -2,55 +2,34 @@
 
 use std::sync::Arc;
 
+use api::{DraftBody, VersionList, VersionShown};
 use axum::extract::State;
 use axum::response::Response;
+use model::Invalid;
 use model::access::Caller;
 use model::config_template::{TemplateId, VersionId, VersionRow, VersionState};
 use model::topology::BusinessId;
-use model::{Invalid, UnixMillis};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::super::ApiError;
-use super::super::answer::ok;
-use super::super::caller::Asking;
-use super::super::read::{Read, Segments};
-use super::super::responses::Refusals;
+use super::super::caller::Authenticated;
+use super::super::refusals::Refusals;
+use super::super::request::{JsonBody, PathParams};
+use super::super::response::ok;
 use crate::http::HttpState;
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct VersionList {
-    versions: Vec<VersionShown>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct VersionShown {
-    id: u32,
-    template: u32,
-    description: String,
-    /// `draft`, `active` or `past`.
-    #[schema(value_type = String)]
-    state: VersionState,
-    #[schema(value_type = i64)]
-    updated_at: UnixMillis,
-    updated_by: String,
-    /// Its text; lists leave it out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    content: Option<Arc<str>>,
-}
-
-impl VersionShown {
-    fn of(version: &VersionRow, content: Option<Arc<str>>) -> Self {
-        Self {
-            id: version.id.0,
-            template: version.template.0,
-            description: version.description.clone(),
-            state: version.state,
-            updated_at: version.updated_at,
-            updated_by: version.updated_by.clone(),
-            content,
-        }
+fn shown(version: &VersionRow, content: Option<Arc<str>>) -> VersionShown {
+    VersionShown {
+        id: version.id.0,
+        template: version.template.0,
+        description: version.description.clone(),
+        state: match version.state {
+            VersionState::Draft => "draft".into(),
+            VersionState::Active => "active".into(),
+            VersionState::Past => "past".into(),
+        },
+        updated_at: version.updated_at,
+        updated_by: version.updated_by.clone(),
+        content,
     }
 }
 
@@ -60,17 +39,15 @@ impl VersionShown {
     responses((status = 200, description = "Versions", body = VersionList), Refusals))]
 pub(crate) async fn list(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments((id, template)): Segments<(u32, u32)>,
+    Authenticated(caller): Authenticated,
+    PathParams((id, template)): PathParams<(u32, u32)>,
 ) -> Result<Response, ApiError> {
     let (business, template) = (BusinessId(id), TemplateId(template));
     let control = &http.control;
-    let versions = control.template_versions(&caller, business, template)?;
-    let shown = versions
-        .iter()
-        .map(|version| VersionShown::of(version, None));
+    let versions = control.templates().versions(&caller, business, template)?;
+    let versions = versions.iter().map(|version| shown(version, None));
     Ok(ok(&VersionList {
-        versions: shown.collect(),
+        versions: versions.collect(),
     }))
 }
 
@@ -81,24 +58,11 @@ pub(crate) async fn list(
     responses((status = 200, description = "The version", body = VersionShown), Refusals))]
 pub(crate) async fn show(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(place): Segments<(u32, u32, u32)>,
+    Authenticated(caller): Authenticated,
+    PathParams(place): PathParams<(u32, u32, u32)>,
 ) -> Result<Response, ApiError> {
     let version = find(&http, &caller, place)?;
-    Ok(ok(&VersionShown::of(
-        &version,
-        Some(version.content.clone()),
-    )))
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DraftBody {
-    #[serde(default)]
-    description: String,
-    /// The text, in Mako.
-    #[schema(required)]
-    content: Option<String>,
+    Ok(ok(&shown(&version, Some(version.content.clone()))))
 }
 
 /// Writes the draft of a config template, which is made if there is none. A text that is no template is refused with its line.
@@ -107,18 +71,19 @@ pub(crate) struct DraftBody {
     responses((status = 200, description = "The draft", body = VersionShown), Refusals))]
 pub(crate) async fn save_draft(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments((id, template)): Segments<(u32, u32)>,
-    Read(body): Read<DraftBody>,
+    Authenticated(caller): Authenticated,
+    PathParams((id, template)): PathParams<(u32, u32)>,
+    JsonBody(body): JsonBody<DraftBody>,
 ) -> Result<Response, ApiError> {
     let content = body.content.ok_or_else(|| Invalid::required("content"))?;
     let (business, of) = (BusinessId(id), TemplateId(template));
     let control = &http.control;
     let version = control
+        .templates()
         .save_draft(&caller, business, of, body.description, content)
         .await?;
     let version = find(&http, &caller, (id, template, version.0))?;
-    Ok(ok(&VersionShown::of(&version, None)))
+    Ok(ok(&shown(&version, None)))
 }
 
 /// Makes a version the one that is generated from; the one before becomes past.
@@ -128,16 +93,17 @@ pub(crate) async fn save_draft(
     responses((status = 200, description = "The version", body = VersionShown), Refusals))]
 pub(crate) async fn activate(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(place): Segments<(u32, u32, u32)>,
+    Authenticated(caller): Authenticated,
+    PathParams(place): PathParams<(u32, u32, u32)>,
 ) -> Result<Response, ApiError> {
     let version = find(&http, &caller, place)?.id;
     let control = &http.control;
     control
+        .templates()
         .activate_version(&caller, BusinessId(place.0), version)
         .await?;
     let version = find(&http, &caller, place)?;
-    Ok(ok(&VersionShown::of(&version, None)))
+    Ok(ok(&shown(&version, None)))
 }
 
 /// Copies a version into the draft of its config template.
@@ -147,16 +113,17 @@ pub(crate) async fn activate(
     responses((status = 200, description = "The draft", body = VersionShown), Refusals))]
 pub(crate) async fn clone(
     State(http): State<HttpState>,
-    Asking(caller): Asking,
-    Segments(place): Segments<(u32, u32, u32)>,
+    Authenticated(caller): Authenticated,
+    PathParams(place): PathParams<(u32, u32, u32)>,
 ) -> Result<Response, ApiError> {
     let version = find(&http, &caller, place)?.id;
     let control = &http.control;
     let draft = control
+        .templates()
         .clone_version(&caller, BusinessId(place.0), version)
         .await?;
     let draft = find(&http, &caller, (place.0, place.1, draft.0))?;
-    Ok(ok(&VersionShown::of(&draft, None)))
+    Ok(ok(&shown(&draft, None)))
 }
 
 /// A version by business, template and its own id.
@@ -165,9 +132,10 @@ fn find(
     caller: &Caller,
     (business, template, version): (u32, u32, u32),
 ) -> Result<Arc<VersionRow>, ApiError> {
-    let all = http
-        .control
-        .template_versions(caller, BusinessId(business), TemplateId(template))?;
+    let all =
+        http.control
+            .templates()
+            .versions(caller, BusinessId(business), TemplateId(template))?;
     let mut all = all.into_iter();
     all.find(|row| row.id == VersionId(version))
         .ok_or_else(|| ApiError::not_found(format!("template {template} has no version {version}")))

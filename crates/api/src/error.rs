@@ -1,0 +1,27 @@
+//! Refusals.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A refused request.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ErrorBody {
+    pub error: ErrorDetail,
+}
+
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ErrorDetail {
+    /// What kind of refusal: `invalid`, `unauthenticated`, `forbidden`, `not_found`, `wrong_method`, `conflict`,
+    /// `too_large`, `not_json`, `too_slow`, `too_fast`, `busy`, `away` (the agent that would have to answer), `unavailable` or `internal`.
+    pub code: Cow<'static, str>,
+    /// The field that breaks a rule, where one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// In an expression, the character that is wrong, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub character: Option<usize>,
+    /// What is wrong, in words.
+    pub message: String,
+}

@@ -1,0 +1,70 @@
+//! The request and response types of the native API (`/api/v1`), shared by the server, the command line and the OpenAPI
+//! document.
+//!
+//! A doc comment here is a description in the OpenAPI document (`docs/openapi.json`), which a test compares.
+//!
+//! The types hold what is on the wire and nothing else: the server checks requests, and no type here knows `control` or HTTP.
+
+#[macro_use]
+mod response;
+
+mod access;
+mod audit;
+mod error;
+mod event;
+mod expression;
+mod group;
+mod held;
+mod host;
+mod job;
+mod login;
+mod operate;
+mod process;
+mod replica;
+mod rows;
+mod scalar;
+pub mod schemas;
+mod task;
+mod template;
+mod token;
+mod topology;
+mod view;
+mod watch;
+mod webhook;
+
+pub use access::{
+    AppBody, AppList, AppRow, CreatedApp, CreatedUser, GrantBody, GrantList, GrantRow, UserBody,
+    UserList, UserRow,
+};
+pub use audit::{AuditList, AuditRow};
+pub use error::{ErrorBody, ErrorDetail};
+pub use event::{EventList, EventRow};
+pub use expression::{
+    ExplainBody, Explained, ExpressionBody, ExpressionMatch, PartExplained, PartsBody, ScopeBody,
+};
+pub use group::{GroupList, GroupsBody, HostGroups};
+pub use held::{ComparedProcess, ForeignView, HeldAnswer, HeldProcessView, RunView, WantedView};
+pub use host::{AgentIdBody, HostPage, HostParts, HostRef, HostRow, HostText};
+pub use job::{
+    JobBody, JobCountsView, JobCreated, JobDetail, JobList, JobOptionsBody, JobRetried,
+    JobTaskView, JobView, RetryBody,
+};
+pub use login::{LoggedIn, LoginBody};
+pub use operate::{OperateBody, Operated, OperationsBody};
+pub use process::{
+    DefinitionView, HostResult, HostsBody, ProcessDetail, ProcessPage, ProcessView, RegisterBody,
+    Results, SpecBody,
+};
+pub use replica::{Draining, ReplicaList, ReplicaRow};
+pub use rows::Rows;
+pub use scalar::Scalar;
+pub use task::{Counts, TargetResult, TaskDetail, TaskList, TaskRow};
+pub use template::{
+    Bindings, ConfigFileList, ConfigFileShown, DraftBody, FileShown, Preview, PreviewBody,
+    TemplateBody, TemplateList, TemplateShown, VersionList, VersionShown,
+};
+pub use token::{CreatedToken, TokenBody, TokenList, TokenRow};
+pub use topology::{BusinessList, BusinessView, ChangeCounts, Difference, LeftOutRow};
+pub use view::{InstanceView, NamedId, TemplateOf, ViewList, ViewProcess};
+pub use watch::{AgentChange, JobProgress, Lagged, StatusChange, TaskProgress};
+pub use webhook::{CreatedWebhook, WebhookBody, WebhookList, WebhookRow, WebhookTest};

@@ -1,0 +1,154 @@
+//! Config templates, their versions, and the files made of them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use model::UnixMillis;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Scalar;
+
+responses! {
+    pub struct TemplateList {
+        pub templates: Vec<TemplateShown>,
+    }
+
+    /// A config template: what is written where, without its text.
+    #[derive(Clone)]
+    pub struct TemplateShown {
+        pub id: u32,
+        pub template_name: String,
+        pub file_name: String,
+        /// The folder of the file.
+        pub abs_path: String,
+        pub owner: String,
+        pub group: String,
+        /// Octal, such as `0644`.
+        pub filemode: String,
+        /// `LF`, `CRLF` or `CR`.
+        pub line_separator: Cow<'static, str>,
+        pub bindings: Bindings,
+        /// The version that is being written, if there is one.
+        pub draft: Option<u32>,
+        /// The version that is generated from, if there is one.
+        pub active: Option<u32>,
+        pub versions: usize,
+        #[schema(value_type = i64)]
+        pub updated_at: UnixMillis,
+        pub updated_by: String,
+    }
+}
+
+/// What a template makes files for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bindings {
+    /// Ids of processes.
+    pub processes: Vec<u32>,
+    /// Ids of process templates: every process that was made from one.
+    pub process_templates: Vec<u32>,
+}
+
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TemplateBody {
+    /// Unique in its business.
+    #[serde(default)]
+    pub template_name: String,
+    #[serde(default)]
+    pub file_name: String,
+    /// The folder of the file.
+    #[serde(default)]
+    pub abs_path: String,
+    /// root if not given
+    pub owner: Option<String>,
+    /// root if not given
+    pub group: Option<String>,
+    /// Octal; 0644 if not given
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    pub filemode: Scalar,
+    /// LF, CRLF or CR; LF if not given
+    pub line_separator: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PreviewBody {
+    /// Its draft, or its active version where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<u32>,
+    /// In place of `template`: a text that is not stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The id of the process.
+    #[schema(required)]
+    pub process: Option<u32>,
+    /// 1 if not given
+    pub local_inst_id: Option<u32>,
+}
+
+responses! {
+    pub struct Preview {
+        pub content: String,
+    }
+
+    pub struct VersionList {
+        pub versions: Vec<VersionShown>,
+    }
+
+    pub struct VersionShown {
+        pub id: u32,
+        pub template: u32,
+        pub description: String,
+        /// `draft`, `active` or `past`.
+        pub state: Cow<'static, str>,
+        #[schema(value_type = i64)]
+        pub updated_at: UnixMillis,
+        pub updated_by: String,
+        /// Its text; lists leave it out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
+        pub content: Option<Arc<str>>,
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DraftBody {
+    #[serde(default)]
+    pub description: String,
+    /// The text, in Mako.
+    #[schema(required)]
+    pub content: Option<String>,
+}
+
+responses! {
+    pub struct ConfigFileList {
+        pub files: Vec<ConfigFileShown>,
+    }
+
+    pub struct ConfigFileShown {
+        pub process: u32,
+        pub local_inst_id: u32,
+        pub template: u32,
+        pub generated: Option<FileShown>,
+        /// What the agent wrote last.
+        pub released: Option<FileShown>,
+    }
+
+    pub struct FileShown {
+        pub version: u32,
+        /// The whole path on the host.
+        pub path: String,
+        pub md5: String,
+        #[schema(value_type = i64)]
+        pub at: UnixMillis,
+        pub by: String,
+        /// Its text; lists leave it out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
+        pub content: Option<Arc<str>>,
+    }
+}

@@ -1,0 +1,80 @@
+//! The process view: the processes of a business.
+
+use std::borrow::Cow;
+use std::net::Ipv6Addr;
+
+use crate::{HostText, Rows};
+
+responses! {
+    pub struct ViewList<'a> {
+        /// How many there are in all.
+        pub count: u64,
+        pub start: u64,
+        #[schema(value_type = Vec<ViewProcess<'a>>)]
+        pub processes: Rows<ViewProcess<'a>>,
+    }
+
+    /// A process of the view: on one host, with one or more instances.
+    pub struct ViewProcess<'a> {
+        /// Its `bk_process_id`.
+        pub id: u32,
+        pub business: u32,
+        /// `set.module.service.process.id`
+        pub expression: String,
+        /// The alias.
+        pub name: Cow<'a, str>,
+        /// `test`, `experience` or `formal`.
+        pub env: Cow<'a, str>,
+        pub set: NamedId<'a>,
+        pub module: NamedId<'a>,
+        pub service: NamedId<'a>,
+        /// `cloud:ip`
+        #[schema(value_type = String)]
+        pub host: HostText,
+        #[schema(value_type = Option<String>)]
+        pub ip_v6: Option<Ipv6Addr>,
+        pub agent_id: Option<Cow<'a, str>>,
+        pub cloud_name: Option<Cow<'a, str>>,
+        /// 0 for none.
+        pub process_template: u32,
+        pub service_template: u32,
+        /// `running` when all instances run, `unregistered` when nothing was ever heard of any, else `stopped`.
+        pub status: Cow<'a, str>,
+        /// Whether all instances are managed.
+        pub managed: bool,
+        /// Its source does not have it any more, and it still runs.
+        pub vanished: bool,
+        pub priority: Option<i32>,
+        pub config_templates: Vec<TemplateOf<'a>>,
+        pub instances: Vec<InstanceView<'a>>,
+    }
+
+    #[schema(as = Place)]
+    pub struct NamedId<'a> {
+        pub id: u32,
+        pub name: Cow<'a, str>,
+    }
+
+    pub struct TemplateOf<'a> {
+        pub id: u32,
+        pub name: Cow<'a, str>,
+        pub file_name: Cow<'a, str>,
+    }
+
+    /// A registered process that belongs to one of the view.
+    pub struct InstanceView<'a> {
+        /// `namespace/name`
+        pub process: String,
+        pub local_inst_id: u32,
+        pub inst_id: u64,
+        /// `running`, `stopped` or `unregistered`.
+        pub status: Cow<'a, str>,
+        pub managed: bool,
+        /// −1 when not running.
+        pub pid: i32,
+        /// Why it is as it is.
+        pub message: Cow<'a, str>,
+        /// Whether its host's agent is connected.
+        pub connected: bool,
+    }
+}

@@ -1,0 +1,63 @@
+//! Settings of the listener for agents.
+
+use std::time::Duration;
+
+use agent::config::source::{Key, Sources};
+use server::AgentListenerSettings;
+
+use super::parse_number;
+use crate::failure::Failure;
+
+pub(super) const CERT_DAYS: Key = Key::new("agent_cert_days", "MUSTER_AGENT_CERT_DAYS");
+pub(super) const RATE: Key = Key::new("agent_rate", "MUSTER_AGENT_RATE");
+pub(super) const DRAIN_TIMEOUT: Key = Key::new("drain_timeout", "MUSTER_DRAIN_TIMEOUT");
+
+const DAY_SECS: u64 = 24 * 3600;
+/// The burst of connections from one address, in seconds of its rate.
+const BURST_SECS: u32 = 20;
+
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct AgentListenerArgs {
+    /// Days that an agent's certificate lives; agents renew theirs in time [env: MUSTER_AGENT_CERT_DAYS] [default: 90]
+    #[arg(long, value_name = "DAYS")]
+    pub agent_cert_days: Option<String>,
+    /// New connections of agents a second from one address, and twenty times as many at once [env: MUSTER_AGENT_RATE]
+    /// [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub agent_rate: Option<String>,
+    /// Seconds that a replica which stops waits for its agents to move to others [env: MUSTER_DRAIN_TIMEOUT]
+    /// [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    pub drain_timeout: Option<String>,
+}
+
+pub(super) fn pick(
+    args: &AgentListenerArgs,
+    sources: &Sources<'_>,
+) -> Result<AgentListenerSettings, Failure> {
+    let number = |key: Key, flag: &Option<String>, most: u32| {
+        sources.pick(key, flag.as_deref(), |text| {
+            parse_number(key.name, text, most)
+        })
+    };
+    let mut settings = AgentListenerSettings::default();
+    if let Some(days) = number(CERT_DAYS, &args.agent_cert_days, 3650)? {
+        settings.certificate_life = Duration::from_secs(u64::from(days) * DAY_SECS);
+    }
+    if let Some(rate) = number(RATE, &args.agent_rate, 1_000_000)? {
+        settings.limits.rate = rate;
+        settings.limits.burst = rate.saturating_mul(BURST_SECS);
+    }
+    if let Some(secs) = number(DRAIN_TIMEOUT, &args.drain_timeout, 3600)? {
+        settings.drain_timeout = Duration::from_secs(secs.into());
+    }
+    Ok(settings)
+}
+
+pub(super) fn show(settings: &AgentListenerSettings, put: &mut impl FnMut(Key, Option<String>)) {
+    let days = settings.certificate_life.as_secs() / DAY_SECS;
+    put(CERT_DAYS, Some(days.to_string()));
+    put(RATE, Some(settings.limits.rate.to_string()));
+    let drain = settings.drain_timeout.as_secs();
+    put(DRAIN_TIMEOUT, Some(drain.to_string()));
+}

@@ -1,0 +1,50 @@
+//! Operations on processes: a task with one target per process. Every target ends exactly once, by its agent's result or by its
+//! deadline.
+
+mod deadlines;
+mod operate;
+mod recorder;
+mod task;
+mod tasks;
+
+pub(crate) use deadlines::run as end_overdue;
+pub(crate) use operate::OperatePlan;
+pub use operate::{Operate, OperateSpec};
+pub(crate) use recorder::{Record, run as record};
+pub use task::{TargetView, TaskView};
+pub(crate) use tasks::{Task, Tasks};
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use crate::core::Core;
+use crate::{Access, Replicas};
+
+/// How many results and events may wait to be recorded before agents are slowed.
+const RECORD_BACKLOG: usize = 16 * 1024;
+
+#[derive(Debug)]
+pub struct Operations {
+    core: Arc<Core>,
+    access: Arc<Access>,
+    replicas: Arc<Replicas>,
+    pub(crate) records: mpsc::Sender<Record>,
+}
+
+impl Operations {
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        access: &Arc<Access>,
+        replicas: &Arc<Replicas>,
+    ) -> (Self, mpsc::Receiver<Record>) {
+        let (records, incoming) = mpsc::channel(RECORD_BACKLOG);
+        let operations = Self {
+            core: core.clone(),
+            access: access.clone(),
+            replicas: replicas.clone(),
+            records,
+        };
+        (operations, incoming)
+    }
+}

@@ -1,0 +1,29 @@
+//! Registered processes, the hosts that they are on, and process groups.
+
+mod groups;
+mod read;
+mod register;
+mod unregister;
+
+pub use read::{Groups, Statuses};
+pub use register::{Mode, Registration};
+
+use std::sync::Arc;
+
+use crate::Access;
+use crate::core::Core;
+
+#[derive(Debug)]
+pub struct Registry {
+    core: Arc<Core>,
+    access: Arc<Access>,
+}
+
+impl Registry {
+    pub(crate) fn new(core: &Arc<Core>, access: &Arc<Access>) -> Self {
+        Self {
+            core: core.clone(),
+            access: access.clone(),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Reads of processes, hosts and groups.
+//!
+//! Each method checks the caller, takes the fleet's read lock, and lets the caller write its answer straight from the rows:
+//! nothing is copied. What is passed in runs under the lock, so it must not call back into `control`.
+
+use fleet::{Filter, HostView, Page, Row};
+use model::access::{Caller, Permission};
+use model::group::ProcessGroup;
+use model::{FullName, Host, Namespace};
+
+use super::Registry;
+use crate::answers::HostLookup;
+use crate::{ControlError, HostSelector};
+
+/// The registrations of one name, by host.
+#[derive(Debug)]
+pub struct Statuses<'a> {
+    hosts: HostLookup<'a>,
+    name: Option<model::change::NameId>,
+}
+
+impl<'a> Statuses<'a> {
+    /// The host that a place means, if it is known, and the process there, if it is registered.
+    pub fn at(&self, place: &HostSelector) -> (Option<HostView<'a>>, Option<Row<'a>>) {
+        let host = self.hosts.find(place);
+        let row = host
+            .zip(self.name)
+            .and_then(|(host, name)| self.hosts.fleet.process(host.id, name));
+        (host, row)
+    }
+}
+
+/// The process groups of one namespace, by host.
+#[derive(Debug)]
+pub struct Groups<'a> {
+    hosts: HostLookup<'a>,
+    namespace: &'a Namespace,
+}
+
+impl<'a> Groups<'a> {
+    /// None when the host is not known.
+    pub fn at(&self, place: &HostSelector) -> Option<(HostView<'a>, &'a [ProcessGroup])> {
+        let host = self.hosts.find(place)?;
+        Some((host, self.hosts.fleet.groups(host.id, self.namespace)))
+    }
+}
+
+impl Registry {
+    /// A page of processes. Without namespaces in the filter, all that the caller may see.
+    pub fn page<T>(
+        &self,
+        caller: &Caller,
+        filter: Filter,
+        start: u64,
+        limit: usize,
+        write: impl FnOnce(Page<'_>) -> T,
+    ) -> Result<T, ControlError> {
+        let filter = Filter {
+            namespaces: self.access.visible(caller, filter.namespaces)?,
+            ..filter
+        };
+        Ok(write(self.core.fleet().page(&filter, start, limit)))
+    }
+
+    /// A page of one namespace. Costs the page, not the offset.
+    pub fn page_of_namespace<T>(
+        &self,
+        caller: &Caller,
+        namespace: &Namespace,
+        start: u64,
+        limit: usize,
+        write: impl FnOnce(Page<'_>) -> T,
+    ) -> Result<T, ControlError> {
+        self.access.check(caller, Permission::View, namespace)?;
+        let fleet = self.core.fleet();
+        Ok(write(fleet.page_of_namespace(namespace, start, limit)))
+    }
+
+    /// Every registration of a name, of which there is at least one.
+    pub fn processes_named<T>(
+        &self,
+        caller: &Caller,
+        name: &FullName,
+        write: impl FnOnce(&mut dyn Iterator<Item = Row<'_>>) -> T,
+    ) -> Result<T, ControlError> {
+        self.access
+            .check(caller, Permission::View, &name.namespace)?;
+        let fleet = self.core.fleet();
+        let ids = fleet.name_id(name).into_iter();
+        let mut rows = ids.flat_map(|id| fleet.processes_named(id)).peekable();
+        match rows.peek() {
+            Some(_) => Ok(write(&mut rows)),
+            None => Err(ControlError::NotFound(format!(
+                "process {name} is not registered"
+            ))),
+        }
+    }
+
+    /// Every host where a process is registered, for callers that name them all.
+    pub fn hosts_of(&self, name: &FullName) -> Result<Vec<Host>, ControlError> {
+        let fleet = self.core.fleet();
+        let ids = fleet.name_id(name).into_iter();
+        let rows = ids.flat_map(|id| fleet.processes_named(id));
+        let hosts: Vec<Host> = rows.map(|row| row.host().host).collect();
+        match hosts.is_empty() {
+            false => Ok(hosts),
+            true => Err(ControlError::NotFound(format!(
+                "process {name} is registered on no host"
+            ))),
+        }
+    }
+
+    /// One process on the hosts that the caller names.
+    pub fn statuses<T>(
+        &self,
+        caller: &Caller,
+        name: &FullName,
+        write: impl FnOnce(&Statuses<'_>) -> T,
+    ) -> Result<T, ControlError> {
+        self.access
+            .check(caller, Permission::View, &name.namespace)?;
+        let fleet = self.core.fleet();
+        Ok(write(&Statuses {
+            name: fleet.name_id(name),
+            hosts: HostLookup { fleet: &fleet },
+        }))
+    }
+
+    /// The groups of a namespace on the hosts that the caller names.
+    pub fn groups<T>(
+        &self,
+        caller: &Caller,
+        namespace: &Namespace,
+        write: impl FnOnce(&Groups<'_>) -> T,
+    ) -> Result<T, ControlError> {
+        self.access.check(caller, Permission::View, namespace)?;
+        let fleet = self.core.fleet();
+        let hosts = HostLookup { fleet: &fleet };
+        Ok(write(&Groups { hosts, namespace }))
+    }
+
+    /// A page of hosts: their number, and the rows. Every caller may see hosts.
+    pub fn hosts<T>(
+        &self,
+        connected: Option<bool>,
+        start: u64,
+        limit: usize,
+        write: impl FnOnce(usize, &mut dyn Iterator<Item = HostView<'_>>) -> T,
+    ) -> T {
+        let fleet = self.core.fleet();
+        let matches =
+            |view: &HostView<'_>| connected.is_none_or(|wanted| view.link.is_up() == wanted);
+        let count = match connected {
+            None => fleet.n_hosts(),
+            Some(_) => fleet.hosts().filter(matches).count(),
+        };
+        let skipped = usize::try_from(start).unwrap_or(usize::MAX);
+        let mut page = fleet.hosts().filter(matches).skip(skipped).take(limit);
+        write(count, &mut page)
+    }
+
+    /// Hosts as the caller names them. Every caller may see hosts.
+    pub fn find_hosts<T>(&self, write: impl FnOnce(HostLookup<'_>) -> T) -> T {
+        write(HostLookup {
+            fleet: &self.core.fleet(),
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! The messages between replicas. All of it is soft state: a loss is noticed, and requested again.
+
+use fleet::AgentInfo;
+
+/// One message on the bus.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Envelope {
+    /// The revision of the sender's fleet.
+    #[prost(uint64, tag = "1")]
+    pub(super) revision: u64,
+    #[prost(oneof = "PeerMessage", tags = "2, 3, 4, 5, 6")]
+    pub(super) message: Option<PeerMessage>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+pub(super) enum PeerMessage {
+    #[prost(message, tag = "2")]
+    Heartbeat(Heartbeat),
+    #[prost(message, tag = "3")]
+    HostBlocks(HostBlocks),
+    #[prost(message, tag = "4")]
+    Digest(Digest),
+    #[prost(message, tag = "5")]
+    Resend(Resend),
+    /// The sender stops, and holds no agent any more.
+    #[prost(message, tag = "6")]
+    Stopping(Stopping),
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Heartbeat {
+    #[prost(uint32, tag = "1")]
+    pub(super) n_agents: u32,
+    #[prost(bool, tag = "2")]
+    pub(super) is_draining: bool,
+    /// The sender missed messages, or has just started: every replica sends its digest.
+    #[prost(bool, tag = "3")]
+    pub(super) wants_digest: bool,
+    #[prost(bool, tag = "4")]
+    pub(super) leads: bool,
+    /// The address of its API.
+    #[prost(string, tag = "5")]
+    pub(super) address: String,
+    /// The sender's clock.
+    #[prost(int64, tag = "6")]
+    pub(super) now_ms: i64,
+}
+
+/// Changes of some agents.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct HostBlocks {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) blocks: Vec<HostBlock>,
+}
+
+/// Changes of one agent.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct HostBlock {
+    #[prost(uint32, tag = "1")]
+    pub(super) host: u32,
+    /// The session number; the larger is the newer.
+    #[prost(uint64, tag = "2")]
+    pub(super) session: u64,
+    /// The sequence number of the block within the session.
+    #[prost(uint64, tag = "3")]
+    pub(super) seq: u64,
+    #[prost(bool, tag = "4")]
+    pub(super) up: bool,
+    /// Complete: needs no earlier block.
+    #[prost(bool, tag = "5")]
+    pub(super) full: bool,
+    #[prost(int64, tag = "6")]
+    pub(super) since_ms: i64,
+    #[prost(message, optional, tag = "7")]
+    pub(super) info: Option<AgentInfoMessage>,
+    /// Encoded by the fleet.
+    #[prost(bytes = "vec", tag = "8")]
+    pub(super) statuses: Vec<u8>,
+}
+
+/// Every agent that the sender holds within a range of hosts.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Digest {
+    #[prost(uint32, tag = "1")]
+    pub(super) from: u32,
+    /// Exclusive.
+    #[prost(uint32, tag = "2")]
+    pub(super) until: u32,
+    #[prost(message, repeated, tag = "3")]
+    pub(super) entries: Vec<DigestEntry>,
+}
+
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub(super) struct DigestEntry {
+    #[prost(uint32, tag = "1")]
+    pub(super) host: u32,
+    #[prost(uint64, tag = "2")]
+    pub(super) session: u64,
+    /// Of the last block.
+    #[prost(uint64, tag = "3")]
+    pub(super) seq: u64,
+    #[prost(int64, tag = "4")]
+    pub(super) heard_ms: i64,
+}
+
+/// Requests full blocks of these hosts.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Resend {
+    #[prost(uint32, repeated, tag = "1")]
+    pub(super) hosts: Vec<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub(super) struct Stopping {}
+
+/// The agent's description of itself.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct AgentInfoMessage {
+    #[prost(string, tag = "1")]
+    version: String,
+    #[prost(bool, tag = "2")]
+    root: bool,
+    #[prost(string, tag = "3")]
+    hostname: String,
+    #[prost(string, tag = "4")]
+    kernel: String,
+    #[prost(uint32, tag = "5")]
+    cores: u32,
+    #[prost(uint64, tag = "6")]
+    memory_kib: u64,
+}
+
+impl From<&AgentInfo> for AgentInfoMessage {
+    fn from(info: &AgentInfo) -> Self {
+        Self {
+            version: info.version.clone(),
+            root: info.root,
+            hostname: info.hostname.clone(),
+            kernel: info.kernel.clone(),
+            cores: info.cores,
+            memory_kib: info.memory_kib,
+        }
+    }
+}
+
+impl From<AgentInfoMessage> for AgentInfo {
+    fn from(info: AgentInfoMessage) -> Self {
+        Self {
+            version: info.version,
+            root: info.root,
+            hostname: info.hostname,
+            kernel: info.kernel,
+            cores: info.cores,
+            memory_kib: info.memory_kib,
+        }
+        .bound()
+    }
+}

@@ -1,0 +1,306 @@
+//! Publishes the agents that this replica holds, and their statuses, to the other replicas.
+
+use std::collections::BTreeMap;
+
+use bus::{MAX_PAYLOAD, Message, ReplicaId};
+use fleet::{Fleet, Link};
+use model::UnixMillis;
+use model::change::{HostId, ProcessId};
+use prost::Message as _;
+
+use super::Replicas;
+use super::message::{
+    Digest, DigestEntry, Envelope, Heartbeat, HostBlock, HostBlocks, PeerMessage, Stopping,
+};
+use super::peers::OwnSession;
+
+/// A message is sent once it has so many bytes; one more block still fits.
+const MESSAGE_BYTES: usize = MAX_PAYLOAD / 2;
+/// How many bytes of statuses go into one block.
+const BLOCK_BYTES: usize = 128 * 1024;
+/// How many hosts one digest covers.
+const HOSTS_PER_DIGEST: u32 = 8192;
+
+/// Who receives a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Recipient {
+    All,
+    One(ReplicaId),
+}
+
+impl Replicas {
+    fn send(&self, to: Recipient, message: PeerMessage) {
+        let envelope = Envelope {
+            revision: self.core.fleet().revision().0,
+            message: Some(message),
+        };
+        let payload = envelope.encode_to_vec();
+        match to {
+            Recipient::All => self.core.bus.publish(Message::Soft(payload)),
+            Recipient::One(replica) => self.core.bus.tell(replica, payload),
+        }
+    }
+
+    pub(super) fn send_to(&self, to: ReplicaId, message: PeerMessage) {
+        self.send(Recipient::One(to), message);
+    }
+
+    pub(super) fn publish_heartbeat(&self, wants_digest: bool) {
+        if self.core.is_alone {
+            return;
+        }
+        let heartbeat = Heartbeat {
+            n_agents: self.core.outboxes.len() as u32,
+            is_draining: self.is_draining(),
+            wants_digest,
+            leads: self.leads(),
+            address: self.address(),
+            now_ms: self.core.now().0,
+        };
+        self.send(Recipient::All, PeerMessage::Heartbeat(heartbeat));
+    }
+
+    pub(super) fn publish_stopping(&self) {
+        self.send(Recipient::All, PeerMessage::Stopping(Stopping {}));
+    }
+
+    /// Publishes that an agent has connected here; returns its session number.
+    pub(crate) fn publish_attached(&self, host: HostId, session: u64) -> u64 {
+        if self.core.is_alone {
+            return session;
+        }
+        let _turn = self.publishing();
+        let own = self.peers().attach(host, session);
+        self.publish_hosts(Recipient::All, &[host]);
+        own.session
+    }
+
+    /// Publishes that an agent has disconnected.
+    pub(crate) fn publish_detached(&self, host: HostId, session: u64) {
+        if self.core.is_alone {
+            return;
+        }
+        // Its last statuses, which no other replica has.
+        self.publish_moved();
+        let _turn = self.publishing();
+        let Some(own) = self.peers().detach(host, session) else {
+            return;
+        };
+        let block = HostBlock {
+            host: host.0,
+            session: own.session,
+            seq: own.seq + 1,
+            ..HostBlock::default()
+        };
+        self.send(
+            Recipient::All,
+            PeerMessage::HostBlocks(HostBlocks {
+                blocks: vec![block],
+            }),
+        );
+    }
+
+    /// Publishes everything about some agents that this replica holds.
+    pub(super) fn publish_again(&self, to: Recipient, hosts: &[HostId]) {
+        let _turn = self.publishing();
+        self.publish_hosts(to, hosts);
+    }
+
+    fn publish_hosts(&self, to: Recipient, hosts: &[HostId]) {
+        let (mut aside, mut message) = (Blocks::new(self, to), Blocks::new(self, Recipient::All));
+        for host in hosts {
+            let fleet = self.core.fleet();
+            let mut statuses = Statuses::default();
+            for row in fleet.processes_of(*host) {
+                statuses.add(&fleet, row.id());
+            }
+            // A sequence number that only one replica receives is a gap to all others, which would request a resend, and so
+            // on for ever. A single full block repeats the last number; several blocks need new ones, and go to everyone.
+            let is_aside = matches!(to, Recipient::One(_)) && statuses.parts.len() <= 1;
+            let own = match is_aside {
+                true => self.peers().last_seq(*host),
+                false => self.peers().next_seq(*host),
+            };
+            let Some(own) = own else { continue };
+            let mut parts = statuses.parts.into_iter();
+            let first = full_block(&fleet, *host, own, parts.next().unwrap_or_default());
+            drop(fleet);
+            match is_aside {
+                true => aside.add(first),
+                false => message.add(first),
+            }
+            for part in parts {
+                self.add_delta(&mut message, *host, part);
+            }
+        }
+        aside.send();
+        message.send();
+    }
+
+    /// Publishes what agents reported here since the last time.
+    pub(crate) fn publish_moved(&self) {
+        if self.core.is_alone {
+            return;
+        }
+        let _turn = self.publishing();
+        let moved = self.core.fleet_mut().take_moved();
+        if moved.is_empty() {
+            return;
+        }
+        let by_host = {
+            let fleet = self.core.fleet();
+            let mut by_host: BTreeMap<HostId, Statuses> = BTreeMap::new();
+            for id in moved.iter().map(ProcessId) {
+                let Some(host) = fleet.row(id).map(|row| row.host().id) else {
+                    continue;
+                };
+                by_host.entry(host).or_default().add(&fleet, id);
+            }
+            by_host
+        };
+        let mut message = Blocks::new(self, Recipient::All);
+        for (host, statuses) in by_host {
+            for part in statuses.parts {
+                self.add_delta(&mut message, host, part);
+            }
+        }
+        message.send();
+    }
+
+    fn add_delta(&self, message: &mut Blocks<'_>, host: HostId, statuses: Vec<u8>) {
+        // None when another replica holds the agent by now.
+        // Not within the `if let`, which would hold the lock on the peers while the message reads the fleet.
+        let own = self.peers().next_seq(host);
+        if let Some(own) = own {
+            message.add(HostBlock {
+                host: host.0,
+                session: own.session,
+                seq: own.seq,
+                up: true,
+                statuses,
+                ..HostBlock::default()
+            });
+        }
+    }
+
+    /// Publishes which agents this replica holds, each with its last sequence number.
+    pub(super) fn publish_digest(&self) {
+        // An agent that connects meanwhile must not be published first and then be missing in the digest.
+        let _turn = self.publishing();
+        let mut own = self.peers().own_sessions();
+        own.sort_by_key(|(host, _)| *host);
+        let end = {
+            let fleet = self.core.fleet();
+            fleet.hosts().map(|host| host.id.0 + 1).max().unwrap_or(0)
+        };
+        let mut from = 0_u32;
+        let mut rest = own.as_slice();
+        loop {
+            let until = from.saturating_add(HOSTS_PER_DIGEST);
+            let (here, after) = rest.split_at(rest.partition_point(|(host, _)| host.0 < until));
+            rest = after;
+            let entries = {
+                let fleet = self.core.fleet();
+                let entry = |(host, own): &(HostId, OwnSession)| DigestEntry {
+                    host: host.0,
+                    session: own.session,
+                    seq: own.seq,
+                    heard_ms: fleet.host(*host).map_or(0, |view| view.heard_at.0),
+                };
+                here.iter().map(entry).collect()
+            };
+            self.send(
+                Recipient::All,
+                PeerMessage::Digest(Digest {
+                    from,
+                    until,
+                    entries,
+                }),
+            );
+            from = until;
+            if from >= end {
+                return;
+            }
+        }
+    }
+
+    fn publishing(&self) -> locks::MutexGuard<'_, ()> {
+        self.publishing.lock()
+    }
+}
+
+fn full_block(fleet: &Fleet, host: HostId, own: OwnSession, statuses: Vec<u8>) -> HostBlock {
+    let view = fleet.host(host);
+    let since = match view.map(|view| view.link) {
+        Some(Link::Up { since }) => since,
+        Some(Link::Down { .. } | Link::Never) | None => UnixMillis::NEVER,
+    };
+    HostBlock {
+        host: host.0,
+        session: own.session,
+        seq: own.seq,
+        up: true,
+        full: true,
+        since_ms: since.0,
+        info: view.and_then(|view| view.info).map(Into::into),
+        statuses,
+    }
+}
+
+/// The statuses of one host, in parts that a block can hold.
+#[derive(Debug, Default)]
+struct Statuses {
+    parts: Vec<Vec<u8>>,
+}
+
+impl Statuses {
+    fn add(&mut self, fleet: &Fleet, id: ProcessId) {
+        if self
+            .parts
+            .last()
+            .is_none_or(|part| part.len() >= BLOCK_BYTES)
+        {
+            self.parts.push(Vec::new());
+        }
+        if let Some(part) = self.parts.last_mut() {
+            fleet.write_status(id, part);
+        }
+    }
+}
+
+/// Collects blocks into messages.
+struct Blocks<'a> {
+    replicas: &'a Replicas,
+    to: Recipient,
+    blocks: Vec<HostBlock>,
+    n_bytes: usize,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(replicas: &'a Replicas, to: Recipient) -> Self {
+        Self {
+            replicas,
+            to,
+            blocks: Vec::new(),
+            n_bytes: 0,
+        }
+    }
+
+    fn add(&mut self, block: HostBlock) {
+        self.n_bytes += block.encoded_len();
+        self.blocks.push(block);
+        if self.n_bytes >= MESSAGE_BYTES {
+            self.send();
+        }
+    }
+
+    fn send(&mut self) {
+        if self.blocks.is_empty() {
+            return;
+        }
+        let blocks = std::mem::take(&mut self.blocks);
+        self.n_bytes = 0;
+        self.replicas
+            .send(self.to, PeerMessage::HostBlocks(HostBlocks { blocks }));
+    }
+}

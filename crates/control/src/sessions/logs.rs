@@ -1,0 +1,89 @@
+//! Streams the output of a process from its host.
+
+use model::access::{Caller, Permission};
+use model::change::HostId;
+use model::{FullName, Host, Invalid};
+use wire::ask::{Logs, Question};
+
+use super::Sessions;
+use super::question::AnswerStream;
+use crate::ControlError;
+
+/// How many hosts a refusal names.
+const MAX_NAMED: usize = 5;
+
+/// Which output to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogsOf {
+    pub process: FullName,
+    /// Optional if the process is on one host only.
+    pub host: Option<Host>,
+    pub tail_lines: u32,
+    /// Continues with new output.
+    pub follow: bool,
+}
+
+impl Sessions {
+    /// The last lines of a process's output; without any, the output of its last operation.
+    pub async fn logs(
+        &self,
+        caller: &Caller,
+        wanted: LogsOf,
+    ) -> Result<AnswerStream, ControlError> {
+        self.access
+            .check(caller, Permission::Operate, &wanted.process.namespace)?;
+        let (host, id) = self.only_host(&wanted)?;
+        let question = Question::Logs(Logs {
+            process: wanted.process.clone(),
+            tail_lines: wanted.tail_lines,
+            follow: wanted.follow,
+        });
+        match self.ask(host, question).await {
+            Err(ControlError::NotFound(reason)) => {
+                match self.core.tasks.last_output(id, &wanted.process) {
+                    Some((op, output)) => {
+                        let text = format!("muster: {reason}; its last {op} wrote:\n{output}");
+                        Ok(AnswerStream::known(host, text.into_bytes()))
+                    }
+                    None => Err(ControlError::NotFound(reason)),
+                }
+            }
+            other => other,
+        }
+    }
+
+    fn only_host(&self, wanted: &LogsOf) -> Result<(Host, HostId), ControlError> {
+        let name = &wanted.process;
+        let fleet = self.core.fleet();
+        let rows = fleet.name_id(name).into_iter();
+        let hosts: Vec<(Host, HostId)> = rows
+            .flat_map(|id| fleet.processes_named(id))
+            .map(|row| (row.host().host, row.host().id))
+            .collect();
+        match (wanted.host, hosts.as_slice()) {
+            (_, []) => Err(ControlError::NotFound(format!(
+                "process {name} is not registered"
+            ))),
+            (None, [only]) => Ok(*only),
+            (None, several) => {
+                let named: Vec<String> = several
+                    .iter()
+                    .take(MAX_NAMED)
+                    .map(|(host, _)| host.to_string())
+                    .collect();
+                let (n, named) = (
+                    several.len(),
+                    crate::answers::shortened(named, several.len()),
+                );
+                let rule = format!("must be given: {name} is on {n} hosts: {named}");
+                Err(Invalid::new("host", rule).into())
+            }
+            (Some(host), hosts) => {
+                let found = hosts.iter().find(|(on, _)| *on == host);
+                found.copied().ok_or_else(|| {
+                    ControlError::NotFound(format!("process {name} is not registered on {host}"))
+                })
+            }
+        }
+    }
+}

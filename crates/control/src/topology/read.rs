@@ -1,0 +1,151 @@
+//! Reads of the process view, written straight from the fleet under its read lock.
+//!
+//! Closures run under the lock, so they must not call back into `control`.
+
+use fleet::Fleet;
+use fleet::view::ViewPage;
+use model::access::{Caller, Permission};
+use model::expression::Expression;
+use model::scope::{ProcessStatus, Scope, Selection, ViewFilter};
+use model::topology::{BkProcessId, BusinessId, BusinessRow, SetEnv};
+
+use super::Topology;
+use crate::ControlError;
+
+/// What an expression selects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selected {
+    pub count: u64,
+    /// How many processes are left after each part.
+    pub left: Vec<u64>,
+    /// The first of them, each with its full expression.
+    pub first: Vec<(BkProcessId, String)>,
+}
+
+/// A business, and how much there is of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BusinessSummary {
+    pub row: BusinessRow,
+    pub n_sets: usize,
+    pub n_modules: usize,
+    pub n_processes: u64,
+}
+
+/// What there is of a business.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Overview {
+    pub n_sets: usize,
+    pub n_modules: usize,
+    pub n_hosts: usize,
+    pub n_processes: u64,
+    pub n_running: u64,
+    pub n_templates: usize,
+}
+
+impl Topology {
+    /// A page of the process view, with the exact number of all that match.
+    pub fn page<T>(
+        &self,
+        caller: &Caller,
+        filter: &ViewFilter,
+        start: u64,
+        limit: usize,
+        write: impl FnOnce(&ViewPage<'_>) -> T,
+    ) -> Result<T, ControlError> {
+        self.access
+            .check(caller, Permission::View, filter.business)?;
+        let fleet = self.core.fleet();
+        Ok(write(&fleet.view_page(filter, start, limit)))
+    }
+
+    /// What an expression selects, with the first `n_first` processes.
+    pub fn select(
+        &self,
+        caller: &Caller,
+        business: BusinessId,
+        env: Option<SetEnv>,
+        expression: &Expression,
+        n_first: usize,
+    ) -> Result<Selected, ControlError> {
+        self.access.check(caller, Permission::View, business)?;
+        let fleet = self.core.fleet();
+        let (selected, steps) = fleet.view().narrowed(business, env, expression);
+        let first = fleet.view_rows(selected.iter().take(n_first).map(BkProcessId));
+        Ok(Selected {
+            count: selected.len(),
+            left: steps.into_iter().map(|step| step.count).collect(),
+            first: first
+                .iter()
+                .map(|row| (row.id(), row.expression()))
+                .collect(),
+        })
+    }
+
+    /// Every business that the caller may see.
+    pub fn businesses(&self, caller: &Caller) -> Vec<BusinessSummary> {
+        let fleet = self.core.fleet();
+        let view = fleet.view();
+        let rows = view.businesses();
+        rows.filter(|row| caller.may(Permission::View, row.id))
+            .map(|row| {
+                let sets = view.sets_of(row.id);
+                let modules = sets.iter().map(|set| view.modules_of(set.id).len());
+                BusinessSummary {
+                    n_modules: modules.sum(),
+                    n_sets: sets.len(),
+                    n_processes: view.processes_of(row.id).map_or(0, |ids| ids.len()),
+                    row: row.clone(),
+                }
+            })
+            .collect()
+    }
+
+    pub fn overview(
+        &self,
+        caller: &Caller,
+        business: BusinessId,
+    ) -> Result<Overview, ControlError> {
+        self.access.check(caller, Permission::View, business)?;
+        Ok(overview(&self.core.fleet(), business))
+    }
+
+    /// Of every business that the caller may see, with its name.
+    pub fn overviews(&self, caller: &Caller) -> Vec<(BusinessId, String, Overview)> {
+        let fleet = self.core.fleet();
+        let rows = fleet.view().businesses();
+        rows.filter(|row| caller.may(Permission::View, row.id))
+            .map(|row| (row.id, row.name.clone(), overview(&fleet, row.id)))
+            .collect()
+    }
+}
+
+fn overview(fleet: &Fleet, business: BusinessId) -> Overview {
+    let view = fleet.view();
+    let sets = view.sets_of(business);
+    let modules = sets.iter().map(|set| view.modules_of(set.id).len());
+    let processes = view.processes_of(business);
+    let hosts = view.machines().filter(|machine| {
+        let on_it = view.processes_on(machine.id);
+        on_it
+            .zip(processes)
+            .is_some_and(|(on_it, all)| !on_it.is_disjoint(all))
+    });
+    let running = ViewFilter {
+        business,
+        selection: Selection::Scope(Scope::default()),
+        clouds: None,
+        statuses: Some(vec![ProcessStatus::Running]),
+        is_auto: None,
+        ips: None,
+        searches: Vec::new(),
+        ordering: Vec::new(),
+    };
+    Overview {
+        n_sets: sets.len(),
+        n_modules: modules.sum(),
+        n_hosts: hosts.count(),
+        n_processes: processes.map_or(0, |processes| processes.len()),
+        n_running: view.matching(&running).len(),
+        n_templates: view.templates_of(business).count(),
+    }
+}

@@ -1,0 +1,271 @@
+//! Extracts path parameters, query and body of requests.
+
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+use axum::body::HttpBody;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::header;
+use axum::http::request::Parts;
+use model::{FullName, Host, Invalid, Namespace, State};
+use serde::de::DeserializeOwned;
+
+use super::ApiError;
+use crate::http::{HttpState, body, json};
+
+/// The largest page of any list.
+pub(crate) const MAX_LIMIT: u64 = 1000;
+/// The page of a list when the caller names no limit.
+const DEFAULT_LIMIT: u64 = 100;
+
+/// A JSON body. Its content type was checked before any handler, see [`is_json_or_empty`].
+#[derive(Debug)]
+pub(crate) struct JsonBody<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<HttpState> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, http: &HttpState) -> Result<Self, ApiError> {
+        let body = body::collect(request.into_body(), http).await?;
+        Ok(Self(json::read(&body)?))
+    }
+}
+
+/// Whether the request has no body, or one of type JSON. Browsers send other types across origins without a preflight.
+pub(crate) fn is_json_or_empty(request: &Request) -> bool {
+    let content_type = request.headers().get(header::CONTENT_TYPE);
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let essence = content_type.and_then(|text| text.split(';').next());
+    let is_json = essence.is_some_and(|text| text.trim().eq_ignore_ascii_case("application/json"));
+    is_json || request.body().is_end_stream()
+}
+
+/// The parameters in the path.
+#[derive(Debug)]
+pub(crate) struct PathParams<T>(pub T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<HttpState> for PathParams<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, http: &HttpState) -> Result<Self, ApiError> {
+        match Path::<T>::from_request_parts(parts, http).await {
+            Ok(Path(segments)) => Ok(Self(segments)),
+            Err(error) => Err(Invalid::new("path", error.body_text()).into()),
+        }
+    }
+}
+
+/// `/processes/{namespace}/{name}`
+pub(crate) fn full_name((namespace, name): &(String, String)) -> Result<FullName, Invalid> {
+    FullName::parse(namespace, name)
+}
+
+/// The parameters of the query, in order.
+#[derive(Debug)]
+pub(crate) struct QueryParams(Vec<(String, String)>);
+
+impl FromRequestParts<HttpState> for QueryParams {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &HttpState) -> Result<Self, ApiError> {
+        match Query::<Vec<(String, String)>>::try_from_uri(&parts.uri) {
+            Ok(Query(pairs)) => Ok(Self(pairs)),
+            Err(error) => Err(Invalid::new("query", error.body_text()).into()),
+        }
+    }
+}
+
+impl QueryParams {
+    /// The value of a parameter; an empty one is none.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(key, _)| key == name);
+        found
+            .map(|(_, value)| value.trim())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Every value of a parameter that is repeated or separated by commas.
+    fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        let found = self.0.iter().filter(move |(key, _)| key == name);
+        let values = found.flat_map(|(_, value)| value.split(','));
+        values.map(str::trim).filter(|value| !value.is_empty())
+    }
+
+    /// All values, each checked; None when the parameter is not given.
+    pub(crate) fn list<T>(
+        &self,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, Invalid>,
+    ) -> Result<Option<Vec<T>>, Invalid> {
+        let values = self
+            .values(name)
+            .map(|value| parse(value).map_err(|error| Invalid::new(name, error.rule)));
+        let values: Vec<T> = values.collect::<Result<_, _>>()?;
+        Ok((!values.is_empty()).then_some(values))
+    }
+
+    pub(crate) fn namespaces(&self) -> Result<Option<Vec<Namespace>>, Invalid> {
+        self.list("namespace", Namespace::parse)
+    }
+
+    pub(crate) fn hosts(&self) -> Result<Option<Vec<Host>>, Invalid> {
+        self.list("host", Host::from_str)
+    }
+
+    pub(crate) fn state(&self) -> Result<Option<State>, Invalid> {
+        match self.text("state") {
+            None => Ok(None),
+            Some("running") => Ok(Some(State::Running)),
+            Some("stopped") => Ok(Some(State::Stopped)),
+            Some("unknown") => Ok(Some(State::Unknown)),
+            Some(other) => Err(Invalid::new(
+                "state",
+                format!("must be running, stopped or unknown, not {other:?}"),
+            )),
+        }
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Invalid> {
+        match self.text(name) {
+            None => Ok(None),
+            Some("true" | "1") => Ok(Some(true)),
+            Some("false" | "0") => Ok(Some(false)),
+            Some(other) => Err(Invalid::new(
+                name,
+                format!("must be true or false, not {other:?}"),
+            )),
+        }
+    }
+
+    pub(crate) fn number(
+        &self,
+        name: &str,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, Invalid> {
+        let Some(text) = self.text(name) else {
+            return Ok(None);
+        };
+        match text.parse() {
+            Ok(number) if range.contains(&number) => Ok(Some(number)),
+            _ => {
+                let rule = match *range.end() {
+                    u64::MAX => format!("must be a whole number from {}", range.start()),
+                    end => format!("must be a whole number from {} to {end}", range.start()),
+                };
+                Err(Invalid::new(name, rule))
+            }
+        }
+    }
+
+    /// (start, limit)
+    pub(crate) fn page(&self) -> Result<(u64, usize), Invalid> {
+        let start = self.number("start", 0..=u64::MAX)?.unwrap_or(0);
+        Ok((start, self.limit()?))
+    }
+
+    pub(crate) fn limit(&self) -> Result<usize, Invalid> {
+        let limit = self.number("limit", 1..=MAX_LIMIT)?;
+        Ok(limit.unwrap_or(DEFAULT_LIMIT) as usize)
+    }
+
+    pub(crate) fn duration(&self, name: &str) -> Result<Option<Duration>, Invalid> {
+        let text = self.text(name);
+        text.map(|text| parse_duration(name, text)).transpose()
+    }
+}
+
+/// `500ms`, `30s`, `2m`, `24h`, `7d`; a bare number is seconds.
+pub(crate) fn parse_duration(field: &str, text: &str) -> Result<Duration, Invalid> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let millis: Option<u64> = match &text[digits.len()..] {
+        "ms" => Some(1),
+        "" | "s" => Some(1000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        "d" => Some(86_400_000),
+        _ => None,
+    };
+    let millis = millis.and_then(|unit| digits.trim().parse::<u64>().ok()?.checked_mul(unit));
+    millis.map(Duration::from_millis).ok_or_else(|| {
+        Invalid::new(
+            field,
+            format!("must be a time such as 500ms, 30s, 2m, 24h or 7d, not {text:?}"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(query: &str) -> QueryParams {
+        let uri = format!("/?{query}").parse().unwrap();
+        QueryParams(Query::try_from_uri(&uri).unwrap().0)
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        for (text, millis) in [
+            ("500ms", 500),
+            ("30s", 30_000),
+            ("2m", 120_000),
+            ("45", 45_000),
+            ("24h", 86_400_000),
+        ] {
+            assert_eq!(
+                parse_duration("wait", text).unwrap(),
+                Duration::from_millis(millis)
+            );
+        }
+        for bad in [
+            "",
+            "s",
+            "-1s",
+            "1.5s",
+            "3x",
+            "99999999999999999999d",
+            "18446744073709551615d",
+        ] {
+            assert_eq!(
+                parse_duration("wait", bad).unwrap_err().field,
+                "wait",
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn lists_are_repeated_or_separated_by_commas() {
+        let names: Vec<String> = params("namespace=a,b&namespace=c&namespace=")
+            .namespaces()
+            .unwrap()
+            .unwrap()
+            .into_iter()
+            .map(String::from)
+            .collect();
+        assert_eq!(names, ["a", "b", "c"]);
+        assert_eq!(params("").namespaces().unwrap(), None);
+        assert_eq!(params("host=x").hosts().unwrap_err().field, "host");
+    }
+
+    #[test]
+    fn each_bad_parameter_is_named() {
+        let error = |query: &str| params(query).page().unwrap_err().to_string();
+        assert_eq!(
+            error("limit=0"),
+            "limit: must be a whole number from 1 to 1000"
+        );
+        assert_eq!(
+            error("limit=1001"),
+            "limit: must be a whole number from 1 to 1000"
+        );
+        assert_eq!(error("start=-1"), "start: must be a whole number from 0");
+        assert_eq!(params("state=up").state().unwrap_err().field, "state");
+        assert_eq!(
+            params("managed=maybe").flag("managed").unwrap_err().field,
+            "managed"
+        );
+        assert_eq!(params("start=5&limit=7").page().unwrap(), (5, 7));
+    }
+}
