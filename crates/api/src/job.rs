@@ -103,7 +103,7 @@ responses! {
         /// 0 while it goes on.
         #[schema(value_type = i64)]
         pub ended_at: UnixMillis,
-        /// Who cancelled it; empty when nobody did.
+        /// The user who cancelled it; empty when it was not cancelled.
         pub cancelled_by: String,
         pub counts: JobCountsView,
     }

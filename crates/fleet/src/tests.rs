@@ -402,7 +402,7 @@ fn a_figure_alone_is_no_change_but_a_message_is() {
 fn another_replica_applies_reported_statuses() {
     let mut here = registered();
     here.observe(HostId(0), &name(0), status());
-    assert!(here.take_moved().is_empty(), "nobody wants to know");
+    assert!(here.take_moved().is_empty(), "nothing follows moves");
     here.follow_moves();
     let said = Status {
         flag: Some(Flag::Running),

@@ -73,20 +73,20 @@ impl Hub {
         let silent: Arc<Mutex<HashSet<ReplicaId>>> = Arc::default();
         let (are_silent, random) = (silent.clone(), Mutex::new(move || random.permille(lost)));
         let hub = LocalHub::where_messages_arrive(move |from| {
-            let is_silent = are_silent.lock().expect("nobody panics").contains(&from);
-            let is_lost = random.lock().expect("nobody panics")();
+            let is_silent = are_silent.lock().expect("no holder panics").contains(&from);
+            let is_lost = random.lock().expect("no holder panics")();
             !is_silent && !is_lost
         });
         Self { hub, silent }
     }
 
     fn silence(&self, replica: u64) {
-        let mut silent = self.silent.lock().expect("nobody panics");
+        let mut silent = self.silent.lock().expect("no holder panics");
         silent.insert(ReplicaId(replica));
     }
 
     fn join(&self, replica: u64) -> Bus {
-        let mut silent = self.silent.lock().expect("nobody panics");
+        let mut silent = self.silent.lock().expect("no holder panics");
         silent.remove(&ReplicaId(replica));
         Bus::local(&self.hub, ReplicaId(replica))
     }

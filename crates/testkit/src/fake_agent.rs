@@ -52,38 +52,38 @@ impl FakeAgent {
     }
 
     /// The next frames of the server; none if it stays silent.
-    pub async fn hears(&self) -> Vec<DownKind> {
+    pub async fn received(&self) -> Vec<DownKind> {
         match tokio::time::timeout(SILENCE, self.session.next()).await {
             Ok(frames) => frames.into_iter().filter_map(|frame| frame.kind).collect(),
             Err(_) => Vec::new(),
         }
     }
 
-    async fn hears_only<T>(&self, pick: impl Fn(DownKind) -> Option<T>) -> Vec<T> {
-        self.hears().await.into_iter().filter_map(pick).collect()
+    async fn received_only<T>(&self, pick: impl Fn(DownKind) -> Option<T>) -> Vec<T> {
+        self.received().await.into_iter().filter_map(pick).collect()
     }
 
-    pub async fn hears_commands(&self) -> Vec<Command> {
-        self.hears_only(command).await
+    pub async fn received_commands(&self) -> Vec<Command> {
+        self.received_only(command).await
     }
 
     /// What should run, without frames that are only about groups.
-    pub async fn hears_processes(&self) -> Vec<Desired> {
-        let mut desired = self.hears_desired().await;
+    pub async fn received_processes(&self) -> Vec<Desired> {
+        let mut desired = self.received_desired().await;
         desired.retain(|desired| desired.groups.is_empty());
         desired
     }
 
-    pub async fn hears_desired(&self) -> Vec<Desired> {
+    pub async fn received_desired(&self) -> Vec<Desired> {
         let desired = |kind| match kind {
             DownKind::Desired(desired) => Some(desired),
             _ => None,
         };
-        self.hears_only(desired).await
+        self.received_only(desired).await
     }
 
     /// Waits for `n` frames of a kind, which may come together.
-    async fn receives<T>(&self, n: usize, pick: impl Fn(DownKind) -> Option<T>) -> Vec<T> {
+    async fn receive<T>(&self, n: usize, pick: impl Fn(DownKind) -> Option<T>) -> Vec<T> {
         let mut received = Vec::new();
         while received.len() < n {
             let frames = tokio::time::timeout(PATIENCE, self.session.next()).await;
@@ -94,7 +94,7 @@ impl FakeAgent {
     }
 
     pub async fn commands(&self, n: usize) -> Vec<Command> {
-        self.receives(n, command).await
+        self.receive(n, command).await
     }
 
     pub async fn next_command(&self) -> Command {
@@ -102,54 +102,50 @@ impl FakeAgent {
     }
 
     /// The next live question, with its id.
-    pub async fn is_asked(&self) -> (u64, Question) {
+    pub async fn next_question(&self) -> (u64, Question) {
         let question = |kind| match kind {
             DownKind::Ask(ask) => Some((ask.id, ask.question().unwrap())),
             _ => None,
         };
-        self.receives(1, question).await.remove(0)
+        self.receive(1, question).await.remove(0)
     }
 
-    pub async fn sends(&self, frame: impl Into<Up>) {
+    pub async fn send(&self, frame: impl Into<Up>) {
         self.session.take(frame.into()).await.unwrap();
     }
 
-    pub async fn answers(&self, op: OpId, outcome: Outcome) {
-        self.sends(ResultFrame::new(op, &outcome)).await;
+    pub async fn answer(&self, op: OpId, outcome: Outcome) {
+        self.send(ResultFrame::new(op, &outcome)).await;
     }
 
-    pub async fn answers_ok(&self, command: &Command, flag: Option<Flag>, managed: Option<bool>) {
+    pub async fn answer_ok(&self, command: &Command, flag: Option<Flag>, managed: Option<bool>) {
         let outcome = Outcome {
             flag,
             managed,
             ..Outcome::plain(Code::OK, "success", UnixMillis(1_700_000_000_000))
         };
-        self.answers(op_of(command), outcome).await;
+        self.answer(op_of(command), outcome).await;
     }
 
-    pub async fn ends(&self, command: &Command, outcome: Outcome) {
-        self.answers(op_of(command), outcome).await;
+    pub async fn end(&self, command: &Command, outcome: Outcome) {
+        self.answer(op_of(command), outcome).await;
     }
 
     /// Waits for a command and ends it.
-    pub async fn ends_next(&self, outcome: impl Fn(OpId) -> Outcome) {
+    pub async fn end_next(&self, outcome: impl Fn(OpId) -> Outcome) {
         let id = op_of(&self.next_command().await);
-        self.answers(id, outcome(id)).await;
+        self.answer(id, outcome(id)).await;
     }
 
-    pub async fn ends_well(&self, flag: Flag, managed: bool) {
+    pub async fn end_well(&self, flag: Flag, managed: bool) {
         let command = self.next_command().await;
-        self.answers_ok(&command, Some(flag), Some(managed)).await;
-    }
-
-    pub async fn says(&self, output: Output) {
-        self.sends(output).await;
+        self.answer_ok(&command, Some(flag), Some(managed)).await;
     }
 
     /// One chunk of an answer that goes on.
-    pub async fn says_chunk(&self, id: u64, chunk: impl Into<Vec<u8>>) {
+    pub async fn send_chunk(&self, id: u64, chunk: impl Into<Vec<u8>>) {
         let chunk = chunk.into();
-        self.sends(Output {
+        self.send(Output {
             id,
             chunk,
             ..Output::default()
@@ -158,9 +154,9 @@ impl FakeAgent {
     }
 
     /// The last chunk of an answer.
-    pub async fn says_last(&self, id: u64, chunk: impl Into<Vec<u8>>) {
+    pub async fn send_last(&self, id: u64, chunk: impl Into<Vec<u8>>) {
         let chunk = chunk.into();
-        self.sends(Output {
+        self.send(Output {
             id,
             chunk,
             last: true,
@@ -169,19 +165,19 @@ impl FakeAgent {
         .await;
     }
 
-    /// Says that it has begun, then everything at once.
-    pub async fn does(&self, id: u64, bytes: Vec<u8>) {
-        self.says_chunk(id, "").await;
-        self.says_last(id, bytes).await;
+    /// An empty chunk, which says that the work has begun, then everything at once.
+    pub async fn send_all(&self, id: u64, bytes: Vec<u8>) {
+        self.send_chunk(id, "").await;
+        self.send_last(id, bytes).await;
     }
 
     pub async fn sends_event(&self, seq: u64, event: &Event) {
-        self.sends(EventFrame::new(seq, event)).await;
+        self.send(EventFrame::new(seq, event)).await;
     }
 
     pub async fn reports(&self, name: &str, status: Status) {
         let statuses = vec![ProcessStatus::new(&name.parse().unwrap(), &status)];
-        self.sends(Report { statuses }).await;
+        self.send(Report { statuses }).await;
     }
 }
 

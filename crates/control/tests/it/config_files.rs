@@ -22,7 +22,7 @@ async fn rig() -> (Rig, FakeAgent) {
     let rig = Rig::new().await;
     rig.register("ns/p", &[HOST], "./a", Mode::Register).await;
     let agent = rig.agent(HOST).await;
-    agent.hears().await;
+    agent.received().await;
     (rig, agent)
 }
 
@@ -55,14 +55,14 @@ async fn a_file_is_sent_to_its_host_and_the_result_comes_back() {
         .sessions()
         .write_file(host(), wanted(), b"abc".to_vec());
     let doing = async {
-        let (id, question) = agent.is_asked().await;
+        let (id, question) = agent.next_question().await;
         let expected = WriteFile {
             file: wanted(),
             content: "abc".into(),
         };
         assert_eq!(question, Question::WriteFile(expected));
         agent
-            .does(id, serde_json::to_vec(&written()).unwrap())
+            .send_all(id, serde_json::to_vec(&written()).unwrap())
             .await;
     };
     assert_eq!(tokio::join!(writing, doing).0.unwrap(), written());
@@ -96,7 +96,7 @@ async fn any_bytes_are_read_and_a_missing_file_is_none() {
         (FileLookup::File(cut), None),
     ] {
         let doing = async {
-            let (id, question) = agent.is_asked().await;
+            let (id, question) = agent.next_question().await;
             let expected = ReadFile {
                 path: PATH.into(),
                 max_bytes: 1000,
@@ -107,7 +107,7 @@ async fn any_bytes_are_read_and_a_missing_file_is_none() {
             if matches!(found, FileLookup::File(_)) {
                 bytes.extend(&content);
             }
-            agent.does(id, bytes).await;
+            agent.send_all(id, bytes).await;
         };
         let reading = rig.control.sessions().read_file(host(), PATH, 1000);
         assert_eq!(tokio::join!(reading, doing).0.ok(), expected);
@@ -119,11 +119,11 @@ async fn the_refusal_of_a_host_reaches_the_caller() {
     let (rig, agent) = rig().await;
     for has_begun in [false, true] {
         let doing = async {
-            let (id, _) = agent.is_asked().await;
+            let (id, _) = agent.next_question().await;
             if has_begun {
-                agent.says_chunk(id, "").await;
+                agent.send_chunk(id, "").await;
             }
-            agent.says(Output::refuse(id, "owner: no")).await;
+            agent.send(Output::refuse(id, "owner: no")).await;
         };
         let writing = rig
             .control
@@ -141,11 +141,11 @@ async fn a_slow_disk_is_waited_for_but_not_a_stuck_one() {
     tokio::time::pause();
     for secs in [60, 300] {
         let doing = async {
-            let (id, _) = agent.is_asked().await;
-            agent.says_chunk(id, "").await;
+            let (id, _) = agent.next_question().await;
+            agent.send_chunk(id, "").await;
             tokio::time::sleep(Duration::from_secs(secs)).await;
             agent
-                .does(id, serde_json::to_vec(&written()).unwrap())
+                .send_all(id, serde_json::to_vec(&written()).unwrap())
                 .await;
         };
         let writing = rig
@@ -163,12 +163,12 @@ async fn a_slow_disk_is_waited_for_but_not_a_stuck_one() {
         }
     }
     // An agent that does not know the question sends nothing.
-    agent.hears().await;
+    agent.received().await;
     let writing = rig
         .control
         .sessions()
         .write_file(host(), wanted(), Vec::new());
-    let error = tokio::join!(writing, agent.is_asked()).0.unwrap_err();
+    let error = tokio::join!(writing, agent.next_question()).0.unwrap_err();
     assert!(error.to_string().contains("it may be older"), "{error}");
 }
 
@@ -187,14 +187,14 @@ async fn transfers_are_limited_and_end_with_their_connection() {
     }
     let mut n_done = 0;
     while n_done < 20 {
-        let heard = agent.hears().await;
+        let heard = agent.received().await;
         assert!((1..=4).contains(&heard.len()), "{heard:?}");
         for kind in heard {
             let DownKind::Ask(ask) = kind else {
                 panic!("{kind:?}");
             };
             agent
-                .does(ask.id, serde_json::to_vec(&written()).unwrap())
+                .send_all(ask.id, serde_json::to_vec(&written()).unwrap())
                 .await;
             n_done += 1;
         }
@@ -241,5 +241,5 @@ async fn an_invalid_file_is_not_sent() {
     let elsewhere = "10.9.9.9".parse().unwrap();
     let error = rig.control.sessions().read_file(elsewhere, PATH, 1).await;
     assert!(matches!(error, Err(ControlError::NotFound(_))), "{error:?}");
-    assert!(agent.hears().await.is_empty());
+    assert!(agent.received().await.is_empty());
 }

@@ -49,7 +49,7 @@ async fn replacing_token(rig: &Rig) -> String {
 /// Why the server ends the session.
 async fn bye(agent: &FakeAgent) -> String {
     loop {
-        for kind in agent.hears().await {
+        for kind in agent.received().await {
             if let DownKind::Bye(bye) = kind {
                 assert!(bye.permanent && bye.rejoin, "{bye:?}");
                 return bye.reason;

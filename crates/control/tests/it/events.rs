@@ -323,7 +323,7 @@ async fn a_repeated_event_is_acknowledged_and_counted_once() {
 /// Waits until the server has acknowledged every event up to this number.
 async fn acknowledged(agent: &FakeAgent, through: u64) {
     loop {
-        for kind in agent.hears().await {
+        for kind in agent.received().await {
             if let DownKind::Ack(ack) = kind
                 && ack.events_through >= through
             {

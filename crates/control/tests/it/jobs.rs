@@ -53,7 +53,7 @@ async fn answer_all(agents: &[FakeAgent], code: impl Fn(&str) -> Code) -> Vec<St
     loop {
         let mut quiet = true;
         for agent in agents {
-            for heard in agent.hears().await {
+            for heard in agent.received().await {
                 quiet = false;
                 let DownKind::Command(command) = heard else {
                     continue;
@@ -61,7 +61,7 @@ async fn answer_all(agents: &[FakeAgent], code: impl Fn(&str) -> Code) -> Vec<St
                 let name = command.name.clone().unwrap().name;
                 let outcome = Outcome::plain(code(&name), "said so", UnixMillis(5));
                 asked.push(name);
-                agent.answers(op_of(&command), outcome).await;
+                agent.answer(op_of(&command), outcome).await;
             }
         }
         if quiet {
@@ -199,11 +199,11 @@ async fn a_job_continues_after_a_restart() {
     let id = create(&rig, JobAction::Start, JobOptions::default()).await;
     // One of the first two answers, the other is still running.
     let command = loop {
-        if let Some(command) = agents[0].hears_commands().await.pop() {
+        if let Some(command) = agents[0].received_commands().await.pop() {
             break command;
         }
     };
-    agents[0].answers_ok(&command, None, None).await;
+    agents[0].answer_ok(&command, None, None).await;
     until_ended(&rig, id, 1).await;
     drop(agents);
     let rig = rig.restarted().await;
@@ -236,13 +236,13 @@ async fn a_cancelled_job_starts_nothing_more_and_ends() {
     let mut commands = Vec::new();
     while commands.len() < 2 {
         for agent in &agents {
-            let heard = agent.hears_commands().await;
+            let heard = agent.received_commands().await;
             commands.extend(heard.into_iter().map(|command| (agent, command)));
         }
     }
     rig.control.jobs().cancel(&rig.caller, id).await.unwrap();
     for (agent, command) in commands {
-        agent.answers_ok(&command, None, None).await;
+        agent.answer_ok(&command, None, None).await;
     }
     assert_eq!(answer_all(&agents, |_| Code::OK).await, [""; 0]);
     let view = over(&rig, id).await;
@@ -332,10 +332,10 @@ async fn a_wrong_clock_of_an_agent_blocks_no_task() {
     let asked = async {
         loop {
             for agent in &agents {
-                for command in agent.hears_commands().await {
+                for command in agent.received_commands().await {
                     let ahead = UnixMillis(crate::rig::START * 2);
                     let outcome = Outcome::plain(Code::OK, "success", ahead);
-                    agent.answers(op_of(&command), outcome).await;
+                    agent.answer(op_of(&command), outcome).await;
                 }
             }
             rig.advance(Duration::from_secs(1));

@@ -26,7 +26,7 @@ fn issued(at: i64) -> Certificate {
 
 /// The `Bye` that an agent receives, if any.
 async fn bye(agent: &FakeAgent) -> Option<Bye> {
-    let heard = agent.hears().await;
+    let heard = agent.received().await;
     heard.into_iter().find_map(|frame| match frame {
         DownKind::Bye(bye) => Some(bye),
         DownKind::Welcome(_)
@@ -39,7 +39,7 @@ async fn bye(agent: &FakeAgent) -> Option<Bye> {
 }
 
 async fn is_asked_to_move(agent: &FakeAgent) -> Option<String> {
-    let heard = agent.hears().await;
+    let heard = agent.received().await;
     heard.into_iter().find_map(|frame| match frame {
         DownKind::Move(Move { reason }) => Some(reason),
         _ => None,
@@ -50,7 +50,7 @@ async fn is_asked_to_move(agent: &FakeAgent) -> Option<String> {
 async fn a_revoked_host_is_disconnected_everywhere_and_its_certificates_stay_invalid() {
     let (one, two) = Rig::pair().await;
     let agent = one.agent(HOST).await;
-    agent.hears().await;
+    agent.received().await;
     two.control.replicas().catch_up().await;
     for rig in [&one, &two] {
         rig.control
@@ -168,8 +168,12 @@ async fn a_replica_with_a_slow_clock_renews_certificates() {
 async fn only_an_admin_revokes_and_drains() {
     let rig = Rig::new().await;
     drop(rig.agent(HOST).await);
-    let somebody = Caller::system().with_grants(&[]);
-    let refused = rig.control.enrolment().revoke(&somebody, host()).await;
+    let without_grants = Caller::system().with_grants(&[]);
+    let refused = rig
+        .control
+        .enrolment()
+        .revoke(&without_grants, host())
+        .await;
     assert!(
         matches!(refused, Err(ControlError::Forbidden(_))),
         "{refused:?}"
@@ -177,7 +181,7 @@ async fn only_an_admin_revokes_and_drains() {
     assert!(
         rig.control
             .sessions()
-            .start_draining(&somebody)
+            .start_draining(&without_grants)
             .await
             .is_err()
     );
@@ -219,7 +223,7 @@ async fn a_token_is_valid_for_its_number_of_uses() {
 async fn a_moving_agent_ends_its_old_connection_itself() {
     let (one, two) = Rig::pair().await;
     let agent = one.agent(HOST).await;
-    agent.hears().await;
+    agent.received().await;
     two.control.replicas().catch_up().await;
     assert_eq!(one.control.sessions().move_agents(10, "for a test"), 1);
     assert_eq!(
@@ -249,7 +253,7 @@ async fn a_draining_replica_asks_all_agents_and_waits_for_them() {
     let mut agents = Vec::new();
     for n in 1..=12 {
         let agent = one.agent(&format!("10.0.0.{n}")).await;
-        agent.hears().await;
+        agent.received().await;
         agents.push(agent);
     }
     one.control
@@ -328,7 +332,7 @@ async fn a_replica_above_its_share_moves_agents_slowly() {
         }
         assert!(
             began.elapsed() < Duration::from_secs(30),
-            "nobody was asked"
+            "no replica was asked"
         );
     }
     // One of thirty per second.

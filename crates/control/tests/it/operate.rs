@@ -20,7 +20,7 @@ async fn a_target_that_cannot_start_ends_at_once() {
     assert_eq!(rig.codes(task).await, [117, 851, 1_000_400]);
     // Operations do not wait for a disconnected agent.
     let agent = rig.agent("10.0.0.1").await;
-    assert!(agent.hears_commands().await.is_empty());
+    assert!(agent.received_commands().await.is_empty());
 }
 
 #[tokio::test]
@@ -31,19 +31,19 @@ async fn an_operation_goes_out_and_its_result_comes_back() {
     let agent = rig.agent("10.0.0.1").await;
     let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
     assert_eq!(rig.codes(task).await, [115]);
-    let commands = agent.hears_commands().await;
+    let commands = agent.received_commands().await;
     assert_eq!((commands.len(), commands[0].op_type), (1, 0));
     // op_timeout 60, start_check_secs 5, and 30 s of grace.
     assert_eq!(commands[0].deadline_ms, START + 95_000);
     agent
-        .answers_ok(&commands[0], Some(Flag::Running), Some(true))
+        .answer_ok(&commands[0], Some(Flag::Running), Some(true))
         .await;
     assert_eq!(rig.ended(task).await, [0]);
     assert_eq!(
         rig.flag_and_managed("ns/p", "10.0.0.1"),
         (Flag::Running, true)
     );
-    let acked = agent.hears().await;
+    let acked = agent.received().await;
     assert!(format!("{acked:?}").contains("Ack"), "{acked:?}");
 }
 
@@ -54,23 +54,23 @@ async fn an_open_operation_is_sent_again_and_a_repeated_result_counts_once() {
         .await;
     let agent = rig.agent("10.0.0.1").await;
     let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
-    let first = agent.hears_commands().await.remove(0);
+    let first = agent.received_commands().await.remove(0);
     drop(agent);
     let agent = rig.connect("10.0.0.1".parse().unwrap(), 0);
-    let again = agent.hears_commands().await.remove(0);
+    let again = agent.received_commands().await.remove(0);
     assert_eq!(op_of(&first), op_of(&again));
     agent
-        .answers_ok(&again, Some(Flag::Running), Some(true))
+        .answer_ok(&again, Some(Flag::Running), Some(true))
         .await;
     assert_eq!(rig.ended(task).await, [0]);
     agent
-        .answers(
+        .answer(
             op_of(&again),
             Outcome::plain(Code::COMMAND_FAILED, "late and other", UnixMillis(2)),
         )
         .await;
     // The second result is acknowledged and changes nothing.
-    while !format!("{:?}", agent.hears().await).contains("Ack") {}
+    while !format!("{:?}", agent.received().await).contains("Ack") {}
     assert_eq!(rig.codes(task).await, [0]);
 }
 
@@ -81,9 +81,9 @@ async fn an_agent_cannot_end_targets_of_another_host() {
         .await;
     let (one, two) = (rig.agent("10.0.0.1").await, rig.agent("10.0.0.2").await);
     let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
-    let command = one.hears_commands().await.remove(0);
-    two.answers_ok(&command, None, None).await;
-    while !format!("{:?}", two.hears().await).contains("Ack") {}
+    let command = one.received_commands().await.remove(0);
+    two.answer_ok(&command, None, None).await;
+    while !format!("{:?}", two.received().await).contains("Ack") {}
     assert_eq!(rig.codes(task).await, [115]);
 }
 
@@ -94,13 +94,13 @@ async fn a_passed_deadline_is_126_and_a_late_result_replaces_it() {
         .await;
     let agent = rig.agent("10.0.0.1").await;
     let task = rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
-    let command = agent.hears_commands().await.remove(0);
+    let command = agent.received_commands().await.remove(0);
     rig.advance(Duration::from_secs(96));
     assert_eq!(rig.ended(task).await, [126]);
     agent
-        .answers_ok(&command, Some(Flag::Running), Some(true))
+        .answer_ok(&command, Some(Flag::Running), Some(true))
         .await;
-    while !format!("{:?}", agent.hears().await).contains("Ack") {}
+    while !format!("{:?}", agent.received().await).contains("Ack") {}
     assert_eq!(rig.codes(task).await, [0]);
     assert_eq!(
         rig.flag_and_managed("ns/p", "10.0.0.1"),
@@ -116,7 +116,7 @@ async fn a_queued_operation_has_the_time_of_both() {
     let agent = rig.agent("10.0.0.1").await;
     rig.operate("ns/p", Op::Start, &["10.0.0.1"]).await;
     rig.operate("ns/p", Op::Stop, &["10.0.0.1"]).await;
-    let commands = agent.hears_commands().await;
+    let commands = agent.received_commands().await;
     assert_eq!(
         commands.iter().map(|c| c.op_type).collect::<Vec<_>>(),
         [0, 1]
@@ -128,13 +128,13 @@ async fn a_queued_operation_has_the_time_of_both() {
 async fn an_inline_spec_is_stored_and_travels_before_its_command() {
     let rig = Rig::new().await;
     let agent = rig.agent("10.0.0.1").await;
-    agent.hears().await;
+    agent.received().await;
     let with = OperateSpec::Spec(Box::new(spec("./inline")), Labels::default());
     let task = rig
         .operate_with("ns/new", Op::Start, &["10.0.0.1", "10.0.0.2"], with)
         .await;
     assert_eq!(rig.codes(task).await, [115, 117]);
-    let heard = format!("{:?}", agent.hears().await);
+    let heard = format!("{:?}", agent.received().await);
     assert!(
         heard.find("Desired").unwrap() < heard.find("Command").unwrap(),
         "{heard}"
@@ -158,7 +158,7 @@ async fn a_query_of_an_unregistered_process_stores_nothing() {
             OperateSpec::Probe(probe.clone()),
         )
         .await;
-    let command = agent.hears_commands().await.remove(0);
+    let command = agent.received_commands().await.remove(0);
     assert_eq!(
         serde_json::from_str::<Probe>(&command.probe_json).unwrap(),
         probe

@@ -27,7 +27,7 @@ async fn an_agent_whose_move_failed_is_told_to_reconnect() {
     .await;
     agent.session.take(report(Vec::new())).await.unwrap();
     drop(elsewhere);
-    until("nobody holds it", || !is_up(&one) && !is_up(&two)).await;
+    until("no replica holds it", || !is_up(&one) && !is_up(&two)).await;
     let refused = agent.session.take(report(Vec::new())).await.unwrap_err();
     assert!(!refused.permanent, "{refused}");
 }
@@ -61,7 +61,7 @@ async fn an_ending_connection_does_not_disturb_the_next() {
         });
         agent = next;
         let both = || is_up(&one) && is_up(&two);
-        until("everybody sees the new connection", both).await;
+        until("both see the new connection", both).await;
         until("one of them holds it", || {
             let [here, there] = [&one, &two].map(|rig| rig.control.sessions().n_agents());
             here + there == 1
@@ -120,7 +120,7 @@ async fn two_replicas_that_claim_an_agent_do_not_flood_the_bus() {
     drop(first);
     until("the other still has it", || is_up(&one) && is_up(&two)).await;
     drop(last);
-    until("nobody has it", || !is_up(&one) && !is_up(&two)).await;
+    until("no replica has it", || !is_up(&one) && !is_up(&two)).await;
 }
 
 #[tokio::test]
@@ -132,13 +132,13 @@ async fn a_replica_that_is_behind_sends_no_specs() {
     until("it is gone", || !is_up(&two)).await;
     // The agent holds both processes; the second replica knows one.
     let moved = two.connect_as(host(), 7, 5);
-    let mut heard = moved.hears().await;
-    heard.extend(moved.hears().await);
+    let mut heard = moved.received().await;
+    heard.extend(moved.received().await);
     assert!(matches!(heard[..], [DownKind::Welcome(_)]), "{heard:?}");
     until("but it is there", || is_up(&one) && is_up(&two)).await;
     // A replica that is up to date knows both.
     let back = one.connect_as(host(), 7, 6);
-    let processes = back.hears_processes().await;
+    let processes = back.received_processes().await;
     assert_eq!(processes[0].processes.len(), 2);
     tokio::time::timeout(Duration::from_secs(5), moved.session.next())
         .await

@@ -16,7 +16,7 @@ async fn rig() -> (Rig, FakeAgent) {
     let rig = Rig::new().await;
     rig.register("ns/p", &[HOST], "./a", Mode::Register).await;
     let agent = rig.agent(HOST).await;
-    agent.hears().await;
+    agent.received().await;
     (rig, agent)
 }
 
@@ -33,7 +33,7 @@ fn logs_of(name: &str) -> LogsOf {
 async fn stream(rig: &Rig, agent: &FakeAgent) -> (u64, control::AnswerStream) {
     let asking = rig.control.sessions().logs(&rig.caller, logs_of("ns/p"));
     let answering = async {
-        let (id, question) = agent.is_asked().await;
+        let (id, question) = agent.next_question().await;
         let Question::Logs(logs) = question else {
             panic!("{question:?}");
         };
@@ -41,7 +41,7 @@ async fn stream(rig: &Rig, agent: &FakeAgent) -> (u64, control::AnswerStream) {
             (logs.process, logs.tail_lines, logs.follow),
             (full("ns/p"), 10, true)
         );
-        agent.says_chunk(id, "first\n").await;
+        agent.send_chunk(id, "first\n").await;
         id
     };
     let (stream, id) = tokio::join!(asking, answering);
@@ -53,14 +53,14 @@ async fn logs_arrive_in_chunks_with_backpressure() {
     let (rig, agent) = rig().await;
     let (id, mut stream) = stream(&rig, &agent).await;
     for _ in 1..WINDOW {
-        agent.says_chunk(id, "more\n").await;
+        agent.send_chunk(id, "more\n").await;
     }
     assert_eq!(stream.next().await.unwrap().unwrap(), b"first\n");
     for _ in 1..WINDOW {
         assert_eq!(stream.next().await.unwrap().unwrap(), b"more\n");
     }
     // As many chunks are granted as were read, in one or more frames.
-    let (of, question) = agent.is_asked().await;
+    let (of, question) = agent.next_question().await;
     assert_eq!((of, question), (id, Question::More { chunks: WINDOW }));
     let last = Output {
         id,
@@ -68,12 +68,12 @@ async fn logs_arrive_in_chunks_with_backpressure() {
         last: true,
         ..Output::default()
     };
-    agent.says(last).await;
+    agent.send(last).await;
     assert_eq!(stream.next().await.unwrap().unwrap(), b"end");
     assert!(stream.next().await.is_none());
     // An answer that has ended is not cancelled.
     drop(stream);
-    assert!(agent.hears().await.is_empty());
+    assert!(agent.received().await.is_empty());
 }
 
 #[tokio::test]
@@ -81,9 +81,9 @@ async fn dropping_the_reader_cancels_the_question() {
     let (rig, agent) = rig().await;
     let (id, stream) = stream(&rig, &agent).await;
     drop(stream);
-    assert_eq!(agent.is_asked().await, (id, Question::Cancel));
+    assert_eq!(agent.next_question().await, (id, Question::Cancel));
     // Later chunks are dropped.
-    agent.says_chunk(id, "late\n").await;
+    agent.send_chunk(id, "late\n").await;
 }
 
 #[tokio::test]
@@ -91,9 +91,9 @@ async fn chunks_beyond_the_window_cancel_the_question() {
     let (rig, agent) = rig().await;
     let (id, mut stream) = stream(&rig, &agent).await;
     for _ in 0..3 * WINDOW {
-        agent.says_chunk(id, "flood\n").await;
+        agent.send_chunk(id, "flood\n").await;
     }
-    assert_eq!(agent.is_asked().await, (id, Question::Cancel));
+    assert_eq!(agent.next_question().await, (id, Question::Cancel));
     let mut n_chunks = 0;
     let reason = loop {
         match stream.next().await.unwrap() {
@@ -131,7 +131,7 @@ async fn an_agent_without_questions_times_out() {
     tokio::time::pause();
     let (asked, _) = tokio::join!(
         rig.control.sessions().logs(&rig.caller, logs_of("ns/p")),
-        agent.is_asked()
+        agent.next_question()
     );
     let error = asked.unwrap_err();
     assert!(error.to_string().contains("did not answer"), "{error}");
@@ -142,7 +142,7 @@ async fn an_invalid_question_is_refused_without_the_agent() {
     let (rig, agent) = rig().await;
     rig.register("ns/twice", &[HOST, "10.0.0.2"], "./a", Mode::Register)
         .await;
-    agent.hears().await;
+    agent.received().await;
     let caller = crate::access::operator_of("other");
     let refused = |error: ControlError| error.to_string();
     let error = rig
@@ -179,7 +179,7 @@ async fn an_invalid_question_is_refused_without_the_agent() {
         refused(error.unwrap_err()),
         "process ns/p is not registered on 0:10.0.0.9"
     );
-    assert!(agent.hears().await.is_empty());
+    assert!(agent.received().await.is_empty());
 }
 
 #[tokio::test]
@@ -196,7 +196,7 @@ async fn the_number_of_open_questions_is_limited() {
         .await;
     assert!(matches!(error, Err(ControlError::Busy(_))), "{error:?}");
     open.pop();
-    assert_eq!(agent.is_asked().await.1, Question::Cancel);
+    assert_eq!(agent.next_question().await.1, Question::Cancel);
     stream(&rig, &agent).await;
 }
 
@@ -206,8 +206,8 @@ async fn without_logs_the_last_operations_output_is_shown() {
     let refuse = async |reason: &str| {
         let asking = rig.control.sessions().logs(&rig.caller, logs_of("ns/p"));
         let refusing = async {
-            let (id, _) = agent.is_asked().await;
-            agent.says(Output::refuse(id, reason)).await;
+            let (id, _) = agent.next_question().await;
+            agent.send(Output::refuse(id, reason)).await;
         };
         tokio::join!(asking, refusing).0
     };
@@ -215,7 +215,7 @@ async fn without_logs_the_last_operations_output_is_shown() {
     assert!(matches!(&error, ControlError::NotFound(_)), "{error}");
 
     let task = rig.operate("ns/p", Op::Start, &[HOST]).await;
-    let command = agent.hears_commands().await.remove(0);
+    let command = agent.received_commands().await.remove(0);
     let mut outcome = Outcome::plain(Code::COMMAND_FAILED, "no", UnixMillis(1));
     outcome.ran = Some(model::operation::CommandRun {
         command: "./a".into(),
@@ -223,7 +223,7 @@ async fn without_logs_the_last_operations_output_is_shown() {
         duration_ms: 5,
         output: "cannot bind port 80\n".into(),
     });
-    agent.answers(op_of(&command), outcome).await;
+    agent.answer(op_of(&command), outcome).await;
     rig.ended(task).await;
     let mut stream = refuse("nothing is kept").await.unwrap();
     let text = stream.next().await.unwrap().unwrap();
@@ -239,7 +239,7 @@ async fn held_specs_are_compared_with_registrations() {
     let (rig, agent) = rig().await;
     rig.register("other/q", &[HOST], "./b", Mode::Register)
         .await;
-    agent.hears().await;
+    agent.received().await;
     let held = HeldProcess {
         process: full("ns/stranger"),
         incarnation: 1,
@@ -263,14 +263,14 @@ async fn held_specs_are_compared_with_registrations() {
     };
     let ask = async |caller: &Caller| {
         let answering = async {
-            let (id, question) = agent.is_asked().await;
+            let (id, question) = agent.next_question().await;
             assert_eq!(question, Question::Held {});
             let bytes = serde_json::to_vec(&report).unwrap();
             for part in bytes.chunks(100) {
                 let chunk = part.to_vec();
                 let is_end = part.as_ptr_range().end == bytes.as_ptr_range().end;
                 agent
-                    .says(Output {
+                    .send(Output {
                         id,
                         chunk,
                         last: is_end,

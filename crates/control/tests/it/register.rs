@@ -84,7 +84,7 @@ async fn a_host_with_two_keys_is_one_process() {
     assert_eq!(rig.control.inspect_fleet().n_processes(), 1);
     let agent = rig.agent("10.0.0.1").await;
     let task = rig.operate("ns/p", Op::Start, &hosts).await;
-    assert_eq!(agent.hears_commands().await.len(), 1, "executed once");
+    assert_eq!(agent.received_commands().await.len(), 1, "executed once");
     let rig = rig.restarted().await;
     let view = rig
         .control
@@ -157,7 +157,7 @@ async fn an_outdated_agent_gets_everything_and_a_current_one_nothing() {
     rig.register("ns/p", &["10.0.0.1"], "./a", Mode::Register)
         .await;
     let agent = rig.agent("10.0.0.1").await;
-    let desired = agent.hears_processes().await;
+    let desired = agent.received_processes().await;
     assert_eq!(desired.len(), 1);
     assert!(desired[0].full && desired[0].last);
     let process = &desired[0].processes[0];
@@ -173,19 +173,19 @@ async fn an_outdated_agent_gets_everything_and_a_current_one_nothing() {
         .into_iter(),
     );
     let again = rig.connect("10.0.0.1".parse().unwrap(), held);
-    assert!(again.hears_processes().await.is_empty());
+    assert!(again.received_processes().await.is_empty());
     // The older connection of the same host is ended.
-    assert!(format!("{:?}", agent.hears().await).contains("took its place"));
+    assert!(format!("{:?}", agent.received().await).contains("took its place"));
 }
 
 #[tokio::test]
 async fn a_connected_agent_receives_single_changes() {
     let rig = Rig::new().await;
     let agent = rig.agent("10.0.0.1").await;
-    agent.hears().await;
+    agent.received().await;
     rig.register("ns/p", &["10.0.0.1", "10.0.0.2"], "./a", Mode::Register)
         .await;
-    let desired = agent.hears_desired().await;
+    let desired = agent.received_desired().await;
     assert_eq!(
         (desired.len(), desired[0].full, desired[0].processes.len()),
         (1, false, 1)
@@ -195,7 +195,7 @@ async fn a_connected_agent_receives_single_changes() {
         .unregister(&rig.caller, &full("ns/p"), asked(&["10.0.0.1"]))
         .await
         .unwrap();
-    let desired = agent.hears_desired().await;
+    let desired = agent.received_desired().await;
     assert_eq!(desired[0].forget[0].full_name().unwrap(), full("ns/p"));
 }
 
@@ -242,7 +242,7 @@ async fn an_agent_may_connect_only_for_the_host_of_its_certificate() {
 async fn process_groups_reach_the_agent_at_once_and_on_reconnect() {
     let rig = Rig::new().await;
     let agent = rig.agent("10.0.0.1").await;
-    agent.hears().await;
+    agent.received().await;
     let group = model::group::ProcessGroup {
         id: "pool".into(),
         resource: Default::default(),
@@ -256,13 +256,13 @@ async fn process_groups_reach_the_agent_at_once_and_on_reconnect() {
         .unwrap();
     let groups = |desired: Vec<wire::Desired>| desired[0].groups[0].groups().unwrap();
     assert_eq!(
-        groups(agent.hears_desired().await),
+        groups(agent.received_desired().await),
         (namespace.clone(), vec![group.clone()])
     );
     drop(agent);
     let again = rig.connect("10.0.0.1".parse().unwrap(), 0);
     assert_eq!(
-        groups(again.hears_desired().await),
+        groups(again.received_desired().await),
         (namespace, vec![group])
     );
 }
@@ -299,7 +299,7 @@ async fn an_old_result_does_not_overwrite_newer_flags() {
         .await;
     let agent = rig.agent("10.0.0.1").await;
     let task = rig.operate("ns/p", model::Op::Start, &["10.0.0.1"]).await;
-    let command = agent.hears_commands().await.remove(0);
+    let command = agent.received_commands().await.remove(0);
     // Started and ended while the agent was disconnected: the report with the current flags comes first.
     let status = model::Status {
         flag: Some(Flag::Stopped),
@@ -311,7 +311,7 @@ async fn an_old_result_does_not_overwrite_newer_flags() {
     };
     agent.session.take(report.into()).await.unwrap();
     agent
-        .answers_ok(&command, Some(Flag::Running), Some(true))
+        .answer_ok(&command, Some(Flag::Running), Some(true))
         .await;
     assert_eq!(rig.ended(task).await, [0]);
     assert_eq!(

@@ -55,7 +55,7 @@ pub(crate) async fn pair_with_agent() -> (Rig, Rig, testkit::FakeAgent) {
     let (one, two) = Rig::pair().await;
     one.register("ns/p", &[HOST], "./a", Mode::Register).await;
     let agent = one.agent(HOST).await;
-    agent.hears().await;
+    agent.received().await;
     until("the other knows of the agent", || is_up(&two)).await;
     two.control.replicas().catch_up().await;
     (one, two, agent)
@@ -65,7 +65,7 @@ pub(crate) async fn pair_with_agent() -> (Rig, Rig, testkit::FakeAgent) {
 async fn an_operation_reaches_an_agent_that_another_replica_holds() {
     let (one, two, agent) = pair_with_agent().await;
     let task = two.operate("ns/p", Op::Start, &[HOST]).await;
-    let commands = agent.hears_commands().await;
+    let commands = agent.received_commands().await;
     assert_eq!(commands.len(), 1, "it was asked once");
     agent
         .session
@@ -73,7 +73,7 @@ async fn an_operation_reaches_an_agent_that_another_replica_holds() {
         .await
         .unwrap();
     agent
-        .answers_ok(&commands[0], Some(Flag::Running), Some(true))
+        .answer_ok(&commands[0], Some(Flag::Running), Some(true))
         .await;
     assert_eq!(two.ended(task).await, [0]);
     assert_eq!(one.ended(task).await, [0]);
@@ -132,7 +132,7 @@ async fn a_moving_agent_stays_connected_and_gets_a_command_once() {
     let (one, two, agent) = pair_with_agent().await;
     two.control.replicas().catch_up().await;
     let moved = two.connect_as(host(), 0, 5);
-    moved.hears().await;
+    moved.received().await;
     until("the first lets go", || {
         one.control.replicas().list()[0].n_agents == 0
     })
@@ -141,9 +141,9 @@ async fn a_moving_agent_stays_connected_and_gets_a_command_once() {
     // The old connection ends late, which changes nothing.
     drop(agent);
     let task = one.operate("ns/p", Op::Start, &[HOST]).await;
-    let commands = moved.hears_commands().await;
+    let commands = moved.received_commands().await;
     assert_eq!(commands.len(), 1);
-    moved.answers_ok(&commands[0], None, None).await;
+    moved.answer_ok(&commands[0], None, None).await;
     assert_eq!(one.ended(task).await, [0]);
     assert!(is_up(&one) && is_up(&two));
 }
@@ -152,12 +152,12 @@ async fn a_moving_agent_stays_connected_and_gets_a_command_once() {
 async fn an_open_operation_follows_a_moving_agent() {
     let (one, two, agent) = pair_with_agent().await;
     let task = one.operate("ns/p", Op::Start, &[HOST]).await;
-    let first = agent.hears_commands().await;
+    let first = agent.received_commands().await;
     two.control.replicas().catch_up().await;
     let moved = two.connect_as(host(), 0, 5);
-    let again = moved.hears_commands().await;
+    let again = moved.received_commands().await;
     assert_eq!(first[0].op, again[0].op, "under the same id");
-    moved.answers_ok(&again[0], None, None).await;
+    moved.answer_ok(&again[0], None, None).await;
     assert_eq!(one.ended(task).await, [0]);
 }
 
@@ -188,9 +188,9 @@ async fn a_question_is_answered_by_an_agent_that_another_replica_holds() {
     };
     let caller = two.caller.clone();
     let answers = async {
-        let (id, _) = agent.is_asked().await;
+        let (id, _) = agent.next_question().await;
         for n in 0..20 {
-            agent.says_chunk(id, format!("{n};")).await;
+            agent.send_chunk(id, format!("{n};")).await;
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         let last = Output {
@@ -198,9 +198,9 @@ async fn a_question_is_answered_by_an_agent_that_another_replica_holds() {
             last: true,
             ..Output::default()
         };
-        agent.says(last).await;
+        agent.send(last).await;
         // Grants for more chunks arrive as frames of their own.
-        agent.hears().await;
+        agent.received().await;
     };
     let reads = async {
         let mut stream = two.control.sessions().logs(&caller, logs).await.unwrap();
@@ -240,7 +240,7 @@ async fn watchers_receive_events_of_another_replica() {
 #[tokio::test]
 async fn another_replica_takes_over_the_background_work() {
     let (one, two) = Rig::pair().await;
-    until("somebody leads", || {
+    until("one replica leads", || {
         one.control.replicas().leads() || two.control.replicas().leads()
     })
     .await;
@@ -267,10 +267,10 @@ async fn agents_of_a_killed_replica_count_as_disconnected() {
     let task = two.operate("ns/p", Op::Start, &[HOST]).await;
     assert_eq!(two.ended(task).await, [117]);
     let back = two.connect_as(host(), 0, 9);
-    back.hears().await;
+    back.received().await;
     let task = two.operate("ns/p", Op::Start, &[HOST]).await;
-    let commands = back.hears_commands().await;
-    back.answers_ok(&commands[0], None, None).await;
+    let commands = back.received_commands().await;
+    back.answer_ok(&commands[0], None, None).await;
     assert_eq!(two.ended(task).await, [0]);
 }
 

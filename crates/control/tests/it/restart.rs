@@ -47,8 +47,8 @@ async fn a_restart_keeps_processes_statuses_and_open_tasks() {
     }
     // The open operation reaches the reconnected agent, and ends once.
     let agent = rig.connect("10.0.0.1".parse().unwrap(), 0);
-    let command = agent.hears_commands().await.remove(0);
-    agent.answers_ok(&command, None, None).await;
+    let command = agent.received_commands().await.remove(0);
+    agent.answer_ok(&command, None, None).await;
     assert_eq!(rig.ended(task).await, [0, 117]);
     let rig = rig.restarted().await;
     assert_eq!(rig.codes(task).await, [0, 117]);
@@ -82,7 +82,7 @@ async fn long_outputs_and_odd_texts_survive() {
     let task = rig
         .operate(&name.to_string(), Op::Start, &["7:fe80::1"])
         .await;
-    let command = agent.hears_commands().await.remove(0);
+    let command = agent.received_commands().await.remove(0);
     let output = "输出\u{0}\n".repeat(6000);
     let outcome = Outcome {
         ran: Some(CommandRun {
@@ -93,7 +93,7 @@ async fn long_outputs_and_odd_texts_survive() {
         }),
         ..Outcome::plain(Code::COMMAND_FAILED, "失败", UnixMillis(9))
     };
-    agent.answers(command.op.unwrap().into(), outcome).await;
+    agent.answer(command.op.unwrap().into(), outcome).await;
     assert_eq!(rig.ended(task).await, [65_535]);
     let rig = rig.restarted().await;
     let view = rig

@@ -136,15 +136,15 @@ async fn create(rig: &Rig, action: JobAction, options: JobOptions) -> JobId {
 async fn run(rig: &Rig, agent: &FakeAgent, disk: &Disk, id: JobId) -> JobView {
     let serve = async {
         loop {
-            for heard in agent.hears().await {
+            for heard in agent.received().await {
                 match heard {
                     DownKind::Ask(ask) => match ask.question().unwrap() {
                         Question::More { .. } | Question::Cancel => {}
-                        question => agent.does(ask.id, disk.answer(question)).await,
+                        question => agent.send_all(ask.id, disk.answer(question)).await,
                     },
                     DownKind::Command(command) => {
                         let outcome = Outcome::plain(Code::OK, "success", UnixMillis(9));
-                        agent.answers(op_of(&command), outcome).await;
+                        agent.answer(op_of(&command), outcome).await;
                     }
                     _ => {}
                 }
@@ -314,7 +314,7 @@ async fn an_open_release_is_repeated_after_a_restart() {
     let id = create(&rig, JobAction::Release, JobOptions::default()).await;
     // The agent receives the question and never answers.
     while !agent
-        .hears()
+        .received()
         .await
         .iter()
         .any(|heard| matches!(heard, DownKind::Ask(_)))

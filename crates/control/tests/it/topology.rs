@@ -269,7 +269,7 @@ async fn a_vanished_process_is_shown_until_it_stops() {
     )
     .await;
     let agent = rig.agent("10.0.0.2").await;
-    agent.hears().await;
+    agent.received().await;
     reports(&agent, "GSEKIT_BIZ_2/gse_agent_1", State::Running).await;
     // One was never reported and is removed at once, the other runs.
     let difference = import(&rig, facts(&["10.0.0.3"], &program("gse_agent", 1))).await;
@@ -312,7 +312,7 @@ async fn instances_are_added_at_once_and_removed_when_stopped() {
     let rig = Rig::new().await;
     import(&rig, facts(&["10.0.0.1"], &program("gse_agent", 3))).await;
     let agent = rig.agent("10.0.0.1").await;
-    agent.hears().await;
+    agent.received().await;
     reports(&agent, "GSEKIT_BIZ_2/gse_agent_3", State::Running).await;
     let difference = import(&rig, facts(&["10.0.0.1"], &program("gse_agent", 1))).await;
     assert_eq!(difference.instances.gone, 1);

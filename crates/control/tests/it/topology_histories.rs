@@ -264,7 +264,10 @@ fn check(fleet: &Fleet, seed: u64, step: u32) {
         assert_eq!(taken.len(), hosts.len(), "{at}: {key:?} {hosts:?}");
     }
     for (id, _) in view.programs() {
-        assert!(view.program_users(id) > 0, "{at}: nobody has program {id}");
+        assert!(
+            view.program_users(id) > 0,
+            "{at}: no process has program {id}"
+        );
     }
     for machine in view.machines() {
         let there = view.processes_on(machine.id);
@@ -275,7 +278,7 @@ fn check(fleet: &Fleet, seed: u64, step: u32) {
     }
     for host in fleet.hosts() {
         for row in fleet.processes_of(host.id) {
-            let owner = row.owner().expect("nobody else registers anything");
+            let owner = row.owner().expect("only the topology registers processes");
             let owner = fleet.view_row(owner).expect("its owner is there");
             assert_eq!(
                 business_of(&row.name().namespace),

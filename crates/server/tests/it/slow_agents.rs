@@ -92,7 +92,7 @@ async fn an_agent_that_does_not_read_is_disconnected_and_delays_no_other() {
         "op_type": 0,
     });
     let task = rig.esb_ok("operate_proc", operate).await;
-    good.ends_well(Flag::Running, true).await;
+    good.end_well(Flag::Running, true).await;
     let result = loop {
         let result = rig.esb_ok("get_proc_operate_result", task.clone()).await;
         if result["0:0:10.0.0.8:gse:proc-3"]["error_code"] == 0 {

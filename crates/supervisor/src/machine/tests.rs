@@ -346,7 +346,7 @@ fn unmanaging_ends_attempts_and_touches_nothing() {
     assert_eq!((world.program(), world.signals), (pid, 0));
     world.kill_program();
     world.pass(1_000_000);
-    assert_eq!(world.executed.len(), 1, "nobody restarts it");
+    assert_eq!(world.executed.len(), 1, "it is not restarted");
     assert_eq!(world.emitted.len(), 1);
 }
 

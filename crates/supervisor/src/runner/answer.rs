@@ -139,7 +139,7 @@ fn written_by(held: &SupervisedProcess) -> Option<(PathBuf, bool)> {
 fn nothing(name: &FullName, held: &SupervisedProcess) -> LogError {
     LogError::Unavailable(match held.registration.spec.identity.log_path.as_str() {
         "" if held.process.alive().is_some() => format!(
-            "{name} has no log_path, and its output is not the agent's: it was started by somebody else, or is a daemon"
+            "{name} has no log_path, and its output is not the agent's: another program started it, or it is a daemon"
         ),
         "" => format!("{name} has no log_path and does not run, so nothing of its output is kept"),
         path => format!("{name} has written nothing to its log_path {path} yet"),

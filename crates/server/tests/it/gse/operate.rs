@@ -51,7 +51,7 @@ async fn a_start_is_115_until_its_agent_sends_the_result() {
         json!({KEY: {"error_code": 115, "error_msg": "handling", "content": ""}})
     );
     agent
-        .ends_next(|_| Outcome {
+        .end_next(|_| Outcome {
             flag: Some(Flag::Running),
             managed: Some(true),
             ran: Some(CommandRun {
@@ -91,7 +91,7 @@ async fn a_query_has_the_types_that_strict_clients_need() {
     rig.esb_ok("register_proc_info", example()).await;
     let task = task_of(&rig.esb_ok("operate_proc", operate(2)).await);
     agent
-        .ends_next(|_| Outcome {
+        .end_next(|_| Outcome {
             instance: Some(Box::new(ProcessInspection {
                 pid: 77,
                 disk: -1,
@@ -158,7 +158,7 @@ async fn an_inline_spec_needs_no_registration() {
     let body = json!({"meta": {"namespace": "gse", "name": "p"}, "op_type": "0", "spec": spec(),
         "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 0}]});
     let task = task_of(&rig.esb_ok("operate_proc_v2", body).await);
-    agent.ends_well(Flag::Running, true).await;
+    agent.end_well(Flag::Running, true).await;
     let data = ended(&rig, &task).await;
     assert_eq!(data["0:10.0.0.1:gse:p"]["error_code"], 0, "{data}");
     let row = rig
@@ -220,7 +220,7 @@ async fn a_task_state_lists_agents_by_outcome() {
         state["result"]["offline_agents"],
         json!(["0:10.0.0.2", "nobody"])
     );
-    agent.ends_well(Flag::Running, true).await;
+    agent.end_well(Flag::Running, true).await;
     ended(&rig, &task).await;
     let state = &rig.gse("POST", path, task).await["data"];
     assert_eq!(state["result"]["successed_agents"], json!(["0:10.0.0.1"]));
@@ -294,7 +294,7 @@ async fn a_query_with_a_partial_spec_stores_nothing() {
         "hosts": [{"ip": "10.0.0.1", "bk_cloud_id": 0}]});
     let task = task_of(&rig.esb_ok("operate_proc_v2", body).await);
     agent
-        .ends_next(|_| Outcome {
+        .end_next(|_| Outcome {
             instance: Some(Box::new(ProcessInspection {
                 pid: -1,
                 ..Default::default()
@@ -335,7 +335,7 @@ async fn an_unusable_spec_fails_its_own_keys_only() {
         let answer = rig.gse("POST", path, body).await;
         assert_eq!(answer["code"], 0, "{path}: {answer}");
         let task = task_of(&answer["data"]);
-        agent.ends_well(Flag::Running, true).await;
+        agent.end_well(Flag::Running, true).await;
         ended(&rig, &task).await;
         let data = rig.esb_ok("get_proc_operate_result_v2", task).await;
         let codes: Vec<(&str, i64)> = data

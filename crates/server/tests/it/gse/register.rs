@@ -120,7 +120,7 @@ async fn names_are_any_text_of_up_to_255_characters() {
         assert_eq!(data[&key]["error_code"], 0, "{data}");
         body["op_type"] = json!(0);
         let task = rig.esb_ok("operate_proc", body.clone()).await;
-        agent.ends_well(model::Flag::Running, true).await;
+        agent.end_well(model::Flag::Running, true).await;
         let id = task["task_id"].as_str().unwrap();
         let (_, view) = rig
             .native("GET", &format!("/tasks/{id}?wait=20s"), Value::Null)

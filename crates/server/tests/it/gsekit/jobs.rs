@@ -39,7 +39,7 @@ async fn a_job_runs_on_every_instance_and_shows_each() {
         (&commands[1], Code::NO_CONNECTION, "it is away"),
     ] {
         let outcome = Outcome::plain(code, message, UnixMillis(1_700_000_000_000));
-        agent.ends(command, outcome).await;
+        agent.end(command, outcome).await;
     }
     wait_for_end(&business, id).await;
 
@@ -125,7 +125,7 @@ async fn a_job_by_expression_shows_the_expression() {
         "expression_scope": {"bk_set_env": 0, "bk_set_name": "管控*", "bk_process_name": "redis"}});
     let id = create(&business, body).await;
     business.agents[1]
-        .ends_well(model::Flag::Running, true)
+        .end_well(model::Flag::Running, true)
         .await;
     wait_for_end(&business, id).await;
     let envelope = business

@@ -42,7 +42,7 @@ async fn a_job_is_created_watched_retried_and_listed() {
     let agent = &business.agents[1];
     let commands = agent.commands(2).await;
     let outcome = Outcome::plain(Code::OK, "success", UnixMillis(5));
-    agent.ends(&commands[0], outcome).await;
+    agent.end(&commands[0], outcome).await;
     let moved = show(&business, id, "?wait=20s&ended=0").await;
     assert_eq!(
         (&moved["counts"]["ended"], &moved["counts"]["total"]),
@@ -50,7 +50,7 @@ async fn a_job_is_created_watched_retried_and_listed() {
     );
     assert_eq!(moved["status"], "running");
     let outcome = Outcome::plain(Code::ALREADY_RUNNING, "it runs", UnixMillis(5));
-    agent.ends(&commands[1], outcome).await;
+    agent.end(&commands[1], outcome).await;
     let job = wait_for_end(&business, id).await;
     assert_eq!(
         (&job["status"], &job["user"], &job["business"]),
@@ -75,7 +75,7 @@ async fn a_job_is_created_watched_retried_and_listed() {
     let ordinals = json!({"tasks": [task["ordinal"]]});
     let (status, answer) = business.rig.native("POST", &path, ordinals).await;
     assert_eq!((status, &answer["tasks"]), (202, &json!(1)), "{answer}");
-    agent.ends_well(Flag::Running, false).await;
+    agent.end_well(Flag::Running, false).await;
     assert_eq!(wait_for_end(&business, id).await["status"], "succeeded");
     let (status, answer) = business.rig.native("POST", &path, Value::Null).await;
     assert_eq!(
@@ -141,7 +141,7 @@ async fn a_cancelled_job_starts_no_more_tasks() {
     let path = format!("/jobs/{id}/cancel");
     let (status, answer) = business.rig.native("POST", &path, Value::Null).await;
     assert_eq!(status, 202, "{answer}");
-    business.agents[1].ends_well(Flag::Stopped, false).await;
+    business.agents[1].end_well(Flag::Stopped, false).await;
     let job = wait_for_end(&business, id).await;
     assert_eq!(
         (&job["status"], &job["cancelled_by"]),

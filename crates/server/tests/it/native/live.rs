@@ -27,12 +27,12 @@ async fn rig() -> (Rig, FakeAgent) {
 async fn follow(rig: &Rig, agent: &FakeAgent) -> (TcpStream, u64) {
     let path = "/api/v1/processes/gse/web/logs?host=10.0.0.1&tail=5&follow=true";
     let stream = rig.open("GET", path, &GZIP_HEADERS, b"").await;
-    let (id, question) = agent.is_asked().await;
+    let (id, question) = agent.next_question().await;
     let Question::Logs(logs) = question else {
         panic!("{question:?}");
     };
     assert_eq!((logs.tail_lines, logs.follow), (5, true));
-    agent.says_chunk(id, b"one\n").await;
+    agent.send_chunk(id, b"one\n").await;
     (stream, id)
 }
 
@@ -44,7 +44,7 @@ async fn logs_are_plain_text_line_by_line() {
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     assert!(head.contains("content-type: text/plain"), "{head}");
     // Compression does not hold chunks back.
-    agent.says_chunk(id, b"two").await;
+    agent.send_chunk(id, b"two").await;
     read_until(&mut stream, &["two"]).await;
     drop(agent);
     let last_line = "\nmuster: the agent of host 0:10.0.0.1 disconnected; the output ends here\n";
@@ -57,7 +57,7 @@ async fn a_disconnected_reader_cancels_the_question() {
     let (mut stream, id) = follow(&rig, &agent).await;
     read_until(&mut stream, &["one\n"]).await;
     drop(stream);
-    assert_eq!(agent.is_asked().await, (id, Question::Cancel));
+    assert_eq!(agent.next_question().await, (id, Question::Cancel));
 }
 
 #[tokio::test]
@@ -111,9 +111,9 @@ async fn held_processes_are_compared_with_desired_ones() {
         "foreign": [{"process": "gse/web", "pid_path": "/w.pid", "pid": 9, "program": "sleep", "user": "root"}],
     });
     let answering = async {
-        let (id, question) = agent.is_asked().await;
+        let (id, question) = agent.next_question().await;
         assert_eq!(question, Question::Held {});
-        agent.says_last(id, report.to_string()).await;
+        agent.send_last(id, report.to_string()).await;
     };
     let asking = rig.native("GET", "/hosts/0:10.0.0.1/held", Value::Null);
     let ((status, body), ()) = tokio::join!(asking, answering);

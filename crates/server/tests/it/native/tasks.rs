@@ -42,7 +42,7 @@ async fn a_long_poll_answers_when_the_task_ends() {
         ),
         (&json!(115), &json!("handling"))
     );
-    let failing = agent.ends_next(|_| Outcome {
+    let failing = agent.end_next(|_| Outcome {
         flag: Some(Flag::Running),
         ran: Some(CommandRun {
             command: "./start.sh".into(),

@@ -91,7 +91,10 @@ fn leftovers_of_a_crashed_foreground_run_are_killed() {
     let mut world = started(foreground());
     world.ask(2, Op::Unmanage);
     world.kill_program();
-    assert!(world.killed.is_empty(), "nobody keeps it, so nobody tidies");
+    assert!(
+        world.killed.is_empty(),
+        "an unmanaged process is not cleaned up"
+    );
     world.ask(3, Op::Stop);
     assert_eq!(
         (world.last().code, world.sweeps),
