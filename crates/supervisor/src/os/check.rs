@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use model::Spec;
 
-use super::rights::Rights;
+use super::rights::OsRights;
 use super::spawn::PATH;
 use super::{limits, user};
 use crate::machine::Role;
@@ -29,7 +29,7 @@ pub(crate) fn check(spec: &Spec, role: Role) -> Result<(), String> {
     }
     let user = user::find(&spec.identity.user)?;
     limits::check(&spec.runtime)?;
-    let rights = Rights::of_user(user);
+    let rights = OsRights::of_user(user);
     let setup_path = Path::new(&spec.identity.setup_path);
     match rights.with(|| fs::metadata(setup_path)) {
         Ok(found) if found.is_dir() => {}

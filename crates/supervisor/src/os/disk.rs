@@ -5,14 +5,14 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::rights::Rights;
+use super::rights::OsRights;
 
 /// How many files and directories are counted.
 const MAX_ENTRIES: usize = 20_000;
 
 /// The size on disk of the file, or of everything in the directory, as far as these rights allow. 0 if there is no such
 /// path; an error if it may not be read.
-pub(crate) fn bytes_under(path: &Path, rights: &Rights) -> Result<u64, String> {
+pub(crate) fn bytes_under(path: &Path, rights: &OsRights) -> Result<u64, String> {
     match rights.with(|| count(path)) {
         Ok(bytes) => Ok(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
@@ -64,7 +64,7 @@ mod tests {
         fs::write(below.join("log"), vec![7; 100_000]).unwrap();
         std::os::unix::fs::symlink("/usr", below.join("out")).unwrap();
         std::os::unix::fs::symlink("..", below.join("up")).unwrap();
-        let bytes_under = |path: &Path| bytes_under(path, &Rights::Agent).unwrap();
+        let bytes_under = |path: &Path| bytes_under(path, &OsRights::Agent).unwrap();
         let bytes = bytes_under(dir.path());
         assert!((100_000..200_000).contains(&bytes), "{bytes}");
         assert!(bytes_under(&below.join("log")) >= 100_000);

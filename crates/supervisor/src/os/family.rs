@@ -23,7 +23,7 @@ use super::cgroup::Group;
 pub(crate) use super::family_query::{FamilyQuery, KillError, Mark, SearchScope, WatchedRuns};
 use super::observe_error::ObserveError;
 use super::procfs::{Stat, find_all};
-use super::rights::Rights;
+use super::rights::OsRights;
 use super::{clock, kill};
 use crate::machine::Run;
 use below::Below;
@@ -56,14 +56,14 @@ impl FamilyQuery<'_> {
 
     /// With which rights a member is killed. Only a process that may write to a control group can join it, so every member of
     /// the process's own group was started by its start command.
-    fn rights_over(&self, run: Run) -> Result<Rights, String> {
+    fn rights_over(&self, run: Run) -> Result<OsRights, String> {
         let Some(user) = self.found_for else {
-            return Ok(Rights::Agent);
+            return Ok(OsRights::Agent);
         };
         let is_inside = |group: &Group| group.pids().is_ok_and(|pids| pids.contains(&run.pid));
         match self.own.as_ref().is_some_and(is_inside) {
-            true => Ok(Rights::Agent),
-            false => Rights::of(user),
+            true => Ok(OsRights::Agent),
+            false => OsRights::of(user),
         }
     }
 

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::procfs::Stat;
-use super::rights::Rights;
+use super::rights::OsRights;
 use super::shortage::{self, is_shortage};
 use super::user;
 use crate::machine::Run;
@@ -26,16 +26,16 @@ impl<E: Into<io::Error>> From<E> for NotSent {
 
 /// Sends a signal to exactly this run, if its user could send it: a pid file named the run. Ok if the run is gone.
 pub(crate) fn signal(run: Run, signal: Signal, user: &str) -> Result<(), String> {
-    let rights = Rights::of(user)?;
+    let rights = OsRights::of(user)?;
     describe_error(send(run, signal, &rights), run, signal)
 }
 
 /// Sends SIGKILL to exactly this run, if these rights allow it. Ok if the run is gone.
-pub(crate) fn kill(run: Run, rights: &Rights) -> Result<(), String> {
+pub(crate) fn kill(run: Run, rights: &OsRights) -> Result<(), String> {
     describe_error(send(run, Signal::KILL, rights), run, Signal::KILL)
 }
 
-fn send(run: Run, signal: Signal, rights: &Rights) -> Result<(), NotSent> {
+fn send(run: Run, signal: Signal, rights: &OsRights) -> Result<(), NotSent> {
     let Some(pid) = Pid::from_raw(run.pid) else {
         return Ok(());
     };
@@ -67,7 +67,7 @@ pub(crate) fn signal_group(leader: Run, sig: Signal) -> Result<(), String> {
         (Ok(true), Some(pid)) => {
             rustix::process::kill_process_group(pid, sig).map_err(NotSent::from)
         }
-        (Ok(true | false), _) => send(leader, sig, &Rights::Agent),
+        (Ok(true | false), _) => send(leader, sig, &OsRights::Agent),
     };
     describe_error(sent, leader, sig)
 }

@@ -6,22 +6,22 @@ use md5::{Digest, Md5};
 use rustix::fs::OFlags;
 
 use super::regular;
-use super::rights::Rights;
+use super::rights::OsRights;
 
 /// The longest file that is read.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// 32 hexadecimal digits, or why not.
-pub(crate) fn of_file(path: &str, rights: &Rights) -> Result<String, String> {
+pub(crate) fn of_file(path: &str, rights: &OsRights) -> Result<String, String> {
     read(path, rights).map_err(|error| match (error.kind(), rights) {
-        (io::ErrorKind::PermissionDenied, Rights::User(user)) => {
+        (io::ErrorKind::PermissionDenied, OsRights::User(user)) => {
             format!("{} for {}", super::plain(&error), user.name)
         }
         _ => super::plain(&error),
     })
 }
 
-fn read(path: &str, rights: &Rights) -> io::Result<String> {
+fn read(path: &str, rights: &OsRights) -> io::Result<String> {
     let file = rights.with(|| regular::open(path.as_ref(), OFlags::RDONLY, 0))?;
     if file.metadata()?.len() > MAX_BYTES {
         let most = MAX_BYTES / 1024 / 1024;
@@ -66,7 +66,7 @@ mod tests {
             ("none", Err("No such file or directory")),
             (".", Err("it is not a file")),
         ] {
-            let found = of_file(&path(name), &Rights::Agent);
+            let found = of_file(&path(name), &OsRights::Agent);
             assert_eq!(found.as_deref().map_err(String::as_str), digest, "{name}");
         }
         std::fs::File::create(path("large"))
@@ -74,7 +74,7 @@ mod tests {
             .set_len(MAX_BYTES + 1)
             .unwrap();
         assert_eq!(
-            of_file(&path("large"), &Rights::Agent).unwrap_err(),
+            of_file(&path("large"), &OsRights::Agent).unwrap_err(),
             "it is longer than 64 MiB"
         );
     }

@@ -12,7 +12,7 @@ use super::observe_error::ObserveError;
 pub(crate) use super::observe_target::{OtherRuns, Target};
 use super::pidfile::{self, PidFileContent};
 use super::procfs::{self, Stat};
-use super::rights::Rights;
+use super::rights::OsRights;
 use crate::machine::{Depth, Form, LiveRun, Observation, Run};
 
 /// How many descendants of a command are checked.
@@ -26,7 +26,7 @@ pub(crate) fn observe(
     known: WatchedRuns<'_>,
 ) -> Result<Observation, ObserveError> {
     let mut observed = Observation::default();
-    let rights = Rights::of(target.user);
+    let rights = OsRights::of(target.user);
     let by_pid_file = || match &rights {
         Ok(rights) => by_pid_file(target, rights),
         Err(why) => Ok(Err(why.clone())),
@@ -101,7 +101,7 @@ fn named_below(pid: i32, proc_name: &str) -> io::Result<Option<i32>> {
     Ok(None)
 }
 
-fn by_pid_file(target: &Target<'_>, rights: &Rights) -> io::Result<Result<Stat, String>> {
+fn by_pid_file(target: &Target<'_>, rights: &OsRights) -> io::Result<Result<Stat, String>> {
     let stat = match named_by(target.pid_path, target.proc_name, rights)? {
         Ok(stat) => stat,
         Err(note) => return Ok(Err(note)),
@@ -117,7 +117,11 @@ fn by_pid_file(target: &Target<'_>, rights: &Rights) -> io::Result<Result<Stat, 
 
 /// The process that the pid file names, if it lives, has the name and belongs to the user; else why not. The user can
 /// write any pid there: the owner distinguishes the process from one of root's with the same name.
-fn named_by(pid_path: &str, proc_name: &str, rights: &Rights) -> io::Result<Result<Stat, String>> {
+fn named_by(
+    pid_path: &str,
+    proc_name: &str,
+    rights: &OsRights,
+) -> io::Result<Result<Stat, String>> {
     let pid = match pidfile::read_with(Path::new(pid_path), rights)? {
         PidFileContent::Pid(pid) => pid,
         PidFileContent::Nothing(note) => return Ok(Err(note)),
@@ -157,8 +161,8 @@ fn runs_as(stat: &Stat, uid: Option<u32>) -> io::Result<bool> {
 /// Finds a process that is not held: by its pid file, or by its name if no pid file is given.
 pub(crate) fn probe(probe: &Probe) -> Result<Option<LiveRun>, ObserveError> {
     let rights = match probe.user.as_str() {
-        "" => Rights::Agent,
-        user => match Rights::of(user) {
+        "" => OsRights::Agent,
+        user => match OsRights::of(user) {
             Ok(rights) => rights,
             Err(_) => return Ok(None),
         },

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 use super::regular;
-use super::rights::Rights;
+use super::rights::OsRights;
 use super::shortage::is_shortage;
 
 /// How much of a pid file is read: a pid, and what its program adds.
@@ -26,7 +26,7 @@ pub(crate) enum PidFileContent {
 /// failed.
 pub(crate) fn read(path: &Path, user: &str) -> io::Result<PidFileContent> {
     let shown = path.display();
-    match Rights::of(user) {
+    match OsRights::of(user) {
         Ok(rights) => read_with(path, &rights),
         Err(why) => Ok(PidFileContent::Nothing(format!(
             "the pid file {shown} cannot be read: {why}"
@@ -34,7 +34,7 @@ pub(crate) fn read(path: &Path, user: &str) -> io::Result<PidFileContent> {
     }
 }
 
-pub(super) fn read_with(path: &Path, rights: &Rights) -> io::Result<PidFileContent> {
+pub(super) fn read_with(path: &Path, rights: &OsRights) -> io::Result<PidFileContent> {
     let mut text = Vec::new();
     let opened = rights.with(|| regular::open(path, OFlags::RDONLY, 0));
     let read = opened.and_then(|file| file.take(MAX_READ).read_to_end(&mut text));
@@ -66,7 +66,7 @@ fn first_integer(text: &[u8]) -> Option<i32> {
 /// Writes the pid of a foreground program, without following a link at the end of the path. If the user may not write
 /// there, there is no pid file: with the agent's rights, a link in place of its folder could overwrite files of root.
 pub(crate) fn write(path: &Path, pid: i32, user: &str) -> Result<(), String> {
-    let rights = Rights::of(user)?;
+    let rights = OsRights::of(user)?;
     rights.with(|| write_once(path, pid)).map_err(|error| {
         let (path, who, why) = (path.display(), rights.shown(), super::plain(&error));
         format!("pid_path: cannot write {path}{who}: {why}; only this agent knows the pid")
@@ -87,7 +87,7 @@ fn write_once(path: &Path, pid: i32) -> io::Result<()> {
 
 /// Removes the pid file that the agent wrote, if its content is unchanged.
 pub(crate) fn remove(path: &Path, pid: i32, user: &str) {
-    let Ok(rights) = Rights::of(user) else {
+    let Ok(rights) = OsRights::of(user) else {
         return;
     };
     if !matches!(read_with(path, &rights), Ok(PidFileContent::Pid(named)) if named == pid) {

@@ -1,4 +1,4 @@
-//! Opens regular files by paths that another user may have prepared. Call it within [`super::rights::Rights::with`].
+//! Opens regular files by paths that another user may have prepared. Call it within [`super::rights::OsRights::with`].
 //!
 //! A pipe or a device in place of the file is refused without waiting for it. Ordinary links are followed: the caller's
 //! rights bound where they lead. The magic links of `/proc` are not: `/proc/self/fd/7` would lead to a file that the
@@ -86,7 +86,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
-    use crate::os::rights::Rights;
+    use crate::os::rights::OsRights;
 
     #[test]
     fn a_magic_link_to_an_open_file_of_the_agent_is_refused() {
@@ -104,8 +104,8 @@ mod tests {
         let agents = File::open(vault.join("file")).unwrap();
         let link = dir.path().join("link");
         symlink(format!("/proc/self/fd/{}", agents.as_raw_fd()), &link).unwrap();
-        let nobody = Rights::of("nobody").unwrap();
-        assert_ne!(nobody, Rights::Agent, "this test needs root");
+        let nobody = OsRights::of("nobody").unwrap();
+        assert_ne!(nobody, OsRights::Agent, "this test needs root");
         for flags in [OFlags::RDONLY, OFlags::WRONLY | OFlags::TRUNC] {
             let opened = nobody.with(|| open(&link, flags, 0)).unwrap_err();
             assert_eq!(opened.raw_os_error(), Some(libc::ELOOP), "{opened}");

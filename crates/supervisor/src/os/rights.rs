@@ -4,12 +4,12 @@
 //! the rights of the process's user, so that a link, a pid file or a hard link that the user plants gains nothing. What
 //! these rights do not allow fails with a reason and is never repeated as root.
 //!
-//! - **Files**: [`Rights::with`] gives the calling thread the user's file system uid, gid and groups, and takes every
+//! - **Files**: [`OsRights::with`] gives the calling thread the user's file system uid, gid and groups, and takes every
 //!   capability out of effect: `CAP_SYS_PTRACE` alone would open `/proc/PID/root` and `/proc/PID/fd` of any process.
-//! - **Adoption**: a process that a pid file names must run as the user entirely ([`Rights::check_owner`]). A setuid
+//! - **Adoption**: a process that a pid file names must run as the user entirely ([`OsRights::check_owner`]). A setuid
 //!   program and a daemon that kept a way back to root are not adopted.
 //! - **Signals**: a run that was found by its pid file gets only signals that the user could send
-//!   ([`Rights::check_signal`]). What the agent itself started needs no such check: pid and start time name it.
+//!   ([`OsRights::check_signal`]). What the agent itself started needs no such check: pid and start time name it.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -24,13 +24,13 @@ use super::procfs;
 use super::user::{self, User};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Rights {
+pub(crate) enum OsRights {
     /// The agent's own: for its own files, for processes of root, and for every process of an agent that is not root.
     Agent,
     User(Arc<User>),
 }
 
-impl Rights {
+impl OsRights {
     /// The rights that a process of this user has; an error when the host does not know the user.
     pub(crate) fn of(user: &str) -> Result<Self, String> {
         match user::is_root() {
@@ -198,9 +198,9 @@ fn file_ids() -> (u32, u32) {
 mod tests {
     use super::*;
 
-    fn nobody() -> Rights {
+    fn nobody() -> OsRights {
         assert!(user::is_root(), "this test needs root");
-        Rights::of("nobody").unwrap()
+        OsRights::of("nobody").unwrap()
     }
 
     /// The credentials in this thread's status.
@@ -245,9 +245,9 @@ mod tests {
 
     #[test]
     fn root_and_the_agent_need_no_other_rights() {
-        assert_eq!(Rights::of("root"), Ok(Rights::Agent));
-        assert!(Rights::of("no-such-user").is_err());
-        assert_eq!(Rights::Agent.check_owner(1).unwrap(), Ok(()));
+        assert_eq!(OsRights::of("root"), Ok(OsRights::Agent));
+        assert!(OsRights::of("no-such-user").is_err());
+        assert_eq!(OsRights::Agent.check_owner(1).unwrap(), Ok(()));
         let message = nobody().check_owner(1).unwrap().unwrap_err();
         assert_eq!(message, "runs as root and not as nobody");
         assert!(nobody().check_signal(1).unwrap().is_err());

@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, OFlags, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::regular;
-use super::rights::Rights;
+use super::rights::OsRights;
 
 /// The default maximum of a log.
 const MAX_BYTES: u64 = 100 * 1024 * 1024;
@@ -44,7 +44,7 @@ impl Rotation {
 
     /// Moves the log's content to NAME.1, and each older one to the next number. With the rights of the process's user, and
     /// relative to the folder that was opened first: the user may replace the folder meanwhile.
-    pub(crate) fn rotate(self, path: &Path, rights: &Rights) -> io::Result<()> {
+    pub(crate) fn rotate(self, path: &Path, rights: &OsRights) -> io::Result<()> {
         rights.with(|| self.rotate_in_place(path))
     }
 
@@ -125,7 +125,7 @@ mod tests {
             let rotation = Rotation { max_bytes: 0, keep };
             for round in 1..=5 {
                 writer.write_all(round.to_string().as_bytes()).unwrap();
-                rotation.rotate(&path, &Rights::Agent).unwrap();
+                rotation.rotate(&path, &OsRights::Agent).unwrap();
             }
             writer.write_all(b"now").unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), "now");
@@ -146,10 +146,10 @@ mod tests {
             max_bytes: 1,
             keep: 2,
         };
-        rotation.rotate(&path, &Rights::Agent).unwrap();
+        rotation.rotate(&path, &OsRights::Agent).unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert!(rotation.rotate(&link, &Rights::Agent).is_err());
+        assert!(rotation.rotate(&link, &OsRights::Agent).is_err());
     }
 }

@@ -20,7 +20,7 @@ use rustix::fs::OFlags;
 
 use super::file_name::bounded;
 use super::regular;
-use super::rights::Rights;
+use super::rights::OsRights;
 use crate::machine::Sink;
 
 /// A spool that takes more than this on disk is cut to its last part.
@@ -32,7 +32,7 @@ pub(crate) const MUCH: u64 = 64 * 1024;
 const MAX_LOG_NAME: usize = 240;
 
 /// The file that `log_path` means: a file in it when it is a directory or looks like one, else itself.
-pub(crate) fn log_file(log_path: &str, name: &str, rights: &Rights) -> PathBuf {
+pub(crate) fn log_file(log_path: &str, name: &str, rights: &OsRights) -> PathBuf {
     let path = Path::new(log_path);
     let is_dir = || rights.with(|| Ok(path.is_dir())).unwrap_or(false);
     match log_path.ends_with('/') || is_dir() {
@@ -45,7 +45,7 @@ pub(crate) fn log_file(log_path: &str, name: &str, rights: &Rights) -> PathBuf {
 pub(crate) fn open_log(
     log_path: &str,
     name: &str,
-    rights: &Rights,
+    rights: &OsRights,
 ) -> Result<(Sink, OwnedFd), String> {
     let path = log_file(log_path, name, rights);
     let opened = rights.with(|| {
@@ -92,7 +92,7 @@ fn open_log_file(path: &Path) -> io::Result<(Sink, OwnedFd)> {
 
 /// The last part of the output since the sink's offset. A log is read with the rights of its process's user, who may have
 /// replaced it or its folder by a link; if these do not suffice, the text says so.
-pub(crate) fn tail(sink: &Sink, max: usize, rights: &Rights) -> String {
+pub(crate) fn tail(sink: &Sink, max: usize, rights: &OsRights) -> String {
     match tail_bytes(sink, max.min(MAX_OUTPUT), rights) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) if sink.spool || error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -104,21 +104,21 @@ pub(crate) fn tail(sink: &Sink, max: usize, rights: &Rights) -> String {
 }
 
 /// The last line that was written.
-pub(crate) fn last_line(sink: &Sink, rights: &Rights) -> String {
+pub(crate) fn last_line(sink: &Sink, rights: &OsRights) -> String {
     let text = tail(sink, 1024, rights);
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
     line.unwrap_or_default().trim().to_owned()
 }
 
 /// The rights that a sink is read with: the agent's for its own spools.
-pub(crate) fn rights(sink: &Sink, user: &str) -> Result<Rights, String> {
+pub(crate) fn rights(sink: &Sink, user: &str) -> Result<OsRights, String> {
     match sink.spool {
-        true => Ok(Rights::Agent),
-        false => Rights::of(user),
+        true => Ok(OsRights::Agent),
+        false => OsRights::of(user),
     }
 }
 
-fn tail_bytes(sink: &Sink, max: usize, rights: &Rights) -> io::Result<Vec<u8>> {
+fn tail_bytes(sink: &Sink, max: usize, rights: &OsRights) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
     let file = rights.with(|| regular::open(&sink.path, flags, 0))?;
     let size = file.metadata()?.len();
@@ -129,7 +129,7 @@ fn tail_bytes(sink: &Sink, max: usize, rights: &Rights) -> io::Result<Vec<u8>> {
 }
 
 /// Bounds a spool; returns the size of the file.
-pub(crate) fn bound(sink: &Sink, rights: &Rights) -> io::Result<u64> {
+pub(crate) fn bound(sink: &Sink, rights: &OsRights) -> io::Result<u64> {
     let found = rights.with(|| fs::symlink_metadata(&sink.path))?;
     let on_disk = found.blocks() * 512;
     match sink.spool {
@@ -174,15 +174,15 @@ mod tests {
         let mut file = File::from(fd);
         for round in 0..40 {
             file.write_all(&vec![b'a' + round % 26; 64 * 1024]).unwrap();
-            bound(&sink, &Rights::Agent).unwrap();
+            bound(&sink, &OsRights::Agent).unwrap();
         }
         file.write_all(b"\nthe end\n").unwrap();
         let on_disk = fs::metadata(&sink.path).unwrap().blocks() * 512;
         assert!(on_disk <= 2 * MAX_SPOOL, "{on_disk}");
-        let tail = tail(&sink, MAX_OUTPUT, &Rights::Agent);
+        let tail = tail(&sink, MAX_OUTPUT, &OsRights::Agent);
         assert_eq!(tail.len(), MAX_OUTPUT);
         assert!(tail.ends_with("the end\n"));
-        assert_eq!(last_line(&sink, &Rights::Agent), "the end");
+        assert_eq!(last_line(&sink, &OsRights::Agent), "the end");
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         fs::write(&path, "before\n").unwrap();
-        let rights = Rights::Agent;
+        let rights = OsRights::Agent;
         let (sink, fd) = open_log(path.to_str().unwrap(), "p", &rights).unwrap();
         File::from(fd).write_all(b"ours\n").unwrap();
         assert_eq!(tail(&sink, 100, &rights), "ours\n");

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::regular;
-use super::rights::Rights;
+use super::rights::OsRights;
 
 /// How far back the last lines are searched.
 const MAX_TAIL: u64 = 8 * 1024 * 1024;
@@ -41,7 +41,7 @@ pub enum FileChange {
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
-    rights: Rights,
+    rights: OsRights,
     file: File,
     position: u64,
     end: Option<u64>,
@@ -51,7 +51,7 @@ impl Log {
     /// Opens it at its last lines. A spool may begin with a hole.
     pub(crate) fn open(
         path: PathBuf,
-        rights: Rights,
+        rights: OsRights,
         is_spool: bool,
         tail_lines: u32,
         until: ReadUntil,
@@ -110,7 +110,7 @@ impl Log {
     }
 }
 
-fn open(path: &Path, rights: &Rights) -> io::Result<File> {
+fn open(path: &Path, rights: &OsRights) -> io::Result<File> {
     rights.with(|| {
         regular::open(
             &fs::canonicalize(path)?,
@@ -160,7 +160,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         fs::write(&path, text).unwrap();
-        let log = Log::open(path, Rights::Agent, true, lines, until).unwrap();
+        let log = Log::open(path, OsRights::Agent, true, lines, until).unwrap();
         (dir, log)
     }
 
@@ -247,7 +247,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let error = Log::open(
             dir.path().to_owned(),
-            Rights::Agent,
+            OsRights::Agent,
             true,
             1,
             ReadUntil::CurrentEnd,

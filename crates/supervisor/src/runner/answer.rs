@@ -10,7 +10,7 @@ use super::{Runner, SupervisedProcess};
 use crate::machine::{Cause, Phase, Process, Sink};
 use crate::os::pidfile::{self, PidFileContent};
 use crate::os::procfs::Stat;
-use crate::os::rights::Rights;
+use crate::os::rights::OsRights;
 use crate::os::tail::Log;
 use crate::os::{clock, observe, sink, user};
 use crate::{LogError, LogRequest};
@@ -39,10 +39,9 @@ impl Runner {
         let (path, is_spool) =
             written_by(held).ok_or_else(|| nothing(&held.registration.name, held))?;
         let rights = match is_spool {
-            true => Rights::Agent,
-            false => {
-                Rights::of(&held.registration.spec.identity.user).map_err(LogError::Unavailable)?
-            }
+            true => OsRights::Agent,
+            false => OsRights::of(&held.registration.spec.identity.user)
+                .map_err(LogError::Unavailable)?,
         };
         let shown = format!("{}{}", path.display(), rights.shown());
         Log::open(path, rights, is_spool, wanted.tail_lines, wanted.until)
@@ -123,7 +122,7 @@ fn written_by(held: &SupervisedProcess) -> Option<(PathBuf, bool)> {
         return Some(of_sink(sink));
     }
     if !identity.log_path.is_empty()
-        && let Ok(rights) = Rights::of(&identity.user)
+        && let Ok(rights) = OsRights::of(&identity.user)
     {
         let name = held.registration.name.name.as_str();
         let log = sink::log_file(&identity.log_path, name, &rights);

@@ -4,7 +4,7 @@ use tokio::task::JoinHandle;
 
 use super::{Key, Runner};
 use crate::machine::{ConfigFileDigest, Event};
-use crate::os::rights::Rights;
+use crate::os::rights::OsRights;
 use crate::os::{clock, md5, shortage};
 
 pub(crate) type ConfigRead = JoinHandle<Vec<(Key, Vec<ConfigFileDigest>)>>;
@@ -17,7 +17,7 @@ impl Runner {
         if all {
             self.config_due_boot_ms = now + self.options.check_config_every.as_millis() as u64;
         }
-        let mut wanted: Vec<(Key, Result<Rights, String>, Vec<String>)> = Vec::new();
+        let mut wanted: Vec<(Key, Result<OsRights, String>, Vec<String>)> = Vec::new();
         for (key, held) in &mut self.held {
             if all || !held.config_checked {
                 let files = held.registration.spec.configmap.iter();
@@ -25,7 +25,7 @@ impl Runner {
                 let files = files.filter(|file| !file.path.is_empty());
                 let paths: Vec<String> = files.map(|file| file.path.clone()).collect();
                 if !paths.is_empty() {
-                    let rights = Rights::of(&held.registration.spec.identity.user);
+                    let rights = OsRights::of(&held.registration.spec.identity.user);
                     wanted.push((*key, rights, paths));
                 }
             }
@@ -35,7 +35,7 @@ impl Runner {
             return None;
         }
         Some(tokio::task::spawn_blocking(move || {
-            let of = |(key, rights, paths): (Key, Result<Rights, String>, Vec<String>)| {
+            let of = |(key, rights, paths): (Key, Result<OsRights, String>, Vec<String>)| {
                 let md5 = |path: &str| md5::of_file(path, rights.as_ref().map_err(Clone::clone)?);
                 let found = paths.into_iter().map(|path| ConfigFileDigest {
                     md5: md5(&path),

@@ -17,7 +17,7 @@ use crate::machine::{
 };
 use crate::os::family::WatchedRuns;
 use crate::os::observe_error::ObserveError;
-use crate::os::rights::Rights;
+use crate::os::rights::OsRights;
 use crate::os::spawn::Launch;
 use crate::os::{check, clock, kill, observe, pidfile, procfs, shortage, sink, spawn, user};
 
@@ -187,7 +187,7 @@ impl Runner {
         let name = held.registration.name.name.as_str();
         let (sink, output) = match log_path {
             "" => self.spools.open(),
-            log_path => sink::open_log(log_path, name, &Rights::of_user(Arc::clone(&user)))
+            log_path => sink::open_log(log_path, name, &OsRights::of_user(Arc::clone(&user)))
                 .or_else(|why| {
                     // After a shortage the run would lack its log as long as it lasts: fail instead.
                     shortage::require_room()?;

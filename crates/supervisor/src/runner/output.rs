@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 
 use super::{BOUND_ALL_EVERY, BOUND_IDLE_EVERY, Key, Runner};
 use crate::machine::Event;
-use crate::os::rights::Rights;
+use crate::os::rights::OsRights;
 use crate::os::rotate::Rotation;
 use crate::os::{self, sink};
 
@@ -20,7 +20,7 @@ pub(crate) struct LongLog {
     key: Key,
     rotation: Rotation,
     path: PathBuf,
-    rights: Rights,
+    rights: OsRights,
 }
 
 impl Runner {
@@ -80,7 +80,7 @@ impl Runner {
         }
         for side in self.sides.values() {
             // The file may be gone with its command.
-            let _ = sink::bound(&side.sink, &Rights::Agent);
+            let _ = sink::bound(&side.sink, &OsRights::Agent);
         }
         self.rotated(hidden);
         long

@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 
 use super::{Key, Runner, SupervisedProcess, is_lost};
 use crate::machine::{Event, Usage};
-use crate::os::rights::Rights;
+use crate::os::rights::OsRights;
 use crate::os::sample::Root;
 use crate::os::{clock, disk};
 
@@ -106,14 +106,14 @@ impl Runner {
         if all {
             self.disk_due_boot_ms = now + self.options.count_disk_every.as_millis() as u64;
         }
-        let mut paths: Vec<(Key, PathBuf, Rights)> = Vec::new();
+        let mut paths: Vec<(Key, PathBuf, OsRights)> = Vec::new();
         for (key, held) in &mut self.held {
             let log_path = &held.registration.spec.identity.log_path;
             let limited =
                 held.registration.spec.runtime.log_bytes_max.is_some() && held.is_limited();
             if !log_path.is_empty() && (all || limited || !held.disk_counted) {
                 // An unknown user has no files to count.
-                let rights = Rights::of(&held.registration.spec.identity.user);
+                let rights = OsRights::of(&held.registration.spec.identity.user);
                 paths.extend(rights.map(|rights| (*key, PathBuf::from(log_path), rights)));
             }
             held.disk_counted = true;
@@ -122,7 +122,7 @@ impl Runner {
             return None;
         }
         Some(tokio::task::spawn_blocking(move || {
-            let mut counted: Vec<(PathBuf, Rights, Result<u64, String>)> = Vec::new();
+            let mut counted: Vec<(PathBuf, OsRights, Result<u64, String>)> = Vec::new();
             let mut bytes = Vec::with_capacity(paths.len());
             for (key, path, rights) in paths {
                 // Processes of one user often share a directory of logs.

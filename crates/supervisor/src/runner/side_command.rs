@@ -13,7 +13,7 @@ use model::{FullName, OpId, Spec};
 use super::{Key, Runner, Timer};
 use crate::machine::{Event, Run, Sink};
 use crate::os::family::Mark;
-use crate::os::rights::Rights;
+use crate::os::rights::OsRights;
 use crate::os::shortage::{self, is_shortage};
 use crate::os::spawn::Launch;
 use crate::os::{clock, observe, sink, spawn, user};
@@ -249,7 +249,7 @@ impl Runner {
         }
         let version = exit
             .is_some_and(Exit::is_success)
-            .then(|| version_in(&sink::tail(&side.sink, 16 * 1024, &Rights::Agent)));
+            .then(|| version_in(&sink::tail(&side.sink, 16 * 1024, &OsRights::Agent)));
         self.spools.give_back(&side.sink.path);
         match side.purpose {
             SidePurpose::Version(key) => self.version_found(key, version),
@@ -263,7 +263,7 @@ impl Runner {
     }
 
     fn health_ended(&mut self, side: &SideCommand, key: Key, run: Run, exit: Option<Exit>) {
-        let last_line = sink::last_line(&side.sink, &Rights::Agent);
+        let last_line = sink::last_line(&side.sink, &OsRights::Agent);
         self.spools.give_back(&side.sink.path);
         let result = match exit {
             Some(exit) if exit.is_success() => Ok(()),

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::ConfigFileError;
 use super::account::Account;
 use super::resolved_path::ResolvedPath;
-use crate::os::rights::Rights;
+use crate::os::rights::OsRights;
 
 const MODE: Mode = Mode::from_raw_mode(0o755);
 
@@ -50,7 +50,7 @@ impl Folders {
     /// that a chown by root could hit another folder of root.
     fn descend(&mut self, name: &OsString, account: Account) -> Result<(), std::io::Error> {
         let around = fstat(&self.last)?;
-        let rights = Rights::of_ids(around.st_uid, around.st_gid);
+        let rights = OsRights::of_ids(around.st_uid, around.st_gid);
         let made = match rights.with(|| Ok(mkdirat(&self.last, name, MODE)?)) {
             Ok(()) => true,
             // Another process created it meanwhile.
