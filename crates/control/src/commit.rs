@@ -4,12 +4,12 @@
 //! store accepts its changes only if that revision is still the head; otherwise the commits of other replicas are folded in
 //! and the plan runs again.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use fleet::Fleet;
-use locks::FailStop;
+use locks::{FailStop, Mutex};
 use model::change::{Changes, HostId, NameId, Revision};
 use store::StoreError;
 use tokio::sync::MutexGuard;
@@ -30,33 +30,52 @@ pub(crate) struct World<'a> {
     pub(crate) revision: Revision,
 }
 
+/// Plans changes, and keeps its answer to itself.
+type Plan = Box<dyn FnMut(&World<'_>) -> Result<Changes, ControlError> + Send>;
+
 impl Core {
     /// Commits a plan. Returns when its changes are durable and visible; a plan without changes returns at once.
     ///
     /// The work continues when the caller is dropped: a commit that reached the store is always folded in.
-    pub(crate) async fn commit<T, P>(self: &Arc<Self>, plan: P) -> Result<T, ControlError>
+    pub(crate) async fn commit<T, P>(self: &Arc<Self>, mut plan: P) -> Result<T, ControlError>
     where
         T: Send + 'static,
         P: FnMut(&World<'_>) -> Result<(Changes, T), ControlError> + Send + 'static,
     {
-        let core = self.clone();
-        let work = tokio::spawn(async move { core.commit_here(plan).await });
-        match work.await {
-            Ok(answer) => answer,
-            Err(ended) => match ended.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(ControlError::Busy("the server is stopping".to_owned())),
-            },
-        }
+        let answer = Arc::new(Mutex::new(None));
+        let planned = answer.clone();
+        let plan = Box::new(move |world: &World<'_>| {
+            let (changes, answer) = plan(world)?;
+            *planned.lock() = Some(answer);
+            Ok(changes)
+        });
+        self.commit_plan(plan).await?;
+        let answer = answer.lock().take();
+        Ok(answer.expect("a plan that was committed has run"))
     }
 
-    async fn commit_here<T, P>(&self, mut plan: P) -> Result<T, ControlError>
-    where
-        P: FnMut(&World<'_>) -> Result<(Changes, T), ControlError>,
-    {
+    /// Not generic and boxed, so that it is compiled once for all plans.
+    fn commit_plan(
+        self: &Arc<Self>,
+        plan: Plan,
+    ) -> Pin<Box<dyn Future<Output = Result<(), ControlError>> + Send>> {
+        let core = self.clone();
+        Box::pin(async move {
+            let work = tokio::spawn(async move { core.commit_here(plan).await });
+            match work.await {
+                Ok(ended) => ended,
+                Err(ended) => match ended.try_into_panic() {
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    Err(_) => Err(ControlError::Busy("the server is stopping".to_owned())),
+                },
+            }
+        })
+    }
+
+    async fn commit_here(&self, mut plan: Plan) -> Result<(), ControlError> {
         let _turn = self.turn().await?;
         loop {
-            let (head, changes, answer) = {
+            let (head, changes) = {
                 let fleet = self.fleet();
                 let accounts = self.accounts();
                 let head = fleet.revision();
@@ -65,18 +84,17 @@ impl Core {
                     accounts: &accounts,
                     revision: head.next(),
                 };
-                let (changes, answer) = plan(&world)?;
-                (head, changes, answer)
+                (head, plan(&world)?)
             };
             if changes.is_empty() {
-                return Ok(answer);
+                return Ok(());
             }
             match self.store.commit(head, &changes).await {
                 Ok(revision) => {
                     self.fold(revision, &changes);
                     self.counters.commits.add(1);
                     self.bus.publish(bus::Message::Committed(revision));
-                    return Ok(answer);
+                    return Ok(());
                 }
                 Err(StoreError::Moved { .. }) => self.catch_up(head).await?,
                 Err(error) => return Err(error.into()),
