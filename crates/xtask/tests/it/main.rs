@@ -3,3 +3,4 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
 mod dependencies;
+mod notices;
