@@ -27,7 +27,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Measure something; every figure in docs/benchmarks.md comes from here.
+    /// Measure something; every figure in docs/operations/benchmarks.md comes from here.
     #[command(subcommand)]
     Bench(Bench),
     /// Kill servers, agents, processes and engines at random for a while, and check that nothing is lost or done twice.
