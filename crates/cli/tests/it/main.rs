@@ -8,6 +8,7 @@ mod agents;
 mod command;
 mod config;
 mod descriptors;
+mod documents;
 mod events;
 mod exit_codes;
 mod fake_server;

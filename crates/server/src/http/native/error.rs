@@ -46,10 +46,10 @@ error_codes! {
     NotFound = "not_found", NOT_FOUND: "there is nothing of that name, or no such path";
     WrongMethod = "wrong_method", METHOD_NOT_ALLOWED: "the path does not take this method";
     TooSlow = "too_slow", REQUEST_TIMEOUT: "the body arrived too slowly";
-    Conflict = "conflict", CONFLICT: "the current state does not allow it, for example the name is in use";
+    Conflict = "conflict", CONFLICT: "it exists already, or the current state does not allow it";
     TooLarge = "too_large", PAYLOAD_TOO_LARGE: "the body is over 64 MiB";
     NotJson = "not_json", UNSUPPORTED_MEDIA_TYPE: "the body's `Content-Type` is not `application/json`";
-    Declined = "declined", UNPROCESSABLE_ENTITY: "the agent or the template declined; the message says why";
+    Declined = "declined", UNPROCESSABLE_ENTITY: "the host refused or failed; the message says why";
     TooFast = "too_fast", TOO_MANY_REQUESTS: "over the rate of the app, or too many wrong passwords; `Retry-After` says when";
     Internal = "internal", INTERNAL_SERVER_ERROR: "the server failed to answer: its log says why";
     Busy = "busy", SERVICE_UNAVAILABLE: "a limit of the server or the agent is reached: repeat the request";
