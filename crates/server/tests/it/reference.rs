@@ -65,10 +65,7 @@ async fn the_server_writes_the_documented_metrics_and_no_others() {
                     _ => &[""],
                 };
                 let is_its = |suffix: &&str| series_name == format!("{name}{suffix}");
-                assert!(
-                    suffixes.iter().any(|suffix| is_its(&suffix)),
-                    "{sample} below {name}"
-                );
+                assert!(suffixes.iter().any(is_its), "{sample} below {name}");
                 assert!(value.parse::<f64>().is_ok(), "{sample}");
             }
             // Without a webhook there are no deliveries to count.
