@@ -6,9 +6,9 @@ use crate::config::SOURCES;
 use crate::failure::EXIT_CODES;
 use crate::out::Format;
 use crate::verb::{
-    agent, app, audit, completions, diff, drain, events, expression, hosts, job, logs, operate, ps,
-    register, replicas, server, status, store, task, template, token, topology, unregister, up,
-    update, user, watch, webhook,
+    agent, app, audit, completions, diff, drain, events, expression, group, hosts, job, logs,
+    operate, ps, register, replicas, server, status, store, task, template, token, topology,
+    unregister, up, update, user, watch, webhook,
 };
 
 const EXAMPLES: &str = "\
@@ -134,6 +134,10 @@ pub enum Verb {
     /// Show changes as they happen
     #[command(after_help = watch::EXAMPLES)]
     Watch(watch::Args),
+
+    /// Pools of cpu and memory that the processes of a namespace share on a host
+    #[command(subcommand, after_help = group::EXAMPLES)]
+    Group(group::Action),
 
     /// Businesses with their sets, modules and processes
     #[command(subcommand, after_help = topology::EXAMPLES)]

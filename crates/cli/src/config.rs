@@ -47,7 +47,7 @@ const IP: Key = Key::new("ip", "MUSTER_IP");
 const CLOUD_ID: Key = Key::new("cloud_id", "MUSTER_CLOUD_ID");
 
 /// The keys that a file may hold; the last two are for `up` alone.
-const KEYS: [Key; 27] = [
+pub const KEYS: [Key; 27] = [
     DATA,
     HTTP,
     AGENTS,

@@ -53,9 +53,9 @@ pub fn main() -> ExitCode {
 fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure> {
     use model::Op;
     use verb::{
-        agent, app, audit, completions, diff, drain, events, expression, hosts, job, logs, operate,
-        ps, register, replicas, server, status, store, task, template, token, topology, unregister,
-        up, update, user, watch, webhook,
+        agent, app, audit, completions, diff, drain, events, expression, group, hosts, job, logs,
+        operate, ps, register, replicas, server, status, store, task, template, token, topology,
+        unregister, up, update, user, watch, webhook,
     };
     match verb {
         Verb::Up(args) => up::run(context, &args),
@@ -80,6 +80,7 @@ fn run(context: &Context, verb: Verb) -> Result<failure::Exit, failure::Failure>
         Verb::Logs(args) => logs::run(context, &args),
         Verb::Diff(args) => diff::run(context, &args),
         Verb::Watch(args) => watch::run(context, &args),
+        Verb::Group(action) => group::run(context, &action),
         Verb::Topology(action) => topology::run(context, &action),
         Verb::Expression(action) => expression::run(context, &action),
         Verb::Job(action) => job::run(context, &action),

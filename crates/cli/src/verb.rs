@@ -9,6 +9,7 @@ pub mod drain;
 pub mod events;
 pub mod expression;
 pub mod grant;
+pub mod group;
 pub mod hosts;
 pub mod job;
 pub mod logs;

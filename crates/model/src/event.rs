@@ -36,6 +36,26 @@ variant_names!(EventKind, as_str, {
 });
 
 impl EventKind {
+    /// What happened, for the reference in docs.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::ProcessExit => "a run ended without a stop operation",
+            Self::ProcessRestartSuccess => "the agent restarted the process, and it runs",
+            Self::ProcessRestartFailed => "an attempt of the agent to restart the process failed",
+            Self::ProcessCancelRestart => {
+                "the agent gave up: it does not try to restart the process any more"
+            }
+            Self::ProcessResourceLimitExceed => {
+                "the agent killed the process: over one of its own limits for several samples in a row"
+            }
+            Self::ProcessGroupResourceLimitExceed => {
+                "the agent killed the process: its group was over a limit of its pool, and the process had the highest score"
+            }
+            Self::ProcessUnhealthy => "`health_cmd` failed several times in a row",
+            Self::ConfigDrift => "a file of `configmap` differs from its md5",
+        }
+    }
+
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }

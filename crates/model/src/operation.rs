@@ -161,6 +161,37 @@ impl Code {
     pub const COMMAND_FAILED: Self = Self(65535);
     /// The part of the request for this key is invalid.
     pub const INVALID: Self = Self(1_000_400);
+
+    /// Every code with its meaning, for the reference in docs.
+    pub const MEANINGS: [(Self, &'static str); 12] = [
+        (Self::OK, "succeeded"),
+        (Self::HANDLING, "in progress: poll again"),
+        (
+            Self::NO_CONNECTION,
+            "the agent is not connected; the operation is not queued",
+        ),
+        (
+            Self::TERMINATED,
+            "no result by the deadline (`op_timeout` + checks + 30 s); a late result replaces it",
+        ),
+        (Self::ALREADY_RUNNING, "start: the process already runs"),
+        (Self::NOT_RUNNING, "stop or kill: the process does not run"),
+        (Self::UNKNOWN_OP, "the operation is none that exists"),
+        (
+            Self::CHECK_FAILED,
+            "the check after the command failed; the message begins with `start` or `stop`",
+        ),
+        (Self::EXISTS, "already registered with a different spec"),
+        (Self::NOT_REGISTERED, "not registered"),
+        (
+            Self::COMMAND_FAILED,
+            "the command failed; the message is its output",
+        ),
+        (
+            Self::INVALID,
+            "the part of the request for this key is invalid",
+        ),
+    ];
 }
 
 impl fmt::Display for Code {

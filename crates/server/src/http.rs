@@ -22,6 +22,7 @@ mod openapi;
 mod origin;
 mod page;
 mod readiness;
+pub mod reference;
 mod selection;
 mod stream_slots;
 

@@ -8,6 +8,7 @@
 
 mod bench;
 mod client;
+mod notices;
 mod server;
 mod soak;
 mod table;
@@ -17,7 +18,7 @@ use clap::{Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",
-    about = "Benchmarks of Muster, each printed as one table, and a long soak"
+    about = "Benchmarks of Muster, each printed as one table, a long soak, and notices for packages"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -26,12 +27,15 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Measure something; every figure in docs/benchmarks.md comes from here.
+    /// Measure something; every figure in docs/operations/benchmarks.md comes from here.
     #[command(subcommand)]
     Bench(Bench),
     /// Kill servers, agents, processes and engines at random for a while, and check that nothing is lost or done twice.
     #[command(after_help = soak::EXAMPLES)]
     Soak(soak::Args),
+    /// Write the licences of all crates that the shipped binaries contain, for packages.
+    #[command(after_help = notices::EXAMPLES)]
+    Notices(notices::Args),
     /// The baseline of `bench agent`, which starts it.
     #[command(hide = true)]
     BareLoop(bench::agent::bare::Args),
@@ -64,6 +68,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(Bench::Fleet(args)) => bench::fleet::run(&args),
         Task::Bench(Bench::View(args)) => bench::view::run(&args),
         Task::Soak(args) => soak::run(&args),
+        Task::Notices(args) => notices::run(&args),
         Task::BareLoop(args) => bench::agent::bare::run(&args),
     }
 }

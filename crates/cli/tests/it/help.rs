@@ -7,7 +7,7 @@ use clap::CommandFactory;
 
 use crate::command::muster;
 
-const VERBS: [&str; 34] = [
+const VERBS: [&str; 35] = [
     "up",
     "server",
     "agent",
@@ -30,6 +30,7 @@ const VERBS: [&str; 34] = [
     "logs",
     "diff",
     "watch",
+    "group",
     "topology",
     "expression",
     "job",

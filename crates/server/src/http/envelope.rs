@@ -62,15 +62,26 @@ pub(crate) struct DialectCodes {
     pub conflict: i64,
 }
 
-const NO_SUCH_ENDPOINT: i64 = 1_000_404;
-const INTERNAL: i64 = 1_000_500;
-const UNAVAILABLE: i64 = 1_000_503;
-// ESB's own.
-const USER_NOT_AUTHENTICATED: i64 = 1_306_401;
-const USER_NOT_ALLOWED: i64 = 1_306_402;
-const APP_NOT_ALLOWED: i64 = 1_306_403;
-const ARGUMENT_MISSING: i64 = 1_306_406;
-const TOO_FAST: i64 = 1_306_429;
+/// Defines codes together with the list of their meanings.
+macro_rules! fixed_codes {
+    ($($name:ident = $number:literal: $meaning:literal;)+) => {
+        $(const $name: i64 = $number;)+
+        /// The codes of every dialect with their meanings, for the reference in docs.
+        pub(crate) const FIXED_CODES: &[(i64, &str)] = &[$(($name, $meaning)),+];
+    };
+}
+
+// Those from 1306401 on are ESB's own.
+fixed_codes! {
+    NO_SUCH_ENDPOINT = 1_000_404: "unknown path, or unknown task";
+    INTERNAL = 1_000_500: "the server failed to answer: its log says why";
+    UNAVAILABLE = 1_000_503: "the store is not available, or too many requests at a time; nothing was changed";
+    USER_NOT_AUTHENTICATED = 1_306_401: "the user is not logged in, or this app may not name a user";
+    USER_NOT_ALLOWED = 1_306_402: "the app has the permission, but this user does not; or a page of another origin sent the user's cookie";
+    APP_NOT_ALLOWED = 1_306_403: "unknown app, wrong secret, or the app lacks the permission";
+    ARGUMENT_MISSING = 1_306_406: "credentials are missing";
+    TOO_FAST = 1_306_429: "too many requests per second";
+}
 
 impl Refusal {
     pub(crate) fn invalid(message: impl Into<String>) -> Self {

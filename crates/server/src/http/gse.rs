@@ -30,7 +30,8 @@ use super::front::ResponseRecord;
 use super::{HttpState, envelope};
 pub(crate) use content::exit_of;
 pub(crate) use endpoint::{Dialect, Endpoint, Keys, Verb, all, is_dialect};
-use refusal::{CODES, Refusal};
+use refusal::Refusal;
+pub(super) use refusal::{CODES, OWN_CODES};
 use request::RawRequest;
 pub(crate) use row::percent;
 

@@ -25,7 +25,8 @@ use serde::Serialize;
 use super::front::ResponseRecord;
 use super::{HttpState, envelope};
 pub(crate) use endpoint::{Endpoint, Verb, all, is_dialect};
-use refusal::{CODES, Refusal};
+use refusal::Refusal;
+pub(super) use refusal::{CODES, OWN_CODES};
 use request::RawRequest;
 
 const DIALECT: &str = "gsekit";

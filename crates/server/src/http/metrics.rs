@@ -1,7 +1,6 @@
 //! Counts requests, and writes all metrics in Prometheus' text format.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -12,6 +11,15 @@ use locks::Mutex;
 
 use super::HttpState;
 use super::front::ResponseRecord;
+
+mod families;
+mod page;
+mod process;
+
+pub use families::{FAMILIES, Family, Kind};
+
+use page::Page;
+use process::ProcessUsage;
 
 /// Upper bounds of the latency histogram, in seconds.
 const BUCKETS: [f64; 13] = [
@@ -50,54 +58,38 @@ impl Metrics {
         }
     }
 
-    fn write(&self, out: &mut String) {
+    fn write(&self, page: &mut Page) {
         let dialects = self.0.lock().clone();
         let all = || {
             dialects.iter().flat_map(|(dialect, endpoints)| {
-                endpoints.iter().map(move |(endpoint, series)| {
-                    let labels = format!("dialect=\"{dialect}\",endpoint=\"{endpoint}\"");
-                    (labels, series)
-                })
+                endpoints
+                    .iter()
+                    .map(move |(endpoint, series)| ([*dialect, endpoint.as_str()], series))
             })
         };
-        let name = "muster_http_requests_total";
-        head(out, name, "counter", "Answered requests by result class.");
-        for (labels, series) in all() {
+        page.head(&families::HTTP_REQUESTS);
+        for ([dialect, endpoint], series) in all() {
             for (class, n) in [
                 ("ok", series.ok),
                 ("client_error", series.client_error),
                 ("server_error", series.server_error),
             ] {
                 if n > 0 {
-                    line(
-                        out,
-                        format_args!("{name}{{{labels},class=\"{class}\"}} {n}"),
-                    );
+                    page.sample(&families::HTTP_REQUESTS, &[dialect, endpoint, class], n);
                 }
             }
         }
-        let name = "muster_http_request_seconds";
-        let help = "Time from the head of a request to its answer.";
-        head(out, name, "histogram", help);
+        let family = &families::HTTP_REQUEST_DURATION;
+        page.head(family);
         for (labels, series) in all() {
             let mut n = 0;
             for (le, in_bucket) in BUCKETS.iter().zip(series.buckets) {
                 n += in_bucket;
-                line(
-                    out,
-                    format_args!("{name}_bucket{{{labels},le=\"{le}\"}} {n}"),
-                );
+                page.bucket(family, &labels, &le.to_string(), n);
             }
             let count = series.ok + series.client_error + series.server_error;
-            line(
-                out,
-                format_args!("{name}_bucket{{{labels},le=\"+Inf\"}} {count}"),
-            );
-            line(
-                out,
-                format_args!("{name}_sum{{{labels}}} {}", series.seconds),
-            );
-            line(out, format_args!("{name}_count{{{labels}}} {count}"));
+            page.bucket(family, &labels, "+Inf", count);
+            page.sum_and_count(family, &labels, series.seconds, count);
         }
     }
 }
@@ -124,135 +116,66 @@ fn class(record: &ResponseRecord) -> Class {
     (status = 200, description = "Prometheus text format", body = String, content_type = "text/plain")
 ))]
 pub(crate) async fn metrics(State(http): State<HttpState>) -> impl IntoResponse {
-    let mut out = String::with_capacity(16 * 1024);
-    let (name, version) = ("muster_build_info", http.version);
-    head(&mut out, name, "gauge", "The version that runs.");
-    line(&mut out, format_args!("{name}{{version=\"{version}\"}} 1"));
-    write_figures(&mut out, &http.control.figures());
-    write_replicas(&mut out, &http.control);
-    http.metrics.write(&mut out);
-    let name = "muster_shed_total";
-    let help = "What was turned away for want of room, by reason.";
-    head(&mut out, name, "counter", help);
+    // The list of open descriptors is long on a server with many agents.
+    let usage = tokio::task::spawn_blocking(ProcessUsage::read).await;
+    let mut page = Page::default();
+    page.head(&families::BUILD_INFO);
+    let labels = [http.version, std::env::consts::ARCH];
+    page.sample(&families::BUILD_INFO, &labels, 1);
+    if let Ok(Ok(usage)) = usage {
+        usage.write(&mut page);
+    }
+    write_figures(&mut page, &http.control.figures());
+    write_replicas(&mut page, &http.control);
+    http.metrics.write(&mut page);
+    page.head(&families::SHED);
     for (reason, n) in http.shed.counts() {
-        line(&mut out, format_args!("{name}{{reason=\"{reason}\"}} {n}"));
+        page.sample(&families::SHED, &[reason], n);
     }
     (
         [(
             header::CONTENT_TYPE,
             "text/plain; version=0.0.4; charset=utf-8",
         )],
-        out,
+        page.into_text(),
     )
 }
 
 /// This replica, the others, and the store.
-fn write_replicas(out: &mut String, control: &Control) {
+fn write_replicas(page: &mut Page, control: &Control) {
     let replicas = control.replicas().list();
     let n_agents = replicas.first().map_or(0, |here| here.n_agents as u64);
-    let mut gauge = |name, help, value| single(out, name, "gauge", help, value);
-    let help = "Servers of this installation, as this one sees them.";
-    gauge("muster_replicas", help, replicas.len() as u64);
-    let help = "Agents that are connected to this server.";
-    gauge("muster_agents_here", help, n_agents);
-    let help = "1: this server does the background work.";
-    gauge("muster_leads", help, control.replicas().leads().into());
-    let help = "0: messages to other replicas go through the store.";
-    gauge("muster_bus_up", help, control.replicas().is_bus_up().into());
-    let help = "0: the store is away, and reads are answered with what is known here.";
-    gauge(
-        "muster_store_up",
-        help,
-        (!control.replicas().is_behind()).into(),
-    );
+    page.single(&families::REPLICAS, replicas.len() as u64);
+    page.single(&families::AGENTS_HERE, n_agents);
+    page.single(&families::LEADER, u64::from(control.replicas().leads()));
+    page.single(&families::BUS_UP, u64::from(control.replicas().is_bus_up()));
+    let is_store_up = !control.replicas().is_behind();
+    page.single(&families::STORE_UP, u64::from(is_store_up));
 }
 
-fn write_figures(out: &mut String, figures: &Figures) {
-    for (name, help, value) in [
-        (
-            "revision",
-            "The last commit that this server shows.",
-            figures.revision,
-        ),
-        (
-            "hosts",
-            "Hosts that were ever named.",
-            figures.n_hosts as u64,
-        ),
-        (
-            "agents_connected",
-            "Agents with a connection.",
-            figures.n_agents_up as u64,
-        ),
-        (
-            "processes",
-            "Registered processes.",
-            figures.n_processes as u64,
-        ),
-        (
-            "processes_running",
-            "Processes that run.",
-            figures.n_running as u64,
-        ),
-        (
-            "tasks_open",
-            "Tasks that go on.",
-            figures.n_tasks_open as u64,
-        ),
-        (
-            "targets_open",
-            "Targets that go on.",
-            figures.n_targets_open as u64,
-        ),
-    ] {
-        single(out, &format!("muster_{name}"), "gauge", help, value);
-    }
-    for (name, help, value) in [
-        ("commits", "Commits to the store.", figures.commits),
-        ("reports", "Status reports from agents.", figures.reports),
-        ("statuses", "Statuses in those reports.", figures.statuses),
-        ("results", "Results from agents.", figures.results),
-        (
-            "operations",
-            "Targets of operate requests.",
-            figures.operations,
-        ),
-    ] {
-        single(out, &format!("muster_{name}_total"), "counter", help, value);
-    }
-    let name = "muster_events_total";
-    head(out, name, "counter", "Events from agents by kind.");
+fn write_figures(page: &mut Page, figures: &Figures) {
+    page.single(&families::REVISION, figures.revision);
+    page.single(&families::HOSTS, figures.n_hosts as u64);
+    page.single(&families::AGENTS_CONNECTED, figures.n_agents_up as u64);
+    page.single(&families::PROCESSES, figures.n_processes as u64);
+    page.single(&families::PROCESSES_RUNNING, figures.n_running as u64);
+    page.single(&families::TASKS_OPEN, figures.n_tasks_open as u64);
+    page.single(&families::TARGETS_OPEN, figures.n_targets_open as u64);
+    page.single(&families::COMMITS, figures.commits);
+    page.single(&families::REPORTS, figures.reports);
+    page.single(&families::STATUSES, figures.statuses);
+    page.single(&families::RESULTS, figures.results);
+    page.single(&families::OPERATIONS, figures.operations);
+    page.head(&families::EVENTS);
     for (kind, n) in &figures.events {
-        let kind = kind.as_str();
-        line(out, format_args!("{name}{{kind=\"{kind}\"}} {n}"));
+        page.sample(&families::EVENTS, &[kind.as_str()], n);
     }
-    let name = "muster_webhook_deliveries_total";
-    let help = "Attempts to deliver an event to a webhook, by result.";
-    head(out, name, "counter", help);
+    page.head(&families::WEBHOOK_DELIVERIES);
     for (id, health) in &figures.webhooks {
         for (result, n) in [("ok", health.n_delivered), ("failed", health.n_failed)] {
-            line(
-                out,
-                format_args!("{name}{{webhook=\"{id}\",result=\"{result}\"}} {n}"),
-            );
+            page.sample(&families::WEBHOOK_DELIVERIES, &[id, result], n);
         }
     }
-}
-
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    line(
-        out,
-        format_args!("# HELP {name} {help}\n# TYPE {name} {kind}"),
-    );
-}
-
-fn single(out: &mut String, name: &str, kind: &str, help: &str, value: u64) {
-    head(out, name, kind, help);
-    line(out, format_args!("{name} {value}"));
-}
-
-fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
-    writeln!(out, "{text}").expect("writing to a String does not fail");
 }
 
 #[cfg(test)]
@@ -277,17 +200,18 @@ mod tests {
         metrics.count(&record("esb", 1_000_503), Duration::from_secs(100));
         metrics.count(&record("native", 202), Duration::ZERO);
         metrics.count(&record("native", 404), Duration::ZERO);
-        let mut text = String::new();
-        metrics.write(&mut text);
+        let mut page = Page::default();
+        metrics.write(&mut page);
+        let text = page.into_text();
         for line in [
             "muster_http_requests_total{dialect=\"esb\",endpoint=\"x\",class=\"ok\"} 1",
             "muster_http_requests_total{dialect=\"esb\",endpoint=\"x\",class=\"client_error\"} 1",
             "muster_http_requests_total{dialect=\"esb\",endpoint=\"x\",class=\"server_error\"} 1",
             "muster_http_requests_total{dialect=\"native\",endpoint=\"x\",class=\"ok\"} 1",
-            "muster_http_request_seconds_bucket{dialect=\"esb\",endpoint=\"x\",le=\"0.005\"} 1",
-            "muster_http_request_seconds_bucket{dialect=\"esb\",endpoint=\"x\",le=\"60\"} 2",
-            "muster_http_request_seconds_bucket{dialect=\"esb\",endpoint=\"x\",le=\"+Inf\"} 3",
-            "muster_http_request_seconds_count{dialect=\"native\",endpoint=\"x\"} 2",
+            "muster_http_request_duration_seconds_bucket{dialect=\"esb\",endpoint=\"x\",le=\"0.005\"} 1",
+            "muster_http_request_duration_seconds_bucket{dialect=\"esb\",endpoint=\"x\",le=\"60\"} 2",
+            "muster_http_request_duration_seconds_bucket{dialect=\"esb\",endpoint=\"x\",le=\"+Inf\"} 3",
+            "muster_http_request_duration_seconds_count{dialect=\"native\",endpoint=\"x\"} 2",
         ] {
             assert!(text.lines().any(|l| l == line), "{line}\n{text}");
         }

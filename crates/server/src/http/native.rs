@@ -40,7 +40,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::HttpState;
-pub(crate) use error::ApiError;
+pub(crate) use error::{ApiError, ERROR_CODES};
 pub(crate) use events::event_row;
 pub(crate) use request::is_json_or_empty;
 

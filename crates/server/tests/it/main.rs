@@ -13,6 +13,7 @@ mod native;
 mod openapi;
 mod random;
 mod receiver;
+mod reference;
 mod rig;
 mod roles;
 mod server_paths;

@@ -34,8 +34,9 @@ async fn metrics_count_every_dialect() {
     rig.send("GET", "/no/such/path", &[], b"").await;
     let answer = rig.send("GET", "/metrics", &[], b"").await;
     let text = String::from_utf8(answer.body).unwrap();
+    let arch = std::env::consts::ARCH;
     for line in [
-        "muster_build_info{version=\"9.9.9\"} 1",
+        &format!("muster_build_info{{version=\"9.9.9\",arch=\"{arch}\"}} 1"),
         "muster_processes 0",
         "muster_http_requests_total{dialect=\"esb\",endpoint=\"get_proc_status\",class=\"ok\"} 1",
         "muster_http_requests_total{dialect=\"esb\",endpoint=\"get_proc_status\",class=\"client_error\"} 1",

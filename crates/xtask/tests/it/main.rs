@@ -3,3 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
 mod dependencies;
+mod links;
+mod notices;

@@ -16,6 +16,14 @@ pub(crate) const CODES: DialectCodes = DialectCodes {
 };
 const NO_SUCH_JOB: i64 = 4_103_005;
 const BAD_EXPRESSION: i64 = 4_111_001;
+/// Codes that only this dialect has, for the reference in docs.
+pub(crate) const OWN_CODES: &[(i64, &str)] = &[
+    (NO_SUCH_JOB, "unknown job, or one that is no longer kept"),
+    (
+        BAD_EXPRESSION,
+        "the expression cannot be parsed; the message names the character",
+    ),
+];
 
 /// The refusal of a request that names a job.
 pub(super) fn of_job(error: ControlError) -> Refusal {

@@ -11,10 +11,55 @@ use model::expression::ExpressionError;
 use crate::http::body::BodyError;
 use crate::http::credentials::{AuthenticationError, ForeignOrigin};
 
+/// Defines the codes of errors: name in the response, status, and meaning for the reference in docs.
+macro_rules! error_codes {
+    ($($variant:ident = $name:literal, $status:ident: $meaning:literal;)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        enum ErrorCode {
+            $($variant),+
+        }
+
+        impl ErrorCode {
+            fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+
+            fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$variant => StatusCode::$status),+
+                }
+            }
+        }
+
+        /// Name, status and meaning of each code.
+        pub(crate) const ERROR_CODES: &[(&str, StatusCode, &str)] =
+            &[$(($name, StatusCode::$status, $meaning)),+];
+    };
+}
+
+error_codes! {
+    Invalid = "invalid", BAD_REQUEST: "the request is invalid; `field` names the field, `character` the place in an expression";
+    Unauthenticated = "unauthenticated", UNAUTHORIZED: "no credentials, or wrong ones";
+    Forbidden = "forbidden", FORBIDDEN: "the app or the user lacks the role, or a page of another origin sent the request";
+    NotFound = "not_found", NOT_FOUND: "there is nothing of that name, or no such path";
+    WrongMethod = "wrong_method", METHOD_NOT_ALLOWED: "the path does not take this method";
+    TooSlow = "too_slow", REQUEST_TIMEOUT: "the body arrived too slowly";
+    Conflict = "conflict", CONFLICT: "it exists already, or the current state does not allow it";
+    TooLarge = "too_large", PAYLOAD_TOO_LARGE: "the body is over 64 MiB";
+    NotJson = "not_json", UNSUPPORTED_MEDIA_TYPE: "the body's `Content-Type` is not `application/json`";
+    Declined = "declined", UNPROCESSABLE_ENTITY: "the host refused or failed; the message says why";
+    TooFast = "too_fast", TOO_MANY_REQUESTS: "over the rate of the app, or too many wrong passwords; `Retry-After` says when";
+    Internal = "internal", INTERNAL_SERVER_ERROR: "the server failed to answer: its log says why";
+    Busy = "busy", SERVICE_UNAVAILABLE: "a limit of the server or the agent is reached: repeat the request";
+    Away = "away", SERVICE_UNAVAILABLE: "the agent that must answer is not connected";
+    Unavailable = "unavailable", SERVICE_UNAVAILABLE: "the store is not available; nothing was changed, unless the message says that the outcome is in doubt";
+}
+
 #[derive(Debug)]
 pub(crate) struct ApiError {
-    status: StatusCode,
-    code: &'static str,
+    code: ErrorCode,
     field: Option<String>,
     character: Option<usize>,
     message: String,
@@ -22,9 +67,8 @@ pub(crate) struct ApiError {
 }
 
 impl ApiError {
-    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+    fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
-            status,
             code,
             field: None,
             character: None,
@@ -35,28 +79,28 @@ impl ApiError {
 
     pub(crate) fn no_such_path(path: &str) -> Self {
         let message = format!("there is no API at {path}: see /docs");
-        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+        Self::new(ErrorCode::NotFound, message)
     }
 
     pub(crate) fn not_found(message: String) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+        Self::new(ErrorCode::NotFound, message)
     }
 
     /// A page of another origin made a browser act for its user.
     pub(crate) fn foreign_origin(foreign: &ForeignOrigin) -> Self {
         let message = foreign.to_string();
-        Self::new(StatusCode::FORBIDDEN, "forbidden", message)
+        Self::new(ErrorCode::Forbidden, message)
     }
 
     /// Browsers send bodies of other types across origins without a preflight.
     pub(crate) fn not_json() -> Self {
         let message = "Content-Type: must be application/json";
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message)
+        Self::new(ErrorCode::NotJson, message)
     }
 
     pub(crate) fn wrong_method(method: &Method, path: &str) -> Self {
         let message = format!("{path} does not take {method}: see /docs");
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message)
+        Self::new(ErrorCode::WrongMethod, message)
     }
 
     /// The expression in this field cannot be parsed.
@@ -64,7 +108,7 @@ impl ApiError {
         Self {
             field: Some(field.into()),
             character: Some(error.character),
-            ..Self::new(StatusCode::BAD_REQUEST, "invalid", error.to_string())
+            ..Self::new(ErrorCode::Invalid, error.to_string())
         }
     }
 
@@ -80,17 +124,13 @@ impl ApiError {
     pub(crate) fn busy() -> Self {
         Self {
             retry_after_secs: Some(1),
-            ..Self::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "busy",
-                "too many requests at a time: try again",
-            )
+            ..Self::new(ErrorCode::Busy, "too many requests at a time: try again")
         }
     }
 
     pub(crate) fn internal() -> Self {
         let message = "the server failed to answer: its log says why";
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+        Self::new(ErrorCode::Internal, message)
     }
 }
 
@@ -98,7 +138,7 @@ impl From<Invalid> for ApiError {
     fn from(invalid: Invalid) -> Self {
         Self {
             field: Some(invalid.field.clone()).filter(|field| !field.is_empty()),
-            ..Self::new(StatusCode::BAD_REQUEST, "invalid", invalid.to_string())
+            ..Self::new(ErrorCode::Invalid, invalid.to_string())
         }
     }
 }
@@ -110,7 +150,7 @@ impl From<AuthenticationError> for ApiError {
             AuthenticationError::Foreign(foreign) => Self::foreign_origin(&foreign),
             AuthenticationError::Missing(_) | AuthenticationError::Unreadable(_) => {
                 let message = error.to_string();
-                Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
+                Self::new(ErrorCode::Unauthenticated, message)
             }
         }
     }
@@ -120,12 +160,12 @@ impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         let message = error.to_string();
         match error {
-            BodyError::TooLarge => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message),
-            BodyError::Broken => Self::new(StatusCode::BAD_REQUEST, "invalid", message),
-            BodyError::TooSlow => Self::new(StatusCode::REQUEST_TIMEOUT, "too_slow", message),
+            BodyError::TooLarge => Self::new(ErrorCode::TooLarge, message),
+            BodyError::Broken => Self::new(ErrorCode::Invalid, message),
+            BodyError::TooSlow => Self::new(ErrorCode::TooSlow, message),
             BodyError::NoMemory => Self {
                 retry_after_secs: Some(1),
-                ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
+                ..Self::new(ErrorCode::Busy, message)
             },
         }
     }
@@ -137,7 +177,7 @@ impl From<ControlError> for ApiError {
         match error {
             ControlError::Invalid(invalid) => invalid.into(),
             ControlError::Forbidden(_) | ControlError::ForbiddenToUser(_) => {
-                Self::new(StatusCode::FORBIDDEN, "forbidden", message)
+                Self::new(ErrorCode::Forbidden, message)
             }
             ControlError::Unauthenticated { fault, .. } => {
                 let message = match fault {
@@ -148,33 +188,31 @@ impl From<ControlError> for ApiError {
                     }
                     CredentialFault::App | CredentialFault::User => message,
                 };
-                Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
+                Self::new(ErrorCode::Unauthenticated, message)
             }
             ControlError::NoSuchTask(_) | ControlError::NotFound(_) => {
-                Self::new(StatusCode::NOT_FOUND, "not_found", message)
+                Self::new(ErrorCode::NotFound, message)
             }
-            ControlError::Declined(_) => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "declined", message)
-            }
+            ControlError::Declined(_) => Self::new(ErrorCode::Declined, message),
             ControlError::Conflict(_) | ControlError::HostInUse(_) => {
-                Self::new(StatusCode::CONFLICT, "conflict", message)
+                Self::new(ErrorCode::Conflict, message)
             }
             ControlError::TooFast { retry_after_ms, .. }
             | ControlError::TooManyTries { retry_after_ms } => Self {
                 retry_after_secs: Some(retry_after_ms.div_ceil(1000).max(1)),
-                ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too_fast", message)
+                ..Self::new(ErrorCode::TooFast, message)
             },
             // Without Retry-After: the server does not know when the agent connects again.
-            ControlError::Away(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "away", message),
+            ControlError::Away(_) => Self::new(ErrorCode::Away, message),
             ControlError::Busy(_) => Self {
                 retry_after_secs: Some(1),
-                ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
+                ..Self::new(ErrorCode::Busy, message)
             },
             ControlError::Unavailable(cause) => {
                 tracing::error!(cause = %crate::http::chain(&cause), "the store refused a request");
                 Self {
                     retry_after_secs: Some(1),
-                    ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+                    ..Self::new(ErrorCode::Unavailable, message)
                 }
             }
         }
@@ -185,18 +223,18 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let body = ErrorBody {
             error: ErrorDetail {
-                code: self.code.into(),
+                code: self.code.name().into(),
                 field: self.field,
                 character: self.character,
                 message: self.message,
             },
         };
-        let mut response = (self.status, Json(body)).into_response();
+        let mut response = (self.code.status(), Json(body)).into_response();
         let headers = response.headers_mut();
         if let Some(secs) = self.retry_after_secs {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(secs));
         }
-        if self.status == StatusCode::UNAUTHORIZED {
+        if self.code == ErrorCode::Unauthenticated {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
